@@ -1,0 +1,68 @@
+import type { EntitlementInput } from './entitlement.ts'
+import type { Policy } from './policy.ts'
+
+/** The port: what authentication and limits need of the store. */
+export interface AccessStore {
+  /** The key with that SHA-256 hash, with its owner as it is now; null when there is none. */
+  findKey(hash: string): Promise<KeyWithOwner | null>
+  /** Takes one unit where fewer than `limit` are used; all takes of one call are decided one after the other. */
+  takeQuota(takes: readonly QuotaTake[]): Promise<readonly QuotaResult[]>
+  /** Adds counts and the times keys were last used; both are only ever reported, never decided on. */
+  recordUse(use: { readonly counts: readonly UsageCount[]; readonly keys: readonly KeyUse[] }): Promise<void>
+  usageOf(applicationId: string, day: string): Promise<readonly { operation: string; used: number }[]>
+  /** Newest first. */
+  signingKeys(): Promise<readonly SigningKey[]>
+  /** Adds a key; with `onlyIfNone` it does nothing where one exists, so that racing processes agree on one. */
+  addSigningKey(key: SigningKey, onlyIfNone: boolean): Promise<readonly SigningKey[]>
+}
+
+export interface KeyWithOwner {
+  readonly keyId: string
+  readonly hash: string
+  readonly expiresAt: number | null
+  readonly revokedAt: number | null
+  readonly owner:
+    | {
+        readonly kind: 'consumer'
+        readonly applicationId: string
+        readonly name: string
+        readonly policy: Policy
+        readonly entitlements: readonly (EntitlementInput & { entitlement_id: string })[]
+      }
+    | {
+        readonly kind: 'collector'
+        readonly collectorId: string
+        readonly name: string
+        readonly datasets: readonly string[] | null
+      }
+}
+
+export interface QuotaTake {
+  readonly applicationId: string
+  readonly operation: string
+  readonly day: string
+  readonly limit: number
+}
+
+export interface QuotaResult {
+  readonly taken: boolean
+  readonly used: number
+}
+
+export interface UsageCount {
+  readonly applicationId: string
+  readonly operation: string
+  readonly day: string
+  readonly count: number
+}
+
+export interface KeyUse {
+  readonly keyId: string
+  readonly at: number
+}
+
+export interface SigningKey {
+  readonly keyId: string
+  readonly secret: string
+  readonly createdAt: number
+}

@@ -1,0 +1,40 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { hashKey, makeKey } from './keys.ts'
+
+/** Only the hash is kept, as for every other key. */
+const file = (dataDir: string) => join(dataDir, 'admin-token.sha256')
+
+/**
+ * The hash of the admin token: of the one that is set, else of the one kept in the data folder, else of a new one,
+ * which is then in `made` for the only time. Of two processes that make one at once, the first to write wins.
+ */
+export async function adminTokenHash(
+  dataDir: string,
+  set: string | null,
+): Promise<{ hash: string; made: string | null }> {
+  if (set !== null) return { hash: hashKey(set), made: null }
+  const kept = await readKept(dataDir)
+  if (kept !== null) return { hash: kept, made: null }
+  const { secret, hash } = makeKey('admin')
+  try {
+    await writeFile(file(dataDir), `${hash}\n`, { mode: 0o600, flag: 'wx' })
+    return { hash, made: secret }
+  } catch (error) {
+    const other = await readKept(dataDir)
+    if (other === null) throw error
+    return { hash: other, made: null }
+  }
+}
+
+/** A new token in place of the kept one; for the operator who lost it. */
+export async function replaceAdminToken(dataDir: string): Promise<string> {
+  const { secret, hash } = makeKey('admin')
+  await writeFile(file(dataDir), `${hash}\n`, { mode: 0o600 })
+  return secret
+}
+
+async function readKept(dataDir: string): Promise<string | null> {
+  const text = await readFile(file(dataDir), 'utf8').catch(() => '')
+  return /^[0-9a-f]{64}$/.test(text.trim()) ? text.trim() : null
+}

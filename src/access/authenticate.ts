@@ -1,0 +1,69 @@
+import type { AccessStore, KeyWithOwner } from './access-store.ts'
+import { scopeEntryOf } from './entitlement.ts'
+import { hashKey, type KeyKind, keyPrefixes, sameHash } from './keys.ts'
+import type { Principal } from './principal.ts'
+
+/**
+ * Keys are looked up in the store and remembered for a moment, so that a revocation made by another process acts
+ * within a second; what this process itself changes is forgotten at once.
+ */
+const rememberedMs = 500
+
+/** Bounds what a flood of different wrong keys can make us remember. */
+const rememberedMax = 10_000
+
+interface Remembered {
+  readonly key: KeyWithOwner | null
+  readonly principal: Principal | null
+  readonly readAt: number
+}
+
+export class Authenticator {
+  #store: AccessStore
+  #adminHash: string
+  #remembered = new Map<string, Remembered>()
+  #generation = 0
+
+  constructor(store: AccessStore, adminHash: string) {
+    this.#store = store
+    this.#adminHash = adminHash
+  }
+
+  /** The principal of a key of that kind; null for anything else, without saying which part was wrong. */
+  async identify(secret: string, kind: KeyKind): Promise<Principal | null> {
+    const hash = hashKey(secret)
+    if (kind === 'admin') return sameHash(hash, this.#adminHash) ? { kind: 'admin' } : null
+    if (!secret.startsWith(keyPrefixes[kind])) return null
+    const now = Date.now()
+    let found = this.#remembered.get(hash)
+    if (found === undefined || now - found.readAt > rememberedMs) found = await this.#read(hash, now)
+    if (found.key === null || found.principal?.kind !== kind || !sameHash(hash, found.key.hash)) return null
+    const { revokedAt, expiresAt } = found.key
+    if (revokedAt !== null || (expiresAt !== null && expiresAt <= now)) return null
+    return found.principal
+  }
+
+  /** Called after every change of keys, policies or entitlements that this process makes. */
+  forget(): void {
+    this.#generation++
+    this.#remembered.clear()
+  }
+
+  async #read(hash: string, now: number): Promise<Remembered> {
+    const generation = this.#generation
+    const key = await this.#store.findKey(hash)
+    const found: Remembered = { key, principal: key === null ? null : principalOf(key), readAt: now }
+    // An answer from before a change must not be remembered after it.
+    if (generation === this.#generation) {
+      if (this.#remembered.size >= rememberedMax) this.#remembered.clear()
+      this.#remembered.set(hash, found)
+    }
+    return found
+  }
+}
+
+function principalOf(key: KeyWithOwner): Principal {
+  return key.owner.kind === 'consumer'
+    ? { ...key.owner, keyId: key.keyId, entries: key.owner.entitlements.map(scopeEntryOf) }
+    : { ...key.owner, keyId: key.keyId }
+}

@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { checkScopeProperty } from '../../test/properties/scope.ts'
+import { compileScope } from './compile-scope.ts'
+import { fieldPermissions, type ScopeEntry } from './scope.ts'
+
+const any: ScopeEntry = {
+  datasets: ['news'],
+  platforms: null,
+  languages: null,
+  regions: null,
+  publishedFrom: null,
+  publishedTo: null,
+  fields: fieldPermissions,
+}
+
+test('no document and no field beyond a single entry is ever opened (10,000 cases against a brute-force oracle)', () => {
+  checkScopeProperty(10_000)
+})
+
+test('an application without entries is refused', () => {
+  const access = compileScope([], {})
+  assert.deepEqual(access, { allowed: false, reason: 'this application has no entitlements', path: null })
+})
+
+test('a named dataset that no entry allows is refused by name, also beside an allowed one', () => {
+  const access = compileScope([any], { datasets: ['news', 'forum'] })
+  assert.equal(access.allowed, false)
+  assert.match(access.allowed ? '' : access.reason, /dataset "forum"/)
+})
+
+test('two entries are not combined: tag filter on one dataset, metadata permission on another', () => {
+  const plain: ScopeEntry = { ...any, datasets: ['news'], fields: ['title', 'body'] }
+  const rich: ScopeEntry = { ...any, datasets: ['forum'], fields: ['metadata'] }
+  assert.equal(compileScope([plain, rich], { datasets: ['news'], needs: [['metadata']] }).allowed, false)
+  const access = compileScope([plain, rich], { needs: [['metadata']] })
+  assert.deepEqual(access.allowed && access.scope.entries.map((entry) => entry.datasets), [['forum']])
+})
+
+test('the scope is narrowed to what the request names', () => {
+  const access = compileScope([{ ...any, datasets: ['news', 'forum'] }], { datasets: ['forum'], platforms: ['rss'] })
+  assert.deepEqual(access.allowed && access.scope.entries[0], { ...any, datasets: ['forum'], platforms: ['rss'] })
+})

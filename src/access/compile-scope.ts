@@ -1,0 +1,94 @@
+import type { FieldPermission, Scope, ScopeEntry } from './scope.ts'
+
+/**
+ * The one place that decides access. It turns an application's entries and what a request asks into a refusal or a
+ * scope; search, catalog, documents, feed, live and analysis all read through that scope.
+ *
+ * Rules
+ * 1. An entry takes part when it allows at least one of the named values of every dimension in which the request names
+ *    any, and every field permission that the request's filters need. Entries are never combined to satisfy a need.
+ * 2. No entry takes part: refused.
+ * 3. A named value or field that no entry taking part allows: refused, never silently dropped.
+ * 4. Otherwise the scope is the entries that take part, each narrowed to the named values.
+ */
+export interface AccessRequest {
+  /** Values the request names; absent or null = the request does not restrict that dimension. */
+  readonly datasets?: readonly string[] | null
+  readonly platforms?: readonly string[] | null
+  /** Only where naming a language or region outside the entitlement is an error (analysis); elsewhere it just narrows. */
+  readonly languages?: readonly string[] | null
+  readonly regions?: readonly string[] | null
+  /** Permissions the request asks to have returned by name. */
+  readonly fields?: readonly FieldPermission[]
+  /** Permissions the request's conditions need: each group is satisfied by any one of its members. */
+  readonly needs?: readonly (readonly FieldPermission[])[]
+}
+
+export type Access =
+  | { readonly allowed: true; readonly scope: Scope }
+  | { readonly allowed: false; readonly reason: string; readonly path: string | null }
+
+const dimensions = ['datasets', 'platforms', 'languages', 'regions'] as const
+type Dimension = (typeof dimensions)[number]
+
+export function compileScope(entries: readonly ScopeEntry[], request: AccessRequest): Access {
+  const needs = request.needs ?? []
+  const taking = entries.filter(
+    (entry) =>
+      dimensions.every((dimension) => {
+        const named = request[dimension]
+        return !named || named.some((value) => allows(entry, dimension, value))
+      }) && needs.every((group) => group.some((field) => entry.fields.includes(field))),
+  )
+  if (taking.length === 0) return { allowed: false, reason: refusalOf(request, needs), path: null }
+  for (const dimension of dimensions) {
+    const outside = request[dimension]?.find((value) => !taking.some((entry) => allows(entry, dimension, value)))
+    if (outside !== undefined) {
+      return {
+        allowed: false,
+        reason: `${singular[dimension]} "${outside}" is outside this application's entitlements`,
+        path: dimension,
+      }
+    }
+  }
+  const field = request.fields?.find((wanted) => !taking.some((entry) => entry.fields.includes(wanted)))
+  if (field !== undefined) {
+    return { allowed: false, reason: `field "${field}" is outside this application's entitlements`, path: 'fields' }
+  }
+  return { allowed: true, scope: { entries: taking.map((entry) => narrow(entry, request)) } }
+}
+
+const singular: Record<Dimension, string> = {
+  datasets: 'dataset',
+  platforms: 'platform',
+  languages: 'language',
+  regions: 'region',
+}
+
+function allows(entry: ScopeEntry, dimension: Dimension, value: string): boolean {
+  const allowed = entry[dimension]
+  return allowed === null || allowed.includes(value)
+}
+
+function narrow(entry: ScopeEntry, request: AccessRequest): ScopeEntry {
+  const kept = (dimension: Dimension): readonly string[] | null => {
+    const named = request[dimension]
+    return named ? [...new Set(named)].filter((value) => allows(entry, dimension, value)) : entry[dimension]
+  }
+  return {
+    ...entry,
+    datasets: kept('datasets') ?? [],
+    platforms: kept('platforms'),
+    languages: kept('languages'),
+    regions: kept('regions'),
+  }
+}
+
+function refusalOf(request: AccessRequest, needs: readonly (readonly FieldPermission[])[]): string {
+  const asked = dimensions.filter((dimension) => request[dimension]).map((dimension) => `the ${dimension} it names`)
+  if (needs.length > 0)
+    asked.push(`the field permissions it needs (${needs.map((group) => group.join(' or ')).join(', ')})`)
+  return asked.length === 0
+    ? 'this application has no entitlements'
+    : `no single entitlement of this application allows ${asked.join(' together with ')}`
+}

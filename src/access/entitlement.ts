@@ -1,0 +1,43 @@
+import { type Static, Type } from 'typebox'
+import { parseTime } from '../time.ts'
+import { fieldPermissions, type ScopeEntry } from './scope.ts'
+
+const code = (description: string) => Type.String({ minLength: 1, maxLength: 128, description })
+const codes = (what: string) => Type.Array(code(what), { minItems: 1, maxItems: 1000, uniqueItems: true })
+
+/** One line of what an application may read. A list that is absent means "any". */
+export const EntitlementInput = Type.Object(
+  {
+    datasets: Type.Array(code('a dataset id'), { minItems: 1, maxItems: 1000, uniqueItems: true }),
+    platforms: Type.Optional(codes('a platform code')),
+    languages: Type.Optional(codes('an ISO 639-1 language code')),
+    regions: Type.Optional(codes('a region code')),
+    published_from: Type.Optional(Type.String({ format: 'date-time', description: 'Inclusive.' })),
+    published_to: Type.Optional(Type.String({ format: 'date-time', description: 'Exclusive.' })),
+    fields: Type.Optional(
+      Type.Array(Type.Enum(fieldPermissions), {
+        minItems: 1,
+        uniqueItems: true,
+        description: 'Field permissions; all six when absent.',
+      }),
+    ),
+  },
+  {
+    additionalProperties: false,
+    description:
+      'Matches a document when every stated condition does. An entry that restricts languages, regions or publication time never matches a document that lacks that value.',
+  },
+)
+export type EntitlementInput = Static<typeof EntitlementInput>
+
+export function scopeEntryOf(entitlement: EntitlementInput): ScopeEntry {
+  return {
+    datasets: entitlement.datasets,
+    platforms: entitlement.platforms ?? null,
+    languages: entitlement.languages ?? null,
+    regions: entitlement.regions ?? null,
+    publishedFrom: entitlement.published_from === undefined ? null : parseTime(entitlement.published_from),
+    publishedTo: entitlement.published_to === undefined ? null : parseTime(entitlement.published_to),
+    fields: entitlement.fields ?? fieldPermissions,
+  }
+}

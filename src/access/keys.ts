@@ -1,0 +1,33 @@
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+
+/** The readable start of a key says which surface it is for, and lets secret scanners find leaks. */
+export const keyPrefixes = { consumer: 'tmc_', collector: 'tml_', admin: 'tma_' } as const
+export type KeyKind = keyof typeof keyPrefixes
+
+const alphabet = '0123456789abcdefghijkmnpqrstuvwxyz'.slice(0, 32)
+const secretLength = 40
+
+export interface MadeKey {
+  /** Shown once. */
+  readonly secret: string
+  readonly hash: string
+  /** What lists show of it. */
+  readonly prefix: string
+}
+
+/** 40 characters of 5 bits: 200 bits of chance. */
+export function makeKey(kind: KeyKind): MadeKey {
+  let secret: string = keyPrefixes[kind]
+  for (const byte of randomBytes(secretLength)) secret += alphabet[byte & 31]
+  return { secret, hash: hashKey(secret), prefix: secret.slice(0, 8) }
+}
+
+/** A plain SHA-256 is enough: the secret is 200 random bits, so there is nothing to guess slowly. */
+export function hashKey(secret: string): string {
+  return createHash('sha256').update(secret).digest('hex')
+}
+
+/** Compares two SHA-256 hashes in constant time. */
+export function sameHash(a: string, b: string): boolean {
+  return a.length === b.length && timingSafeEqual(Buffer.from(a), Buffer.from(b))
+}

@@ -1,0 +1,80 @@
+import { type Static, Type } from 'typebox'
+import { type Operation, quotaOperations } from './operations.ts'
+
+/** What applies where an application's policy is silent. */
+export const policyDefaults = {
+  requestsPerSecond: 50,
+  analysisInputChunks: 5000,
+} as const
+
+const count = (description: string, least = 0) => Type.Integer({ minimum: least, maximum: 1_000_000_000, description })
+
+export const Policy = Type.Object(
+  {
+    analysis_enabled: Type.Optional(
+      Type.Boolean({ default: false, description: 'Whether analysis may be used at all.' }),
+    ),
+    requests_per_second: Type.Optional(
+      Type.Number({
+        exclusiveMinimum: 0,
+        maximum: 100_000,
+        description: `Sustained rate; ${policyDefaults.requestsPerSecond} when absent.`,
+      }),
+    ),
+    burst: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 1_000_000,
+        description: 'Requests that may come at once after a pause; twice the rate when absent.',
+      }),
+    ),
+    daily_quotas: Type.Optional(
+      Type.Object(
+        Object.fromEntries(
+          Object.values(quotaOperations).map((name) => [
+            name,
+            Type.Optional(count('Per UTC day; no limit when absent.')),
+          ]),
+        ) as Record<QuotaName, ReturnType<typeof Type.Optional<ReturnType<typeof count>>>>,
+        { additionalProperties: false },
+      ),
+    ),
+    live: Type.Optional(
+      Type.Object(
+        {
+          enabled: Type.Optional(Type.Boolean({ description: 'Whether live collection may be started.' })),
+          max_items_per_platform: Type.Optional(count('Upper bound of `live.max_items_per_platform`.', 1)),
+          max_concurrent: Type.Optional(count('Live queries under way at once.')),
+          requests_per_minute: Type.Optional(count('Live queries started per minute.')),
+        },
+        { additionalProperties: false },
+      ),
+    ),
+    analysis: Type.Optional(
+      Type.Object(
+        {
+          max_input_chunks: Type.Optional(
+            count(`Input cap of a run; ${policyDefaults.analysisInputChunks} when absent.`, 1),
+          ),
+          max_concurrent_runs: Type.Optional(count('Unfinished runs at once.')),
+        },
+        { additionalProperties: false },
+      ),
+    ),
+  },
+  { additionalProperties: false, description: 'Switches and limits of an application.' },
+)
+export type Policy = Static<typeof Policy>
+
+export type QuotaName = (typeof quotaOperations)[keyof typeof quotaOperations]
+
+export function rateOf(policy: Policy): { perSecond: number; burst: number } {
+  const perSecond = policy.requests_per_second ?? policyDefaults.requestsPerSecond
+  return { perSecond, burst: policy.burst ?? Math.max(1, Math.ceil(perSecond * 2)) }
+}
+
+/** The daily limit of an operation, or null where the policy sets none. */
+export function dailyLimitOf(policy: Policy, operation: Operation): number | null {
+  const name = quotaOperations[operation as keyof typeof quotaOperations]
+  return name === undefined ? null : (policy.daily_quotas?.[name] ?? null)
+}

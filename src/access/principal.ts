@@ -1,0 +1,30 @@
+import type { EntitlementInput } from './entitlement.ts'
+import type { Policy } from './policy.ts'
+import type { ScopeEntry } from './scope.ts'
+
+/** Who makes a request, as far as the rest of the code needs to know. */
+export interface Consumer {
+  readonly kind: 'consumer'
+  readonly keyId: string
+  readonly applicationId: string
+  readonly name: string
+  readonly policy: Policy
+  readonly entitlements: readonly (EntitlementInput & { entitlement_id: string })[]
+  /** The same entitlements in the form that `compileScope` takes. */
+  readonly entries: readonly ScopeEntry[]
+}
+
+export interface Collector {
+  readonly kind: 'collector'
+  readonly keyId: string
+  readonly collectorId: string
+  readonly name: string
+  /** null: may write to every dataset. */
+  readonly datasets: readonly string[] | null
+}
+
+export interface Admin {
+  readonly kind: 'admin'
+}
+
+export type Principal = Consumer | Collector | Admin

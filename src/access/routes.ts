@@ -1,0 +1,46 @@
+import { Type } from 'typebox'
+import { consumerOf } from '../http/route.ts'
+import type { TypedApp } from '../http/typed.ts'
+import { utcDay } from '../time.ts'
+import { EntitlementInput } from './entitlement.ts'
+import { Policy, rateOf } from './policy.ts'
+import type { UsageBook } from './usage-book.ts'
+
+const Account = Type.Object({
+  application_id: Type.String(),
+  name: Type.String(),
+  entitlements: Type.Array(Type.Object({ entitlement_id: Type.String(), ...EntitlementInput.properties })),
+  policy: Policy,
+  usage: Type.Object({
+    day: Type.String({ description: 'The UTC calendar day that is counted.' }),
+    operations: Type.Record(Type.String(), Type.Integer(), { description: 'Requests answered today, by operation.' }),
+  }),
+})
+
+export function accessRoutes(app: TypedApp, usage: UsageBook): void {
+  app.get(
+    '/v1/account',
+    {
+      config: { surface: 'consumer', operation: 'account.read', invalid: 'invalid_request' },
+      schema: {
+        tags: ['Account'],
+        summary: 'The calling application',
+        description: 'Its entitlements and policy as they are applied now, and what it has used today.',
+        querystring: Type.Object({}, { additionalProperties: false }),
+        response: { 200: Account },
+      },
+    },
+    async (request) => {
+      const consumer = consumerOf(request)
+      const now = Date.now()
+      const { perSecond, burst } = rateOf(consumer.policy)
+      return {
+        application_id: consumer.applicationId,
+        name: consumer.name,
+        entitlements: [...consumer.entitlements],
+        policy: { analysis_enabled: false, ...consumer.policy, requests_per_second: perSecond, burst },
+        usage: { day: utcDay(now), operations: await usage.today(consumer.applicationId, now) },
+      }
+    },
+  )
+}

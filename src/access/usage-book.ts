@@ -1,0 +1,120 @@
+import { secondsToNextUtcDay, utcDay } from '../time.ts'
+import type { AccessStore, QuotaResult, QuotaTake } from './access-store.ts'
+import type { Operation } from './operations.ts'
+import { dailyLimitOf } from './policy.ts'
+import type { Consumer } from './principal.ts'
+
+/** How often counts without a limit and key uses are written. */
+const flushEveryMs = 1000
+
+export type QuotaTaking =
+  | { readonly taken: true; readonly limit: number | null; readonly used: number | null }
+  | { readonly taken: false; readonly limit: number; readonly retryAfterSeconds: number }
+
+/**
+ * Counts what applications do. Where a policy sets a daily limit, the unit is taken in the store before the work, so
+ * that the limit is exact however many processes race; takes that arrive while one is being written share the next
+ * transaction. Without a limit the count is only for reporting and is written once a second.
+ */
+export class UsageBook {
+  #store: AccessStore
+  #counts = new Map<string, { applicationId: string; operation: string; day: string; count: number }>()
+  #keyUses = new Map<string, number>()
+  #waiting: { take: QuotaTake; resolve: (result: QuotaResult) => void; reject: (error: unknown) => void }[] = []
+  #taking = false
+  #timer: NodeJS.Timeout
+  #flushing: Promise<void> = Promise.resolve()
+  #onError: (error: unknown) => void
+
+  constructor(store: AccessStore, onError: (error: unknown) => void) {
+    this.#store = store
+    this.#onError = onError
+    this.#timer = setInterval(() => void this.flush(), flushEveryMs)
+    this.#timer.unref()
+  }
+
+  recordKeyUse(keyId: string, nowMs: number): void {
+    this.#keyUses.set(keyId, nowMs)
+  }
+
+  /** Takes one unit of the operation's daily quota, or counts it where there is no limit. */
+  async take(consumer: Consumer, operation: Operation, nowMs: number): Promise<QuotaTaking> {
+    const limit = dailyLimitOf(consumer.policy, operation)
+    const day = utcDay(nowMs)
+    const { applicationId } = consumer
+    if (limit === null) {
+      const name = `${applicationId} ${day} ${operation}`
+      const counted = this.#counts.get(name)
+      if (counted === undefined) this.#counts.set(name, { applicationId, operation, day, count: 1 })
+      else counted.count++
+      return { taken: true, limit, used: null }
+    }
+    const result = await this.#takeUnit({ applicationId, operation, day, limit })
+    return result.taken
+      ? { taken: true, limit, used: result.used }
+      : { taken: false, limit, retryAfterSeconds: secondsToNextUtcDay(nowMs) }
+  }
+
+  /** Today's use per operation, counts not yet written included. */
+  async today(applicationId: string, nowMs: number): Promise<Record<string, number>> {
+    const day = utcDay(nowMs)
+    const pending = [...this.#counts.values()].filter((one) => one.applicationId === applicationId && one.day === day)
+    const use: Record<string, number> = {}
+    for (const { operation, count } of pending) use[operation] = count
+    for (const { operation, used } of await this.#store.usageOf(applicationId, day)) {
+      use[operation] = (use[operation] ?? 0) + used
+    }
+    return use
+  }
+
+  /** What could not be written is kept for the next time. */
+  flush(): Promise<void> {
+    this.#flushing = this.#flushing.then(async () => {
+      if (this.#counts.size === 0 && this.#keyUses.size === 0) return
+      const counts = [...this.#counts.values()]
+      const keys = [...this.#keyUses].map(([keyId, at]) => ({ keyId, at }))
+      this.#counts = new Map()
+      this.#keyUses = new Map()
+      try {
+        await this.#store.recordUse({ counts, keys })
+      } catch (error) {
+        for (const count of counts) {
+          const name = `${count.applicationId} ${count.day} ${count.operation}`
+          const newer = this.#counts.get(name)
+          if (newer === undefined) this.#counts.set(name, count)
+          else newer.count += count.count
+        }
+        for (const { keyId, at } of keys) if (!this.#keyUses.has(keyId)) this.#keyUses.set(keyId, at)
+        this.#onError(error)
+      }
+    })
+    return this.#flushing
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer)
+    await this.flush()
+  }
+
+  #takeUnit(take: QuotaTake): Promise<QuotaResult> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ take, resolve, reject })
+      if (!this.#taking) void this.#takeWaiting()
+    })
+  }
+
+  async #takeWaiting(): Promise<void> {
+    this.#taking = true
+    while (this.#waiting.length > 0) {
+      const group = this.#waiting
+      this.#waiting = []
+      try {
+        const results = await this.#store.takeQuota(group.map(({ take }) => take))
+        for (const [i, { resolve }] of group.entries()) resolve(results[i]!)
+      } catch (error) {
+        for (const { reject } of group) reject(error)
+      }
+    }
+    this.#taking = false
+  }
+}

@@ -1,0 +1,113 @@
+import { mkdir } from 'node:fs/promises'
+import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
+import { adminTokenHash } from './access/admin-token.ts'
+import { Authenticator } from './access/authenticate.ts'
+import { accessRoutes } from './access/routes.ts'
+import { UsageBook } from './access/usage-book.ts'
+import type { Config } from './config.ts'
+import { Metrics } from './http/metrics.ts'
+import { type Check, publicRoutes } from './http/public-routes.ts'
+import { makeServer } from './http/server.ts'
+import type { TypedApp } from './http/typed.ts'
+import { Operator } from './operator/operator.ts'
+import { operatorRoutes } from './operator/routes.ts'
+import { type OpenStore, openSqliteStore } from './storage/sqlite/open-sqlite-store.ts'
+
+/** What commands work with: the use cases over an open store, without a server. */
+export interface Workbench {
+  readonly store: OpenStore['store']
+  readonly operator: Operator
+  readonly migrated: readonly string[]
+  close(): Promise<void>
+}
+
+export async function composeWorkbench(config: Config): Promise<Workbench> {
+  const open = await openSqliteStore(config.dataDir)
+  return {
+    store: open.store,
+    operator: new Operator(open.store.operator, () => {}),
+    migrated: open.migrated,
+    close: () => open.close(),
+  }
+}
+
+/** A running instance: everything wired, listening when `listen` is called, gone when `close` resolves. */
+export interface Instance {
+  readonly app: FastifyInstance
+  readonly operator: Operator
+  readonly store: OpenStore['store']
+  /** The admin token, the one time it is made. */
+  readonly madeAdminToken: string | null
+  listen(): Promise<string>
+  /** Phases: not ready; no new connections; requests under way end; background work ends; the store closes. */
+  close(): Promise<void>
+}
+
+export async function compose(config: Config, logger: FastifyBaseLogger): Promise<Instance> {
+  await mkdir(config.dataDir, { recursive: true })
+  const open = await openSqliteStore(config.dataDir)
+  const { store } = open
+  try {
+    const token = await adminTokenHash(config.dataDir, config.adminToken)
+    const authenticator = new Authenticator(store.access, token.hash)
+    const usage = new UsageBook(store.access, (error) => logger.error({ err: error }, 'use could not be recorded'))
+    const operator = new Operator(store.operator, () => authenticator.forget())
+    const metrics = new Metrics()
+    metrics.gauge(
+      'tidemark_store_writer_calls',
+      'Calls waiting for or running on the writer.',
+      () => open.load().writer,
+    )
+    metrics.gauge('tidemark_store_reader_calls', 'Calls waiting for or running on readers.', () => open.load().readers)
+
+    let stopping = false
+    const checks: Record<string, Check> = {
+      serving: async () => ({ ok: !stopping, detail: stopping ? 'shutting down' : 'accepting requests' }),
+      store: async () => {
+        const answered = await Promise.race([
+          store.access.signingKeys().then(
+            () => true,
+            () => false,
+          ),
+          new Promise<boolean>((resolve) => setTimeout(resolve, storeAnswersWithinMs, false).unref()),
+        ])
+        return { ok: answered, detail: answered ? 'answers' : `does not answer within ${storeAnswersWithinMs} ms` }
+      },
+    }
+
+    const app = await makeServer({
+      logger,
+      authenticator,
+      usage,
+      metrics,
+      corsOrigins: config.corsOrigins,
+      requestsInFlightMax: config.requestsInFlightMax,
+      routes: (plain) => {
+        const typed = plain as unknown as TypedApp
+        publicRoutes(typed, metrics, checks)
+        accessRoutes(typed, usage)
+        operatorRoutes(typed, operator)
+      },
+    })
+    await app.ready()
+
+    return {
+      app,
+      operator,
+      store,
+      madeAdminToken: token.made,
+      listen: () => app.listen({ host: config.host, port: config.port }),
+      async close() {
+        stopping = true
+        await app.close()
+        await usage.close()
+        await open.close()
+      },
+    }
+  } catch (error) {
+    await open.close()
+    throw error
+  }
+}
+
+const storeAnswersWithinMs = 2000

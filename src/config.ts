@@ -1,0 +1,144 @@
+import { resolve } from 'node:path'
+
+/**
+ * The settings of an instance: one table, read once, all faults reported together. Nothing else reads the environment.
+ * Each setting is an environment variable and, under the same name, a flag of `serve` (TIDEMARK_DATA_DIR, --data-dir).
+ */
+export interface Config {
+  readonly host: string
+  readonly port: number
+  readonly dataDir: string
+  readonly adminToken: string | null
+  readonly logLevel: LogLevel
+  readonly corsOrigins: readonly string[]
+  readonly requestsInFlightMax: number
+}
+
+const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
+type LogLevel = (typeof logLevels)[number]
+
+interface Setting<T> {
+  readonly fallback: string | null
+  readonly about: string
+  /** What it may be, as the end of the sentence "… but it must be". */
+  readonly expected: string
+  /** undefined where the text is not acceptable. */
+  readonly parse: (text: string) => T | undefined
+}
+
+const integer = (least: number, most: number) => (text: string) => {
+  const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN
+  return value >= least && value <= most ? value : undefined
+}
+
+const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
+  host: {
+    fallback: '127.0.0.1',
+    about: 'the address to listen on',
+    expected: 'a host name or address, such as 127.0.0.1 or 0.0.0.0',
+    parse: (text) => (/^[A-Za-z0-9.:_-]+$/.test(text) ? text : undefined),
+  },
+  port: {
+    fallback: '8080',
+    about: 'the port to listen on; 0 takes any free one',
+    expected: 'a whole number from 0 to 65535',
+    parse: integer(0, 65_535),
+  },
+  dataDir: {
+    fallback: './data',
+    about: 'the folder that holds everything the instance keeps',
+    expected: 'the path of a folder',
+    parse: (text) => (text.trim() === '' || text.includes('\0') ? undefined : resolve(text)),
+  },
+  adminToken: {
+    fallback: null,
+    about: 'the admin token; made and printed once when absent',
+    expected: '16 to 256 printable characters without spaces',
+    parse: (text) => (/^[\x21-\x7e]{16,256}$/.test(text) ? text : undefined),
+  },
+  logLevel: {
+    fallback: 'info',
+    about: 'how much is logged, as JSON lines on standard error',
+    expected: `one of ${logLevels.join(', ')}`,
+    parse: (text) => logLevels.find((level) => level === text),
+  },
+  corsOrigins: {
+    fallback: null,
+    about: 'web origins that browsers may call from, comma-separated; none when absent',
+    expected: 'origins such as https://app.example.com, comma-separated, or *',
+    parse: (text) => {
+      const origins = text.split(',').map((origin) => origin.trim())
+      return origins.every((origin) => origin === '*' || isOrigin(origin)) ? origins : undefined
+    },
+  },
+  requestsInFlightMax: {
+    fallback: '512',
+    about: 'requests worked on at once; further ones get 503 with Retry-After',
+    expected: 'a whole number from 1 to 100000',
+    parse: integer(1, 100_000),
+  },
+}
+
+function isOrigin(text: string): boolean {
+  return URL.canParse(text) && new URL(text).origin === text
+}
+
+/** Settings of products of the same family that this version does not have yet must not be ignored in silence. */
+const prefix = 'TIDEMARK_'
+
+export const environmentName = (key: string): string => prefix + key.replace(/[A-Z]/g, (c) => `_${c}`).toUpperCase()
+export const flagName = (key: string): string => `--${key.replace(/[A-Z]/g, (c) => `-${c.toLowerCase()}`)}`
+
+/** For the command line's help: every setting with its flag, default and meaning. */
+export const settingHelp: readonly { flag: string; environment: string; about: string; fallback: string | null }[] =
+  Object.entries(settings).map(([key, setting]) => ({
+    flag: flagName(key),
+    environment: environmentName(key),
+    about: setting.about,
+    fallback: setting.fallback,
+  }))
+
+/** One line for each wrong setting: its name, what it was, what it may be. */
+export class ConfigError extends Error {
+  readonly faults: readonly string[]
+  constructor(faults: readonly string[]) {
+    super(faults.join('\n'))
+    this.name = 'ConfigError'
+    this.faults = faults
+  }
+}
+
+/** `overrides` are the flags, by their environment names; they win over the environment. */
+export function readConfig(
+  environment: Readonly<Record<string, string | undefined>>,
+  overrides: Readonly<Record<string, string | undefined>> = {},
+): Config {
+  const faults: string[] = []
+  const values: Record<string, unknown> = {}
+  const known = new Set<string>()
+  for (const [key, setting] of Object.entries(settings)) {
+    const name = environmentName(key)
+    known.add(name)
+    const given = overrides[name] ?? environment[name]
+    const text = given === undefined || given === '' ? setting.fallback : given
+    if (text === null) {
+      values[key] = key === 'corsOrigins' ? [] : null
+      continue
+    }
+    const value = setting.parse(text)
+    if (value === undefined) faults.push(`${name} is ${shown(key, text)}, but it must be ${setting.expected}`)
+    values[key] = value
+  }
+  for (const name of Object.keys(environment)) {
+    if (name.startsWith(prefix) && !known.has(name) && environment[name] !== '') {
+      faults.push(`${name} is set, but there is no such setting; there are: ${[...known].join(', ')}`)
+    }
+  }
+  if (faults.length > 0) throw new ConfigError(faults)
+  return values as unknown as Config
+}
+
+/** A wrong admin token is still a secret. */
+function shown(key: string, text: string): string {
+  return key === 'adminToken' ? `a text of ${text.length} characters` : JSON.stringify(text)
+}

@@ -1,0 +1,62 @@
+/**
+ * Every error code the service answers with, on one line each: HTTP status and whether the same request may succeed
+ * later. The OpenAPI description and the tests read this table; a code that is not here cannot be thrown.
+ */
+export const errorTable = {
+  unauthorized: { status: 401, retryable: false },
+  entitlement_denied: { status: 403, retryable: false },
+  analysis_forbidden: { status: 403, retryable: false },
+  dataset_forbidden: { status: 403, retryable: false },
+  not_found: { status: 404, retryable: false },
+  document_not_found: { status: 404, retryable: false },
+  version_not_found: { status: 404, retryable: false },
+  user_not_found: { status: 404, retryable: false },
+  method_not_allowed: { status: 405, retryable: false },
+  conflict: { status: 409, retryable: false },
+  cursor_expired: { status: 410, retryable: false },
+  payload_too_large: { status: 413, retryable: false },
+  unsupported_media_type: { status: 415, retryable: false },
+  invalid_request: { status: 400, retryable: false },
+  invalid_query: { status: 400, retryable: false },
+  invalid_document_query: { status: 400, retryable: false },
+  invalid_classification_query: { status: 400, retryable: false },
+  invalid_changes_query: { status: 400, retryable: false },
+  invalid_cursor: { status: 400, retryable: false },
+  rate_limit_exceeded: { status: 429, retryable: true },
+  quota_exceeded: { status: 429, retryable: true },
+  internal: { status: 500, retryable: true },
+  overloaded: { status: 503, retryable: true },
+  catalog_unavailable: { status: 503, retryable: true },
+  changes_unavailable: { status: 503, retryable: true },
+} as const satisfies Record<string, { status: number; retryable: boolean }>
+
+export type ErrorCode = keyof typeof errorTable
+
+/** One field at fault: where it is in the request, and what it should be. */
+export interface ErrorDetail {
+  readonly path: string
+  readonly message: string
+}
+
+/** An error whose code and message are meant for the caller. Anything else that is thrown becomes `internal`. */
+export class TidemarkError extends Error {
+  readonly code: ErrorCode
+  readonly details: readonly ErrorDetail[] | undefined
+  readonly retryAfterSeconds: number | undefined
+
+  constructor(
+    code: ErrorCode,
+    message: string,
+    extra: { details?: readonly ErrorDetail[]; retryAfterSeconds?: number; cause?: unknown } = {},
+  ) {
+    super(message, { cause: extra.cause })
+    this.name = 'TidemarkError'
+    this.code = code
+    this.details = extra.details
+    this.retryAfterSeconds = extra.retryAfterSeconds
+  }
+
+  get status(): number {
+    return errorTable[this.code].status
+  }
+}

@@ -1,0 +1,96 @@
+import { readFileSync } from 'node:fs'
+import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger'
+import type { FastifySchema } from 'fastify'
+import { Type } from 'typebox'
+import { errorTable } from '../errors.ts'
+import type { RouteConfig } from './route.ts'
+
+const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
+  version: string
+}
+
+/** Named in the description as the shape of every error. */
+export const ErrorSchema = Type.Object(
+  {
+    code: Type.Enum(Object.keys(errorTable), { description: 'Stable; decide on this.' }),
+    message: Type.String({ description: 'What to change, for people.' }),
+    request_id: Type.String({ description: 'The same as in X-Request-Id; finds the request in the log.' }),
+    details: Type.Optional(
+      Type.Array(Type.Object({ path: Type.String(), message: Type.String() }), { description: 'The fields at fault.' }),
+    ),
+  },
+  { $id: 'Error', description: 'The body of every error on every surface.' },
+)
+
+const about = `
+A self-hosted content data service. Collectors send documents in; applications read them through this API, within what
+they are entitled to.
+
+**Surfaces.** Consumer routes (\`/v1\`) take an application's API key (\`tmc_…\`), collector routes (\`/collector/v1\`) a
+collector key (\`tml_…\`), admin routes (\`/admin/v1\`, \`/metrics\`) the admin token. Each works on its own surface only.
+All are sent as \`Authorization: Bearer …\`.
+
+**Errors** are always \`{code, message, request_id, details?}\`. Unknown fields and unknown or repeated query parameters
+are errors. Every 429 carries \`Retry-After\` in seconds; consumer answers carry \`RateLimit-Policy\` and \`RateLimit\`.
+
+**Times** are RFC 3339; intervals include their start and exclude their end. **Ids** are opaque and sort by the time
+they were made.
+`.trim()
+
+const securityOf = { consumer: [{ consumer: [] }], collector: [{ collector: [] }], admin: [{ admin: [] }], public: [] }
+
+/** The errors any route of a surface can answer with; the area's own 400 comes on top. */
+const commonErrors = {
+  consumer: [401, 403, 429, 503],
+  collector: [401, 413, 415, 503],
+  admin: [401, 503],
+  public: [],
+} as const
+
+export const openApiOptions: FastifyDynamicSwaggerOptions = {
+  openapi: {
+    openapi: '3.1.0',
+    info: { title: 'Tidemark', version, description: about, license: { name: 'MIT' } },
+    tags: [
+      { name: 'Account', description: 'Who am I, and what may I do?' },
+      { name: 'Catalog', description: 'Documents by exact conditions, users and classifications.' },
+      { name: 'Documents', description: 'One document: content, versions and metric snapshots.' },
+      { name: 'Changes', description: 'The pull-only change feed.' },
+      { name: 'Collector', description: 'Putting content in.' },
+      { name: 'Admin', description: 'Datasets, applications, keys and everything else an operator sets.' },
+      { name: 'Service', description: 'Description, probes and metrics.' },
+    ],
+    components: {
+      securitySchemes: {
+        consumer: { type: 'http', scheme: 'bearer', description: 'A consumer API key, tmc_…' },
+        collector: { type: 'http', scheme: 'bearer', description: 'A collector key, tml_…' },
+        admin: { type: 'http', scheme: 'bearer', description: 'The admin token, tma_…' },
+      },
+    },
+  },
+  refResolver: { buildLocalReference: (json, _base, _fragment, i) => (json.$id as string | undefined) ?? `def-${i}` },
+  transform: ({ schema, url, route }) => {
+    const { surface, operation, invalid } = route.config as RouteConfig
+    if (route.method === 'HEAD') return { schema: { ...schema, hide: true }, url }
+    const error = { $ref: 'Error#' }
+    const responses: Record<string, unknown> = { ...((schema?.response as Record<string, unknown>) ?? {}) }
+    for (const status of commonErrors[surface]) responses[status] ??= { description: reasons[status], ...error }
+    if (surface !== 'public') {
+      responses[errorTable[invalid].status] ??= {
+        description: `\`${invalid}\`: the message names the field.`,
+        ...error,
+      }
+    }
+    const described = { ...schema, operationId: operation, security: securityOf[surface], response: responses }
+    return { schema: described as FastifySchema, url }
+  },
+}
+
+const reasons: Record<number, string> = {
+  401: '`unauthorized`: no valid credential for this surface.',
+  403: '`entitlement_denied`: outside the entitlements of the application.',
+  413: '`payload_too_large`: send less at once.',
+  415: '`unsupported_media_type`: send JSON, or NDJSON where it is taken.',
+  429: '`rate_limit_exceeded` or `quota_exceeded`: wait for the seconds in Retry-After.',
+  503: 'Temporarily unavailable: try again later, with growing pauses.',
+}

@@ -1,0 +1,49 @@
+import type { FastifyRequest } from 'fastify'
+import { type AccessRequest, compileScope } from '../access/compile-scope.ts'
+import type { Operation } from '../access/operations.ts'
+import type { Collector, Consumer, Principal } from '../access/principal.ts'
+import type { Scope } from '../access/scope.ts'
+import { type ErrorCode, TidemarkError } from '../errors.ts'
+
+/** Where a route stands, and so which credential opens it. */
+export type Surface = 'consumer' | 'collector' | 'admin' | 'public'
+
+/** What every route says of itself in its `config`. The server refuses to start with a route that does not. */
+export interface RouteConfig {
+  readonly surface: Surface
+  readonly operation: Operation
+  /** The code of a 400 in this area. */
+  readonly invalid: ErrorCode
+}
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    surface?: Surface
+    operation?: Operation
+    invalid?: ErrorCode
+  }
+  interface FastifyRequest {
+    principal: Principal | null
+    /** Sets the permit of a request free while it only waits, so that long polls do not count as load. */
+    releasePermit: (() => void) | null
+  }
+}
+
+export function consumerOf(request: FastifyRequest): Consumer {
+  if (request.principal?.kind !== 'consumer') throw new TidemarkError('unauthorized', 'a consumer API key is needed')
+  return request.principal
+}
+
+export function collectorOf(request: FastifyRequest): Collector {
+  if (request.principal?.kind !== 'collector') throw new TidemarkError('unauthorized', 'a collector key is needed')
+  return request.principal
+}
+
+/** The scope of a consumer's request, or the area's 403. */
+export function scopeOf(consumer: Consumer, asked: AccessRequest, denied: ErrorCode = 'entitlement_denied'): Scope {
+  const access = compileScope(consumer.entries, asked)
+  if (access.allowed) return access.scope
+  throw new TidemarkError(denied, access.reason, {
+    ...(access.path === null ? {} : { details: [{ path: access.path, message: access.reason }] }),
+  })
+}

@@ -1,0 +1,187 @@
+import type { IncomingMessage } from 'node:http'
+import cors from '@fastify/cors'
+import swagger from '@fastify/swagger'
+import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import type { Authenticator } from '../access/authenticate.ts'
+import { quotaOperations } from '../access/operations.ts'
+import { rateOf } from '../access/policy.ts'
+import { RateLimits } from '../access/rate-limits.ts'
+import type { UsageBook } from '../access/usage-book.ts'
+import { TidemarkError } from '../errors.ts'
+import { answerError, errorFrom, malformedJson } from './error-replies.ts'
+import type { Metrics } from './metrics.ts'
+import { openApiOptions } from './openapi.ts'
+import { Permits } from './permits.ts'
+import { requestIdOf } from './request-id.ts'
+import { RouteTable } from './route-table.ts'
+import { securityHeaders } from './security-headers.ts'
+import { validatorFor } from './validation.ts'
+
+/** JSON bodies above this are 413; routes that take more say so themselves. */
+const bodyBytesMax = 1_048_576
+
+export interface ServerParts {
+  readonly logger: FastifyBaseLogger
+  readonly authenticator: Authenticator
+  readonly usage: UsageBook
+  readonly metrics: Metrics
+  readonly corsOrigins: readonly string[]
+  readonly requestsInFlightMax: number
+  /** Registers the routes of every slice. */
+  readonly routes: (app: FastifyInstance) => void | Promise<void>
+}
+
+/**
+ * The way of a request, in order: request id and security headers, permit (503), credential (401), rate (429), body
+ * and schema (400), then the route: scope (403), quota (429), work.
+ */
+export async function makeServer(parts: ServerParts): Promise<FastifyInstance> {
+  const { authenticator, usage, metrics } = parts
+  const permits = new Permits(parts.requestsInFlightMax)
+  const rates = new RateLimits()
+  const table = new RouteTable()
+
+  const app = Fastify({
+    loggerInstance: parts.logger,
+    disableRequestLogging: true,
+    bodyLimit: bodyBytesMax,
+    genReqId: (request: IncomingMessage) => requestIdOf(request),
+    // A path parameter or header that is too long or wrongly escaped is answered like any other bad request.
+    routerOptions: { maxParamLength: 512, ignoreTrailingSlash: false },
+    frameworkErrors: (error, request, reply) => answerError(errorFrom(error, 'not_found'), request, reply),
+    requestTimeout: 0,
+    return503OnClosing: false,
+    forceCloseConnections: 'idle',
+    exposeHeadRoutes: true,
+  })
+  app.setValidatorCompiler(({ schema, httpPart }) => validatorFor(schema as object, httpPart))
+  app.decorateRequest('principal', null)
+  app.decorateRequest('releasePermit', null)
+
+  app.removeContentTypeParser('text/plain')
+  app.removeContentTypeParser('application/json')
+  app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
+    if (body === '') return done(null, undefined)
+    try {
+      done(null, JSON.parse(body as string))
+    } catch (error) {
+      done(malformedJson(request, error))
+    }
+  })
+
+  app.addHook('onRoute', (route) => {
+    const { surface, operation, invalid } = route.config ?? {}
+    if (surface === undefined || operation === undefined || invalid === undefined) {
+      throw new Error(`route ${route.method} ${route.url} does not say its surface, operation and error code`)
+    }
+    table.add(route.url, route.method)
+  })
+
+  app.addHook('onRequest', async (request, reply) => {
+    reply.header('x-request-id', request.id)
+    reply.headers(securityHeaders)
+    const { surface } = request.routeOptions.config
+    if (surface === undefined || surface === 'public') return
+    reply.header('cache-control', 'no-store')
+    request.releasePermit = permits.take()
+    const principal = await authenticate(request, surface, authenticator)
+    request.principal = principal
+    if (principal.kind === 'admin') return
+    usage.recordKeyUse(principal.keyId, Date.now())
+    if (principal.kind === 'consumer') takeRate(principal.applicationId, rateOf(principal.policy), rates, reply)
+  })
+
+  app.addHook('onResponse', async (request, reply) => {
+    request.releasePermit?.()
+    const { operation = 'unknown' } = request.routeOptions.config
+    const seconds = reply.elapsedTime / 1000
+    metrics.request(operation, reply.statusCode, seconds)
+    const { principal } = request
+    if (
+      principal?.kind === 'consumer' &&
+      reply.statusCode < 400 &&
+      operation !== 'unknown' &&
+      !(operation in quotaOperations)
+    ) {
+      void usage.take(principal, operation, Date.now())
+    }
+    request.log.info(
+      {
+        method: request.method,
+        operation,
+        status: reply.statusCode,
+        ms: Math.round(reply.elapsedTime * 10) / 10,
+        ...(principal?.kind === 'consumer' ? { application: principal.applicationId } : {}),
+        ...(principal?.kind === 'collector' ? { collector: principal.collectorId } : {}),
+      },
+      'request',
+    )
+  })
+  // A client that goes away in the middle gets no response; its permit must come back all the same.
+  app.addHook('onRequestAbort', async (request) => request.releasePermit?.())
+
+  app.setErrorHandler((error, request, reply) =>
+    answerError(errorFrom(error, request.routeOptions.config.invalid ?? 'invalid_request'), request, reply),
+  )
+  app.setNotFoundHandler((request, reply) => {
+    const path = request.url.split('?', 1)[0]!
+    const methods = table.methodsFor(path)
+    if (methods.length > 0) {
+      reply.header('allow', methods.join(', '))
+      const message = `${request.method} is not possible here: use ${methods.join(' or ')}`
+      return answerError(new TidemarkError('method_not_allowed', message), request, reply)
+    }
+    const message = 'there is nothing at this path: /docs lists every route'
+    return answerError(new TidemarkError('not_found', message), request, reply)
+  })
+
+  if (parts.corsOrigins.length > 0) {
+    await app.register(cors, {
+      origin: parts.corsOrigins.includes('*') ? '*' : [...parts.corsOrigins],
+      allowedHeaders: ['authorization', 'content-type', 'idempotency-key', 'x-request-id', 'range', 'if-none-match'],
+      exposedHeaders: ['x-request-id', 'ratelimit', 'ratelimit-policy', 'retry-after', 'etag', 'content-range'],
+      maxAge: 600,
+    })
+  }
+  await app.register(swagger, openApiOptions)
+  await parts.routes(app)
+  return app
+}
+
+async function authenticate(
+  request: FastifyRequest,
+  surface: 'consumer' | 'collector' | 'admin',
+  authenticator: Authenticator,
+) {
+  const [scheme, secret, ...rest] = (request.headers.authorization ?? '').split(' ')
+  const principal =
+    scheme?.toLowerCase() === 'bearer' && secret && rest.length === 0
+      ? await authenticator.identify(secret, surface)
+      : null
+  if (principal === null) throw new TidemarkError('unauthorized', credentialNeeded[surface])
+  return principal
+}
+
+const credentialNeeded = {
+  consumer: 'send "Authorization: Bearer tmc_…" with a valid consumer API key',
+  collector: 'send "Authorization: Bearer tml_…" with a valid collector key',
+  admin: 'send "Authorization: Bearer …" with the admin token',
+} as const
+
+function takeRate(
+  applicationId: string,
+  rate: ReturnType<typeof rateOf>,
+  rates: RateLimits,
+  reply: FastifyReply,
+): void {
+  const state = rates.take(applicationId, rate, Date.now())
+  reply.header(
+    'ratelimit-policy',
+    `"requests";q=${rate.burst};w=${Math.max(1, Math.ceil(rate.burst / rate.perSecond))}`,
+  )
+  reply.header('ratelimit', `"requests";r=${state.remaining};t=${state.resetSeconds}`)
+  if (state.allowed) return
+  throw new TidemarkError('rate_limit_exceeded', `more than ${rate.perSecond} requests a second: wait and try again`, {
+    retryAfterSeconds: state.retryAfterSeconds,
+  })
+}

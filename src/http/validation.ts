@@ -1,0 +1,97 @@
+import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
+import type { ErrorDetail } from '../errors.ts'
+import { parseTime } from '../time.ts'
+
+/**
+ * Two validators from the same schemas: bodies are taken as they are; query strings and path parameters, which are all
+ * text, may become numbers and booleans. Unknown fields are refused by the schemas (`additionalProperties: false`).
+ */
+const options = { allErrors: true, useDefaults: true, removeAdditional: false, strict: false } as const
+
+function make(coerceTypes: boolean): Ajv2020 {
+  const ajv = new Ajv2020({ ...options, coerceTypes })
+  ajv.addFormat('date-time', { type: 'string', validate: (text: string) => parseTime(text) !== null })
+  return ajv
+}
+
+const asTheyAre = make(false)
+const fromText = make(true)
+
+export function validatorFor(schema: object, part: string | undefined): ValidateFunction {
+  return part === 'querystring' || part === 'params' ? fromText.compile(schema) : asTheyAre.compile(schema)
+}
+
+/** At most this many faults are listed; a body of garbage need not be answered with a book. */
+const detailsMax = 20
+
+/** Ajv's errors as sentences about fields: what the path is and what it should be. */
+export function detailsOf(errors: readonly ErrorObject[]): readonly ErrorDetail[] {
+  const details: ErrorDetail[] = []
+  for (const error of errors) {
+    // A failed branch of a union is reported by its branches too; the union itself adds nothing.
+    if (error.keyword === 'if' || (error.keyword === 'anyOf' && errors.length > 1 && !onlyConstants(error))) continue
+    const detail = detailOf(error)
+    if (!details.some((one) => one.path === detail.path && one.message === detail.message)) details.push(detail)
+    if (details.length === detailsMax) break
+  }
+  return details
+}
+
+function onlyConstants(error: ErrorObject): boolean {
+  return (
+    Array.isArray(error.schema) &&
+    error.schema.every((one) => typeof one === 'object' && one !== null && 'const' in one)
+  )
+}
+
+function detailOf(error: ErrorObject): ErrorDetail {
+  const path = error.instancePath.slice(1).replaceAll('/', '.')
+  const below = (name: string) => (path === '' ? name : `${path}.${name}`)
+  const params = error.params as Record<string, unknown>
+  switch (error.keyword) {
+    case 'additionalProperties':
+      return { path: below(String(params.additionalProperty)), message: 'is not known here' }
+    case 'required':
+      return { path: below(String(params.missingProperty)), message: 'is required' }
+    case 'enum':
+      return { path, message: `must be one of ${(params.allowedValues as unknown[]).map(String).join(', ')}` }
+    case 'const':
+      return { path, message: `must be ${JSON.stringify(params.allowedValue)}` }
+    case 'format':
+      return {
+        path,
+        message:
+          params.format === 'date-time'
+            ? 'must be an RFC 3339 time such as 2026-11-15T08:30:00Z'
+            : 'has the wrong form',
+      }
+    case 'type':
+      return { path, message: `must be ${wordFor(String(params.type))}` }
+    default:
+      return { path, message: error.message ?? 'is not valid' }
+  }
+}
+
+const words: Record<string, string> = {
+  integer: 'a whole number',
+  number: 'a number',
+  string: 'a text (one value)',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'an object',
+}
+const wordFor = (type: string): string =>
+  type
+    .split(',')
+    .map((one) => words[one] ?? one)
+    .join(' or ')
+
+/** The sentence of the whole answer: the first faults, by name. */
+export function messageOf(details: readonly ErrorDetail[]): string {
+  if (details.length === 0) return 'the request is not valid'
+  const shown = details
+    .slice(0, 3)
+    .map(({ path, message }) => (path === '' ? `the body ${message}` : `${path} ${message}`))
+  const more = details.length > 3 ? `, and ${details.length - 3} more` : ''
+  return shown.join('; ') + more
+}

@@ -1,0 +1,99 @@
+import { randomFillSync } from 'node:crypto'
+
+/**
+ * Opaque, prefixed ids that sort by the time they were made: prefix, 10 characters of milliseconds, 16 of chance, in
+ * Crockford's base 32 (lower case). Ids made by one process within one millisecond still ascend, because the random
+ * part is then counted up instead of drawn again.
+ *
+ * The time inside an id is exact and public to the rest of the code: a document's first-ingest time is the time in its
+ * id, so that "newest first" is one ordinary key (see `idRangeOf`).
+ */
+export type IdPrefix =
+  | 'doc'
+  | 'ver'
+  | 'chk'
+  | 'evt'
+  | 'snp'
+  | 'run'
+  | 'art'
+  | 'sub'
+  | 'lq'
+  | 'lqr'
+  | 'task'
+  | 'app'
+  | 'key'
+  | 'ent'
+  | 'col'
+  | 'aud'
+
+const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
+const timeLength = 10
+const chanceLength = 16
+const pool = new Uint8Array(4096)
+let poolUsed = pool.length
+
+const chance = new Uint8Array(chanceLength)
+let lastTimeMs = -1
+let lastTimeText = ''
+
+function drawChance(): void {
+  if (poolUsed + chanceLength > pool.length) {
+    randomFillSync(pool)
+    poolUsed = 0
+  }
+  for (let i = 0; i < chanceLength; i++) chance[i] = pool[poolUsed + i]! & 31
+  // Room to count up within the millisecond without running over.
+  chance[0]! &= 15
+  poolUsed += chanceLength
+}
+
+function countUp(): void {
+  for (let i = chanceLength - 1; i >= 0; i--) {
+    if (chance[i]! < 31) {
+      chance[i]!++
+      return
+    }
+    chance[i] = 0
+  }
+}
+
+function timeText(timeMs: number): string {
+  let rest = timeMs
+  let text = ''
+  for (let i = 0; i < timeLength; i++) {
+    text = alphabet[rest % 32]! + text
+    rest = Math.floor(rest / 32)
+  }
+  return text
+}
+
+export function newId(prefix: IdPrefix, timeMs: number = Date.now()): string {
+  if (timeMs === lastTimeMs) countUp()
+  else {
+    drawChance()
+    lastTimeMs = timeMs
+    lastTimeText = timeText(timeMs)
+  }
+  let text = `${prefix}_${lastTimeText}`
+  for (let i = 0; i < chanceLength; i++) text += alphabet[chance[i]!]
+  return text
+}
+
+/** The millisecond in which an id was made. */
+export function idTimeMs(id: string): number {
+  const start = id.indexOf('_') + 1
+  let timeMs = 0
+  for (let i = start; i < start + timeLength; i++) timeMs = timeMs * 32 + alphabet.indexOf(id[i]!)
+  return timeMs
+}
+
+/** The smallest text that sorts at or above every id of that prefix made at or after the given millisecond. */
+export function firstIdAt(prefix: IdPrefix, timeMs: number): string {
+  return `${prefix}_${timeText(Math.max(0, timeMs))}`
+}
+
+const idShape = /^[a-z]+_[0-9a-hjkmnp-tv-z]{26}$/
+
+export function isId(prefix: IdPrefix, text: string): boolean {
+  return text.startsWith(`${prefix}_`) && idShape.test(text)
+}

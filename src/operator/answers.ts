@@ -1,0 +1,66 @@
+import type { Static } from 'typebox'
+import { formatOptionalTime, formatTime } from '../time.ts'
+import type { Application, Classification, Collector, Dataset, EmbeddingProfile, Key } from './operator-store.ts'
+import type {
+  ApplicationAnswer,
+  ClassificationAnswer,
+  CollectorAnswer,
+  DatasetAnswer,
+  KeyAnswer,
+  ProfileAnswer,
+} from './schemas.ts'
+
+/** Records of the store in the words of the admin API. */
+export const datasetAnswer = (dataset: Dataset): Static<typeof DatasetAnswer> => ({
+  dataset_id: dataset.datasetId,
+  name: dataset.name,
+  description: dataset.description,
+  created_at: formatTime(dataset.createdAt),
+  updated_at: formatTime(dataset.updatedAt),
+})
+
+export const classificationAnswer = (one: Classification): Static<typeof ClassificationAnswer> => ({
+  dataset_id: one.datasetId,
+  code: one.code,
+  name: one.name,
+  description: one.description,
+  label_schema: one.labelSchema,
+  active: one.active,
+})
+
+export const profileAnswer = (profile: EmbeddingProfile): Static<typeof ProfileAnswer> => ({
+  id: profile.profileId,
+  provider: profile.provider,
+  model: profile.model,
+  dimensions: profile.dimensions,
+  status: profile.status,
+  default: profile.isDefault,
+})
+
+export const applicationAnswer = (application: Application): Static<typeof ApplicationAnswer> => ({
+  application_id: application.applicationId,
+  name: application.name,
+  policy: application.policy,
+  entitlements: [...application.entitlements],
+  created_at: formatTime(application.createdAt),
+  updated_at: formatTime(application.updatedAt),
+})
+
+export const keyAnswer = (key: Key): Static<typeof KeyAnswer> => ({
+  key_id: key.keyId,
+  application_id: key.applicationId,
+  collector_id: key.collectorId,
+  name: key.name,
+  prefix: key.prefix,
+  created_at: formatTime(key.createdAt),
+  expires_at: formatOptionalTime(key.expiresAt),
+  revoked_at: formatOptionalTime(key.revokedAt),
+  last_used_at: formatOptionalTime(key.lastUsedAt),
+})
+
+export const collectorAnswer = (collector: Collector): Static<typeof CollectorAnswer> => ({
+  collector_id: collector.collectorId,
+  name: collector.name,
+  datasets: collector.datasets === null ? null : [...collector.datasets],
+  created_at: formatTime(collector.createdAt),
+})

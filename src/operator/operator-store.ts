@@ -1,0 +1,142 @@
+import type { EntitlementInput } from '../access/entitlement.ts'
+import type { Policy } from '../access/policy.ts'
+
+/**
+ * The port: everything an operator sets. All writing goes through `commit`, so that every change, wherever it comes
+ * from, is written together with its line in the audit log, and several changes are all made or none.
+ */
+export interface OperatorStore {
+  commit(changes: readonly Change[], mark: AuditMark): Promise<readonly ChangeOutcome[]>
+
+  datasets(): Promise<readonly Dataset[]>
+  classifications(datasetId: string | null): Promise<readonly Classification[]>
+  embeddingProfiles(): Promise<readonly EmbeddingProfile[]>
+  applications(): Promise<readonly Application[]>
+  application(applicationId: string): Promise<Application | null>
+  keys(owner: { applicationId?: string }): Promise<readonly Key[]>
+  key(keyId: string): Promise<Key | null>
+  collectors(): Promise<readonly Collector[]>
+  usage(range: { fromDay: string; toDay: string; applicationId: string | null }): Promise<readonly Usage[]>
+  /** Newest first; `before` is the id of the last line already seen. */
+  audit(page: { before: string | null; limit: number }): Promise<readonly AuditLine[]>
+}
+
+/** Who changes something, and when. */
+export interface AuditMark {
+  readonly actor: string
+  readonly at: number
+}
+
+export type Change =
+  | { kind: 'dataset.put'; datasetId: string; name: string; description: string | null }
+  | {
+      kind: 'classification.put'
+      datasetId: string
+      code: string
+      name: string
+      description: string | null
+      labelSchema: Readonly<Record<string, unknown>>
+      active: boolean
+    }
+  | {
+      kind: 'profile.put'
+      profileId: string
+      provider: string
+      model: string
+      dimensions: number | null
+      status: ProfileStatus
+      /** true takes the place of the default profile so far; absent leaves it. */
+      isDefault?: boolean
+    }
+  | { kind: 'application.create'; applicationId: string; name: string; policy: Policy }
+  | { kind: 'application.update'; applicationId: string; name?: string; policy?: Policy }
+  | { kind: 'entitlements.put'; applicationId: string; entitlements: readonly EntitlementInput[] }
+  | { kind: 'collector.create'; collectorId: string; name: string; datasets: readonly string[] | null }
+  | ({ kind: 'key.create' } & NewKey)
+  | { kind: 'key.revoke'; keyId: string }
+  /** The old key lives on until `oldExpiresAt`, or its own earlier end. */
+  | { kind: 'key.rotate'; keyId: string; oldExpiresAt: number; replacement: NewKey }
+
+/** The secret itself never reaches the store: only its hash and what is shown of it in lists. */
+export interface NewKey {
+  readonly keyId: string
+  readonly owner: { readonly applicationId: string } | { readonly collectorId: string }
+  readonly name: string | null
+  readonly prefix: string
+  readonly hash: string
+  readonly expiresAt: number | null
+}
+
+export type ChangeOutcome = 'created' | 'updated' | 'unchanged'
+
+export type ProfileStatus = 'active' | 'inactive'
+
+export interface Dataset {
+  readonly datasetId: string
+  readonly name: string
+  readonly description: string | null
+  readonly createdAt: number
+  readonly updatedAt: number
+}
+
+export interface Classification {
+  readonly datasetId: string
+  readonly code: string
+  readonly name: string
+  readonly description: string | null
+  readonly labelSchema: Readonly<Record<string, unknown>>
+  readonly active: boolean
+}
+
+export interface EmbeddingProfile {
+  readonly profileId: string
+  readonly provider: string
+  readonly model: string
+  readonly dimensions: number | null
+  readonly status: ProfileStatus
+  readonly isDefault: boolean
+}
+
+export interface Application {
+  readonly applicationId: string
+  readonly name: string
+  readonly policy: Policy
+  readonly entitlements: readonly (EntitlementInput & { entitlement_id: string })[]
+  readonly createdAt: number
+  readonly updatedAt: number
+}
+
+export interface Key {
+  readonly keyId: string
+  readonly applicationId: string | null
+  readonly collectorId: string | null
+  readonly name: string | null
+  readonly prefix: string
+  readonly createdAt: number
+  readonly expiresAt: number | null
+  readonly revokedAt: number | null
+  readonly lastUsedAt: number | null
+}
+
+export interface Collector {
+  readonly collectorId: string
+  readonly name: string
+  readonly datasets: readonly string[] | null
+  readonly createdAt: number
+}
+
+export interface Usage {
+  readonly applicationId: string
+  readonly day: string
+  readonly operation: string
+  readonly used: number
+}
+
+export interface AuditLine {
+  readonly auditId: string
+  readonly at: number
+  readonly actor: string
+  readonly action: string
+  readonly target: string
+  readonly detail: Readonly<Record<string, unknown>>
+}

@@ -1,0 +1,129 @@
+import type { EntitlementInput } from '../access/entitlement.ts'
+import { makeKey } from '../access/keys.ts'
+import type { Policy } from '../access/policy.ts'
+import { TidemarkError } from '../errors.ts'
+import { newId } from '../ids.ts'
+import { mergePatch } from './merge-patch.ts'
+import type { Application, Change, ChangeOutcome, Key, NewKey, OperatorStore } from './operator-store.ts'
+
+const dayMs = 86_400_000
+
+/** What lets an old key live on after it is rotated, unless the operator says otherwise. */
+export const rotationGraceSecondsDefault = 86_400
+
+export interface ShownKey {
+  readonly keyId: string
+  /** The only time the secret is seen. */
+  readonly secret: string
+  readonly expiresAt: number | null
+}
+
+/** What an operator can do, from the admin API and from the command line alike. */
+export class Operator {
+  readonly read: Omit<OperatorStore, 'commit'>
+  #store: OperatorStore
+  #changed: () => void
+
+  /** `changed` is called after each committed change, so that this process applies it to the very next request. */
+  constructor(store: OperatorStore, changed: () => void) {
+    this.read = store
+    this.#store = store
+    this.#changed = changed
+  }
+
+  async commit(actor: string, changes: readonly Change[]): Promise<readonly ChangeOutcome[]> {
+    const outcomes = await this.#store.commit(changes, { actor, at: Date.now() })
+    this.#changed()
+    return outcomes
+  }
+
+  async createApplication(
+    actor: string,
+    input: { name: string; policy: Policy; entitlements: readonly EntitlementInput[] },
+  ): Promise<Application> {
+    const applicationId = newId('app')
+    await this.commit(actor, [
+      { kind: 'application.create', applicationId, name: input.name, policy: input.policy },
+      { kind: 'entitlements.put', applicationId, entitlements: input.entitlements },
+    ])
+    return this.application(applicationId)
+  }
+
+  async application(applicationId: string): Promise<Application> {
+    const application = await this.#store.application(applicationId)
+    if (application === null)
+      throw new TidemarkError('not_found', `there is no application ${JSON.stringify(applicationId)}`)
+    return application
+  }
+
+  /** A JSON merge patch of the policy as it is now: what is named changes, null removes, the rest stays. */
+  async patchedPolicy(applicationId: string, patch: unknown): Promise<unknown> {
+    return mergePatch((await this.application(applicationId)).policy, patch)
+  }
+
+  async createKey(
+    actor: string,
+    applicationId: string,
+    input: { name: string | null; expiresAt: number | null },
+  ): Promise<ShownKey> {
+    const made = makeKey('consumer')
+    const key = newKey({ applicationId }, made, input)
+    await this.commit(actor, [{ kind: 'key.create', ...key }])
+    return { keyId: key.keyId, secret: made.secret, expiresAt: key.expiresAt }
+  }
+
+  async revokeKey(actor: string, keyId: string): Promise<Key> {
+    await this.commit(actor, [{ kind: 'key.revoke', keyId }])
+    return this.#key(keyId)
+  }
+
+  /** A new key of the same owner and name; the old one keeps working for the grace time. */
+  async rotateKey(actor: string, keyId: string, graceSeconds: number): Promise<ShownKey & { oldExpiresAt: number }> {
+    const old = await this.#key(keyId)
+    const collector = old.collectorId !== null
+    const made = makeKey(collector ? 'collector' : 'consumer')
+    const owner = collector ? { collectorId: old.collectorId } : { applicationId: old.applicationId! }
+    const lifetimeMs = old.expiresAt === null ? null : Math.max(dayMs, old.expiresAt - old.createdAt)
+    const expiresAt = lifetimeMs === null ? null : Date.now() + lifetimeMs
+    const replacement = newKey(owner, made, { name: old.name, expiresAt })
+    const oldExpiresAt = Date.now() + graceSeconds * 1000
+    await this.commit(actor, [{ kind: 'key.rotate', keyId, oldExpiresAt, replacement }])
+    const after = await this.#key(keyId)
+    return { keyId: replacement.keyId, secret: made.secret, expiresAt, oldExpiresAt: after.expiresAt ?? oldExpiresAt }
+  }
+
+  async createCollector(
+    actor: string,
+    input: { name: string; datasets: readonly string[] | null },
+  ): Promise<{ collectorId: string } & ShownKey> {
+    const collectorId = newId('col')
+    const made = makeKey('collector')
+    const key = newKey({ collectorId }, made, { name: input.name, expiresAt: null })
+    await this.commit(actor, [
+      { kind: 'collector.create', collectorId, ...input },
+      { kind: 'key.create', ...key },
+    ])
+    return { collectorId, keyId: key.keyId, secret: made.secret, expiresAt: null }
+  }
+
+  async #key(keyId: string): Promise<Key> {
+    const key = await this.#store.key(keyId)
+    if (key === null) throw new TidemarkError('not_found', `there is no key ${JSON.stringify(keyId)}`)
+    return key
+  }
+}
+
+export function newKey(
+  owner: NewKey['owner'],
+  made: { hash: string; prefix: string },
+  input: { name: string | null; expiresAt: number | null },
+): NewKey {
+  return {
+    keyId: newId('key'),
+    owner,
+    name: input.name,
+    prefix: made.prefix,
+    hash: made.hash,
+    expiresAt: input.expiresAt,
+  }
+}

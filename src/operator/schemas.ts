@@ -1,0 +1,189 @@
+import { type TSchema, Type } from 'typebox'
+import { EntitlementInput } from '../access/entitlement.ts'
+import { Policy } from '../access/policy.ts'
+
+/** Bodies and answers of the admin API, and the parts of a file for `tidemark apply`. */
+const strict = { additionalProperties: false } as const
+
+/** Ids that operators choose: readable in addresses and lists, and without the comma that separates values. */
+const chosenId = (description: string) =>
+  Type.String({
+    pattern: '^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$',
+    description: `${description} Letters, digits and . _ : -, at most 128.`,
+  })
+export const DatasetId = chosenId('The id of the dataset, as collectors and readers name it.')
+const name = Type.String({ minLength: 1, maxLength: 200, description: 'For people.' })
+const description = Type.Optional(Type.Union([Type.String({ maxLength: 4000 }), Type.Null()]))
+const orNull = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()])
+const time = Type.String({ format: 'date-time' })
+
+export const DatasetInput = Type.Object({ name, description }, strict)
+export const DatasetAnswer = Type.Object({
+  dataset_id: Type.String(),
+  name: Type.String(),
+  description: orNull(Type.String()),
+  created_at: time,
+  updated_at: time,
+})
+
+export const ClassificationCode = Type.String({
+  pattern: '^[^,\\s]{1,128}$',
+  description: 'The code, matched exactly. No commas or spaces, at most 128 characters.',
+})
+export const ClassificationInput = Type.Object(
+  {
+    name,
+    description,
+    label_schema: Type.Optional(
+      Type.Record(Type.String(), Type.Unknown(), { description: 'Any JSON object; returned as stored.' }),
+    ),
+    active: Type.Optional(
+      Type.Boolean({ default: true, description: 'Inactive ones are not listed to applications.' }),
+    ),
+  },
+  strict,
+)
+export const ClassificationAnswer = Type.Object({
+  dataset_id: Type.String(),
+  code: Type.String(),
+  name: Type.String(),
+  description: orNull(Type.String()),
+  label_schema: Type.Record(Type.String(), Type.Unknown()),
+  active: Type.Boolean(),
+})
+
+export const ProfileId = chosenId('The id of the profile.')
+export const ProfileInput = Type.Object(
+  {
+    provider: Type.String({
+      minLength: 1,
+      maxLength: 100,
+      description: 'Who makes the vectors, for example `builtin` or `http`.',
+    }),
+    model: Type.String({ minLength: 1, maxLength: 200 }),
+    dimensions: Type.Union([Type.Integer({ minimum: 1, maximum: 65_536 }), Type.Null()], {
+      description: 'Null while it is not known.',
+    }),
+    status: Type.Enum(['active', 'inactive']),
+  },
+  strict,
+)
+export const ProfileAnswer = Type.Object({
+  id: Type.String(),
+  provider: Type.String(),
+  model: Type.String(),
+  dimensions: orNull(Type.Integer()),
+  status: Type.Enum(['active', 'inactive']),
+  default: Type.Boolean({ description: 'The profile that searches use.' }),
+})
+
+const Entitlements = Type.Array(EntitlementInput, { maxItems: 1000 })
+export const ApplicationInput = Type.Object(
+  { name, policy: Type.Optional(Policy), entitlements: Type.Optional(Entitlements) },
+  strict,
+)
+export const ApplicationPatch = Type.Object(
+  {
+    name: Type.Optional(name),
+    policy: Type.Optional(
+      Type.Record(Type.String(), Type.Unknown(), {
+        description: 'A JSON merge patch of the policy: what is named changes, null removes, the rest stays.',
+      }),
+    ),
+  },
+  strict,
+)
+export const EntitlementsInput = Type.Object({ entitlements: Entitlements }, strict)
+export const ApplicationAnswer = Type.Object({
+  application_id: Type.String(),
+  name: Type.String(),
+  policy: Policy,
+  entitlements: Type.Array(Type.Object({ entitlement_id: Type.String(), ...EntitlementInput.properties })),
+  created_at: time,
+  updated_at: time,
+})
+
+export const KeyInput = Type.Object(
+  {
+    name: Type.Optional(name),
+    expires_at: Type.Optional(Type.String({ format: 'date-time', description: 'In the future.' })),
+  },
+  strict,
+)
+export const KeyCreated = Type.Object({
+  key_id: Type.String(),
+  api_key: Type.String({ description: 'Shown this once; only its hash is kept.' }),
+  expires_at: orNull(time),
+})
+export const KeyAnswer = Type.Object({
+  key_id: Type.String(),
+  application_id: orNull(Type.String()),
+  collector_id: orNull(Type.String()),
+  name: orNull(Type.String()),
+  prefix: Type.String({ description: 'The first characters of the key, to recognise it.' }),
+  created_at: time,
+  expires_at: orNull(time),
+  revoked_at: orNull(time),
+  last_used_at: orNull(time),
+})
+export const RotateInput = Type.Optional(
+  Type.Union([
+    Type.Null(),
+    Type.Object(
+      {
+        grace_seconds: Type.Optional(
+          Type.Integer({
+            minimum: 0,
+            maximum: 31_536_000,
+            default: 86_400,
+            description: 'How long the old key still works.',
+          }),
+        ),
+      },
+      strict,
+    ),
+  ]),
+)
+export const KeyRotated = Type.Object({ ...KeyCreated.properties, replaces: Type.String(), old_key_expires_at: time })
+
+export const CollectorInput = Type.Object(
+  {
+    name,
+    datasets: Type.Optional(
+      Type.Array(DatasetId, {
+        minItems: 1,
+        maxItems: 1000,
+        uniqueItems: true,
+        description: 'Every dataset when absent.',
+      }),
+    ),
+  },
+  strict,
+)
+export const CollectorCreated = Type.Object({
+  collector_id: Type.String(),
+  collector_key: Type.String({ description: 'Shown this once; only its hash is kept.' }),
+  key_id: Type.String(),
+})
+export const CollectorAnswer = Type.Object({
+  collector_id: Type.String(),
+  name: Type.String(),
+  datasets: orNull(Type.Array(Type.String())),
+  created_at: time,
+})
+
+export const UsageAnswer = Type.Object({
+  application_id: Type.String(),
+  day: Type.String(),
+  operation: Type.String(),
+  used: Type.Integer(),
+})
+
+export const AuditAnswer = Type.Object({
+  audit_id: Type.String(),
+  at: time,
+  actor: Type.String({ description: 'Who: `admin-api`, `command-line` or `start`.' }),
+  action: Type.String(),
+  target: Type.String(),
+  detail: Type.Record(Type.String(), Type.Unknown()),
+})

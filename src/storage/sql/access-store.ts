@@ -1,0 +1,124 @@
+import type { Kysely } from 'kysely'
+import type { AccessStore, KeyWithOwner, SigningKey } from '../../access/access-store.ts'
+import type { Tables } from './tables.ts'
+
+export function sqlAccessStore(db: Kysely<Tables>): AccessStore {
+  const signingKeys = async (): Promise<readonly SigningKey[]> => {
+    const rows = await db
+      .selectFrom('signing_key')
+      .selectAll()
+      .orderBy('created_at', 'desc')
+      .orderBy('key_id', 'desc')
+      .execute()
+    return rows.map((row) => ({ keyId: row.key_id, secret: row.secret, createdAt: row.created_at }))
+  }
+
+  return {
+    async findKey(hash) {
+      const key = await db.selectFrom('api_key').selectAll().where('hash', '=', hash).executeTakeFirst()
+      if (key === undefined) return null
+      const owner =
+        key.application_id === null
+          ? await collectorOwner(key.collector_id!)
+          : await applicationOwner(key.application_id)
+      return { keyId: key.key_id, hash: key.hash, expiresAt: key.expires_at, revokedAt: key.revoked_at, owner }
+    },
+
+    async takeQuota(takes) {
+      const results = []
+      for (const take of takes) {
+        const row = await db
+          .insertInto('usage')
+          .values({
+            application_id: take.applicationId,
+            day: take.day,
+            operation: take.operation,
+            used: take.limit > 0 ? 1 : 0,
+          })
+          .onConflict((conflict) =>
+            conflict
+              .columns(['application_id', 'day', 'operation'])
+              .doUpdateSet((eb) => ({ used: eb('usage.used', '+', 1) }))
+              .where('usage.used', '<', take.limit),
+          )
+          .returning('used')
+          .executeTakeFirst()
+        results.push({ taken: row !== undefined && take.limit > 0, used: row?.used ?? take.limit })
+      }
+      return results
+    },
+
+    async recordUse({ counts, keys }) {
+      for (const { applicationId, operation, day, count } of counts) {
+        await db
+          .insertInto('usage')
+          .values({ application_id: applicationId, day, operation, used: count })
+          .onConflict((conflict) =>
+            conflict
+              .columns(['application_id', 'day', 'operation'])
+              .doUpdateSet((eb) => ({ used: eb('usage.used', '+', count) })),
+          )
+          .execute()
+      }
+      for (const { keyId, at } of keys) {
+        await db.updateTable('api_key').set({ last_used_at: at }).where('key_id', '=', keyId).execute()
+      }
+    },
+
+    usageOf: (applicationId, day) =>
+      db
+        .selectFrom('usage')
+        .select(['operation', 'used'])
+        .where('application_id', '=', applicationId)
+        .where('day', '=', day)
+        .orderBy('operation')
+        .execute(),
+
+    signingKeys,
+
+    async addSigningKey(key, onlyIfNone) {
+      const there = await signingKeys()
+      if (onlyIfNone && there.length > 0) return there
+      await db
+        .insertInto('signing_key')
+        .values({ key_id: key.keyId, secret: key.secret, created_at: key.createdAt })
+        .execute()
+      return signingKeys()
+    },
+  }
+
+  async function applicationOwner(applicationId: string): Promise<KeyWithOwner['owner']> {
+    const application = await db
+      .selectFrom('application')
+      .selectAll()
+      .where('application_id', '=', applicationId)
+      .executeTakeFirstOrThrow()
+    const entitlements = await db
+      .selectFrom('entitlement')
+      .selectAll()
+      .where('application_id', '=', applicationId)
+      .orderBy('position')
+      .execute()
+    return {
+      kind: 'consumer',
+      applicationId,
+      name: application.name,
+      policy: JSON.parse(application.policy),
+      entitlements: entitlements.map((row) => ({ entitlement_id: row.entitlement_id, ...JSON.parse(row.entry) })),
+    }
+  }
+
+  async function collectorOwner(collectorId: string): Promise<KeyWithOwner['owner']> {
+    const row = await db
+      .selectFrom('collector')
+      .selectAll()
+      .where('collector_id', '=', collectorId)
+      .executeTakeFirstOrThrow()
+    return {
+      kind: 'collector',
+      collectorId,
+      name: row.name,
+      datasets: row.datasets === null ? null : JSON.parse(row.datasets),
+    }
+  }
+}

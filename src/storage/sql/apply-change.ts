@@ -1,0 +1,228 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Kysely } from 'kysely'
+import { TidemarkError } from '../../errors.ts'
+import { newId } from '../../ids.ts'
+import type { Change, ChangeOutcome, NewKey } from '../../operator/operator-store.ts'
+import type { Tables } from './tables.ts'
+
+/** Writes one change. What would change nothing writes nothing and says so. */
+export async function applyChange(db: Kysely<Tables>, change: Change, nowMs: number): Promise<ChangeOutcome> {
+  switch (change.kind) {
+    case 'dataset.put':
+      return put(
+        db,
+        'dataset',
+        { dataset_id: change.datasetId },
+        { name: change.name, description: change.description },
+        nowMs,
+      )
+    case 'classification.put':
+      await mustExist(db, 'dataset', 'dataset_id', change.datasetId)
+      return put(
+        db,
+        'classification',
+        { dataset_id: change.datasetId, code: change.code },
+        {
+          name: change.name,
+          description: change.description,
+          label_schema: JSON.stringify(change.labelSchema),
+          active: change.active ? 1 : 0,
+        },
+        nowMs,
+      )
+    case 'profile.put':
+      return putProfile(db, change, nowMs)
+    case 'application.create':
+      await db
+        .insertInto('application')
+        .values({
+          application_id: change.applicationId,
+          name: change.name,
+          policy: JSON.stringify(change.policy),
+          created_at: nowMs,
+          updated_at: nowMs,
+        })
+        .execute()
+      return 'created'
+    case 'application.update': {
+      const row = await mustExist(db, 'application', 'application_id', change.applicationId)
+      const name = change.name ?? row.name
+      const policy = change.policy === undefined ? row.policy : JSON.stringify(change.policy)
+      if (name === row.name && isDeepStrictEqual(JSON.parse(policy), JSON.parse(row.policy))) return 'unchanged'
+      await db
+        .updateTable('application')
+        .set({ name, policy, updated_at: nowMs })
+        .where('application_id', '=', change.applicationId)
+        .execute()
+      return 'updated'
+    }
+    case 'entitlements.put':
+      return putEntitlements(db, change, nowMs)
+    case 'collector.create':
+      await db
+        .insertInto('collector')
+        .values({
+          collector_id: change.collectorId,
+          name: change.name,
+          datasets: change.datasets === null ? null : JSON.stringify(change.datasets),
+          created_at: nowMs,
+        })
+        .execute()
+      return 'created'
+    case 'key.create':
+      await insertKey(db, change, nowMs)
+      return 'created'
+    case 'key.revoke': {
+      const row = await mustExist(db, 'api_key', 'key_id', change.keyId)
+      if (row.revoked_at !== null) return 'unchanged'
+      await db.updateTable('api_key').set({ revoked_at: nowMs }).where('key_id', '=', change.keyId).execute()
+      return 'updated'
+    }
+    case 'key.rotate': {
+      const row = await mustExist(db, 'api_key', 'key_id', change.keyId)
+      if (row.revoked_at !== null || (row.expires_at !== null && row.expires_at <= nowMs)) {
+        throw new TidemarkError('conflict', `key ${change.keyId} is revoked or expired: make a new key instead`)
+      }
+      await insertKey(db, change.replacement, nowMs)
+      const expires_at = Math.min(row.expires_at ?? Number.MAX_SAFE_INTEGER, change.oldExpiresAt)
+      await db.updateTable('api_key').set({ expires_at }).where('key_id', '=', change.keyId).execute()
+      return 'updated'
+    }
+  }
+}
+
+type PutTable = 'dataset' | 'classification' | 'embedding_profile'
+
+async function put(
+  db: Kysely<Tables>,
+  table: PutTable,
+  key: Record<string, string>,
+  values: Record<string, string | number | null>,
+  nowMs: number,
+): Promise<ChangeOutcome> {
+  // The three tables share their shape (key, values, created_at, updated_at) but not a static type.
+  const loose = db as unknown as Kysely<Record<PutTable, Record<string, string | number | null>>>
+  let query = loose.selectFrom(table).selectAll()
+  for (const [column, value] of Object.entries(key)) query = query.where(column, '=', value)
+  const row = await query.executeTakeFirst()
+  if (row === undefined) {
+    await loose
+      .insertInto(table)
+      .values({ ...key, ...values, created_at: nowMs, updated_at: nowMs })
+      .execute()
+    return 'created'
+  }
+  if (Object.entries(values).every(([column, value]) => row[column] === value)) return 'unchanged'
+  let update = loose.updateTable(table).set({ ...values, updated_at: nowMs })
+  for (const [column, value] of Object.entries(key)) update = update.where(column, '=', value)
+  await update.execute()
+  return 'updated'
+}
+
+async function putProfile(
+  db: Kysely<Tables>,
+  change: Extract<Change, { kind: 'profile.put' }>,
+  nowMs: number,
+): Promise<ChangeOutcome> {
+  const there = await db
+    .selectFrom('embedding_profile')
+    .select(['is_default', 'dimensions'])
+    .where('profile_id', '=', change.profileId)
+    .executeTakeFirst()
+  if (there?.dimensions != null && change.dimensions !== null && there.dimensions !== change.dimensions) {
+    throw new TidemarkError(
+      'conflict',
+      `profile ${change.profileId} has ${there.dimensions} dimensions, and its vectors are stored so: register ${change.dimensions} dimensions under another id`,
+    )
+  }
+  const isDefault = change.isDefault ?? there?.is_default === 1
+  if (isDefault && there?.is_default !== 1) await db.updateTable('embedding_profile').set({ is_default: 0 }).execute()
+  return put(
+    db,
+    'embedding_profile',
+    { profile_id: change.profileId },
+    {
+      provider: change.provider,
+      model: change.model,
+      dimensions: change.dimensions ?? there?.dimensions ?? null,
+      status: change.status,
+      is_default: isDefault ? 1 : 0,
+    },
+    nowMs,
+  )
+}
+
+async function putEntitlements(
+  db: Kysely<Tables>,
+  change: Extract<Change, { kind: 'entitlements.put' }>,
+  nowMs: number,
+): Promise<ChangeOutcome> {
+  await mustExist(db, 'application', 'application_id', change.applicationId)
+  const rows = await db
+    .selectFrom('entitlement')
+    .selectAll()
+    .where('application_id', '=', change.applicationId)
+    .orderBy('position')
+    .execute()
+  const same = isDeepStrictEqual(
+    rows.map((row) => JSON.parse(row.entry)),
+    change.entitlements.map((entry) => JSON.parse(JSON.stringify(entry))),
+  )
+  if (same) return 'unchanged'
+  await db.deleteFrom('entitlement').where('application_id', '=', change.applicationId).execute()
+  for (const [position, entry] of change.entitlements.entries()) {
+    await db
+      .insertInto('entitlement')
+      .values({
+        entitlement_id: newId('ent', nowMs),
+        application_id: change.applicationId,
+        position,
+        entry: JSON.stringify(entry),
+      })
+      .execute()
+  }
+  await db
+    .updateTable('application')
+    .set({ updated_at: nowMs })
+    .where('application_id', '=', change.applicationId)
+    .execute()
+  return 'updated'
+}
+
+async function insertKey(db: Kysely<Tables>, key: NewKey, nowMs: number): Promise<void> {
+  if ('applicationId' in key.owner) await mustExist(db, 'application', 'application_id', key.owner.applicationId)
+  else await mustExist(db, 'collector', 'collector_id', key.owner.collectorId)
+  await db
+    .insertInto('api_key')
+    .values({
+      key_id: key.keyId,
+      application_id: 'applicationId' in key.owner ? key.owner.applicationId : null,
+      collector_id: 'collectorId' in key.owner ? key.owner.collectorId : null,
+      name: key.name,
+      prefix: key.prefix,
+      hash: key.hash,
+      created_at: nowMs,
+      expires_at: key.expiresAt,
+      revoked_at: null,
+      last_used_at: null,
+    })
+    .execute()
+}
+
+const nouns = { dataset: 'dataset', application: 'application', collector: 'collector', api_key: 'key' } as const
+
+async function mustExist<Table extends keyof typeof nouns>(
+  db: Kysely<Tables>,
+  table: Table,
+  column: string,
+  id: string,
+): Promise<Tables[Table]> {
+  const loose = db as unknown as Kysely<{ any_table: Record<string, string> }>
+  const row = await loose
+    .selectFrom(table as unknown as 'any_table')
+    .selectAll()
+    .where(column, '=', id)
+    .executeTakeFirst()
+  if (row === undefined) throw new TidemarkError('not_found', `there is no ${nouns[table]} ${JSON.stringify(id)}`)
+  return row as unknown as Tables[Table]
+}

@@ -1,0 +1,178 @@
+import type { Kysely } from 'kysely'
+import { newId } from '../../ids.ts'
+import type { AuditMark, Change, ChangeOutcome, OperatorStore } from '../../operator/operator-store.ts'
+import { applyChange } from './apply-change.ts'
+import type { Tables } from './tables.ts'
+
+export function sqlOperatorStore(db: Kysely<Tables>): OperatorStore {
+  return {
+    async commit(changes, mark) {
+      const outcomes: ChangeOutcome[] = []
+      for (const change of changes) {
+        const outcome = await applyChange(db, change, mark.at)
+        if (outcome !== 'unchanged') await writeAudit(db, change, mark)
+        outcomes.push(outcome)
+      }
+      return outcomes
+    },
+
+    async datasets() {
+      const rows = await db.selectFrom('dataset').selectAll().orderBy('dataset_id').execute()
+      return rows.map((row) => ({
+        datasetId: row.dataset_id,
+        name: row.name,
+        description: row.description,
+        createdAt: row.created_at,
+        updatedAt: row.updated_at,
+      }))
+    },
+
+    async classifications(datasetId) {
+      let query = db.selectFrom('classification').selectAll().orderBy('dataset_id').orderBy('code')
+      if (datasetId !== null) query = query.where('dataset_id', '=', datasetId)
+      return (await query.execute()).map((row) => ({
+        datasetId: row.dataset_id,
+        code: row.code,
+        name: row.name,
+        description: row.description,
+        labelSchema: JSON.parse(row.label_schema),
+        active: row.active === 1,
+      }))
+    },
+
+    async embeddingProfiles() {
+      const rows = await db.selectFrom('embedding_profile').selectAll().orderBy('profile_id').execute()
+      return rows.map((row) => ({
+        profileId: row.profile_id,
+        provider: row.provider,
+        model: row.model,
+        dimensions: row.dimensions,
+        status: row.status === 'active' ? 'active' : 'inactive',
+        isDefault: row.is_default === 1,
+      }))
+    },
+
+    applications: () => applications(null),
+    application: async (applicationId) => (await applications(applicationId))[0] ?? null,
+    keys: ({ applicationId }) =>
+      keys((query) => (applicationId === undefined ? query : query.where('application_id', '=', applicationId))),
+    key: async (keyId) => (await keys((query) => query.where('key_id', '=', keyId)))[0] ?? null,
+
+    async collectors() {
+      const rows = await db.selectFrom('collector').selectAll().orderBy('collector_id').execute()
+      return rows.map((row) => ({
+        collectorId: row.collector_id,
+        name: row.name,
+        datasets: row.datasets === null ? null : JSON.parse(row.datasets),
+        createdAt: row.created_at,
+      }))
+    },
+
+    async usage({ fromDay, toDay, applicationId }) {
+      let query = db
+        .selectFrom('usage')
+        .selectAll()
+        .where('day', '>=', fromDay)
+        .where('day', '<=', toDay)
+        .orderBy('day', 'desc')
+        .orderBy('application_id')
+        .orderBy('operation')
+      if (applicationId !== null) query = query.where('application_id', '=', applicationId)
+      return (await query.execute()).map((row) => ({
+        applicationId: row.application_id,
+        day: row.day,
+        operation: row.operation,
+        used: row.used,
+      }))
+    },
+
+    async audit({ before, limit }) {
+      let query = db.selectFrom('audit').selectAll().orderBy('audit_id', 'desc').limit(limit)
+      if (before !== null) query = query.where('audit_id', '<', before)
+      return (await query.execute()).map((row) => ({
+        auditId: row.audit_id,
+        at: row.at,
+        actor: row.actor,
+        action: row.action,
+        target: row.target,
+        detail: JSON.parse(row.detail),
+      }))
+    },
+  }
+
+  async function applications(applicationId: string | null) {
+    let query = db.selectFrom('application').selectAll().orderBy('application_id')
+    let entries = db.selectFrom('entitlement').selectAll().orderBy('application_id').orderBy('position')
+    if (applicationId !== null) {
+      query = query.where('application_id', '=', applicationId)
+      entries = entries.where('application_id', '=', applicationId)
+    }
+    const entitlements = Map.groupBy(await entries.execute(), (row) => row.application_id)
+    return (await query.execute()).map((row) => ({
+      applicationId: row.application_id,
+      name: row.name,
+      policy: JSON.parse(row.policy),
+      entitlements: (entitlements.get(row.application_id) ?? []).map((entry) => ({
+        entitlement_id: entry.entitlement_id,
+        ...JSON.parse(entry.entry),
+      })),
+      createdAt: row.created_at,
+      updatedAt: row.updated_at,
+    }))
+  }
+
+  async function keys(narrow: (query: ReturnType<typeof everyKey>) => ReturnType<typeof everyKey>) {
+    return (await narrow(everyKey()).execute()).map((row) => ({
+      keyId: row.key_id,
+      applicationId: row.application_id,
+      collectorId: row.collector_id,
+      name: row.name,
+      prefix: row.prefix,
+      createdAt: row.created_at,
+      expiresAt: row.expires_at,
+      revokedAt: row.revoked_at,
+      lastUsedAt: row.last_used_at,
+    }))
+  }
+
+  function everyKey() {
+    return db.selectFrom('api_key').selectAll().orderBy('key_id')
+  }
+}
+
+/** The change itself is the detail, less the hashes of keys. */
+async function writeAudit(db: Kysely<Tables>, change: Change, mark: AuditMark): Promise<void> {
+  const { kind, ...rest } = change
+  await db
+    .insertInto('audit')
+    .values({
+      audit_id: newId('aud', mark.at),
+      at: mark.at,
+      actor: mark.actor,
+      action: kind,
+      target: targetOf(change),
+      detail: JSON.stringify(rest, (key, value) => (key === 'hash' ? undefined : value)),
+    })
+    .execute()
+}
+
+function targetOf(change: Change): string {
+  switch (change.kind) {
+    case 'dataset.put':
+      return change.datasetId
+    case 'classification.put':
+      return `${change.datasetId}/${change.code}`
+    case 'profile.put':
+      return change.profileId
+    case 'application.create':
+    case 'application.update':
+    case 'entitlements.put':
+      return change.applicationId
+    case 'collector.create':
+      return change.collectorId
+    case 'key.create':
+    case 'key.revoke':
+    case 'key.rotate':
+      return change.keyId
+  }
+}

@@ -1,0 +1,29 @@
+import type { Kysely } from 'kysely'
+import type { AccessStore } from '../../access/access-store.ts'
+import type { OperatorStore } from '../../operator/operator-store.ts'
+import { sqlAccessStore } from './access-store.ts'
+import { sqlOperatorStore } from './operator-store.ts'
+import type { Tables } from './tables.ts'
+
+/**
+ * Every port that lives in the relational store. A method gets and gives plain data, does its work in the one
+ * transaction it is called in, and therefore is all or nothing on every dialect.
+ */
+export interface Store {
+  readonly access: AccessStore
+  readonly operator: OperatorStore
+}
+
+export function sqlStore(db: Kysely<Tables>): Store {
+  return { access: sqlAccessStore(db), operator: sqlOperatorStore(db) }
+}
+
+/** Methods that write. The rest is served from read-only connections, so a method missing here fails its first test. */
+const writes: { readonly [Port in keyof Store]: readonly (keyof Store[Port])[] } = {
+  access: ['takeQuota', 'recordUse', 'addSigningKey'],
+  operator: ['commit'],
+}
+
+export function isWrite(port: string, method: string): boolean {
+  return (writes[port as keyof Store] as readonly string[]).includes(method)
+}

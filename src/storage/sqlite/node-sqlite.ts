@@ -1,0 +1,50 @@
+import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import { Kysely, type SqliteDatabase, SqliteDialect } from 'kysely'
+import type { Tables } from '../sql/tables.ts'
+
+/** How long a write waits for another process that holds the file's write lock. */
+const busyTimeoutMs = 10_000
+
+/** Statements kept prepared per connection; the store's queries are fewer, so this only bounds accidents. */
+const statementsKeptMax = 500
+
+export interface SqliteConnection {
+  readonly raw: DatabaseSync
+  readonly db: Kysely<Tables>
+}
+
+/** WAL with synchronous FULL: a committed transaction is on disk. Readers never wait for the writer. */
+export function openSqlite(path: string, readOnly: boolean): SqliteConnection {
+  const raw = new DatabaseSync(path, { readOnly, timeout: busyTimeoutMs })
+  if (!readOnly) raw.exec('pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on')
+  raw.exec('pragma cache_size = -65536; pragma mmap_size = 1073741824; pragma temp_store = memory')
+  return { raw, db: new Kysely<Tables>({ dialect: new SqliteDialect({ database: asKyselyDatabase(raw) }) }) }
+}
+
+function asKyselyDatabase(raw: DatabaseSync): SqliteDatabase {
+  const kept = new Map<string, ReturnType<SqliteDatabase['prepare']>>()
+  return {
+    close: () => raw.close(),
+    prepare(sql) {
+      let statement = kept.get(sql)
+      if (statement === undefined) {
+        statement = asKyselyStatement(raw.prepare(sql))
+        if (kept.size >= statementsKeptMax) kept.clear()
+        kept.set(sql, statement)
+      }
+      return statement
+    },
+  }
+}
+
+type Parameters = Parameters_<StatementSync['all']>
+type Parameters_<F> = F extends (...parameters: infer P) => unknown ? P : never
+
+function asKyselyStatement(statement: StatementSync): ReturnType<SqliteDatabase['prepare']> {
+  return {
+    reader: statement.columns().length > 0,
+    all: (parameters) => statement.all(...(parameters as Parameters)),
+    run: (parameters) => statement.run(...(parameters as Parameters)),
+    iterate: (parameters) => statement.iterate(...(parameters as Parameters)),
+  }
+}

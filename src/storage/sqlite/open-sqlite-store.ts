@@ -1,0 +1,111 @@
+import { existsSync } from 'node:fs'
+import { mkdir } from 'node:fs/promises'
+import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
+import { migrate, NewerStoreError, newestMigration, schemaNumber } from '../sql/migrate.ts'
+import { isWrite, type Store } from '../sql/sql-store.ts'
+import { DatabaseThread } from './database-thread.ts'
+import { openSqlite } from './node-sqlite.ts'
+
+/** A reader is handed a second call while it works on one, so that it never idles between two. */
+const callsPerReader = 2
+
+export interface OpenStore {
+  readonly store: Store
+  readonly migrated: readonly string[]
+  /** Calls that wait or run, for the metrics. */
+  load(): { readonly writer: number; readonly readers: number }
+  close(): Promise<void>
+}
+
+/** The embedded store: one file, one writing thread, some reading ones; nothing of it runs on the main thread. */
+export async function openSqliteStore(dataDir: string): Promise<OpenStore> {
+  const path = join(dataDir, 'tidemark.sqlite')
+  await mkdir(dataDir, { recursive: true })
+  await refuseNewer(path)
+  const migrated = await bringUpToDate(path)
+
+  const writer = await DatabaseThread.start(path, 'writer')
+  const readerCount = Math.max(2, Math.min(4, availableParallelism()))
+  const readers = await Promise.all(Array.from({ length: readerCount }, () => DatabaseThread.start(path, 'reader')))
+
+  let calls = 0
+  const queued: { start: (reader: DatabaseThread) => void }[] = []
+  const startQueued = (): void => {
+    while (queued.length > 0) {
+      const idle = readers.reduce((least, reader) => (reader.callsUnderWay < least.callsUnderWay ? reader : least))
+      if (idle.callsUnderWay >= callsPerReader) return
+      queued.shift()!.start(idle)
+    }
+  }
+  const read = (port: string, method: string, args: readonly unknown[]): Promise<unknown> =>
+    new Promise((resolve, reject) => {
+      queued.push({
+        start: (reader) => {
+          reader.call({ number: ++calls, port, method, args }).then(resolve, reject).finally(startQueued)
+        },
+      })
+      startQueued()
+    })
+
+  const remotePort = (port: string): unknown =>
+    new Proxy(
+      {},
+      {
+        get: (_, method: string) =>
+          isWrite(port, method)
+            ? (...args: unknown[]) => writer.call({ number: ++calls, port, method, args })
+            : (...args: unknown[]) => read(port, method, args),
+      },
+    )
+  const ports = new Map<string, unknown>()
+  const store = new Proxy({} as Store, {
+    get: (_, port: string) => {
+      if (!ports.has(port)) ports.set(port, remotePort(port))
+      return ports.get(port)
+    },
+  })
+
+  return {
+    store,
+    migrated,
+    load: () => ({
+      writer: writer.callsUnderWay,
+      readers: queued.length + readers.reduce((sum, reader) => sum + reader.callsUnderWay, 0),
+    }),
+    async close() {
+      await Promise.all(readers.map((reader) => reader.close()))
+      // Last, so that the write-ahead log is folded into the file when the last connection closes.
+      await writer.close()
+    },
+  }
+}
+
+/** Looks without writing: opening a newer file for writing could already change it. */
+async function refuseNewer(path: string): Promise<void> {
+  if (!existsSync(path)) return
+  const { raw, db } = openSqlite(path, true)
+  try {
+    const found = await schemaNumber(db)
+    if (found > newestMigration) throw new NewerStoreError(found)
+  } finally {
+    raw.close()
+  }
+}
+
+async function bringUpToDate(path: string): Promise<readonly string[]> {
+  const { raw, db } = openSqlite(path, false)
+  try {
+    raw.exec('begin exclusive')
+    try {
+      const applied = await migrate(db, 'sqlite', Date.now())
+      raw.exec('commit')
+      return applied
+    } catch (error) {
+      raw.exec('rollback')
+      throw error
+    }
+  } finally {
+    raw.close()
+  }
+}

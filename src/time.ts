@@ -1,0 +1,51 @@
+/** Times are whole milliseconds since 1970 inside the service and RFC 3339 in UTC outside of it. */
+
+const rfc3339 = /^(\d{4})-(\d{2})-(\d{2})[Tt](\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,9}))?([Zz]|[+-]\d{2}:\d{2})$/
+
+/** What is taken: from the year 1000 to the end of the year 9999. */
+const timeMinMs = Date.UTC(1000, 0, 1)
+const timeMaxMs = Date.UTC(10_000, 0, 1) - 1
+
+/** Milliseconds of an RFC 3339 text, or null where it is none. Fractions are cut to milliseconds; 23:59:60 is taken as the next second. */
+export function parseTime(text: string): number | null {
+  const parts = rfc3339.exec(text)
+  if (parts === null) return null
+  const [, year, month, day, hour, minute, second, fraction = '', zone] = parts as unknown as string[]
+  const seconds = Number(second)
+  if (Number(hour) > 23 || Number(minute) > 59 || seconds > 60) return null
+  const midnight = Date.UTC(Number(year), Number(month) - 1, Number(day))
+  const check = new Date(midnight)
+  // Date.UTC reads years below 100 as 19xx and rolls 31 April over: both are refused.
+  if (
+    check.getUTCFullYear() !== Number(year) ||
+    check.getUTCMonth() !== Number(month) - 1 ||
+    check.getUTCDate() !== Number(day)
+  )
+    return null
+  let offsetMinutes = 0
+  if (zone!.length > 1) {
+    const zoneHours = Number(zone!.slice(1, 3))
+    const zoneMinutes = Number(zone!.slice(4, 6))
+    if (zoneHours > 23 || zoneMinutes > 59) return null
+    offsetMinutes = (zone![0] === '-' ? -1 : 1) * (zoneHours * 60 + zoneMinutes)
+  }
+  const milliseconds = Number(fraction.slice(0, 3).padEnd(3, '0'))
+  const timeMs =
+    midnight + (Number(hour) * 60 + Number(minute) - offsetMinutes) * 60_000 + seconds * 1000 + milliseconds
+  return timeMs >= timeMinMs && timeMs <= timeMaxMs ? timeMs : null
+}
+
+export function formatTime(timeMs: number): string {
+  return new Date(timeMs).toISOString()
+}
+
+export const formatOptionalTime = (timeMs: number | null): string | null =>
+  timeMs === null ? null : formatTime(timeMs)
+
+/** The UTC calendar day, as it stands in usage counters: 2026-11-15. */
+export const utcDay = (timeMs: number): string => new Date(timeMs).toISOString().slice(0, 10)
+
+export function secondsToNextUtcDay(timeMs: number): number {
+  const dayMs = 86_400_000
+  return Math.max(1, Math.ceil((dayMs - (timeMs % dayMs)) / 1000))
+}

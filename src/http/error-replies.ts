@@ -1,7 +1,7 @@
 import type { ErrorObject } from 'ajv'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type ErrorCode, TidemarkError } from '../errors.ts'
-import { detailsOf, messageOf } from './validation.ts'
+import { detailsOf, messageOf } from '../validation.ts'
 
 /** The body of every error on every surface. */
 export interface ErrorBody {

@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify'
+import { type TSchema, Type } from 'typebox'
 import { type AccessRequest, compileScope } from '../access/compile-scope.ts'
 import type { Operation } from '../access/operations.ts'
 import type { Collector, Consumer, Principal } from '../access/principal.ts'
@@ -47,3 +48,6 @@ export function scopeOf(consumer: Consumer, asked: AccessRequest, denied: ErrorC
     ...(access.path === null ? {} : { details: [{ path: access.path, message: access.reason }] }),
   })
 }
+
+/** A body that may be left out altogether; the framework then validates null. */
+export const optionalBody = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()])

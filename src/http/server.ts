@@ -1,13 +1,20 @@
 import type { IncomingMessage } from 'node:http'
 import cors from '@fastify/cors'
 import swagger from '@fastify/swagger'
-import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import Fastify, {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  LogController,
+} from 'fastify'
 import type { Authenticator } from '../access/authenticate.ts'
 import { quotaOperations } from '../access/operations.ts'
 import { rateOf } from '../access/policy.ts'
 import { RateLimits } from '../access/rate-limits.ts'
 import type { UsageBook } from '../access/usage-book.ts'
 import { TidemarkError } from '../errors.ts'
+import { validatorFor } from '../validation.ts'
 import { answerError, errorFrom, malformedJson } from './error-replies.ts'
 import type { Metrics } from './metrics.ts'
 import { openApiOptions } from './openapi.ts'
@@ -15,7 +22,6 @@ import { Permits } from './permits.ts'
 import { requestIdOf } from './request-id.ts'
 import { RouteTable } from './route-table.ts'
 import { securityHeaders } from './security-headers.ts'
-import { validatorFor } from './validation.ts'
 
 /** JSON bodies above this are 413; routes that take more say so themselves. */
 const bodyBytesMax = 1_048_576
@@ -43,7 +49,7 @@ export async function makeServer(parts: ServerParts): Promise<FastifyInstance> {
 
   const app = Fastify({
     loggerInstance: parts.logger,
-    disableRequestLogging: true,
+    logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: bodyBytesMax,
     genReqId: (request: IncomingMessage) => requestIdOf(request),
     // A path parameter or header that is too long or wrongly escaped is answered like any other bad request.

@@ -2,9 +2,10 @@ import { type TSchema, Type } from 'typebox'
 import type { Operation } from '../access/operations.ts'
 import { Policy } from '../access/policy.ts'
 import { TidemarkError } from '../errors.ts'
+import { optionalBody } from '../http/route.ts'
 import type { TypedApp } from '../http/typed.ts'
-import { detailsOf, messageOf, validatorFor } from '../http/validation.ts'
 import { formatOptionalTime, formatTime, parseTime, utcDay } from '../time.ts'
+import { detailsOf, messageOf, validatorFor } from '../validation.ts'
 import {
   applicationAnswer,
   classificationAnswer,
@@ -252,7 +253,7 @@ function keyRoutes(app: TypedApp, operator: Operator): void {
       schema: {
         ...about('Make a consumer API key'),
         params: byId('application_id'),
-        body: Type.Optional(schemas.KeyInput),
+        body: optionalBody(schemas.KeyInput),
         response: { 201: schemas.KeyCreated },
       },
     },
@@ -304,7 +305,7 @@ function keyRoutes(app: TypedApp, operator: Operator): void {
       schema: {
         ...about('Revoke a key', 'Refused from the next request on. Revoking twice changes nothing.'),
         params: byId('key_id'),
-        body: Type.Optional(Type.Union([Type.Null(), nothing])),
+        body: optionalBody(nothing),
         response: { 200: schemas.KeyAnswer },
       },
     },
@@ -317,7 +318,7 @@ function keyRoutes(app: TypedApp, operator: Operator): void {
       schema: {
         ...about('Make a new key in place of one', 'The old key works for the grace time, 24 hours when absent.'),
         params: byId('key_id'),
-        body: schemas.RotateInput,
+        body: optionalBody(schemas.RotateInput),
         response: { 201: schemas.KeyRotated },
       },
     },

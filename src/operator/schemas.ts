@@ -126,23 +126,18 @@ export const KeyAnswer = Type.Object({
   revoked_at: orNull(time),
   last_used_at: orNull(time),
 })
-export const RotateInput = Type.Optional(
-  Type.Union([
-    Type.Null(),
-    Type.Object(
-      {
-        grace_seconds: Type.Optional(
-          Type.Integer({
-            minimum: 0,
-            maximum: 31_536_000,
-            default: 86_400,
-            description: 'How long the old key still works.',
-          }),
-        ),
-      },
-      strict,
+export const RotateInput = Type.Object(
+  {
+    grace_seconds: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: 31_536_000,
+        default: 86_400,
+        description: 'How long the old key still works.',
+      }),
     ),
-  ]),
+  },
+  strict,
 )
 export const KeyRotated = Type.Object({ ...KeyCreated.properties, replaces: Type.String(), old_key_expires_at: time })
 

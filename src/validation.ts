@@ -1,6 +1,6 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
-import type { ErrorDetail } from '../errors.ts'
-import { parseTime } from '../time.ts'
+import type { ErrorDetail } from './errors.ts'
+import { parseTime } from './time.ts'
 
 /**
  * Two validators from the same schemas: bodies are taken as they are; query strings and path parameters, which are all

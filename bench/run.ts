@@ -1,0 +1,15 @@
+import { globSync } from 'node:fs'
+
+/** `npm run bench -- NAME [ARGUMENTS…]` runs bench/NAME.ts. Figures are ratios within one run, never test assertions. */
+const [name, ...rest] = process.argv.slice(2)
+const names = globSync('*.ts', { cwd: import.meta.dirname })
+  .map((file) => file.replace('.ts', ''))
+  .filter((one) => one !== 'run')
+  .sort()
+if (name === undefined || !names.includes(name)) {
+  console.error(`npm run bench -- NAME, with one of: ${names.join(', ')}`)
+  process.exit(2)
+}
+const { run } = (await import(`./${name}.ts`)) as { run: (args: readonly string[]) => Promise<void> }
+await run(rest)
+process.exit(0)

@@ -1,0 +1,102 @@
+import { globSync, readFileSync } from 'node:fs'
+import { dirname, join, normalize } from 'node:path'
+
+/**
+ * The direction of imports, types included:
+ *
+ *   main -> cli -> compose -> http | worker | storage -> slices -> ports
+ *
+ * and no cycles between files. dependency-cruiser was the first choice; it reads TypeScript through the compiler's
+ * JavaScript interface, which the native compiler (7) does not have.
+ */
+const root = new URL('..', import.meta.url).pathname
+const files = globSync('src/**/*.ts', { cwd: root }).filter((file) => !file.endsWith('.test.ts'))
+const slices = ['access', 'operator', 'ingest', 'embedding', 'search', 'catalog', 'changes', 'live', 'analysis']
+const framework = /^(fastify|@fastify\/.*|commander|pino)$/
+
+interface Import {
+  readonly from: string
+  readonly to: string
+  readonly outside: boolean
+}
+
+function importsOf(file: string): Import[] {
+  const text = readFileSync(join(root, file), 'utf8')
+  const found: Import[] = []
+  for (const match of text.matchAll(
+    /^(?:import|export)\b[^'"]*?from\s+'([^']+)'|^import\s+'([^']+)'|new URL\('(\.[^']+\.ts)'/gm,
+  )) {
+    const name = (match[1] ?? match[2] ?? match[3])!
+    if (name.startsWith('.')) found.push({ from: file, to: normalize(join(dirname(file), name)), outside: false })
+    else found.push({ from: file, to: name, outside: true })
+  }
+  return found
+}
+
+/** The first folder below src, or the file's own name at the top. */
+const placeOf = (file: string): string => file.split('/')[1]!
+const inside = (file: string, place: string): boolean => placeOf(file) === place
+const isSlice = (file: string): boolean => slices.includes(placeOf(file))
+const isRoutes = (file: string): boolean => file.endsWith('routes.ts')
+
+const rules: { readonly says: string; readonly broken: (one: Import) => boolean }[] = [
+  {
+    says: 'only compose.ts, the command line and the adapters themselves know adapters',
+    broken: ({ from, to, outside }) =>
+      !outside &&
+      inside(to, 'storage') &&
+      !inside(from, 'storage') &&
+      placeOf(from) !== 'compose.ts' &&
+      !inside(from, 'cli'),
+  },
+  {
+    says: 'a slice speaks to the web only in its routes.ts',
+    broken: ({ from, to, outside }) =>
+      isSlice(from) && !isRoutes(from) && (outside ? framework.test(to) : inside(to, 'http')),
+  },
+  {
+    says: 'http holds no business rule: of the slices it knows access alone',
+    broken: ({ from, to, outside }) => !outside && inside(from, 'http') && isSlice(to) && !inside(to, 'access'),
+  },
+  {
+    says: 'adapters know ports and pure code, never http, cli or compose',
+    broken: ({ from, to, outside }) =>
+      inside(from, 'storage') &&
+      (outside ? framework.test(to) : ['http', 'cli', 'compose.ts', 'main.ts', 'worker'].includes(placeOf(to))),
+  },
+  {
+    says: 'text analysis is pure: it imports nothing of the project outside itself',
+    broken: ({ from, to, outside }) => !outside && inside(from, 'text') && !inside(to, 'text'),
+  },
+  {
+    says: 'nothing imports main.ts, and only main.ts and cli/ import cli/',
+    broken: ({ from, to, outside }) =>
+      !outside &&
+      (placeOf(to) === 'main.ts' || (inside(to, 'cli') && !inside(from, 'cli') && placeOf(from) !== 'main.ts')),
+  },
+]
+
+const imports = files.flatMap(importsOf)
+const faults: string[] = []
+for (const one of imports) {
+  for (const { says, broken } of rules) if (broken(one)) faults.push(`${one.from} imports ${one.to}: ${says}`)
+}
+
+const next = Map.groupBy(
+  imports.filter(({ outside }) => !outside),
+  ({ from }) => from,
+)
+const done = new Set<string>()
+function findCycle(file: string, path: readonly string[]): void {
+  const seenAt = path.indexOf(file)
+  if (seenAt >= 0) faults.push(`a cycle: ${[...path.slice(seenAt), file].join(' -> ')}`)
+  if (seenAt >= 0 || done.has(file)) return
+  for (const { to } of next.get(file) ?? []) findCycle(to, [...path, file])
+  done.add(file)
+}
+for (const file of files) findCycle(file, [])
+
+if (files.length === 0 || imports.length === 0) faults.push('nothing was read: the check itself is broken')
+for (const fault of faults) console.error(fault)
+console.log(`${files.length} files, ${imports.length} imports, ${faults.length} faults`)
+process.exit(faults.length === 0 ? 0 : 1)

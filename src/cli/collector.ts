@@ -1,0 +1,31 @@
+import type { Command } from 'commander'
+import type { Context } from './context.ts'
+import { actor, table, withWorkbench } from './with-workbench.ts'
+
+export function collector(program: Command, context: Context): void {
+  const command = program.command('collector').description('collectors: list, create')
+  command
+    .command('list')
+    .description('every collector')
+    .action(() =>
+      withWorkbench(context, async ({ operator }) => {
+        const rows = (await operator.read.collectors()).map((one) => ({
+          collector: one.collectorId,
+          name: one.name,
+          datasets: one.datasets?.join(', ') ?? 'all',
+        }))
+        context.say(table(rows, 'no collectors yet: tidemark collector create NAME'))
+      }),
+    )
+  command
+    .command('create')
+    .description('make a collector and print its key once')
+    .argument('<name>')
+    .option('--dataset <id...>', 'datasets it may write to; all when absent')
+    .action((name: string, options: { dataset?: string[] }) =>
+      withWorkbench(context, async ({ operator }) => {
+        const made = await operator.createCollector(actor, { name, datasets: options.dataset ?? null })
+        context.say(`collector ${made.collectorId}\nkey ${made.keyId}, shown this once: ${made.secret}`)
+      }),
+    )
+}

@@ -1,0 +1,81 @@
+import { type Command, InvalidArgumentError } from 'commander'
+import { rotationGraceSecondsDefault } from '../operator/operator.ts'
+import { formatTime, parseTime } from '../time.ts'
+import type { Context } from './context.ts'
+import { actor, table, withWorkbench } from './with-workbench.ts'
+
+export function key(program: Command, context: Context): void {
+  const command = program.command('key').description('API keys: list, create, revoke, rotate')
+  command
+    .command('list')
+    .description('every key, revoked and expired ones included')
+    .option('--app <application>', 'only this application')
+    .action((options: { app?: string }) =>
+      withWorkbench(context, async ({ operator }) => {
+        const keys = await operator.read.keys(options.app === undefined ? {} : { applicationId: options.app })
+        const rows = keys.map((one) => ({
+          key: one.keyId,
+          of: one.applicationId ?? one.collectorId ?? '',
+          name: one.name ?? '',
+          starts: `${one.prefix}…`,
+          state:
+            one.revokedAt !== null
+              ? 'revoked'
+              : one.expiresAt !== null && one.expiresAt <= Date.now()
+                ? 'expired'
+                : 'valid',
+          expires: one.expiresAt === null ? 'never' : formatTime(one.expiresAt),
+          'last used': one.lastUsedAt === null ? 'never' : formatTime(one.lastUsedAt),
+        }))
+        context.say(table(rows, 'no keys yet: tidemark key create APPLICATION'))
+      }),
+    )
+  command
+    .command('create')
+    .description('make a consumer key and print it once')
+    .argument('<application>', 'its id')
+    .option('--name <name>', 'for people')
+    .option('--expires <time>', 'RFC 3339', futureTime)
+    .action((application: string, options: { name?: string; expires?: number }) =>
+      withWorkbench(context, async ({ operator }) => {
+        const made = await operator.createKey(actor, application, {
+          name: options.name ?? null,
+          expiresAt: options.expires ?? null,
+        })
+        context.say(`key ${made.keyId}, shown this once: ${made.secret}`)
+      }),
+    )
+  command
+    .command('revoke')
+    .description('refuse a key from now on')
+    .argument('<key>', 'its id, key_…')
+    .action((id: string) =>
+      withWorkbench(context, async ({ operator }) => {
+        await operator.revokeKey(actor, id)
+        context.say(`revoked ${id}`)
+      }),
+    )
+  command
+    .command('rotate')
+    .description('make a new key in place of one; the old one lives on for the grace time')
+    .argument('<key>', 'its id, key_…')
+    .option('--grace <seconds>', 'how long the old key still works', wholeSeconds, rotationGraceSecondsDefault)
+    .action((id: string, options: { grace: number }) =>
+      withWorkbench(context, async ({ operator }) => {
+        const made = await operator.rotateKey(actor, id, options.grace)
+        context.say(`key ${made.keyId}, shown this once: ${made.secret}`)
+        context.say(`${id} works until ${formatTime(made.oldExpiresAt)}`)
+      }),
+    )
+}
+
+function futureTime(text: string): number {
+  const time = parseTime(text)
+  if (time === null || time <= Date.now()) throw new InvalidArgumentError('It must be an RFC 3339 time in the future.')
+  return time
+}
+
+function wholeSeconds(text: string): number {
+  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('It must be a whole number of seconds.')
+  return Number(text)
+}

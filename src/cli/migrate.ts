@@ -1,0 +1,14 @@
+import type { Command } from 'commander'
+import { composeWorkbench } from '../compose.ts'
+import type { Context } from './context.ts'
+
+export function migrate(program: Command, context: Context): void {
+  program
+    .command('migrate')
+    .description('bring the store to this version; serve does it too')
+    .action(async () => {
+      const bench = await composeWorkbench(context.config())
+      await bench.close()
+      context.say(bench.migrated.length === 0 ? 'up to date' : `applied: ${bench.migrated.join(', ')}`)
+    })
+}

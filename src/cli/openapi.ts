@@ -1,0 +1,27 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Command } from 'commander'
+import { pino } from 'pino'
+import { compose } from '../compose.ts'
+import type { Context } from './context.ts'
+
+export function openapi(program: Command, context: Context): void {
+  program
+    .command('openapi')
+    .description('print the OpenAPI 3.1 description')
+    .action(async () => {
+      // The description comes from the routes, and routes want a store: an empty one, gone afterwards.
+      const folder = await mkdtemp(join(tmpdir(), 'tidemark-openapi-'))
+      try {
+        const instance = await compose(
+          { ...context.config(), dataDir: folder, adminToken: null },
+          pino({ level: 'silent' }),
+        )
+        context.say(JSON.stringify(instance.app.swagger(), null, 2))
+        await instance.close()
+      } finally {
+        await rm(folder, { recursive: true, force: true })
+      }
+    })
+}

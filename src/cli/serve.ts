@@ -1,0 +1,25 @@
+import type { Command } from 'commander'
+import { compose } from '../compose.ts'
+import type { Context } from './context.ts'
+import { makeLogger } from './logger.ts'
+import { addSettingFlags, overridesFrom } from './setting-flags.ts'
+import { untilSignal } from './shutdown.ts'
+
+export function serve(program: Command, context: Context): void {
+  const command = program.command('serve').description('serve the API; no sample data')
+  addSettingFlags(command).action(async (options: Record<string, unknown>) => {
+    const config = context.config(overridesFrom(options))
+    const instance = await compose(config, makeLogger(config))
+    const ended = untilSignal()
+    try {
+      const address = await instance.listen()
+      context.say(`Tidemark serves ${address}`)
+      if (instance.madeAdminToken !== null) {
+        context.say(`admin token, shown this once: ${instance.madeAdminToken}`)
+      }
+      await ended
+    } finally {
+      await instance.close()
+    }
+  })
+}

@@ -1,0 +1,20 @@
+import { type Command, Option } from 'commander'
+import { environmentName, settingHelp } from '../config.ts'
+
+/** Adds every setting as a flag of a command that serves; the flags win over the environment. */
+export function addSettingFlags(command: Command): Command {
+  for (const { flag, environment, about, fallback } of settingHelp) {
+    const shown = fallback === null ? environment : `${environment}, ${fallback}`
+    command.addOption(new Option(`${flag} <value>`, `${about} [${shown}]`))
+  }
+  return command
+}
+
+/** The flags as they came, under the names of their environment variables. */
+export function overridesFrom(options: Record<string, unknown>): Record<string, string> {
+  const overrides: Record<string, string> = {}
+  for (const [name, value] of Object.entries(options)) {
+    if (typeof value === 'string') overrides[environmentName(name)] = value
+  }
+  return overrides
+}

@@ -1,0 +1,11 @@
+/** The first signal asks for an orderly end, a second one ends at once. */
+export function untilSignal(): Promise<NodeJS.Signals> {
+  return new Promise((resolve) => {
+    const onSignal = (signal: NodeJS.Signals): void => {
+      for (const one of ['SIGINT', 'SIGTERM'] as const) process.once(one, () => process.exit(130))
+      resolve(signal)
+    }
+    process.once('SIGINT', onSignal)
+    process.once('SIGTERM', onSignal)
+  })
+}

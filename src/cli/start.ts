@@ -1,0 +1,40 @@
+import type { Command } from 'commander'
+import { compose } from '../compose.ts'
+import type { Context } from './context.ts'
+import { loadSample } from './load-sample.ts'
+import { makeLogger } from './logger.ts'
+import { addSettingFlags, overridesFrom } from './setting-flags.ts'
+import { untilSignal } from './shutdown.ts'
+
+export function start(program: Command, context: Context): void {
+  const command = program.command('start').description('serve with the sample data loaded, and say how to begin')
+  addSettingFlags(command).action(async (options: Record<string, unknown>) => {
+    // A person looks at this terminal: only what went wrong is logged, unless they ask for more.
+    const config = context.config({
+      TIDEMARK_LOG_LEVEL: process.env.TIDEMARK_LOG_LEVEL ?? 'warn',
+      ...overridesFrom(options),
+    })
+    const instance = await compose(config, makeLogger(config))
+    const ended = untilSignal()
+    try {
+      const sample = await loadSample(instance)
+      const address = await instance.listen()
+      context.say(greeting(address, sample.key, instance.madeAdminToken))
+      await ended
+      context.say('closing …')
+    } finally {
+      await instance.close()
+    }
+  })
+}
+
+function greeting(address: string, key: string, adminToken: string | null): string {
+  return `
+  Tidemark is up at ${address}  (reference: ${address}/docs)
+${adminToken === null ? '' : `\n  Admin token, shown this once: ${adminToken}\n`}
+  A consumer key for the sample data: ${key}
+
+  Try it:
+    curl -s ${address}/v1/account -H 'Authorization: Bearer ${key}'
+`
+}

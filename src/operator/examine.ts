@@ -1,0 +1,106 @@
+import { access, constants, stat, statfs } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { OperatorStore } from './operator-store.ts'
+
+/** One thing that was looked at, and what to do about it where it is not as it should be. */
+export interface Finding {
+  readonly state: 'ok' | 'warning' | 'failure'
+  readonly about: string
+  readonly advice: string | null
+}
+
+const freeBytesWanted = 2 ** 30
+const expiresSoonMs = 7 * 86_400_000
+const nodeMajorNeeded = 26
+
+/** Looks at the installation as a careful operator would. Changes nothing. */
+export async function examine(store: Omit<OperatorStore, 'commit'>, dataDir: string): Promise<readonly Finding[]> {
+  return [...(await examineMachine(dataDir)), ...(await examineAccess(store))]
+}
+
+const ok = (about: string): Finding => ({ state: 'ok', about, advice: null })
+const warning = (about: string, advice: string): Finding => ({ state: 'warning', about, advice })
+const failure = (about: string, advice: string): Finding => ({ state: 'failure', about, advice })
+
+async function examineMachine(dataDir: string): Promise<Finding[]> {
+  const findings: Finding[] = []
+  const major = Number(process.versions.node.split('.')[0])
+  findings.push(
+    major >= nodeMajorNeeded
+      ? ok(`node ${process.versions.node}`)
+      : failure(
+          `node ${process.versions.node} is too old`,
+          `run through npm (npm run tidemark -- …), which brings node ${nodeMajorNeeded}`,
+        ),
+  )
+  const writable = await access(dataDir, constants.R_OK | constants.W_OK).then(
+    () => true,
+    () => false,
+  )
+  findings.push(
+    writable
+      ? ok(`data folder ${dataDir} can be read and written`)
+      : failure(
+          `data folder ${dataDir} cannot be written`,
+          'give this user read and write permission, or set TIDEMARK_DATA_DIR',
+        ),
+  )
+  const disk = await statfs(dataDir)
+  const freeBytes = disk.bavail * disk.bsize
+  const free = `${(freeBytes / 2 ** 30).toFixed(1)} GiB free on its disk`
+  findings.push(
+    freeBytes >= freeBytesWanted ? ok(free) : warning(`only ${free}`, 'make room: writes fail when the disk is full'),
+  )
+  const token = await stat(join(dataDir, 'admin-token.sha256')).catch(() => null)
+  if (token !== null && (token.mode & 0o077) !== 0) {
+    findings.push(warning('the admin token file is readable by others', 'chmod 600 the file admin-token.sha256'))
+  }
+  return findings
+}
+
+async function examineAccess(store: Omit<OperatorStore, 'commit'>): Promise<Finding[]> {
+  const findings: Finding[] = []
+  const datasets = new Set((await store.datasets()).map((one) => one.datasetId))
+  const applications = await store.applications()
+  const keys = await store.keys({})
+  findings.push(
+    datasets.size > 0
+      ? ok(`${datasets.size} datasets`)
+      : warning('no dataset yet', 'make one: PUT /admin/v1/datasets/{id}, or tidemark apply FILE'),
+  )
+  findings.push(
+    applications.length > 0
+      ? ok(`${applications.length} applications`)
+      : warning('no application yet', 'make one: tidemark app create NAME --dataset ID'),
+  )
+  const now = Date.now()
+  for (const application of applications) {
+    const named = `application "${application.name}" (${application.applicationId})`
+    if (application.entitlements.length === 0) {
+      findings.push(
+        warning(`${named} has no entitlements: it can read nothing`, 'PUT its entitlements, or delete its keys'),
+      )
+    }
+    const unknown = new Set(
+      application.entitlements.flatMap((entry) => entry.datasets).filter((id) => !datasets.has(id)),
+    )
+    if (unknown.size > 0) {
+      findings.push(
+        warning(
+          `${named} is entitled to datasets that do not exist: ${[...unknown].join(', ')}`,
+          'check the spelling, or make them',
+        ),
+      )
+    }
+    const own = keys.filter((key) => key.applicationId === application.applicationId && key.revokedAt === null)
+    const valid = own.filter((key) => key.expiresAt === null || key.expiresAt > now)
+    if (valid.length === 0)
+      findings.push(warning(`${named} has no valid key`, `tidemark key create ${application.applicationId}`))
+    for (const key of valid) {
+      if (key.expiresAt !== null && key.expiresAt - now < expiresSoonMs) {
+        findings.push(warning(`key ${key.keyId} of ${named} expires within a week`, `tidemark key rotate ${key.keyId}`))
+      }
+    }
+  }
+  return findings
+}

@@ -1,0 +1,173 @@
+import { isDeepStrictEqual } from 'node:util'
+import { type Static, Type } from 'typebox'
+import { makeKey } from '../access/keys.ts'
+import { newId } from '../ids.ts'
+import { parseTime } from '../time.ts'
+import { detailsOf, messageOf, validatorFor } from '../validation.ts'
+import { newKey } from './operator.ts'
+import type { Change, OperatorStore } from './operator-store.ts'
+import {
+  ApplicationInput,
+  ClassificationCode,
+  ClassificationInput,
+  CollectorInput,
+  DatasetId,
+  DatasetInput,
+  KeyInput,
+  ProfileId,
+  ProfileInput,
+} from './schemas.ts'
+
+/**
+ * A whole instance in one file, for `tidemark apply`. Datasets, classifications and profiles are known by their ids,
+ * applications by id or name, keys and collectors by name. What the file does not name is left alone, so applying the
+ * same file again changes nothing.
+ */
+const strict = { additionalProperties: false } as const
+const listOf = <T extends Parameters<typeof Type.Array>[0]>(item: T) => Type.Optional(Type.Array(item))
+const InstanceFile = Type.Object(
+  {
+    datasets: listOf(Type.Object({ dataset_id: DatasetId, ...DatasetInput.properties }, strict)),
+    classifications: listOf(
+      Type.Object({ dataset_id: DatasetId, code: ClassificationCode, ...ClassificationInput.properties }, strict),
+    ),
+    embedding_profiles: listOf(Type.Object({ id: ProfileId, ...ProfileInput.properties }, strict)),
+    applications: listOf(
+      Type.Object(
+        {
+          application_id: Type.Optional(Type.String()),
+          ...ApplicationInput.properties,
+          keys: Type.Optional(
+            Type.Array(
+              Type.Object({ name: Type.String({ minLength: 1 }), expires_at: KeyInput.properties.expires_at }, strict),
+            ),
+          ),
+        },
+        strict,
+      ),
+    ),
+    collectors: listOf(Type.Object(CollectorInput.properties, strict)),
+  },
+  strict,
+)
+export type InstanceFile = Static<typeof InstanceFile>
+
+const validate = validatorFor(InstanceFile, 'body')
+
+export class InstanceFileError extends Error {}
+
+export function checkInstanceFile(content: unknown): InstanceFile {
+  const file = content ?? {}
+  if (!validate(file)) throw new InstanceFileError(messageOf(detailsOf(validate.errors ?? [])))
+  return file as InstanceFile
+}
+
+export interface Plan {
+  readonly changes: readonly Change[]
+  /** The changes in words, in the same order. */
+  readonly lines: readonly string[]
+  /** New secrets, to be shown once after the changes are made. */
+  readonly secrets: readonly { readonly of: string; readonly secret: string }[]
+}
+
+/** What would have to change for the instance to be as the file says. */
+export async function planInstance(file: InstanceFile, store: Omit<OperatorStore, 'commit'>): Promise<Plan> {
+  const changes: Change[] = []
+  const lines: string[] = []
+  const secrets: { of: string; secret: string }[] = []
+  const add = (line: string, change: Change): void => {
+    lines.push(line)
+    changes.push(change)
+  }
+  /** One line for a record that is put whole: made, changed in which fields, or left out when it is as it should be. */
+  const put = (what: string, there: object | undefined, wanted: Record<string, unknown>, change: Change): void => {
+    const differs = Object.keys(wanted).filter(
+      (field) => !isDeepStrictEqual((there as Record<string, unknown> | undefined)?.[field], wanted[field]),
+    )
+    if (there === undefined) add(`+ ${what}`, change)
+    else if (differs.length > 0) add(`~ ${what}: ${differs.join(', ')}`, change)
+  }
+
+  const datasets = new Map((await store.datasets()).map((one) => [one.datasetId, one]))
+  for (const { dataset_id: datasetId, name, description = null } of file.datasets ?? []) {
+    const wanted = { name, description }
+    put(`dataset ${datasetId}`, datasets.get(datasetId), wanted, { kind: 'dataset.put', datasetId, ...wanted })
+  }
+
+  const codes = new Map((await store.classifications(null)).map((one) => [`${one.datasetId}/${one.code}`, one]))
+  const named = new Set([...datasets.keys(), ...(file.datasets ?? []).map((one) => one.dataset_id)])
+  for (const one of file.classifications ?? []) {
+    const { dataset_id: datasetId, code, name, description = null, label_schema: labelSchema = {}, active = true } = one
+    if (!named.has(datasetId)) {
+      throw new InstanceFileError(
+        `classification ${code} names dataset ${datasetId}, which is neither here nor in the file`,
+      )
+    }
+    const wanted = { name, description, labelSchema, active }
+    const change: Change = { kind: 'classification.put', datasetId, code, ...wanted }
+    put(`classification ${datasetId}/${code}`, codes.get(`${datasetId}/${code}`), wanted, change)
+  }
+
+  const profiles = new Map((await store.embeddingProfiles()).map((one) => [one.profileId, one]))
+  for (const { id: profileId, ...wanted } of file.embedding_profiles ?? []) {
+    put(`embedding profile ${profileId}`, profiles.get(profileId), wanted, {
+      kind: 'profile.put',
+      profileId,
+      ...wanted,
+    })
+  }
+
+  const applications = await store.applications()
+  for (const wanted of file.applications ?? []) {
+    const matching = applications.filter((one) =>
+      wanted.application_id === undefined ? one.name === wanted.name : one.applicationId === wanted.application_id,
+    )
+    if (wanted.application_id !== undefined && matching.length === 0) {
+      throw new InstanceFileError(
+        `there is no application ${wanted.application_id}: leave application_id out to make one`,
+      )
+    }
+    if (matching.length > 1) {
+      throw new InstanceFileError(`several applications are named "${wanted.name}": say which by application_id`)
+    }
+    const there = matching[0]
+    const applicationId = there?.applicationId ?? newId('app')
+    const { name, policy, entitlements } = wanted
+    if (there === undefined) {
+      add(`+ application ${name}`, { kind: 'application.create', applicationId, name, policy: policy ?? {} })
+    } else {
+      const parts = { ...(name === there.name ? {} : { name }), ...(policy === undefined ? {} : { policy }) }
+      put(`application ${name}`, there, parts, { kind: 'application.update', applicationId, ...parts })
+    }
+    const entries = there?.entitlements.map(({ entitlement_id: _, ...entry }) => entry) ?? []
+    if (entitlements !== undefined && !isDeepStrictEqual(entries, entitlements)) {
+      const line = `${entries.length === 0 ? '+' : '~'} entitlements of ${name}: ${entitlements.length}`
+      add(line, { kind: 'entitlements.put', applicationId, entitlements })
+    }
+    const keys = there === undefined ? [] : await store.keys({ applicationId })
+    for (const key of wanted.keys ?? []) {
+      if (keys.some((one) => one.name === key.name && one.revokedAt === null)) continue
+      const made = makeKey('consumer')
+      const expiresAt = key.expires_at === undefined ? null : parseTime(key.expires_at)
+      add(`+ key "${key.name}" of ${name}`, {
+        kind: 'key.create',
+        ...newKey({ applicationId }, made, { name: key.name, expiresAt }),
+      })
+      secrets.push({ of: `key "${key.name}" of ${name}`, secret: made.secret })
+    }
+  }
+
+  const collectors = await store.collectors()
+  for (const { name, datasets: writes = null } of file.collectors ?? []) {
+    if (collectors.some((one) => one.name === name)) continue
+    const collectorId = newId('col')
+    const made = makeKey('collector')
+    add(`+ collector ${name}`, { kind: 'collector.create', collectorId, name, datasets: writes })
+    add(`+ key of collector ${name}`, {
+      kind: 'key.create',
+      ...newKey({ collectorId }, made, { name, expiresAt: null }),
+    })
+    secrets.push({ of: `collector ${name}`, secret: made.secret })
+  }
+  return { changes, lines, secrets }
+}

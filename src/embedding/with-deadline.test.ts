@@ -1,0 +1,25 @@
+import assert from 'node:assert/strict'
+import { getEventListeners, once } from 'node:events'
+import { test } from 'node:test'
+import { withDeadline } from './with-deadline.ts'
+
+test('fires when the time is over', async () => {
+  await withDeadline(1, undefined, async (signal) => {
+    await once(signal, 'abort')
+    assert.equal((signal.reason as Error).name, 'TimeoutError')
+  })
+})
+
+test('follows its parent, also one that fired before, and leaves nothing on it', async () => {
+  const parent = new AbortController()
+  const run = withDeadline(60_000, parent.signal, async (signal) => {
+    assert.equal(getEventListeners(parent.signal, 'abort').length, 1)
+    await once(signal, 'abort')
+    return signal.reason
+  })
+  parent.abort('enough')
+  assert.equal(await run, 'enough')
+  assert.equal(getEventListeners(parent.signal, 'abort').length, 0)
+  await withDeadline(60_000, parent.signal, async (signal) => assert.ok(signal.aborted))
+  assert.equal(getEventListeners(parent.signal, 'abort').length, 0)
+})

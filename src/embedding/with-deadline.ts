@@ -1,0 +1,21 @@
+/**
+ * Runs `work` with a signal that fires after `timeoutMs` or with `parent`, whichever is first. Timer and listener are
+ * gone when `work` has settled, so a server that lives long does not gather them.
+ */
+export async function withDeadline<T>(
+  timeoutMs: number,
+  parent: AbortSignal | undefined,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const controller = new AbortController()
+  const onParent = (): void => controller.abort(parent?.reason)
+  const timer = setTimeout(() => controller.abort(new DOMException('the time is over', 'TimeoutError')), timeoutMs)
+  parent?.addEventListener('abort', onParent, { once: true })
+  if (parent?.aborted) onParent()
+  try {
+    return await work(controller.signal)
+  } finally {
+    clearTimeout(timer)
+    parent?.removeEventListener('abort', onParent)
+  }
+}

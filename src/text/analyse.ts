@@ -1,0 +1,139 @@
+import { CharClass, charClassOf } from './char-class.ts'
+import { normaliseWord } from './fold-word.ts'
+import { guessLanguage } from './guess-language.ts'
+import { scanRuns } from './scan-words.ts'
+import { baseLanguage, stemRule, UNCHANGED } from './stem-word.ts'
+import type { AnalysedField, LocatedField } from './types.ts'
+import { wordTerms } from './word-terms.ts'
+
+/**
+ * Stored terms are only good for queries analysed in the same way: an index that holds terms of another version is to
+ * be rebuilt. The Unicode tables and the dictionaries of Thai and its neighbours come with the runtime.
+ */
+export const ANALYSIS_VERSION = `1/${process.versions.icu}`
+
+type TermSink = (term: string, position: number, start: number, end: number) => void
+
+/** A run of a dictionary script goes to the segmenter in pieces of this many UTF-16 units, which bounds its work. */
+const DICTIONARY_RUN_MAX = 4096
+
+/** A character with more marks than this allows is cut. */
+const UNIT_LENGTH_MAX = 8
+
+let dictionaryWords: Intl.Segmenter | undefined
+
+/**
+ * Turns a text into terms by the rules of its language (ISO 639-1, a region may follow). Without one the language is
+ * guessed; where that fails each word is stemmed as the most usual language of its script. Never throws, and takes
+ * time in proportion to the text.
+ */
+export function analyse(text: string, language: string | null): AnalysedField {
+  const terms: string[] = []
+  const positions: number[] = []
+  const length = walk(text, language, (term, position) => {
+    terms.push(term)
+    positions.push(position)
+  })
+  return { terms, positions, length }
+}
+
+/** The same terms at the same positions, with their places in the text. */
+export function analyseLocated(text: string, language: string | null): LocatedField {
+  const field: LocatedField = { terms: [], positions: [], length: 0, starts: [], ends: [] }
+  field.length = walk(text, language, (term, position, start, end) => {
+    field.terms.push(term)
+    field.positions.push(position)
+    field.starts.push(start)
+    field.ends.push(end)
+  })
+  return field
+}
+
+function walk(text: string, language: string | null, sink: TermSink): number {
+  const base = baseLanguage(language) ?? guessLanguage(text)
+  let position = 0
+  scanRuns(text, (start, end, charClass) => {
+    if (charClass === CharClass.dictionary) {
+      position = addDictionaryWords(text, start, end, position, sink)
+    } else if (charClass >= CharClass.han) {
+      position = addPairs(text, start, end, position, sink)
+    } else {
+      const terms = wordTerms(text.slice(start, end), stemRule(base, charClass))
+      for (const term of terms) sink(term, position, start, end)
+      if (terms.length > 0) position += 1
+    }
+  })
+  return position
+}
+
+/** The end of the character at `start` with the marks that belong to it. */
+function endOfUnit(text: string, start: number, end: number): number {
+  let index = start + (text.codePointAt(start)! > 0xffff ? 2 : 1)
+  while (index < end) {
+    const codePoint = text.codePointAt(index)!
+    if (charClassOf(codePoint) !== CharClass.extend) break
+    index += codePoint > 0xffff ? 2 : 1
+  }
+  return index
+}
+
+/** The common ideographs, kana and syllables are their own normal form. */
+function isNormalUnit(code: number): boolean {
+  return (code >= 0x4e00 && code <= 0x9fff) || (code >= 0xac00 && code <= 0xd7a3) || (code >= 0x3041 && code <= 0x30fe)
+}
+
+function unitTerm(text: string, start: number, end: number): string {
+  if (end - start === 1 && isNormalUnit(text.charCodeAt(start))) return text[start]!
+  return normaliseWord(text.slice(start, Math.min(end, start + UNIT_LENGTH_MAX)))
+}
+
+/**
+ * Han, kana and Hangul: every two neighbouring characters are a term, so a run of n takes n - 1 positions. A Han
+ * character is a term by itself too, because it may be a word; a kana or a Hangul syllable only where it stands alone,
+ * or first of two (in Korean a noun of one syllable with its particle).
+ */
+function addPairs(text: string, start: number, end: number, position: number, sink: TermSink): number {
+  let next = position
+  let count = 0
+  let previous = ''
+  let previousStart = start
+  let previousClass: CharClass = CharClass.other
+  for (let from = start; from < end; ) {
+    const to = endOfUnit(text, from, end)
+    const unit = unitTerm(text, from, to)
+    if (unit !== '') {
+      if (previous !== '') {
+        if (previousClass === CharClass.han) sink(previous, next, previousStart, from)
+        sink(previous + unit, next, previousStart, to)
+        if (to === end && count === 1 && previousClass === CharClass.hangul) sink(previous, next, previousStart, from)
+        next += 1
+      }
+      previous = unit
+      previousStart = from
+      previousClass = charClassOf(text.codePointAt(from)!)
+      count += 1
+    }
+    from = to
+  }
+  if (count === 1) {
+    sink(previous, next, previousStart, end)
+    next += 1
+  } else if (count > 1 && previousClass === CharClass.han) {
+    sink(previous, next - 1, previousStart, end)
+  }
+  return next
+}
+
+function addDictionaryWords(text: string, start: number, end: number, position: number, sink: TermSink): number {
+  dictionaryWords ??= new Intl.Segmenter('th', { granularity: 'word' })
+  let next = position
+  for (let from = start; from < end; from += DICTIONARY_RUN_MAX) {
+    const piece = text.slice(from, Math.min(end, from + DICTIONARY_RUN_MAX))
+    for (const { segment, index } of dictionaryWords.segment(piece)) {
+      const terms = wordTerms(segment, UNCHANGED)
+      for (const term of terms) sink(term, next, from + index, from + index + segment.length)
+      if (terms.length > 0) next += 1
+    }
+  }
+  return next
+}

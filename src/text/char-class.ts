@@ -1,0 +1,72 @@
+/**
+ * The class of a character decides how the scanner treats it. The alphabetic classes stand for scripts that have a
+ * stemmer, so that a word's first character also says which stemmers can apply.
+ */
+export const CharClass = {
+  unknown: 0,
+  other: 1,
+  /** Combining marks and joiners: they belong to whatever stands before them. */
+  extend: 2,
+  digit: 3,
+  latin: 4,
+  greek: 5,
+  cyrillic: 6,
+  arabic: 7,
+  armenian: 8,
+  devanagari: 9,
+  tamil: 10,
+  /** Letters of every other alphabet. */
+  letter: 11,
+  han: 12,
+  kana: 13,
+  hangul: 14,
+  /** Scripts written without spaces whose words only a dictionary can find: Thai, Lao, Khmer, Burmese. */
+  dictionary: 15,
+} as const
+
+export type CharClass = (typeof CharClass)[keyof typeof CharClass]
+
+const PATTERNS: readonly (readonly [RegExp, CharClass])[] = [
+  // Halfwidth voicing marks are letters to Unicode, yet NFKC folds them into the kana before them.
+  [/^[\u{ff9e}\u{ff9f}]/u, CharClass.extend],
+  // Vowels and finals of Korean written in single jamo: NFKC makes a syllable of them and the initial before them.
+  [/^[\u{1160}-\u{11ff}]/u, CharClass.extend],
+  // The zero-width space separates words; the other invisible characters do not.
+  [/^\u{200b}/u, CharClass.other],
+  // Fractions: `6½` would otherwise become the number 612.
+  [/^[\u{bc}-\u{be}\u{2150}-\u{215f}\u{2189}]/u, CharClass.other],
+  [/^\p{Nd}/u, CharClass.digit],
+  [/^[\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}]/u, CharClass.dictionary],
+  [/^[\p{M}\p{Default_Ignorable_Code_Point}]/u, CharClass.extend],
+  [/^[^\p{L}\p{N}]/u, CharClass.other],
+  [/^[\p{sc=Han}]/u, CharClass.han],
+  [/^[\p{scx=Hiragana}\p{scx=Katakana}]/u, CharClass.kana],
+  [/^\p{sc=Hangul}/u, CharClass.hangul],
+  [/^\p{sc=Latin}/u, CharClass.latin],
+  [/^\p{sc=Greek}/u, CharClass.greek],
+  [/^\p{sc=Cyrillic}/u, CharClass.cyrillic],
+  [/^\p{sc=Arabic}/u, CharClass.arabic],
+  [/^\p{sc=Armenian}/u, CharClass.armenian],
+  [/^\p{sc=Devanagari}/u, CharClass.devanagari],
+  [/^\p{sc=Tamil}/u, CharClass.tamil],
+]
+
+/** Filled on first sight of each character: 1.1 MB once, against a regular expression for every character read. */
+const classes = new Uint8Array(0x110000)
+
+function classify(codePoint: number): CharClass {
+  const character = String.fromCodePoint(codePoint)
+  const found = PATTERNS.find(([pattern]) => pattern.test(character))?.[1] ?? CharClass.letter
+  classes[codePoint] = found
+  return found
+}
+
+export function charClassOf(codePoint: number): CharClass {
+  const known = classes[codePoint] as CharClass
+  return known === CharClass.unknown ? classify(codePoint) : known
+}
+
+/** Letters and digits of scripts that put something between words. */
+export function isAlphabetic(charClass: CharClass): boolean {
+  return charClass >= CharClass.digit && charClass <= CharClass.letter
+}

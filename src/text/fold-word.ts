@@ -1,0 +1,68 @@
+/** Letters that carry their accent within: no normalisation form takes it off. */
+const UNDECOMPOSED: Readonly<Record<string, string>> = {
+  ß: 'ss',
+  æ: 'ae',
+  œ: 'oe',
+  ø: 'o',
+  đ: 'd',
+  ð: 'd',
+  þ: 'th',
+  ł: 'l',
+  ħ: 'h',
+  ı: 'i',
+  ŋ: 'n',
+  ς: 'σ',
+  // Persian and Urdu keyboards give other code points for the same Arabic letters.
+  ک: 'ك',
+  ی: 'ي',
+  ى: 'ي',
+}
+
+const NEEDS_FOLDING = /[^\0-\x7f]/u
+const UNDECOMPOSED_LETTERS = new RegExp(`[${Object.keys(UNDECOMPOSED).join('')}]`, 'gu')
+/**
+ * Marks are taken off only where they are accents. A mark of Thai, Devanagari or kana is a vowel or another
+ * consonant, and й, ї and ў are letters of their own.
+ */
+const ACCENTS =
+  /(?<=[\p{sc=Latin}\p{sc=Greek}\p{sc=Cyrillic}\p{sc=Arabic}\p{sc=Hebrew}]\p{M}*)(?!(?<=[иіу])[\u0306\u0308])\p{Mn}/gu
+/** Modifier letters are apostrophes, glottal stops and tone marks, written or left out at will. */
+const NOT_IN_TERMS = /[^\p{L}\p{M}\p{N}.,]|[\u02b0-\u02ff]/gu
+const DIGIT_BLOCKS = [0x660, 0x6f0, 0x966, 0x9e6, 0xe50]
+const FOREIGN_DIGITS = /[\u0660-\u0669\u06f0-\u06f9\u0966-\u096f\u09e6-\u09ef\u0e50-\u0e59]/gu
+const THOUSANDS = /^\d{1,3}(?:[.,]\d{3})+$/u
+
+function asciiDigit(digit: string): string {
+  const code = digit.charCodeAt(0)
+  const zero = DIGIT_BLOCKS.findLast((block) => block <= code) ?? code
+  return String(code - zero)
+}
+
+/** Compatibility forms, case, and characters that are no part of a word; accents are kept, for the stemmers. */
+export function normaliseWord(word: string): string {
+  const lower = word.normalize('NFKC').toLowerCase()
+  if (!NEEDS_FOLDING.test(lower)) return normaliseSeparators(lower.replace(/'s?$/u, ''))
+  const bare = lower
+    .replace(/['’ʼ]s?$/u, '')
+    .replace(NOT_IN_TERMS, '')
+    .replace(FOREIGN_DIGITS, asciiDigit)
+    .replaceAll('ـ', '')
+  return normaliseSeparators(bare.normalize('NFC'))
+}
+
+/** `1,000` and `1.000` are `1000`; `u.s.a` is `usa`; `2.5` stays. */
+function normaliseSeparators(word: string): string {
+  if (!word.includes('.') && !word.includes(',')) return word
+  if (THOUSANDS.test(word)) return word.replace(/[.,]/gu, '')
+  return word.replace(/(?<!\d)[.,]|[.,](?!\d)/gu, '')
+}
+
+/** Takes the accents off a normalised word. */
+export function foldAccents(word: string): string {
+  if (!NEEDS_FOLDING.test(word)) return word
+  return word
+    .normalize('NFD')
+    .replace(ACCENTS, '')
+    .normalize('NFC')
+    .replace(UNDECOMPOSED_LETTERS, (letter) => UNDECOMPOSED[letter]!)
+}

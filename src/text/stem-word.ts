@@ -1,0 +1,137 @@
+import { stemmer as arabic } from '@orama/stemmers/arabic'
+import { stemmer as armenian } from '@orama/stemmers/armenian'
+import { stemmer as bulgarian } from '@orama/stemmers/bulgarian'
+import { stemmer as danish } from '@orama/stemmers/danish'
+import { stemmer as dutch } from '@orama/stemmers/dutch'
+import { stemmer as finnish } from '@orama/stemmers/finnish'
+import { stemmer as french } from '@orama/stemmers/french'
+import { stemmer as german } from '@orama/stemmers/german'
+import { stemmer as greek } from '@orama/stemmers/greek'
+import { stemmer as hungarian } from '@orama/stemmers/hungarian'
+import { stemmer as hindi } from '@orama/stemmers/indian'
+import { stemmer as indonesian } from '@orama/stemmers/indonesian'
+import { stemmer as irish } from '@orama/stemmers/irish'
+import { stemmer as italian } from '@orama/stemmers/italian'
+import { stemmer as lithuanian } from '@orama/stemmers/lithuanian'
+import { stemmer as nepali } from '@orama/stemmers/nepali'
+import { stemmer as norwegian } from '@orama/stemmers/norwegian'
+import { stemmer as portuguese } from '@orama/stemmers/portuguese'
+import { stemmer as romanian } from '@orama/stemmers/romanian'
+import { stemmer as russian } from '@orama/stemmers/russian'
+import { stemmer as serbian } from '@orama/stemmers/serbian'
+import { stemmer as spanish } from '@orama/stemmers/spanish'
+import { stemmer as swedish } from '@orama/stemmers/swedish'
+import { stemmer as tamil } from '@orama/stemmers/tamil'
+import { stemmer as turkish } from '@orama/stemmers/turkish'
+import { stemmer as ukrainian } from '@orama/stemmers/ukrainian'
+import { CharClass } from './char-class.ts'
+import { stemEnglish } from './stem-english.ts'
+
+type Stemmer = (word: string) => string
+
+/** Light10 takes a conjunction off before the article; Snowball, which does the rest, leaves both. */
+function stemArabic(word: string): string {
+  return arabic(word.length > 5 && /^[وف]ال/u.test(word) ? word.slice(1) : word)
+}
+
+const { latin, cyrillic, devanagari } = CharClass
+
+/** By ISO 639-1 code: the scripts that the language is written in, and its stemmer. */
+const STEMMERS: ReadonlyMap<string, { scripts: readonly CharClass[]; stem: Stemmer }> = new Map([
+  ['ar', { scripts: [CharClass.arabic], stem: stemArabic }],
+  ['bg', { scripts: [cyrillic], stem: bulgarian }],
+  ['da', { scripts: [latin], stem: danish }],
+  ['de', { scripts: [latin], stem: german }],
+  ['el', { scripts: [CharClass.greek], stem: greek }],
+  ['en', { scripts: [latin], stem: stemEnglish }],
+  ['es', { scripts: [latin], stem: spanish }],
+  ['fi', { scripts: [latin], stem: finnish }],
+  ['fr', { scripts: [latin], stem: french }],
+  ['ga', { scripts: [latin], stem: irish }],
+  ['hi', { scripts: [devanagari], stem: hindi }],
+  ['hu', { scripts: [latin], stem: hungarian }],
+  ['hy', { scripts: [CharClass.armenian], stem: armenian }],
+  ['id', { scripts: [latin], stem: indonesian }],
+  ['it', { scripts: [latin], stem: italian }],
+  ['lt', { scripts: [latin], stem: lithuanian }],
+  ['ne', { scripts: [devanagari], stem: nepali }],
+  ['nl', { scripts: [latin], stem: dutch }],
+  ['no', { scripts: [latin], stem: norwegian }],
+  ['pt', { scripts: [latin], stem: portuguese }],
+  ['ro', { scripts: [latin], stem: romanian }],
+  ['ru', { scripts: [cyrillic], stem: russian }],
+  // Writes Cyrillic words in Latin letters, so both spellings meet.
+  ['sr', { scripts: [cyrillic, latin], stem: serbian }],
+  ['sv', { scripts: [latin], stem: swedish }],
+  ['ta', { scripts: [CharClass.tamil], stem: tamil }],
+  ['tr', { scripts: [latin], stem: turkish }],
+  ['uk', { scripts: [cyrillic], stem: ukrainian }],
+])
+
+/** Languages that another one's stemmer serves, and codes that are written in two ways. */
+const ALIASES: Readonly<Record<string, string>> = {
+  nb: 'no',
+  nn: 'no',
+  hr: 'sr',
+  bs: 'sr',
+  sh: 'sr',
+  in: 'id',
+  ms: 'id',
+  iw: 'he',
+}
+
+/** Where no stemmer exists, the script still says that a Latin word in the text is a foreign one. */
+const UNSTEMMED_SCRIPTS: Readonly<Record<string, CharClass>> = {
+  ...Object.fromEntries(['fa', 'ur', 'ps', 'ku', 'ug', 'sd'].map((code) => [code, CharClass.arabic])),
+  ...Object.fromEntries(['be', 'mk', 'kk', 'ky', 'mn', 'tg', 'tt'].map((code) => [code, cyrillic])),
+  ...Object.fromEntries(['mr', 'sa'].map((code) => [code, devanagari])),
+  ...Object.fromEntries(['zh', 'ja'].map((code) => [code, CharClass.han])),
+  ...Object.fromEntries(['th', 'lo', 'km', 'my'].map((code) => [code, CharClass.dictionary])),
+  ...Object.fromEntries(
+    ['he', 'yi', 'ka', 'am', 'bn', 'gu', 'pa', 'te', 'kn', 'ml', 'si', 'or', 'bo'].map((code) => [
+      code,
+      CharClass.letter,
+    ]),
+  ),
+  ko: CharClass.hangul,
+}
+
+/** The language a word is taken for when its script is not the document's, or the language is unknown. */
+const DEFAULT_LANGUAGES: ReadonlyMap<CharClass, string> = new Map<CharClass, string>([
+  [latin, 'en'],
+  [CharClass.greek, 'el'],
+  [cyrillic, 'ru'],
+  [CharClass.arabic, 'ar'],
+  [CharClass.armenian, 'hy'],
+  [devanagari, 'hi'],
+  [CharClass.tamil, 'ta'],
+])
+
+/** `en-GB`, `EN` and `en` are `en`; null for what is no language code. */
+export function baseLanguage(language: string | null): string | null {
+  const code = /^[a-z]{2,3}(?=$|[-_])/u.exec((language ?? '').toLowerCase())?.[0]
+  return code === undefined ? null : (ALIASES[code] ?? code)
+}
+
+/** How a word becomes terms: by the stemmer of a language, by its first letters where there is none, or unchanged. */
+export type StemRule = string
+export const BY_PREFIX: StemRule = 'prefix'
+export const UNCHANGED: StemRule = 'unchanged'
+
+/** The rule for a word of this script in a text of this language (as `baseLanguage` gives it). */
+export function stemRule(language: string | null, script: CharClass): StemRule {
+  if (script === CharClass.digit) return UNCHANGED
+  if (language !== null) {
+    const scripts = STEMMERS.get(language)?.scripts
+    if (scripts?.includes(script)) return language
+    const own = scripts?.[0] ?? UNSTEMMED_SCRIPTS[language] ?? latin
+    if (own === script) return BY_PREFIX
+  }
+  return DEFAULT_LANGUAGES.get(script) ?? BY_PREFIX
+}
+
+/** Stems a normalised word. Words with digits are names of things and keep their form. */
+export function stemWord(word: string, rule: StemRule): string {
+  if (/\d/u.test(word)) return word
+  return STEMMERS.get(rule)?.stem(word) || word
+}

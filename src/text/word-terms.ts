@@ -1,0 +1,91 @@
+import { foldAccents, normaliseWord } from './fold-word.ts'
+import { BY_PREFIX, type StemRule, stemWord } from './stem-word.ts'
+
+/** In UTF-16 units; what is longer is cut, in documents and queries alike. */
+export const WORD_LENGTH_MAX = 64
+/** Words kept of each of the two generations of a language: some 4 MB for the busiest language, in each thread. */
+const CACHED_WORDS_MAX = 20_000
+
+/**
+ * Where a language has no stemmer, a longer word is also indexed by this many letters. Measured on stemmed languages
+ * as if they had none (nDCG@10): German words .920, with 6 letters .947 (stems .940), Spanish .950, .963 (stems .963).
+ */
+const PREFIX_LENGTH = 6
+
+type Terms = readonly string[]
+
+/** Two generations: when the young one is full it becomes the old one, and words still in use move back. */
+class TermCache {
+  #young = new Map<string, Terms>()
+  #old = new Map<string, Terms>()
+
+  get(word: string): Terms | undefined {
+    const terms = this.#young.get(word)
+    if (terms !== undefined) return terms
+    const aged = this.#old.get(word)
+    if (aged !== undefined) this.set(word, aged)
+    return aged
+  }
+
+  set(word: string, terms: Terms): void {
+    if (this.#young.size >= CACHED_WORDS_MAX) {
+      this.#old = this.#young
+      this.#young = new Map()
+    }
+    this.#young.set(word, terms)
+  }
+}
+
+const caches = new Map<StemRule, TermCache>()
+
+function cutWord(word: string): string {
+  if (word.length <= WORD_LENGTH_MAX) return word
+  const splitsPair = (word.charCodeAt(WORD_LENGTH_MAX) & 0xfc00) === 0xdc00
+  return word.slice(0, splitsPair ? WORD_LENGTH_MAX - 1 : WORD_LENGTH_MAX)
+}
+
+/** V8 keeps the whole text alive behind a long slice of it; the cache must hold the word alone. */
+function detach(slice: string): string {
+  return Buffer.from(slice, 'utf16le').toString('utf16le')
+}
+
+/**
+ * The stem is taken with the accents on, because suffixes are told by them, and folded afterwards. Where a writer who
+ * leaves the accents out would get another stem, that one is a second term: `résumé` gives `resume` and `resum`, so
+ * that `resume` finds it.
+ */
+function makeTerms(word: string, rule: StemRule): Terms {
+  const normalised = normaliseWord(word)
+  const folded = foldAccents(normalised)
+  if (folded === '') return []
+  if (rule === BY_PREFIX) return folded.length > PREFIX_LENGTH ? [folded, prefixTerm(folded)] : [folded]
+  const term = foldAccents(stemWord(normalised, rule))
+  if (folded === normalised) return [term]
+  const plain = foldAccents(stemWord(folded, rule))
+  return plain === term ? [term] : [term, plain]
+}
+
+/** The star keeps it apart from a word of the same letters. */
+function prefixTerm(word: string): string {
+  return `${word.slice(0, PREFIX_LENGTH)}*`
+}
+
+export function isPrefixTerm(term: string): boolean {
+  return term.endsWith('*')
+}
+
+/** The terms of a word that `scanRuns` found: one, or two where it is indexed in two forms, or none if nothing is left. */
+export function wordTerms(word: string, rule: StemRule): Terms {
+  let cache = caches.get(rule)
+  if (cache === undefined) {
+    cache = new TermCache()
+    caches.set(rule, cache)
+  }
+  const cut = cutWord(word)
+  const known = cache.get(cut)
+  if (known !== undefined) return known
+  const own = detach(cut)
+  const terms = makeTerms(own, rule)
+  cache.set(own, terms)
+  return terms
+}

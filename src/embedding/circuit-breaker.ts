@@ -1,0 +1,93 @@
+/**
+ * Keeps callers from waiting for a provider that is down.
+ *
+ *   state      succeeded  failed  failed, the limit reached  cooled down
+ *   closed     closed     closed  open                       closed
+ *   open       open       open    open                       half_open
+ *   half_open  closed     open    open                       half_open
+ *
+ * Closed lets everything through and counts failures in a row; a success forgets them. Open lets nothing through for
+ * `cooldownMs`. Half open lets one request through, the probe, and nothing else until the probe has ended. A request
+ * that was let through before the state last changed no longer has a say: its news is old. One that was given up
+ * says nothing about the provider; if it was the probe, the next request is.
+ */
+const transitions = {
+  closed: { succeeded: 'closed', failed: 'closed', tripped: 'open', cooled: 'closed' },
+  open: { succeeded: 'open', failed: 'open', tripped: 'open', cooled: 'half_open' },
+  half_open: { succeeded: 'closed', failed: 'open', tripped: 'open', cooled: 'half_open' },
+} as const satisfies Record<string, Record<string, string>>
+
+export type BreakerState = keyof typeof transitions
+type BreakerEvent = keyof (typeof transitions)[BreakerState]
+
+export interface CircuitBreakerOptions {
+  /** Failures in a row that open it. */
+  readonly failuresMax: number
+  readonly cooldownMs: number
+  readonly now?: () => number
+}
+
+/** Leave to make one request; exactly one of the three is to be called when it has ended. */
+export interface Permit {
+  succeeded(): void
+  failed(): void
+  givenUp(): void
+}
+
+export class CircuitBreaker {
+  readonly #options: CircuitBreakerOptions
+  readonly #now: () => number
+  #state: BreakerState = 'closed'
+  /** Grows with each change of state: the news of a permit from an earlier one is old. */
+  #period = 0
+  #failuresInRow = 0
+  #openUntilMs = 0
+  #probing = false
+
+  constructor(options: CircuitBreakerOptions) {
+    this.#options = options
+    this.#now = options.now ?? (() => performance.now())
+  }
+
+  get state(): BreakerState {
+    if (this.#state === 'open' && this.#now() >= this.#openUntilMs) this.#apply('cooled')
+    return this.#state
+  }
+
+  /** Milliseconds until a request may be let through; 0 when open no longer stands in the way. */
+  get waitMs(): number {
+    return this.state === 'open' ? this.#openUntilMs - this.#now() : 0
+  }
+
+  /** `null` when the request must not be made. */
+  admit(): Permit | null {
+    const state = this.state
+    if (state === 'open' || (state === 'half_open' && this.#probing)) return null
+    if (state === 'half_open') this.#probing = true
+    const period = this.#period
+    let ended = false
+    const end = (report: () => void) => (): void => {
+      if (ended || period !== this.#period) return
+      ended = true
+      report()
+    }
+    return {
+      succeeded: end(() => this.#apply('succeeded')),
+      failed: end(() => this.#apply(this.#failuresInRow + 1 >= this.#options.failuresMax ? 'tripped' : 'failed')),
+      givenUp: end(() => {
+        this.#probing = false
+      }),
+    }
+  }
+
+  #apply(event: BreakerEvent): void {
+    this.#failuresInRow = event === 'failed' || event === 'tripped' ? this.#failuresInRow + 1 : 0
+    const next = transitions[this.#state][event]
+    if (next === this.#state) return
+    this.#state = next
+    this.#period++
+    this.#failuresInRow = 0
+    this.#probing = false
+    if (next === 'open') this.#openUntilMs = this.#now() + this.#options.cooldownMs
+  }
+}

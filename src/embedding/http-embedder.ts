@@ -1,0 +1,244 @@
+/**
+ * Vectors from an OpenAI-compatible endpoint.
+ *
+ * `url` is the base that such providers document (`https://host/v1`): requests go to `{url}/embeddings`. A url that
+ * already ends in `/embeddings` is used as it is. A query string is kept.
+ *
+ * A call is cut into batches, a few at a time. What may pass is tried again after a pause, unless the provider asks
+ * for a longer one than `retryDelayMaxMs`: then the call fails and says how long. When the provider refuses a batch
+ * (HTTP 400, 413, 422), one harmless word is sent: if that is refused too the set-up is wrong; if not, halving finds
+ * the texts at fault, and the error names them.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { batchTexts } from './batch-texts.ts'
+import type { Permit } from './circuit-breaker.ts'
+import { CircuitBreaker } from './circuit-breaker.ts'
+import type { Embedder, EmbeddingKind } from './embedder.ts'
+import { abortedError, closedError, EmbeddingError } from './embedding-error.ts'
+import type { TextFault } from './normalise-vector.ts'
+import { normaliseVector, vectorsOrFault } from './normalise-vector.ts'
+import type { Endpoint, RequestOutcome } from './request-embeddings.ts'
+import { requestEmbeddings } from './request-embeddings.ts'
+import { retryDelay } from './retry-delay.ts'
+
+export interface HttpEmbedderOptions {
+  readonly profileId: string
+  readonly url: string
+  readonly model: string
+  readonly key?: string | null
+  /** What the profile already has; `null` or absent: learnt from the first answer. */
+  readonly dimensions?: number | null
+  readonly languages?: readonly string[] | null
+  readonly queryPrefix?: string
+  readonly passagePrefix?: string
+  readonly batchTextsMax?: number
+  readonly batchCharsMax?: number
+  /** Requests of one call at a time. */
+  readonly requestsMax?: number
+  /** Below the 5 seconds that a search waits, so that a provider that hangs is seen to fail. */
+  readonly queryTimeoutMs?: number
+  readonly passageTimeoutMs?: number
+  readonly attemptsMax?: number
+  readonly retryDelayMs?: number
+  readonly retryDelayMaxMs?: number
+  readonly answerBytesMax?: number
+  readonly breakerFailuresMax?: number
+  readonly breakerCooldownMs?: number
+}
+
+const controlText = 'word'
+
+type Result = Float32Array | TextFault
+
+/** Faults are told without repeating the value: an address can hold a password, and the key is one. */
+function parseEndpoint(options: HttpEmbedderOptions): Endpoint {
+  const wrong = (what: string): EmbeddingError => new EmbeddingError('misconfigured', what)
+  const url = URL.parse(options.url)
+  if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
+    throw wrong('the embedding address must be an http or https URL')
+  }
+  if (url.username !== '' || url.password !== '') {
+    throw wrong('the embedding address must not hold a user name or password')
+  }
+  const path = url.pathname.replace(/\/+$/, '')
+  url.pathname = path.endsWith('/embeddings') ? path : `${path}/embeddings`
+  const key = options.key ?? null
+  // Anything else fetch refuses with an error that repeats it.
+  if (key !== null && !/^[\x21-\x7e]+$/.test(key)) throw wrong('the embedding key must be printable ASCII, no spaces')
+  return { url, model: options.model, key, answerBytesMax: options.answerBytesMax ?? 32 * 1024 * 1024 }
+}
+
+export class HttpEmbedder implements Embedder {
+  readonly profileId: string
+  readonly model: string
+  readonly languages: readonly string[] | null
+
+  readonly #endpoint: Endpoint
+  readonly #prefixes: Readonly<Record<EmbeddingKind, string>>
+  readonly #timeoutsMs: Readonly<Record<EmbeddingKind, number>>
+  readonly #limits: { textsMax: number; charsMax: number }
+  readonly #requestsMax: number
+  readonly #attemptsMax: number
+  readonly #retryDelayMs: number
+  readonly #retryDelayMaxMs: number
+  readonly #breaker: CircuitBreaker
+  readonly #calls = new Set<AbortController>()
+  #dimensions: number | null
+  #lastFailure = 'it failed repeatedly'
+  #closed = false
+
+  constructor(options: HttpEmbedderOptions) {
+    this.profileId = options.profileId
+    this.model = options.model
+    this.languages = options.languages ?? null
+    this.#endpoint = parseEndpoint(options)
+    this.#prefixes = { query: options.queryPrefix ?? '', passage: options.passagePrefix ?? '' }
+    this.#timeoutsMs = { query: options.queryTimeoutMs ?? 4_000, passage: options.passageTimeoutMs ?? 30_000 }
+    // Reading 32 vectors of 1,536 numbers as JSON takes the main thread about 6 ms.
+    this.#limits = { textsMax: options.batchTextsMax ?? 32, charsMax: options.batchCharsMax ?? 64_000 }
+    this.#requestsMax = options.requestsMax ?? 4
+    this.#attemptsMax = options.attemptsMax ?? 3
+    this.#retryDelayMs = options.retryDelayMs ?? 200
+    this.#retryDelayMaxMs = options.retryDelayMaxMs ?? 10_000
+    this.#breaker = new CircuitBreaker({
+      failuresMax: options.breakerFailuresMax ?? 5,
+      cooldownMs: options.breakerCooldownMs ?? 5_000,
+    })
+    this.#dimensions = options.dimensions ?? null
+  }
+
+  get dimensions(): number | null {
+    return this.#dimensions
+  }
+
+  async embed(texts: readonly string[], kind: EmbeddingKind, signal?: AbortSignal): Promise<Float32Array[]> {
+    if (this.#closed) throw closedError()
+    if (signal?.aborted) throw abortedError()
+    // Half of a surrogate pair cannot be written as UTF-8, and makes strict providers refuse the whole request.
+    const prefixed = texts.map((text) => (this.#prefixes[kind] + text).toWellFormed())
+    const batches = batchTexts(prefixed, this.#limits)
+    const results = new Array<Result[]>(batches.length)
+    const call = new AbortController()
+    const onAbort = (): void => call.abort()
+    signal?.addEventListener('abort', onAbort, { once: true })
+    this.#calls.add(call)
+    let next = 0
+    let failure: unknown = null
+    const work = async (): Promise<void> => {
+      while (next < batches.length && failure === null) {
+        const index = next++
+        results[index] = await this.#embedBatch(batches[index]!, kind, call.signal)
+      }
+    }
+    // The first failure stops the other batches of the call.
+    const guarded = (): Promise<void> =>
+      work().catch((error: unknown) => {
+        failure ??= error
+        call.abort()
+      })
+    try {
+      await Promise.all(Array.from({ length: Math.min(this.#requestsMax, batches.length) }, guarded))
+    } finally {
+      this.#calls.delete(call)
+      signal?.removeEventListener('abort', onAbort)
+    }
+    if (this.#closed) throw closedError()
+    if (signal?.aborted) throw abortedError()
+    if (failure !== null) throw failure
+    return vectorsOrFault(results.flat())
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    for (const call of this.#calls) call.abort()
+  }
+
+  async #embedBatch(texts: readonly string[], kind: EmbeddingKind, signal: AbortSignal): Promise<Result[]> {
+    const results = await this.#attempt(texts, kind, signal)
+    if (!(results instanceof EmbeddingError)) return results
+    const control = await this.#attempt([controlText], kind, signal)
+    if (control instanceof EmbeddingError) throw results
+    return this.#isolate(texts, kind, signal)
+  }
+
+  /** For texts that were refused together: halves until each refused text stands alone. */
+  async #isolate(texts: readonly string[], kind: EmbeddingKind, signal: AbortSignal): Promise<Result[]> {
+    if (texts.length === 1) return ['rejected_text']
+    const middle = texts.length >> 1
+    const results: Result[] = []
+    for (const half of [texts.slice(0, middle), texts.slice(middle)]) {
+      const tried = await this.#attempt(half, kind, signal)
+      results.push(...(tried instanceof EmbeddingError ? await this.#isolate(half, kind, signal) : tried))
+    }
+    return results
+  }
+
+  /** Tries until there are results, or the refusal, which is given back; anything else is thrown. */
+  async #attempt(
+    texts: readonly string[],
+    kind: EmbeddingKind,
+    signal: AbortSignal,
+  ): Promise<Result[] | EmbeddingError> {
+    for (let attempt = 1; ; attempt++) {
+      const permit = this.#breaker.admit()
+      if (permit === null) {
+        const message = `the embedding provider is left alone for a while: ${this.#lastFailure}`
+        throw new EmbeddingError('unavailable', message, { retryAfterMs: Math.ceil(this.#breaker.waitMs) })
+      }
+      const outcome = await this.#request(texts, kind, signal, permit)
+      if (outcome.type === 'vectors') return outcome.results
+      if (outcome.type === 'refused') return outcome.error
+      const { error } = outcome
+      if (outcome.type === 'aborted' || !outcome.again || attempt >= this.#attemptsMax) throw error
+      const delayMs = retryDelay(attempt, this.#retryDelayMs, error.retryAfterMs)
+      if (delayMs > this.#retryDelayMaxMs || this.#breaker.state === 'open') throw error
+      await sleep(delayMs, undefined, { signal }).catch(() => {
+        throw abortedError()
+      })
+    }
+  }
+
+  async #request(
+    texts: readonly string[],
+    kind: EmbeddingKind,
+    signal: AbortSignal,
+    permit: Permit,
+  ): Promise<Exclude<RequestOutcome, { type: 'vectors' }> | { type: 'vectors'; results: Result[] }> {
+    const timeoutMs = this.#timeoutsMs[kind]
+    const startedMs = performance.now()
+    const outcome = await requestEmbeddings(this.#endpoint, texts, timeoutMs, signal)
+    switch (outcome.type) {
+      case 'vectors':
+        try {
+          const results = this.#check(outcome.vectors)
+          permit.succeeded()
+          return { type: 'vectors', results }
+        } catch (error) {
+          permit.failed()
+          if (!(error instanceof EmbeddingError)) throw error
+          this.#lastFailure = error.message
+          return { type: 'failed', error, again: false }
+        }
+      case 'refused':
+        permit.succeeded()
+        return outcome
+      case 'failed':
+        permit.failed()
+        this.#lastFailure = outcome.error.message
+        return outcome
+      case 'aborted':
+        // Callers less patient than the time-out must not hide that a provider hangs.
+        if (performance.now() - startedMs >= timeoutMs / 2) permit.failed()
+        else permit.givenUp()
+        return outcome
+    }
+  }
+
+  /** The first usable answer decides the dimensions for good. */
+  #check(vectors: readonly Float32Array[]): Result[] {
+    const dimensions = this.#dimensions ?? vectors[0]?.length ?? 0
+    const results = vectors.map((vector) => normaliseVector(vector, dimensions))
+    this.#dimensions = dimensions
+    return results
+  }
+}

@@ -1,0 +1,304 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+/**
+ * Starts the real server as a child process and speaks to it as its users do: over HTTP and through the command line.
+ * Acceptance tests import nothing of src/, so they say what is promised, whatever the inside looks like.
+ *
+ *   const server = await startServer()                     a fresh data folder, any free port, its own admin token
+ *   const { key } = await server.makeApplication({ entitlements: [{ datasets: ['news'] }] })
+ *   const answer = await server.consumer(key, 'GET', '/v1/account')
+ *   await server.restart()                                 the same data folder, again
+ *
+ * Child processes and data folders are cleaned up when the test process ends; a suite need not do it.
+ *
+ * Another store or other settings: `startServer({ env: { TIDEMARK_DATABASE_URL: '…' } })` for one server, or, for a
+ * whole run, variables that start with ACCEPTANCE_ (ACCEPTANCE_TIDEMARK_DATABASE_URL), which every server and command
+ * gets without that beginning.
+ */
+export const adminToken = 'tma_acceptance-tests-only-0123456789'
+
+const main = new URL('../../src/main.ts', import.meta.url).pathname
+const startsWithinMs = 60_000
+const stopsWithinMs = 30_000
+
+export interface ServerOptions {
+  /** Settings on top of the defaults of the harness. An empty text unsets one. */
+  readonly env?: Readonly<Record<string, string>>
+  /** Flags after `serve`. */
+  readonly args?: readonly string[]
+  /** An existing folder; a fresh one when absent. */
+  readonly dataDir?: string
+}
+
+export interface Answer {
+  readonly status: number
+  readonly headers: Headers
+  /** The parsed body where it is JSON, else its text: as loosely typed as what JSON.parse gives. */
+  readonly body: ReturnType<typeof JSON.parse>
+  readonly text: string
+}
+
+export interface CallOptions {
+  readonly headers?: Readonly<Record<string, string>>
+  /** Sent as JSON; a text or bytes are sent as they are. */
+  readonly body?: unknown
+}
+
+/** Everything that acceptance runs put into a child's environment: ours without TIDEMARK_*, then the run's own. */
+function environment(dataDir: string, own: Readonly<Record<string, string>>): Record<string, string> {
+  const env: Record<string, string> = {}
+  for (const [name, value] of Object.entries(process.env)) {
+    if (value === undefined || name.startsWith('TIDEMARK_') || name.startsWith('NODE_TEST')) continue
+    if (name.startsWith('ACCEPTANCE_')) env[name.slice('ACCEPTANCE_'.length)] = value
+    else env[name] = value
+  }
+  return { ...env, TIDEMARK_DATA_DIR: dataDir, TIDEMARK_PORT: '0', TIDEMARK_ADMIN_TOKEN: adminToken, ...own }
+}
+
+const folders = new Set<string>()
+const children = new Set<ChildProcess>()
+process.on('exit', () => {
+  for (const child of children) child.kill('SIGKILL')
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true })
+})
+
+/** A folder that is gone when the test process ends. */
+export function freshFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'tidemark-acceptance-'))
+  folders.add(folder)
+  return folder
+}
+
+/** One run of the command line, to its end. */
+export async function tidemark(
+  args: readonly string[],
+  options: { readonly env?: Readonly<Record<string, string>>; readonly dataDir?: string; readonly input?: string } = {},
+): Promise<{ readonly code: number | null; readonly stdout: string; readonly stderr: string }> {
+  const env = environment(options.dataDir ?? freshFolder(), options.env ?? {})
+  const child = spawn(process.execPath, [main, ...args], { env, stdio: ['pipe', 'pipe', 'pipe'] })
+  children.add(child)
+  let stdout = ''
+  let stderr = ''
+  child.stdout.setEncoding('utf8').on('data', (text) => {
+    stdout += text
+  })
+  child.stderr.setEncoding('utf8').on('data', (text) => {
+    stderr += text
+  })
+  child.stdin.on('error', () => {})
+  child.stdin.end(options.input ?? '')
+  const code = await new Promise<number | null>((resolve, reject) => {
+    child.once('error', reject)
+    child.once('close', resolve)
+  })
+  children.delete(child)
+  return { code, stdout, stderr }
+}
+
+export async function startServer(options: ServerOptions = {}): Promise<TestServer> {
+  const server = new TestServer(options)
+  await server.start()
+  return server
+}
+
+export class TestServer {
+  readonly dataDir: string
+  /** Changes with every start. */
+  address = ''
+  /** What was printed on standard output since the last start. */
+  stdout = ''
+  /** The log (JSON lines) since the last start. */
+  stderr = ''
+  #options: ServerOptions
+  #child: ChildProcess | null = null
+  #ended: Promise<number | null> = Promise.resolve(null)
+
+  constructor(options: ServerOptions) {
+    this.dataDir = options.dataDir ?? freshFolder()
+    this.#options = options
+  }
+
+  /** Resolves when the address is printed; rejects, with what it said, when the process ends before. */
+  async start(env: Readonly<Record<string, string>> = {}): Promise<void> {
+    this.#options = { ...this.#options, env: { ...this.#options.env, ...env } }
+    this.stdout = ''
+    this.stderr = ''
+    const child = spawn(process.execPath, [main, 'serve', ...(this.#options.args ?? [])], {
+      env: environment(this.dataDir, this.#options.env ?? {}),
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    children.add(child)
+    this.#child = child
+    child.stderr.setEncoding('utf8').on('data', (text) => {
+      this.stderr += text
+    })
+    this.#ended = new Promise((resolve) => {
+      child.once('close', (code) => {
+        children.delete(child)
+        resolve(code)
+      })
+    })
+    this.address = await new Promise<string>((resolve, reject) => {
+      const tooLate = setTimeout(() => {
+        child.kill('SIGKILL')
+        reject(new Error(`no address within ${startsWithinMs} ms: ${this.stdout}${this.stderr}`))
+      }, startsWithinMs)
+      child.stdout.setEncoding('utf8').on('data', (text) => {
+        this.stdout += text
+        const printed = /^Tidemark serves (http:\S+)$/m.exec(this.stdout)
+        if (printed === null) return
+        clearTimeout(tooLate)
+        resolve(printed[1]!)
+      })
+      child.once('close', (code) => {
+        clearTimeout(tooLate)
+        reject(new Error(`the server ended with code ${code} before it served: ${this.stdout}${this.stderr}`))
+      })
+    })
+  }
+
+  /** The log's lines as objects. */
+  get logs(): Record<string, unknown>[] {
+    return this.stderr
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => JSON.parse(line) as Record<string, unknown>)
+  }
+
+  get pid(): number {
+    return this.#child!.pid!
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.#child?.kill(signal)
+  }
+
+  /** The exit code, once the process is gone; null when a signal ended it. */
+  ended(): Promise<number | null> {
+    return this.#ended
+  }
+
+  /** An orderly end; gives the exit code. */
+  async stop(): Promise<number | null> {
+    const tooLate = setTimeout(() => this.#child?.kill('SIGKILL'), stopsWithinMs)
+    this.signal('SIGTERM')
+    const code = await this.#ended
+    clearTimeout(tooLate)
+    return code
+  }
+
+  /** The end that no process can prepare for. */
+  async kill9(): Promise<void> {
+    this.signal('SIGKILL')
+    await this.#ended
+  }
+
+  /** Stops (or finds it stopped or killed) and starts again on the same data; `env` changes settings for good. */
+  async restart(env: Readonly<Record<string, string>> = {}): Promise<void> {
+    await this.stop()
+    await this.start(env)
+  }
+
+  /** A request with no credential but what `headers` says. */
+  async call(method: string, path: string, options: CallOptions = {}): Promise<Answer> {
+    const headers = new Headers(options.headers)
+    const { body } = options
+    let sent: string | Uint8Array<ArrayBuffer> | undefined
+    if (body !== undefined) {
+      sent = typeof body === 'string' || body instanceof Uint8Array ? (body as string) : JSON.stringify(body)
+      if (!headers.has('content-type')) headers.set('content-type', 'application/json')
+    }
+    const response = await fetch(new URL(path, this.address), {
+      method,
+      headers,
+      ...(sent === undefined ? {} : { body: sent }),
+    })
+    const text = await response.text()
+    const isJson = (response.headers.get('content-type') ?? '').startsWith('application/json') && text !== ''
+    return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text, text }
+  }
+
+  admin(method: string, path: string, body?: unknown): Promise<Answer> {
+    return this.as(adminToken, method, path, body)
+  }
+
+  consumer(key: string, method: string, path: string, body?: unknown): Promise<Answer> {
+    return this.as(key, method, path, body)
+  }
+
+  collector(key: string, method: string, path: string, body?: unknown): Promise<Answer> {
+    return this.as(key, method, path, body)
+  }
+
+  /** A request with any credential. */
+  as(credential: string, method: string, path: string, body?: unknown): Promise<Answer> {
+    return this.call(method, path, {
+      headers: { authorization: `Bearer ${credential}` },
+      ...(body === undefined ? {} : { body }),
+    })
+  }
+
+  /** As `admin`, for steps that a test stands on: anything but 2xx is thrown with what was answered. */
+  async mustAdmin(method: string, path: string, body?: unknown): Promise<Answer['body']> {
+    const answer = await this.admin(method, path, body)
+    if (answer.status >= 300) throw new Error(`${method} ${path} answered ${answer.status}: ${answer.text}`)
+    return answer.body
+  }
+
+  async makeDataset(datasetId: string, name: string = datasetId): Promise<void> {
+    await this.mustAdmin('PUT', `/admin/v1/datasets/${datasetId}`, { name })
+  }
+
+  /** An application with one key. Its policy lets tests run fast unless they say otherwise. */
+  async makeApplication(
+    input: { readonly name?: string; readonly policy?: object; readonly entitlements?: readonly object[] } = {},
+  ): Promise<{ readonly applicationId: string; readonly key: string; readonly keyId: string }> {
+    const { name = 'test', policy = {}, entitlements = [] } = input
+    const { application_id: applicationId } = await this.mustAdmin('POST', '/admin/v1/applications', {
+      name,
+      policy: { requests_per_second: 100_000, burst: 100_000, ...policy },
+      entitlements,
+    })
+    return { applicationId, ...(await this.makeKey(applicationId)) }
+  }
+
+  async makeKey(
+    applicationId: string,
+    input: { readonly name?: string; readonly expires_at?: string } = {},
+  ): Promise<{ readonly key: string; readonly keyId: string }> {
+    const made = await this.mustAdmin('POST', `/admin/v1/applications/${applicationId}/keys`, input)
+    return { key: made.api_key, keyId: made.key_id }
+  }
+
+  async makeCollector(
+    input: { readonly name?: string; readonly datasets?: readonly string[] } = {},
+  ): Promise<{ readonly collectorId: string; readonly key: string; readonly keyId: string }> {
+    const made = await this.mustAdmin('POST', '/admin/v1/collectors', { name: 'test', ...input })
+    return { collectorId: made.collector_id, key: made.collector_key, keyId: made.key_id }
+  }
+
+  /** One run of the command line on this server's data, in another process. */
+  tidemark(args: readonly string[], options: { readonly input?: string } = {}): ReturnType<typeof tidemark> {
+    return tidemark(args, { ...options, dataDir: this.dataDir, env: this.#options.env ?? {} })
+  }
+
+  /** Bytes on a bare connection, for what no well-behaved client sends. Gives all that came back. */
+  raw(sent: string | Uint8Array): Promise<string> {
+    const { hostname, port } = new URL(this.address)
+    return new Promise((resolve, reject) => {
+      const socket = connect(Number(port), hostname)
+      let got = ''
+      socket.setEncoding('utf8').on('data', (text) => {
+        got += text
+      })
+      // A server may close on garbage before it has read all of it; what it said before that still counts.
+      socket.on('error', (error) => (got === '' ? reject(error) : resolve(got)))
+      socket.on('close', () => resolve(got))
+      socket.write(sent)
+    })
+  }
+}

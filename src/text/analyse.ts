@@ -2,7 +2,7 @@ import { CharClass, charClassOf } from './char-class.ts'
 import { normaliseWord } from './fold-word.ts'
 import { guessLanguage } from './guess-language.ts'
 import { scanRuns } from './scan-words.ts'
-import { baseLanguage, stemRule, UNCHANGED } from './stem-word.ts'
+import { baseLanguage, type StemRule, stemRule, WHOLE } from './stem-word.ts'
 import type { AnalysedField, LocatedField } from './types.ts'
 import { wordTerms } from './word-terms.ts'
 
@@ -49,21 +49,27 @@ export function analyseLocated(text: string, language: string | null): LocatedFi
   return field
 }
 
+/** Returns the length: positions, less those of stop words. */
 function walk(text: string, language: string | null, sink: TermSink): number {
   const base = baseLanguage(language) ?? guessLanguage(text)
+  const rules: StemRule[] = []
   let position = 0
+  let stopWords = 0
   scanRuns(text, (start, end, charClass) => {
     if (charClass === CharClass.dictionary) {
       position = addDictionaryWords(text, start, end, position, sink)
     } else if (charClass >= CharClass.han) {
       position = addPairs(text, start, end, position, sink)
     } else {
-      const terms = wordTerms(text.slice(start, end), stemRule(base, charClass))
+      rules[charClass] ??= stemRule(base, charClass)
+      const { terms, isStopWord } = wordTerms(text.slice(start, end), rules[charClass])
+      if (terms.length === 0) return
       for (const term of terms) sink(term, position, start, end)
-      if (terms.length > 0) position += 1
+      position += 1
+      if (isStopWord) stopWords += 1
     }
   })
-  return position
+  return position - stopWords
 }
 
 /** The end of the character at `start` with the marks that belong to it. */
@@ -130,7 +136,7 @@ function addDictionaryWords(text: string, start: number, end: number, position: 
   for (let from = start; from < end; from += DICTIONARY_RUN_MAX) {
     const piece = text.slice(from, Math.min(end, from + DICTIONARY_RUN_MAX))
     for (const { segment, index } of dictionaryWords.segment(piece)) {
-      const terms = wordTerms(segment, UNCHANGED)
+      const { terms } = wordTerms(segment, WHOLE)
       for (const term of terms) sink(term, next, from + index, from + index + segment.length)
       if (terms.length > 0) next += 1
     }

@@ -1,12 +1,12 @@
 import { charClassOf, isAlphabetic } from './char-class.ts'
 import { type QueryWord, queryWordReader } from './query-words.ts'
-import type { Clause, ClauseKind, KeywordQuery, PhraseClause, TermGroup } from './types.ts'
+import type { Clause, ClauseKind, KeywordQuery, TermGroup } from './types.ts'
 
 /** UTF-16 units of a query that are read; what follows is left out. */
 const QUERY_LENGTH_MAX = 4000
 /** Groups kept of each kind of clause. */
 const GROUPS_MAX = 64
-const PAIRS_MAX = 16
+const BOOSTS_MAX = 32
 /**
  * What words side by side add, against 1 for a word. Measured (nDCG@10) at 0 and 0.3: cranfield .378 and .384, cacm
  * .480 and .504, Arabic .939 and .942; English and German within .001.
@@ -27,7 +27,7 @@ export function parseQuery(text: string, languages: readonly string[] | null): K
   const source = text.slice(0, QUERY_LENGTH_MAX)
   const read = queryWordReader(source, languages)
   const clauses = new ClauseList()
-  const pairs = new ClauseList()
+  const boosts = new ClauseList()
   const bareStopWords: QueryWord[] = []
   let previous: QueryWord | undefined
 
@@ -35,18 +35,20 @@ export function parseQuery(text: string, languages: readonly string[] | null): K
     const words = read(piece)
     if (kind !== 'any' || quoted) {
       clauses.add(kind, groupsOf(words, kind))
+      if (kind === 'any') for (const word of words) if (!word.isStopWord) boosts.add('any', [word.group])
       previous = kind === 'must' && words.length === 1 ? words[0] : undefined
       continue
     }
     for (const word of words) {
       if (word.isStopWord) bareStopWords.push(word)
       else clauses.add('any', [word.group])
-      if (isPair(previous, word)) pairs.add('any', [previous.strictGroup, word.strictGroup])
+      if (isPair(previous, word)) boosts.add('any', [previous.strictGroup, word.strictGroup], PAIR_WEIGHT)
       previous = word
     }
   }
   if (!clauses.hasPositive()) for (const word of bareStopWords) clauses.add('any', [word.group])
-  return { clauses: clauses.all(), pairs: pairs.phrases(PAIR_WEIGHT).slice(0, PAIRS_MAX) }
+  // What a lone clause matched, its own words and pairs would not put in another order worth the work.
+  return { clauses: clauses.all(), boosts: clauses.size > 1 ? boosts.all().slice(0, BOOSTS_MAX) : [] }
 }
 
 function groupsOf(words: readonly QueryWord[], kind: ClauseKind): TermGroup[] {
@@ -64,11 +66,11 @@ class ClauseList {
   #byKey = new Map<string, Clause>()
   #groups: Record<ClauseKind, number> = { any: 0, must: 0, mustNot: 0 }
 
-  add(kind: ClauseKind, groups: readonly TermGroup[]): void {
+  add(kind: ClauseKind, groups: readonly TermGroup[], weight = 1): void {
     const key = JSON.stringify([kind, groups])
     const known = this.#byKey.get(key)
     if (known !== undefined) {
-      known.weight += 1
+      known.weight += weight
       return
     }
     const kept = groups.slice(0, GROUPS_MAX - this.#groups[kind])
@@ -77,9 +79,13 @@ class ClauseList {
     this.#groups[kind] += kept.length
     const isWord = kept.length === 1
     const clause: Clause = isWord
-      ? { type: 'word', kind, weight: 1, group: first }
-      : { type: 'phrase', kind, weight: 1, groups: kept }
+      ? { type: 'word', kind, weight, group: first }
+      : { type: 'phrase', kind, weight, groups: kept }
     this.#byKey.set(key, clause)
+  }
+
+  get size(): number {
+    return this.#byKey.size
   }
 
   hasPositive(): boolean {
@@ -88,10 +94,6 @@ class ClauseList {
 
   all(): Clause[] {
     return [...this.#byKey.values()]
-  }
-
-  phrases(weight: number): PhraseClause[] {
-    return this.all().flatMap((clause) => (clause.type === 'phrase' ? [{ ...clause, weight }] : []))
   }
 }
 
@@ -113,7 +115,9 @@ function splitPieces(text: string): Piece[] {
       index += 1
       continue
     }
-    const kind = SIGNS.get(text[index]!) ?? 'any'
+    // In `„Model C“-Schulen` the dash is no sign.
+    const isFirst = index === 0 || BLANK.test(text[index - 1]!)
+    const kind = (isFirst ? SIGNS.get(text[index]!) : undefined) ?? 'any'
     const start = kind === 'any' ? index : index + 1
     const closing = QUOTES.test(text[start] ?? '') ? nextQuote(text, start + 1) : -1
     const quoted = closing !== -1

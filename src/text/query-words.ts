@@ -2,7 +2,7 @@ import { analyseLocated } from './analyse.ts'
 import { CharClass, charClassOf, isAlphabetic } from './char-class.ts'
 import { foldAccents, normaliseWord } from './fold-word.ts'
 import { guessLanguage } from './guess-language.ts'
-import { BY_PREFIX, baseLanguage, stemRule } from './stem-word.ts'
+import { baseLanguage, stemRule } from './stem-word.ts'
 import { isStopWord, languagesWithStopWord } from './stop-words.ts'
 import type { TermGroup } from './types.ts'
 import { isPrefixTerm } from './word-terms.ts'
@@ -96,8 +96,7 @@ function isStopWordOfQuery(folded: string, script: CharClass, language: string |
   if (language === null) {
     return isStopWord(folded, 'en') || languagesWithStopWord(folded).length >= STOP_WORD_LANGUAGES_MIN
   }
-  const rule = stemRule(language, script)
-  return isStopWord(folded, rule === BY_PREFIX ? language : rule)
+  return isStopWord(folded, stemRule(language, script).language ?? language)
 }
 
 /** Han, kana, Hangul, Thai and digits come out the same under every language. */

@@ -27,6 +27,8 @@ import { stemmer as ukrainian } from '@orama/stemmers/ukrainian'
 import { CharClass } from './char-class.ts'
 import { stemEnglish } from './stem-english.ts'
 
+const RULES_MAX = 512
+
 type Stemmer = (word: string) => string
 
 /** Light10 takes a conjunction off before the article; Snowball, which does the rest, leaves both. */
@@ -113,25 +115,41 @@ export function baseLanguage(language: string | null): string | null {
   return code === undefined ? null : (ALIASES[code] ?? code)
 }
 
-/** How a word becomes terms: by the stemmer of a language, by its first letters where there is none, or unchanged. */
-export type StemRule = string
-export const BY_PREFIX: StemRule = 'prefix'
-export const UNCHANGED: StemRule = 'unchanged'
+/**
+ * How a word becomes terms: by its stem in a language, by its first letters too (a language without a stemmer), or as
+ * it is. Equal rules are the same object.
+ */
+export type StemRule = { readonly form: 'stem' | 'prefix' | 'whole'; readonly language: string | null }
+
+const rules = new Map<string, StemRule>()
+
+function rule(form: StemRule['form'], language: string | null): StemRule {
+  const key = `${form} ${language}`
+  const known = rules.get(key)
+  if (known !== undefined) return known
+  const made = { form, language }
+  // Language codes come from outside: a stream of invented ones must not fill the memory.
+  if (rules.size < RULES_MAX) rules.set(key, made)
+  return made
+}
+
+export const WHOLE: StemRule = { form: 'whole', language: null }
 
 /** The rule for a word of this script in a text of this language (as `baseLanguage` gives it). */
 export function stemRule(language: string | null, script: CharClass): StemRule {
-  if (script === CharClass.digit) return UNCHANGED
+  if (script === CharClass.digit) return WHOLE
   if (language !== null) {
     const scripts = STEMMERS.get(language)?.scripts
-    if (scripts?.includes(script)) return language
+    if (scripts?.includes(script)) return rule('stem', language)
     const own = scripts?.[0] ?? UNSTEMMED_SCRIPTS[language] ?? latin
-    if (own === script) return BY_PREFIX
+    if (own === script) return rule('prefix', language)
   }
-  return DEFAULT_LANGUAGES.get(script) ?? BY_PREFIX
+  const usual = DEFAULT_LANGUAGES.get(script)
+  return usual === undefined ? rule('prefix', null) : rule('stem', usual)
 }
 
 /** Stems a normalised word. Words with digits are names of things and keep their form. */
-export function stemWord(word: string, rule: StemRule): string {
-  if (/\d/u.test(word)) return word
-  return STEMMERS.get(rule)?.stem(word) || word
+export function stemWord(word: string, language: string | null): string {
+  if (language === null || /\d/u.test(word)) return word
+  return STEMMERS.get(language)?.stem(word) || word
 }

@@ -2,7 +2,10 @@
 export type AnalysedField = {
   terms: string[]
   positions: number[]
-  /** The number of positions: the field's length for BM25. */
+  /**
+   * The field's length for BM25: the positions, less those of stop words, which a query does not ask for either
+   * (nDCG@10 against all positions: cranfield .386 and .383, cacm .504 and .504, XQuAD within .001).
+   */
   length: number
 }
 
@@ -37,8 +40,8 @@ export type KeywordQuery = {
    */
   clauses: readonly Clause[]
   /**
-   * Neighbouring words of the query, for ranking alone: a document that holds them side by side scores more. They
-   * match nothing that `clauses` does not, and an index may leave them out.
+   * For ranking alone: neighbouring words of the query as short phrases, and the words of its bare phrases. They add
+   * to the score of what `clauses` matched and match nothing themselves; an index may leave them out.
    */
-  pairs: readonly PhraseClause[]
+  boosts: readonly Clause[]
 }

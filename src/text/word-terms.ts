@@ -1,5 +1,6 @@
 import { foldAccents, normaliseWord } from './fold-word.ts'
-import { BY_PREFIX, type StemRule, stemWord } from './stem-word.ts'
+import { type StemRule, stemWord } from './stem-word.ts'
+import { isStopWord } from './stop-words.ts'
 
 /** In UTF-16 units; what is longer is cut, in documents and queries alike. */
 export const WORD_LENGTH_MAX = 64
@@ -12,14 +13,18 @@ const CACHED_WORDS_MAX = 20_000
  */
 const PREFIX_LENGTH = 6
 
-type Terms = readonly string[]
+export type WordTerms = {
+  /** One, or two where the word is indexed in two forms; none if nothing of it is left. */
+  readonly terms: readonly string[]
+  readonly isStopWord: boolean
+}
 
 /** Two generations: when the young one is full it becomes the old one, and words still in use move back. */
 class TermCache {
-  #young = new Map<string, Terms>()
-  #old = new Map<string, Terms>()
+  #young = new Map<string, WordTerms>()
+  #old = new Map<string, WordTerms>()
 
-  get(word: string): Terms | undefined {
+  get(word: string): WordTerms | undefined {
     const terms = this.#young.get(word)
     if (terms !== undefined) return terms
     const aged = this.#old.get(word)
@@ -27,7 +32,7 @@ class TermCache {
     return aged
   }
 
-  set(word: string, terms: Terms): void {
+  set(word: string, terms: WordTerms): void {
     if (this.#young.size >= CACHED_WORDS_MAX) {
       this.#old = this.#young
       this.#young = new Map()
@@ -36,7 +41,7 @@ class TermCache {
   }
 }
 
-const caches = new Map<StemRule, TermCache>()
+const caches = new WeakMap<StemRule, TermCache>()
 
 function cutWord(word: string): string {
   if (word.length <= WORD_LENGTH_MAX) return word
@@ -54,14 +59,13 @@ function detach(slice: string): string {
  * leaves the accents out would get another stem, that one is a second term: `résumé` gives `resume` and `resum`, so
  * that `resume` finds it.
  */
-function makeTerms(word: string, rule: StemRule): Terms {
-  const normalised = normaliseWord(word)
-  const folded = foldAccents(normalised)
+function makeTerms(normalised: string, folded: string, { form, language }: StemRule): string[] {
   if (folded === '') return []
-  if (rule === BY_PREFIX) return folded.length > PREFIX_LENGTH ? [folded, prefixTerm(folded)] : [folded]
-  const term = foldAccents(stemWord(normalised, rule))
+  if (form === 'prefix') return folded.length > PREFIX_LENGTH ? [folded, prefixTerm(folded)] : [folded]
+  if (form === 'whole') return [folded]
+  const term = foldAccents(stemWord(normalised, language))
   if (folded === normalised) return [term]
-  const plain = foldAccents(stemWord(folded, rule))
+  const plain = foldAccents(stemWord(folded, language))
   return plain === term ? [term] : [term, plain]
 }
 
@@ -74,8 +78,8 @@ export function isPrefixTerm(term: string): boolean {
   return term.endsWith('*')
 }
 
-/** The terms of a word that `scanRuns` found: one, or two where it is indexed in two forms, or none if nothing is left. */
-export function wordTerms(word: string, rule: StemRule): Terms {
+/** The terms of a word that `scanRuns` found. */
+export function wordTerms(word: string, rule: StemRule): WordTerms {
   let cache = caches.get(rule)
   if (cache === undefined) {
     cache = new TermCache()
@@ -85,7 +89,12 @@ export function wordTerms(word: string, rule: StemRule): Terms {
   const known = cache.get(cut)
   if (known !== undefined) return known
   const own = detach(cut)
-  const terms = makeTerms(own, rule)
-  cache.set(own, terms)
-  return terms
+  const normalised = normaliseWord(own)
+  const folded = foldAccents(normalised)
+  const made = {
+    terms: makeTerms(normalised, folded, rule),
+    isStopWord: rule.language !== null && isStopWord(folded, rule.language),
+  }
+  cache.set(own, made)
+  return made
 }

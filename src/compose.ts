@@ -4,11 +4,17 @@ import { adminTokenHash } from './access/admin-token.ts'
 import { Authenticator } from './access/authenticate.ts'
 import { accessRoutes } from './access/routes.ts'
 import { UsageBook } from './access/usage-book.ts'
+import { documentRoutes } from './catalog/document-routes.ts'
+import { ChangeSignal } from './changes/change-signal.ts'
+import { changesRoutes } from './changes/routes.ts'
 import type { Config } from './config.ts'
+import { Cursors } from './cursors.ts'
 import { Metrics } from './http/metrics.ts'
 import { type Check, publicRoutes } from './http/public-routes.ts'
 import { makeServer } from './http/server.ts'
 import type { TypedApp } from './http/typed.ts'
+import { Ingest } from './ingest/ingest.ts'
+import { ingestRoutes } from './ingest/routes.ts'
 import { Operator } from './operator/operator.ts'
 import { operatorRoutes } from './operator/routes.ts'
 import { type OpenStore, openSqliteStore } from './storage/sqlite/open-sqlite-store.ts'
@@ -52,6 +58,9 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
     const authenticator = new Authenticator(store.access, token.hash)
     const usage = new UsageBook(store.access, (error) => logger.error({ err: error }, 'use could not be recorded'))
     const operator = new Operator(store.operator, () => authenticator.forget())
+    const cursors = await Cursors.load(store.access)
+    const signal = new ChangeSignal(async () => (await store.changes.state()).newest)
+    const ingest = new Ingest(store.content, () => signal.notify())
     const metrics = new Metrics()
     metrics.gauge(
       'tidemark_store_writer_calls',
@@ -87,6 +96,9 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
         publicRoutes(typed, metrics, checks)
         accessRoutes(typed, usage)
         operatorRoutes(typed, operator)
+        ingestRoutes(typed, ingest)
+        changesRoutes(typed, { log: store.changes, signal, cursors, usage })
+        documentRoutes(typed, store.catalog, cursors)
       },
     })
     await app.ready()
@@ -99,7 +111,9 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
       listen: () => app.listen({ host: config.host, port: config.port }),
       async close() {
         stopping = true
+        signal.close()
         await app.close()
+        await ingest.idle()
         await usage.close()
         await open.close()
       },

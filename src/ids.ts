@@ -14,6 +14,8 @@ export type IdPrefix =
   | 'chk'
   | 'evt'
   | 'snp'
+  | 'fct'
+  | 'sig'
   | 'run'
   | 'art'
   | 'sub'

@@ -30,12 +30,22 @@ export function detailsOf(errors: readonly ErrorObject[]): readonly ErrorDetail[
   for (const error of errors) {
     // A failed branch of a union is reported by its branches too; the union itself adds nothing.
     if (error.keyword === 'if' || (error.keyword === 'anyOf' && errors.length > 1 && !onlyConstants(error))) continue
+    // "or null" is one branch of a union; the other branches say what the value should have been.
+    if (
+      isNullBranch(error) &&
+      errors.some(
+        (other) => other.instancePath === error.instancePath && !isNullBranch(other) && other.keyword !== 'anyOf',
+      )
+    )
+      continue
     const detail = detailOf(error)
     if (!details.some((one) => one.path === detail.path && one.message === detail.message)) details.push(detail)
     if (details.length === detailsMax) break
   }
   return details
 }
+
+const isNullBranch = (error: ErrorObject): boolean => error.keyword === 'type' && error.params.type === 'null'
 
 function onlyConstants(error: ErrorObject): boolean {
   return (

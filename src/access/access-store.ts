@@ -1,3 +1,4 @@
+import type { SigningKey } from '../cursors.ts'
 import type { EntitlementInput } from './entitlement.ts'
 import type { Policy } from './policy.ts'
 
@@ -10,10 +11,12 @@ export interface AccessStore {
   /** Adds counts and the times keys were last used; both are only ever reported, never decided on. */
   recordUse(use: { readonly counts: readonly UsageCount[]; readonly keys: readonly KeyUse[] }): Promise<void>
   usageOf(applicationId: string, day: string): Promise<readonly { operation: string; used: number }[]>
-  /** Newest first. */
+  /** Keys that sign cursors, newest first. */
   signingKeys(): Promise<readonly SigningKey[]>
   /** Adds a key; with `onlyIfNone` it does nothing where one exists, so that racing processes agree on one. */
   addSigningKey(key: SigningKey, onlyIfNone: boolean): Promise<readonly SigningKey[]>
+  /** Cursors signed by keys made before the time stop working. The newest key always stays. */
+  removeSigningKeysBefore(timeMs: number): Promise<number>
 }
 
 export interface KeyWithOwner {
@@ -59,10 +62,4 @@ export interface UsageCount {
 export interface KeyUse {
   readonly keyId: string
   readonly at: number
-}
-
-export interface SigningKey {
-  readonly keyId: string
-  readonly secret: string
-  readonly createdAt: number
 }

@@ -69,6 +69,10 @@ export const openApiOptions: FastifyDynamicSwaggerOptions = {
     },
   },
   refResolver: { buildLocalReference: (json, _base, _fragment, i) => (json.$id as string | undefined) ?? `def-${i}` },
+  transformObject: (document) =>
+    'openapiObject' in document
+      ? (withDescribedParts(document.openapiObject) as typeof document.openapiObject)
+      : document.swaggerObject,
   transform: ({ schema, url, route }) => {
     const { surface, operation, invalid } = route.config as RouteConfig
     if (route.method === 'HEAD') return { schema: { ...schema, hide: true }, url }
@@ -93,4 +97,16 @@ const reasons: Record<number, string> = {
   415: '`unsupported_media_type`: send JSON, or NDJSON where it is taken.',
   429: '`rate_limit_exceeded` or `quota_exceeded`: wait for the seconds in Retry-After.',
   503: 'Temporarily unavailable: try again later, with growing pauses.',
+}
+
+/**
+ * Where each item is checked alone, so that a bad one fails alone, the schema that validates the request says nothing
+ * about items; `x-described-by` names the component that does.
+ */
+function withDescribedParts(part: unknown): unknown {
+  if (Array.isArray(part)) return part.map(withDescribedParts)
+  if (typeof part !== 'object' || part === null) return part
+  const name = (part as Record<string, unknown>)['x-described-by']
+  if (typeof name === 'string') return { $ref: `#/components/schemas/${name}` }
+  return Object.fromEntries(Object.entries(part).map(([key, value]) => [key, withDescribedParts(value)]))
 }

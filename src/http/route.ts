@@ -1,4 +1,4 @@
-import type { FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type TSchema, Type } from 'typebox'
 import { type AccessRequest, compileScope } from '../access/compile-scope.ts'
 import type { Operation } from '../access/operations.ts'
@@ -51,3 +51,12 @@ export function scopeOf(consumer: Consumer, asked: AccessRequest, denied: ErrorC
 
 /** A body that may be left out altogether; the framework then validates null. */
 export const optionalBody = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()])
+
+/** Fires when the client goes away before it is answered. */
+export function abortSignalOf(reply: FastifyReply): AbortSignal {
+  const controller = new AbortController()
+  reply.raw.once('close', () => {
+    if (!reply.raw.writableFinished) controller.abort()
+  })
+  return controller.signal
+}

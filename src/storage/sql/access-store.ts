@@ -1,5 +1,6 @@
 import type { Kysely } from 'kysely'
-import type { AccessStore, KeyWithOwner, SigningKey } from '../../access/access-store.ts'
+import type { AccessStore, KeyWithOwner } from '../../access/access-store.ts'
+import type { SigningKey } from '../../cursors.ts'
 import type { Tables } from './tables.ts'
 
 export function sqlAccessStore(db: Kysely<Tables>): AccessStore {
@@ -84,6 +85,16 @@ export function sqlAccessStore(db: Kysely<Tables>): AccessStore {
         .values({ key_id: key.keyId, secret: key.secret, created_at: key.createdAt })
         .execute()
       return signingKeys()
+    },
+
+    async removeSigningKeysBefore(timeMs) {
+      const [newest] = await signingKeys()
+      const gone = await db
+        .deleteFrom('signing_key')
+        .where('created_at', '<', timeMs)
+        .where('key_id', '!=', newest?.keyId ?? '')
+        .executeTakeFirst()
+      return Number(gone.numDeletedRows)
     },
   }
 

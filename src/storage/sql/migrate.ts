@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 import { migrations } from './migrations/index.ts'
-import type { Dialect } from './migrations/migration.ts'
+import type { MigrationDialect } from './migrations/migration.ts'
 import type { Tables } from './tables.ts'
 
 /** The store was written by a newer version: it must be left exactly as it is. */
@@ -35,7 +35,11 @@ export async function schemaNumber(db: Kysely<Tables>): Promise<number> {
  * Brings the store to the newest schema inside the caller's exclusive transaction, so that of two processes that start
  * at once one does it and the other finds it done. Returns what was applied.
  */
-export async function migrate(db: Kysely<Tables>, dialect: Dialect, nowMs: number): Promise<readonly string[]> {
+export async function migrate(
+  db: Kysely<Tables>,
+  dialect: MigrationDialect,
+  nowMs: number,
+): Promise<readonly string[]> {
   const found = await schemaNumber(db)
   if (found > newestMigration) throw new NewerStoreError(found)
   if (found === 0) {

@@ -1,7 +1,13 @@
 import type { Kysely } from 'kysely'
 import type { AccessStore } from '../../access/access-store.ts'
+import type { CatalogStore } from '../../catalog/catalog-store.ts'
+import type { ChangeLog } from '../../changes/change-log.ts'
+import type { ContentStore } from '../../ingest/content-store.ts'
 import type { OperatorStore } from '../../operator/operator-store.ts'
 import { sqlAccessStore } from './access-store.ts'
+import { sqlCatalogStore } from './catalog-store.ts'
+import { sqlChangeLog } from './change-log.ts'
+import { sqlContentStore } from './content-store.ts'
 import { sqlOperatorStore } from './operator-store.ts'
 import type { Tables } from './tables.ts'
 
@@ -12,16 +18,28 @@ import type { Tables } from './tables.ts'
 export interface Store {
   readonly access: AccessStore
   readonly operator: OperatorStore
+  readonly content: ContentStore
+  readonly changes: ChangeLog
+  readonly catalog: CatalogStore
 }
 
 export function sqlStore(db: Kysely<Tables>): Store {
-  return { access: sqlAccessStore(db), operator: sqlOperatorStore(db) }
+  return {
+    access: sqlAccessStore(db),
+    operator: sqlOperatorStore(db),
+    content: sqlContentStore(db),
+    changes: sqlChangeLog(db),
+    catalog: sqlCatalogStore(db),
+  }
 }
 
 /** Methods that write. The rest is served from read-only connections, so a method missing here fails its first test. */
 const writes: { readonly [Port in keyof Store]: readonly (keyof Store[Port])[] } = {
-  access: ['takeQuota', 'recordUse', 'addSigningKey'],
+  access: ['takeQuota', 'recordUse', 'addSigningKey', 'removeSigningKeysBefore'],
   operator: ['commit'],
+  content: ['ingest'],
+  changes: ['removeBefore'],
+  catalog: [],
 }
 
 export function isWrite(port: string, method: string): boolean {

@@ -1,3 +1,5 @@
+import type { Generated } from 'kysely'
+
 /**
  * The tables as Kysely sees them, the same on every dialect: text ids, whole milliseconds for times, JSON as text,
  * 0 or 1 for yes and no. Which indexes stand on them is in `migrations/`.
@@ -13,6 +15,13 @@ export interface Tables {
   usage: UsageRow
   audit: AuditRow
   signing_key: SigningKeyRow
+  document: DocumentRow
+  document_version: DocumentVersionRow
+  snapshot: SnapshotRow
+  fact_set: FactSetRow
+  document_term: DocumentTermRow
+  event: EventRow
+  feed_state: FeedStateRow
 }
 
 interface DatasetRow {
@@ -106,4 +115,89 @@ interface SigningKeyRow {
   key_id: string
   secret: string
   created_at: number
+}
+
+/** The current state of a document. Lists and objects are JSON; null where nothing is known. */
+export interface DocumentRow {
+  document_id: string
+  dataset_id: string
+  source_platform: string
+  external_id: string
+  url: string | null
+  content_type: string | null
+  language: string | null
+  region: string | null
+  status: string
+  published_at: number | null
+  observed_at: number
+  updated_at: number
+  title: string | null
+  external_author_id: string | null
+  author: string | null
+  topics: string | null
+  tags: string | null
+  facts: string | null
+  /** Codes of the current category facts, document and version level together. */
+  classifications: string | null
+  score: number | null
+  metrics: string | null
+  /** The latest snapshot. */
+  snapshot_id: string | null
+  quality: number | null
+  extra_payload: string | null
+  /** Tells a changed body from a repetition without reading the old text. */
+  body_hash: string | null
+  current_version_id: string
+  version_count: number
+}
+
+export interface DocumentVersionRow {
+  version_id: string
+  document_id: string
+  title: string | null
+  body: string | null
+  language: string | null
+  published_at: number | null
+}
+
+export interface SnapshotRow {
+  snapshot_id: string
+  document_id: string
+  observed_at: number
+  score: number | null
+  metrics: string | null
+}
+
+export interface FactSetRow {
+  fact_set_id: string
+  document_id: string
+  /** The version the facts are about; null for facts about the document. */
+  version_id: string | null
+  facts: string
+}
+
+export interface DocumentTermRow {
+  kind: number
+  value: string
+  dataset_id: string
+  document_id: string
+}
+
+export interface EventRow {
+  sequence: Generated<number>
+  event_id: string
+  event_type: string
+  dataset_id: string
+  source_platform: string
+  document_id: string
+  version_id: string | null
+  changed_fields: string
+  occurred_at: number
+  observed_at: number
+  ingested_at: number
+}
+
+interface FeedStateRow {
+  one: number
+  removed_through: number
 }

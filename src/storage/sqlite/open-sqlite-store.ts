@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { migrate, NewerStoreError, newestMigration, schemaNumber } from '../sql/migrate.ts'
 import { isWrite, type Store } from '../sql/sql-store.ts'
 import { DatabaseThread } from './database-thread.ts'
+import { sqliteMigrationDialect } from './migration-dialect.ts'
 import { openSqlite } from './node-sqlite.ts'
 
 /** A reader is handed a second call while it works on one, so that it never idles between two. */
@@ -98,7 +99,7 @@ async function bringUpToDate(path: string): Promise<readonly string[]> {
   try {
     raw.exec('begin exclusive')
     try {
-      const applied = await migrate(db, 'sqlite', Date.now())
+      const applied = await migrate(db, sqliteMigrationDialect, Date.now())
       raw.exec('commit')
       return applied
     } catch (error) {

@@ -1,4 +1,5 @@
 import { access } from './0001-access.ts'
+import { content } from './0002-content.ts'
 import type { Migration } from './migration.ts'
 
-export const migrations: readonly Migration[] = [access]
+export const migrations: readonly Migration[] = [access, content]

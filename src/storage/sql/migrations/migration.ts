@@ -1,11 +1,20 @@
-import type { Kysely } from 'kysely'
+import type { CreateTableBuilder, Kysely } from 'kysely'
 import type { Tables } from '../tables.ts'
 
 /** Forward only. Each runs once, in a transaction, in the order of its number; a landed one is never edited. */
 export interface Migration {
   readonly number: number
   readonly name: string
-  readonly up: (db: Kysely<Tables>, dialect: Dialect) => Promise<void>
+  readonly up: (db: Kysely<Tables>, dialect: MigrationDialect) => Promise<void>
 }
 
-export type Dialect = 'sqlite' | 'postgres'
+/** What the dialects do differently when tables are made, named by capability. */
+export interface MigrationDialect {
+  /** A number that the database gives out in ascending order and never again, also after rows are deleted. */
+  ascendingKey<T extends string, C extends string>(
+    table: CreateTableBuilder<T, C>,
+    column: string,
+  ): CreateTableBuilder<T, C>
+  /** A table that is stored in the order of its primary key, where the database can do that. */
+  storedByKey<T extends string, C extends string>(table: CreateTableBuilder<T, C>): CreateTableBuilder<T, C>
+}

@@ -1,0 +1,60 @@
+import type { ScopedDocument } from '../access/scope.ts'
+
+/** The port: documents as they are read. */
+export interface CatalogStore {
+  /** Those of the documents that exist, in no particular order. */
+  documents(
+    documentIds: readonly string[],
+    parts: { content: boolean; snapshot: boolean },
+  ): Promise<readonly DocumentRecord[]>
+  /** One version of a document, the current one when `versionId` is null. */
+  version(documentId: string, versionId: string | null): Promise<VersionRecord | null>
+  /** Newest first; `before` is the last id already seen. */
+  versions(documentId: string, page: Page): Promise<readonly VersionSummary[]>
+  snapshots(documentId: string, page: Page): Promise<readonly SnapshotRecord[]>
+}
+
+export interface Page {
+  readonly before: string | null
+  readonly limit: number
+}
+
+export interface DocumentRecord extends ScopedDocument {
+  readonly documentId: string
+  readonly externalId: string
+  readonly url: string | null
+  readonly title: string | null
+  readonly contentType: string | null
+  readonly status: 'active' | 'unavailable'
+  readonly currentVersionId: string
+  readonly versionCount: number
+  readonly createdAt: number
+  readonly observedAt: number
+  readonly author: Readonly<Record<string, unknown>> | null
+  readonly topics: readonly string[]
+  readonly tags: readonly string[]
+  readonly classifications: readonly string[]
+  readonly score: number | null
+  /** Only where it was asked for. */
+  readonly snapshot?: SnapshotRecord | null
+  readonly content?: { readonly versionId: string; readonly title: string | null; readonly body: string | null }
+}
+
+export interface VersionSummary {
+  readonly versionId: string
+  readonly title: string | null
+  readonly createdAt: number
+}
+
+export interface VersionRecord extends VersionSummary {
+  readonly body: string | null
+  readonly language: string | null
+  readonly publishedAt: number | null
+}
+
+export interface SnapshotRecord {
+  readonly snapshotId: string
+  readonly observedAt: number
+  readonly score: number | null
+  readonly metrics: Readonly<Record<string, number>>
+}

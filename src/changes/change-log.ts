@@ -1,0 +1,51 @@
+/** The port: the events of the change feed, in one sequence over the whole instance. */
+export interface ChangeLog {
+  /**
+   * Events after a position, in order, as far as they match. Looks at no more than `scanMax` events: `position` is the
+   * last one looked at, and `atEnd` says that nothing comes after it yet.
+   */
+  read(query: ChangeQuery): Promise<ChangePage>
+  state(): Promise<FeedState>
+  /** Removes up to `most` of the oldest events ingested before the time. Returns how many. */
+  removeBefore(timeMs: number, most: number): Promise<number>
+}
+
+export interface ChangeQuery {
+  readonly after: number
+  readonly limit: number
+  readonly scanMax: number
+  /** An event is visible when one pair allows both its dataset and its platform; null = any platform. */
+  readonly allowed: readonly { readonly datasets: readonly string[]; readonly platforms: readonly string[] | null }[]
+  readonly eventTypes: readonly string[] | null
+  readonly ingestedFrom: number | null
+  readonly ingestedTo: number | null
+}
+
+export interface ChangePage {
+  readonly items: readonly ChangeEvent[]
+  readonly position: number
+  readonly atEnd: boolean
+}
+
+export interface FeedState {
+  /** The newest event there is; 0 for an empty feed. */
+  readonly newest: number
+  /** Every event up to here is gone. */
+  readonly removedThrough: number
+}
+
+export const eventTypes = ['document.created', 'document.version.created', 'document.metrics.updated'] as const
+
+export interface ChangeEvent {
+  readonly sequence: number
+  readonly eventId: string
+  readonly eventType: string
+  readonly datasetId: string
+  readonly platform: string
+  readonly documentId: string
+  readonly versionId: string | null
+  readonly changedFields: readonly string[]
+  readonly occurredAt: number
+  readonly observedAt: number
+  readonly ingestedAt: number
+}

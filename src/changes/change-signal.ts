@@ -1,0 +1,62 @@
+/**
+ * Wakes readers that wait at the end of the feed. One timer and one question to the store serve all of them, and only
+ * while somebody waits: events written by this process wake at once, those of another process within `askEveryMs`.
+ */
+const askEveryMs = 1000
+
+export class ChangeSignal {
+  #waiting = new Set<() => void>()
+  #newest: () => Promise<number>
+  #timer: NodeJS.Timeout | null = null
+  #lastNewest = -1
+  #closed = false
+
+  /** `newest` gives the newest sequence in the store. */
+  constructor(newest: () => Promise<number>) {
+    this.#newest = newest
+  }
+
+  /** Resolves at the next event, at the latest after the time, or when the signal is aborted. */
+  wait(timeoutMs: number, aborted: AbortSignal): Promise<void> {
+    if (this.#closed || timeoutMs <= 0 || aborted.aborted) return Promise.resolve()
+    return new Promise((resolve) => {
+      const done = (): void => {
+        clearTimeout(timer)
+        aborted.removeEventListener('abort', done)
+        this.#waiting.delete(done)
+        if (this.#waiting.size === 0) this.#stopAsking()
+        resolve()
+      }
+      const timer = setTimeout(done, timeoutMs)
+      aborted.addEventListener('abort', done)
+      this.#waiting.add(done)
+      this.#timer ??= setInterval(() => void this.#ask(), askEveryMs)
+    })
+  }
+
+  get isClosed(): boolean {
+    return this.#closed
+  }
+
+  notify(): void {
+    for (const wake of [...this.#waiting]) wake()
+  }
+
+  /** Lets every waiting reader go, for an orderly end. */
+  close(): void {
+    this.#closed = true
+    this.notify()
+  }
+
+  #stopAsking(): void {
+    if (this.#timer !== null) clearInterval(this.#timer)
+    this.#timer = null
+    this.#lastNewest = -1
+  }
+
+  async #ask(): Promise<void> {
+    const newest = await this.#newest().catch(() => this.#lastNewest)
+    if (this.#lastNewest >= 0 && newest > this.#lastNewest) this.notify()
+    this.#lastNewest = newest
+  }
+}

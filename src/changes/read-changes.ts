@@ -1,0 +1,92 @@
+import type { Cursors } from '../cursors.ts'
+import { TidemarkError } from '../errors.ts'
+import type { ChangeEvent, ChangeLog, ChangeQuery } from './change-log.ts'
+import type { ChangeSignal } from './change-signal.ts'
+
+/** How long events stay readable, and how long a cursor does. */
+export const retentionDays = 30
+const retentionMs = retentionDays * 86_400_000
+
+/** Events looked at by one call to the store, and for how long one request goes on looking for matches. */
+const scanMax = 20_000
+const scanForMs = 1000
+
+export interface ChangesRequest {
+  /** What the cursor is bound to: the application and every filter, in a fixed order. */
+  readonly binding: unknown
+  /** The position to read after, from `startOf`. */
+  readonly after: number
+  readonly limit: number
+  readonly waitMs: number
+  readonly aborted: AbortSignal
+  readonly filter: Omit<ChangeQuery, 'after' | 'limit' | 'scanMax'>
+  /** Called before the request only waits. */
+  readonly waiting: () => void
+}
+
+/**
+ * One page of the feed. The cursor moves over events that do not match, so that a narrow filter does not look at them
+ * again; at the end of the feed an empty page is held for `waitMs`.
+ */
+export async function readChanges(
+  request: ChangesRequest,
+  log: ChangeLog,
+  signal: ChangeSignal,
+  cursors: Cursors,
+): Promise<{ items: readonly ChangeEvent[]; nextCursor: string }> {
+  let { after } = request
+  const waitUntil = Date.now() + request.waitMs
+  for (;;) {
+    // Waiting begins before the look, so that an event between the look and the wait is not missed.
+    const woken = signal.wait(waitUntil - Date.now(), request.aborted)
+    const page = await readPage(log, request, after)
+    after = page.position
+    const over = Date.now() >= waitUntil || request.aborted.aborted || signal.isClosed
+    if (page.items.length > 0 || !page.atEnd || over) {
+      return { items: page.items, nextCursor: cursors.sign(request.binding, page.position) }
+    }
+    request.waiting()
+    await woken
+  }
+}
+
+/** The position a cursor stands for, or of the earliest event that is kept. Throws for a cursor that cannot be used. */
+export async function startOf(
+  cursor: string | null,
+  binding: unknown,
+  log: ChangeLog,
+  cursors: Cursors,
+): Promise<number> {
+  const { removedThrough } = await log.state()
+  if (cursor === null) return removedThrough
+  const opened = await cursors.open<number>(cursor, binding)
+  if (!opened.ok) {
+    const message =
+      opened.reason === 'other'
+        ? 'this cursor belongs to another application or to other filters: repeat the request it came from, or start without a cursor'
+        : 'this is not a cursor of this service: send next_cursor exactly as it was returned'
+    throw new TidemarkError('invalid_cursor', message, { details: [{ path: 'cursor', message: 'is not valid here' }] })
+  }
+  if (Date.now() - opened.issuedAt > retentionMs || opened.position < removedThrough) {
+    throw new TidemarkError(
+      'cursor_expired',
+      `events are kept for ${retentionDays} days and some after this cursor are gone: read what you missed from the catalog, then start without a cursor`,
+    )
+  }
+  return opened.position
+}
+
+async function readPage(log: ChangeLog, request: ChangesRequest, start: number) {
+  const until = Date.now() + scanForMs
+  const items: ChangeEvent[] = []
+  let after = start
+  for (;;) {
+    const limit = request.limit - items.length
+    const page = await log.read({ ...request.filter, after, limit, scanMax })
+    items.push(...page.items)
+    after = page.position
+    if (items.length === request.limit || page.atEnd || Date.now() > until) {
+      return { items, position: after, atEnd: page.atEnd }
+    }
+  }
+}

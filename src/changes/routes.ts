@@ -1,0 +1,136 @@
+import { type Static, Type } from 'typebox'
+import type { UsageBook } from '../access/usage-book.ts'
+import type { Cursors } from '../cursors.ts'
+import { TidemarkError } from '../errors.ts'
+import { listParameter, splitList } from '../http/list-parameter.ts'
+import { takeQuota } from '../http/quota.ts'
+import { abortSignalOf, consumerOf, scopeOf } from '../http/route.ts'
+import type { TypedApp } from '../http/typed.ts'
+import { formatTime, parseTime } from '../time.ts'
+import { type ChangeEvent, type ChangeLog, eventTypes } from './change-log.ts'
+import type { ChangeSignal } from './change-signal.ts'
+import { readChanges, retentionDays, startOf } from './read-changes.ts'
+
+/** The shape of events that this version writes. */
+const schemaVersion = 1
+const waitSecondsMax = 30
+
+const Event = Type.Object({
+  sequence: Type.Integer({ description: 'Position in the one sequence of the instance; strictly increasing.' }),
+  event_id: Type.String({ description: 'Handle events idempotently by this.' }),
+  schema_version: Type.Integer(),
+  event_type: Type.Enum(eventTypes),
+  dataset_id: Type.String(),
+  source_platform: Type.String(),
+  document_id: Type.String(),
+  version_id: Type.Optional(Type.String({ description: 'For created documents and new versions.' })),
+  changed_fields: Type.Array(Type.String()),
+  occurred_at: Type.String({ format: 'date-time' }),
+  observed_at: Type.String({ format: 'date-time' }),
+  ingested_at: Type.String({ format: 'date-time' }),
+})
+
+const Query = Type.Object(
+  {
+    cursor: Type.Optional(
+      Type.String({ description: '`next_cursor` of the previous page. Absent: from the earliest event that is kept.' }),
+    ),
+    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200, default: 100 })),
+    event_type: listParameter('Event types.'),
+    dataset_id: listParameter('Dataset ids.'),
+    source_platform: listParameter('Platform codes.'),
+    ingested_from: Type.Optional(Type.String({ format: 'date-time', description: 'Inclusive.' })),
+    ingested_to: Type.Optional(Type.String({ format: 'date-time', description: 'Exclusive.' })),
+    wait: Type.Optional(
+      Type.Number({
+        minimum: 0,
+        maximum: waitSecondsMax,
+        default: 0,
+        description: 'Seconds to hold an empty page until an event arrives (long poll).',
+      }),
+    ),
+  },
+  { additionalProperties: false },
+)
+
+export interface ChangesParts {
+  readonly log: ChangeLog
+  readonly signal: ChangeSignal
+  readonly cursors: Cursors
+  readonly usage: UsageBook
+}
+
+export function changesRoutes(app: TypedApp, { log, signal, cursors, usage }: ChangesParts): void {
+  app.get(
+    '/v1/changes',
+    {
+      config: { surface: 'consumer', operation: 'changes.read', invalid: 'invalid_changes_query' },
+      schema: {
+        tags: ['Changes'],
+        summary: 'The change feed',
+        description:
+          'Events of documents in the order in which they became visible; nothing is ever skipped. Process a page, then save `next_cursor`, then ask with it. ' +
+          'An empty page is the end for now; its cursor stays good. A cursor is bound to the application and to every parameter but `limit` and `wait`, and can be replayed. ' +
+          `Events are kept for ${retentionDays} days: an older cursor is 410 \`cursor_expired\`.`,
+        querystring: Query,
+        response: { 200: Type.Object({ items: Type.Array(Event), next_cursor: Type.String() }) },
+      },
+    },
+    async (request, reply) => {
+      const consumer = consumerOf(request)
+      const { cursor = null, limit = 100, wait = 0 } = request.query
+      const types = splitList(request.query.event_type, 'event_type', 'invalid_changes_query')
+      const unknown = types?.find((type) => !(eventTypes as readonly string[]).includes(type))
+      if (unknown !== undefined) throw invalid('event_type', `must be among ${eventTypes.join(', ')}`)
+      const datasets = splitList(request.query.dataset_id, 'dataset_id', 'invalid_changes_query')
+      const platforms = splitList(request.query.source_platform, 'source_platform', 'invalid_changes_query')
+      const ingestedFrom = timeOf(request.query.ingested_from)
+      const ingestedTo = timeOf(request.query.ingested_to)
+      if (ingestedFrom !== null && ingestedTo !== null && ingestedFrom >= ingestedTo) {
+        throw invalid('ingested_to', 'must be after ingested_from')
+      }
+      const binding = ['changes', consumer.applicationId, types, datasets, platforms, ingestedFrom, ingestedTo]
+      const after = await startOf(cursor, binding, log, cursors)
+      const scope = scopeOf(consumer, { datasets, platforms })
+      await takeQuota(request, reply, usage)
+      const page = await readChanges(
+        {
+          binding,
+          after,
+          limit,
+          waitMs: wait * 1000,
+          aborted: abortSignalOf(reply),
+          filter: { allowed: scope.entries, eventTypes: types, ingestedFrom, ingestedTo },
+          waiting: () => request.releasePermit?.(),
+        },
+        log,
+        signal,
+        cursors,
+      )
+      return { items: page.items.map(eventAnswer), next_cursor: page.nextCursor }
+    },
+  )
+}
+
+const timeOf = (text: string | undefined): number | null => (text === undefined ? null : parseTime(text))
+
+function invalid(path: string, message: string): TidemarkError {
+  return new TidemarkError('invalid_changes_query', `${path} ${message}`, { details: [{ path, message }] })
+}
+
+function eventAnswer(event: ChangeEvent): Static<typeof Event> {
+  return {
+    sequence: event.sequence,
+    event_id: event.eventId,
+    schema_version: schemaVersion,
+    event_type: event.eventType as (typeof eventTypes)[number],
+    dataset_id: event.datasetId,
+    source_platform: event.platform,
+    document_id: event.documentId,
+    ...(event.versionId === null ? {} : { version_id: event.versionId }),
+    changed_fields: [...event.changedFields],
+    occurred_at: formatTime(event.occurredAt),
+    observed_at: formatTime(event.observedAt),
+    ingested_at: formatTime(event.ingestedAt),
+  }
+}

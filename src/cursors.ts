@@ -1,0 +1,109 @@
+import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { newId } from './ids.ts'
+
+/**
+ * Opaque, signed cursors. A cursor holds a position, the time it was made, and a digest of what it is bound to (the
+ * application and the conditions of the request), signed by the newest of the instance's signing keys. Older keys still
+ * verify, so that keys can be rotated without breaking a reader.
+ *
+ * Form: base64url of JSON [key id, time, binding, position], a dot, base64url of 16 bytes of HMAC-SHA256.
+ */
+export interface SigningKey {
+  readonly keyId: string
+  readonly secret: string
+  readonly createdAt: number
+}
+
+/** Where signing keys are kept: shared by every process of an instance. */
+export interface SigningKeyStore {
+  signingKeys(): Promise<readonly SigningKey[]>
+  addSigningKey(key: SigningKey, onlyIfNone: boolean): Promise<readonly SigningKey[]>
+}
+
+export type Opened<Position> =
+  | { readonly ok: true; readonly position: Position; readonly issuedAt: number }
+  /** `other`: well signed, but for another application or other conditions. */
+  | { readonly ok: false; readonly reason: 'invalid' | 'other' }
+
+const signatureBytes = 16
+const cursorCharactersMax = 4096
+
+/** Another process may have rotated: an unknown key is looked for again, but not more often than this. */
+const refreshEveryMs = 1000
+
+export function makeSigningKey(nowMs: number): SigningKey {
+  return { keyId: newId('sig', nowMs), secret: randomBytes(32).toString('base64url'), createdAt: nowMs }
+}
+
+export class Cursors {
+  #store: SigningKeyStore
+  #keys: readonly SigningKey[]
+  #refreshedAt = 0
+
+  private constructor(store: SigningKeyStore, keys: readonly SigningKey[]) {
+    this.#store = store
+    this.#keys = keys
+  }
+
+  static async load(store: SigningKeyStore): Promise<Cursors> {
+    return new Cursors(store, await store.addSigningKey(makeSigningKey(Date.now()), true))
+  }
+
+  /** `binding` is anything that JSON can hold; equal bindings must have their parts in the same order. */
+  sign(binding: unknown, position: unknown, nowMs: number = Date.now()): string {
+    const key = this.#keys[0]!
+    const payload = Buffer.from(JSON.stringify([key.keyId, nowMs, digest(binding), position])).toString('base64url')
+    return `${payload}.${signature(key, payload)}`
+  }
+
+  async open<Position>(cursor: string, binding: unknown): Promise<Opened<Position>> {
+    const invalid = { ok: false, reason: 'invalid' } as const
+    const [payload, signed, ...rest] = cursor.length > cursorCharactersMax ? [] : cursor.split('.')
+    if (!payload || !signed || rest.length > 0) return invalid
+    const parsed = parsePayload(payload)
+    if (parsed === null) return invalid
+    const [keyId, issuedAt, bound, position] = parsed
+    const key = this.#find(keyId) ?? (await this.#refresh(keyId))
+    // Compared as text: base64 has several spellings of the same bytes, and only ours is a cursor.
+    if (key === undefined || !sameText(signed, signature(key, payload))) return invalid
+    if (bound !== digest(binding)) return { ok: false, reason: 'other' }
+    return { ok: true, position: position as Position, issuedAt }
+  }
+
+  #find(keyId: string): SigningKey | undefined {
+    return this.#keys.find((one) => one.keyId === keyId)
+  }
+
+  async #refresh(keyId: string): Promise<SigningKey | undefined> {
+    if (Date.now() - this.#refreshedAt < refreshEveryMs) return undefined
+    this.#refreshedAt = Date.now()
+    this.#keys = await this.#store.signingKeys()
+    return this.#find(keyId)
+  }
+}
+
+function parsePayload(payload: string): [string, number, string, unknown] | null {
+  try {
+    const bytes = Buffer.from(payload, 'base64url')
+    if (bytes.toString('base64url') !== payload) return null
+    const parsed: unknown = JSON.parse(bytes.toString())
+    if (!Array.isArray(parsed) || parsed.length !== 4) return null
+    const [keyId, issuedAt, bound] = parsed
+    return typeof keyId === 'string' && typeof issuedAt === 'number' && typeof bound === 'string'
+      ? (parsed as [string, number, string, unknown])
+      : null
+  } catch {
+    return null
+  }
+}
+
+const digest = (binding: unknown): string =>
+  createHash('sha256').update(JSON.stringify(binding)).digest('base64url').slice(0, 22)
+
+const signature = (key: SigningKey, payload: string): string =>
+  createHmac('sha256', key.secret).update(payload).digest().subarray(0, signatureBytes).toString('base64url')
+
+function sameText(a: string, b: string): boolean {
+  const [left, right] = [Buffer.from(a), Buffer.from(b)]
+  return left.length === right.length && timingSafeEqual(left, right)
+}

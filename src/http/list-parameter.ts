@@ -1,0 +1,21 @@
+import { Type } from 'typebox'
+import { type ErrorCode, TidemarkError } from '../errors.ts'
+
+/** A query parameter that takes several values, separated by commas. */
+export const listParameter = (description: string) =>
+  Type.Optional(Type.String({ maxLength: 20_000, description: `${description} Several are separated by commas.` }))
+
+const valuesMax = 200
+
+/** Its values, in order and each once; null when it is absent. An empty element is an error, not a wildcard. */
+export function splitList(text: string | undefined, path: string, invalid: ErrorCode): readonly string[] | null {
+  if (text === undefined) return null
+  const values = text.split(',')
+  const fault = values.includes('')
+    ? 'has an empty element: give values separated by single commas'
+    : values.length > valuesMax
+      ? `has more than ${valuesMax} values`
+      : null
+  if (fault !== null) throw new TidemarkError(invalid, `${path} ${fault}`, { details: [{ path, message: fault }] })
+  return [...new Set(values)]
+}

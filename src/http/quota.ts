@@ -1,0 +1,24 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { UsageBook } from '../access/usage-book.ts'
+import { TidemarkError } from '../errors.ts'
+import { consumerOf } from './route.ts'
+
+/** Takes one unit of the route's daily quota, after everything that could refuse the request and before the work. */
+export async function takeQuota(request: FastifyRequest, reply: FastifyReply, usage: UsageBook): Promise<void> {
+  const { operation } = request.routeOptions.config
+  const taking = await usage.take(consumerOf(request), operation!, Date.now())
+  if (taking.limit === null) return
+  const policy = `"daily";q=${taking.limit};w=86400`
+  const remaining = taking.taken ? taking.limit - taking.used! : 0
+  reply.header('ratelimit-policy', `${reply.getHeader('ratelimit-policy')}, ${policy}`)
+  reply.header('ratelimit', `${reply.getHeader('ratelimit')}, "daily";r=${remaining}`)
+  if (!taking.taken) {
+    throw new TidemarkError(
+      'quota_exceeded',
+      `the daily quota of ${taking.limit} is used up: it is new at the next UTC midnight`,
+      {
+        retryAfterSeconds: taking.retryAfterSeconds,
+      },
+    )
+  }
+}

@@ -1,0 +1,23 @@
+import type { IncomingDocument, Refusal } from './content-store.ts'
+import { checkDocument } from './document-input.ts'
+import { ingestLimits } from './limits.ts'
+import type { Line } from './read-lines.ts'
+
+/** A checked line: a document, a refusal, or null for an empty line. */
+export type CheckedLine = { readonly document: IncomingDocument } | { readonly refusal: Refusal } | null
+
+export function checkLine(line: Line, complete: (input: unknown) => unknown = (input) => input): CheckedLine {
+  if (line.tooLong) return refusal(`the line is longer than ${ingestLimits.lineBytesMax} bytes`)
+  if (line.text.trim() === '') return null
+  let input: unknown
+  try {
+    input = JSON.parse(line.text)
+  } catch {
+    return refusal(
+      line.ended ? 'the line is not valid JSON' : 'the line is not valid JSON: it seems to have been cut off',
+    )
+  }
+  return checkDocument(complete(input))
+}
+
+const refusal = (message: string): { refusal: Refusal } => ({ refusal: { code: 'invalid_document', message } })

@@ -1,0 +1,61 @@
+/** The port: where documents go. */
+export interface ContentStore {
+  /**
+   * Writes the documents in order, in one transaction with their versions, facts, snapshots and events. A document
+   * that cannot be written (its dataset is unknown) is refused alone. `nowMs` becomes the first-ingest time of new ones.
+   */
+  ingest(documents: readonly IncomingDocument[], nowMs: number): Promise<readonly IngestResult[]>
+  /** Datasets that exist, out of those named. */
+  knownDatasets(): Promise<readonly string[]>
+}
+
+/**
+ * A checked document. A field that is undefined was not sent and keeps what is known; null takes it away.
+ */
+export interface IncomingDocument {
+  readonly datasetId: string
+  readonly platform: string
+  readonly externalId: string
+  readonly url?: string | null
+  readonly contentType?: string | null
+  readonly language?: string | null
+  readonly region?: string | null
+  readonly status?: DocumentStatus
+  readonly publishedAt?: number | null
+  readonly observedAt?: number
+  readonly title?: string | null
+  readonly body?: string | null
+  readonly author?: Readonly<Record<string, unknown>> | null
+  readonly topics?: readonly string[] | null
+  readonly tags?: readonly string[] | null
+  readonly score?: number | null
+  readonly metrics?: Readonly<Record<string, number>> | null
+  readonly quality?: number | null
+  readonly facts?: readonly Fact[] | null
+  readonly extraPayload?: Readonly<Record<string, unknown>> | null
+}
+
+export type DocumentStatus = 'active' | 'unavailable'
+
+export interface Fact {
+  readonly kind: string
+  readonly level: 'document' | 'version'
+  readonly metadata: Readonly<Record<string, unknown>>
+}
+
+export const outcomes = ['created', 'version_created', 'metrics_updated', 'updated', 'unchanged'] as const
+export type Outcome = (typeof outcomes)[number]
+
+export type IngestResult =
+  | {
+      readonly documentId: string
+      readonly versionId: string
+      readonly outcome: Outcome
+    }
+  | { readonly refusal: Refusal }
+
+export interface Refusal {
+  readonly code: 'invalid_document' | 'unknown_dataset' | 'dataset_forbidden' | 'not_stored'
+  readonly message: string
+  readonly details?: readonly { readonly path: string; readonly message: string }[]
+}

@@ -1,0 +1,165 @@
+import { type Static, type TSchema, Type } from 'typebox'
+import { parseTime } from '../time.ts'
+import { detailsOf, messageOf, validatorFor } from '../validation.ts'
+import type { Fact, IncomingDocument, Refusal } from './content-store.ts'
+import { ingestLimits as limits } from './limits.ts'
+
+/** What a collector sends, as it is validated and described. Absent keeps what is known; null takes it away. */
+const orNull = <T extends TSchema>(schema: T) => Type.Optional(Type.Union([schema, Type.Null()]))
+const strict = { additionalProperties: false } as const
+const text = (most: number, description?: string) =>
+  Type.String({ maxLength: most, ...(description === undefined ? {} : { description }) })
+/** Codes stand in comma-separated lists and in addresses, so they have neither commas nor spaces nor control characters. */
+const code = (description: string) => Type.String({ pattern: '^[^,\\s\\u0000-\\u001f]{1,128}$', description })
+const name = (description: string) =>
+  Type.String({
+    pattern: '^[^\\u0000-\\u001f]{1,512}$',
+    description: `${description} No control characters, at most 512.`,
+  })
+const words = (description: string) =>
+  orNull(
+    Type.Array(Type.String({ pattern: '^[^\\u0000-\\u001f]{1,256}$' }), { maxItems: limits.wordsMax, description }),
+  )
+
+const Author = Type.Object(
+  {
+    external_author_id: Type.Optional(name('The author on the platform.')),
+    nickname: orNull(text(500)),
+    avatar_url: orNull(text(4096)),
+    home_page: orNull(text(4096)),
+    biography: orNull(text(20_000)),
+    follower_count: orNull(Type.Integer({ minimum: 0 })),
+    following_count: orNull(Type.Integer({ minimum: 0 })),
+    verified: orNull(Type.Boolean()),
+    extra: orNull(
+      Type.Record(Type.String(), Type.Union([Type.String({ maxLength: 4096 }), Type.Number(), Type.Boolean()]), {
+        maxProperties: 50,
+        description: 'Further texts, numbers and yes/no values; returned beside the other fields of the author.',
+      }),
+    ),
+  },
+  strict,
+)
+
+const FactInput = Type.Object(
+  {
+    kind: Type.String({ minLength: 1, maxLength: 128, description: '`category` facts carry `metadata.label_code`.' }),
+    level: Type.Optional(Type.Enum(['document', 'version'], { default: 'document' })),
+    metadata: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+  },
+  strict,
+)
+
+/** The fields that a task's documents share with all others: everything but where they belong. */
+const contentFields = {
+  external_id: name('The content on the platform.'),
+  url: orNull(text(4096)),
+  content_type: orNull(code('For example `article`, `post`, `video`.')),
+  language: orNull(
+    Type.String({
+      pattern: '^[A-Za-z]{2,3}([-_][A-Za-z0-9]{1,8})*$',
+      description: 'ISO 639-1; a regional form such as en-GB is kept as en.',
+    }),
+  ),
+  region: orNull(code('A region code, for example GB.')),
+  published_at: orNull(Type.String({ format: 'date-time' })),
+  observed_at: Type.Optional(
+    Type.String({ format: 'date-time', description: 'When the collector saw it; the time of arrival when absent.' }),
+  ),
+  title: orNull(text(limits.titleCharactersMax)),
+  body: orNull(text(limits.bodyCharactersMax)),
+  author: orNull(Author),
+  topics: words('Topics.'),
+  tags: words('Native tags of the platform.'),
+  score: orNull(
+    Type.Integer({
+      minimum: Number.MIN_SAFE_INTEGER,
+      maximum: Number.MAX_SAFE_INTEGER,
+      description: "The platform's score.",
+    }),
+  ),
+  metrics: orNull(Type.Record(Type.String({ minLength: 1, maxLength: 128 }), Type.Number(), { maxProperties: 100 })),
+  quality: orNull(Type.Number({ minimum: 0, maximum: 1, description: 'How good the content is, for ranking.' })),
+  status: Type.Optional(Type.Enum(['active', 'unavailable'], { description: '`active` when absent.' })),
+  facts: orNull(Type.Array(FactInput, { maxItems: 200 })),
+  extra_payload: orNull(Type.Record(Type.String(), Type.Unknown(), { description: 'Kept, never returned.' })),
+}
+
+export const DocumentInput = Type.Object(
+  {
+    dataset_id: Type.String({ minLength: 1, maxLength: 128, description: 'A known dataset.' }),
+    source_platform: code('The platform code.'),
+    ...contentFields,
+  },
+  {
+    ...strict,
+    $id: 'Document',
+    description:
+      'Identity is (dataset_id, source_platform, external_id). A title or a body is needed. Sent again, an absent field keeps what is known and null takes it away.',
+  },
+)
+type DocumentInput = Static<typeof DocumentInput>
+
+const validate = validatorFor(DocumentInput, 'body')
+
+export type CheckedDocument = { readonly document: IncomingDocument } | { readonly refusal: Refusal }
+
+/** A document from outside, checked and in our own words; or why not, with the path of each field at fault. */
+export function checkDocument(input: unknown): CheckedDocument {
+  if (!validate(input)) {
+    const details = detailsOf(validate.errors ?? [])
+    return {
+      refusal: { code: 'invalid_document', message: messageOf(details).replace('the body', 'the document'), details },
+    }
+  }
+  const sent = input as DocumentInput
+  const title = cleanText(sent.title)
+  const body = cleanText(sent.body)
+  if (!title && !body) {
+    const details = [{ path: 'title', message: 'or body is required' }]
+    return { refusal: { code: 'invalid_document', message: messageOf(details), details } }
+  }
+  const document: Record<keyof IncomingDocument, unknown> = {
+    datasetId: sent.dataset_id,
+    platform: sent.source_platform,
+    externalId: sent.external_id.toWellFormed(),
+    url: sent.url,
+    contentType: sent.content_type,
+    language: sent.language == null ? sent.language : sent.language.split(/[-_]/, 1)[0]!.toLowerCase(),
+    region: sent.region,
+    status: sent.status,
+    publishedAt: sent.published_at == null ? sent.published_at : parseTime(sent.published_at),
+    observedAt: sent.observed_at === undefined ? undefined : parseTime(sent.observed_at),
+    title,
+    body,
+    author: sent.author == null ? sent.author : authorOf(sent.author),
+    topics: distinct(sent.topics),
+    tags: distinct(sent.tags),
+    score: sent.score,
+    metrics: sent.metrics,
+    quality: sent.quality,
+    facts:
+      sent.facts?.map(({ kind, level = 'document', metadata = {} }): Fact => ({ kind, level, metadata })) ?? sent.facts,
+    extraPayload: sent.extra_payload,
+  }
+  return { document: document as unknown as IncomingDocument }
+}
+
+/** Text that every store can keep: no NUL, no lone surrogates. An empty text is none. */
+function cleanText(value: string | null | undefined): string | null | undefined {
+  if (value == null) return value
+  return value === '' ? null : value.replaceAll('\u0000', '\ufffd').toWellFormed()
+}
+
+const distinct = (values: readonly string[] | null | undefined): readonly string[] | null | undefined =>
+  values == null ? values : [...new Set(values)]
+
+/** In a fixed order and without empty fields, so that the same author is the same text. */
+function authorOf(author: Static<typeof Author>): Record<string, unknown> {
+  const known: Record<string, unknown> = {}
+  for (const key of Object.keys(Author.properties) as (keyof typeof author)[]) {
+    const value = author[key]
+    if (value != null) known[key] = value
+  }
+  return known
+}

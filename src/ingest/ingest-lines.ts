@@ -1,0 +1,101 @@
+import type { CheckedLine } from './check-lines.ts'
+import type { IncomingDocument, IngestResult } from './content-store.ts'
+import type { Ingest } from './ingest.ts'
+import type { Line } from './read-lines.ts'
+
+/** A portion is written when it is this large, or when the sender pauses for this long. */
+const portionDocumentsMax = 500
+const portionCharactersMax = 4_000_000
+const pauseMs = 25
+
+/** Portions read ahead while one is being written: bounds the memory, and keeps reader and writer both busy. */
+const portionsAheadMax = 2
+
+export interface LineResult {
+  readonly line: Line
+  readonly result: IngestResult
+}
+
+interface Portion {
+  readonly results: Promise<readonly LineResult[]>
+}
+
+/**
+ * Reads, checks and writes a stream of lines, in order and with bounded memory. Results come out in the order of the
+ * lines, one for each that is not empty, after the line is on disk. A source that breaks off ends the stream: what was
+ * complete is written and reported.
+ */
+export async function* ingestLines(
+  source: AsyncIterator<Line>,
+  check: (line: Line) => CheckedLine,
+  ingest: Pick<Ingest, 'submit'>,
+): AsyncGenerator<readonly LineResult[]> {
+  const ahead: Portion[] = []
+  let checked: { line: Line; checked: NonNullable<CheckedLine> }[] = []
+  let characters = 0
+  const send = (): void => {
+    const portion = checked
+    checked = []
+    characters = 0
+    if (portion.length > 0) ahead.push({ results: write(portion, ingest) })
+  }
+
+  let next = source.next()
+  for (;;) {
+    const line = checked.length > 0 ? await beforePause(next) : await orEnd(next)
+    if (line === 'paused') {
+      send()
+      while (ahead.length > 0) yield await ahead.shift()!.results
+      continue
+    }
+    if (line === null) break
+    next = source.next()
+    // Settled where it is awaited; a rejection in between must not count as unhandled.
+    next.catch(() => {})
+    const one = check(line)
+    if (one === null) continue
+    checked.push({ line, checked: one })
+    characters += line.text.length
+    if (checked.length >= portionDocumentsMax || characters >= portionCharactersMax) send()
+    while (ahead.length > portionsAheadMax) yield await ahead.shift()!.results
+  }
+  send()
+  for (const { results } of ahead) yield await results
+}
+
+/** A sender that goes away in the middle is the end of the stream. */
+async function orEnd(next: Promise<IteratorResult<Line>>): Promise<Line | null> {
+  try {
+    const { done, value } = await next
+    return done === true ? null : value
+  } catch {
+    return null
+  }
+}
+
+async function beforePause(next: Promise<IteratorResult<Line>>): Promise<Line | null | 'paused'> {
+  let timer: NodeJS.Timeout | undefined
+  const pause = new Promise<'paused'>((resolve) => {
+    timer = setTimeout(resolve, pauseMs, 'paused')
+  })
+  const first = await Promise.race([orEnd(next), pause])
+  clearTimeout(timer)
+  return first
+}
+
+async function write(
+  portion: readonly { line: Line; checked: NonNullable<CheckedLine> }[],
+  ingest: Pick<Ingest, 'submit'>,
+): Promise<readonly LineResult[]> {
+  const documents: IncomingDocument[] = []
+  for (const { checked } of portion) if ('document' in checked) documents.push(checked.document)
+  let stored: readonly IngestResult[]
+  try {
+    stored = await ingest.submit(documents)
+  } catch {
+    const refusal = { code: 'not_stored', message: 'the store could not write it: send it again' } as const
+    stored = documents.map(() => ({ refusal }))
+  }
+  let used = 0
+  return portion.map(({ line, checked }) => ({ line, result: 'document' in checked ? stored[used++]! : checked }))
+}

@@ -1,0 +1,13 @@
+/** What the collector API takes, used by schemas, routes and documentation alike. */
+export const ingestLimits = {
+  /** Documents in one JSON batch. */
+  batchMax: 500,
+  /** Bytes of one JSON batch. */
+  batchBytesMax: 64 * 1024 * 1024,
+  /** Bytes of one line of NDJSON. */
+  lineBytesMax: 16 * 1024 * 1024,
+  titleCharactersMax: 2000,
+  bodyCharactersMax: 4_000_000,
+  /** Topics, and tags, of one document. */
+  wordsMax: 200,
+} as const

@@ -1,0 +1,53 @@
+/** One line of an NDJSON stream. `ended` is false for a last line that had no line break: it may have been cut off. */
+export interface Line {
+  readonly text: string
+  readonly ended: boolean
+  /** Bytes from the start of the stream to the end of this line, its line break included. */
+  readonly endsAt: number
+  /** The line was longer than the limit and was skipped; `text` is empty. */
+  readonly tooLong: boolean
+}
+
+const lineBreak = 10
+
+/**
+ * Splits a byte stream into lines, holding no more than one line and one chunk. A line over the limit is dropped as it
+ * streams by, so that it costs no memory. Empty lines are given too: the reader decides.
+ */
+export async function* readLines(stream: AsyncIterable<Uint8Array>, lineBytesMax: number): AsyncGenerator<Line> {
+  const decoder = new TextDecoder('utf-8', { ignoreBOM: false })
+  let parts: Uint8Array[] = []
+  let length = 0
+  let tooLong = false
+  let position = 0
+  const take = (ended: boolean): Line => {
+    const text = tooLong ? '' : decoder.decode(parts.length === 1 ? parts[0] : Buffer.concat(parts))
+    const line = { text, ended, endsAt: position, tooLong }
+    parts = []
+    length = 0
+    tooLong = false
+    return line
+  }
+  const keep = (piece: Uint8Array): void => {
+    length += piece.length
+    if (length > lineBytesMax) {
+      tooLong = true
+      parts = []
+    }
+    if (!tooLong && piece.length > 0) parts.push(piece)
+  }
+  for await (const chunk of stream) {
+    let from = 0
+    for (;;) {
+      const at = chunk.indexOf(lineBreak, from)
+      if (at < 0) break
+      keep(chunk.subarray(from, at))
+      position += at + 1 - from
+      from = at + 1
+      yield take(true)
+    }
+    keep(chunk.subarray(from))
+    position += chunk.length - from
+  }
+  if (length > 0) yield take(false)
+}

@@ -1,0 +1,133 @@
+import type { Kysely } from 'kysely'
+import type { CatalogStore, DocumentRecord, Page, SnapshotRecord } from '../../catalog/catalog-store.ts'
+import { idTimeMs } from '../../ids.ts'
+import type { DocumentRow, SnapshotRow, Tables } from './tables.ts'
+
+export function sqlCatalogStore(db: Kysely<Tables>): CatalogStore {
+  return {
+    async documents(documentIds, parts) {
+      const rows = await db.selectFrom('document').selectAll().where('document_id', 'in', documentIds).execute()
+      return withParts(db, rows, parts)
+    },
+
+    async version(documentId, versionId) {
+      const query =
+        versionId === null
+          ? db
+              .selectFrom('document')
+              .innerJoin('document_version', 'document_version.version_id', 'document.current_version_id')
+              .where('document.document_id', '=', documentId)
+          : db
+              .selectFrom('document_version')
+              .where('version_id', '=', versionId)
+              .where('document_version.document_id', '=', documentId)
+      const row = await query.selectAll('document_version').executeTakeFirst()
+      if (row === undefined) return null
+      return {
+        versionId: row.version_id,
+        title: row.title,
+        body: row.body,
+        language: row.language,
+        publishedAt: row.published_at,
+        createdAt: idTimeMs(row.version_id),
+      }
+    },
+
+    async versions(documentId, page) {
+      const rows = await paged(
+        db.selectFrom('document_version').select(['version_id', 'title']).where('document_id', '=', documentId),
+        'version_id',
+        page,
+      ).execute()
+      return rows.map((row) => ({ versionId: row.version_id, title: row.title, createdAt: idTimeMs(row.version_id) }))
+    },
+
+    async snapshots(documentId, page) {
+      const rows = await paged(
+        db.selectFrom('snapshot').selectAll().where('document_id', '=', documentId),
+        'snapshot_id',
+        page,
+      ).execute()
+      return rows.map(snapshotRecord)
+    },
+  }
+}
+
+/** Ids sort by the time they were made, so "newest first" and "after this one" need the id alone. */
+function paged<Query extends { where: unknown; orderBy: unknown; limit: unknown }>(
+  query: Query,
+  id: string,
+  page: Page,
+): Query {
+  const loose = query as unknown as {
+    where(column: string, operator: string, value: string): typeof loose
+    orderBy(column: string, direction: string): typeof loose
+    limit(most: number): typeof loose
+  }
+  const from = page.before === null ? loose : loose.where(id, '<', page.before)
+  return from.orderBy(id, 'desc').limit(page.limit) as unknown as Query
+}
+
+/** Adds what was asked for, one further query for each part, whatever the number of documents. */
+export async function withParts(
+  db: Kysely<Tables>,
+  rows: readonly DocumentRow[],
+  parts: { content: boolean; snapshot: boolean },
+): Promise<DocumentRecord[]> {
+  const snapshots = new Map<string, SnapshotRecord>()
+  if (parts.snapshot) {
+    const ids = rows.flatMap((row) => row.snapshot_id ?? [])
+    const found =
+      ids.length === 0 ? [] : await db.selectFrom('snapshot').selectAll().where('snapshot_id', 'in', ids).execute()
+    for (const row of found) snapshots.set(row.snapshot_id, snapshotRecord(row))
+  }
+  const contents = new Map<string, DocumentRecord['content']>()
+  if (parts.content && rows.length > 0) {
+    const ids = rows.map((row) => row.current_version_id)
+    const found = await db
+      .selectFrom('document_version')
+      .select(['version_id', 'title', 'body'])
+      .where('version_id', 'in', ids)
+      .execute()
+    for (const { version_id, title, body } of found) contents.set(version_id, { versionId: version_id, title, body })
+  }
+  return rows.map((row) => ({
+    ...documentRecord(row),
+    ...(parts.snapshot ? { snapshot: snapshots.get(row.snapshot_id ?? '') ?? null } : {}),
+    ...(parts.content ? { content: contents.get(row.current_version_id)! } : {}),
+  }))
+}
+
+function documentRecord(row: DocumentRow): DocumentRecord {
+  return {
+    documentId: row.document_id,
+    datasetId: row.dataset_id,
+    platform: row.source_platform,
+    externalId: row.external_id,
+    url: row.url,
+    title: row.title,
+    contentType: row.content_type,
+    language: row.language,
+    region: row.region,
+    status: row.status === 'unavailable' ? 'unavailable' : 'active',
+    currentVersionId: row.current_version_id,
+    versionCount: row.version_count,
+    publishedAt: row.published_at,
+    createdAt: idTimeMs(row.document_id),
+    observedAt: row.observed_at,
+    author: row.author === null ? null : JSON.parse(row.author),
+    topics: row.topics === null ? [] : JSON.parse(row.topics),
+    tags: row.tags === null ? [] : JSON.parse(row.tags),
+    classifications: row.classifications === null ? [] : JSON.parse(row.classifications),
+    score: row.score,
+  }
+}
+
+function snapshotRecord(row: SnapshotRow): SnapshotRecord {
+  return {
+    snapshotId: row.snapshot_id,
+    observedAt: row.observed_at,
+    score: row.score,
+    metrics: row.metrics === null ? {} : JSON.parse(row.metrics),
+  }
+}

@@ -1,0 +1,120 @@
+import type { Kysely } from 'kysely'
+import { newId } from '../../ids.ts'
+import type { ContentStore, IncomingDocument, IngestResult } from '../../ingest/content-store.ts'
+import { DocumentState, type Written } from './document-state.ts'
+import { insertRows } from './insert-rows.ts'
+import type { DocumentRow, Tables } from './tables.ts'
+
+/** Identities looked up by one statement; the list is filled up to this length so that one prepared text serves all. */
+const lookupSizes = [1, 16, 128] as const
+
+export function sqlContentStore(db: Kysely<Tables>): ContentStore {
+  const knownDatasets = async (): Promise<readonly string[]> =>
+    (await db.selectFrom('dataset').select('dataset_id').execute()).map((row) => row.dataset_id)
+
+  return {
+    knownDatasets,
+
+    async ingest(documents, nowMs) {
+      const datasets = new Set(await knownDatasets())
+      const known = documents.filter((one) => datasets.has(one.datasetId))
+      const states = await readStates(db, known)
+      const results: IngestResult[] = []
+      const touched = new Set<DocumentState>()
+      const written: Written = { versions: [], snapshots: [], factSets: [], events: [] }
+
+      for (const incoming of documents) {
+        if (!datasets.has(incoming.datasetId)) {
+          const message = `dataset ${JSON.stringify(incoming.datasetId)} does not exist: an operator makes it first`
+          results.push({
+            refusal: { code: 'unknown_dataset', message, details: [{ path: 'dataset_id', message: 'is not known' }] },
+          })
+          continue
+        }
+        const identity = identityOf(incoming)
+        let state = states.get(identity)
+        if (state === undefined) {
+          state = DocumentState.fresh(newId('doc', nowMs))
+          states.set(identity, state)
+        }
+        if (state.needsBody(incoming)) state.knowBody(await currentBody(db, state.row.current_version_id))
+        const outcome = state.merge(incoming, written, nowMs)
+        if (outcome !== 'unchanged') touched.add(state)
+        results.push({ documentId: state.row.document_id, versionId: state.row.current_version_id, outcome })
+      }
+
+      const created = [...touched].filter((state) => state.isNew)
+      await insertRows(
+        db,
+        'document',
+        created.map((state) => state.row),
+      )
+      for (const state of touched) {
+        if (state.isNew) continue
+        const { document_id, ...rest } = state.row
+        await db.updateTable('document').set(rest).where('document_id', '=', document_id).execute()
+        for (const term of state.termsRemoved()) {
+          await db
+            .deleteFrom('document_term')
+            .where('kind', '=', term.kind)
+            .where('value', '=', term.value)
+            .where('dataset_id', '=', term.dataset_id)
+            .where('document_id', '=', term.document_id)
+            .execute()
+        }
+      }
+      await insertRows(
+        db,
+        'document_term',
+        [...touched].flatMap((state) => state.termsAdded()),
+      )
+      await insertRows(db, 'document_version', written.versions)
+      await insertRows(db, 'snapshot', written.snapshots)
+      await insertRows(db, 'fact_set', written.factSets)
+      // Last and together: the sequence follows the order in which the documents came.
+      await insertRows(db, 'event', written.events)
+      return results
+    },
+  }
+}
+
+const identityOf = (one: Pick<IncomingDocument, 'datasetId' | 'platform' | 'externalId'>): string =>
+  `${one.datasetId}\u0000${one.platform}\u0000${one.externalId}`
+
+async function readStates(
+  db: Kysely<Tables>,
+  documents: readonly IncomingDocument[],
+): Promise<Map<string, DocumentState>> {
+  const states = new Map<string, DocumentState>()
+  for (const group of Map.groupBy(documents, (one) => `${one.datasetId}\u0000${one.platform}`).values()) {
+    const { datasetId, platform } = group[0]!
+    const externalIds = [...new Set(group.map((one) => one.externalId))]
+    for (let from = 0; from < externalIds.length; ) {
+      const left = externalIds.length - from
+      const size = lookupSizes.find((one) => one >= left) ?? lookupSizes.at(-1)!
+      const wanted = externalIds.slice(from, from + size)
+      from += wanted.length
+      while (wanted.length < size) wanted.push(wanted[0]!)
+      const rows: DocumentRow[] = await db
+        .selectFrom('document')
+        .selectAll()
+        .where('dataset_id', '=', datasetId)
+        .where('source_platform', '=', platform)
+        .where('external_id', 'in', wanted)
+        .execute()
+      for (const row of rows) {
+        states.set(identityOf({ datasetId, platform, externalId: row.external_id }), DocumentState.stored(row))
+      }
+    }
+  }
+  return states
+}
+
+async function currentBody(db: Kysely<Tables>, versionId: string): Promise<string | null> {
+  const row = await db
+    .selectFrom('document_version')
+    .select('body')
+    .where('version_id', '=', versionId)
+    .executeTakeFirstOrThrow()
+  return row.body
+}

@@ -1,0 +1,131 @@
+import type { Migration } from './migration.ts'
+
+/**
+ * Documents with everything that was ever said of them, and the events of the change feed.
+ *
+ * A document's first-ingest time is the time in its id, so "newest first, then id" is the order of `document_id` alone:
+ * every index that serves a listing ends in it.
+ */
+export const content: Migration = {
+  number: 2,
+  name: 'content',
+  async up(db, dialect) {
+    await db.schema
+      .createTable('document')
+      .addColumn('document_id', 'text', (column) => column.primaryKey())
+      .addColumn('dataset_id', 'text', (column) => column.notNull())
+      .addColumn('source_platform', 'text', (column) => column.notNull())
+      .addColumn('external_id', 'text', (column) => column.notNull())
+      .addColumn('url', 'text')
+      .addColumn('content_type', 'text')
+      .addColumn('language', 'text')
+      .addColumn('region', 'text')
+      .addColumn('status', 'text', (column) => column.notNull())
+      .addColumn('published_at', 'bigint')
+      .addColumn('observed_at', 'bigint', (column) => column.notNull())
+      .addColumn('updated_at', 'bigint', (column) => column.notNull())
+      .addColumn('title', 'text')
+      .addColumn('external_author_id', 'text')
+      .addColumn('author', 'text')
+      .addColumn('topics', 'text')
+      .addColumn('tags', 'text')
+      .addColumn('facts', 'text')
+      .addColumn('classifications', 'text')
+      .addColumn('score', 'bigint')
+      .addColumn('metrics', 'text')
+      .addColumn('snapshot_id', 'text')
+      .addColumn('quality', 'double precision')
+      .addColumn('extra_payload', 'text')
+      .addColumn('body_hash', 'text')
+      .addColumn('current_version_id', 'text', (column) => column.notNull())
+      .addColumn('version_count', 'integer', (column) => column.notNull())
+      .execute()
+    const indexes: Record<string, string[]> = {
+      document_by_identity: ['dataset_id', 'source_platform', 'external_id'],
+      document_by_dataset: ['dataset_id', 'document_id'],
+      document_by_platform: ['dataset_id', 'source_platform', 'document_id'],
+      document_by_author: ['source_platform', 'external_author_id', 'document_id'],
+      document_by_content_type: ['dataset_id', 'content_type', 'document_id'],
+      document_by_language: ['dataset_id', 'language', 'document_id'],
+      document_by_status: ['dataset_id', 'status', 'document_id'],
+      document_by_score: ['dataset_id', 'score', 'document_id'],
+      document_by_publication: ['dataset_id', 'published_at', 'document_id'],
+      document_by_url: ['url'],
+      document_by_external_id: ['source_platform', 'external_id'],
+    }
+    for (const [name, columns] of Object.entries(indexes)) {
+      const index = db.schema.createIndex(name).on('document').columns(columns)
+      await (name === 'document_by_identity' ? index.unique() : index).execute()
+    }
+
+    await db.schema
+      .createTable('document_version')
+      .addColumn('version_id', 'text', (column) => column.primaryKey())
+      .addColumn('document_id', 'text', (column) => column.notNull())
+      .addColumn('title', 'text')
+      .addColumn('body', 'text')
+      .addColumn('language', 'text')
+      .addColumn('published_at', 'bigint')
+      .execute()
+    await db.schema
+      .createIndex('version_by_document')
+      .on('document_version')
+      .columns(['document_id', 'version_id'])
+      .execute()
+
+    await db.schema
+      .createTable('snapshot')
+      .addColumn('snapshot_id', 'text', (column) => column.primaryKey())
+      .addColumn('document_id', 'text', (column) => column.notNull())
+      .addColumn('observed_at', 'bigint', (column) => column.notNull())
+      .addColumn('score', 'bigint')
+      .addColumn('metrics', 'text')
+      .execute()
+    await db.schema.createIndex('snapshot_by_document').on('snapshot').columns(['document_id', 'snapshot_id']).execute()
+
+    // Facts are never overwritten: a new set is written beside the old, with the time it took effect.
+    await db.schema
+      .createTable('fact_set')
+      .addColumn('fact_set_id', 'text', (column) => column.primaryKey())
+      .addColumn('document_id', 'text', (column) => column.notNull())
+      .addColumn('version_id', 'text')
+      .addColumn('facts', 'text', (column) => column.notNull())
+      .execute()
+    await db.schema.createIndex('fact_set_by_document').on('fact_set').columns(['document_id', 'fact_set_id']).execute()
+
+    // Topics, tags and classification codes of the current state, one row a value.
+    await dialect
+      .storedByKey(
+        db.schema
+          .createTable('document_term')
+          .addColumn('kind', 'smallint', (column) => column.notNull())
+          .addColumn('value', 'text', (column) => column.notNull())
+          .addColumn('dataset_id', 'text', (column) => column.notNull())
+          .addColumn('document_id', 'text', (column) => column.notNull())
+          .addPrimaryKeyConstraint('document_term_pk', ['kind', 'value', 'dataset_id', 'document_id']),
+      )
+      .execute()
+
+    await dialect
+      .ascendingKey(db.schema.createTable('event'), 'sequence')
+      .addColumn('event_id', 'text', (column) => column.notNull())
+      .addColumn('event_type', 'text', (column) => column.notNull())
+      .addColumn('dataset_id', 'text', (column) => column.notNull())
+      .addColumn('source_platform', 'text', (column) => column.notNull())
+      .addColumn('document_id', 'text', (column) => column.notNull())
+      .addColumn('version_id', 'text')
+      .addColumn('changed_fields', 'text', (column) => column.notNull())
+      .addColumn('occurred_at', 'bigint', (column) => column.notNull())
+      .addColumn('observed_at', 'bigint', (column) => column.notNull())
+      .addColumn('ingested_at', 'bigint', (column) => column.notNull())
+      .execute()
+
+    // One row: how far retention has removed events.
+    await db.schema
+      .createTable('feed_state')
+      .addColumn('one', 'smallint', (column) => column.primaryKey())
+      .addColumn('removed_through', 'bigint', (column) => column.notNull())
+      .execute()
+    await db.insertInto('feed_state').values({ one: 1, removed_through: 0 }).execute()
+  },
+}

@@ -1,0 +1,216 @@
+import assert from 'node:assert/strict'
+import type { ChildProcess } from 'node:child_process'
+import { execFile } from 'node:child_process'
+import { getEventListeners, once } from 'node:events'
+import { appendFile, copyFile, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import fc from 'fast-check'
+import { BuiltInEmbedder, startModelProcess } from './built-in-embedder.ts'
+import { builtInProfile } from './built-in-profile.ts'
+import type { EmbeddingErrorCode } from './embedding-error.ts'
+import { EmbeddingError } from './embedding-error.ts'
+
+const embedder = new BuiltInEmbedder()
+after(() => embedder.close())
+
+function fails(code: EmbeddingErrorCode, part = '') {
+  return (error: unknown): boolean => {
+    assert.ok(error instanceof EmbeddingError, String(error))
+    assert.equal(error.code, code, error.message)
+    assert.ok(error.message.includes(part), error.message)
+    return true
+  }
+}
+
+const dot = (a: Float32Array, b: Float32Array): number => a.reduce((sum, value, i) => sum + value * b[i]!, 0)
+
+async function one(text: string, kind: 'query' | 'passage' = 'passage'): Promise<Float32Array> {
+  return (await embedder.embed([text], kind))[0]!
+}
+
+const long = 'the committee discussed the budget for the coming year '.repeat(60)
+
+/** An embedder whose process the test can reach, and the process of its last start. */
+function reachable(options: ConstructorParameters<typeof BuiltInEmbedder>[0] = {}) {
+  const processes: ChildProcess[] = []
+  const startProcess = (directory: URL, threads: number): ChildProcess => {
+    processes.push(startModelProcess(directory, threads))
+    return processes.at(-1)!
+  }
+  return { embedder: new BuiltInEmbedder({ startProcess, ...options }), processes }
+}
+
+test('ranks passages by what they say, not by the words they share', async () => {
+  const passages = [
+    'Felines rest for most of the day.',
+    'The central bank raised interest rates by a quarter point.',
+    'A new species of frog was found in the rainforest.',
+    'The day most banks rest is Sunday.',
+  ]
+  const vectors = await embedder.embed(passages, 'passage')
+  const best = async (query: string): Promise<number> => {
+    const [vector] = await embedder.embed([query], 'query')
+    const scores = vectors.map((passage) => dot(vector!, passage))
+    return scores.indexOf(Math.max(...scores))
+  }
+  assert.equal(await best('how long do cats sleep'), 0)
+  assert.equal(await best('monetary policy tightening'), 1)
+  assert.equal(await best('discovery of an amphibian'), 2)
+})
+
+test('a text has one vector, bit for bit, whatever comes with it', async () => {
+  const texts = ['a short text', long, 'another', `${long} and more`, 'a short text', '']
+  const together = await embedder.embed(texts, 'passage')
+  for (const [index, text] of texts.entries()) assert.deepEqual(together[index], await one(text))
+})
+
+test('this text has this vector: another runtime or tokenizer that changes it is noticed', async () => {
+  const vector = await one('Tidemark keeps what was collected.')
+  const expected = [-0.0312, 0.0113, -0.0115, -0.0411, 0.0785, -0.0118, 0.0562, -0.0284]
+  for (const [index, value] of expected.entries()) assert.ok(Math.abs(vector[index]! - value) < 0.02, `${vector}`)
+})
+
+test('a query is embedded with the prefix of the model, a passage is not', async () => {
+  const query = await one('interest rates', 'query')
+  assert.deepEqual(query, await one(`${builtInProfile.queryPrefix}interest rates`))
+  assert.notDeepEqual(query, await one('interest rates'))
+})
+
+test('reads 512 tokens and no more', async () => {
+  const words = (count: number): string => Array(count).fill('word').join(' ')
+  const full = await one(words(510))
+  assert.deepEqual(await one(words(20_000)), full)
+  assert.notDeepEqual(await one(words(509)), full)
+})
+
+test('any text gets a vector of length 1', async () => {
+  const odd = ['', ' ', '\0', '\ud800', '[CLS] [SEP] [PAD] [MASK]', 'x'.repeat(100_000), '中'.repeat(100_000)]
+  const text = fc.oneof(fc.string({ unit: 'binary', maxLength: 60 }), fc.constantFrom(...odd))
+  await fc.assert(
+    fc.asyncProperty(fc.array(text, { maxLength: 4 }), fc.constantFrom('query', 'passage'), async (texts, kind) => {
+      const vectors = await embedder.embed(texts, kind)
+      assert.equal(vectors.length, texts.length)
+      for (const vector of vectors) {
+        assert.equal(vector.length, 384)
+        assert.ok(Math.abs(Math.hypot(...vector) - 1) < 1e-5)
+      }
+    }),
+    { numRuns: 40, examples: odd.map((example) => [[example], 'passage']) },
+  )
+})
+
+test('a query goes ahead of passages that wait', async () => {
+  let passagesDone = false
+  const passages = embedder.embed(Array(5).fill(long), 'passage').then(() => {
+    passagesDone = true
+  })
+  await one('a question', 'query')
+  assert.equal(passagesDone, false)
+  await passages
+})
+
+test('the main thread stays free', async () => {
+  const before = performance.eventLoopUtilization()
+  await embedder.embed(Array(4).fill(long), 'passage')
+  const { utilization } = performance.eventLoopUtilization(before)
+  assert.ok(utilization < 0.5, `${utilization}`)
+})
+
+test('giving up rejects at once, stops the work and leaves nothing behind', async () => {
+  const controller = new AbortController()
+  const given = embedder.embed(Array(500).fill(long), 'passage', controller.signal)
+  await one('running', 'query')
+  const startedMs = performance.now()
+  controller.abort()
+  await assert.rejects(given, fails('aborted'))
+  assert.ok(performance.now() - startedMs < 1_000)
+  assert.equal(getEventListeners(controller.signal, 'abort').length, 0)
+  // 500 such texts take a minute: that this returns shows that they were dropped.
+  await one('next')
+  assert.ok(performance.now() - startedMs < 5_000)
+  await assert.rejects(embedder.embed(['a'], 'query', controller.signal), fails('aborted'))
+})
+
+test('refuses passages beyond its queue, and still takes queries', async () => {
+  const { embedder: small } = reachable({ waitingTextsMax: 10 })
+  const first = small.embed(Array(12).fill('text'), 'passage')
+  await assert.rejects(small.embed(['text'], 'passage'), fails('overloaded'))
+  assert.equal((await small.embed(['text'], 'query')).length, 1)
+  await first
+  assert.equal((await small.embed(['text'], 'passage')).length, 1)
+  await small.close()
+})
+
+test('a process that dies fails its calls and is started again; one that keeps dying is left to rest', async () => {
+  const { embedder: fragile, processes } = reachable({ restMs: 60_000 })
+  await fragile.embed(['a'], 'query')
+  const call = fragile.embed(Array(50).fill(long), 'passage')
+  processes[0]!.kill('SIGKILL')
+  await assert.rejects(call, (error) => fails('unavailable')(error) && (error as EmbeddingError).retryable)
+  assert.equal((await fragile.embed(['a'], 'query')).length, 1)
+  assert.equal(processes.length, 2)
+
+  for (const index of [1, 2]) {
+    const lost = fragile.embed([long], 'passage')
+    processes[index]!.kill('SIGKILL')
+    await assert.rejects(lost, fails('unavailable'))
+  }
+  await assert.rejects(fragile.embed(['a'], 'query'), fails('unavailable'))
+  assert.equal(processes.length, 3)
+  await fragile.close()
+})
+
+test('a damaged or missing file is named by its role, and noticed when it is put right', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'tidemark-model-'))
+  t.after(() => rm(folder, { recursive: true }))
+  const directory = pathToFileURL(`${folder}/`)
+  const copy = (name: string): Promise<void> =>
+    copyFile(fileURLToPath(new URL(name, builtInProfile.directory)), join(folder, name))
+  const { embedder: damaged, processes } = reachable({ directory, restMaxMs: 0 })
+  t.after(() => damaged.close())
+
+  await assert.rejects(damaged.embed(['a'], 'query'), fails('damaged_model', 'vocabulary'))
+  await copy('tokenizer.json')
+  await copy('tokenizer_config.json')
+  await copy('model_quantized.onnx')
+  await appendFile(join(folder, 'model_quantized.onnx'), 'x')
+  await assert.rejects(damaged.embed(['a'], 'query'), (error) => {
+    assert.ok(!(error as Error).message.includes(folder))
+    return fails('damaged_model', 'weights')(error)
+  })
+  await copy('model_quantized.onnx')
+  assert.equal((await damaged.embed(['a'], 'query')).length, 1)
+  assert.equal(processes.length, 3)
+})
+
+test('closing fails what waits, ends the process, and is for good', async () => {
+  const { embedder: closing, processes } = reachable()
+  const call = closing.embed([long], 'passage')
+  await Promise.all([assert.rejects(call, fails('closed')), closing.close()])
+  assert.notEqual(processes[0]!.signalCode, null)
+  await assert.rejects(closing.embed(['a'], 'query'), fails('closed'))
+  await closing.close()
+})
+
+test('an idle model keeps nobody alive, a busy one does not disturb an exit, and neither outlives its parent', async () => {
+  const module = new URL('./built-in-embedder.ts', import.meta.url).href
+  const start = `
+    import { BuiltInEmbedder } from '${module}'
+    const embedder = new BuiltInEmbedder()
+    await embedder.embed(['a'], 'query')`
+  const busy = `
+    embedder.embed(Array(9).fill('a text '.repeat(400)), 'passage').catch(() => {})
+    embedder.embed(['a'], 'query').then(() => process.exit(3))`
+  for (const [program, code] of [
+    [start, 0],
+    [start + busy, 3],
+  ] as const) {
+    const parent = execFile(process.execPath, ['--input-type=module', '-e', program])
+    // The model shares its parent's stderr, so this is when both have ended.
+    const [exitCode] = await once(parent, 'close', { signal: AbortSignal.timeout(10_000) })
+    assert.equal(exitCode, code)
+  }
+})

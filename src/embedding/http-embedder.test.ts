@@ -373,16 +373,16 @@ test('closing ends what is under way', async (t) => {
 })
 
 test('a provider that hangs costs each caller one time-out, then nothing; when it is back, so are the vectors', async (t) => {
-  const options = { queryTimeoutMs: 30, attemptsMax: 1, breakerFailuresMax: 3, breakerCooldownMs: 50 }
+  const options = { queryTimeoutMs: 30, attemptsMax: 1, breakerFailuresMax: 3, breakerCooldownMs: 600 }
   const { provider, embedder } = await setUp(t, options)
   provider.reply = hang
   for (let i = 0; i < 3; i++) await assert.rejects(embedder.embed(['a'], 'query'), fails('timed_out'))
   const startedMs = performance.now()
   await assert.rejects(
     embedder.embed(['a'], 'query'),
-    fails('unavailable', (error) => assert.ok(error.retryAfterMs! <= 50 && error.message.includes('did not answer'))),
+    fails('unavailable', (error) => assert.ok(error.retryAfterMs! <= 600 && error.message.includes('did not answer'))),
   )
-  assert.ok(performance.now() - startedMs < 25)
+  assert.ok(performance.now() - startedMs < 300)
   assert.equal(provider.received.length, 3)
 
   provider.reply = answer
@@ -391,10 +391,10 @@ test('a provider that hangs costs each caller one time-out, then nothing; when i
 })
 
 test('callers less patient than the time-out open the circuit too', async (t) => {
-  const { provider, embedder } = await setUp(t, { queryTimeoutMs: 80, attemptsMax: 1, breakerFailuresMax: 2 })
+  const { provider, embedder } = await setUp(t, { queryTimeoutMs: 500, attemptsMax: 1, breakerFailuresMax: 2 })
   provider.reply = hang
   for (let i = 0; i < 2; i++) {
-    await assert.rejects(embedder.embed(['a'], 'query', AbortSignal.timeout(60)), fails('aborted'))
+    await assert.rejects(embedder.embed(['a'], 'query', AbortSignal.timeout(300)), fails('aborted'))
   }
   await assert.rejects(embedder.embed(['a'], 'query'), fails('unavailable'))
   assert.equal(provider.received.length, 2)
@@ -430,7 +430,7 @@ test('works once a provider appears that was not there at the start', async (t) 
 })
 
 test('wrong answers open the circuit like no answers, and right ones close it', async (t) => {
-  const { provider, embedder } = await setUp(t, { dimensions: 3, breakerFailuresMax: 2, breakerCooldownMs: 20 })
+  const { provider, embedder } = await setUp(t, { dimensions: 3, breakerFailuresMax: 2, breakerCooldownMs: 300 })
   provider.reply = body('{"data": [{"index": 0, "embedding": [1]}]}')
   for (let i = 0; i < 2; i++) await assert.rejects(embedder.embed(['a'], 'query'), fails('wrong_dimensions'))
   await assert.rejects(embedder.embed(['a'], 'query'), fails('unavailable'))

@@ -4,7 +4,7 @@
  * Not retryable with `textIndexes`: those texts will never get a vector, set them aside. Not retryable without:
  * somebody must put the set-up right first; the texts are sound, keep them waiting.
  */
-export const embeddingErrorCodes = {
+const embeddingErrorCodes = {
   /** No answer, an answer of trouble (HTTP 408, 429, 5xx), an open circuit, a worker that died. */
   unavailable: { retryable: true },
   /** The provider took longer than one request may take. */

@@ -1,0 +1,96 @@
+import { el, fill } from './dom.js'
+
+/**
+ * The keys typed in, by security scheme. They live in this tab's session storage and go nowhere but into requests to
+ * this host; closing the tab forgets them.
+ */
+const prefix = 'tidemark.key.'
+const listeners = new Set()
+
+export const credentials = {
+  get(scheme) {
+    try {
+      return sessionStorage.getItem(prefix + scheme) ?? ''
+    } catch {
+      return ''
+    }
+  },
+  set(scheme, value) {
+    try {
+      if (value === '') sessionStorage.removeItem(prefix + scheme)
+      else sessionStorage.setItem(prefix + scheme, value)
+    } catch {
+      // Storage may be switched off; the field itself still holds the key while the page is open.
+    }
+    for (const listener of listeners) listener(scheme, value)
+  },
+  subscribe(listener) {
+    listeners.add(listener)
+  },
+}
+
+/** What people call a scheme. */
+export function schemeTitle(scheme) {
+  return { consumer: 'Consumer key', collector: 'Collector key', admin: 'Admin token' }[scheme] ?? scheme
+}
+
+const hints = { consumer: 'tmc_…', collector: 'tml_…', admin: 'tma_…' }
+
+/** A field for one key, the same value wherever it is shown. `id` must be unique on the page. */
+export function keyField(scheme, id) {
+  const input = el('input', {
+    id,
+    type: 'password',
+    autocomplete: 'off',
+    spellcheck: 'false',
+    placeholder: hints[scheme] ?? '',
+  })
+  input.value = credentials.get(scheme)
+  input.addEventListener('input', () => credentials.set(scheme, input.value.trim()))
+  credentials.subscribe((changed, value) => {
+    if (changed === scheme && document.activeElement !== input) input.value = value
+  })
+  return el('div', { class: 'input-row' }, el('label', { for: id }, schemeTitle(scheme)), input)
+}
+
+/** Fills the dialog for all keys and wires the button that opens it. */
+export function wireKeyDialog(schemes, dialog, button, state) {
+  const names = Object.keys(schemes)
+  const showState = () => {
+    const set = names.filter((name) => credentials.get(name) !== '').length
+    state.textContent = set === 0 ? 'Set keys' : `Keys: ${set} of ${names.length}`
+  }
+  fill(
+    dialog,
+    el('h2', { id: 'key-title', class: 'dialog-title' }, 'Keys for trying things out'),
+    el(
+      'p',
+      { class: 'dialog-note' },
+      'Each surface has its own credential. Keys stay in this tab and are sent to this host only.',
+    ),
+    names.map((name) => keyField(name, `dialog-key-${name}`)),
+    el(
+      'div',
+      { class: 'dialog-actions' },
+      el(
+        'button',
+        {
+          type: 'button',
+          class: 'button',
+          click: () =>
+            names.forEach((name) => {
+              credentials.set(name, '')
+            }),
+        },
+        'Forget all',
+      ),
+      el('button', { type: 'button', class: 'button main', click: () => dialog.close() }, 'Done'),
+    ),
+  )
+  dialog.addEventListener('click', (event) => {
+    if (event.target === dialog) dialog.close()
+  })
+  button.addEventListener('click', () => dialog.showModal())
+  credentials.subscribe(showState)
+  showState()
+}

@@ -1,0 +1,21 @@
+import { el } from './dom.js'
+
+/** Colouring makes a node for every token; beyond this many characters the text stays plain. */
+const colouredMax = 200_000
+const tokens = /("(?:\\.|[^"\\])*")(\s*:)?|\b(?:true|false|null)\b|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g
+
+/** JSON text as nodes, coloured. */
+export function jsonNodes(text) {
+  if (text.length > colouredMax) return [text]
+  const nodes = []
+  let at = 0
+  for (const match of text.matchAll(tokens)) {
+    if (match.index > at) nodes.push(text.slice(at, match.index))
+    const [whole, string, colon] = match
+    if (string !== undefined) nodes.push(el('span', { class: colon ? 'j-name' : 'j-text' }, string), colon ?? '')
+    else nodes.push(el('span', { class: /^[tfn]/.test(whole) ? 'j-word' : 'j-number' }, whole))
+    at = match.index + whole.length
+  }
+  nodes.push(text.slice(at))
+  return nodes
+}

@@ -1,0 +1,119 @@
+import { el, fill } from './dom.js'
+import { methodBadge } from './operation-view.js'
+
+/** The list on the left: groups of links, a filter, the mark of where the reader is, and the fold-out on phones. */
+export function wireNavigation(model, sections) {
+  const nav = document.getElementById('nav')
+  const groups = document.getElementById('groups')
+  const entries = []
+  const link = (id, ...content) => {
+    const anchor = el('a', { href: `#${id}` }, content)
+    anchor.dataset.target = id
+    return anchor
+  }
+  const list = (title, items) => el('section', {}, el('h2', {}, title), el('ul', {}, items))
+  const start = sections.map(({ id, title }) => el('li', {}, link(id, el('span', { class: 'nav-title' }, title))))
+  const lists = model.groups.map((group) => {
+    const items = group.operations.map((operation) => {
+      const anchor = link(
+        operation.id,
+        methodBadge(operation.method),
+        el('span', { class: 'nav-title' }, operation.title),
+      )
+      anchor.title = `${operation.method.toUpperCase()} ${operation.path}`
+      const item = el('li', {}, anchor)
+      const { id, method, path, title } = operation
+      entries.push({ item, text: `${id} ${method} ${path} ${title} ${group.name}`.toLowerCase() })
+      return item
+    })
+    return list(group.name, items)
+  })
+  const opening = list('Start', start)
+  fill(groups, opening, lists)
+  wireFilter(nav, opening, lists, entries)
+  wireMenu(nav)
+  wireSpy(nav)
+}
+
+function wireFilter(nav, opening, lists, entries) {
+  const input = document.getElementById('filter')
+  const none = document.getElementById('none')
+  input.addEventListener('input', () => {
+    const words = input.value.toLowerCase().split(/\s+/).filter(Boolean)
+    for (const { item, text } of entries) item.hidden = !words.every((word) => text.includes(word))
+    opening.hidden = words.length > 0
+    for (const group of lists) group.hidden = group.querySelector('li:not([hidden])') === null
+    none.textContent = lists.every((group) => group.hidden) ? 'Nothing matches.' : ''
+  })
+  input.addEventListener('keydown', (event) => {
+    if (event.key === 'Escape') {
+      input.value = ''
+      input.dispatchEvent(new Event('input'))
+    }
+  })
+  nav.addEventListener('keydown', (event) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
+    if (step === undefined) return
+    const stops = [input, ...nav.querySelectorAll('section:not([hidden]) li:not([hidden]) a')]
+    stops[stops.indexOf(document.activeElement) + step]?.focus()
+    event.preventDefault()
+  })
+  document.addEventListener('keydown', (event) => {
+    const typing = /^(INPUT|TEXTAREA|SELECT)$/.test(document.activeElement?.tagName ?? '')
+    if (event.key !== '/' || typing || event.ctrlKey || event.metaKey || document.querySelector('dialog[open]')) return
+    event.preventDefault()
+    openMenu(true)
+    input.focus()
+  })
+}
+
+function openMenu(open) {
+  document.body.classList.toggle('nav-open', open)
+  document.getElementById('menu').setAttribute('aria-expanded', String(open))
+}
+
+function wireMenu(nav) {
+  const button = document.getElementById('menu')
+  button.addEventListener('click', () => openMenu(button.getAttribute('aria-expanded') !== 'true'))
+  nav.addEventListener('click', (event) => {
+    if (event.target.closest('a')) openMenu(false)
+  })
+  document.addEventListener('keydown', (event) => {
+    if (event.key === 'Escape') openMenu(false)
+  })
+}
+
+/** Marks the link of the part nearest the top of the window. */
+function wireSpy(nav) {
+  const anchors = new Map([...nav.querySelectorAll('a[data-target]')].map((anchor) => [anchor.dataset.target, anchor]))
+  const seen = new Set()
+  let current = null
+  const observer = new IntersectionObserver(
+    (changes) => {
+      for (const { target, isIntersecting } of changes) {
+        if (isIntersecting) seen.add(target)
+        else seen.delete(target)
+      }
+      const [top] = [...seen].sort((a, b) => a.getBoundingClientRect().top - b.getBoundingClientRect().top).slice(-1)
+      const next = top === undefined ? current : anchors.get(top.id)
+      if (next === current || next === undefined) return
+      current?.removeAttribute('aria-current')
+      next?.setAttribute('aria-current', 'location')
+      current = next
+      reveal(nav, next)
+    },
+    { rootMargin: '-15% 0px -75% 0px' },
+  )
+  for (const id of anchors.keys()) {
+    const part = document.getElementById(id)
+    if (part) observer.observe(part)
+  }
+}
+
+/** Scrolls the list alone; `scrollIntoView` would move the page as well. */
+function reveal(nav, anchor) {
+  const box = anchor.getBoundingClientRect()
+  const frame = nav.getBoundingClientRect()
+  if (box.top < frame.top + 80) nav.scrollTop -= frame.top + 80 - box.top
+  else if (box.bottom > frame.bottom - 40) nav.scrollTop += box.bottom - frame.bottom + 40
+}

@@ -1,0 +1,170 @@
+import { schemeTitle } from './credentials.js'
+import { el, fill } from './dom.js'
+import { jsonNodes } from './json-view.js'
+import { inline, markdown } from './markdown-light.js'
+import { contentOf, follow } from './openapi-model.js'
+import { buildRequest, curlOf, requestOf } from './request.js'
+import { exampleOf } from './schema-example.js'
+import { parameterRow, schemaTree, unfold } from './schema-tree.js'
+import { snippet } from './snippet.js'
+import { tryPanel } from './try-panel.js'
+
+const reasons = {
+  200: 'OK',
+  201: 'Made',
+  202: 'Accepted; the work goes on',
+  204: 'Done, nothing to say',
+  206: 'A part of the file',
+}
+const places = [
+  ['path', 'Path parameters'],
+  ['query', 'Query parameters'],
+  ['header', 'Headers'],
+]
+
+export function methodBadge(method) {
+  return el('span', { class: `method ${method}` }, method.toUpperCase())
+}
+
+/** One operation: words and schemas on the left, the request, the trial and an example answer on the right. */
+export function operationView(description, operation) {
+  return el(
+    'article',
+    { class: 'operation', id: operation.id, 'aria-labelledby': `${operation.id}-title` },
+    el(
+      'header',
+      { class: 'operation-head' },
+      el(
+        'h3',
+        { id: `${operation.id}-title`, tabindex: -1 },
+        operation.title,
+        el('a', { class: 'anchor', href: `#${operation.id}`, 'aria-label': `Link to ${operation.title}` }, '#'),
+      ),
+      el('p', { class: 'route' }, methodBadge(operation.method), el('code', {}, pathNodes(operation.path))),
+      el(
+        'p',
+        { class: 'facts' },
+        el(
+          'span',
+          { class: `surface ${operation.scheme ?? 'open'}` },
+          operation.scheme === null ? 'No key needed' : schemeTitle(operation.scheme),
+        ),
+        el(
+          'code',
+          { class: 'operation-id', title: 'Operation, as in entitlements, quotas, metrics and logs' },
+          operation.id,
+        ),
+        operation.deprecated ? el('span', { class: 'chip' }, 'deprecated') : null,
+      ),
+    ),
+    el(
+      'div',
+      { class: 'words' },
+      operation.description ? el('div', { class: 'prose' }, markdown(operation.description)) : null,
+      parameters(description, operation),
+      requestBody(description, operation),
+      responses(description, operation),
+    ),
+    side(description, operation),
+  )
+}
+
+/** A path that may break at its slashes and shows its parameters. */
+function pathNodes(path) {
+  return path.split(/(\{[^}]+\})/).flatMap((part) => {
+    if (part.startsWith('{')) return [el('span', { class: 'path-parameter' }, part)]
+    return part.split(/(?=\/)/).flatMap((piece) => [el('wbr'), piece])
+  })
+}
+
+function parameters(description, operation) {
+  return places.map(([place, title]) => {
+    const here = operation.parameters.filter((one) => one.in === place)
+    if (here.length === 0) return null
+    const rows = here.map((parameter) => parameterRow(description, parameter))
+    return el('section', {}, el('h4', {}, title), el('div', { class: 'fields' }, rows))
+  })
+}
+
+function requestBody(description, operation) {
+  if (!operation.requestBody) return null
+  const contents = contentOf(description, operation.requestBody)
+  const { description: text } = follow(description, operation.requestBody)
+  const trees = contents
+    .filter(({ schema }) => schema)
+    .slice(0, 1)
+    .map(({ schema }) => schemaTree(description, schema))
+  return el(
+    'section',
+    {},
+    heading('Body', contents.map(({ type }) => type).join(' or '), trees),
+    text ? markdown(text) : null,
+    trees,
+  )
+}
+
+function heading(title, note, trees) {
+  const foldable = trees.some((tree) => tree.querySelector('details.fold'))
+  const open = el('button', { type: 'button', class: 'unfold', click: () => trees.forEach(unfold) }, 'Open all')
+  return el(
+    'div',
+    { class: 'heading' },
+    title === null ? null : el('h4', {}, title),
+    el('span', { class: 'note' }, note),
+    foldable ? open : null,
+  )
+}
+
+function responses(description, operation) {
+  const rows = Object.entries(operation.responses ?? {}).map(([status, value]) => {
+    const response = follow(description, value)
+    const [content] = contentOf(description, response)
+    const kind = status < 300 ? 'good' : status < 500 ? 'warn' : 'bad'
+    const given = response.description === 'Default Response' ? '' : response.description
+    const line = [
+      el('span', { class: `status-code ${kind}` }, status),
+      el('span', { class: 'response-text' }, inline(given || reasons[status] || '')),
+    ]
+    if (!content?.schema || isError(content.schema)) return el('div', { class: 'response plain' }, line)
+    const body = el('div', { class: 'response-body' })
+    const details = el('details', { class: 'response', open: status < 300 }, el('summary', {}, line), body)
+    const tree = schemaTree(description, content.schema, { answer: true })
+    fill(body, heading(null, content.type, [tree]), tree)
+    return details
+  })
+  return el('section', {}, el('h4', {}, 'Responses'), el('div', { class: 'responses' }, rows))
+}
+
+/** Every error has the same shape, shown once in the overview. */
+const isError = (schema) => schema.$ref?.endsWith('/Error') === true
+
+function side(description, operation) {
+  const state = requestOf(description, operation)
+  const request = snippet('curl', { wrap: true })
+  const show = () => request.set(curlOf(buildRequest(operation, state, { forShell: true })))
+  state.listeners.add(show)
+  show()
+  const panel = el('div', { class: 'try-body' })
+  const details = el('details', { class: 'try' }, el('summary', {}, 'Try it'), panel)
+  details.addEventListener('toggle', () => {
+    if (details.open && panel.childElementCount === 0) panel.append(tryPanel(description, operation, state))
+  })
+  return el(
+    'div',
+    { class: 'side' },
+    el('div', { class: 'side-inner' }, request.box, details, exampleAnswer(description, operation)),
+  )
+}
+
+function exampleAnswer(description, operation) {
+  const [status, value] = Object.entries(operation.responses ?? {}).find(([code]) => code < 300) ?? []
+  const [content] = status === undefined ? [] : contentOf(description, value)
+  if (!content?.schema || !/json/.test(content.type)) return null
+  const given = content.example ?? Object.values(content.examples ?? {})[0]?.value
+  const example = given ?? exampleOf(description, content.schema)
+  if (example === null || (typeof example === 'object' && Object.keys(example).length === 0)) return null
+  const box = snippet(`Example answer, ${status}`)
+  const text = JSON.stringify(example, null, 2)
+  box.set(text, jsonNodes(text))
+  return box.box
+}

@@ -1,0 +1,74 @@
+import { plain } from './openapi-model.js'
+import { mapValues } from './schema-words.js'
+
+const depthMax = 6
+
+/** Values that fields of these names usually have, so that an example reads like an answer and not like a form. */
+const byName = [
+  [/^(query)$/, 'tidal power'],
+  [/(^|_)dataset(s|_id|_ids)?$/, 'news'],
+  [/platforms?$/, 'rss'],
+  [/^languages?$/, 'en'],
+  [/^regions?$/, 'GB'],
+  [/^title$/, 'A title'],
+  [/^(name|nickname)$/, 'A name'],
+  [/^document_ids?$/, 'doc_…'],
+  [/version_id$/, 'ver_…'],
+  [/^application_id$/, 'app_…'],
+  [/^key_id$/, 'key_…'],
+  [/^(run)_id$/, 'run_…'],
+  [/^request_id$/, 'req_…'],
+  [/cursor$/, '…'],
+]
+
+/**
+ * An example of a schema: its own where it has one. For a request (`sparse`) only the required fields and those with
+ * an example of their own, so that what is sent is the least that works.
+ */
+export function exampleOf(description, schema, { sparse = false } = {}, name = '', depth = 0) {
+  const known = plain(description, schema)
+  const given = known.examples?.[0] ?? known.example
+  if (given !== undefined) return given
+  if (known.const !== undefined) return known.const
+  if (known.default !== undefined) return known.default
+  if (known.enum) return known.enum[0]
+  if (known.variants) return exampleOf(description, known.variants[0], { sparse }, name, depth + 1)
+  if (depth > depthMax) return null
+  if (known.type === 'array') {
+    return [exampleOf(description, known.items ?? {}, { sparse }, name, depth + 1)]
+  }
+  if (known.type === 'object' || known.properties) return exampleObject(description, known, sparse, depth)
+  return simple(known, name)
+}
+
+function exampleObject(description, known, sparse, depth) {
+  const required = new Set(known.required ?? [])
+  const fields = Object.entries(known.properties ?? {}).filter(
+    ([name, schema]) => !sparse || required.has(name) || hasExample(plain(description, schema)),
+  )
+  const values = mapValues(known)
+  if (fields.length === 0 && values && !sparse && Object.keys(values).length > 0) {
+    return { name: exampleOf(description, values, { sparse }, '', depth + 1) }
+  }
+  return Object.fromEntries(
+    fields.map(([name, schema]) => [name, exampleOf(description, schema, { sparse }, name, depth + 1)]),
+  )
+}
+
+const hasExample = (schema) => schema.examples !== undefined || schema.example !== undefined
+
+function simple(known, name) {
+  if (known.type === 'boolean') return false
+  if (known.type === 'integer' || known.type === 'number') return known.minimum ?? 1
+  if (known.type === 'string') {
+    if (known.format === 'date-time') return '2026-11-14T09:30:00Z'
+    if (known.format === 'uri') return 'https://example.com/a'
+    return byName.find(([pattern]) => pattern.test(name))?.[1] ?? 'text'
+  }
+  return null
+}
+
+/** What a parameter shows as its placeholder in a path: `{document_id}` becomes `DOCUMENT_ID`. */
+export function placeholderOf(name) {
+  return name.replaceAll('-', '_').toUpperCase()
+}

@@ -1,0 +1,144 @@
+import { el } from './dom.js'
+import { inline, markdown } from './markdown-light.js'
+import { plain } from './openapi-model.js'
+import { limitWords, mapValues, typeWords } from './schema-words.js'
+
+const valuesShown = 12
+
+/** The fields of a schema, nested ones folded. Folded parts are made when first opened, so a schema may contain itself. */
+export function schemaTree(description, schema, { answer = false } = {}) {
+  const view = { description, answer }
+  const known = plain(description, schema)
+  const inside = insideOf(view, known)
+  if (inside === null) return el('div', { class: 'fields' }, fieldRow(view, { name: null, schema, required: null }))
+  const note = known.type === 'array' ? el('p', { class: 'shape' }, typeWords(description, schema)) : null
+  return el('div', { class: 'fields' }, note, inside.make())
+}
+
+/** A row for one parameter. */
+export function parameterRow(description, { name, schema, required, description: text }) {
+  return fieldRow({ description, answer: false }, { name, schema, required, text })
+}
+
+/** A row for one field. What a reader must know: which fields to send, and which ones an answer may lack. */
+function fieldRow(view, { name, schema, required, text }) {
+  const { description } = view
+  const known = plain(description, schema)
+  const words = text ?? known.description
+  const inside = insideOf(view, known)
+  return el(
+    'div',
+    { class: 'field' },
+    el(
+      'div',
+      { class: 'field-head' },
+      name === null ? null : el('code', { class: 'field-name' }, name),
+      el('span', { class: 'field-type' }, typeWords(description, schema)),
+      required === true && !view.answer ? el('span', { class: 'required' }, 'required') : null,
+      required === false && view.answer ? el('span', { class: 'field-type' }, 'may be absent') : null,
+      known.deprecated ? el('span', { class: 'chip' }, 'deprecated') : null,
+    ),
+    words ? el('div', { class: 'field-text' }, markdown(words)) : null,
+    allowed(description, known),
+    limits(description, known),
+    inside === null ? null : fold(inside),
+  )
+}
+
+function limits(description, known) {
+  const own = limitWords(description, known)
+  const each = known.type === 'array' && known.items ? limitWords(description, known.items) : []
+  const words = [...own, ...each.map((word) => `each ${word}`)]
+  if (words.length === 0) return null
+  return el(
+    'div',
+    { class: 'chips' },
+    words.map((word) => el('span', { class: 'chip' }, word)),
+  )
+}
+
+function allowed(description, known) {
+  const holder = known.type === 'array' ? plain(description, known.items ?? {}) : known
+  const values = holder.enum ?? (holder.const === undefined ? [] : [holder.const])
+  if (values.length === 0) return null
+  const show = (list) => list.map((value) => el('code', {}, String(value)))
+  const rest = values.slice(valuesShown)
+  return el(
+    'div',
+    { class: 'values' },
+    el('span', {}, values.length === 1 ? 'Always' : 'One of'),
+    show(values.slice(0, valuesShown)),
+    rest.length === 0
+      ? null
+      : el(
+          'details',
+          { class: 'more' },
+          el('summary', {}, `${rest.length} more`),
+          el('div', { class: 'values' }, show(rest)),
+        ),
+  )
+}
+
+/** What is inside a schema: fields, the values of a map, the items of a list, or the shapes of a union. Null if nothing. */
+function insideOf(view, known) {
+  const { description } = view
+  if (known.type === 'array') return insideOf(view, plain(description, known.items ?? {}))
+  if (known.variants) {
+    const shapes = known.variants.filter((variant) => insideOf(view, variant) !== null)
+    if (shapes.length === 0) return null
+    return {
+      label: `${known.variants.length} shapes`,
+      make: () => shapes.map((shape, i) => variant(view, shape, i)),
+    }
+  }
+  const entries = Object.entries(known.properties ?? {})
+  if (entries.length > 0) {
+    const required = new Set(known.required ?? [])
+    return {
+      label: entries.length === 1 ? '1 field' : `${entries.length} fields`,
+      make: () => entries.map(([name, schema]) => fieldRow(view, { name, schema, required: required.has(name) })),
+    }
+  }
+  const values = mapValues(known)
+  if (!values || insideOf(view, plain(description, values)) === null) return null
+  return {
+    label: 'values',
+    make: () => [fieldRow(view, { name: '(any name)', schema: values, required: null })],
+  }
+}
+
+function variant(view, schema, index) {
+  const known = plain(view.description, schema)
+  const inside = insideOf(view, known)
+  return el(
+    'div',
+    { class: 'variant' },
+    el(
+      'p',
+      { class: 'shape' },
+      known.title ?? `Shape ${index + 1}`,
+      known.description ? [': ', inline(known.description)] : null,
+    ),
+    inside.make(),
+  )
+}
+
+function fold(inside) {
+  const body = el('div', { class: 'nested' })
+  const details = el('details', { class: 'fold' }, el('summary', {}, inside.label), body)
+  details.addEventListener('toggle', () => {
+    if (details.open && body.childElementCount === 0) body.append(...inside.make())
+  })
+  return details
+}
+
+/** Opens every fold, the ones made on the way included. Three levels are as deep as reading goes. */
+export function unfold(tree) {
+  for (let level = 0; level < 3; level += 1) {
+    for (const details of tree.querySelectorAll('details.fold:not([open])')) {
+      details.open = true
+      // The toggle event comes later; the next level must be there now.
+      details.dispatchEvent(new Event('toggle'))
+    }
+  }
+}

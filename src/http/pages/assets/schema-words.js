@@ -1,0 +1,77 @@
+import { plain } from './openapi-model.js'
+
+/** A schema's type in a few words: `string`, `array of integer`, `Error or null`. */
+export function typeWords(description, schema, depth = 0) {
+  const known = plain(description, schema)
+  const base = baseWords(description, known, depth)
+  return known.nullable ? `${base} or null` : base
+}
+
+function baseWords(description, known, depth) {
+  if (known.variants) {
+    const words = known.variants.map((variant) => typeWords(description, variant, depth + 1))
+    return [...new Set(words)].join(' or ')
+  }
+  if (known.type === 'array') {
+    return depth > 3 ? 'array' : `array of ${typeWords(description, known.items ?? {}, depth + 1)}`
+  }
+  if (known.enum || known.const !== undefined) {
+    const value = known.enum?.[0] ?? known.const
+    return known.type ?? (value === undefined ? 'any' : typeof value)
+  }
+  if (known.type === 'object' || known.properties || known.additionalProperties) {
+    const values = mapValues(known)
+    if (values) return Object.keys(values).length > 0 ? `map of ${typeWords(description, values, depth + 1)}` : 'object'
+    return known.name ?? 'object'
+  }
+  if (known.format === 'binary') return 'file'
+  if (known.type === 'string' && known.format) return `string (${known.format})`
+  return known.type ?? 'any'
+}
+
+/** The schema of the values of an object with free names, or null. TypeBox writes it as a pattern for every name. */
+export function mapValues(known) {
+  if (known.properties && Object.keys(known.properties).length > 0) return null
+  const patterns = Object.values(known.patternProperties ?? {})
+  if (patterns.length > 0) return patterns[0]
+  const { additionalProperties } = known
+  return additionalProperties && typeof additionalProperties === 'object' ? additionalProperties : null
+}
+
+/** Limits in words, each short enough for a chip. */
+export function limitWords(description, schema) {
+  const known = plain(description, schema)
+  const words = [
+    range(known.minLength, known.maxLength, 'character', 'characters'),
+    range(known.minItems, known.maxItems, 'item', 'items'),
+    range(known.minProperties, known.maxProperties, 'field', 'fields'),
+    numbers(known),
+    known.multipleOf === undefined ? null : `multiple of ${known.multipleOf}`,
+    known.uniqueItems ? 'no repeats' : null,
+    known.pattern ? `pattern ${known.pattern}` : null,
+    known.default === undefined ? null : `default ${JSON.stringify(known.default)}`,
+  ]
+  return words.filter((word) => word !== null)
+}
+
+function range(from, to, one, many) {
+  if (from === undefined && to === undefined) return null
+  const unit = (n) => (n === 1 ? one : many)
+  if (from === undefined || from === 0) return to === undefined ? null : `up to ${show(to)} ${unit(to)}`
+  if (to === undefined) return `at least ${show(from)} ${unit(from)}`
+  return from === to ? `${show(from)} ${unit(to)}` : `${show(from)} to ${show(to)} ${unit(to)}`
+}
+
+function numbers({ minimum, maximum, exclusiveMinimum, exclusiveMaximum }) {
+  const low = minimum ?? exclusiveMinimum
+  const high = maximum ?? exclusiveMaximum
+  const lowWords = minimum === undefined ? `more than ${show(exclusiveMinimum)}` : `at least ${show(minimum)}`
+  const highWords = maximum === undefined ? `less than ${show(exclusiveMaximum)}` : `at most ${show(maximum)}`
+  if (low === undefined && high === undefined) return null
+  if (low === undefined) return highWords
+  if (high === undefined) return lowWords
+  if (minimum !== undefined && maximum !== undefined) return `${show(minimum)} to ${show(maximum)}`
+  return `${lowWords}, ${highWords}`
+}
+
+const show = (n) => (typeof n === 'number' ? n.toLocaleString('en') : n)

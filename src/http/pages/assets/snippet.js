@@ -1,0 +1,58 @@
+import { el, fill } from './dom.js'
+
+const copiedForMs = 1600
+
+/** A button that copies what `text` gives at the moment of the click, and says whether that worked. */
+export function copyButton(text, what) {
+  const word = el('span', { 'aria-live': 'polite' }, 'Copy')
+  const button = el('button', { class: 'copy', type: 'button', title: `Copy ${what}` }, word)
+  let timer
+  button.addEventListener('click', async () => {
+    word.textContent = (await copy(text())) ? 'Copied' : 'Select and copy'
+    clearTimeout(timer)
+    timer = setTimeout(() => {
+      word.textContent = 'Copy'
+    }, copiedForMs)
+  })
+  return button
+}
+
+/** A titled box of code. `set` replaces its content: a string, or nodes with the string to copy. */
+export function snippet(title, { wrap = false } = {}) {
+  let source = ''
+  const pre = el('pre', { class: wrap ? 'wrap' : null, tabindex: 0 })
+  const box = el(
+    'div',
+    { class: 'snippet' },
+    el(
+      'div',
+      { class: 'snippet-bar' },
+      el('span', { class: 'title' }, title),
+      copyButton(() => source, 'the code'),
+    ),
+    pre,
+  )
+  return {
+    box,
+    set(text, nodes = text) {
+      source = text
+      fill(pre, nodes)
+    },
+  }
+}
+
+/** The clipboard of the browser wants a secure origin; on plain HTTP the older command still works. */
+async function copy(text) {
+  try {
+    await navigator.clipboard.writeText(text)
+    return true
+  } catch {
+    const field = el('textarea', { class: 'hidden-label', readonly: true })
+    field.value = text
+    document.body.append(field)
+    field.select()
+    const copied = document.execCommand('copy')
+    field.remove()
+    return copied
+  }
+}

@@ -1,0 +1,172 @@
+import { keyField } from './credentials.js'
+import { el, fill } from './dom.js'
+import { jsonNodes } from './json-view.js'
+import { plain } from './openapi-model.js'
+import { bodyExample, buildRequest, changed, keyOf } from './request.js'
+import { snippet } from './snippet.js'
+
+const shownHeaders = ['x-request-id', 'ratelimit', 'ratelimit-policy', 'retry-after', 'content-type', 'etag', 'allow']
+const shownCharacters = 400_000
+
+/** The form that fills in a request, sends it to this host, and shows the answer. */
+export function tryPanel(description, operation, state) {
+  const idOf = (name) => `try-${operation.id}-${name}`
+  const answer = el('div', { class: 'answer', 'aria-live': 'polite' })
+  const send = el('button', { type: 'submit', class: 'button main' }, 'Send request')
+  const form = el(
+    'form',
+    { class: 'try-form', autocomplete: 'off' },
+    operation.scheme === null ? null : keyField(operation.scheme, idOf('key')),
+    operation.parameters.map((parameter) => parameterField(description, parameter, state, idOf(keyOf(parameter)))),
+    operation.requestBody ? bodyField(description, state, idOf('body')) : null,
+    el('div', { class: 'try-actions' }, send),
+  )
+  form.addEventListener('submit', async (event) => {
+    event.preventDefault()
+    send.disabled = true
+    await exchange(buildRequest(operation, state), answer)
+    send.disabled = false
+  })
+  return el('div', {}, form, answer)
+}
+
+function parameterField(description, parameter, state, id) {
+  const schema = plain(description, parameter.schema)
+  const key = keyOf(parameter)
+  const choices = schema.type === 'boolean' ? [true, false] : (schema.enum ?? null)
+  const hint = schema.default === undefined ? '' : `default ${schema.default}`
+  const input = choices
+    ? el(
+        'select',
+        { id },
+        el('option', { value: '' }, hint || 'not sent'),
+        choices.map((value) => el('option', { value }, String(value))),
+      )
+    : el('input', {
+        id,
+        type: 'text',
+        inputmode: schema.type === 'integer' ? 'numeric' : null,
+        placeholder: hint || (schema.format === 'date-time' ? '2026-11-14T09:30:00Z' : ''),
+        spellcheck: 'false',
+        required: parameter.in === 'path',
+      })
+  input.value = state.values.get(key) ?? ''
+  input.addEventListener('input', () => {
+    state.values.set(key, input.value.trim())
+    changed(state)
+  })
+  const mark = parameter.required ? el('span', { class: 'required' }, 'required') : null
+  return el('div', { class: 'input-row' }, el('label', { for: id }, el('code', {}, parameter.name), mark), input)
+}
+
+function bodyField(description, state, id) {
+  const fault = el('p', { class: 'fault', id: `${id}-fault`, role: 'status' })
+  const area = el('textarea', { id, class: 'code', rows: 8, spellcheck: 'false', 'aria-describedby': `${id}-fault` })
+  area.value = state.body
+  const check = () => {
+    fault.textContent = ''
+    if (!/json$/.test(state.contentType) || /ndjson/.test(state.contentType) || area.value.trim() === '') return
+    try {
+      JSON.parse(area.value)
+    } catch (error) {
+      fault.textContent = `Not JSON yet: ${error.message}`
+    }
+  }
+  area.addEventListener('input', () => {
+    state.body = area.value
+    check()
+    changed(state)
+  })
+  area.rows = Math.min(18, Math.max(4, area.value.split('\n').length + 1))
+  const pick = state.bodies.length < 2 ? null : typeField(description, state, area, check, `${id}-type`)
+  return [pick, el('div', { class: 'input-row tall' }, el('label', { for: id }, 'Body'), area, fault)]
+}
+
+function typeField(description, state, area, check, id) {
+  const select = el(
+    'select',
+    { id },
+    state.bodies.map(({ type }) => el('option', { value: type }, type)),
+  )
+  select.addEventListener('change', () => {
+    const media = state.bodies.find(({ type }) => type === select.value)
+    state.contentType = media.type
+    state.body = bodyExample(
+      description,
+      media.schema || media.example ? media : { ...state.bodies[0], type: media.type },
+    )
+    area.value = state.body
+    check()
+    changed(state)
+  })
+  return el('div', { class: 'input-row' }, el('label', { for: id }, 'Content type'), select)
+}
+
+async function exchange({ method, url, headers, body }, answer) {
+  fill(answer, el('p', { class: 'waiting' }, 'Waiting for the answer …'))
+  const from = performance.now()
+  try {
+    const response = await fetch(url, { method, headers, body, cache: 'no-store', credentials: 'omit' })
+    const data = await response.blob()
+    const ms = performance.now() - from
+    fill(answer, summary(response, data, ms), headerList(response), await content(response, data))
+  } catch (error) {
+    fill(answer, el('p', { class: 'fault' }, `No answer: ${error.message}. Is the service still running?`))
+  }
+}
+
+function summary(response, data, ms) {
+  const kind = response.ok ? 'good' : response.status < 500 ? 'warn' : 'bad'
+  return el(
+    'p',
+    { class: 'answer-line' },
+    el('strong', { class: `status-code ${kind}` }, `${response.status} ${response.statusText}`.trim()),
+    el('span', {}, `${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms`),
+    el('span', {}, bytes(data.size)),
+  )
+}
+
+function headerList(response) {
+  const rows = shownHeaders.filter((name) => response.headers.has(name))
+  return el(
+    'dl',
+    { class: 'headers' },
+    rows.map((name) => el('div', {}, el('dt', {}, name), el('dd', {}, response.headers.get(name)))),
+  )
+}
+
+async function content(response, data) {
+  const type = response.headers.get('content-type') ?? ''
+  if (data.size === 0) return el('p', { class: 'waiting' }, 'The answer has no body.')
+  if (!/json|text|xml/.test(type)) {
+    const link = el(
+      'a',
+      { class: 'button small', href: URL.createObjectURL(data), download: fileName(response) },
+      'Save the file',
+    )
+    return el('p', {}, link)
+  }
+  const text = await data.text()
+  const shown = snippet('Answer')
+  const pretty = /json/.test(type) ? prettyJson(text) : null
+  const whole = pretty ?? text
+  const cut =
+    whole.length > shownCharacters ? `${whole.slice(0, shownCharacters)}\n… cut here; copy gives all of it` : whole
+  shown.set(whole, pretty === null ? cut : jsonNodes(cut))
+  return shown.box
+}
+
+function prettyJson(text) {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2)
+  } catch {
+    return null
+  }
+}
+
+function fileName(response) {
+  const given = /filename="([^"]+)"/.exec(response.headers.get('content-disposition') ?? '')?.[1]
+  return given ?? new URL(response.url).pathname.split('/').filter(Boolean).at(-1) ?? 'answer'
+}
+
+const bytes = (size) => (size < 1024 ? `${size} B` : `${(size / 1024).toFixed(1)} kB`)

@@ -13,6 +13,7 @@ const byName = [
   [/^title$/, 'A title'],
   [/^(name|nickname)$/, 'A name'],
   [/^document_ids?$/, 'doc_…'],
+  [/^external_id$/, 'a-1'],
   [/version_id$/, 'ver_…'],
   [/^application_id$/, 'app_…'],
   [/^key_id$/, 'key_…'],

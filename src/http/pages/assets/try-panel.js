@@ -26,6 +26,7 @@ export function tryPanel(description, operation, state) {
     send.disabled = true
     await exchange(buildRequest(operation, state), answer)
     send.disabled = false
+    answer.firstElementChild?.scrollIntoView({ block: 'nearest' })
   })
   return el('div', {}, form, answer)
 }

@@ -1,7 +1,12 @@
+import { randomUUID } from 'node:crypto'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import type { ErrorObject } from 'ajv'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type ErrorCode, TidemarkError } from '../errors.ts'
 import { detailsOf, messageOf } from '../validation.ts'
+import { requestIdOf } from './request-id.ts'
+import { securityHeaders } from './security-headers.ts'
 
 /** The body of every error on every surface. */
 export interface ErrorBody {
@@ -45,17 +50,11 @@ export function errorFrom(error: unknown, invalid: ErrorCode): TidemarkError {
   )
 }
 
-export function malformedJson(request: FastifyRequest, cause: unknown): TidemarkError {
-  const invalid = request.routeOptions.config.invalid ?? 'invalid_request'
-  return new TidemarkError(invalid, 'the body is not valid JSON', { cause })
-}
-
 export function answerError(error: TidemarkError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   if (error.code === 'internal') request.log.error({ err: error.cause ?? error }, 'request failed')
   if (error.retryAfterSeconds !== undefined) reply.header('retry-after', String(error.retryAfterSeconds))
   if (error.status === 401) reply.header('www-authenticate', 'Bearer')
-  const body: ErrorBody = { code: error.code, message: error.message, request_id: request.id }
-  if (error.details !== undefined && error.details.length > 0) body.details = error.details
+  const body = bodyOf(error, request.id)
   // Written as text: the route's response schema is not made for errors and must not cut them.
   return reply
     .status(error.status)
@@ -64,3 +63,48 @@ export function answerError(error: TidemarkError, request: FastifyRequest, reply
     .serializer((value: unknown) => JSON.stringify(value))
     .send(body)
 }
+
+function bodyOf(error: TidemarkError, requestId: string): ErrorBody {
+  const body: ErrorBody = { code: error.code, message: error.message, request_id: requestId }
+  if (error.details !== undefined && error.details.length > 0) body.details = error.details
+  return body
+}
+
+/** What the HTTP parser refused never becomes a request: it is answered on the bare connection, which then closes. */
+export function answerUnparsed(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy()
+    return
+  }
+  const refusal = unparsed(error)
+  const requestId = randomUUID()
+  const body = JSON.stringify(bodyOf(refusal, requestId))
+  const headers = { ...plainHeaders(requestId), 'content-length': String(Buffer.byteLength(body)), connection: 'close' }
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+  // The reason phrase may be empty; clients go by the number.
+  socket.end(`HTTP/1.1 ${refusal.status} \r\n${lines.join('')}\r\n${body}`)
+}
+
+function unparsed(error: NodeJS.ErrnoException): TidemarkError {
+  switch (error.code) {
+    case 'HPE_HEADER_OVERFLOW':
+      return new TidemarkError('headers_too_large', 'the headers are larger than 16 KiB together: send less')
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return new TidemarkError('request_timeout', 'the request did not arrive in time: send it again')
+    default:
+      return new TidemarkError('invalid_request', 'this is not a valid HTTP request')
+  }
+}
+
+/** An `Expect` other than 100-continue, which node refuses before there is a request for the framework. */
+export function answerExpectation(request: IncomingMessage, response: ServerResponse): void {
+  const refusal = new TidemarkError('expectation_failed', 'only "Expect: 100-continue" can be met: leave Expect out')
+  const requestId = requestIdOf(request)
+  response.writeHead(refusal.status, plainHeaders(requestId)).end(JSON.stringify(bodyOf(refusal, requestId)))
+}
+
+const plainHeaders = (requestId: string) => ({
+  'x-request-id': requestId,
+  ...securityHeaders,
+  'content-type': 'application/json; charset=utf-8',
+})

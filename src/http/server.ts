@@ -15,7 +15,8 @@ import { RateLimits } from '../access/rate-limits.ts'
 import type { UsageBook } from '../access/usage-book.ts'
 import { TidemarkError } from '../errors.ts'
 import { validatorFor } from '../validation.ts'
-import { answerError, errorFrom, malformedJson } from './error-replies.ts'
+import { answerError, answerExpectation, answerUnparsed, errorFrom } from './error-replies.ts'
+import { parseJsonBody } from './json-body.ts'
 import type { Metrics } from './metrics.ts'
 import { openApiOptions } from './openapi.ts'
 import { Permits } from './permits.ts'
@@ -54,7 +55,11 @@ export async function makeServer(parts: ServerParts): Promise<FastifyInstance> {
     genReqId: (request: IncomingMessage) => requestIdOf(request),
     // A path parameter or header that is too long or wrongly escaped is answered like any other bad request.
     routerOptions: { maxParamLength: 512, ignoreTrailingSlash: false },
-    frameworkErrors: (error, request, reply) => answerError(errorFrom(error, 'not_found'), request, reply),
+    frameworkErrors: (error, request, reply) =>
+      answerError(errorFrom(error, 'not_found'), request, reply.headers(securityHeaders)),
+    clientErrorHandler: answerUnparsed,
+    // Node would answer a missing Host without a body; the first hook says it properly.
+    http: { requireHostHeader: false },
     requestTimeout: 0,
     return503OnClosing: false,
     forceCloseConnections: 'idle',
@@ -66,14 +71,30 @@ export async function makeServer(parts: ServerParts): Promise<FastifyInstance> {
 
   app.removeContentTypeParser('text/plain')
   app.removeContentTypeParser('application/json')
-  app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
-    if (body === '') return done(null, undefined)
-    try {
-      done(null, JSON.parse(body as string))
-    } catch (error) {
-      done(malformedJson(request, error))
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, async (request: FastifyRequest, body: Buffer) =>
+    parseJsonBody(request, body),
+  )
+  app.server.on('checkExpectation', answerExpectation)
+
+  app.addHook('onRequest', async (request, reply) => {
+    reply.header('x-request-id', request.id)
+    reply.headers(securityHeaders)
+    if (request.headers.host === undefined && request.raw.httpVersion === '1.1') {
+      throw new TidemarkError('invalid_request', 'the Host header is missing')
     }
   })
+  // Before the credential is looked at: preflights carry none, and a page must be able to read a 401 or 429 too.
+  if (parts.corsOrigins.length > 0) {
+    await app.register(cors, {
+      origin: parts.corsOrigins.includes('*') ? '*' : [...parts.corsOrigins],
+      methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
+      allowedHeaders: ['authorization', 'content-type', 'idempotency-key', 'x-request-id', 'range', 'if-none-match'],
+      exposedHeaders: ['x-request-id', 'ratelimit', 'ratelimit-policy', 'retry-after', 'etag', 'content-range'],
+      maxAge: 600,
+      // Strict, the plugin answers an incomplete preflight with a text of its own in place of our error shape.
+      strictPreflight: false,
+    })
+  }
 
   app.addHook('onRoute', (route) => {
     const { surface, operation, invalid } = route.config ?? {}
@@ -84,8 +105,6 @@ export async function makeServer(parts: ServerParts): Promise<FastifyInstance> {
   })
 
   app.addHook('onRequest', async (request, reply) => {
-    reply.header('x-request-id', request.id)
-    reply.headers(securityHeaders)
     const { surface } = request.routeOptions.config
     if (surface === undefined || surface === 'public') return
     reply.header('cache-control', 'no-store')
@@ -95,6 +114,13 @@ export async function makeServer(parts: ServerParts): Promise<FastifyInstance> {
     if (principal.kind === 'admin') return
     usage.recordKeyUse(principal.keyId, Date.now())
     if (principal.kind === 'consumer') takeRate(principal.applicationId, rateOf(principal.policy), rates, reply)
+  })
+
+  // No text of ours holds a NUL, and not every store can even be asked for one.
+  app.addHook('preValidation', async (request) => {
+    if (!request.url.includes('%00')) return
+    const code = request.routeOptions.config.invalid ?? 'invalid_request'
+    throw new TidemarkError(code, 'the path and query must not contain the NUL character (%00)')
   })
 
   app.addHook('onResponse', async (request, reply) => {
@@ -141,14 +167,6 @@ export async function makeServer(parts: ServerParts): Promise<FastifyInstance> {
     return answerError(new TidemarkError('not_found', message), request, reply)
   })
 
-  if (parts.corsOrigins.length > 0) {
-    await app.register(cors, {
-      origin: parts.corsOrigins.includes('*') ? '*' : [...parts.corsOrigins],
-      allowedHeaders: ['authorization', 'content-type', 'idempotency-key', 'x-request-id', 'range', 'if-none-match'],
-      exposedHeaders: ['x-request-id', 'ratelimit', 'ratelimit-policy', 'retry-after', 'etag', 'content-range'],
-      maxAge: 600,
-    })
-  }
   await app.register(swagger, openApiOptions)
   await parts.routes(app)
   return app

@@ -18,11 +18,13 @@ import { ingestRoutes } from './ingest/routes.ts'
 import { Operator } from './operator/operator.ts'
 import { operatorRoutes } from './operator/routes.ts'
 import { type OpenStore, openSqliteStore } from './storage/sqlite/open-sqlite-store.ts'
+import { startFeedRetention } from './worker/feed-retention.ts'
 
 /** What commands work with: the use cases over an open store, without a server. */
 export interface Workbench {
   readonly store: OpenStore['store']
   readonly operator: Operator
+  readonly ingest: Ingest
   readonly migrated: readonly string[]
   close(): Promise<void>
 }
@@ -32,6 +34,7 @@ export async function composeWorkbench(config: Config): Promise<Workbench> {
   return {
     store: open.store,
     operator: new Operator(open.store.operator, () => {}),
+    ingest: new Ingest(open.store.content, () => {}),
     migrated: open.migrated,
     close: () => open.close(),
   }
@@ -41,6 +44,7 @@ export async function composeWorkbench(config: Config): Promise<Workbench> {
 export interface Instance {
   readonly app: FastifyInstance
   readonly operator: Operator
+  readonly ingest: Ingest
   readonly store: OpenStore['store']
   /** The admin token, the one time it is made. */
   readonly madeAdminToken: string | null
@@ -102,10 +106,12 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
       },
     })
     await app.ready()
+    const jobs = [startFeedRetention(store.changes, logger)]
 
     return {
       app,
       operator,
+      ingest,
       store,
       madeAdminToken: token.made,
       listen: () => app.listen({ host: config.host, port: config.port }),
@@ -114,6 +120,7 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
         signal.close()
         await app.close()
         await ingest.idle()
+        await Promise.all(jobs.map((job) => job.stop()))
         await usage.close()
         await open.close()
       },

@@ -7,7 +7,9 @@ import { app } from './app.ts'
 import { apply } from './apply.ts'
 import { collector } from './collector.ts'
 import type { Context } from './context.ts'
+import { cursorKey } from './cursor-key.ts'
 import { doctor } from './doctor.ts'
+import { importCommand } from './import.ts'
 import { key } from './key.ts'
 import { migrate } from './migrate.ts'
 import { openapi } from './openapi.ts'
@@ -18,7 +20,20 @@ import { start } from './start.ts'
 const failed = 1
 const misused = 2
 
-const commands = [serve, start, migrate, apply, app, key, collector, adminToken, doctor, openapi]
+const commands = [
+  serve,
+  start,
+  migrate,
+  apply,
+  importCommand,
+  app,
+  key,
+  collector,
+  adminToken,
+  cursorKey,
+  doctor,
+  openapi,
+]
 
 export async function runCommandLine(
   argv: readonly string[],

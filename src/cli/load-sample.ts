@@ -1,16 +1,29 @@
+import { fileURLToPath } from 'node:url'
 import type { Instance } from '../compose.ts'
+import { importFile } from '../ingest/import-file.ts'
 import { planFile } from './apply.ts'
 
 const sample = new URL('../../sample/', import.meta.url)
 const actor = 'start'
 const keyDays = 30
 
-/** Loads the sample once, and makes a key for this start: only hashes are kept, so an earlier key cannot be shown again. */
-export async function loadSample(instance: Pick<Instance, 'operator'>): Promise<{ key: string }> {
+/** Loads the sample into an empty store, and makes a key for this start: only hashes are kept, so an earlier key cannot be shown again. */
+export async function loadSample(
+  instance: Pick<Instance, 'operator' | 'ingest' | 'store'>,
+): Promise<{ key: string; documents: number }> {
   const plan = await planFile(new URL('instance.yaml', sample), instance)
   await instance.operator.commit(actor, plan.changes)
+  let documents = 0
+  if ((await instance.store.changes.state()).newest === 0) {
+    // The second file holds later versions and metrics of some documents of the first.
+    for (const file of ['documents.ndjson', 'updates.ndjson']) {
+      const path = fileURLToPath(new URL(file, sample))
+      const { outcomes } = await importFile({ path, position: null, refused: null }, instance.ingest, () => {})
+      documents += outcomes.created ?? 0
+    }
+  }
   const application = (await instance.operator.read.applications()).find((one) => one.name === 'Sample reader')
   const expiresAt = Date.now() + keyDays * 86_400_000
   const made = await instance.operator.createKey(actor, application!.applicationId, { name: 'npm start', expiresAt })
-  return { key: made.secret }
+  return { key: made.secret, documents }
 }

@@ -1,0 +1,24 @@
+import type { Command } from 'commander'
+import { makeSigningKey } from '../cursors.ts'
+import type { Context } from './context.ts'
+import { withWorkbench } from './with-workbench.ts'
+
+/** Cursors live no longer than this; a key that signed the last of them longer ago is of no use to anyone. */
+const keptDays = 31
+
+export function cursorKey(program: Command, context: Context): void {
+  const command = program.command('cursor-key').description('the key that signs paging cursors: rotate')
+  command
+    .command('rotate')
+    .description('sign new cursors with a new key; cursors given out before stay good')
+    .option('--drop-old', 'also forget every older key: all cursors given out so far become invalid')
+    .action((options: { dropOld?: boolean }) =>
+      withWorkbench(context, async ({ store }) => {
+        const key = makeSigningKey(Date.now())
+        await store.access.addSigningKey(key, false)
+        const before = options.dropOld === true ? key.createdAt : key.createdAt - keptDays * 86_400_000
+        const gone = await store.access.removeSigningKeysBefore(before)
+        context.say(`new cursors are signed by ${key.keyId}; ${gone} old keys forgotten`)
+      }),
+    )
+}

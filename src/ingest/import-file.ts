@@ -1,0 +1,131 @@
+import { once } from 'node:events'
+import { createReadStream, createWriteStream, type WriteStream } from 'node:fs'
+import { open, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { checkLine } from './check-lines.ts'
+import type { Ingest } from './ingest.ts'
+import { ingestLines } from './ingest-lines.ts'
+import { ingestLimits } from './limits.ts'
+import { readLines } from './read-lines.ts'
+
+/**
+ * Reads an NDJSON file into the store. After each portion that is on disk, the position is saved beside the file
+ *, so that an import that was stopped goes on where it was. Lines that are refused are kept with the
+ * reason, to be mended and imported again.
+ */
+export interface ImportProgress {
+  readonly bytes: number
+  readonly totalBytes: number | null
+  readonly lines: number
+  readonly refused: number
+  readonly outcomes: Readonly<Record<string, number>>
+  readonly resumedAt: number
+}
+
+export interface ImportSource {
+  /** null: standard input, which cannot be resumed. */
+  readonly path: string | null
+  /** Where the position is kept while the import runs; null: nowhere, and a stopped import begins anew. */
+  readonly position: string | null
+  /** Where refused lines go; null: nowhere. */
+  readonly refused: string | null
+}
+
+interface Saved {
+  readonly bytes: number
+  readonly size: number
+  readonly modifiedMs: number
+  readonly start: string
+}
+
+export async function importFile(
+  source: ImportSource,
+  ingest: Pick<Ingest, 'submit'>,
+  report: (progress: ImportProgress) => void,
+): Promise<ImportProgress> {
+  const mark = source.path === null ? null : await markOf(source.path)
+  const { position } = source
+  const resumedAt = mark === null || position === null ? 0 : await savedPosition(position, mark)
+  const stream = source.path === null ? process.stdin : createReadStream(source.path, { start: resumedAt })
+  const counts: Record<string, number> = {}
+  let progress: ImportProgress = {
+    bytes: resumedAt,
+    totalBytes: mark?.size ?? null,
+    lines: 0,
+    refused: 0,
+    outcomes: counts,
+    resumedAt,
+  }
+  let refusals: WriteStream | null = null
+  let failure: unknown = null
+  const lines = readLines(stream, ingestLimits.lineBytesMax)
+  const watched = watchFailure(lines, (error) => {
+    failure = error
+  })
+  for await (const portion of ingestLines(watched, checkLine, ingest)) {
+    let { refused } = progress
+    for (const { line, result } of portion) {
+      if ('refusal' in result) {
+        refused++
+        if (source.refused === null) continue
+        refusals ??= createWriteStream(source.refused, { flags: resumedAt > 0 ? 'a' : 'w' })
+        if (!refusals.write(`${JSON.stringify({ error: result.refusal, line: line.text })}\n`))
+          await once(refusals, 'drain')
+      } else counts[result.outcome] = (counts[result.outcome] ?? 0) + 1
+    }
+    const bytes = resumedAt + portion.at(-1)!.line.endsAt
+    progress = { ...progress, bytes, lines: progress.lines + portion.length, refused }
+    if (mark !== null && position !== null) await savePosition(position, { ...mark, bytes })
+    report(progress)
+  }
+  if (refusals !== null) {
+    refusals.end()
+    await once(refusals, 'close')
+  }
+  if (failure !== null) throw failure
+  if (position !== null) await rm(position, { force: true })
+  return mark === null ? progress : { ...progress, bytes: mark.size }
+}
+
+/** The reader of lines takes an error for the end; an import must know the difference. */
+async function* watchFailure<Item>(items: AsyncIterable<Item>, failed: (error: unknown) => void): AsyncGenerator<Item> {
+  try {
+    yield* items
+  } catch (error) {
+    failed(error)
+    throw error
+  }
+}
+
+/** Enough to notice that a file of that name is another file now. */
+async function markOf(path: string): Promise<Omit<Saved, 'bytes'>> {
+  const { size, mtimeMs } = await stat(path)
+  const file = await open(path)
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(64), 0, 64, 0)
+  await file.close()
+  return { size, modifiedMs: mtimeMs, start: buffer.subarray(0, bytesRead).toString('base64') }
+}
+
+async function savedPosition(path: string, mark: Omit<Saved, 'bytes'>): Promise<number> {
+  const saved = await readSaved(path)
+  const same = saved !== null && saved.start === mark.start && saved.bytes <= mark.size
+  return same ? saved.bytes : 0
+}
+
+async function readSaved(path: string): Promise<Saved | null> {
+  const file = await open(path).catch(() => null)
+  if (file === null) return null
+  try {
+    const saved: Saved = JSON.parse(await file.readFile('utf8'))
+    return typeof saved.bytes === 'number' && typeof saved.start === 'string' ? saved : null
+  } catch {
+    return null
+  } finally {
+    await file.close()
+  }
+}
+
+/** Moved into place whole, so that a crash leaves the old position or the new one. */
+async function savePosition(path: string, saved: Saved): Promise<void> {
+  await writeFile(`${path}.new`, JSON.stringify(saved))
+  await rename(`${path}.new`, path)
+}

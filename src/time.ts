@@ -6,7 +6,7 @@ const rfc3339 = /^(\d{4})-(\d{2})-(\d{2})[Tt](\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,9
 const timeMinMs = Date.UTC(1000, 0, 1)
 const timeMaxMs = Date.UTC(10_000, 0, 1) - 1
 
-/** Milliseconds of an RFC 3339 text, or null where it is none. Fractions are cut to milliseconds; 23:59:60 is taken as the next second. */
+/** Milliseconds of an RFC 3339 text, or null where it is none. Fractions are cut to milliseconds; the leap second 23:59:60 UTC is taken as the next second. */
 export function parseTime(text: string): number | null {
   const parts = rfc3339.exec(text)
   if (parts === null) return null
@@ -32,6 +32,7 @@ export function parseTime(text: string): number | null {
   const milliseconds = Number(fraction.slice(0, 3).padEnd(3, '0'))
   const timeMs =
     midnight + (Number(hour) * 60 + Number(minute) - offsetMinutes) * 60_000 + seconds * 1000 + milliseconds
+  if (seconds === 60 && (timeMs - milliseconds) % 86_400_000 !== 0) return null
   return timeMs >= timeMinMs && timeMs <= timeMaxMs ? timeMs : null
 }
 

@@ -1,4 +1,5 @@
-import { readFile, writeFile } from 'node:fs/promises'
+import { randomUUID } from 'node:crypto'
+import { link, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { hashKey, makeKey } from './keys.ts'
 
@@ -17,21 +18,31 @@ export async function adminTokenHash(
   const kept = await readKept(dataDir)
   if (kept !== null) return { hash: kept, made: null }
   const { secret, hash } = makeKey('admin')
+  const whole = await writeBeside(dataDir, hash)
   try {
-    await writeFile(file(dataDir), `${hash}\n`, { mode: 0o600, flag: 'wx' })
+    // A link appears whole or not at all: nobody reads a file that is made but not yet written.
+    await link(whole, file(dataDir))
     return { hash, made: secret }
   } catch (error) {
     const other = await readKept(dataDir)
     if (other === null) throw error
     return { hash: other, made: null }
+  } finally {
+    await rm(whole, { force: true })
   }
 }
 
 /** A new token in place of the kept one; for the operator who lost it. */
 export async function replaceAdminToken(dataDir: string): Promise<string> {
   const { secret, hash } = makeKey('admin')
-  await writeFile(file(dataDir), `${hash}\n`, { mode: 0o600 })
+  await rename(await writeBeside(dataDir, hash), file(dataDir))
   return secret
+}
+
+async function writeBeside(dataDir: string, hash: string): Promise<string> {
+  const beside = `${file(dataDir)}.${randomUUID()}`
+  await writeFile(beside, `${hash}\n`, { mode: 0o600, flag: 'wx' })
+  return beside
 }
 
 async function readKept(dataDir: string): Promise<string | null> {

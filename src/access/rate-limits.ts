@@ -19,6 +19,8 @@ export interface RateState {
 interface Bucket {
   tokens: number
   updatedMs: number
+  /** As of the last take: how fast it fills, and to where. */
+  rate: Rate
 }
 
 /** Idle buckets are full ones, so forgetting them changes nothing. */
@@ -27,17 +29,17 @@ const bucketsMax = 50_000
 export class RateLimits {
   #buckets = new Map<string, Bucket>()
 
+  /** `nowMs` comes from a clock that never steps back (performance.now): a wall clock set back and on again would fill twice. */
   take(name: string, rate: Rate, nowMs: number): RateState {
     let bucket = this.#buckets.get(name)
     if (bucket === undefined) {
-      if (this.#buckets.size >= bucketsMax) this.#forgetFull(nowMs, rate)
-      bucket = { tokens: rate.burst, updatedMs: nowMs }
+      if (this.#buckets.size >= bucketsMax) this.#forgetFull(nowMs)
+      bucket = { tokens: rate.burst, updatedMs: nowMs, rate }
       this.#buckets.set(name, bucket)
     }
-    // A clock that steps back must not take tokens away.
-    const elapsedMs = Math.max(0, nowMs - bucket.updatedMs)
-    bucket.tokens = Math.min(rate.burst, bucket.tokens + (elapsedMs * rate.perSecond) / 1000)
+    bucket.tokens = Math.min(rate.burst, tokensAt(bucket, nowMs))
     bucket.updatedMs = nowMs
+    bucket.rate = rate
     const allowed = bucket.tokens >= 1
     if (allowed) bucket.tokens -= 1
     return {
@@ -48,9 +50,13 @@ export class RateLimits {
     }
   }
 
-  #forgetFull(nowMs: number, rate: Rate): void {
+  #forgetFull(nowMs: number): void {
     for (const [name, bucket] of this.#buckets) {
-      if (bucket.tokens + ((nowMs - bucket.updatedMs) * rate.perSecond) / 1000 >= rate.burst) this.#buckets.delete(name)
+      if (tokensAt(bucket, nowMs) >= bucket.rate.burst) this.#buckets.delete(name)
     }
   }
+}
+
+function tokensAt({ tokens, updatedMs, rate }: Bucket, nowMs: number): number {
+  return Math.min(rate.burst, tokens + ((nowMs - updatedMs) * rate.perSecond) / 1000)
 }

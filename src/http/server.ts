@@ -198,7 +198,7 @@ function takeRate(
   rates: RateLimits,
   reply: FastifyReply,
 ): void {
-  const state = rates.take(applicationId, rate, Date.now())
+  const state = rates.take(applicationId, rate, performance.now())
   reply.header(
     'ratelimit-policy',
     `"requests";q=${rate.burst};w=${Math.max(1, Math.ceil(rate.burst / rate.perSecond))}`,

@@ -33,8 +33,9 @@ export class DatabaseThread {
   call(call: Call): Promise<unknown> {
     if (this.#failure !== null) return Promise.reject(this.#failure)
     return new Promise((resolve, reject) => {
-      this.#waiting.set(call.number, { resolve, reject })
+      // Throws, and so rejects, where an argument cannot be cloned; then there is no answer to wait for.
       this.#worker.postMessage(call)
+      this.#waiting.set(call.number, { resolve, reject })
     })
   }
 

@@ -17,7 +17,7 @@ export interface SqliteConnection {
 export function openSqlite(path: string, readOnly: boolean): SqliteConnection {
   const raw = new DatabaseSync(path, { readOnly, timeout: busyTimeoutMs })
   if (!readOnly) raw.exec('pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on')
-  raw.exec('pragma cache_size = -65536; pragma mmap_size = 1073741824; pragma temp_store = memory')
+  raw.exec('pragma cache_size = -65536; pragma temp_store = memory')
   return { raw, db: new Kysely<Tables>({ dialect: new SqliteDialect({ database: asKyselyDatabase(raw) }) }) }
 }
 

@@ -9,6 +9,8 @@ export type CheckedLine = { readonly document: IncomingDocument } | { readonly r
 export function checkLine(line: Line, complete: (input: unknown) => unknown = (input) => input): CheckedLine {
   if (line.tooLong) return refusal(`the line is longer than ${ingestLimits.lineBytesMax} bytes`)
   if (line.text.trim() === '') return null
+  // Put right in silence, nobody would ever hear of it.
+  if (line.garbled) return refusal('the line is not valid UTF-8')
   let input: unknown
   try {
     input = JSON.parse(line.text)

@@ -16,6 +16,8 @@ const name = (description: string) =>
     pattern: '^[^\\u0000-\\u001f]{1,512}$',
     description: `${description} No control characters, at most 512.`,
   })
+/** A name of a metric or of an extra. Without a pattern of our own, names with a line break would escape validation. */
+const key = Type.String({ pattern: '^[^\\u0000-\\u001f]{1,128}$' })
 const words = (description: string) =>
   orNull(
     Type.Array(Type.String({ pattern: '^[^\\u0000-\\u001f]{1,256}$' }), { maxItems: limits.wordsMax, description }),
@@ -32,7 +34,8 @@ const Author = Type.Object(
     following_count: orNull(Type.Integer({ minimum: 0 })),
     verified: orNull(Type.Boolean()),
     extra: orNull(
-      Type.Record(Type.String(), Type.Union([Type.String({ maxLength: 4096 }), Type.Number(), Type.Boolean()]), {
+      Type.Record(key, Type.Union([Type.String({ maxLength: 4096 }), Type.Number(), Type.Boolean()]), {
+        ...strict,
         maxProperties: 50,
         description: 'Further texts, numbers and yes/no values; returned beside the other fields of the author.',
       }),
@@ -78,7 +81,7 @@ const contentFields = {
       description: "The platform's score.",
     }),
   ),
-  metrics: orNull(Type.Record(Type.String({ minLength: 1, maxLength: 128 }), Type.Number(), { maxProperties: 100 })),
+  metrics: orNull(Type.Record(key, Type.Number(), { ...strict, maxProperties: 100 })),
   quality: orNull(Type.Number({ minimum: 0, maximum: 1, description: 'How good the content is, for ranking.' })),
   status: Type.Optional(Type.Enum(['active', 'unavailable'], { description: '`active` when absent.' })),
   facts: orNull(Type.Array(FactInput, { maxItems: 200 })),
@@ -119,14 +122,19 @@ export function checkDocument(input: unknown): CheckedDocument {
     const details = [{ path: 'title', message: 'or body is required' }]
     return { refusal: { code: 'invalid_document', message: messageOf(details), details } }
   }
+  const deep = tooDeep(sent)
+  if (deep !== null) {
+    const details = [{ path: deep, message: `must not be nested deeper than ${limits.nestingMax} levels` }]
+    return { refusal: { code: 'invalid_document', message: messageOf(details), details } }
+  }
   const document: Record<keyof IncomingDocument, unknown> = {
     datasetId: sent.dataset_id,
-    platform: sent.source_platform,
+    platform: sent.source_platform.toWellFormed(),
     externalId: sent.external_id.toWellFormed(),
-    url: sent.url,
-    contentType: sent.content_type,
+    url: cleanText(sent.url),
+    contentType: cleanText(sent.content_type),
     language: sent.language == null ? sent.language : sent.language.split(/[-_]/, 1)[0]!.toLowerCase(),
-    region: sent.region,
+    region: cleanText(sent.region),
     status: sent.status,
     publishedAt: sent.published_at == null ? sent.published_at : parseTime(sent.published_at),
     observedAt: sent.observed_at === undefined ? undefined : parseTime(sent.observed_at),
@@ -152,13 +160,28 @@ function cleanText(value: string | null | undefined): string | null | undefined 
 }
 
 const distinct = (values: readonly string[] | null | undefined): readonly string[] | null | undefined =>
-  values == null ? values : [...new Set(values)]
+  values == null ? values : [...new Set(values.map((value) => value.toWellFormed()))]
+
+/** The field of free form that nests too deep to be copied and written by functions that call themselves. */
+function tooDeep(sent: DocumentInput): string | null {
+  if (sent.extra_payload != null && nestsDeeper(sent.extra_payload, limits.nestingMax)) return 'extra_payload'
+  const fact = sent.facts?.findIndex(({ metadata = {} }) => nestsDeeper(metadata, limits.nestingMax)) ?? -1
+  return fact < 0 ? null : `facts.${fact}.metadata`
+}
+
+function nestsDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  if (levels === 0) return true
+  for (const one of Object.values(value)) if (nestsDeeper(one, levels - 1)) return true
+  return false
+}
 
 /** In a fixed order and without empty fields, so that the same author is the same text. */
 function authorOf(author: Static<typeof Author>): Record<string, unknown> {
   const known: Record<string, unknown> = {}
   for (const key of Object.keys(Author.properties) as (keyof typeof author)[]) {
-    const value = author[key]
+    const sent = author[key]
+    const value = typeof sent === 'string' ? cleanText(sent) : sent
     if (value != null) known[key] = value
   }
   return known

@@ -10,4 +10,6 @@ export const ingestLimits = {
   bodyCharactersMax: 4_000_000,
   /** Topics, and tags, of one document. */
   wordsMax: 200,
+  /** Levels of objects and lists within `extra_payload` and the metadata of a fact. */
+  nestingMax: 64,
 } as const

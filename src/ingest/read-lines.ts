@@ -1,3 +1,5 @@
+import { isUtf8 } from 'node:buffer'
+
 /** One line of an NDJSON stream. `ended` is false for a last line that had no line break: it may have been cut off. */
 export interface Line {
   readonly text: string
@@ -6,6 +8,8 @@ export interface Line {
   readonly endsAt: number
   /** The line was longer than the limit and was skipped; `text` is empty. */
   readonly tooLong: boolean
+  /** Bytes of the line were no UTF-8: `text` has U+FFFD in their place. */
+  readonly garbled: boolean
 }
 
 const lineBreak = 10
@@ -21,8 +25,8 @@ export async function* readLines(stream: AsyncIterable<Uint8Array>, lineBytesMax
   let tooLong = false
   let position = 0
   const take = (ended: boolean): Line => {
-    const text = tooLong ? '' : decoder.decode(parts.length === 1 ? parts[0] : Buffer.concat(parts))
-    const line = { text, ended, endsAt: position, tooLong }
+    const bytes = parts.length === 1 ? parts[0]! : Buffer.concat(parts)
+    const line = { text: decoder.decode(bytes), ended, endsAt: position, tooLong, garbled: !isUtf8(bytes) }
     parts = []
     length = 0
     tooLong = false

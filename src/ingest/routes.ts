@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import { PassThrough, type Readable } from 'node:stream'
 import type { FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
@@ -120,6 +119,7 @@ function resultItem(index: number, result: IngestResult): Static<typeof ItemResu
 /** The answer grows while the request is read. */
 function streamResults(body: Readable, collector: Collector, ingest: Ingest): PassThrough {
   const answer = new PassThrough({ highWaterMark: unreadBytesMax })
+  const closed = new Promise<void>((resolve) => answer.once('close', resolve))
   const write = async (): Promise<void> => {
     const lines = readLines(body, ingestLimits.lineBytesMax)
     let index = 0
@@ -130,7 +130,9 @@ function streamResults(body: Readable, collector: Collector, ingest: Ingest): Pa
         text += (index === 0 ? '' : ',') + JSON.stringify(resultItem(index, result))
         index++
       }
-      if (!answer.write(text) && !answer.destroyed) await Promise.race([once(answer, 'drain'), once(answer, 'close')])
+      // A client that has gone away is answered no more, but what it sent is still written.
+      if (answer.destroyed || answer.write(text)) continue
+      await Promise.race([new Promise<void>((resolve) => answer.once('drain', resolve)), closed])
     }
     answer.end(']}')
   }

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { Insertable } from 'kysely'
-import { newId } from '../../ids.ts'
+import { type IdPrefix, idTimeMs, newId } from '../../ids.ts'
 import type { Fact, IncomingDocument, Outcome } from '../../ingest/content-store.ts'
 import type { DocumentRow, DocumentTermRow, DocumentVersionRow, EventRow, FactSetRow, SnapshotRow } from './tables.ts'
 
@@ -52,7 +52,6 @@ export class DocumentState {
           external_id: incoming.externalId,
         }
       : { ...this.row }
-    const observedAt = incoming.observedAt ?? (first ? nowMs : next.observed_at)
     const changed: string[] = []
     const set = <K extends keyof DocumentRow>(field: string, column: K, value: DocumentRow[K] | undefined): void => {
       if (value === undefined || next[column] === value) return
@@ -72,7 +71,7 @@ export class DocumentState {
     set('tags', 'tags', asJson(incoming.tags))
     set('quality', 'quality', incoming.quality)
     set('extra_payload', 'extra_payload', asJson(incoming.extraPayload))
-    set('observed_at', 'observed_at', observedAt)
+    set('observed_at', 'observed_at', incoming.observedAt)
 
     const metricsChanged: string[] = []
     const setMetric = <K extends 'score' | 'metrics'>(column: K, value: DocumentRow[K] | undefined): void => {
@@ -86,12 +85,15 @@ export class DocumentState {
     const textChanged = this.#mergeText(incoming, next)
     const newVersion = first || textChanged.length > 0
     if (newVersion) {
-      next.current_version_id = newId('ver', nowMs)
+      next.current_version_id = idAfter(this.row.current_version_id, 'ver', nowMs)
       next.version_count++
     }
     this.#mergeFacts(incoming.facts, next, newVersion, changed, written, nowMs)
     if (!newVersion && metricsChanged.length === 0 && changed.length === 0) return 'unchanged'
 
+    // Where the collector does not say when it saw this, it is when it arrived; a repetition alone is no observation.
+    if (incoming.observedAt === undefined) set('observed_at', 'observed_at', nowMs)
+    const observedAt = next.observed_at
     next.updated_at = nowMs
     if (newVersion) {
       written.versions.push({
@@ -104,7 +106,7 @@ export class DocumentState {
       })
     }
     if (metricsChanged.length > 0) {
-      next.snapshot_id = newId('snp', nowMs)
+      next.snapshot_id = idAfter(this.row.snapshot_id, 'snp', nowMs)
       written.snapshots.push({
         snapshot_id: next.snapshot_id,
         document_id: next.document_id,
@@ -196,13 +198,17 @@ export class DocumentState {
     const kept = newVersion ? stored.filter((fact) => fact.level === 'document') : stored
     const current = facts === undefined ? kept : (facts ?? [])
     const json = current.length === 0 ? null : JSON.stringify(current)
-    if (json === next.facts) return
-    next.facts = json
-    next.classifications = codesOf(current)
+    const same = json === next.facts
+    if (!same) {
+      next.facts = json
+      next.classifications = codesOf(current)
+      changed.push('facts')
+    }
     if (facts === undefined) return
-    changed.push('facts')
     for (const level of ['document', 'version'] as const) {
       const ofLevel = current.filter((fact) => fact.level === level)
+      // The same facts said of a new version are facts of that version.
+      if (same && (level === 'document' || !newVersion || ofLevel.length === 0)) continue
       if (ofLevel.length === 0 && !stored.some((fact) => fact.level === level)) continue
       written.factSets.push({
         fact_set_id: newId('fct', nowMs),
@@ -243,6 +249,12 @@ const emptyRow: Omit<DocumentRow, 'document_id'> = {
   version_count: 0,
 }
 
+/** Versions and snapshots are listed by id, newest first, also where the clock was set back or another process wrote. */
+function idAfter(last: string | null, prefix: IdPrefix, nowMs: number): string {
+  const id = newId(prefix, nowMs)
+  return last === null || last < id ? id : newId(prefix, idTimeMs(last) + 1)
+}
+
 /** Metrics are compared by content, so their names are put in order; other objects are kept as they came. */
 function asJson(value: object | null | undefined, sorted = false): string | null | undefined {
   if (value === undefined) return undefined
@@ -257,10 +269,14 @@ function authorId(author: IncomingDocument['author'], before: string | null): st
 
 const parseFacts = (json: string | null): readonly Fact[] => (json === null ? [] : JSON.parse(json))
 
+const classificationCode = /^[^\p{Cs}\p{Cc}]{1,256}$/u
+
 function codesOf(facts: readonly Fact[]): string | null {
   const codes = new Set<string>()
   for (const { kind, metadata } of facts) {
-    if (kind === 'category' && typeof metadata.label_code === 'string') codes.add(metadata.label_code)
+    const code = kind === 'category' ? metadata.label_code : null
+    // A code that not every store can hold as a key stays a fact and matches nothing.
+    if (typeof code === 'string' && classificationCode.test(code)) codes.add(code)
   }
   return codes.size === 0 ? null : JSON.stringify([...codes])
 }

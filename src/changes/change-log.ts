@@ -11,7 +11,8 @@ export interface ChangeLog {
 }
 
 export interface ChangeQuery {
-  readonly after: number
+  /** null: from the earliest event that is kept. */
+  readonly after: number | null
   readonly limit: number
   readonly scanMax: number
   /** An event is visible when one pair allows both its dataset and its platform; null = any platform. */
@@ -25,6 +26,8 @@ export interface ChangePage {
   readonly items: readonly ChangeEvent[]
   readonly position: number
   readonly atEnd: boolean
+  /** As in the state of the feed, at the moment of the read: above `after`, events are missing in between. */
+  readonly removedThrough: number
 }
 
 export interface FeedState {

@@ -42,6 +42,17 @@ export class ChangeSignal {
     for (const wake of [...this.#waiting]) wake()
   }
 
+  /**
+   * A reader stands at the end of the feed, here. This is what the store is asked about from now on; readers that began
+   * to wait before what this one saw look again.
+   */
+  sawEnd(position: number): void {
+    if (this.#waiting.size === 0 || position <= this.#lastNewest) return
+    const isNews = this.#lastNewest >= 0
+    this.#lastNewest = position
+    if (isNews) this.notify()
+  }
+
   /** Lets every waiting reader go, for an orderly end. */
   close(): void {
     this.#closed = true
@@ -55,8 +66,7 @@ export class ChangeSignal {
   }
 
   async #ask(): Promise<void> {
-    const newest = await this.#newest().catch(() => this.#lastNewest)
+    const newest = await this.#newest().catch(() => -1)
     if (this.#lastNewest >= 0 && newest > this.#lastNewest) this.notify()
-    this.#lastNewest = newest
   }
 }

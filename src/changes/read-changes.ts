@@ -14,8 +14,8 @@ const scanForMs = 1000
 export interface ChangesRequest {
   /** What the cursor is bound to: the application and every filter, in a fixed order. */
   readonly binding: unknown
-  /** The position to read after, from `startOf`. */
-  readonly after: number
+  /** The position to read after, from `startOf`; null = from the earliest event that is kept. */
+  readonly after: number | null
   readonly limit: number
   readonly waitMs: number
   readonly aborted: AbortSignal
@@ -41,6 +41,7 @@ export async function readChanges(
     const woken = signal.wait(waitUntil - Date.now(), request.aborted)
     const page = await readPage(log, request, after)
     after = page.position
+    if (page.atEnd) signal.sawEnd(page.position)
     const over = Date.now() >= waitUntil || request.aborted.aborted || signal.isClosed
     if (page.items.length > 0 || !page.atEnd || over) {
       return { items: page.items, nextCursor: cursors.sign(request.binding, page.position) }
@@ -50,15 +51,14 @@ export async function readChanges(
   }
 }
 
-/** The position a cursor stands for, or of the earliest event that is kept. Throws for a cursor that cannot be used. */
+/** The position a cursor stands for; null without one. Throws for a cursor that cannot be used. */
 export async function startOf(
   cursor: string | null,
   binding: unknown,
   log: ChangeLog,
   cursors: Cursors,
-): Promise<number> {
-  const { removedThrough } = await log.state()
-  if (cursor === null) return removedThrough
+): Promise<number | null> {
+  if (cursor === null) return null
   const opened = await cursors.open<number>(cursor, binding)
   if (!opened.ok) {
     const message =
@@ -67,22 +67,26 @@ export async function startOf(
         : 'this is not a cursor of this service: send next_cursor exactly as it was returned'
     throw new TidemarkError('invalid_cursor', message, { details: [{ path: 'cursor', message: 'is not valid here' }] })
   }
-  if (Date.now() - opened.issuedAt > retentionMs || opened.position < removedThrough) {
-    throw new TidemarkError(
-      'cursor_expired',
-      `events are kept for ${retentionDays} days and some after this cursor are gone: read what you missed from the catalog, then start without a cursor`,
-    )
-  }
+  const { removedThrough } = await log.state()
+  if (Date.now() - opened.issuedAt > retentionMs || opened.position < removedThrough) throw expired()
   return opened.position
 }
 
-async function readPage(log: ChangeLog, request: ChangesRequest, start: number) {
+const expired = (): TidemarkError =>
+  new TidemarkError(
+    'cursor_expired',
+    `events are kept for ${retentionDays} days and some after this cursor are gone: read what you missed from the catalog, then start without a cursor`,
+  )
+
+async function readPage(log: ChangeLog, request: ChangesRequest, start: number | null) {
   const until = Date.now() + scanForMs
   const items: ChangeEvent[] = []
   let after = start
   for (;;) {
     const limit = request.limit - items.length
     const page = await log.read({ ...request.filter, after, limit, scanMax })
+    // Retention may have come between the look at the cursor and this one.
+    if (after !== null && after < page.removedThrough) throw expired()
     items.push(...page.items)
     after = page.position
     if (items.length === request.limit || page.atEnd || Date.now() > until) {

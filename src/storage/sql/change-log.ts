@@ -18,13 +18,14 @@ export function sqlChangeLog(db: Kysely<Tables>): ChangeLog {
     state,
 
     async read(query) {
-      const { newest } = await state()
-      const lastScanned = Math.min(newest, query.after + query.scanMax)
-      const rows = lastScanned <= query.after ? [] : await matching(db, query, lastScanned).execute()
+      const { newest, removedThrough } = await state()
+      const after = query.after ?? removedThrough
+      const lastScanned = Math.min(newest, after + query.scanMax)
+      const rows = lastScanned <= after ? [] : await matching(db, query, after, lastScanned).execute()
       // A full page ends at its last event; otherwise everything up to the end of the scan has been looked at.
       const full = rows.length === query.limit
-      const position = full ? rows.at(-1)!.sequence : Math.max(query.after, lastScanned)
-      return { items: rows.map(eventOf), position, atEnd: position >= newest }
+      const position = full ? rows.at(-1)!.sequence : Math.max(after, lastScanned)
+      return { items: rows.map(eventOf), position, atEnd: position >= newest, removedThrough }
     },
 
     async removeBefore(timeMs, most) {
@@ -48,11 +49,11 @@ export function sqlChangeLog(db: Kysely<Tables>): ChangeLog {
   }
 }
 
-function matching(db: Kysely<Tables>, query: ChangeQuery, lastScanned: number) {
+function matching(db: Kysely<Tables>, query: ChangeQuery, after: number, lastScanned: number) {
   let select = db
     .selectFrom('event')
     .selectAll()
-    .where('sequence', '>', query.after)
+    .where('sequence', '>', after)
     .where('sequence', '<=', lastScanned)
     .where((eb) =>
       eb.or(

@@ -1,5 +1,5 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
-import { newId } from './ids.ts'
+import { isId, newId } from './ids.ts'
 
 /**
  * Opaque, signed cursors. A cursor holds a position, the time it was made, and a digest of what it is bound to (the
@@ -28,7 +28,7 @@ export type Opened<Position> =
 const signatureBytes = 16
 const cursorCharactersMax = 4096
 
-/** Another process may have rotated: an unknown key is looked for again, but not more often than this. */
+/** Another process may have rotated or dropped keys: what is known is never older than this when a cursor is opened. */
 const refreshEveryMs = 1000
 
 export function makeSigningKey(nowMs: number): SigningKey {
@@ -38,7 +38,8 @@ export function makeSigningKey(nowMs: number): SigningKey {
 export class Cursors {
   #store: SigningKeyStore
   #keys: readonly SigningKey[]
-  #refreshedAt = 0
+  #refreshedAt = Date.now()
+  #refreshing: Promise<void> | null = null
 
   private constructor(store: SigningKeyStore, keys: readonly SigningKey[]) {
     this.#store = store
@@ -51,6 +52,8 @@ export class Cursors {
 
   /** `binding` is anything that JSON can hold; equal bindings must have their parts in the same order. */
   sign(binding: unknown, position: unknown, nowMs: number = Date.now()): string {
+    // Too late for this cursor, in time for the next: old keys verify anyway.
+    if (this.#isStale()) this.#refresh().catch(() => {})
     const key = this.#keys[0]!
     const payload = Buffer.from(JSON.stringify([key.keyId, nowMs, digest(binding), position])).toString('base64url')
     return `${payload}.${signature(key, payload)}`
@@ -63,7 +66,9 @@ export class Cursors {
     const parsed = parsePayload(payload)
     if (parsed === null) return invalid
     const [keyId, issuedAt, bound, position] = parsed
-    const key = this.#find(keyId) ?? (await this.#refresh(keyId))
+    if (this.#isStale()) await this.#refresh()
+    if (this.#find(keyId) === undefined && isId('sig', keyId)) await this.#refresh()
+    const key = this.#find(keyId)
     // Compared as text: base64 has several spellings of the same bytes, and only ours is a cursor.
     if (key === undefined || !sameText(signed, signature(key, payload))) return invalid
     if (bound !== digest(binding)) return { ok: false, reason: 'other' }
@@ -74,11 +79,27 @@ export class Cursors {
     return this.#keys.find((one) => one.keyId === keyId)
   }
 
-  async #refresh(keyId: string): Promise<SigningKey | undefined> {
-    if (Date.now() - this.#refreshedAt < refreshEveryMs) return undefined
-    this.#refreshedAt = Date.now()
-    this.#keys = await this.#store.signingKeys()
-    return this.#find(keyId)
+  #isStale(): boolean {
+    return Date.now() - this.#refreshedAt >= refreshEveryMs
+  }
+
+  /** Those that come while the store is being asked share one further question, not the answer under way. */
+  async #refresh(): Promise<void> {
+    const underWay = this.#refreshing
+    if (underWay !== null) {
+      await underWay.catch(() => {})
+      if (this.#refreshing !== null) return this.#refreshing
+    }
+    this.#refreshing = this.#store
+      .signingKeys()
+      .then((keys) => {
+        this.#keys = keys
+        this.#refreshedAt = Date.now()
+      })
+      .finally(() => {
+        this.#refreshing = null
+      })
+    return this.#refreshing
   }
 }
 

@@ -15,7 +15,7 @@ export interface AccessStore {
   signingKeys(): Promise<readonly SigningKey[]>
   /** Adds a key; with `onlyIfNone` it does nothing where one exists, so that racing processes agree on one. */
   addSigningKey(key: SigningKey, onlyIfNone: boolean): Promise<readonly SigningKey[]>
-  /** Cursors signed by keys made before the time stop working. The newest key always stays. */
+  /** Removes keys that had been replaced by the time: an old key that signed until now stays, and so does the newest. */
   removeSigningKeysBefore(timeMs: number): Promise<number>
 }
 

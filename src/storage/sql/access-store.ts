@@ -88,13 +88,10 @@ export function sqlAccessStore(db: Kysely<Tables>): AccessStore {
     },
 
     async removeSigningKeysBefore(timeMs) {
-      const [newest] = await signingKeys()
-      const gone = await db
-        .deleteFrom('signing_key')
-        .where('created_at', '<', timeMs)
-        .where('key_id', '!=', newest?.keyId ?? '')
-        .executeTakeFirst()
-      return Number(gone.numDeletedRows)
+      const keys = await signingKeys()
+      const replaced = keys.filter((_, i) => i > 0 && keys[i - 1]!.createdAt <= timeMs).map(({ keyId }) => keyId)
+      if (replaced.length > 0) await db.deleteFrom('signing_key').where('key_id', 'in', replaced).execute()
+      return replaced.length
     },
   }
 

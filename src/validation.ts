@@ -8,9 +8,11 @@ import { parseTime } from './time.ts'
  */
 const options = { allErrors: true, useDefaults: true, removeAdditional: false, strict: false } as const
 
+/** `verbose` only where values are short: it keeps the value at fault, by which a repeated parameter is told. */
 function make(coerceTypes: boolean): Ajv2020 {
-  const ajv = new Ajv2020({ ...options, coerceTypes })
+  const ajv = new Ajv2020({ ...options, coerceTypes, verbose: coerceTypes })
   ajv.addFormat('date-time', { type: 'string', validate: (text: string) => parseTime(text) !== null })
+  ajv.addFormat('date', { type: 'string', validate: (text: string) => parseTime(`${text}T00:00:00Z`) !== null })
   return ajv
 }
 
@@ -20,6 +22,9 @@ const fromText = make(true)
 export function validatorFor(schema: object, part: string | undefined): ValidateFunction {
   return part === 'querystring' || part === 'params' ? fromText.compile(schema) : asTheyAre.compile(schema)
 }
+
+/** The pattern of texts that stand in lists, logs and terminals, and that every store can hold. */
+export const printable = '^[^\\u0000-\\u001f\\u007f]*$'
 
 /** At most this many faults are listed; a body of garbage need not be answered with a book. */
 const detailsMax = 20
@@ -34,7 +39,10 @@ export function detailsOf(errors: readonly ErrorObject[]): readonly ErrorDetail[
     if (
       isNullBranch(error) &&
       errors.some(
-        (other) => other.instancePath === error.instancePath && !isNullBranch(other) && other.keyword !== 'anyOf',
+        (other) =>
+          (other.instancePath === error.instancePath || other.instancePath.startsWith(`${error.instancePath}/`)) &&
+          !isNullBranch(other) &&
+          other.keyword !== 'anyOf',
       )
     )
       continue
@@ -55,8 +63,8 @@ function onlyConstants(error: ErrorObject): boolean {
 }
 
 function detailOf(error: ErrorObject): ErrorDetail {
-  const path = error.instancePath.slice(1).replaceAll('/', '.')
-  const below = (name: string) => (path === '' ? name : `${path}.${name}`)
+  const path = shortened(error.instancePath.slice(1).replaceAll('/', '.').replaceAll('~1', '/').replaceAll('~0', '~'))
+  const below = (name: string) => shortened(path === '' ? name : `${path}.${name}`)
   const params = error.params as Record<string, unknown>
   switch (error.keyword) {
     case 'additionalProperties':
@@ -68,18 +76,24 @@ function detailOf(error: ErrorObject): ErrorDetail {
     case 'const':
       return { path, message: `must be ${JSON.stringify(params.allowedValue)}` }
     case 'format':
-      return {
-        path,
-        message:
-          params.format === 'date-time'
-            ? 'must be an RFC 3339 time such as 2026-11-15T08:30:00Z'
-            : 'has the wrong form',
-      }
+      return { path, message: `must be ${formats[String(params.format)] ?? 'of the right form'}` }
+    case 'pattern':
+      if (params.pattern === printable) return { path, message: 'must not contain control characters' }
+      return { path, message: `must match the pattern ${params.pattern}` }
     case 'type':
+      if (Array.isArray(error.data) && params.type !== 'array') return { path, message: 'must be given only once' }
       return { path, message: `must be ${wordFor(String(params.type))}` }
     default:
       return { path, message: error.message ?? 'is not valid' }
   }
+}
+
+/** A name that the caller made up may be as long as its whole request. */
+const shortened = (path: string): string => (path.length > 200 ? `${path.slice(0, 200)}…` : path)
+
+const formats: Record<string, string> = {
+  'date-time': 'an RFC 3339 time such as 2026-11-15T08:30:00Z',
+  date: 'a calendar day such as 2026-11-15',
 }
 
 const words: Record<string, string> = {

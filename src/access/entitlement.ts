@@ -1,8 +1,9 @@
 import { type Static, Type } from 'typebox'
 import { parseTime } from '../time.ts'
+import { printable } from '../validation.ts'
 import { fieldPermissions, type ScopeEntry } from './scope.ts'
 
-const code = (description: string) => Type.String({ minLength: 1, maxLength: 128, description })
+const code = (description: string) => Type.String({ minLength: 1, maxLength: 128, pattern: printable, description })
 const codes = (what: string) => Type.Array(code(what), { minItems: 1, maxItems: 1000, uniqueItems: true })
 
 /** One line of what an application may read. A list that is absent means "any". */

@@ -58,8 +58,36 @@ export class InstanceFileError extends Error {}
 
 export function checkInstanceFile(content: unknown): InstanceFile {
   const file = content ?? {}
-  if (!validate(file)) throw new InstanceFileError(messageOf(detailsOf(validate.errors ?? [])))
-  return file as InstanceFile
+  if (!validate(file)) {
+    const message = messageOf(detailsOf(validate.errors ?? []))
+    throw new InstanceFileError(message.replace(/^the body/, 'the file'))
+  }
+  const checked = file as InstanceFile
+  const now = Date.now()
+  for (const { name, keys = [] } of checked.applications ?? []) {
+    const past = keys.find((key) => key.expires_at !== undefined && parseTime(key.expires_at)! <= now)
+    if (past !== undefined) throw new InstanceFileError(`key "${past.name}" of ${name} expires in the past`)
+  }
+  refuseTwins(checked)
+  return checked
+}
+
+/** What is named twice could not be told apart the next time, so the same file would not mean the same again. */
+function refuseTwins(file: InstanceFile): void {
+  const applications = file.applications ?? []
+  const named: readonly (readonly [string, readonly string[]])[] = [
+    ['dataset', (file.datasets ?? []).map((one) => one.dataset_id)],
+    ['classification', (file.classifications ?? []).map((one) => `${one.dataset_id}/${one.code}`)],
+    ['embedding profile', (file.embedding_profiles ?? []).map((one) => one.id)],
+    ['application', applications.filter((one) => one.application_id === undefined).map((one) => one.name)],
+    ['application', applications.flatMap((one) => one.application_id ?? [])],
+    ['collector', (file.collectors ?? []).map((one) => one.name)],
+    ...applications.map((one) => [`key of ${one.name}`, (one.keys ?? []).map((key) => key.name)] as const),
+  ]
+  for (const [what, names] of named) {
+    const twin = names.find((name, i) => names.indexOf(name) !== i)
+    if (twin !== undefined) throw new InstanceFileError(`${what} "${twin}" is in the file twice`)
+  }
 }
 
 export interface Plan {
@@ -109,7 +137,9 @@ export async function planInstance(file: InstanceFile, store: Omit<OperatorStore
   }
 
   const profiles = new Map((await store.embeddingProfiles()).map((one) => [one.profileId, one]))
-  for (const { id: profileId, ...wanted } of file.embedding_profiles ?? []) {
+  for (const { id: profileId, ...said } of file.embedding_profiles ?? []) {
+    // Null means not known yet, and does not take back what has become known since.
+    const wanted = { ...said, dimensions: said.dimensions ?? profiles.get(profileId)?.dimensions ?? null }
     put(`embedding profile ${profileId}`, profiles.get(profileId), wanted, {
       kind: 'profile.put',
       profileId,

@@ -4,7 +4,7 @@ import type { Policy } from '../access/policy.ts'
 import { TidemarkError } from '../errors.ts'
 import { newId } from '../ids.ts'
 import { mergePatch } from './merge-patch.ts'
-import type { Application, Change, ChangeOutcome, Key, NewKey, OperatorStore } from './operator-store.ts'
+import type { Application, Change, ChangeOutcome, Dataset, Key, NewKey, OperatorStore } from './operator-store.ts'
 
 const dayMs = 86_400_000
 
@@ -47,6 +47,12 @@ export class Operator {
       { kind: 'entitlements.put', applicationId, entitlements: input.entitlements },
     ])
     return this.application(applicationId)
+  }
+
+  async dataset(datasetId: string): Promise<Dataset> {
+    const dataset = (await this.#store.datasets()).find((one) => one.datasetId === datasetId)
+    if (dataset === undefined) throw new TidemarkError('not_found', `there is no dataset ${JSON.stringify(datasetId)}`)
+    return dataset
   }
 
   async application(applicationId: string): Promise<Application> {

@@ -57,8 +57,7 @@ function datasetRoutes(app: TypedApp, operator: Operator): void {
       const datasetId = request.params.dataset_id
       const { name, description = null } = request.body
       const [outcome] = await operator.commit(actor, [{ kind: 'dataset.put', datasetId, name, description }])
-      const dataset = (await operator.read.datasets()).find((one) => one.datasetId === datasetId)!
-      return reply.status(outcome === 'created' ? 201 : 200).send(datasetAnswer(dataset))
+      return reply.status(outcome === 'created' ? 201 : 200).send(datasetAnswer(await operator.dataset(datasetId)))
     },
   )
   app.get(
@@ -103,9 +102,10 @@ function datasetRoutes(app: TypedApp, operator: Operator): void {
         response: { 200: list('classifications', schemas.ClassificationAnswer) },
       },
     },
-    async (request) => ({
-      classifications: (await operator.read.classifications(request.params.dataset_id!)).map(classificationAnswer),
-    }),
+    async (request) => {
+      const { datasetId } = await operator.dataset(request.params.dataset_id!)
+      return { classifications: (await operator.read.classifications(datasetId)).map(classificationAnswer) }
+    },
   )
 }
 
@@ -367,7 +367,7 @@ function collectorRoutes(app: TypedApp, operator: Operator): void {
   )
 }
 
-const Day = Type.String({ pattern: '^\\d{4}-\\d{2}-\\d{2}$', description: 'A UTC calendar day, 2026-11-15.' })
+const Day = Type.String({ format: 'date', description: 'A UTC calendar day, 2026-11-15.' })
 
 function reportRoutes(app: TypedApp, operator: Operator): void {
   app.get(

@@ -4,6 +4,8 @@ import { adminTokenHash } from './access/admin-token.ts'
 import { Authenticator } from './access/authenticate.ts'
 import { accessRoutes } from './access/routes.ts'
 import { UsageBook } from './access/usage-book.ts'
+import { catalogRoutes } from './catalog/catalog-routes.ts'
+import { classificationRoutes } from './catalog/classification-routes.ts'
 import { documentRoutes } from './catalog/document-routes.ts'
 import { ChangeSignal } from './changes/change-signal.ts'
 import { changesRoutes } from './changes/routes.ts'
@@ -103,6 +105,8 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
         ingestRoutes(typed, ingest)
         changesRoutes(typed, { log: store.changes, signal, cursors, usage })
         documentRoutes(typed, store.catalog, cursors)
+        catalogRoutes(typed, { store: store.catalog, cursors, timeoutMs: config.catalogTimeoutMs })
+        classificationRoutes(typed, { store: store.catalog, timeoutMs: config.catalogTimeoutMs })
       },
     })
     await app.ready()

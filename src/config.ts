@@ -12,6 +12,7 @@ export interface Config {
   readonly logLevel: LogLevel
   readonly corsOrigins: readonly string[]
   readonly requestsInFlightMax: number
+  readonly catalogTimeoutMs: number
 }
 
 const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
@@ -76,6 +77,12 @@ const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     about: 'requests worked on at once; further ones get 503 with Retry-After',
     expected: 'a whole number from 1 to 100000',
     parse: integer(1, 100_000),
+  },
+  catalogTimeoutMs: {
+    fallback: '5000',
+    about: 'milliseconds the store may take for a listing before the answer is 503',
+    expected: 'a whole number from 1 to 600000',
+    parse: integer(1, 600_000),
   },
 }
 

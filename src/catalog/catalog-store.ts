@@ -1,4 +1,4 @@
-import type { ScopedDocument } from '../access/scope.ts'
+import type { Scope, ScopedDocument } from '../access/scope.ts'
 
 /** The port: documents as they are read. */
 export interface CatalogStore {
@@ -12,6 +12,42 @@ export interface CatalogStore {
   /** Newest first; `before` is the last id already seen. */
   versions(documentId: string, page: Page): Promise<readonly VersionSummary[]>
   snapshots(documentId: string, page: Page): Promise<readonly SnapshotRecord[]>
+  /** Documents by exact conditions, newest first. */
+  browse(query: BrowseQuery): Promise<readonly DocumentRecord[]>
+  /** Active classifications of a dataset, by code. */
+  classifications(datasetId: string, after: string | null, limit: number): Promise<readonly ClassificationRecord[]>
+}
+
+/** All conditions are AND-ed; the values of a list are OR-ed; null = no condition. Times are milliseconds. */
+export interface BrowseQuery {
+  readonly scope: Scope
+  readonly externalAuthorId: string | null
+  readonly topics: readonly string[] | null
+  readonly tags: readonly string[] | null
+  readonly classifications: readonly string[] | null
+  readonly contentTypes: readonly string[] | null
+  /** Closed interval. */
+  readonly scoreMin: number | null
+  readonly scoreMax: number | null
+  /** Half-open intervals. */
+  readonly publishedFrom: number | null
+  readonly publishedTo: number | null
+  readonly createdFrom: number | null
+  readonly createdTo: number | null
+  readonly status: 'active' | 'unavailable' | null
+  /** A document id, a URL or, where platforms are named, an id on those platforms. */
+  readonly exact: { readonly text: string; readonly platforms: readonly string[] | null } | null
+  /** The last id of the previous page. */
+  readonly before: string | null
+  readonly limit: number
+  readonly snapshot: boolean
+}
+
+export interface ClassificationRecord {
+  readonly code: string
+  readonly name: string
+  readonly description: string | null
+  readonly labelSchema: Readonly<Record<string, unknown>>
 }
 
 export interface Page {

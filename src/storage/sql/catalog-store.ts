@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely'
 import type { CatalogStore, DocumentRecord, Page, SnapshotRecord } from '../../catalog/catalog-store.ts'
 import { idTimeMs } from '../../ids.ts'
+import { browseIds } from './browse.ts'
 import type { DocumentRow, SnapshotRow, Tables } from './tables.ts'
 
 export function sqlCatalogStore(db: Kysely<Tables>): CatalogStore {
@@ -50,6 +51,32 @@ export function sqlCatalogStore(db: Kysely<Tables>): CatalogStore {
       ).execute()
       return rows.map(snapshotRecord)
     },
+
+    async browse(query) {
+      const ids = await browseIds(db, query)
+      if (ids.length === 0) return []
+      const rows = await db.selectFrom('document').selectAll().where('document_id', 'in', ids).execute()
+      const records = await withParts(db, rows, { content: false, snapshot: query.snapshot })
+      const byId = new Map(records.map((record) => [record.documentId, record]))
+      return ids.map((id) => byId.get(id)!)
+    },
+
+    async classifications(datasetId, after, limit) {
+      let select = db
+        .selectFrom('classification')
+        .selectAll()
+        .where('dataset_id', '=', datasetId)
+        .where('active', '=', 1)
+        .orderBy('code')
+        .limit(limit)
+      if (after !== null) select = select.where('code', '>', after)
+      return (await select.execute()).map((row) => ({
+        code: row.code,
+        name: row.name,
+        description: row.description,
+        labelSchema: JSON.parse(row.label_schema),
+      }))
+    },
   }
 }
 
@@ -69,7 +96,7 @@ function paged<Query extends { where: unknown; orderBy: unknown; limit: unknown 
 }
 
 /** Adds what was asked for, one further query for each part, whatever the number of documents. */
-export async function withParts(
+async function withParts(
   db: Kysely<Tables>,
   rows: readonly DocumentRow[],
   parts: { content: boolean; snapshot: boolean },

@@ -1,0 +1,292 @@
+import type { FastifyRequest } from 'fastify'
+import { type Static, Type } from 'typebox'
+import type { Operation } from '../access/operations.ts'
+import type { Scope } from '../access/scope.ts'
+import type { Cursors } from '../cursors.ts'
+import { TidemarkError } from '../errors.ts'
+import { listParameter, splitList } from '../http/list-parameter.ts'
+import { consumerOf, scopeOf } from '../http/route.ts'
+import type { TypedApp } from '../http/typed.ts'
+import { formatOptionalTime, formatTime, parseTime } from '../time.ts'
+import { Author, authorAnswer, Document, documentAnswer, readable, Snapshot, snapshotAnswer } from './answers.ts'
+import { checkInterval, checkScores, ingestWindow, invalid, needsOf, type Window } from './browse.ts'
+import type { CatalogStore, DocumentRecord } from './catalog-store.ts'
+import { timeLimited } from './time-limited.ts'
+
+const strict = { additionalProperties: false } as const
+const orNull = <T extends Parameters<typeof Type.Union>[0][number]>(schema: T) => Type.Union([schema, Type.Null()])
+const time = (description: string) => Type.Optional(Type.String({ format: 'date-time', description }))
+
+const windows = {
+  created_from: time('First-ingest time, inclusive. Default: 24 hours before the end; the window is at most 31 days.'),
+  created_to: time('First-ingest time, exclusive. Default: now.'),
+  published_from: time('Publication time, inclusive.'),
+  published_to: time('Publication time, exclusive.'),
+}
+const datasetId = Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: 'One dataset.' }))
+
+/** Everything that both listings take. */
+const listing = {
+  dataset_id: datasetId,
+  topics: listParameter('Topics, exact. Needs `metadata`.'),
+  tags: listParameter('Native tags, exact. Needs `metadata`.'),
+  classification_codes: listParameter('Codes of current category facts. Needs `facts`.'),
+  score_min: Type.Optional(Type.Integer({ description: 'Inclusive. Needs `metrics`.' })),
+  score_max: Type.Optional(Type.Integer({ description: 'Inclusive. Needs `metrics`.' })),
+  content_types: listParameter('Content types.'),
+  ...windows,
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200, default: 50 })),
+  cursor: Type.Optional(Type.String({ description: '`next_cursor` of the previous page, with the same parameters.' })),
+  include_snapshot: Type.Optional(Type.Boolean({ default: false, description: 'Attach the latest metric snapshot.' })),
+  query: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 4096,
+      description:
+        'Exact lookup of a document id or URL, or of the platform’s own id when a platform is given. Not full text. Without times it has no window.',
+    }),
+  ),
+  status: Type.Optional(Type.Enum(['active', 'unavailable'])),
+}
+const BrowseQuery = Type.Object(
+  {
+    ...listing,
+    source_platforms: listParameter('Platform codes.'),
+    external_author_id: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 512,
+        description: 'Needs exactly one platform, and `author` or `metadata`.',
+      }),
+    ),
+  },
+  strict,
+)
+const UserDocumentsQuery = Type.Object(listing, strict)
+type ListingParameters = Static<typeof BrowseQuery>
+
+const Listing = Type.Object({
+  documents: Type.Array(Type.Object({ document: Document, snapshot: Type.Optional(orNull(Snapshot)) })),
+  next_cursor: Type.Optional(Type.String({ description: 'Absent at the end.' })),
+  created_from: orNull(Type.String({ format: 'date-time' })),
+  created_to: orNull(Type.String({ format: 'date-time' })),
+})
+const User = Type.Object({
+  user: Type.Object({
+    source_platform: Type.String(),
+    external_author_id: Type.String(),
+    author: orNull(Author),
+    document_id: Type.String({ description: 'The document the profile came from.' }),
+    observed_at: Type.String({ format: 'date-time', description: 'When that document was last observed.' }),
+  }),
+})
+const UserPath = Type.Object({
+  platform: Type.String({ minLength: 1, maxLength: 128 }),
+  external_author_id: Type.String({ minLength: 1, maxLength: 512 }),
+})
+
+const config = (operation: Operation) =>
+  ({ surface: 'consumer', operation, invalid: 'invalid_document_query' }) as const
+const about = (summary: string, description: string) => ({ tags: ['Catalog'], summary, description })
+
+export interface CatalogParts {
+  readonly store: CatalogStore
+  readonly cursors: Cursors
+  /** How long the store may take before the answer is 503. */
+  readonly timeoutMs: number
+}
+
+export function catalogRoutes(app: TypedApp, parts: CatalogParts): void {
+  const { store, timeoutMs } = parts
+  app.get(
+    '/v1/documents/browse',
+    {
+      config: config('documents.browse'),
+      schema: {
+        ...about(
+          'Documents by exact conditions',
+          'Newest first-ingest time first. Values of one parameter are OR-ed, parameters are AND-ed; everything matches exactly. Not full text, and no total: page until `next_cursor` is absent.',
+        ),
+        querystring: BrowseQuery,
+        response: { 200: Listing },
+      },
+    },
+    async (request) => {
+      const platforms = splitList(request.query.source_platforms, 'source_platforms', 'invalid_document_query')
+      const author = request.query.external_author_id ?? null
+      if (author !== null && platforms?.length !== 1) {
+        throw invalid('external_author_id', 'needs exactly one value in source_platforms')
+      }
+      return list(request, request.query, platforms, author, parts)
+    },
+  )
+
+  app.get(
+    '/v1/users/:platform/:external_author_id/documents',
+    {
+      config: config('users.documents'),
+      schema: {
+        ...about('The documents of a user', 'As the listing of documents, with platform and author from the path.'),
+        params: UserPath,
+        querystring: UserDocumentsQuery,
+        response: { 200: Listing },
+      },
+    },
+    async (request) =>
+      list(request, request.query, [request.params.platform], request.params.external_author_id, parts),
+  )
+
+  app.get(
+    '/v1/users/:platform/:external_author_id',
+    {
+      config: config('users.read'),
+      schema: {
+        ...about(
+          'The profile of a user',
+          'From the newest document of that author in the window; needs `author` or `metadata`.',
+        ),
+        params: UserPath,
+        querystring: Type.Object({ dataset_id: datasetId, ...windows }, strict),
+        response: { 200: User },
+      },
+    },
+    async (request) => {
+      const { platform, external_author_id: author } = request.params
+      const conditions = conditionsOf(request.query, author)
+      const window = ingestWindow(conditions.times.createdFrom, conditions.times.createdTo, false, Date.now())
+      const scope = scopeFor(request, request.query, [platform], conditions)
+      const [record] = await timeLimited(
+        store.browse({
+          ...conditions.filters,
+          ...bounds(window),
+          scope,
+          exact: null,
+          before: null,
+          limit: 1,
+          snapshot: false,
+        }),
+        timeoutMs,
+      )
+      if (record === undefined) {
+        throw new TidemarkError(
+          'user_not_found',
+          'no document of this user lies within the entitlements and the window',
+        )
+      }
+      return {
+        user: {
+          source_platform: platform,
+          external_author_id: author,
+          author: authorAnswer(record.author),
+          document_id: record.documentId,
+          observed_at: formatTime(record.observedAt),
+        },
+      }
+    },
+  )
+}
+
+async function list(
+  request: FastifyRequest,
+  parameters: ListingParameters,
+  platforms: readonly string[] | null,
+  author: string | null,
+  { store, cursors, timeoutMs }: CatalogParts,
+): Promise<Static<typeof Listing>> {
+  const consumer = consumerOf(request)
+  const { limit = 50, include_snapshot: snapshot = false, query: exactText } = parameters
+  const conditions = conditionsOf(parameters, author)
+  const binding = [
+    'browse',
+    consumer.applicationId,
+    limit,
+    snapshot,
+    platforms,
+    exactText ?? null,
+    parameters.dataset_id ?? null,
+    conditions,
+  ]
+  const exact = exactText === undefined ? null : { text: exactText, platforms }
+  let window = ingestWindow(conditions.times.createdFrom, conditions.times.createdTo, exact !== null, Date.now())
+  let before: string | null = null
+  if (parameters.cursor !== undefined) {
+    const opened = await cursors.open<{ before: string } & Window>(parameters.cursor, binding)
+    if (!opened.ok) {
+      throw invalid(
+        'cursor',
+        'does not belong to this request: repeat the parameters and the limit it came from, unchanged',
+      )
+    }
+    before = opened.position.before
+    window = { from: opened.position.from, to: opened.position.to }
+  }
+  const scope = scopeFor(request, parameters, platforms, conditions)
+  const found = await timeLimited(
+    store.browse({ ...conditions.filters, ...bounds(window), scope, exact, before, limit: limit + 1, snapshot }),
+    timeoutMs,
+  )
+  const page = found.slice(0, limit)
+  const last = page.at(-1)
+  return {
+    documents: page.map((record) => itemAnswer(record, scope, snapshot)),
+    ...(found.length > limit ? { next_cursor: cursors.sign(binding, { before: last!.documentId, ...window }) } : {}),
+    created_from: formatOptionalTime(window.from),
+    created_to: formatOptionalTime(window.to),
+  }
+}
+
+const bounds = (window: Window) => ({ createdFrom: window.from, createdTo: window.to })
+const timeOf = (text: string | undefined): number | null => (text === undefined ? null : parseTime(text))
+
+/** The conditions of a request in the words of the store. They are also what a cursor is bound to. */
+function conditionsOf(parameters: ListingParameters, externalAuthorId: string | null) {
+  const listOf = (name: 'topics' | 'tags' | 'classification_codes' | 'content_types') =>
+    splitList(parameters[name], name, 'invalid_document_query')
+  const filters = {
+    externalAuthorId,
+    topics: listOf('topics'),
+    tags: listOf('tags'),
+    classifications: listOf('classification_codes'),
+    contentTypes: listOf('content_types'),
+    scoreMin: parameters.score_min ?? null,
+    scoreMax: parameters.score_max ?? null,
+    publishedFrom: timeOf(parameters.published_from),
+    publishedTo: timeOf(parameters.published_to),
+    status: parameters.status ?? null,
+  }
+  checkScores(filters.scoreMin, filters.scoreMax)
+  checkInterval(filters.publishedFrom, filters.publishedTo, 'published_from')
+  return { filters, times: { createdFrom: timeOf(parameters.created_from), createdTo: timeOf(parameters.created_to) } }
+}
+
+function scopeFor(
+  request: FastifyRequest,
+  parameters: { dataset_id?: string },
+  platforms: readonly string[] | null,
+  { filters }: ReturnType<typeof conditionsOf>,
+): Scope {
+  return scopeOf(consumerOf(request), {
+    datasets: parameters.dataset_id === undefined ? null : [parameters.dataset_id],
+    platforms,
+    needs: needsOf({
+      author: filters.externalAuthorId !== null,
+      words: filters.topics !== null || filters.tags !== null,
+      classifications: filters.classifications !== null,
+      score: filters.scoreMin !== null || filters.scoreMax !== null,
+    }),
+  })
+}
+
+function itemAnswer(
+  record: DocumentRecord,
+  scope: Scope,
+  withSnapshot: boolean,
+): Static<typeof Listing>['documents'][number] {
+  // The store applied the same scope, so a document that is not readable here is a defect, not a case.
+  const found = readable(record, scope)!
+  const snapshot = found.fields.has('metrics') ? record.snapshot : null
+  return {
+    document: documentAnswer(found),
+    ...(withSnapshot ? { snapshot: snapshot == null ? null : snapshotAnswer(snapshot) } : {}),
+  }
+}

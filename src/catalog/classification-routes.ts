@@ -1,0 +1,64 @@
+import { Type } from 'typebox'
+import { consumerOf, scopeOf } from '../http/route.ts'
+import type { TypedApp } from '../http/typed.ts'
+import type { CatalogStore } from './catalog-store.ts'
+import { timeLimited } from './time-limited.ts'
+
+const pageMax = 100
+
+const Classification = Type.Object({
+  code: Type.String(),
+  dataset_id: Type.String(),
+  name: Type.String(),
+  description: Type.Union([Type.String(), Type.Null()]),
+  label_schema: Type.Record(Type.String(), Type.Unknown(), { description: 'As stored.' }),
+})
+
+export function classificationRoutes(
+  app: TypedApp,
+  { store, timeoutMs }: { store: CatalogStore; timeoutMs: number },
+): void {
+  app.get(
+    '/v1/classifications',
+    {
+      config: { surface: 'consumer', operation: 'classifications.list', invalid: 'invalid_classification_query' },
+      schema: {
+        tags: ['Catalog'],
+        summary: 'The classification dictionary of a dataset',
+        description: 'Active classifications by code. Needs `facts`. A classification may have no readable documents.',
+        querystring: Type.Object(
+          {
+            dataset_id: Type.String({ minLength: 1, maxLength: 128 }),
+            limit: Type.Optional(Type.Integer({ minimum: 1, maximum: pageMax, default: pageMax })),
+            after_code: Type.Optional(
+              Type.String({ minLength: 1, maxLength: 128, description: '`next_after_code` of the previous page.' }),
+            ),
+          },
+          { additionalProperties: false },
+        ),
+        response: {
+          200: Type.Object({
+            classifications: Type.Array(Classification),
+            next_after_code: Type.Union([Type.String(), Type.Null()], { description: 'Null at the end.' }),
+          }),
+        },
+      },
+    },
+    async (request) => {
+      const { dataset_id: datasetId, limit = pageMax, after_code: after = null } = request.query
+      scopeOf(consumerOf(request), { datasets: [datasetId], needs: [['facts']] })
+      const found = await timeLimited(store.classifications(datasetId, after, limit + 1), timeoutMs)
+      const page = found.slice(0, limit)
+      return {
+        classifications: page.map((one) => ({
+          code: one.code,
+          dataset_id: datasetId,
+          name: one.name,
+          description: one.description,
+          label_schema: { ...one.labelSchema },
+        })),
+        next_after_code: found.length > limit ? page.at(-1)!.code : null,
+      }
+    },
+  )
+}

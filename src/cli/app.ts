@@ -1,5 +1,7 @@
 import type { Command } from 'commander'
 import { applicationAnswer } from '../operator/answers.ts'
+import { ApplicationInput } from '../operator/schemas.ts'
+import { checkInput } from './check-input.ts'
 import type { Context } from './context.ts'
 import { actor, table, withWorkbench } from './with-workbench.ts'
 
@@ -38,6 +40,7 @@ export function app(program: Command, context: Context): void {
     .action((name: string, options: { dataset: string[] }) =>
       withWorkbench(context, async ({ operator }) => {
         const entitlements = options.dataset.length === 0 ? [] : [{ datasets: options.dataset }]
+        checkInput(ApplicationInput, { name, entitlements })
         const { applicationId } = await operator.createApplication(actor, { name, policy: {}, entitlements })
         const key = await operator.createKey(actor, applicationId, { name: 'first', expiresAt: null })
         context.say(`application ${applicationId}\nkey ${key.keyId}, shown this once: ${key.secret}`)

@@ -1,4 +1,6 @@
 import type { Command } from 'commander'
+import { CollectorInput } from '../operator/schemas.ts'
+import { checkInput } from './check-input.ts'
 import type { Context } from './context.ts'
 import { actor, table, withWorkbench } from './with-workbench.ts'
 
@@ -24,6 +26,7 @@ export function collector(program: Command, context: Context): void {
     .option('--dataset <id...>', 'datasets it may write to; all when absent')
     .action((name: string, options: { dataset?: string[] }) =>
       withWorkbench(context, async ({ operator }) => {
+        checkInput(CollectorInput, options.dataset === undefined ? { name } : { name, datasets: options.dataset })
         const made = await operator.createCollector(actor, { name, datasets: options.dataset ?? null })
         context.say(`collector ${made.collectorId}\nkey ${made.keyId}, shown this once: ${made.secret}`)
       }),

@@ -1,7 +1,5 @@
 import { Command, CommanderError } from 'commander'
-import { ConfigError, readConfig } from '../config.ts'
-import { TidemarkError } from '../errors.ts'
-import { NewerStoreError } from '../storage/sql/migrate.ts'
+import { readConfig } from '../config.ts'
 import { adminToken } from './admin-token.ts'
 import { app } from './app.ts'
 import { apply } from './apply.ts'
@@ -10,15 +8,12 @@ import type { Context } from './context.ts'
 import { cursorKey } from './cursor-key.ts'
 import { doctor } from './doctor.ts'
 import { importCommand } from './import.ts'
+import { failed, inWords, misused } from './in-words.ts'
 import { key } from './key.ts'
 import { migrate } from './migrate.ts'
 import { openapi } from './openapi.ts'
 import { serve } from './serve.ts'
 import { start } from './start.ts'
-
-/** Exit codes: 0 done, 1 failed, 2 the command, its arguments or a setting were wrong. */
-const failed = 1
-const misused = 2
 
 const commands = [
   serve,
@@ -59,24 +54,8 @@ export async function runCommandLine(
     return code
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : misused
-    if (error instanceof ConfigError || error instanceof NewerStoreError) {
-      context.warn(`tidemark: ${error.message.replaceAll('\n', '\ntidemark: ')}`)
-      return misused
-    }
-    if (error instanceof TidemarkError) {
-      context.warn(`tidemark: ${error.message}`)
-      return failed
-    }
-    context.warn(`tidemark: ${plain(error)}`)
-    return failed
+    const { message, exitCode } = inWords(error)
+    context.warn(`tidemark: ${message.replaceAll('\n', '\ntidemark: ')}`)
+    return exitCode
   }
-}
-
-/** A sentence, not a stack: what the operator can act on. */
-function plain(error: unknown): string {
-  const known = error as NodeJS.ErrnoException
-  if (known.code === 'EADDRINUSE')
-    return 'the port is taken: set TIDEMARK_PORT to another one, or to 0 for any free one'
-  if (known.code === 'EACCES' || known.code === 'EROFS') return `no permission: ${known.message}`
-  return known.message ?? String(error)
 }

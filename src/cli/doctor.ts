@@ -1,6 +1,8 @@
+import { existsSync } from 'node:fs'
 import type { Command } from 'commander'
-import { examine } from '../operator/examine.ts'
+import { examineAccess, examineMachine, type Finding } from '../operator/examine.ts'
 import type { Context } from './context.ts'
+import { inWords } from './in-words.ts'
 import { withWorkbench } from './with-workbench.ts'
 
 const marks = { ok: '  ok   ', warning: '  note ', failure: '  FAIL ' } as const
@@ -12,10 +14,22 @@ export function doctor(program: Command, context: Context): void {
     .action(async () => {
       const config = context.config()
       context.say('  ok    settings: all valid')
-      const findings = await withWorkbench(context, ({ operator }) => examine(operator.read, config.dataDir))
+      const findings = [...(await examineMachine(config.dataDir))]
+      // Looking must not make a folder where there is none.
+      const broken = findings.some(({ state }) => state === 'failure')
+      if (!broken && existsSync(config.dataDir)) findings.push(...(await examineStore(context)))
       for (const { state, about, advice } of findings) {
         context.say(`${marks[state]} ${about}${advice === null ? '' : `\n         do: ${advice}`}`)
       }
       if (findings.some(({ state }) => state === 'failure')) context.fail()
     })
+}
+
+async function examineStore(context: Context): Promise<readonly Finding[]> {
+  try {
+    return await withWorkbench(context, ({ operator }) => examineAccess(operator.read))
+  } catch (error) {
+    const about = `the store cannot be opened: ${inWords(error).message}`
+    return [{ state: 'failure', about, advice: 'mend what this names, then run tidemark doctor again' }]
+  }
 }

@@ -13,16 +13,12 @@ const freeBytesWanted = 2 ** 30
 const expiresSoonMs = 7 * 86_400_000
 const nodeMajorNeeded = 26
 
-/** Looks at the installation as a careful operator would. Changes nothing. */
-export async function examine(store: Omit<OperatorStore, 'commit'>, dataDir: string): Promise<readonly Finding[]> {
-  return [...(await examineMachine(dataDir)), ...(await examineAccess(store))]
-}
-
 const ok = (about: string): Finding => ({ state: 'ok', about, advice: null })
 const warning = (about: string, advice: string): Finding => ({ state: 'warning', about, advice })
 const failure = (about: string, advice: string): Finding => ({ state: 'failure', about, advice })
 
-async function examineMachine(dataDir: string): Promise<Finding[]> {
+/** Looks at what surrounds the store, as a careful operator would. Changes nothing. */
+export async function examineMachine(dataDir: string): Promise<readonly Finding[]> {
   const findings: Finding[] = []
   const major = Number(process.versions.node.split('.')[0])
   findings.push(
@@ -33,6 +29,17 @@ async function examineMachine(dataDir: string): Promise<Finding[]> {
           `run through npm (npm run tidemark -- …), which brings node ${nodeMajorNeeded}`,
         ),
   )
+  const folder = await stat(dataDir).catch(() => null)
+  if (folder === null) {
+    findings.push(
+      warning(`data folder ${dataDir} is not there yet`, 'tidemark serve makes it; or set TIDEMARK_DATA_DIR'),
+    )
+    return findings
+  }
+  if (!folder.isDirectory()) {
+    findings.push(failure(`data folder ${dataDir} is not a folder`, 'set TIDEMARK_DATA_DIR to a folder'))
+    return findings
+  }
   const writable = await access(dataDir, constants.R_OK | constants.W_OK).then(
     () => true,
     () => false,
@@ -58,7 +65,8 @@ async function examineMachine(dataDir: string): Promise<Finding[]> {
   return findings
 }
 
-async function examineAccess(store: Omit<OperatorStore, 'commit'>): Promise<Finding[]> {
+/** Looks at what the store holds. Changes nothing. */
+export async function examineAccess(store: Omit<OperatorStore, 'commit'>): Promise<readonly Finding[]> {
   const findings: Finding[] = []
   const datasets = new Set((await store.datasets()).map((one) => one.datasetId))
   const applications = await store.applications()

@@ -63,11 +63,6 @@ export function checkInstanceFile(content: unknown): InstanceFile {
     throw new InstanceFileError(message.replace(/^the body/, 'the file'))
   }
   const checked = file as InstanceFile
-  const now = Date.now()
-  for (const { name, keys = [] } of checked.applications ?? []) {
-    const past = keys.find((key) => key.expires_at !== undefined && parseTime(key.expires_at)! <= now)
-    if (past !== undefined) throw new InstanceFileError(`key "${past.name}" of ${name} expires in the past`)
-  }
   refuseTwins(checked)
   return checked
 }
@@ -179,6 +174,9 @@ export async function planInstance(file: InstanceFile, store: Omit<OperatorStore
       if (keys.some((one) => one.name === key.name && one.revokedAt === null)) continue
       const made = makeKey('consumer')
       const expiresAt = key.expires_at === undefined ? null : parseTime(key.expires_at)
+      if (expiresAt !== null && expiresAt <= Date.now()) {
+        throw new InstanceFileError(`key "${key.name}" of ${name} is not there yet, but expires in the past`)
+      }
       add(`+ key "${key.name}" of ${name}`, {
         kind: 'key.create',
         ...newKey({ applicationId }, made, { name: key.name, expiresAt }),

@@ -1,0 +1,45 @@
+import { ConfigError } from '../config.ts'
+import { TidemarkError } from '../errors.ts'
+import { NewerStoreError } from '../storage/sql/migrate.ts'
+
+/** Exit codes: 0 done, 1 failed, 2 the command, its arguments or a setting were wrong. */
+export const failed = 1
+export const misused = 2
+
+/** A sentence, not a stack: what the operator can act on. What a setting is to blame for says so by its name. */
+export function inWords(error: unknown): { readonly message: string; readonly exitCode: number } {
+  if (error instanceof ConfigError || error instanceof NewerStoreError) {
+    return { message: error.message, exitCode: misused }
+  }
+  if (error instanceof TidemarkError)
+    return { message: error.message, exitCode: error.status === 400 ? misused : failed }
+  const known = error as NodeJS.ErrnoException & { address?: string; port?: number; hostname?: string }
+  const setting = (name: string, value: unknown, expected: string) => ({
+    message: `${name} is ${JSON.stringify(value)}, but ${expected}`,
+    exitCode: misused,
+  })
+  if (known.syscall === 'mkdir') {
+    return setting(
+      'TIDEMARK_DATA_DIR',
+      known.path,
+      `it must be a folder that this user can make or write (${known.code})`,
+    )
+  }
+  if (known.code === 'EADDRINUSE') {
+    return setting('TIDEMARK_PORT', known.port, 'that port is taken: it must be a free one, or 0 for any free one')
+  }
+  if (known.code === 'EACCES' && known.syscall === 'listen') {
+    return setting('TIDEMARK_PORT', known.port, 'this user may not listen there: it must be above 1023, or 0')
+  }
+  if (known.syscall === 'listen' || known.syscall === 'getaddrinfo') {
+    return setting('TIDEMARK_HOST', known.hostname ?? known.address, 'it must be a name or address of this machine')
+  }
+  if (known.code === 'ERR_SQLITE_ERROR') {
+    const message = `the database tidemark.sqlite in the data folder cannot be used: ${known.message}`
+    return {
+      message: `${message}; restore it from a backup, or set TIDEMARK_DATA_DIR to another folder`,
+      exitCode: failed,
+    }
+  }
+  return { message: known.message ?? String(error), exitCode: failed }
+}

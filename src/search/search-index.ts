@@ -1,0 +1,221 @@
+import type { Scope, ScopedDocument } from '../access/scope.ts'
+import type { AnalysedField, KeywordQuery } from '../text/types.ts'
+
+/**
+ * What search needs of an index. The index holds ids, terms, filter columns and vectors; texts stay in the store.
+ *
+ * Rules every adapter keeps (`test/contracts/search-index.ts`):
+ * - What `apply` acknowledged is durable, and every search that starts afterwards sees it. A batch is seen whole or not
+ *   at all by the ranking of one document: a new version replaces the old in one step.
+ * - Scope and filters are exact: a document outside them is never returned, counted or scored. A title is searched only
+ *   where an entry that matches the document grants `title`, a body and its vectors only where one grants `body`.
+ * - Order is score descending, then document id, then chunk id, ids compared by their UTF-8 bytes.
+ * - Nothing that fits these types makes a search throw. Time running out and an index that cannot answer are outcomes.
+ */
+export interface SearchIndex {
+  apply(batch: IndexBatch): Promise<ApplyOutcome>
+  keyword(request: KeywordRequest): Promise<KeywordOutcome>
+  vector(request: VectorRequest): Promise<VectorOutcome>
+  /** What given documents would score: hybrid search completes the branch that did not find them. */
+  score(request: ScoreRequest): Promise<ScoreOutcome>
+  count(request: CountRequest): Promise<CountOutcome>
+  health(): Promise<IndexHealth>
+  /** Writes what a restart would otherwise work out again. Nothing is lost without it; a restart is faster with it. */
+  checkpoint(): Promise<void>
+  /** Empties the index and sets its position to 0. The only way out of `needs_rebuild`. */
+  clear(): Promise<void>
+  close(): Promise<void>
+}
+
+/** The columns that scope and filters look at. They belong to the document: its versions share them. */
+export interface DocumentColumns extends ScopedDocument {
+  readonly contentType: string | null
+}
+
+export interface ChunkVector {
+  readonly profileId: string
+  /** Finite and not all zero; the first vector of a profile fixes its dimensions. Any other vector counts as absent. */
+  readonly vector: ArrayLike<number>
+}
+
+export interface IndexedChunk {
+  readonly chunkId: string
+  readonly body: AnalysedField
+  readonly vectors: readonly ChunkVector[]
+}
+
+/** Puts or replaces one version with all its chunks. `current: true` makes the document's other versions non-current. */
+export interface PutVersion {
+  readonly kind: 'put_version'
+  readonly documentId: string
+  readonly versionId: string
+  readonly columns: DocumentColumns
+  readonly current: boolean
+  readonly title: AnalysedField
+  readonly chunks: readonly IndexedChunk[]
+}
+
+/** Changes that name a document, version or chunk the index does not hold do nothing. */
+export type IndexChange =
+  | PutVersion
+  | { readonly kind: 'retire_version'; readonly documentId: string; readonly versionId: string }
+  | { readonly kind: 'retire_document'; readonly documentId: string }
+  | { readonly kind: 'set_columns'; readonly documentId: string; readonly columns: DocumentColumns }
+  | ({ readonly kind: 'set_vector'; readonly documentId: string; readonly chunkId: string } & ChunkVector)
+
+export interface IndexBatch {
+  /**
+   * Where the change feed stands after this batch. A batch at or below the index's position was applied before and is
+   * acknowledged without effect. `null` for changes outside the feed (late vectors): always applied, position kept.
+   */
+  readonly position: number | null
+  readonly changes: readonly IndexChange[]
+}
+
+export type ApplyOutcome = { readonly outcome: 'applied' } | Unavailable
+
+/** `null` means "any", an empty list matches nothing. A filter never matches a document that lacks the value. */
+export interface SearchFilters {
+  readonly datasets: readonly string[] | null
+  readonly platforms: readonly string[] | null
+  readonly languages: readonly string[] | null
+  readonly regions: readonly string[] | null
+  readonly contentTypes: readonly string[] | null
+  /** Milliseconds since 1970, inclusive. */
+  readonly publishedFrom: number | null
+  /** Milliseconds since 1970, exclusive. */
+  readonly publishedTo: number | null
+  readonly includeNonCurrent: boolean
+}
+
+export const noFilters: SearchFilters = {
+  datasets: null,
+  platforms: null,
+  languages: null,
+  regions: null,
+  contentTypes: null,
+  publishedFrom: null,
+  publishedTo: null,
+  includeNonCurrent: false,
+}
+
+interface Search {
+  readonly scope: Scope
+  readonly filters: SearchFilters
+  /** Waiting for a free reader counts too. */
+  readonly timeoutMs: number
+}
+
+export interface KeywordRequest extends Search {
+  readonly query: KeywordQuery
+  readonly limit: number
+  /** `next` of the page before. Right while the index changes: scores are compared, not offsets. */
+  readonly after: KeywordPosition | null
+  /** How many of a document's other matching chunks to list at most. */
+  readonly otherChunksMax: number
+}
+
+export interface VectorRequest extends Search {
+  readonly profileId: string
+  readonly vector: ArrayLike<number>
+  /** Chunks, before they are put together by document. */
+  readonly topK: number
+}
+
+export interface ScoreRequest extends Search {
+  readonly documentIds: readonly string[]
+  readonly query: KeywordQuery | null
+  readonly vector: ChunkVector | null
+}
+
+export type CountRequest = Search
+
+export interface KeywordPosition {
+  readonly score: number
+  readonly documentId: string
+}
+
+export interface ChunkScore {
+  readonly chunkId: string
+  readonly versionId: string
+  readonly score: number
+}
+
+/** One document: its best chunk and, best first, others of its chunks that matched too. */
+export interface DocumentHit extends ChunkScore {
+  readonly documentId: string
+  readonly otherChunks: readonly ChunkScore[]
+}
+
+export interface Unavailable {
+  readonly outcome: 'unavailable'
+  readonly reason: string
+}
+export interface TimedOut {
+  readonly outcome: 'timed_out'
+}
+
+export interface KeywordPage {
+  readonly outcome: 'found'
+  readonly hits: readonly DocumentHit[]
+  /** All visible chunks that match, on whatever page; exact. */
+  readonly totalChunks: number
+  readonly next: KeywordPosition | null
+}
+
+export interface VectorPage {
+  readonly outcome: 'found'
+  /** Scores are cosines. */
+  readonly hits: readonly DocumentHit[]
+  /** Visible chunks that have a vector of the profile: what the `topK` were chosen from; exact. */
+  readonly comparedChunks: number
+}
+
+export interface DocumentScores {
+  readonly documentId: string
+  /** The document's best chunk for the query, `null` when none matches or the document is not visible. */
+  readonly keyword: ChunkScore | null
+  /** The document's nearest chunk, exact cosine; `null` without a visible vector. */
+  readonly vector: ChunkScore | null
+}
+
+export interface DocumentScorePage {
+  readonly outcome: 'found'
+  /** One for each id asked for, in that order. */
+  readonly scores: readonly DocumentScores[]
+}
+
+export interface CountPage {
+  readonly outcome: 'found'
+  readonly documents: number
+  readonly chunks: number
+}
+
+export type KeywordOutcome = KeywordPage | TimedOut | Unavailable
+export type VectorOutcome = VectorPage | TimedOut | Unavailable
+export type ScoreOutcome = DocumentScorePage | TimedOut | Unavailable
+export type CountOutcome = CountPage | TimedOut | Unavailable
+
+export interface IndexHealth {
+  readonly state: 'ready' | 'needs_rebuild'
+  /** Why a rebuild is needed; empty when ready. */
+  readonly reason: string
+  /** Of the last batch applied that had one; 0 for an empty index. The feeder goes on from here. */
+  readonly position: number
+  readonly documents: number
+  /** Searchable chunks, non-current versions included. */
+  readonly chunks: number
+  /** Chunks that are gone but still take memory until they are merged away. */
+  readonly deletedChunks: number
+  readonly terms: number
+  readonly segments: number
+  readonly merging: boolean
+  /** Bytes by what they hold: the sum is what the index keeps in memory. */
+  readonly memoryBytes: Readonly<Record<string, number>>
+  readonly durableBytes: number
+  readonly profiles: readonly { readonly profileId: string; readonly dimensions: number; readonly chunks: number }[]
+  /** Vectors that were dropped: wrong dimensions, not finite, or all zero. Since the index was opened. */
+  readonly rejectedVectors: number
+  /** Limits of this adapter that were reached, in words for an operator. Empty is well. */
+  readonly warnings: readonly string[]
+}

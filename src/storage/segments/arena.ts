@@ -1,0 +1,95 @@
+/**
+ * Shared memory that is given back on purpose.
+ *
+ * V8 does not collect a SharedArrayBuffer because memory runs short: 200 dropped buffers of 30 MB were still resident
+ * (6 GB) after an idle thread had done nothing. So segments live in a few large shared blocks, the writer alone allocates
+ * and frees, and a block is freed only when no reader can still be in it (`control.ts`, pins).
+ *
+ * The blocks are WebAssembly memories, so that the vector kernel reads them in place. Pages never touched take no
+ * physical memory; pages freed stay resident until the next allocation, which takes the lowest fit.
+ */
+export interface Block {
+  readonly arena: number
+  readonly offset: number
+  readonly bytes: number
+}
+
+const wasmPageBytes = 65_536
+const alignmentBytes = 64
+
+interface Gap {
+  offset: number
+  bytes: number
+}
+
+export class Arena {
+  readonly memories: WebAssembly.Memory[] = []
+  readonly #gaps: Gap[][] = []
+  readonly #memoryBytes: number
+  #usedBytes = 0
+  #peakBytes = 0
+
+  constructor(memoryBytes = 256 * 1024 * 1024) {
+    this.#memoryBytes = memoryBytes
+  }
+
+  get usedBytes(): number {
+    return this.#usedBytes
+  }
+
+  /** The most that was ever in use: about what stays resident. */
+  get peakBytes(): number {
+    return this.#peakBytes
+  }
+
+  /** The content of the block is whatever was there before. */
+  allocate(bytes: number): Block {
+    const size = Math.max(alignmentBytes, Math.ceil(bytes / alignmentBytes) * alignmentBytes)
+    for (let arena = 0; arena < this.#gaps.length; arena++) {
+      const offset = this.#take(arena, size)
+      if (offset >= 0) return { arena, offset, bytes }
+    }
+    const pages = Math.ceil(Math.max(this.#memoryBytes, size) / wasmPageBytes)
+    this.memories.push(new WebAssembly.Memory({ initial: pages, maximum: pages, shared: true }))
+    this.#gaps.push([{ offset: 0, bytes: pages * wasmPageBytes }])
+    const arena = this.#gaps.length - 1
+    return { arena, offset: this.#take(arena, size), bytes }
+  }
+
+  free(block: Block): void {
+    const size = Math.max(alignmentBytes, Math.ceil(block.bytes / alignmentBytes) * alignmentBytes)
+    const gaps = this.#gaps[block.arena]!
+    let at = 0
+    while (at < gaps.length && gaps[at]!.offset < block.offset) at++
+    gaps.splice(at, 0, { offset: block.offset, bytes: size })
+    this.#joinWithNext(gaps, at)
+    if (at > 0) this.#joinWithNext(gaps, at - 1)
+    this.#usedBytes -= size
+  }
+
+  #take(arena: number, size: number): number {
+    const gaps = this.#gaps[arena]!
+    const at = gaps.findIndex((gap) => gap.bytes >= size)
+    if (at < 0) return -1
+    const gap = gaps[at]!
+    const offset = gap.offset
+    gap.offset += size
+    gap.bytes -= size
+    if (gap.bytes === 0) gaps.splice(at, 1)
+    this.#usedBytes += size
+    this.#peakBytes = Math.max(this.#peakBytes, this.#usedBytes)
+    return offset
+  }
+
+  #joinWithNext(gaps: Gap[], at: number): void {
+    const gap = gaps[at]!
+    const next = gaps[at + 1]
+    if (next === undefined || gap.offset + gap.bytes !== next.offset) return
+    gap.bytes += next.bytes
+    gaps.splice(at + 1, 1)
+  }
+}
+
+export function bytesOf(memories: readonly WebAssembly.Memory[], block: Block): Uint8Array<ArrayBufferLike> {
+  return new Uint8Array(memories[block.arena]!.buffer, block.offset, block.bytes)
+}

@@ -1,0 +1,140 @@
+import type { Scope } from '../../access/scope.ts'
+import type { SearchFilters } from '../../search/search-index.ts'
+import type { FilterClass } from './filter-classes.ts'
+import type { SegmentImage } from './segment-image.ts'
+
+/** What of a chunk may be searched: a set of these bits. */
+export const titleMask = 1
+export const bodyMask = 2
+const bothMask = 3
+
+/** Table entries above `bothMask` need a look: not yet decided, or decided by the time of publication. */
+const timed = 4
+const undecided = 5
+
+interface Window {
+  readonly from: number
+  readonly to: number
+  readonly mask: number
+}
+
+interface Conditions {
+  readonly datasets: ReadonlySet<string> | null
+  readonly platforms: ReadonlySet<string> | null
+  readonly languages: ReadonlySet<string> | null
+  readonly regions: ReadonlySet<string> | null
+  /** Without a window any time will do, none included; a window needs a time. */
+  readonly window: Window | null
+}
+
+interface CompiledEntry extends Conditions {
+  readonly mask: number
+}
+
+const setOf = (values: readonly string[] | null): ReadonlySet<string> | null =>
+  values === null ? null : new Set(values)
+
+const allows = (allowed: ReadonlySet<string> | null, value: string | null): boolean =>
+  allowed === null || (value !== null && allowed.has(value))
+
+function windowOf(from: number | null, to: number | null, mask: number): Window | null {
+  return from === null && to === null ? null : { from: from ?? -Infinity, to: to ?? Infinity, mask }
+}
+
+function meets(conditions: Conditions, found: FilterClass): boolean {
+  return (
+    allows(conditions.datasets, found.datasetId) &&
+    allows(conditions.platforms, found.platform) &&
+    allows(conditions.languages, found.language) &&
+    allows(conditions.regions, found.region)
+  )
+}
+
+/**
+ * A scope and the request's filters, ready for use while postings are walked: `table[class]` is the mask of a chunk,
+ * and anything above 3 goes through `resolve`. Classes are decided when first met, so a rare word pays for few.
+ */
+export class CompiledFilter {
+  readonly table: Uint8Array
+  readonly #classes: readonly FilterClass[]
+  readonly #entries: readonly CompiledEntry[]
+  readonly #filters: Conditions
+  readonly #contentTypes: ReadonlySet<string> | null
+  readonly #includeNonCurrent: boolean
+  /** For classes that are `timed`: the mask that holds at any time, and what the windows add. */
+  readonly #always: number[] = []
+  readonly #windows: Window[][] = []
+
+  constructor(scope: Scope, filters: SearchFilters, classes: readonly FilterClass[]) {
+    this.#classes = classes
+    this.table = new Uint8Array(classes.length).fill(undecided)
+    this.#entries = scope.entries
+      .map((entry) => {
+        const mask = (entry.fields.includes('title') ? titleMask : 0) | (entry.fields.includes('body') ? bodyMask : 0)
+        return {
+          datasets: setOf(entry.datasets),
+          platforms: setOf(entry.platforms),
+          languages: setOf(entry.languages),
+          regions: setOf(entry.regions),
+          window: windowOf(entry.publishedFrom, entry.publishedTo, mask),
+          mask,
+        }
+      })
+      .filter((entry) => entry.mask !== 0)
+    this.#filters = {
+      datasets: setOf(filters.datasets),
+      platforms: setOf(filters.platforms),
+      languages: setOf(filters.languages),
+      regions: setOf(filters.regions),
+      window: windowOf(filters.publishedFrom, filters.publishedTo, bothMask),
+    }
+    this.#contentTypes = setOf(filters.contentTypes)
+    this.#includeNonCurrent = filters.includeNonCurrent
+  }
+
+  /** The mask of a chunk whose table entry is above 3. */
+  resolve(image: SegmentImage, chunk: number): number {
+    const number = image.chunkClass[chunk]!
+    if (this.table[number] === undecided) this.table[number] = this.#decide(number)
+    const decided = this.table[number]!
+    if (decided !== timed) return decided
+    const publishedAt = image.documentPublished[image.chunkDocument[chunk]!]!
+    let mask = this.#always[number]!
+    // NaN, the time of a document without one, is inside no window.
+    for (const window of this.#windows[number]!) {
+      if (publishedAt >= window.from && publishedAt < window.to) mask |= window.mask
+    }
+    return mask
+  }
+
+  /** The mask of any chunk. Hot loops look the table up themselves first. */
+  maskOf(image: SegmentImage, chunk: number): number {
+    const mask = this.table[image.chunkClass[chunk]!]!
+    return mask > bothMask ? this.resolve(image, chunk) : mask
+  }
+
+  #decide(number: number): number {
+    const found = this.#classes[number]!
+    if (!found.current && !this.#includeNonCurrent) return 0
+    if (!meets(this.#filters, found) || !allows(this.#contentTypes, found.contentType)) return 0
+    const asked = this.#filters.window
+    let always = 0
+    const windows: Window[] = []
+    for (const entry of this.#entries) {
+      if (!meets(entry, found)) continue
+      const { window, mask } = entry
+      if (window === null && asked === null) always |= mask
+      else {
+        windows.push({
+          from: Math.max(window?.from ?? -Infinity, asked?.from ?? -Infinity),
+          to: Math.min(window?.to ?? Infinity, asked?.to ?? Infinity),
+          mask,
+        })
+      }
+    }
+    if (windows.every((window) => (window.mask | always) === always)) return always
+    this.#always[number] = always
+    this.#windows[number] = windows
+    return timed
+  }
+}

@@ -1,0 +1,100 @@
+/**
+ * The few numbers that all threads share: which list of segments is current, up to which generation deaths count, the
+ * collection statistics of BM25, and which list each reader is in.
+ *
+ * Rules
+ * - One writer. It sends a new list to the readers first, then publishes: sequence odd, change, sequence even. A reader
+ *   takes its snapshot between two equal even sequence numbers, so statistics, generation and list belong together.
+ * - A chunk is dead for a search when `died <= generation` of its snapshot. A death that is published while a search runs
+ *   has a higher generation: the search goes on as of its start.
+ * - A reader pins the list version it works on. Memory that left the list at version v is free when every pin is at
+ *   least v; a reader without work pins nothing.
+ */
+const sequenceAt = 0
+const versionAt = 1
+const generationAt = 2
+const pinsAt = 16
+const pinsMax = 240
+const unpinned = 0x7fffffff
+
+export interface Snapshot {
+  version: number
+  generation: number
+  chunks: number
+  totalLength: number
+}
+
+export interface Publication {
+  readonly version: number
+  readonly chunks: number
+  readonly totalLength: number
+}
+
+export class Control {
+  readonly buffer: SharedArrayBuffer
+  readonly #words: Int32Array<SharedArrayBuffer>
+  readonly #statistics: Float64Array<SharedArrayBuffer>
+
+  constructor(buffer = new SharedArrayBuffer((pinsAt + pinsMax) * 4 + 16)) {
+    this.buffer = buffer
+    this.#words = new Int32Array(buffer, 0, pinsAt + pinsMax)
+    this.#statistics = new Float64Array(buffer, (pinsAt + pinsMax) * 4, 2)
+  }
+
+  unpinAll(): void {
+    this.#words.fill(unpinned, pinsAt)
+  }
+
+  get generation(): number {
+    return Atomics.load(this.#words, generationAt)
+  }
+
+  get version(): number {
+    return Atomics.load(this.#words, versionAt)
+  }
+
+  /** `change` stamps deaths with the generation it is given and adjusts term counts; it must be short. */
+  publish(publication: Publication, change: (generation: number) => void): void {
+    const generation = this.generation + 1
+    Atomics.add(this.#words, sequenceAt, 1)
+    change(generation)
+    this.#statistics[0] = publication.chunks
+    this.#statistics[1] = publication.totalLength
+    Atomics.store(this.#words, generationAt, generation)
+    Atomics.store(this.#words, versionAt, publication.version)
+    Atomics.add(this.#words, sequenceAt, 1)
+    Atomics.notify(this.#words, sequenceAt)
+  }
+
+  /** Runs `read` (term counts) until it saw one unchanged state. Ends with the reader pinned to the snapshot's list. */
+  snapshot(reader: number, read: () => void): Snapshot {
+    for (;;) {
+      const sequence = Atomics.load(this.#words, sequenceAt)
+      if (sequence & 1) {
+        // A publication takes microseconds; should the writer have died inside it, its exit ends this process's index.
+        Atomics.wait(this.#words, sequenceAt, sequence, 1)
+        continue
+      }
+      const version = Atomics.load(this.#words, versionAt)
+      Atomics.store(this.#words, pinsAt + reader, version)
+      const generation = Atomics.load(this.#words, generationAt)
+      const chunks = this.#statistics[0]!
+      const totalLength = this.#statistics[1]!
+      read()
+      if (Atomics.load(this.#words, sequenceAt) === sequence) return { version, generation, chunks, totalLength }
+    }
+  }
+
+  unpin(reader: number): void {
+    Atomics.store(this.#words, pinsAt + reader, unpinned)
+  }
+
+  /** The oldest list version that a reader may still be in. */
+  oldestPinned(): number {
+    let oldest = unpinned
+    for (let i = 0; i < pinsMax; i++) oldest = Math.min(oldest, Atomics.load(this.#words, pinsAt + i))
+    return oldest
+  }
+}
+
+export const readersMax = pinsMax

@@ -1,0 +1,171 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { BruteForceIndex } from '../../../test/contracts/brute-force-index.ts'
+import { InProcessSegments } from '../../../test/contracts/in-process-segments.ts'
+import * as random from '../../../test/contracts/random-changes.ts'
+import type { DocumentHit, IndexChange, KeywordRequest, SearchIndex } from '../../search/search-index.ts'
+
+const timeoutMs = 60_000
+
+/** Every chunk of a result in one list, in the order of score as far as it means anything, then of ids. */
+function allChunks(hits: readonly DocumentHit[]) {
+  return hits
+    .flatMap((hit) => [hit, ...hit.otherChunks].map((chunk) => ({ ...chunk, documentId: hit.documentId })))
+    .map(({ documentId, versionId, chunkId, score }) => ({ documentId, versionId, chunkId, score }))
+    .sort((a, b) =>
+      a.documentId < b.documentId ? -1 : a.documentId > b.documentId ? 1 : a.chunkId < b.chunkId ? -1 : 1,
+    )
+}
+
+/** Scores to 1e-6, everything else to the letter. */
+function assertSameChunks(actual: readonly DocumentHit[], expected: readonly DocumentHit[]): void {
+  const found = allChunks(actual)
+  const wanted = allChunks(expected)
+  assert.deepEqual(
+    found.map(({ score, ...chunk }) => chunk),
+    wanted.map(({ score, ...chunk }) => chunk),
+  )
+  found.forEach(({ score }, i) => {
+    assert.ok(Math.abs(score - wanted[i]!.score) < 1e-6, `${score} for ${wanted[i]!.score}`)
+  })
+}
+
+/** Equal scores may differ in their last bits between two ways of adding, so order is judged by the index's own scores. */
+function assertOrdered(hits: readonly DocumentHit[]): void {
+  const ranked = hits.map(({ documentId, score }) => ({ id: documentId, score }))
+  const chunks = hits.map((hit) => [hit, ...hit.otherChunks].map(({ chunkId, score }) => ({ id: chunkId, score })))
+  for (const list of [ranked, ...chunks]) {
+    for (let i = 1; i < list.length; i++) {
+      const [before, after] = [list[i - 1]!, list[i]!]
+      assert.ok(before.score > after.score || (before.score === after.score && before.id < after.id))
+    }
+  }
+  assert.equal(new Set(hits.map((hit) => hit.documentId)).size, hits.length)
+}
+
+async function assertSameAnswers(actual: SearchIndex, expected: SearchIndex, ask: Ask): Promise<void> {
+  const { scope, filters } = ask
+  const request: KeywordRequest = { ...ask, limit: 100, after: null, otherChunksMax: 100, timeoutMs }
+  const [found, wanted] = [await actual.keyword(request), await expected.keyword(request)]
+  assert.ok(found.outcome === 'found' && wanted.outcome === 'found')
+  assert.equal(found.totalChunks, wanted.totalChunks)
+  assertSameChunks(found.hits, wanted.hits)
+  assertOrdered(found.hits)
+
+  const paged: DocumentHit[] = []
+  for (let after: KeywordRequest['after'] = null, pages = 0; pages === 0 || after !== null; pages++) {
+    const page = await actual.keyword({ ...request, limit: 2, after })
+    assert.ok(page.outcome === 'found')
+    assert.equal(page.totalChunks, found.totalChunks)
+    paged.push(...page.hits)
+    after = page.next
+    assert.ok(pages < 100)
+  }
+  assert.deepEqual(paged, found.hits)
+
+  for (const { profileId, dimensions } of random.profiles) {
+    const vector = ask.vector.slice(0, dimensions)
+    const near = { profileId, vector, scope, filters, topK: 5, timeoutMs }
+    const [nearFound, nearWanted] = [await actual.vector(near), await expected.vector(near)]
+    assert.ok(nearFound.outcome === 'found' && nearWanted.outcome === 'found')
+    assert.equal(nearFound.comparedChunks, nearWanted.comparedChunks)
+    assertSameScores(nearFound.hits, nearWanted.hits)
+    const scoring = { query: ask.query, vector: { profileId, vector }, scope, filters, timeoutMs }
+    const documentIds = ['doc3', 'doc0', 'nothing', 'doc9']
+    const [scores, wantedScores] = [
+      await actual.score({ ...scoring, documentIds }),
+      await expected.score({ ...scoring, documentIds }),
+    ]
+    assert.ok(scores.outcome === 'found' && wantedScores.outcome === 'found')
+    scores.scores.forEach((score, i) => {
+      const wantedScore = wantedScores.scores[i]!
+      assert.equal(score.documentId, wantedScore.documentId)
+      for (const kind of ['keyword', 'vector'] as const) {
+        assert.ok(Math.abs((score[kind]?.score ?? -9) - (wantedScore[kind]?.score ?? -9)) < 1e-6)
+      }
+    })
+  }
+  assert.deepEqual(
+    await actual.count({ scope, filters, timeoutMs }),
+    await expected.count({ scope, filters, timeoutMs }),
+  )
+}
+
+/** Ties at the end of the list may fall either way; the scores may not. */
+function assertSameScores(actual: readonly DocumentHit[], expected: readonly DocumentHit[]): void {
+  const scores = (hits: readonly DocumentHit[]) =>
+    hits.flatMap((hit) => [hit.score, ...hit.otherChunks.map((chunk) => chunk.score)]).sort((a, b) => b - a)
+  const [found, wanted] = [scores(actual), scores(expected)]
+  assert.equal(found.length, wanted.length)
+  found.forEach((score, i) => {
+    assert.ok(Math.abs(score - wanted[i]!) < 1e-6)
+  })
+}
+
+type Ask = Pick<KeywordRequest, 'query' | 'scope' | 'filters'> & { vector: number[] }
+type Step =
+  | { do: 'apply'; changes: IndexChange[] }
+  | { do: 'tidy'; steps: number }
+  | { do: 'reopen' }
+  | { do: 'checkpoint' }
+  | ({ do: 'ask' } & Ask)
+
+const ask = fc.record({
+  do: fc.constant('ask' as const),
+  query: random.query,
+  scope: fc.oneof(fc.constant(random.wholeScope), random.scope),
+  filters: random.filters,
+  vector: random.vector(130),
+})
+const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({ do: fc.constant('apply' as const), changes: fc.array(random.change, { maxLength: 5 }) }),
+  },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant('tidy' as const), steps: fc.integer({ min: 1, max: 12 }) }) },
+  { weight: 1, arbitrary: fc.constantFrom<Step>({ do: 'reopen' }, { do: 'checkpoint' }) },
+  { weight: 5, arbitrary: ask },
+)
+
+for (const kernel of ['simd', 'plain'] as const) {
+  test(`whatever happened in whatever layout, answers are those of a scorer that looks at everything (${kernel})`, async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'segments-'))
+    const index = new InProcessSegments({ path: join(folder, 'index.db'), sealChunks: 6, segmentChunks: 24, kernel })
+    const layouts = new Set<number>()
+    try {
+      await fc.assert(
+        fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40 }), ask, async (steps, last) => {
+          await index.clear()
+          const expected = new BruteForceIndex()
+          let position = 0
+          for (const now of [...steps, last]) {
+            if (now.do === 'tidy') index.tidy(now.steps)
+            else if (now.do === 'reopen') index.reopen()
+            else if (now.do === 'checkpoint') await index.checkpoint()
+            else if (now.do === 'ask') await assertSameAnswers(index, expected, now)
+            else {
+              const batch = { position: ++position, changes: now.changes }
+              await index.apply(batch)
+              await expected.apply(batch)
+            }
+          }
+          const [health, wanted] = [await index.health(), await expected.health()]
+          assert.equal(health.chunks, wanted.chunks)
+          assert.equal(health.documents, wanted.documents)
+          assert.equal(health.position, position)
+          layouts.add(health.segments)
+        }),
+        { numRuns: kernel === 'simd' ? 120 : 30 },
+      )
+      assert.ok(layouts.size > 3, 'the runs should have met several layouts')
+      assert.ok(index.merges > 5, `the runs should have met merges, not ${index.merges}`)
+    } finally {
+      await index.close()
+      rmSync(folder, { recursive: true, force: true })
+    }
+  })
+}

@@ -1,0 +1,231 @@
+import { receiveMessageOnPort } from 'node:worker_threads'
+import type {
+  CountOutcome,
+  CountRequest,
+  KeywordOutcome,
+  KeywordRequest,
+  ScoreOutcome,
+  ScoreRequest,
+  VectorOutcome,
+  VectorRequest,
+} from '../../search/search-index.ts'
+import type { KeywordQuery } from '../../text/types.ts'
+import { CompiledFilter } from './compile-filter.ts'
+import { Control, type Snapshot } from './control.ts'
+import { VectorReader, vectorId } from './durable-file.ts'
+import type { FilterClass } from './filter-classes.ts'
+import { planKeyword, readTermCounts, type TermCounts } from './plan-keyword.ts'
+import type { ListUpdate, Profile, ReaderCall, ReaderOptions } from './protocol.ts'
+import { bestKeywordChunk, searchKeyword } from './search-keyword.ts'
+import { nearestChunk, searchVector } from './search-vector.ts'
+import { openColumn, openSegment, type SearchView, type Segment } from './segment.ts'
+import { findDocument } from './segment-image.ts'
+import { TermDictionary } from './term-dictionary.ts'
+import { usableVector } from './vector-column.ts'
+import { openKernel, type VectorKernel } from './vector-kernel.ts'
+
+type Outcome = KeywordOutcome | VectorOutcome | ScoreOutcome | CountOutcome
+
+interface Opened {
+  readonly view: SearchView
+  readonly snapshot: Snapshot
+  readonly counts: TermCounts | null
+}
+
+const noQuery: KeywordQuery = { clauses: [], boosts: [] }
+
+/** One search thread: follows the writer's list of segments and answers one call at a time from shared memory. */
+export class IndexReader {
+  readonly #options: ReaderOptions
+  readonly #control: Control
+  readonly #dictionary: TermDictionary
+  readonly #memories: WebAssembly.Memory[] = []
+  readonly #kernel: VectorKernel
+  readonly #classes: FilterClass[] = []
+  #profiles: readonly Profile[] = []
+  #segments: Segment[] = []
+  #waiting: ListUpdate[] = []
+  #vectors: VectorReader | null = null
+  #fileEpoch = 0
+
+  constructor(options: ReaderOptions) {
+    this.#options = options
+    this.#control = new Control(options.shared.control)
+    this.#dictionary = new TermDictionary(options.shared.dictionary)
+    this.#kernel = openKernel(options.kernel, this.#memories)
+  }
+
+  /** `deadline` is on the clock of `performance.now()`. */
+  answer(call: ReaderCall, deadline: number): Outcome {
+    try {
+      switch (call.call) {
+        case 'keyword':
+          return this.#keyword(call.request, deadline)
+        case 'vector':
+          return this.#vector(call.request, deadline)
+        case 'score':
+          return this.#score(call.request, deadline)
+        case 'count':
+          return this.#count(call.request, deadline)
+      }
+    } finally {
+      this.#control.unpin(this.#options.reader)
+    }
+  }
+
+  /** Takes in what the writer sent, so that an idle reader does not hoard it. */
+  catchUp(): void {
+    const { version } = this.#control.snapshot(this.#options.reader, () => undefined)
+    this.#follow(version)
+    this.#control.unpin(this.#options.reader)
+  }
+
+  #keyword(request: KeywordRequest, deadline: number): KeywordOutcome {
+    const { view, snapshot, counts } = this.#open(request.query)
+    return searchKeyword({
+      view,
+      plan: planKeyword(request.query, counts!, snapshot, this.#options.titleWeight),
+      filter: new CompiledFilter(request.scope, request.filters, view.classes),
+      limit: wholeNumber(request.limit),
+      after: request.after,
+      otherChunksMax: wholeNumber(request.otherChunksMax),
+      deadline,
+    })
+  }
+
+  #vector(request: VectorRequest, deadline: number): VectorOutcome {
+    const { view } = this.#open(null)
+    const profile = this.#profiles.find(({ profileId }) => profileId === request.profileId)
+    const vector = profile === undefined ? null : usableVector(request.vector, profile.dimensions)
+    if (profile === undefined || vector === null) return { outcome: 'found', hits: [], comparedChunks: 0 }
+    return searchVector({
+      view,
+      filter: new CompiledFilter(request.scope, request.filters, view.classes),
+      profile: profile.number,
+      vector,
+      topK: wholeNumber(request.topK),
+      kernel: this.#kernel,
+      readFloats: (number, key) => this.#readFloats(number, key),
+      deadline,
+    })
+  }
+
+  #score(request: ScoreRequest, deadline: number): ScoreOutcome {
+    const { view, snapshot, counts } = this.#open(request.query)
+    const filter = new CompiledFilter(request.scope, request.filters, view.classes)
+    const plan = planKeyword(request.query ?? noQuery, counts ?? emptyCounts, snapshot, this.#options.titleWeight)
+    const profile = this.#profiles.find(({ profileId }) => profileId === request.vector?.profileId)
+    const vector = profile && request.vector ? usableVector(request.vector.vector, profile.dimensions) : null
+    const near =
+      profile === undefined || vector === null
+        ? null
+        : {
+            filter,
+            profile: profile.number,
+            vector,
+            readFloats: (number: number, key: number) => this.#readFloats(number, key),
+          }
+    const scores = []
+    for (const documentId of request.documentIds) {
+      if (performance.now() > deadline) return { outcome: 'timed_out' }
+      const place = findAlive(view, documentId)
+      scores.push({
+        documentId,
+        keyword: place && bestKeywordChunk(place.segment, place.document, plan, filter),
+        vector: place && near && nearestChunk(near, place.segment, place.document),
+      })
+    }
+    return { outcome: 'found', scores }
+  }
+
+  #count(request: CountRequest, deadline: number): CountOutcome {
+    const { view } = this.#open(null)
+    const filter = new CompiledFilter(request.scope, request.filters, view.classes)
+    let documents = 0
+    let chunks = 0
+    for (const { image, died } of view.segments) {
+      if (performance.now() > deadline) return { outcome: 'timed_out' }
+      let last = -1
+      for (let chunk = 0; chunk < image.chunks; chunk++) {
+        if (died[chunk]! <= view.generation || filter.maskOf(image, chunk) === 0) continue
+        chunks++
+        if (image.chunkDocument[chunk] !== last) documents++
+        last = image.chunkDocument[chunk]!
+      }
+    }
+    return { outcome: 'found', documents, chunks }
+  }
+
+  /** The state of the index as of now; the reader stays in it until `unpin`. */
+  #open(query: KeywordQuery | null): Opened {
+    let counts: TermCounts | null = null
+    const snapshot = this.#control.snapshot(this.#options.reader, () => {
+      if (query !== null) counts = readTermCounts(query, this.#dictionary)
+    })
+    this.#follow(snapshot.version)
+    return {
+      view: { segments: this.#segments, generation: snapshot.generation, classes: this.#classes },
+      snapshot,
+      counts,
+    }
+  }
+
+  /** Brings the list to `version`, no further: what comes later is not yet published. */
+  #follow(version: number): void {
+    for (let received = receiveMessageOnPort(this.#options.writer); received; ) {
+      this.#waiting.push(received.message as ListUpdate)
+      received = receiveMessageOnPort(this.#options.writer)
+    }
+    const due = this.#waiting.filter((update) => update.version <= version)
+    if (due.length === 0) return
+    this.#waiting = this.#waiting.filter((update) => update.version > version)
+    // What came and went in between is not there any more: its memory may hold something else by now.
+    const removed = new Set(due.flatMap((update) => update.remove))
+    this.#segments = this.#segments.filter((segment) => !removed.has(segment.id))
+    for (const update of due) this.#take(update, removed)
+  }
+
+  #take(update: ListUpdate, removed: ReadonlySet<number>): void {
+    for (const [number, memory] of update.memories) this.#memories[number] = memory
+    const added = update.add.filter((place) => !removed.has(place.id))
+    this.#segments = [...this.#segments, ...added.map((place) => openSegment(this.#memories, place))]
+    for (const { segment: id, place } of update.columns) {
+      const segment = this.#segments.find((known) => known.id === id)
+      segment?.columns.set(place.profile, openColumn(this.#memories, place, segment.image.chunks))
+    }
+    this.#classes.length = update.classesFrom
+    this.#classes.push(...update.classes)
+    this.#profiles = update.profiles
+    if (update.fileEpoch !== this.#fileEpoch) {
+      this.#vectors?.close()
+      this.#vectors = null
+      this.#fileEpoch = update.fileEpoch
+    }
+  }
+
+  #readFloats(profile: number, vectorKey: number): Float32Array | null {
+    try {
+      this.#vectors ??= new VectorReader(this.#options.path)
+      return this.#vectors.read(vectorId(profile, vectorKey))
+    } catch {
+      // A file that cannot be read costs the last step of precision, not the answer; the writer will notice and say so.
+      return null
+    }
+  }
+}
+
+const emptyCounts: TermCounts = { numbers: new Map(), counts: new Map() }
+
+function wholeNumber(value: number): number {
+  return Number.isFinite(value) ? Math.max(0, Math.trunc(value)) : 0
+}
+
+function findAlive(view: SearchView, documentId: string): { segment: Segment; document: number } | null {
+  const id = new TextEncoder().encode(documentId)
+  for (const segment of view.segments) {
+    const document = findDocument(segment.image, id)
+    if (document < 0) continue
+    if (segment.died[segment.image.documentFirstChunk[document]!]! > view.generation) return { segment, document }
+  }
+  return null
+}

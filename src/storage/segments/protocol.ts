@@ -1,0 +1,98 @@
+import type { MessagePort } from 'node:worker_threads'
+import type {
+  CountRequest,
+  IndexBatch,
+  KeywordRequest,
+  ScoreRequest,
+  VectorRequest,
+} from '../../search/search-index.ts'
+import type { FilterClass } from './filter-classes.ts'
+import type { MergedSegment } from './merge-segments.ts'
+import type { ColumnPlace, SegmentPlace } from './segment.ts'
+import type { DictionaryBuffers } from './term-dictionary.ts'
+
+/** An embedding profile by the number the index gave it. */
+export interface Profile {
+  readonly number: number
+  readonly profileId: string
+  readonly dimensions: number
+}
+
+/** Writer to readers and to the merger: what changed since the list version before. */
+export interface ListUpdate {
+  readonly kind: 'list'
+  readonly version: number
+  readonly memories: readonly (readonly [number, WebAssembly.Memory])[]
+  readonly add: readonly SegmentPlace[]
+  readonly remove: readonly number[]
+  readonly columns: readonly { readonly segment: number; readonly place: ColumnPlace }[]
+  /** The reader keeps its first `classesFrom` classes and adds these. */
+  readonly classesFrom: number
+  readonly classes: readonly FilterClass[]
+  readonly profiles: readonly Profile[]
+  readonly fileEpoch: number
+}
+
+export interface MergeOrder {
+  readonly kind: 'merge'
+  readonly memories: readonly WebAssembly.Memory[]
+  readonly sources: readonly SegmentPlace[]
+  readonly generation: number
+}
+
+export interface MergeDone {
+  readonly merged: MergedSegment | null
+  /** Why it failed, when it did. */
+  readonly reason: string
+}
+
+export interface SharedBuffers {
+  readonly control: SharedArrayBuffer
+  readonly dictionary: DictionaryBuffers
+}
+
+export interface WriterOptions {
+  readonly path: string
+  readonly shared: SharedBuffers
+  readonly readers: readonly MessagePort[]
+  readonly merger: MessagePort
+  readonly sealChunks: number
+  readonly segmentChunks: number
+  readonly mergeMemoryBytes: number
+  readonly mergeFanIn: number
+}
+
+export interface ReaderOptions {
+  readonly path: string
+  readonly reader: number
+  readonly shared: SharedBuffers
+  readonly writer: MessagePort
+  readonly titleWeight: number
+  readonly kernel: 'simd' | 'plain'
+}
+
+export interface MergerOptions {
+  readonly writer: MessagePort
+}
+
+export type WriterCall =
+  | { readonly call: 'apply'; readonly batch: IndexBatch }
+  | { readonly call: 'health' | 'checkpoint' | 'clear' | 'close' }
+
+export type ReaderCall =
+  | { readonly call: 'keyword'; readonly request: KeywordRequest }
+  | { readonly call: 'vector'; readonly request: VectorRequest }
+  | { readonly call: 'score'; readonly request: ScoreRequest }
+  | { readonly call: 'count'; readonly request: CountRequest }
+
+export interface Numbered<T> {
+  readonly id: number
+  readonly message: T
+}
+
+/** The answer to a call, or what went wrong inside the thread. */
+export interface Reply {
+  readonly id: number
+  readonly result?: unknown
+  readonly error?: string
+}

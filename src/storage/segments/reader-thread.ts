@@ -1,0 +1,22 @@
+import { parentPort, workerData } from 'node:worker_threads'
+import { IndexReader } from './index-reader.ts'
+import type { Numbered, ReaderCall, ReaderOptions, Reply } from './protocol.ts'
+
+const catchUpMs = 250
+
+const reader = new IndexReader(workerData as ReaderOptions)
+const port = parentPort!
+
+/** `deadline` counts on the shared wall clock, because each thread's `performance.now()` starts at its own zero. */
+port.on('message', ({ id, message }: Numbered<ReaderCall & { deadline: number }>) => {
+  let reply: Reply
+  try {
+    const deadline = message.deadline - performance.timeOrigin
+    reply = { id, result: performance.now() > deadline ? { outcome: 'timed_out' } : reader.answer(message, deadline) }
+  } catch (error) {
+    reply = { id, error: error instanceof Error ? (error.stack ?? error.message) : String(error) }
+  }
+  port.postMessage(reply)
+})
+
+setInterval(() => reader.catchUp(), catchUpMs)

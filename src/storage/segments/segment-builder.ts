@@ -1,0 +1,254 @@
+import { exceptionCode, writeImage } from './segment-image.ts'
+import { longStep, stepShift, termMask } from './token-stream.ts'
+
+/**
+ * Builds a segment image from documents that are given in the order of their ids, chunks in the order of theirs. New
+ * text and merged segments take this same way: postings are made again from the token numbers (about 5 microseconds a
+ * chunk of 55 tokens), which keeps one piece of code instead of two and drops dead chunks on the way.
+ */
+export class SegmentBuilder {
+  readonly #scratch: TermScratch
+  readonly #chunkDocument = new Words()
+  readonly #chunkVersion = new Words()
+  readonly #chunkClass = new Words()
+  readonly #chunkLength = new Words()
+  readonly #chunkKey = new Words()
+  readonly #vectorKey = new Words()
+  readonly #bodyStart = new Words()
+  readonly #chunkIds = new Texts()
+  readonly #versionIds = new Texts()
+  readonly #documentIds = new Texts()
+  readonly #titleStart = new Words()
+  readonly #titleLength = new Words()
+  readonly #documentFirstChunk = new Words()
+  readonly #documentPublished: number[] = []
+  readonly #bodyTokens = new Words()
+  readonly #titleTokens = new Words()
+
+  constructor(scratch: TermScratch) {
+    this.#scratch = scratch
+  }
+
+  get chunks(): number {
+    return this.#chunkClass.length
+  }
+
+  addDocument(id: Uint8Array<ArrayBufferLike>, publishedAt: number): void {
+    this.#documentIds.push(id)
+    this.#documentFirstChunk.push(this.chunks)
+    this.#documentPublished.push(publishedAt)
+  }
+
+  /** A version of the document added last. Returns its number, for `addChunk`. */
+  addVersion(id: Uint8Array<ArrayBufferLike>, title: Uint32Array<ArrayBufferLike>, titleLength: number): number {
+    this.#versionIds.push(id)
+    this.#titleStart.push(this.#titleTokens.length)
+    this.#titleTokens.append(title)
+    this.#titleLength.push(titleLength)
+    return this.#titleLength.length - 1
+  }
+
+  addChunk(chunk: {
+    id: Uint8Array<ArrayBufferLike>
+    version: number
+    classNumber: number
+    key: number
+    vectorKey: number
+    /** Positions of the body alone. */
+    length: number
+    body: Uint32Array<ArrayBufferLike>
+  }): void {
+    this.#chunkIds.push(chunk.id)
+    this.#chunkDocument.push(this.#documentPublished.length - 1)
+    this.#chunkVersion.push(chunk.version)
+    this.#chunkClass.push(chunk.classNumber)
+    this.#chunkKey.push(chunk.key)
+    this.#vectorKey.push(chunk.vectorKey)
+    this.#chunkLength.push(chunk.length + this.#titleLength.array[chunk.version]!)
+    this.#bodyStart.push(this.#bodyTokens.length)
+    this.#bodyTokens.append(chunk.body)
+  }
+
+  finish(): Uint8Array<ArrayBuffer> {
+    this.#bodyStart.push(this.#bodyTokens.length)
+    this.#titleStart.push(this.#titleTokens.length)
+    this.#documentFirstChunk.push(this.chunks)
+    return writeImage({
+      chunkDocument: Uint16Array.from(this.#chunkDocument.view()),
+      chunkVersion: Uint16Array.from(this.#chunkVersion.view()),
+      chunkClass: this.#chunkClass.view(),
+      chunkLength: this.#chunkLength.view(),
+      chunkKey: this.#chunkKey.view(),
+      vectorKey: this.#vectorKey.view(),
+      bodyStart: this.#bodyStart.view(),
+      chunkIdStart: this.#chunkIds.starts(),
+      chunkIds: this.#chunkIds.bytes(),
+      versionIdStart: this.#versionIds.starts(),
+      versionIds: this.#versionIds.bytes(),
+      titleStart: this.#titleStart.view(),
+      titleLength: this.#titleLength.view(),
+      documentIdStart: this.#documentIds.starts(),
+      documentIds: this.#documentIds.bytes(),
+      documentFirstChunk: this.#documentFirstChunk.view(),
+      documentPublished: Float64Array.from(this.#documentPublished),
+      ...this.#postings(),
+      bodyTokens: this.#bodyTokens.view(),
+      titleTokens: this.#titleTokens.view(),
+    })
+  }
+
+  /** Counts, lays the lists out, fills them: three passes over the token numbers. */
+  #postings() {
+    const body = this.#bodyTokens.array
+    const title = this.#titleTokens.array
+    const bodyStart = this.#bodyStart.array
+    const titleStart = this.#titleStart.array
+    const versionOf = this.#chunkVersion.array
+    const chunks = this.chunks
+    this.#scratch.reserve(Math.max(highestTerm(this.#bodyTokens.view()), highestTerm(this.#titleTokens.view())))
+    const { frequency, next } = this.#scratch
+    const inChunk = new Words()
+    const distinct = new Words()
+
+    const collect = (tokens: Uint32Array, from: number, to: number, unit: number) => {
+      for (let i = from; i < to; i++) {
+        const word = tokens[i]!
+        if (word >>> stepShift === longStep) i++
+        const term = word & termMask
+        if (frequency[term] === 0) inChunk.push(term)
+        frequency[term]! += unit
+      }
+    }
+    const collectChunk = (chunk: number) => {
+      inChunk.length = 0
+      const version = versionOf[chunk]!
+      collect(title, titleStart[version]!, titleStart[version + 1]!, 0x10000)
+      collect(body, bodyStart[chunk]!, bodyStart[chunk + 1]!, 1)
+    }
+
+    for (let chunk = 0; chunk < chunks; chunk++) {
+      collectChunk(chunk)
+      for (let i = 0; i < inChunk.length; i++) {
+        const term = inChunk.array[i]!
+        frequency[term] = 0
+        if (next[term] === 0) distinct.push(term)
+        next[term]! += 1
+      }
+    }
+    const term = Uint32Array.from(distinct.view()).sort()
+    const postingStart = new Uint32Array(term.length + 1)
+    for (let i = 0; i < term.length; i++) {
+      postingStart[i + 1] = postingStart[i]! + next[term[i]!]!
+      next[term[i]!] = postingStart[i]!
+    }
+    const postings = postingStart[term.length]!
+    const postingChunk = new Uint16Array(postings)
+    const postingFrequency = new Uint8Array(postings)
+    const exceptions: [number, number][] = []
+    for (let chunk = 0; chunk < chunks; chunk++) {
+      collectChunk(chunk)
+      for (let i = 0; i < inChunk.length; i++) {
+        const number = inChunk.array[i]!
+        const found = frequency[number]!
+        frequency[number] = 0
+        const posting = next[number]!
+        next[number] = posting + 1
+        postingChunk[posting] = chunk
+        const code =
+          found >>> 16 < 4 && (found & 0xffff) < 64 ? ((found >>> 16) << 6) | (found & 0xffff) : exceptionCode
+        postingFrequency[posting] = code
+        if (code === exceptionCode) exceptions.push([posting, found])
+      }
+    }
+    for (let i = 0; i < term.length; i++) next[term[i]!] = 0
+    exceptions.sort((a, b) => a[0] - b[0])
+    return {
+      term,
+      postingStart,
+      postingChunk,
+      postingFrequency,
+      exceptionPosting: Uint32Array.from(exceptions, ([posting]) => posting),
+      exceptionFrequency: Uint32Array.from(exceptions, ([, found]) => found),
+    }
+  }
+}
+
+/** Two counters for every term number, all zero between two builds: kept by a thread, so a small build stays cheap. */
+export class TermScratch {
+  frequency = new Uint32Array(1024)
+  next = new Uint32Array(1024)
+
+  reserve(term: number): void {
+    if (term < this.frequency.length) return
+    const size = 2 ** Math.ceil(Math.log2(term + 1))
+    this.frequency = new Uint32Array(size)
+    this.next = new Uint32Array(size)
+  }
+}
+
+function highestTerm(tokens: Uint32Array<ArrayBufferLike>): number {
+  let highest = 0
+  for (let i = 0; i < tokens.length; i++) {
+    const word = tokens[i]!
+    if (word >>> stepShift === longStep) i++
+    if ((word & termMask) > highest) highest = word & termMask
+  }
+  return highest
+}
+
+/** A growing array of 32-bit words. */
+class Words {
+  array = new Uint32Array(256)
+  length = 0
+
+  push(word: number): void {
+    if (this.length === this.array.length) this.#grow(this.length + 1)
+    this.array[this.length++] = word
+  }
+
+  append(words: Uint32Array<ArrayBufferLike>): void {
+    if (this.length + words.length > this.array.length) this.#grow(this.length + words.length)
+    this.array.set(words, this.length)
+    this.length += words.length
+  }
+
+  view(): Uint32Array {
+    return this.array.subarray(0, this.length)
+  }
+
+  #grow(least: number): void {
+    const larger = new Uint32Array(Math.max(least, this.array.length * 2))
+    larger.set(this.array)
+    this.array = larger
+  }
+}
+
+/** Texts one after the other, and where each starts. */
+class Texts {
+  #bytes = new Uint8Array(1024)
+  #used = 0
+  readonly #starts = new Words()
+
+  push(text: Uint8Array<ArrayBufferLike>): void {
+    this.#starts.push(this.#used)
+    if (this.#used + text.length > this.#bytes.length) {
+      const larger = new Uint8Array(Math.max(this.#used + text.length, this.#bytes.length * 2))
+      larger.set(this.#bytes)
+      this.#bytes = larger
+    }
+    this.#bytes.set(text, this.#used)
+    this.#used += text.length
+  }
+
+  bytes(): Uint8Array {
+    return this.#bytes.subarray(0, this.#used)
+  }
+
+  /** One more than there are texts. */
+  starts(): Uint32Array {
+    const starts = new Uint32Array(this.#starts.length + 1)
+    starts.set(this.#starts.view())
+    starts[this.#starts.length] = this.#used
+    return starts
+  }
+}

@@ -1,0 +1,253 @@
+/**
+ * One immutable segment as one run of bytes: the same in shared memory and in the durable file.
+ *
+ * Documents stand in the order of their ids (UTF-8 bytes), the chunks of a document in the order of their ids, so a
+ * lower chunk number means an earlier (document id, chunk id): ties are broken by comparing two integers. All versions
+ * of a document are in one segment and die together.
+ *
+ * Layout: 16 bytes of head (magic, format, section count, total bytes), then offset and element count of every section
+ * (two 32-bit numbers each), then the sections, each aligned to 8 bytes. Little-endian.
+ */
+export const formatVersion = 1
+const magic = 0x5445_5331
+const headBytes = 16
+
+/** Chunk numbers fit 16 bits: three bytes a posting instead of five. */
+export const segmentChunksMax = 65_536
+
+const elementBytes = { u8: 1, u16: 2, u32: 4, f64: 8 } as const
+
+const sections = {
+  chunkDocument: 'u16',
+  chunkVersion: 'u16',
+  /** Number of the combination of filter columns, see `filter-classes.ts`. */
+  chunkClass: 'u32',
+  /** Positions of title and body together. */
+  chunkLength: 'u32',
+  /** Names this placed chunk for ever; a chunk that is written again gets a new one. */
+  chunkKey: 'u32',
+  /** Names the chunk's vectors in the durable file; kept when the chunk is written again with other columns. */
+  vectorKey: 'u32',
+  bodyStart: 'u32',
+  chunkIdStart: 'u32',
+  chunkIds: 'u8',
+  versionIdStart: 'u32',
+  versionIds: 'u8',
+  titleStart: 'u32',
+  titleLength: 'u32',
+  documentIdStart: 'u32',
+  documentIds: 'u8',
+  documentFirstChunk: 'u32',
+  /** Milliseconds since 1970; NaN when the document has none. */
+  documentPublished: 'f64',
+  /** Terms of the segment, ascending by number. */
+  term: 'u32',
+  postingStart: 'u32',
+  postingChunk: 'u16',
+  /** Title frequency in the upper two bits, body frequency in the lower six; 255 for what does not fit. */
+  postingFrequency: 'u8',
+  /** Ascending numbers of the postings that did not fit, and their frequencies: title << 16 | body. */
+  exceptionPosting: 'u32',
+  exceptionFrequency: 'u32',
+  bodyTokens: 'u32',
+  titleTokens: 'u32',
+} as const
+
+export type SectionName = keyof typeof sections
+const sectionNames = Object.keys(sections) as SectionName[]
+
+interface ElementArrays {
+  u8: Uint8Array<ArrayBufferLike>
+  u16: Uint16Array<ArrayBufferLike>
+  u32: Uint32Array<ArrayBufferLike>
+  f64: Float64Array<ArrayBufferLike>
+}
+
+export type SegmentSections = { readonly [Name in SectionName]: ElementArrays[(typeof sections)[Name]] }
+
+export interface SegmentImage extends SegmentSections {
+  readonly bytes: number
+  readonly chunks: number
+  readonly documents: number
+  readonly versions: number
+  readonly terms: number
+}
+
+function alignedTo8(bytes: number): number {
+  return (bytes + 7) & ~7
+}
+
+export function writeImage(parts: SegmentSections): Uint8Array<ArrayBuffer> {
+  const directoryBytes = sectionNames.length * 8
+  let total = alignedTo8(headBytes + directoryBytes)
+  for (const name of sectionNames) total += alignedTo8(parts[name].byteLength)
+  const image = new Uint8Array(total)
+  const head = new Uint32Array(image.buffer, 0, (headBytes + directoryBytes) / 4)
+  head.set([magic, formatVersion, sectionNames.length, total])
+  let at = alignedTo8(headBytes + directoryBytes)
+  sectionNames.forEach((name, i) => {
+    const part = parts[name]
+    head[4 + i * 2] = at
+    head[5 + i * 2] = part.length
+    image.set(new Uint8Array(part.buffer, part.byteOffset, part.byteLength), at)
+    at += alignedTo8(part.byteLength)
+  })
+  return image
+}
+
+/** Opens views, copies nothing. Throws on bytes that are no image of this format; the caller takes that as damage. */
+export function openImage(bytes: Uint8Array<ArrayBufferLike>): SegmentImage {
+  const head = new Uint32Array(bytes.buffer, bytes.byteOffset, 4 + sectionNames.length * 2)
+  if (head[0] !== magic || head[1] !== formatVersion || head[2] !== sectionNames.length || head[3] !== bytes.length) {
+    throw new Error('not a segment image of this format')
+  }
+  const parts: Partial<Record<SectionName, ElementArrays[keyof ElementArrays]>> = {}
+  sectionNames.forEach((name, i) => {
+    const offset = head[4 + i * 2]!
+    const length = head[5 + i * 2]!
+    const element = sections[name]
+    if (offset + length * elementBytes[element] > bytes.length) throw new Error(`section ${name} leaves its segment`)
+    parts[name] = viewOf(element, bytes, offset, length)
+  })
+  const opened = parts as SegmentSections
+  return {
+    ...opened,
+    bytes: bytes.length,
+    chunks: opened.chunkClass.length,
+    documents: opened.documentPublished.length,
+    versions: opened.titleLength.length,
+    terms: opened.term.length,
+  }
+}
+
+function viewOf(element: keyof ElementArrays, bytes: Uint8Array<ArrayBufferLike>, offset: number, length: number) {
+  const at = bytes.byteOffset + offset
+  switch (element) {
+    case 'u8':
+      return new Uint8Array(bytes.buffer, at, length)
+    case 'u16':
+      return new Uint16Array(bytes.buffer, at, length)
+    case 'u32':
+      return new Uint32Array(bytes.buffer, at, length)
+    case 'f64':
+      return new Float64Array(bytes.buffer, at, length)
+  }
+}
+
+/** What an operator wants to know of memory: bytes by purpose. */
+export function bytesByPurpose(image: SegmentImage): Record<'postings' | 'tokens' | 'ids' | 'columns', number> {
+  const postings: readonly SectionName[] = [
+    'term',
+    'postingStart',
+    'postingChunk',
+    'postingFrequency',
+    'exceptionPosting',
+    'exceptionFrequency',
+  ]
+  const tokens: readonly SectionName[] = ['bodyTokens', 'titleTokens', 'bodyStart', 'titleStart']
+  const ids: readonly SectionName[] = [
+    'chunkIds',
+    'chunkIdStart',
+    'versionIds',
+    'versionIdStart',
+    'documentIds',
+    'documentIdStart',
+  ]
+  const sum = (names: readonly SectionName[]) => names.reduce((bytes, name) => bytes + image[name].byteLength, 0)
+  const known = { postings: sum(postings), tokens: sum(tokens), ids: sum(ids) }
+  return { ...known, columns: image.bytes - known.postings - known.tokens - known.ids }
+}
+
+const decoder = new TextDecoder()
+
+function textAt(bytes: Uint8Array<ArrayBufferLike>, starts: Uint32Array<ArrayBufferLike>, at: number): string {
+  // TextDecoder refuses shared memory, so the few bytes are copied.
+  return decoder.decode(bytes.slice(starts[at]!, starts[at + 1]!))
+}
+
+export const documentIdAt = (image: SegmentImage, document: number): string =>
+  textAt(image.documentIds, image.documentIdStart, document)
+export const versionIdAt = (image: SegmentImage, version: number): string =>
+  textAt(image.versionIds, image.versionIdStart, version)
+export const chunkIdAt = (image: SegmentImage, chunk: number): string =>
+  textAt(image.chunkIds, image.chunkIdStart, chunk)
+
+export function compareBytes(
+  a: Uint8Array<ArrayBufferLike>,
+  aFrom: number,
+  aTo: number,
+  b: Uint8Array<ArrayBufferLike>,
+  bFrom: number,
+  bTo: number,
+): number {
+  const common = Math.min(aTo - aFrom, bTo - bFrom)
+  for (let i = 0; i < common; i++) {
+    const difference = a[aFrom + i]! - b[bFrom + i]!
+    if (difference !== 0) return difference
+  }
+  return aTo - aFrom - (bTo - bFrom)
+}
+
+export function compareDocumentIds(a: SegmentImage, documentA: number, b: SegmentImage, documentB: number): number {
+  return compareBytes(
+    a.documentIds,
+    a.documentIdStart[documentA]!,
+    a.documentIdStart[documentA + 1]!,
+    b.documentIds,
+    b.documentIdStart[documentB]!,
+    b.documentIdStart[documentB + 1]!,
+  )
+}
+
+/** The first document of the segment whose id is not below `id`. */
+export function lowerBoundDocument(image: SegmentImage, id: Uint8Array): number {
+  let low = 0
+  let high = image.documents
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    const { documentIds: ids, documentIdStart: starts } = image
+    if (compareBytes(ids, starts[middle]!, starts[middle + 1]!, id, 0, id.length) < 0) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+/** -1 when the segment does not hold the document. */
+export function findDocument(image: SegmentImage, id: Uint8Array): number {
+  const at = lowerBoundDocument(image, id)
+  if (at === image.documents) return -1
+  const { documentIds: ids, documentIdStart: starts } = image
+  return compareBytes(ids, starts[at]!, starts[at + 1]!, id, 0, id.length) === 0 ? at : -1
+}
+
+/** Where the term stands in the segment's list, -1 when it does not. */
+export function findTerm(image: SegmentImage, term: number): number {
+  const terms = image.term
+  let low = 0
+  let high = terms.length - 1
+  while (low <= high) {
+    const middle = (low + high) >>> 1
+    const found = terms[middle]!
+    if (found === term) return middle
+    if (found < term) low = middle + 1
+    else high = middle - 1
+  }
+  return -1
+}
+
+/** Frequencies of one posting, title << 16 | body. */
+export function frequencyAt(image: SegmentImage, posting: number): number {
+  const code = image.postingFrequency[posting]!
+  if (code !== exceptionCode) return ((code >>> 6) << 16) | (code & 63)
+  const list = image.exceptionPosting
+  let low = 0
+  let high = list.length - 1
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (list[middle]! < posting) low = middle + 1
+    else high = middle
+  }
+  return image.exceptionFrequency[low]!
+}
+
+export const exceptionCode = 255

@@ -1,0 +1,62 @@
+import { type Block, bytesOf } from './arena.ts'
+import type { FilterClass } from './filter-classes.ts'
+import { openImage, type SegmentImage } from './segment-image.ts'
+import { columnLayout, VectorColumn } from './vector-column.ts'
+
+/** Where a segment lies in shared memory: what one thread tells another. */
+export interface SegmentPlace {
+  readonly id: number
+  readonly image: Block
+  readonly died: Block
+  readonly columns: readonly ColumnPlace[]
+}
+
+export interface ColumnPlace {
+  readonly profile: number
+  readonly dimensions: number
+  readonly block: Block
+}
+
+/** An image, its deaths, and its vectors by profile number. */
+export interface Segment {
+  readonly id: number
+  readonly image: SegmentImage
+  /** The generation at which a chunk died; `alive` for the others. */
+  readonly died: Int32Array<ArrayBufferLike>
+  readonly columns: Map<number, OpenColumn>
+}
+
+export interface OpenColumn {
+  readonly column: VectorColumn
+  readonly place: ColumnPlace
+}
+
+export const alive = 0x7fffffff
+
+/** What one search looks at, from beginning to end. */
+export interface SearchView {
+  readonly segments: readonly Segment[]
+  readonly generation: number
+  readonly classes: readonly FilterClass[]
+}
+
+export function openSegment(memories: readonly WebAssembly.Memory[], place: SegmentPlace): Segment {
+  const died = bytesOf(memories, place.died)
+  return {
+    id: place.id,
+    image: openImage(bytesOf(memories, place.image)),
+    died: new Int32Array(died.buffer, died.byteOffset, died.byteLength / 4),
+    columns: new Map(
+      place.columns.map((column) => [column.profile, openColumn(memories, column, died.byteLength / 4)]),
+    ),
+  }
+}
+
+export function openColumn(memories: readonly WebAssembly.Memory[], place: ColumnPlace, chunks: number): OpenColumn {
+  return { place, column: new VectorColumn(columnLayout(chunks, place.dimensions), bytesOf(memories, place.block)) }
+}
+
+/** The segment's vectors without their places, by profile number. */
+export function columnsOf(segment: Segment): Map<number, VectorColumn> {
+  return new Map([...segment.columns].map(([profile, { column }]) => [profile, column]))
+}

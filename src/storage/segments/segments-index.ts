@@ -1,0 +1,251 @@
+import { mkdirSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import { dirname } from 'node:path'
+import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads'
+import type {
+  ApplyOutcome,
+  CountOutcome,
+  CountRequest,
+  IndexBatch,
+  IndexHealth,
+  KeywordOutcome,
+  KeywordRequest,
+  ScoreOutcome,
+  ScoreRequest,
+  SearchIndex,
+  Unavailable,
+  VectorOutcome,
+  VectorRequest,
+} from '../../search/search-index.ts'
+import { Control, readersMax } from './control.ts'
+import type { ReaderCall, Reply, SharedBuffers, WriterCall } from './protocol.ts'
+import { segmentChunksMax } from './segment-image.ts'
+import { TermDictionary } from './term-dictionary.ts'
+
+export interface SegmentsIndexOptions {
+  /** The durable file; `-wal`, `-shm` and `-lock` stand beside it. */
+  readonly path: string
+  /** Search threads; as many as there are cores when left out. */
+  readonly readers?: number
+  /** How much more a word in the title counts than one in the body. */
+  readonly titleWeight?: number
+  /** Chunks that are gathered before they become one segment of the file. */
+  readonly sealChunks?: number
+  /** Chunks of the largest segment, 65,536 at most. */
+  readonly segmentChunks?: number
+  /** What one merge may take beside the segments themselves. */
+  readonly mergeMemoryBytes?: number
+  /** How many small segments wait before they are merged. */
+  readonly mergeFanIn?: number
+  /** `plain` runs without WebAssembly; results are the same. */
+  readonly kernel?: 'simd' | 'plain'
+}
+
+/** Opens the index and loads it. Rejects when another process has it open; damage is no rejection but a health state. */
+export async function openSegmentsIndex(options: SegmentsIndexOptions): Promise<SearchIndex> {
+  mkdirSync(dirname(options.path), { recursive: true })
+  const readers = Math.min(readersMax, Math.max(1, options.readers ?? availableParallelism()))
+  const shared = { control: new Control().buffer, dictionary: new TermDictionary().buffers }
+  const lists = Array.from({ length: readers }, () => new MessageChannel())
+  const merging = new MessageChannel()
+  const writer = startWriter(
+    options,
+    shared,
+    lists.map(({ port1 }) => port1),
+    merging.port1,
+  )
+  const merger = startThread('merge-thread.ts', { writer: merging.port2 }, [merging.port2])
+  const searchers = lists.map(({ port2 }, reader) => {
+    const data = {
+      path: options.path,
+      reader,
+      shared,
+      writer: port2,
+      titleWeight: options.titleWeight ?? 3,
+      kernel: options.kernel ?? 'simd',
+    }
+    return new Searcher(startThread('reader-thread.ts', data, [port2]))
+  })
+  const writing = new Calls(writer)
+  const workers = [writer, merger, ...searchers.map(({ worker }) => worker)]
+  try {
+    return new SegmentsIndex(writing, searchers, workers, (await writing.started()) as IndexHealth)
+  } catch (error) {
+    await Promise.all(workers.map((worker) => worker.terminate()))
+    throw error
+  }
+}
+
+function startWriter(
+  options: SegmentsIndexOptions,
+  shared: SharedBuffers,
+  readers: readonly MessagePort[],
+  merger: MessagePort,
+): Worker {
+  const segmentChunks = Math.min(segmentChunksMax, options.segmentChunks ?? segmentChunksMax)
+  const data = {
+    path: options.path,
+    shared,
+    readers,
+    merger,
+    segmentChunks,
+    sealChunks: Math.min(segmentChunks, options.sealChunks ?? 4096),
+    mergeMemoryBytes: options.mergeMemoryBytes ?? 256 * 1024 * 1024,
+    mergeFanIn: options.mergeFanIn ?? 8,
+  }
+  return startThread('writer-thread.ts', data, [...readers, merger])
+}
+
+function startThread(file: string, workerData: unknown, transferList: readonly MessagePort[]): Worker {
+  return new Worker(new URL(file, import.meta.url), { workerData, transferList: [...transferList] })
+}
+
+interface Waiting {
+  readonly resolve: (result: unknown) => void
+  readonly reject: (error: Error) => void
+}
+
+/** Calls to one thread and the replies to them. A thread that ends takes its open calls with it. */
+class Calls {
+  readonly worker: Worker
+  readonly #waiting = new Map<number, Waiting>()
+  #last = 0
+  #ended: Error | null = null
+
+  constructor(worker: Worker) {
+    this.worker = worker
+    worker.on('message', ({ id, result, error }: Reply) => {
+      const waiting = this.#waiting.get(id)
+      this.#waiting.delete(id)
+      if (error === undefined) waiting?.resolve(result)
+      else waiting?.reject(new Error(error))
+    })
+    worker.on('error', (error) => this.#end(error instanceof Error ? error : new Error(String(error))))
+    worker.on('exit', () => this.#end(new Error('the index is closed')))
+  }
+
+  /** The message a thread sends of itself when it has started, numbered 0. Asked for before the thread can run. */
+  started(): Promise<unknown> {
+    return new Promise((resolve, reject) => this.#waiting.set(0, { resolve, reject }))
+  }
+
+  call(message: object): Promise<unknown> {
+    if (this.#ended !== null) return Promise.reject(this.#ended)
+    const id = ++this.#last
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(id, { resolve, reject })
+      this.worker.postMessage({ id, message })
+    })
+  }
+
+  #end(error: Error): void {
+    this.#ended ??= error
+    for (const { reject } of this.#waiting.values()) reject(this.#ended)
+    this.#waiting.clear()
+  }
+}
+
+class Searcher extends Calls {
+  busy = false
+}
+
+interface QueuedSearch {
+  readonly message: ReaderCall
+  readonly deadline: number
+  readonly resolve: (outcome: unknown) => void
+}
+
+/** The port's adapter: lives on the main thread and only passes messages on. */
+class SegmentsIndex implements SearchIndex {
+  readonly #writing: Calls
+  readonly #searchers: readonly Searcher[]
+  readonly #workers: readonly Worker[]
+  readonly #queue: QueuedSearch[] = []
+  /** Why searches cannot be answered; empty when they can. */
+  #damage: string
+  #closed = false
+
+  constructor(writing: Calls, searchers: readonly Searcher[], workers: readonly Worker[], { reason }: IndexHealth) {
+    this.#writing = writing
+    this.#searchers = searchers
+    this.#workers = workers
+    this.#damage = reason
+  }
+
+  async apply(batch: IndexBatch): Promise<ApplyOutcome> {
+    return (await this.#write({ call: 'apply', batch })) as ApplyOutcome
+  }
+
+  async health(): Promise<IndexHealth> {
+    return (await this.#write({ call: 'health' })) as IndexHealth
+  }
+
+  async checkpoint(): Promise<void> {
+    await this.#write({ call: 'checkpoint' })
+  }
+
+  async clear(): Promise<void> {
+    await this.#write({ call: 'clear' })
+    const { reason } = await this.health()
+    this.#damage = reason
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return
+    this.#closed = true
+    this.#damage = 'the index is closed'
+    for (const { resolve } of this.#queue.splice(0)) resolve(this.#unavailable())
+    await this.#write({ call: 'close' }).catch(() => undefined)
+    await Promise.all(this.#workers.map((worker) => worker.terminate()))
+  }
+
+  keyword(request: KeywordRequest): Promise<KeywordOutcome> {
+    return this.#search({ call: 'keyword', request }) as Promise<KeywordOutcome>
+  }
+
+  vector(request: VectorRequest): Promise<VectorOutcome> {
+    return this.#search({ call: 'vector', request }) as Promise<VectorOutcome>
+  }
+
+  score(request: ScoreRequest): Promise<ScoreOutcome> {
+    return this.#search({ call: 'score', request }) as Promise<ScoreOutcome>
+  }
+
+  count(request: CountRequest): Promise<CountOutcome> {
+    return this.#search({ call: 'count', request }) as Promise<CountOutcome>
+  }
+
+  #write(message: WriterCall): Promise<unknown> {
+    return this.#writing.call(message)
+  }
+
+  #unavailable(): Unavailable {
+    return { outcome: 'unavailable', reason: this.#damage }
+  }
+
+  #search(message: ReaderCall): Promise<unknown> {
+    if (this.#damage !== '') return Promise.resolve(this.#unavailable())
+    const deadline = performance.timeOrigin + performance.now() + message.request.timeoutMs
+    return new Promise((resolve) => {
+      this.#queue.push({ message, deadline, resolve })
+      this.#dispatch()
+    })
+  }
+
+  #dispatch(): void {
+    for (const searcher of this.#searchers) {
+      if (searcher.busy) continue
+      const next = this.#queue.shift()
+      if (next === undefined) return
+      searcher.busy = true
+      searcher
+        .call({ ...next.message, deadline: next.deadline })
+        .catch((error: Error): Unavailable => ({ outcome: 'unavailable', reason: error.message }))
+        .then((outcome) => {
+          searcher.busy = false
+          this.#dispatch()
+          next.resolve(outcome)
+        })
+    }
+  }
+}

@@ -1,0 +1,162 @@
+/**
+ * Term text -> term number, and how many searchable chunks hold the term, for all segments together.
+ *
+ * One writer adds, any thread looks up without a lock: an entry is complete before its bucket points to it. Numbers are
+ * given in order and never taken back, so a term that vanished keeps its bytes until the index is rebuilt.
+ *
+ * The arrays are reserved at their limit; pages that are not used take no memory. A hash chain holds `terms / 2^20`
+ * entries on average.
+ */
+export const termsMax = 2 ** 25
+const textBytesMax = 2 ** 30
+const bucketBits = 20
+
+export interface DictionaryBuffers {
+  readonly buckets: SharedArrayBuffer
+  readonly next: SharedArrayBuffer
+  readonly starts: SharedArrayBuffer
+  readonly counts: SharedArrayBuffer
+  readonly text: SharedArrayBuffer
+}
+
+/** Entries of the writer's string cache; about 100 bytes each. */
+const cacheMax = 100_000
+
+export class TermDictionary {
+  readonly buffers: DictionaryBuffers
+  /** Searchable chunks that hold the term, by term number. */
+  readonly counts: Uint32Array<SharedArrayBuffer>
+  readonly #buckets: Int32Array<SharedArrayBuffer>
+  readonly #next: Uint32Array<SharedArrayBuffer>
+  readonly #starts: Uint32Array<SharedArrayBuffer>
+  readonly #text: Uint8Array<SharedArrayBuffer>
+  readonly #cache = new Map<string, number>()
+  readonly #encoder = new TextEncoder()
+  #scratch = new Uint8Array(1024)
+  /** Known to the writer only; 0 is no term, so that an empty bucket can be 0. */
+  #size = 1
+  #full = false
+
+  constructor(buffers?: DictionaryBuffers) {
+    this.buffers = buffers ?? {
+      buckets: new SharedArrayBuffer(4 * 2 ** bucketBits),
+      next: new SharedArrayBuffer(4 * termsMax),
+      starts: new SharedArrayBuffer(4 * (termsMax + 1)),
+      counts: new SharedArrayBuffer(4 * termsMax),
+      text: new SharedArrayBuffer(textBytesMax),
+    }
+    this.#buckets = new Int32Array(this.buffers.buckets)
+    this.#next = new Uint32Array(this.buffers.next)
+    this.#starts = new Uint32Array(this.buffers.starts)
+    this.counts = new Uint32Array(this.buffers.counts)
+    this.#text = new Uint8Array(this.buffers.text)
+  }
+
+  /** One more than the highest term number. */
+  get size(): number {
+    return this.#size
+  }
+
+  /** A limit was reached: terms that are new from then on are not indexed. */
+  get full(): boolean {
+    return this.#full
+  }
+
+  get bytes(): number {
+    return this.#buckets.byteLength + this.#size * 12 + this.#starts[this.#size]!
+  }
+
+  /** 0 when unknown. */
+  find(term: string): number {
+    const length = this.#encode(term)
+    return this.#lookUp(this.#scratch, 0, length)
+  }
+
+  /** 0 when the dictionary is full. */
+  add(term: string): number {
+    const cached = this.#cache.get(term)
+    if (cached !== undefined) return cached
+    const length = this.#encode(term)
+    const number = this.#lookUp(this.#scratch, 0, length) || this.#insert(this.#scratch, 0, length)
+    if (this.#cache.size >= cacheMax) this.#cache.clear()
+    if (number !== 0) this.#cache.set(term, number)
+    return number
+  }
+
+  /** The texts of terms `from` up to the last, each with its length before it, as the durable file keeps them. */
+  pack(from: number): Uint8Array {
+    const count = this.#size - from
+    const start = this.#starts[from]!
+    const textBytes = this.#starts[this.#size]! - start
+    const packed = new Uint8Array(count * 4 + textBytes)
+    const lengths = new DataView(packed.buffer)
+    for (let i = 0; i < count; i++) {
+      lengths.setUint32(i * 4, this.#starts[from + i + 1]! - this.#starts[from + i]!, true)
+    }
+    packed.set(this.#text.subarray(start, start + textBytes), count * 4)
+    return packed
+  }
+
+  /** Adds what `pack` gave. Returns false when it does not fit together, which means damage. */
+  unpack(packed: Uint8Array, count: number): boolean {
+    if (packed.byteLength < count * 4) return false
+    const lengths = new DataView(packed.buffer, packed.byteOffset, count * 4)
+    let at = count * 4
+    for (let i = 0; i < count; i++) {
+      const length = lengths.getUint32(i * 4, true)
+      if (at + length > packed.byteLength || this.#insert(packed, at, length) === 0) return false
+      at += length
+    }
+    return at === packed.byteLength
+  }
+
+  clear(): void {
+    this.#buckets.fill(0)
+    this.counts.fill(0, 0, this.#size)
+    this.#cache.clear()
+    this.#size = 1
+    this.#full = false
+  }
+
+  #encode(term: string): number {
+    if (term.length * 3 > this.#scratch.length) this.#scratch = new Uint8Array(term.length * 3)
+    return this.#encoder.encodeInto(term, this.#scratch).written
+  }
+
+  #lookUp(bytes: Uint8Array, from: number, length: number): number {
+    let entry = Atomics.load(this.#buckets, bucketOf(bytes, from, length))
+    while (entry !== 0) {
+      const start = this.#starts[entry]!
+      if (this.#starts[entry + 1]! - start === length) {
+        let i = 0
+        while (i < length && this.#text[start + i] === bytes[from + i]) i++
+        if (i === length) return entry
+      }
+      entry = this.#next[entry]!
+    }
+    return 0
+  }
+
+  #insert(bytes: Uint8Array, from: number, length: number): number {
+    const start = this.#starts[this.#size]!
+    if (this.#size >= termsMax || start + length > textBytesMax) {
+      this.#full = true
+      return 0
+    }
+    const number = this.#size++
+    this.#text.set(bytes.subarray(from, from + length), start)
+    this.#starts[number + 1] = start + length
+    this.counts[number] = 0
+    const bucket = bucketOf(bytes, from, length)
+    this.#next[number] = this.#buckets[bucket]!
+    Atomics.store(this.#buckets, bucket, number)
+    return number
+  }
+}
+
+function bucketOf(bytes: Uint8Array, from: number, length: number): number {
+  let hash = 0x811c9dc5
+  for (let i = from; i < from + length; i++) hash = Math.imul(hash ^ bytes[i]!, 0x01000193)
+  hash ^= hash >>> 15
+  return (Math.imul(hash, 0x2c1b3c6d) >>> 12) & (2 ** bucketBits - 1)
+}

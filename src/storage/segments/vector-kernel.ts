@@ -1,0 +1,135 @@
+import { readFileSync } from 'node:fs'
+import type { OpenColumn } from './segment.ts'
+import { segmentChunksMax } from './segment-image.ts'
+
+/**
+ * The three inner loops of vector search, over the rows of one column. What a call returns is overwritten by the next
+ * call. `list` is ascending row numbers.
+ */
+export interface VectorKernel {
+  /** The query's sign bits and signed bytes, padded like the rows. */
+  setQuery(bits: Uint8Array, bytes: Int8Array): void
+  /** Differing bits of the first `rows` rows. */
+  distances(column: OpenColumn, rows: number): Uint16Array
+  distancesOf(column: OpenColumn, list: Uint16Array): Uint16Array
+  /** Products of the signed bytes. */
+  productsOf(column: OpenColumn, list: Uint16Array): Int32Array
+}
+
+export function openKernel(kind: 'simd' | 'plain', memories: readonly WebAssembly.Memory[]): VectorKernel {
+  return kind === 'plain' ? new PlainKernel() : new SimdKernel(memories)
+}
+
+const queryBytesAt = 1024
+const listAt = 16_384
+const outAt = listAt + segmentChunksMax * 2
+const scratchPages = (outAt + segmentChunksMax * 4) / 65_536
+
+interface KernelExports {
+  distances(rows: number, count: number, query: number, blocks: number, out: number): void
+  distances_of(rows: number, list: number, count: number, query: number, blocks: number, out: number): void
+  products_of(rows: number, list: number, count: number, query: number, blocks: number, out: number): void
+}
+
+/** `vector-kernel.wasm`, one instance for each arena, made when first needed. */
+class SimdKernel implements VectorKernel {
+  readonly #memories: readonly WebAssembly.Memory[]
+  readonly #module = new WebAssembly.Module(readFileSync(new URL('vector-kernel.wasm', import.meta.url)))
+  readonly #instances = new Map<WebAssembly.Memory, KernelExports>()
+  readonly #scratch = new WebAssembly.Memory({ initial: Math.ceil(scratchPages) })
+  readonly #bytes = new Uint8Array(this.#scratch.buffer)
+  readonly #list = new Uint16Array(this.#scratch.buffer, listAt, segmentChunksMax)
+  readonly #distances = new Uint16Array(this.#scratch.buffer as ArrayBuffer, outAt, segmentChunksMax)
+  readonly #products = new Int32Array(this.#scratch.buffer as ArrayBuffer, outAt, segmentChunksMax)
+
+  constructor(memories: readonly WebAssembly.Memory[]) {
+    this.#memories = memories
+  }
+
+  setQuery(bits: Uint8Array, bytes: Int8Array): void {
+    this.#bytes.set(bits, 0)
+    this.#bytes.set(new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length), queryBytesAt)
+  }
+
+  distances({ column, place }: OpenColumn, rows: number): Uint16Array {
+    const { bitsAt, bitsStride } = column.layout
+    this.#exportsFor(place.block.arena).distances(place.block.offset + bitsAt, rows, 0, bitsStride / 16, outAt)
+    return this.#distances
+  }
+
+  distancesOf({ column, place }: OpenColumn, list: Uint16Array): Uint16Array {
+    const { bitsAt, bitsStride } = column.layout
+    this.#list.set(list)
+    const rows = place.block.offset + bitsAt
+    this.#exportsFor(place.block.arena).distances_of(rows, listAt, list.length, 0, bitsStride / 16, outAt)
+    return this.#distances
+  }
+
+  productsOf({ column, place }: OpenColumn, list: Uint16Array): Int32Array {
+    const { bytesAt, bytesStride } = column.layout
+    this.#list.set(list)
+    const rows = place.block.offset + bytesAt
+    this.#exportsFor(place.block.arena).products_of(rows, listAt, list.length, queryBytesAt, bytesStride / 16, outAt)
+    return this.#products
+  }
+
+  #exportsFor(arena: number): KernelExports {
+    const memory = this.#memories[arena]!
+    let found = this.#instances.get(memory)
+    if (found === undefined) {
+      const imports = { arena: { memory }, scratch: { memory: this.#scratch } }
+      found = new WebAssembly.Instance(this.#module, imports).exports as unknown as KernelExports
+      this.#instances.set(memory, found)
+    }
+    return found
+  }
+}
+
+const bitCount = Uint8Array.from({ length: 65_536 }, (_, word) => {
+  let count = 0
+  for (let bits = word; bits !== 0; bits &= bits - 1) count++
+  return count
+})
+
+/** The same in JavaScript, for machines without WebAssembly SIMD and as the measure of the other. */
+class PlainKernel implements VectorKernel {
+  readonly #out = new Int32Array(segmentChunksMax)
+  readonly #distances = new Uint16Array(segmentChunksMax)
+  #bits = new Uint16Array(0)
+  #bytes = new Int8Array(0)
+
+  setQuery(bits: Uint8Array, bytes: Int8Array): void {
+    this.#bits = new Uint16Array(bits.slice().buffer)
+    this.#bytes = bytes.slice()
+  }
+
+  distances(open: OpenColumn, rows: number): Uint16Array {
+    for (let row = 0; row < rows; row++) this.#distances[row] = this.#distance(open, row)
+    return this.#distances
+  }
+
+  distancesOf(open: OpenColumn, list: Uint16Array): Uint16Array {
+    list.forEach((row, i) => {
+      this.#distances[i] = this.#distance(open, row)
+    })
+    return this.#distances
+  }
+
+  productsOf({ column }: OpenColumn, list: Uint16Array): Int32Array {
+    const stride = column.layout.bytesStride
+    list.forEach((row, i) => {
+      let sum = 0
+      for (let at = 0; at < stride; at++) sum += column.bytes[row * stride + at]! * this.#bytes[at]!
+      this.#out[i] = sum
+    })
+    return this.#out
+  }
+
+  #distance({ column }: OpenColumn, row: number): number {
+    const words = column.layout.bitsStride / 2
+    const bits = new Uint16Array(column.bits.buffer, column.bits.byteOffset + row * words * 2, words)
+    let sum = 0
+    for (let at = 0; at < words; at++) sum += bitCount[bits[at]! ^ this.#bits[at]!]!
+    return sum
+  }
+}

@@ -1,0 +1,133 @@
+;; The inner loops of vector search. Memory 0 is a shared arena with the segments' vectors, read only; memory 1 belongs to
+;; the reader and holds the query, lists of row numbers and results. Rows and queries are padded to 16-byte blocks.
+;; `vector-kernel.ts` has the same in plain JavaScript, with the same results to the bit: all of this is integers.
+;; After a change here: node scripts/check-kernel.ts --write
+(module
+  (import "arena" "memory" (memory $arena 1 65536 shared))
+  (import "scratch" "memory" (memory $scratch 1))
+
+  ;; Bits that differ between the row at $row and the query: $blocks blocks of 16 bytes.
+  ;; Byte lanes hold at most 8 a block, so they are widened after 31 blocks (3,968 dimensions) at the latest.
+  (func $distance (param $row i32) (param $query i32) (param $blocks i32) (result i32)
+    (local $lanes v128)
+    (local $sum v128)
+    (local $count i32)
+    (loop $block
+      (local.set $lanes
+        (i8x16.add
+          (local.get $lanes)
+          (i8x16.popcnt
+            (v128.xor (v128.load $arena (local.get $row)) (v128.load $scratch (local.get $query))))))
+      (local.set $row (i32.add (local.get $row) (i32.const 16)))
+      (local.set $query (i32.add (local.get $query) (i32.const 16)))
+      (local.set $blocks (i32.sub (local.get $blocks) (i32.const 1)))
+      (local.set $count (i32.add (local.get $count) (i32.const 1)))
+      (if (i32.or (i32.eqz (local.get $blocks)) (i32.eq (local.get $count) (i32.const 31)))
+        (then
+          (local.set $sum
+            (i32x4.add
+              (local.get $sum)
+              (i32x4.extadd_pairwise_i16x8_u (i16x8.extadd_pairwise_i8x16_u (local.get $lanes)))))
+          (local.set $lanes (v128.const i32x4 0 0 0 0))
+          (local.set $count (i32.const 0))))
+      (br_if $block (local.get $blocks)))
+    (call $lanes_sum (local.get $sum)))
+
+  (func $lanes_sum (param $lanes v128) (result i32)
+    (i32.add
+      (i32.add (i32x4.extract_lane 0 (local.get $lanes)) (i32x4.extract_lane 1 (local.get $lanes)))
+      (i32.add (i32x4.extract_lane 2 (local.get $lanes)) (i32x4.extract_lane 3 (local.get $lanes)))))
+
+  ;; Distances of all rows from $rows on, as 16-bit numbers at $out.
+  (func (export "distances") (param $rows i32) (param $count i32) (param $query i32) (param $blocks i32) (param $out i32)
+    (local $end i32)
+    (local $q0 v128)
+    (local $q1 v128)
+    (local $q2 v128)
+    (local.set $end (i32.add (local.get $out) (i32.shl (local.get $count) (i32.const 1))))
+    (if (i32.eqz (local.get $count)) (then (return)))
+    ;; 257 to 384 dimensions, the usual size of small models, written out.
+    (if (i32.eq (local.get $blocks) (i32.const 3))
+      (then
+        (local.set $q0 (v128.load $scratch (local.get $query)))
+        (local.set $q1 (v128.load $scratch offset=16 (local.get $query)))
+        (local.set $q2 (v128.load $scratch offset=32 (local.get $query)))
+        (loop $row
+          (i32.store16 $scratch (local.get $out)
+            (call $lanes_sum
+              (i32x4.extadd_pairwise_i16x8_u
+                (i16x8.extadd_pairwise_i8x16_u
+                  (i8x16.add
+                    (i8x16.add
+                      (i8x16.popcnt (v128.xor (v128.load $arena (local.get $rows)) (local.get $q0)))
+                      (i8x16.popcnt (v128.xor (v128.load $arena offset=16 (local.get $rows)) (local.get $q1))))
+                    (i8x16.popcnt (v128.xor (v128.load $arena offset=32 (local.get $rows)) (local.get $q2))))))))
+          (local.set $rows (i32.add (local.get $rows) (i32.const 48)))
+          (br_if $row
+            (i32.lt_u (local.tee $out (i32.add (local.get $out) (i32.const 2))) (local.get $end))))
+        (return)))
+    (loop $row
+      (i32.store16 $scratch (local.get $out)
+        (call $distance (local.get $rows) (local.get $query) (local.get $blocks)))
+      (local.set $rows (i32.add (local.get $rows) (i32.shl (local.get $blocks) (i32.const 4))))
+      (br_if $row
+        (i32.lt_u (local.tee $out (i32.add (local.get $out) (i32.const 2))) (local.get $end)))))
+
+  ;; Distances of the rows whose 16-bit numbers stand at $list.
+  (func (export "distances_of") (param $rows i32) (param $list i32) (param $count i32) (param $query i32)
+    (param $blocks i32) (param $out i32)
+    (local $end i32)
+    (local.set $end (i32.add (local.get $out) (i32.shl (local.get $count) (i32.const 1))))
+    (if (i32.eqz (local.get $count)) (then (return)))
+    (loop $row
+      (i32.store16 $scratch (local.get $out)
+        (call $distance
+          (i32.add
+            (local.get $rows)
+            (i32.shl (i32.mul (i32.load16_u $scratch (local.get $list)) (local.get $blocks)) (i32.const 4)))
+          (local.get $query)
+          (local.get $blocks)))
+      (local.set $list (i32.add (local.get $list) (i32.const 2)))
+      (br_if $row
+        (i32.lt_u (local.tee $out (i32.add (local.get $out) (i32.const 2))) (local.get $end)))))
+
+  ;; Products of the query's signed bytes with those of the rows at $list, as 32-bit numbers at $out.
+  (func (export "products_of") (param $rows i32) (param $list i32) (param $count i32) (param $query i32)
+    (param $blocks i32) (param $out i32)
+    (local $end i32)
+    (local $row i32)
+    (local $at i32)
+    (local $left i32)
+    (local $sum v128)
+    (local $a v128)
+    (local $b v128)
+    (local.set $end (i32.add (local.get $out) (i32.shl (local.get $count) (i32.const 2))))
+    (if (i32.eqz (local.get $count)) (then (return)))
+    (loop $next
+      (local.set $row
+        (i32.add
+          (local.get $rows)
+          (i32.shl (i32.mul (i32.load16_u $scratch (local.get $list)) (local.get $blocks)) (i32.const 4))))
+      (local.set $at (local.get $query))
+      (local.set $left (local.get $blocks))
+      (local.set $sum (v128.const i32x4 0 0 0 0))
+      (loop $block
+        (local.set $a (v128.load $arena (local.get $row)))
+        (local.set $b (v128.load $scratch (local.get $at)))
+        (local.set $sum
+          (i32x4.add
+            (local.get $sum)
+            (i32x4.add
+              (i32x4.dot_i16x8_s
+                (i16x8.extend_low_i8x16_s (local.get $a))
+                (i16x8.extend_low_i8x16_s (local.get $b)))
+              (i32x4.dot_i16x8_s
+                (i16x8.extend_high_i8x16_s (local.get $a))
+                (i16x8.extend_high_i8x16_s (local.get $b))))))
+        (local.set $row (i32.add (local.get $row) (i32.const 16)))
+        (local.set $at (i32.add (local.get $at) (i32.const 16)))
+        (br_if $block (local.tee $left (i32.sub (local.get $left) (i32.const 1)))))
+      (i32.store $scratch (local.get $out) (call $lanes_sum (local.get $sum)))
+      (local.set $list (i32.add (local.get $list) (i32.const 2)))
+      (br_if $next
+        (i32.lt_u (local.tee $out (i32.add (local.get $out) (i32.const 4))) (local.get $end))))))

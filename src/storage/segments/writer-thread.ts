@@ -1,0 +1,83 @@
+import { DatabaseSync } from 'node:sqlite'
+import { parentPort, workerData } from 'node:worker_threads'
+import { IndexWriter } from './index-writer.ts'
+import type { MergeDone, Numbered, Reply, WriterCall, WriterOptions } from './protocol.ts'
+
+/**
+ * The writer's loop: calls in the order in which they came, and one step of background work whenever none waits. A
+ * call's reply goes out before the work that it caused.
+ */
+const options = workerData as WriterOptions
+const port = parentPort!
+const queue: Numbered<WriterCall>[] = []
+let awake = false
+
+const lock = lockFile(`${options.path}-lock`)
+const writer = new IndexWriter(options)
+options.merger.on('message', (done: MergeDone) => {
+  writer.merged(done)
+  wake()
+})
+port.on('message', (call: Numbered<WriterCall>) => {
+  queue.push(call)
+  wake()
+})
+port.postMessage({ id: 0, result: writer.health() })
+wake()
+
+/** Two processes on one file would undo each other's work. The lock goes with the process, however it ends. */
+function lockFile(path: string): DatabaseSync {
+  const db = new DatabaseSync(path)
+  try {
+    db.exec('pragma locking_mode = exclusive; begin exclusive')
+  } catch {
+    throw new Error(`the index at ${options.path} is open in another process`)
+  }
+  return db
+}
+
+function wake(): void {
+  if (awake) return
+  awake = true
+  setImmediate(turn)
+}
+
+function turn(): void {
+  awake = false
+  const next = queue[0]
+  // A merge reads the segments that `clear` takes away: wait for it.
+  if (next !== undefined && !(next.message.call === 'clear' && writer.merging)) {
+    queue.shift()
+    port.postMessage(answer(next))
+    if (next.message.call === 'close') {
+      lock.close()
+      options.merger.close()
+      port.close()
+      return
+    }
+    wake()
+  } else if (writer.tidy()) wake()
+}
+
+function answer({ id, message }: Numbered<WriterCall>): Reply {
+  try {
+    return { id, result: run(message) }
+  } catch (error) {
+    return { id, error: error instanceof Error ? error.message : String(error) }
+  }
+}
+
+function run(message: WriterCall): unknown {
+  switch (message.call) {
+    case 'apply':
+      return writer.apply(message.batch)
+    case 'health':
+      return writer.health()
+    case 'checkpoint':
+      return writer.checkpoint()
+    case 'clear':
+      return writer.clear()
+    case 'close':
+      return writer.close()
+  }
+}

@@ -1,0 +1,318 @@
+import { readableFields } from '../../src/access/scope.ts'
+import type {
+  ApplyOutcome,
+  ChunkScore,
+  CountOutcome,
+  CountRequest,
+  DocumentColumns,
+  DocumentHit,
+  IndexBatch,
+  IndexChange,
+  IndexHealth,
+  KeywordOutcome,
+  KeywordRequest,
+  ScoreOutcome,
+  ScoreRequest,
+  SearchFilters,
+  SearchIndex,
+  VectorOutcome,
+  VectorRequest,
+} from '../../src/search/search-index.ts'
+import type { AnalysedField, Clause, KeywordQuery, TermGroup } from '../../src/text/types.ts'
+
+interface HeldChunk {
+  readonly documentId: string
+  readonly versionId: string
+  readonly chunkId: string
+  readonly columns: DocumentColumns
+  readonly current: boolean
+  readonly title: AnalysedField
+  readonly body: AnalysedField
+  readonly vectors: Map<string, number[]>
+}
+
+interface VisibleChunk extends HeldChunk {
+  readonly titleVisible: boolean
+  readonly bodyVisible: boolean
+}
+
+const k1 = 1.2
+const b = 0.75
+
+/**
+ * The port's meaning, written down as plainly as possible: every search looks at every chunk. It is the measure for the
+ * real adapters, and runs the contract suite itself, so that the suite asks for nothing that only one of them can do.
+ */
+export class BruteForceIndex implements SearchIndex {
+  readonly #titleWeight: number
+  #chunks: HeldChunk[] = []
+  #position = 0
+  #rejected = 0
+  readonly #dimensions = new Map<string, number>()
+
+  constructor(titleWeight = 3) {
+    this.#titleWeight = titleWeight
+  }
+
+  async apply({ position, changes }: IndexBatch): Promise<ApplyOutcome> {
+    if (position !== null && position <= this.#position) return { outcome: 'applied' }
+    for (const change of changes) this.#change(change)
+    this.#position = position ?? this.#position
+    return { outcome: 'applied' }
+  }
+
+  async keyword(request: KeywordRequest): Promise<KeywordOutcome> {
+    const matches = this.#visible(request)
+      .map((chunk) => ({ ...chunk, score: this.#keywordScore(request.query, chunk) }))
+      .filter(({ score }) => score > 0)
+    const hits = byDocument(matches, request.otherChunksMax)
+    const { after } = request
+    const rest =
+      after === null
+        ? hits
+        : hits.filter((hit) => compareHits(hit, { ...after, chunkId: '' }) > 0 && hit.documentId !== after.documentId)
+    const page = rest.slice(0, request.limit)
+    const last = page.at(-1)
+    const next = rest.length > page.length && last ? { score: last.score, documentId: last.documentId } : null
+    return { outcome: 'found', hits: page, totalChunks: matches.length, next }
+  }
+
+  async vector(request: VectorRequest): Promise<VectorOutcome> {
+    const compared = this.#visible(request)
+      .filter((chunk) => chunk.bodyVisible && chunk.vectors.get(request.profileId)?.length === request.vector.length)
+      .map((chunk) => ({ ...chunk, score: cosine(chunk.vectors.get(request.profileId)!, request.vector) }))
+      .filter(({ score }) => Number.isFinite(score))
+    const top = compared.sort(compareHits).slice(0, request.topK)
+    return { outcome: 'found', hits: byDocument(top, Infinity), comparedChunks: compared.length }
+  }
+
+  async score(request: ScoreRequest): Promise<ScoreOutcome> {
+    const visible = this.#visible(request)
+    const best = (scored: (HeldChunk & { score: number })[]): ChunkScore | null => {
+      const [first] = scored.sort(compareHits)
+      return first ? { chunkId: first.chunkId, versionId: first.versionId, score: first.score } : null
+    }
+    const scores = request.documentIds.map((documentId) => {
+      const chunks = visible.filter((chunk) => chunk.documentId === documentId)
+      const { query, vector } = request
+      return {
+        documentId,
+        keyword: best(
+          chunks
+            .map((chunk) => ({ ...chunk, score: query === null ? 0 : this.#keywordScore(query, chunk) }))
+            .filter(({ score }) => score > 0),
+        ),
+        vector: best(
+          chunks
+            .filter((chunk) => chunk.bodyVisible && vector !== null && chunk.vectors.get(vector.profileId))
+            .map((chunk) => ({ ...chunk, score: cosine(chunk.vectors.get(vector!.profileId)!, vector!.vector) }))
+            .filter(({ score }) => Number.isFinite(score)),
+        ),
+      }
+    })
+    return { outcome: 'found', scores }
+  }
+
+  async count(request: CountRequest): Promise<CountOutcome> {
+    const visible = this.#visible(request)
+    return {
+      outcome: 'found',
+      documents: new Set(visible.map((chunk) => chunk.documentId)).size,
+      chunks: visible.length,
+    }
+  }
+
+  async health(): Promise<IndexHealth> {
+    return {
+      state: 'ready',
+      reason: '',
+      position: this.#position,
+      documents: new Set(this.#chunks.map((chunk) => chunk.documentId)).size,
+      chunks: this.#chunks.length,
+      deletedChunks: 0,
+      terms: new Set(this.#chunks.flatMap(({ title, body }) => [...title.terms, ...body.terms])).size,
+      segments: 1,
+      merging: false,
+      memoryBytes: {},
+      durableBytes: 0,
+      profiles: [...this.#dimensions].map(([profileId, dimensions]) => ({
+        profileId,
+        dimensions,
+        chunks: this.#chunks.filter((chunk) => chunk.vectors.has(profileId)).length,
+      })),
+      rejectedVectors: this.#rejected,
+      warnings: [],
+    }
+  }
+
+  async checkpoint(): Promise<void> {}
+
+  async clear(): Promise<void> {
+    this.#chunks = []
+    this.#position = 0
+    this.#dimensions.clear()
+  }
+
+  async close(): Promise<void> {}
+
+  #change(change: IndexChange): void {
+    const { documentId } = change
+    const others = this.#chunks.filter((chunk) => chunk.documentId !== documentId)
+    const own = this.#chunks.filter((chunk) => chunk.documentId === documentId)
+    switch (change.kind) {
+      case 'put_version': {
+        const { versionId, columns, current, title } = change
+        const kept = own
+          .filter((chunk) => chunk.versionId !== versionId)
+          .map((chunk) => ({ ...chunk, columns, current: chunk.current && !current }))
+        const added = change.chunks.map(({ chunkId, body, vectors }) => {
+          const chunk = { documentId, versionId, chunkId, columns, current, title, body, vectors: new Map() }
+          for (const { profileId, vector } of vectors) this.#setVector(chunk, profileId, Array.from(vector))
+          return chunk
+        })
+        this.#chunks = [...others, ...kept, ...added]
+        break
+      }
+      case 'retire_version':
+        this.#chunks = [...others, ...own.filter((chunk) => chunk.versionId !== change.versionId)]
+        break
+      case 'retire_document':
+        this.#chunks = others
+        break
+      case 'set_columns':
+        this.#chunks = [...others, ...own.map((chunk) => ({ ...chunk, columns: change.columns }))]
+        break
+      case 'set_vector':
+        for (const chunk of own) {
+          if (chunk.chunkId === change.chunkId) this.#setVector(chunk, change.profileId, Array.from(change.vector))
+        }
+    }
+  }
+
+  #setVector(chunk: HeldChunk, profileId: string, vector: number[]): void {
+    const floats = Array.from(Float32Array.from(vector))
+    const usable = floats.some((value) => value !== 0) && floats.every(Number.isFinite)
+    const dimensions = this.#dimensions.get(profileId) ?? floats.length
+    if (!usable || dimensions !== floats.length) this.#rejected++
+    else {
+      this.#dimensions.set(profileId, dimensions)
+      chunk.vectors.set(profileId, floats)
+    }
+  }
+
+  #visible({ scope, filters }: { scope: KeywordRequest['scope']; filters: SearchFilters }): VisibleChunk[] {
+    return this.#chunks.flatMap((chunk) => {
+      const fields = readableFields(scope, chunk.columns)
+      if (fields === null || !passes(filters, chunk)) return []
+      const visible = { ...chunk, titleVisible: fields.has('title'), bodyVisible: fields.has('body') }
+      return visible.titleVisible || visible.bodyVisible ? [visible] : []
+    })
+  }
+
+  #keywordScore(query: KeywordQuery, chunk: VisibleChunk): number {
+    const scores = (kind: Clause['kind']) =>
+      query.clauses.filter((clause) => clause.kind === kind).map((clause) => this.#clauseScore(clause, chunk))
+    const must = scores('must')
+    const any = scores('any')
+    if (must.includes(0) || scores('mustNot').some((score) => score > 0)) return 0
+    const sum = [...must, ...any].reduce((total, score) => total + score, 0)
+    return sum === 0 ? 0 : query.boosts.reduce((total, clause) => total + this.#clauseScore(clause, chunk), sum)
+  }
+
+  #clauseScore(clause: Clause, chunk: VisibleChunk): number {
+    const groups = clause.type === 'word' ? [clause.group] : clause.groups
+    if (groups.length === 0 || groups.some((group) => group.length === 0)) return 0
+    if (groups.length === 1) {
+      return clause.weight * Math.max(...groups[0]!.map((term) => this.#saturated(this.#idf([term]), [[term]], chunk)))
+    }
+    return (
+      clause.weight *
+      this.#saturated(
+        groups.reduce((sum, group) => sum + this.#idf(group), 0),
+        groups,
+        chunk,
+      )
+    )
+  }
+
+  #saturated(idf: number, groups: readonly TermGroup[], chunk: VisibleChunk): number {
+    const frequency =
+      (chunk.titleVisible ? this.#titleWeight * occurrences(chunk.title, groups) : 0) +
+      (chunk.bodyVisible ? occurrences(chunk.body, groups) : 0)
+    const lengths = this.#chunks.map(({ title, body }) => title.length + body.length)
+    const average = lengths.reduce((sum, length) => sum + length, 0) / lengths.length
+    const norm = k1 * (1 - b + (b * (chunk.title.length + chunk.body.length)) / Math.max(average, 1e-9))
+    return frequency === 0 ? 0 : (idf * frequency * (k1 + 1)) / (frequency + norm)
+  }
+
+  /** Of the group's most frequent alternative. */
+  #idf(group: TermGroup): number {
+    const counts = group.map(
+      (term) =>
+        this.#chunks.filter(({ title, body }) => title.terms.includes(term) || body.terms.includes(term)).length,
+    )
+    const count = Math.max(...counts)
+    return Math.log(1 + (this.#chunks.length - count + 0.5) / (count + 0.5))
+  }
+}
+
+/** Positions at which the groups stand one after the other; for a single term, how often it occurs. */
+function occurrences(field: AnalysedField, groups: readonly TermGroup[]): number {
+  if (groups.length === 1) return field.terms.filter((term) => groups[0]!.includes(term)).length
+  const at = (group: TermGroup, position: number) =>
+    field.terms.some((term, i) => field.positions[i] === position && group.includes(term))
+  return [...new Set(field.positions)].filter((position) => groups.every((group, i) => at(group, position + i))).length
+}
+
+function passes(filters: SearchFilters, { columns, current }: HeldChunk): boolean {
+  const allows = (allowed: readonly string[] | null, value: string | null) =>
+    allowed === null || (value !== null && allowed.includes(value))
+  const { publishedAt } = columns
+  return (
+    (current || filters.includeNonCurrent) &&
+    allows(filters.datasets, columns.datasetId) &&
+    allows(filters.platforms, columns.platform) &&
+    allows(filters.languages, columns.language) &&
+    allows(filters.regions, columns.region) &&
+    allows(filters.contentTypes, columns.contentType) &&
+    (filters.publishedFrom === null || (publishedAt !== null && publishedAt >= filters.publishedFrom)) &&
+    (filters.publishedTo === null || (publishedAt !== null && publishedAt < filters.publishedTo))
+  )
+}
+
+interface Ranked {
+  readonly documentId: string
+  readonly chunkId: string
+  readonly score: number
+}
+
+function compareHits(a: Ranked, b: Ranked): number {
+  return (
+    b.score - a.score ||
+    Buffer.compare(Buffer.from(a.documentId), Buffer.from(b.documentId)) ||
+    Buffer.compare(Buffer.from(a.chunkId), Buffer.from(b.chunkId))
+  )
+}
+
+function byDocument(matches: (HeldChunk & { score: number })[], othersMax: number): DocumentHit[] {
+  const hits = new Map<string, DocumentHit & { otherChunks: ChunkScore[] }>()
+  for (const { documentId, chunkId, versionId, score } of matches.toSorted(compareHits)) {
+    const hit = hits.get(documentId)
+    if (hit === undefined) hits.set(documentId, { documentId, chunkId, versionId, score, otherChunks: [] })
+    else if (hit.otherChunks.length < othersMax) hit.otherChunks.push({ chunkId, versionId, score })
+  }
+  return [...hits.values()]
+}
+
+function cosine(a: ArrayLike<number>, b: ArrayLike<number>): number {
+  let product = 0
+  let squaresA = 0
+  let squaresB = 0
+  for (let i = 0; i < a.length; i++) {
+    const component = Math.fround(b[i]!)
+    product += a[i]! * component
+    squaresA += a[i]! * a[i]!
+    squaresB += component * component
+  }
+  return product / Math.sqrt(squaresA * squaresB)
+}

@@ -1,0 +1,125 @@
+import { MessageChannel, type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
+import type {
+  ApplyOutcome,
+  CountOutcome,
+  CountRequest,
+  IndexBatch,
+  IndexHealth,
+  KeywordOutcome,
+  KeywordRequest,
+  ScoreOutcome,
+  ScoreRequest,
+  SearchIndex,
+  VectorOutcome,
+  VectorRequest,
+} from '../../src/search/search-index.ts'
+import { Control } from '../../src/storage/segments/control.ts'
+import { IndexReader } from '../../src/storage/segments/index-reader.ts'
+import { IndexWriter } from '../../src/storage/segments/index-writer.ts'
+import type { MergeDone, MergeOrder, ReaderCall } from '../../src/storage/segments/protocol.ts'
+import { runMerge } from '../../src/storage/segments/run-merge.ts'
+import { TermScratch } from '../../src/storage/segments/segment-builder.ts'
+import { TermDictionary } from '../../src/storage/segments/term-dictionary.ts'
+
+export interface InProcessOptions {
+  readonly path: string
+  readonly sealChunks: number
+  readonly segmentChunks: number
+  readonly titleWeight?: number
+  readonly kernel?: 'simd' | 'plain'
+}
+
+/** The segments without their threads: the caller decides when background work is done, so a test can repeat itself. */
+export class InProcessSegments implements SearchIndex {
+  readonly #options: InProcessOptions
+  readonly #scratch = new TermScratch()
+  readonly #ports: MessagePort[] = []
+  #writer!: IndexWriter
+  #reader!: IndexReader
+  #orders!: MessagePort
+  #merged: MergeDone | null = null
+  /** Merges that took effect. */
+  merges = 0
+
+  constructor(options: InProcessOptions) {
+    this.#options = options
+    this.#open()
+  }
+
+  /** Up to so many steps; a merge is made in one step and takes effect in a later one. */
+  tidy(steps: number): void {
+    for (let i = 0; i < steps; i++) {
+      const order = receiveMessageOnPort(this.#orders)
+      if (this.#merged !== null) {
+        this.#writer.merged(this.#merged)
+        this.#merged = null
+        this.merges++
+      } else if (order !== undefined) this.#merged = runMerge(order.message as MergeOrder, this.#scratch).done
+      else if (!this.#writer.tidy() && !this.#writer.merging) return
+    }
+  }
+
+  reopen(): void {
+    this.#shut()
+    this.#open()
+  }
+
+  async apply(batch: IndexBatch): Promise<ApplyOutcome> {
+    return this.#writer.apply(structuredClone(batch))
+  }
+
+  async keyword(request: KeywordRequest): Promise<KeywordOutcome> {
+    return this.#ask({ call: 'keyword', request }) as KeywordOutcome
+  }
+
+  async vector(request: VectorRequest): Promise<VectorOutcome> {
+    return this.#ask({ call: 'vector', request }) as VectorOutcome
+  }
+
+  async score(request: ScoreRequest): Promise<ScoreOutcome> {
+    return this.#ask({ call: 'score', request }) as ScoreOutcome
+  }
+
+  async count(request: CountRequest): Promise<CountOutcome> {
+    return this.#ask({ call: 'count', request }) as CountOutcome
+  }
+
+  async health(): Promise<IndexHealth> {
+    return this.#writer.health()
+  }
+
+  async checkpoint(): Promise<void> {
+    this.#writer.checkpoint()
+  }
+
+  async clear(): Promise<void> {
+    this.tidy(1000)
+    this.#writer.clear()
+  }
+
+  async close(): Promise<void> {
+    this.#shut()
+  }
+
+  #ask(call: ReaderCall): unknown {
+    return this.#reader.answer(call, performance.now() + call.request.timeoutMs)
+  }
+
+  #open(): void {
+    const { path, sealChunks, segmentChunks, titleWeight = 3, kernel = 'simd' } = this.#options
+    const shared = { control: new Control().buffer, dictionary: new TermDictionary().buffers }
+    const list = new MessageChannel()
+    const merging = new MessageChannel()
+    this.#ports.push(list.port1, merging.port1)
+    this.#orders = merging.port2
+    const limits = { sealChunks, segmentChunks, mergeMemoryBytes: 2 ** 30, mergeFanIn: 2 }
+    this.#writer = new IndexWriter({ path, shared, readers: [list.port1], merger: merging.port1, ...limits })
+    this.#reader = new IndexReader({ path, reader: 0, shared, writer: list.port2, titleWeight, kernel })
+    this.#merged = null
+  }
+
+  #shut(): void {
+    this.#writer.close()
+    for (const port of this.#ports.splice(0)) port.close()
+  }
+}

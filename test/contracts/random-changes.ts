@@ -1,0 +1,159 @@
+import fc from 'fast-check'
+import { fieldPermissions, type Scope } from '../../src/access/scope.ts'
+import type { DocumentColumns, IndexChange, SearchFilters } from '../../src/search/search-index.ts'
+import type { AnalysedField, Clause, KeywordQuery } from '../../src/text/types.ts'
+
+/** Random content of a small world: few words, few documents, few values, so that everything meets everything. */
+const words = ['a', 'b', 'c', 'd', 'e', 'f', 'ü', '漢']
+const datasets = ['d1', 'd2', 'd3']
+const platforms = ['p1', 'p2']
+const languages = ['en', 'fr']
+const regions = ['eu', 'us']
+const contentTypes = ['post', 'video']
+export const profiles = [
+  { profileId: 'small', dimensions: 3 },
+  { profileId: 'large', dimensions: 130 },
+] as const
+
+const word = fc.constantFrom(...words)
+const time = fc.integer({ min: 0, max: 9 })
+
+/** Mostly one term a position; sometimes two share one, sometimes a position stays empty. */
+export const field: fc.Arbitrary<AnalysedField> = fc
+  .array(fc.tuple(word, fc.constantFrom(1, 1, 1, 1, 0, 2, 9)), { maxLength: 12 })
+  .map((tokens) => {
+    let position = -1
+    const positions = tokens.map(([, step], i) => {
+      position += i === 0 ? Math.max(1, step) : step
+      return position
+    })
+    return { terms: tokens.map(([term]) => term), positions, length: position + 1 }
+  })
+
+const repeated: fc.Arbitrary<AnalysedField> = fc.tuple(word, fc.integer({ min: 60, max: 80 })).map(([term, times]) => ({
+  terms: Array.from({ length: times }, () => term),
+  positions: Array.from({ length: times }, (_, i) => i),
+  length: times,
+}))
+
+const orNull = <T>(values: readonly T[]) => fc.option(fc.constantFrom(...values), { nil: null })
+
+export const columns: fc.Arbitrary<DocumentColumns> = fc.record({
+  datasetId: fc.constantFrom(...datasets),
+  platform: fc.constantFrom(...platforms),
+  language: orNull(languages),
+  region: orNull(regions),
+  contentType: orNull(contentTypes),
+  publishedAt: fc.option(time, { nil: null }),
+})
+
+const component = fc.integer({ min: -4, max: 4 }).map((value) => value / 3)
+export const vector = (dimensions: number) => fc.array(component, { minLength: dimensions, maxLength: dimensions })
+const anyVector = fc
+  .constantFrom(...profiles)
+  .chain(({ profileId, dimensions }) => vector(dimensions).map((values) => ({ profileId, vector: values })))
+
+const documentId = fc.integer({ min: 0, max: 9 }).map((i) => `doc${i}`)
+const versionOf = (document: string) => fc.integer({ min: 0, max: 2 }).map((i) => `${document}v${i}`)
+const chunkOf = (version: string) => fc.integer({ min: 0, max: 2 }).map((i) => `${version}c${i}`)
+
+export const change: fc.Arbitrary<IndexChange> = documentId.chain((document) => {
+  const version = versionOf(document)
+  const put = version.chain((versionId) =>
+    fc.record({
+      kind: fc.constant('put_version' as const),
+      documentId: fc.constant(document),
+      versionId: fc.constant(versionId),
+      columns,
+      current: fc.boolean(),
+      title: field,
+      chunks: fc
+        .array(
+          fc.record({
+            body: fc.oneof({ weight: 9, arbitrary: field }, { weight: 1, arbitrary: repeated }),
+            vectors: fc.array(anyVector, { maxLength: 2 }),
+          }),
+          { maxLength: 3 },
+        )
+        .map((chunks) => chunks.map((chunk, i) => ({ chunkId: `${versionId}c${i}`, ...chunk }))),
+    }),
+  )
+  return fc.oneof(
+    { weight: 8, arbitrary: put as fc.Arbitrary<IndexChange> },
+    {
+      weight: 1,
+      arbitrary: version.map((versionId) => ({ kind: 'retire_version' as const, documentId: document, versionId })),
+    },
+    { weight: 1, arbitrary: fc.constant({ kind: 'retire_document' as const, documentId: document }) },
+    {
+      weight: 1,
+      arbitrary: columns.map((values) => ({ kind: 'set_columns' as const, documentId: document, columns: values })),
+    },
+    {
+      weight: 3,
+      arbitrary: fc
+        .tuple(version.chain(chunkOf), anyVector)
+        .map(([chunkId, values]) => ({ kind: 'set_vector' as const, documentId: document, chunkId, ...values })),
+    },
+  )
+})
+
+const someOf = (values: readonly string[]) => fc.option(fc.subarray([...values]), { nil: null, freq: 1 })
+
+export const scope: fc.Arbitrary<Scope> = fc.record({
+  entries: fc.array(
+    fc.record({
+      datasets: fc.subarray(datasets, { minLength: 1 }),
+      platforms: someOf(platforms),
+      languages: someOf(languages),
+      regions: someOf(regions),
+      publishedFrom: fc.option(time, { nil: null, freq: 1 }),
+      publishedTo: fc.option(time, { nil: null, freq: 1 }),
+      fields: fc.subarray([...fieldPermissions], { minLength: 1 }),
+    }),
+    { maxLength: 3 },
+  ),
+})
+
+export const wholeScope: Scope = {
+  entries: [
+    {
+      datasets,
+      platforms: null,
+      languages: null,
+      regions: null,
+      publishedFrom: null,
+      publishedTo: null,
+      fields: fieldPermissions,
+    },
+  ],
+}
+
+const seldom = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: null, freq: 1 })
+
+export const filters: fc.Arbitrary<SearchFilters> = fc.record({
+  datasets: seldom(fc.subarray(datasets)),
+  platforms: seldom(fc.subarray(platforms)),
+  languages: seldom(fc.subarray(languages)),
+  regions: seldom(fc.subarray(regions)),
+  contentTypes: seldom(fc.subarray(contentTypes)),
+  publishedFrom: seldom(time),
+  publishedTo: seldom(time),
+  includeNonCurrent: fc.boolean(),
+})
+
+const group = fc.array(fc.oneof({ weight: 9, arbitrary: word }, { weight: 1, arbitrary: fc.string() }), {
+  maxLength: 3,
+})
+const weight = fc.constantFrom(1, 1, 2, 0.5)
+const kind = fc.constantFrom('any' as const, 'any' as const, 'must' as const, 'mustNot' as const)
+
+const clause: fc.Arbitrary<Clause> = fc.oneof(
+  fc.record({ type: fc.constant('word' as const), kind, weight, group }),
+  fc.record({ type: fc.constant('phrase' as const), kind, weight, groups: fc.array(group, { maxLength: 3 }) }),
+)
+
+export const query: fc.Arbitrary<KeywordQuery> = fc.record({
+  clauses: fc.array(clause, { maxLength: 4 }),
+  boosts: fc.array(clause, { maxLength: 2 }),
+})

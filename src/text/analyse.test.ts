@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { analyse, analyseLocated } from './analyse.ts'
+import { arbitraryLanguage, arbitraryText } from './arbitrary-text.ts'
+import { foldAccents, normaliseWord } from './fold-word.ts'
+
+/** Terms as they stand in the text, those of one position joined by a bar. */
+function termsOf(text: string, language: string | null): string {
+  const { terms, positions } = analyse(text, language)
+  const byPosition: string[] = []
+  for (const [index, term] of terms.entries()) {
+    const position = positions[index]!
+    byPosition[position] = byPosition[position] === undefined ? term : `${byPosition[position]}|${term}`
+  }
+  return byPosition.join(' ')
+}
+
+test('words are folded and stemmed by the language', () => {
+  assert.equal(termsOf('The Dogs were RUNNING', 'en'), 'the dog were run')
+  assert.equal(termsOf('Die Häuser der Straße', 'de-AT'), 'die haus der strass')
+  assert.equal(termsOf('Собаками ёлки', 'ru'), 'собак елк')
+  assert.equal(termsOf('والكتاب الكتاب', 'ar'), 'كتاب كتاب')
+  assert.equal(termsOf("the team's U.S. 1,000", 'en'), 'the team us 1000')
+})
+
+test('an accented word is found without its accents', () => {
+  assert.equal(termsOf('résumé', 'en'), 'resume|resum')
+  assert.equal(termsOf('resume', 'en'), 'resum')
+})
+
+test('marks that are letters stay', () => {
+  assert.equal(termsOf('йод', 'ru'), 'йод')
+  assert.equal(termsOf('น้ำ', 'th'), 'น้ํา')
+  assert.equal(termsOf('が', 'ja'), 'が')
+})
+
+test('Chinese, Japanese, Korean and Thai need no blanks', () => {
+  assert.equal(termsOf('机器学习', 'zh'), '机|机器 器|器学 学|学习|习')
+  assert.equal(termsOf('猫', 'zh'), '猫')
+  assert.equal(termsOf('食べる', 'ja'), '食|食べ べる')
+  assert.equal(termsOf('한국어를 물을', 'ko'), '한국 국어 어를 물을|물')
+  assert.equal(termsOf('한국'.normalize('NFD'), 'ko'), termsOf('한국', 'ko'))
+  assert.equal(termsOf('ภาษาไทย', 'th'), 'ภาษา ไทย')
+})
+
+test('a language without a stemmer is also indexed by the first letters', () => {
+  assert.equal(termsOf('listopadowych dni', 'pl'), 'listopadowych|listop* dni')
+})
+
+test('a word in another script is stemmed as the usual language of that script', () => {
+  assert.equal(termsOf('使用windows', 'zh'), '使|使用|用 window')
+  assert.equal(termsOf('собаками', 'en'), 'собак')
+})
+
+test('an unknown language is guessed', () => {
+  assert.equal(termsOf('Die Häuser sind nicht in der Nähe', null).split(' ')[1], 'haus')
+})
+
+test('stop words take a position but do not count for length', () => {
+  const { positions, length } = analyse('the dog of the house', 'en')
+  assert.deepEqual(positions, [0, 1, 2, 3, 4])
+  assert.equal(length, 2)
+})
+
+test('offsets give the place in the text', () => {
+  const text = 'Ein „Fischglas“-artiger Helm'
+  const { starts, ends } = analyseLocated(text, 'de')
+  assert.deepEqual(
+    starts.map((start, index) => text.slice(start, ends[index])),
+    ['Ein', 'Fischglas', 'artiger', 'Helm'],
+  )
+})
+
+test('a very long word is cut, alike in documents and queries', () => {
+  assert.deepEqual(analyse('a'.repeat(1_000_000), 'zh').terms, analyse('a'.repeat(999), 'zh').terms)
+})
+
+test('any text gives well-formed fields', () => {
+  fc.assert(
+    fc.property(arbitraryText, arbitraryLanguage, (text, language) => {
+      const plain = analyse(text, language)
+      const { starts, ends, ...located } = analyseLocated(text, language)
+      assert.deepEqual(located, plain)
+      assert.equal(plain.positions.length, plain.terms.length)
+      assert.ok(plain.length <= (plain.positions.at(-1) ?? -1) + 1)
+      for (const [index, term] of plain.terms.entries()) {
+        assert.ok(term.length > 0 && term.length <= 1200)
+        assert.ok(starts[index]! < ends[index]! && ends[index]! <= text.length)
+        const step = plain.positions[index]! - (plain.positions[index - 1] ?? -1)
+        assert.ok(step === 0 || step === 1)
+      }
+    }),
+  )
+})
+
+test('a text without its accents shares a term with the text at every word', () => {
+  const word = fc.string({ unit: fc.constantFrom(...'aeioubcdlnrstäéíñöüçşğâîșțåøæœ'), minLength: 1, maxLength: 14 })
+  fc.assert(
+    fc.property(word, fc.constantFrom('en', 'de', 'es', 'fr', 'tr', 'ro', 'sv', 'pl', 'hu'), (accented, language) => {
+      const bare = foldAccents(normaliseWord(accented))
+      const terms = new Set(analyse(accented, language).terms)
+      assert.ok(
+        analyse(bare, language).terms.some((term) => terms.has(term)),
+        `${accented} ${bare}`,
+      )
+    }),
+  )
+})
+
+test('hostile texts take time in proportion to their length', () => {
+  const units = [
+    'a',
+    '\u0301',
+    'a\u0301',
+    '\ud800',
+    '1.',
+    "a'",
+    'a.',
+    'п’',
+    '机',
+    'ก',
+    '机\u{e0100}',
+    '👩‍👩‍👧',
+    '\u200b',
+    'ﷺ',
+  ]
+  for (const unit of units) {
+    const text = unit.repeat(Math.floor(300_000 / unit.length))
+    const began = performance.now()
+    analyse(text, null)
+    assert.ok(performance.now() - began < 3000, JSON.stringify(unit))
+  }
+})

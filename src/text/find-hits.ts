@@ -1,0 +1,54 @@
+import { analyseLocated } from './analyse.ts'
+import type { KeywordQuery, LocatedField, PhraseClause } from './types.ts'
+
+/** A place in the text that a clause of the query matched; `clause` is its index among the query's clauses. */
+export type Hit = { start: number; end: number; clause: number }
+
+/**
+ * Where a text matches the words and phrases that a query asks for, in order of their start. A phrase is one hit from
+ * its first word to its last; its words elsewhere are none.
+ */
+export function findHits(text: string, language: string | null, query: KeywordQuery): Hit[] {
+  const clausesByTerm = new Map<string, number[]>()
+  const phrases: [number, PhraseClause][] = []
+  for (const [index, clause] of query.clauses.entries()) {
+    if (clause.kind === 'mustNot') continue
+    if (clause.type === 'phrase') phrases.push([index, clause])
+    else for (const term of clause.group) clausesByTerm.set(term, [...(clausesByTerm.get(term) ?? []), index])
+  }
+  if (clausesByTerm.size === 0 && phrases.length === 0) return []
+
+  const field = analyseLocated(text, language)
+  const hits: Hit[] = []
+  for (const [index, term] of field.terms.entries()) {
+    for (const clause of clausesByTerm.get(term) ?? []) {
+      hits.push({ start: field.starts[index]!, end: field.ends[index]!, clause })
+    }
+  }
+  for (const [clause, phrase] of phrases) {
+    for (const range of findPhrase(field, phrase)) hits.push({ ...range, clause })
+  }
+  return hits.sort((a, b) => a.start - b.start || a.end - b.end)
+}
+
+function* findPhrase(field: LocatedField, { groups }: PhraseClause): Generator<{ start: number; end: number }> {
+  const sets = groups.map((group) => new Set(group))
+  const firstTermAt: number[] = []
+  for (const [index, position] of field.positions.entries()) firstTermAt[position] ??= index
+
+  /** The index of a term at this position that belongs to the group, or -1. */
+  const termAt = (position: number, group: ReadonlySet<string>): number => {
+    for (let index = firstTermAt[position] ?? -1; index >= 0 && field.positions[index] === position; index += 1) {
+      if (group.has(field.terms[index]!)) return index
+    }
+    return -1
+  }
+
+  for (let position = 0; position + sets.length <= firstTermAt.length; position += 1) {
+    const first = termAt(position, sets[0]!)
+    if (first === -1) continue
+    let last = first
+    for (let step = 1; step < sets.length && last !== -1; step += 1) last = termAt(position + step, sets[step]!)
+    if (last !== -1) yield { start: field.starts[first]!, end: field.ends[last]! }
+  }
+}

@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { arbitraryText } from './arbitrary-text.ts'
+import { guessLanguage } from './guess-language.ts'
+
+test('running text shows its language', () => {
+  const texts = {
+    en: 'What are the rules for those who would like to stay?',
+    de: 'Wie viele Punkte gab die Verteidigung ab, und wann war das?',
+    es: '¿Cuántas capturas ha conseguido en su carrera?',
+    fr: 'Quelle est la capitale du pays dans lequel ils vivent ?',
+    it: 'Quali sono le regole per gli studenti della scuola?',
+    pt: 'Quais são as regras para os alunos da escola?',
+    nl: 'Wat is het verschil tussen deze en die van hem?',
+    ru: 'Сколько очков набрала эта команда, когда она была там?',
+    uk: 'Скільки очок набрала ця команда, якщо вона була там?',
+    ar: 'كم عدد النقاط التي قام بها في مسيرته هذه؟',
+    fa: 'این کتاب را برای شما از آنها گرفته است',
+    tr: 'Bu kitap için ne kadar para verildi ve neden?',
+    pl: 'Ile punktów zdobyła ta drużyna, kiedy to było?',
+  }
+  for (const [language, text] of Object.entries(texts)) assert.equal(guessLanguage(text), language, text)
+})
+
+test('names, lists and other scripts are left open', () => {
+  for (const text of ['', 'Panthers', 'Kawann Short 24', 'GPU A B C', '机器学习', '!!!'])
+    assert.equal(guessLanguage(text), null)
+})
+
+test('any text is answered', () => {
+  fc.assert(fc.property(arbitraryText, (text) => /^[a-z]{2}$/u.test(guessLanguage(text) ?? 'en')))
+})

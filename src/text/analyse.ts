@@ -9,6 +9,8 @@ import { wordTerms } from './word-terms.ts'
 /**
  * Stored terms are only good for queries analysed in the same way: an index that holds terms of another version is to
  * be rebuilt. The Unicode tables and the dictionaries of Thai and its neighbours come with the runtime.
+ *
+ * @public
  */
 export const ANALYSIS_VERSION = `1/${process.versions.icu}`
 

@@ -13,7 +13,7 @@ export type ChunkOptions = {
 }
 
 /** 300 words of English are some 400 tokens: the built-in embedding model reads 512. */
-export const DEFAULT_CHUNK_OPTIONS: ChunkOptions = {
+const DEFAULT_CHUNK_OPTIONS: ChunkOptions = {
   targetWords: 220,
   maxWords: 300,
   overlapWords: 45,

@@ -5,8 +5,8 @@ import { languagesWithStopWord } from './stop-words.ts'
 
 /** The start of a text is enough, and bounds the work. */
 const SAMPLE_LENGTH = 2000
-/** A guess needs the weight of one word that no other language shares, */
-const WEIGHT_MIN = 1
+/** A guess needs more than one word that no other language shares, which may be a name (`Pro` is Czech for `for`); */
+const WEIGHT_MIN = 1.5
 /** in running text that of one in 20 words, */
 const WEIGHT_PER_WORD_MIN = 0.05
 /** and this lead over the second language. */
@@ -15,7 +15,7 @@ const LEAD_MIN = 1.25
 type LanguageWeights = { words: number; weights: { language: string; weight: number }[] }
 
 /** The languages whose function words the text holds, best first. A word counts for less the more languages share it. */
-export function weighLanguages(text: string): LanguageWeights {
+function weighLanguages(text: string): LanguageWeights {
   const weights = new Map<string, number>()
   const sample = text.slice(0, SAMPLE_LENGTH)
   let words = 0

@@ -5,6 +5,7 @@ const BLANK = /\s/u
 /** Marks that end a sentence when a blank follows, and those of Chinese and Japanese, which no blank follows. */
 const STOPS = new Set('.!?…؟۔।॥።')
 const WIDE_STOPS = new Set('。！？｡')
+const MAY_END = /[\n.!?…؟۔।॥።。！？｡]/u
 const CLOSERS = new Set('"\'”’»)]」』）')
 const ABBREVIATIONS = new Set(
   'mr mrs ms dr prof st sr jr vs etc no nr art vol fig pp ed al approx bzw ca usw abs str sra ud pág av'.split(' '),
@@ -12,20 +13,20 @@ const ABBREVIATIONS = new Set(
 
 /**
  * Splits a text into sentences: what lies between them is blank. A sentence ends at its marks, with the quotes and
- * brackets that close after them, and at a blank line. `Intl.Segmenter` knows a little more at a fraction of the speed,
- * and a boundary missed or too many only moves the edge of a chunk.
+ * brackets that close after them, and at a blank line. `Intl.Segmenter` would also end one at every `Dr.` and `J.`:
+ * 1,460 sentences in the English of XQuAD, 1,169 here.
  */
 export function splitSentences(text: string): TextRange[] {
   const sentences: TextRange[] = []
+  const candidates = new RegExp(MAY_END, 'gu')
   let start = 0
-  let index = 0
-  while (index < text.length) {
+  for (let found = candidates.exec(text); found !== null; found = candidates.exec(text)) {
+    const { index } = found
     const end = text[index] === '\n' ? endOfBlankLine(text, index) : endOfStops(text, index)
-    const isEnd = end > index && isSentenceEnd(text, start, index, end)
-    index = Math.max(end, index + 1)
-    if (!isEnd) continue
-    pushTrimmed(sentences, text, start, index)
-    start = index
+    candidates.lastIndex = Math.max(end, index + 1)
+    if (end === index || !isSentenceEnd(text, start, index, end)) continue
+    pushTrimmed(sentences, text, start, end)
+    start = end
   }
   pushTrimmed(sentences, text, start, text.length)
   return sentences

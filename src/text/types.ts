@@ -26,7 +26,7 @@ export type TermGroup = readonly string[]
 export type ClauseKind = 'any' | 'must' | 'mustNot'
 
 /** `weight` multiplies the score: a word that stands twice in the query is one clause of weight 2. */
-export type WordClause = { type: 'word'; kind: ClauseKind; weight: number; group: TermGroup }
+type WordClause = { type: 'word'; kind: ClauseKind; weight: number; group: TermGroup }
 
 /** Matches where the groups stand at consecutive positions of one field, in this order. */
 export type PhraseClause = { type: 'phrase'; kind: ClauseKind; weight: number; groups: readonly TermGroup[] }

@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { analyse } from './analyse.ts'
+import { arbitraryLanguage, arbitraryText } from './arbitrary-text.ts'
+import { parseQuery } from './parse-query.ts'
+import type { Clause } from './types.ts'
+
+const SIGNS = { any: '', must: '+', mustNot: '-' } as const
+
+function show(clauses: readonly Clause[]): string {
+  return clauses
+    .map((clause) => {
+      const groups = clause.type === 'word' ? [clause.group] : clause.groups
+      const terms = groups.map((group) => group.join('|')).join(' ')
+      const weight = clause.weight === 1 ? '' : `^${clause.weight}`
+      return `${SIGNS[clause.kind]}${clause.type === 'word' ? terms : `"${terms}"`}${weight}`
+    })
+    .join(' ')
+}
+
+function clausesOf(text: string, languages: string[] | null = ['en']): string {
+  return show(parseQuery(text, languages).clauses)
+}
+
+test('bare, required and forbidden words, and phrases', () => {
+  assert.equal(clausesOf('running dogs'), 'run dog')
+  assert.equal(clausesOf('+running -dogs "lazy foxes"'), '+run -dog "lazi fox"')
+  assert.equal(clausesOf('+"lazy foxes" -"quick cats"'), '+"lazi fox" -"quick cat"')
+  assert.equal(clausesOf('“lazy foxes” „quick cats“'), '"lazi fox" "quick cat"')
+  assert.equal(clausesOf('"fox"'), 'fox')
+})
+
+test('what is no syntax is words', () => {
+  assert.equal(clausesOf('well-known C++ - --'), 'well known c')
+  assert.equal(clausesOf('"unbalanced phrase'), 'unbalanc phrase')
+  assert.equal(clausesOf('5" screen 6" wide'), '5 screen 6 wide')
+  assert.equal(clausesOf('„Model C“-Schulen', ['de']), '"model c" schul')
+  assert.equal(clausesOf('+ "" +"" !!!'), '')
+})
+
+test('a marked word that is cut apart is a phrase', () => {
+  assert.equal(clausesOf('+well-known'), '+"well known"')
+  assert.equal(clausesOf('-机器学习'), '-"机器 器学 学习"')
+})
+
+test('only negatives leave nothing to match', () => {
+  assert.equal(clausesOf('-dogs'), '-dog')
+  assert.equal(clausesOf('-dogs the'), '-dog the')
+})
+
+test('stop words go, unless they are demanded, quoted, or all there is', () => {
+  assert.equal(clausesOf('the dogs of war'), 'dog war')
+  assert.equal(clausesOf('to be or not to be'), 'to^2 be^2 or not')
+  assert.equal(clausesOf('+the dogs'), '+the dog')
+  assert.equal(clausesOf('"the who"'), '"the who"')
+  assert.equal(clausesOf('die hard', ['de', 'en']), 'die hard')
+  assert.equal(clausesOf('die Hunde', ['de']), 'hund')
+})
+
+test('a run of Chinese is its pairs of characters', () => {
+  assert.equal(clausesOf('机器学习 猫', null), '机器 器学 学习 猫')
+  assert.equal(clausesOf('我的"机器学习"', null), '我的 "机器 器学 学习"')
+})
+
+test('a word that stands twice weighs twice', () => {
+  assert.equal(clausesOf('data data base'), 'data^2 base')
+})
+
+test('the languages asked for each give their stem', () => {
+  assert.equal(clausesOf('Panthers', ['en', 'de']), 'panther|panth')
+  assert.equal(clausesOf('Wie viele Häuser waren das', null), 'haus')
+  assert.match(clausesOf('häuser', null), /hauser.*haus|haus.*hauser/u)
+  assert.equal(clausesOf('windows', ['zh']), 'window')
+  assert.equal(clausesOf('dogs', ['', '??']), clausesOf('dogs', null))
+})
+
+test('the first letters of a word find it but do not exclude it', () => {
+  assert.equal(clausesOf('listopadowych', ['pl']), 'listopadowych|listop*')
+  assert.equal(clausesOf('-listopadowych', ['pl']), '-listopadowych')
+})
+
+test('neighbouring words and the words of a phrase are boosts', () => {
+  const { clauses, boosts } = parseQuery('heat transfer of "boundary layers"', ['en'])
+  assert.equal(show(clauses), 'heat transfer "boundari layer"')
+  assert.equal(show(boosts), '"heat transfer"^0.3 boundari layer')
+  assert.deepEqual(parseQuery('"boundary layers"', ['en']).boosts, [])
+})
+
+test('a query is bounded', () => {
+  const words = Array.from({ length: 500 }, (_, index) => `w${index}`)
+  assert.equal(parseQuery(words.join(' '), ['en']).clauses.length, 64)
+  assert.equal(parseQuery(`"${words.join(' ')}"`, ['en']).clauses.length, 1)
+})
+
+test('any text parses to well-formed clauses', () => {
+  fc.assert(
+    fc.property(arbitraryText, fc.option(fc.array(arbitraryLanguage, { maxLength: 4 })), (text, languages) => {
+      const query = parseQuery(text, languages?.filter((language) => language !== null) ?? null)
+      for (const clause of [...query.clauses, ...query.boosts]) {
+        const groups = clause.type === 'word' ? [clause.group] : clause.groups
+        assert.ok(clause.weight > 0 && groups.length >= (clause.type === 'word' ? 1 : 2) && groups.length <= 64)
+        for (const group of groups) {
+          assert.ok(group.length > 0 && group.length <= 12 && new Set(group).size === group.length)
+          assert.ok(group.every((term) => term.length > 0))
+        }
+      }
+      assert.ok(query.boosts.every((clause) => clause.kind === 'any'))
+    }),
+  )
+})
+
+test('a query made of a text finds the text', () => {
+  fc.assert(
+    fc.property(arbitraryText, fc.constantFrom('en', 'de', 'ar', 'zh', 'pl', 'th', 'ko'), (text, language) => {
+      const bare = text.replace(/["“”„‟＂+＋\-－]/gu, ' ').slice(0, 300)
+      const terms = new Set(analyse(bare, language).terms)
+      for (const clause of parseQuery(bare, [language]).clauses) {
+        assert.ok(clause.type === 'word' && clause.group.some((term) => terms.has(term)), JSON.stringify(clause))
+      }
+      if (terms.size > 0) assert.ok(parseQuery(bare, [language]).clauses.length > 0)
+    }),
+  )
+})

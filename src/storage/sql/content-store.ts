@@ -20,6 +20,8 @@ export function sqlContentStore(db: Kysely<Tables>): ContentStore {
       const known = documents.filter((one) => datasets.has(one.datasetId))
       const states = await readStates(db, known)
       const results: IngestResult[] = []
+      let revision = await lastRevision(db)
+      const revise = (): number => ++revision
       const touched = new Set<DocumentState>()
       const written: Written = { versions: [], snapshots: [], factSets: [], events: [] }
 
@@ -38,7 +40,7 @@ export function sqlContentStore(db: Kysely<Tables>): ContentStore {
           states.set(identity, state)
         }
         if (state.needsBody(incoming)) state.knowBody(await currentBody(db, state.row.current_version_id))
-        const outcome = state.merge(incoming, written, nowMs)
+        const outcome = state.merge(incoming, written, nowMs, revise)
         if (outcome !== 'unchanged') touched.add(state)
         results.push({ documentId: state.row.document_id, versionId: state.row.current_version_id, outcome })
       }
@@ -53,6 +55,7 @@ export function sqlContentStore(db: Kysely<Tables>): ContentStore {
         if (state.isNew) continue
         const { document_id, ...rest } = state.row
         await db.updateTable('document').set(rest).where('document_id', '=', document_id).execute()
+        if (state.languageChanged) await setLanguage(db, state.row)
         for (const term of state.termsRemoved()) {
           await db
             .deleteFrom('document_term')
@@ -117,4 +120,22 @@ async function currentBody(db: Kysely<Tables>, versionId: string): Promise<strin
     .where('version_id', '=', versionId)
     .executeTakeFirstOrThrow()
   return row.body
+}
+
+async function lastRevision(db: Kysely<Tables>): Promise<number> {
+  const row = await db
+    .selectFrom('document')
+    .select('index_revision')
+    .orderBy('index_revision', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  return row?.index_revision ?? 0
+}
+
+async function setLanguage(db: Kysely<Tables>, row: DocumentRow): Promise<void> {
+  await db
+    .updateTable('document_version')
+    .set({ language: row.language, index_revision: row.index_revision })
+    .where('version_id', '=', row.current_version_id)
+    .execute()
 }

@@ -23,6 +23,8 @@ export interface Written {
 export class DocumentState {
   readonly isNew: boolean
   row: DocumentRow
+  /** The stored text of the current version is in another language than was thought: its words must be read anew. */
+  languageChanged = false
   #before: DocumentRow | null
   /** The body of the current version where this batch has seen it; undefined = only its hash is known. */
   #body: string | null | undefined
@@ -42,7 +44,8 @@ export class DocumentState {
     return new DocumentState({ ...emptyRow, document_id: documentId }, true)
   }
 
-  merge(incoming: IncomingDocument, written: Written, nowMs: number): Outcome {
+  /** `revise` gives the next index revision; it is asked only when the search index must learn of the change. */
+  merge(incoming: IncomingDocument, written: Written, nowMs: number, revise: () => number): Outcome {
     const first = this.row.version_count === 0
     const next: DocumentRow = first
       ? {
@@ -95,6 +98,8 @@ export class DocumentState {
     if (incoming.observedAt === undefined) set('observed_at', 'observed_at', nowMs)
     const observedAt = next.observed_at
     next.updated_at = nowMs
+    if (newVersion || changed.some((field) => indexedFields.has(field))) next.index_revision = revise()
+    this.languageChanged ||= !newVersion && changed.includes('language')
     if (newVersion) {
       written.versions.push({
         version_id: next.current_version_id,
@@ -103,6 +108,7 @@ export class DocumentState {
         body: this.#body ?? null,
         language: next.language,
         published_at: next.published_at,
+        index_revision: next.index_revision,
       })
     }
     if (metricsChanged.length > 0) {
@@ -220,6 +226,9 @@ export class DocumentState {
   }
 }
 
+/** What scopes and search filters look at. */
+const indexedFields = new Set(['language', 'region', 'published_at', 'content_type'])
+
 const emptyRow: Omit<DocumentRow, 'document_id'> = {
   dataset_id: '',
   source_platform: '',
@@ -247,6 +256,7 @@ const emptyRow: Omit<DocumentRow, 'document_id'> = {
   body_hash: null,
   current_version_id: '',
   version_count: 0,
+  index_revision: 0,
 }
 
 /** Versions and snapshots are listed by id, newest first, also where the clock was set back or another process wrote. */

@@ -4,10 +4,12 @@ import type { CatalogStore } from '../../catalog/catalog-store.ts'
 import type { ChangeLog } from '../../changes/change-log.ts'
 import type { ContentStore } from '../../ingest/content-store.ts'
 import type { OperatorStore } from '../../operator/operator-store.ts'
+import type { IndexSource } from '../../search/index-source.ts'
 import { sqlAccessStore } from './access-store.ts'
 import { sqlCatalogStore } from './catalog-store.ts'
 import { sqlChangeLog } from './change-log.ts'
 import { sqlContentStore } from './content-store.ts'
+import { sqlIndexSource } from './index-source.ts'
 import { sqlOperatorStore } from './operator-store.ts'
 import type { Tables } from './tables.ts'
 
@@ -21,6 +23,7 @@ export interface Store {
   readonly content: ContentStore
   readonly changes: ChangeLog
   readonly catalog: CatalogStore
+  readonly indexSource: IndexSource
 }
 
 export function sqlStore(db: Kysely<Tables>): Store {
@@ -30,6 +33,7 @@ export function sqlStore(db: Kysely<Tables>): Store {
     content: sqlContentStore(db),
     changes: sqlChangeLog(db),
     catalog: sqlCatalogStore(db),
+    indexSource: sqlIndexSource(db),
   }
 }
 
@@ -40,6 +44,7 @@ const writes: { readonly [Port in keyof Store]: readonly (keyof Store[Port])[] }
   content: ['ingest'],
   changes: ['removeBefore'],
   catalog: [],
+  indexSource: ['putChunks', 'awaitVectors', 'putVectors', 'doneWaiting'],
 }
 
 export function isWrite(port: string, method: string): boolean {

@@ -22,6 +22,9 @@ export interface Tables {
   document_term: DocumentTermRow
   event: EventRow
   feed_state: FeedStateRow
+  chunk: ChunkRow
+  chunk_vector: ChunkVectorRow
+  pending_vector: PendingVectorRow
 }
 
 interface DatasetRow {
@@ -149,6 +152,11 @@ export interface DocumentRow {
   body_hash: string | null
   current_version_id: string
   version_count: number
+  /**
+   * Rises over the whole instance with every change that the search index must learn of: text, and what scopes and
+   * filters look at. The index is fed in this order and remembers how far it has come.
+   */
+  index_revision: number
 }
 
 export interface DocumentVersionRow {
@@ -158,6 +166,8 @@ export interface DocumentVersionRow {
   body: string | null
   language: string | null
   published_at: number | null
+  /** The document's revision when this version was made. */
+  index_revision: number
 }
 
 export interface SnapshotRow {
@@ -200,4 +210,27 @@ export interface EventRow {
 interface FeedStateRow {
   one: number
   removed_through: number
+}
+
+/** A piece of a version's body, by its range in UTF-16 code units. A version without a body has one empty chunk. */
+export interface ChunkRow {
+  chunk_id: string
+  document_id: string
+  version_id: string
+  ordinal: number
+  starts_at: number
+  ends_at: number
+}
+
+interface ChunkVectorRow {
+  profile_id: string
+  chunk_id: string
+  /** 32-bit floats, little-endian, of length 1. */
+  vector: Uint8Array
+}
+
+/** Chunks whose vector is not yet in the index. */
+interface PendingVectorRow {
+  profile_id: string
+  chunk_id: string
 }

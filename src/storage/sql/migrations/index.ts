@@ -1,5 +1,6 @@
 import { access } from './0001-access.ts'
 import { content } from './0002-content.ts'
+import { indexing } from './0003-indexing.ts'
 import type { Migration } from './migration.ts'
 
-export const migrations: readonly Migration[] = [access, content]
+export const migrations: readonly Migration[] = [access, content, indexing]

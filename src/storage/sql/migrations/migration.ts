@@ -15,6 +15,8 @@ export interface MigrationDialect {
     table: CreateTableBuilder<T, C>,
     column: string,
   ): CreateTableBuilder<T, C>
+  /** The type of raw bytes. */
+  readonly bytes: 'blob' | 'bytea'
   /** A table that is stored in the order of its primary key, where the database can do that. */
   storedByKey<T extends string, C extends string>(table: CreateTableBuilder<T, C>): CreateTableBuilder<T, C>
 }

@@ -1,0 +1,91 @@
+import type { DocumentColumns } from './search-index.ts'
+
+/** The port: what the search index is fed from, and where searches read the texts that the index does not hold. */
+export interface IndexSource {
+  /** Documents whose index revision is above the given one, in that order, with the versions the index lacks. */
+  documentsAfter(
+    revision: number,
+    limits: { documents: number; characters: number },
+  ): Promise<readonly SourceDocument[]>
+  /** The newest index revision. */
+  newestRevision(): Promise<number>
+  /** Keeps chunks, and marks those with a body as waiting for a vector of each profile. Again changes nothing. */
+  putChunks(chunks: readonly ChunkRecord[], profileIds: readonly string[]): Promise<void>
+  /** Marks every chunk of a current version that lacks a vector of the profile as waiting. Returns how many. */
+  awaitVectors(profileId: string): Promise<number>
+  /** Chunks that wait for a vector, oldest first. */
+  waitingChunks(profileId: string, limit: number): Promise<readonly WaitingChunk[]>
+  putVectors(profileId: string, vectors: readonly StoredVector[]): Promise<void>
+  /** Called when the vectors are in the index, or can never be made. */
+  doneWaiting(profileId: string, chunkIds: readonly string[]): Promise<void>
+  backlog(indexedRevision: number): Promise<Backlog>
+  /** What a page of results shows of its documents. Documents that are gone are left out. */
+  results(documentIds: readonly string[]): Promise<readonly ResultDocument[]>
+  chunkTexts(chunkIds: readonly string[]): Promise<readonly ChunkText[]>
+}
+
+export interface SourceDocument {
+  readonly documentId: string
+  readonly revision: number
+  readonly columns: DocumentColumns
+  /** Versions above the revision asked for, oldest first; none when only columns changed. */
+  readonly versions: readonly SourceVersion[]
+}
+
+export interface SourceVersion {
+  readonly versionId: string
+  readonly current: boolean
+  readonly language: string | null
+  readonly title: string | null
+  readonly body: string | null
+  /** Vectors that were made before, by chunk: an index that is built anew need not wait for them. */
+  readonly vectors: readonly (StoredVector & { readonly profileId: string })[]
+}
+
+export interface ChunkRecord {
+  readonly chunkId: string
+  readonly documentId: string
+  readonly versionId: string
+  readonly ordinal: number
+  readonly startsAt: number
+  readonly endsAt: number
+}
+
+export interface WaitingChunk {
+  readonly chunkId: string
+  readonly documentId: string
+  readonly text: string
+  /** Made before, but not yet in the index. */
+  readonly vector: Float32Array | null
+}
+
+export interface StoredVector {
+  readonly chunkId: string
+  readonly vector: Float32Array
+}
+
+export interface Backlog {
+  /** Documents with changes the index has not seen. */
+  readonly documents: number
+  readonly waitingVectors: number
+  /** When the oldest of them came in; null when nothing waits. */
+  readonly oldestAt: number | null
+}
+
+export interface ResultDocument extends DocumentColumns {
+  readonly documentId: string
+  readonly title: string | null
+  readonly quality: number | null
+  readonly currentVersionId: string
+}
+
+export interface ChunkText {
+  readonly chunkId: string
+  readonly documentId: string
+  readonly versionId: string
+  readonly ordinal: number
+  /** The version's own title and language. */
+  readonly title: string | null
+  readonly language: string | null
+  readonly text: string
+}

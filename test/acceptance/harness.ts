@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
-import { connect } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -23,7 +23,7 @@ export const adminToken = 'tma_acceptance-tests-only-0123456789'
 
 const main = new URL('../../src/main.ts', import.meta.url).pathname
 const startsWithinMs = 60_000
-const stopsWithinMs = 30_000
+const endsWithinMs = 30_000
 
 export interface ServerOptions {
   /** Settings on top of the defaults of the harness. An empty text unsets one. */
@@ -142,23 +142,38 @@ export class TestServer {
         resolve(code)
       })
     })
-    this.address = await new Promise<string>((resolve, reject) => {
-      const tooLate = setTimeout(() => {
-        child.kill('SIGKILL')
-        reject(new Error(`no address within ${startsWithinMs} ms: ${this.stdout}${this.stderr}`))
-      }, startsWithinMs)
-      child.stdout.setEncoding('utf8').on('data', (text) => {
-        this.stdout += text
-        const printed = /^Tidemark serves (http:\S+)$/m.exec(this.stdout)
-        if (printed === null) return
-        clearTimeout(tooLate)
-        resolve(printed[1]!)
-      })
-      child.once('close', (code) => {
-        clearTimeout(tooLate)
-        reject(new Error(`the server ended with code ${code} before it served: ${this.stdout}${this.stderr}`))
-      })
+    // A server that still runs when the tests are over must not keep their process; `#within` holds it while we wait.
+    child.unref()
+    for (const pipe of [child.stdout, child.stderr]) (pipe as Socket).unref()
+    this.address = await this.#within(
+      startsWithinMs,
+      new Promise<string>((resolve, reject) => {
+        child.stdout.setEncoding('utf8').on('data', (text) => {
+          this.stdout += text
+          const printed = /^Tidemark serves (http:\S+)$/m.exec(this.stdout)
+          if (printed !== null) resolve(printed[1]!)
+        })
+        child.once('close', (code) => {
+          reject(new Error(`the server ended with code ${code} before it served: ${this.stdout}${this.stderr}`))
+        })
+      }),
+    )
+  }
+
+  /** Waits no longer than that; then the process is killed and the test fails with what it had said. */
+  async #within<T>(ms: number, awaited: Promise<T>): Promise<T> {
+    let tooLate: NodeJS.Timeout | undefined
+    const late = new Promise<never>((_, reject) => {
+      tooLate = setTimeout(() => {
+        this.signal('SIGKILL')
+        reject(new Error(`waited ${ms} ms in vain: ${this.stdout}${this.stderr}`))
+      }, ms)
     })
+    try {
+      return await Promise.race([awaited, late])
+    } finally {
+      clearTimeout(tooLate)
+    }
   }
 
   /** The log's lines as objects. */
@@ -179,22 +194,19 @@ export class TestServer {
 
   /** The exit code, once the process is gone; null when a signal ended it. */
   ended(): Promise<number | null> {
-    return this.#ended
+    return this.#within(endsWithinMs, this.#ended)
   }
 
   /** An orderly end; gives the exit code. */
   async stop(): Promise<number | null> {
-    const tooLate = setTimeout(() => this.#child?.kill('SIGKILL'), stopsWithinMs)
     this.signal('SIGTERM')
-    const code = await this.#ended
-    clearTimeout(tooLate)
-    return code
+    return this.ended()
   }
 
   /** The end that no process can prepare for. */
   async kill9(): Promise<void> {
     this.signal('SIGKILL')
-    await this.#ended
+    await this.ended()
   }
 
   /** Stops (or finds it stopped or killed) and starts again on the same data; `env` changes settings for good. */

@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict'
+import type { Answer, TestServer } from './harness.ts'
+
+const codesOf = new WeakMap<TestServer, Promise<readonly string[]>>()
+
+/** The codes that the description promises; every error that a test meets must be one of them. */
+function promisedCodes(server: TestServer): Promise<readonly string[]> {
+  let codes = codesOf.get(server)
+  if (codes === undefined) {
+    codes = server.call('GET', '/openapi.json').then(({ body }) => body.components.schemas.Error.properties.code.enum)
+    codesOf.set(server, codes)
+  }
+  return codes
+}
+
+/** What must never be seen from outside: stacks, SQL, folders, the database's own words. */
+const insides =
+  /node_modules|\.ts\b|\n\s+at |\/src\/|SQLITE|sqlite|\bselect .* from\b|\binsert into\b|RangeError|TypeError/
+
+/** The one shape of every error: status, code, a message for people, the request's id; nothing of the inside. */
+export async function expectError(server: TestServer, answer: Answer, status: number, code: string): Promise<void> {
+  assert.equal(answer.status, status, answer.text)
+  assert.equal(answer.body.code, code, answer.text)
+  expectErrorShape(answer.body, answer.headers.get('x-request-id'), answer.text)
+  assert.equal(answer.headers.get('content-type'), 'application/json; charset=utf-8')
+  assert.doesNotMatch(answer.text, insides)
+  assert.ok(!answer.text.includes(server.dataDir), answer.text)
+  assert.ok((await promisedCodes(server)).includes(code), `${code} is not in the description`)
+  if (status === 401) assert.equal(answer.headers.get('www-authenticate'), 'Bearer')
+  if (status === 429 || code === 'overloaded') assert.match(answer.headers.get('retry-after') ?? '', /^[1-9]\d*$/)
+}
+
+export function expectErrorShape(body: Record<string, unknown>, requestId: string | null, text: string): void {
+  const { code, message, request_id, details, ...rest } = body
+  assert.deepEqual(rest, {}, text)
+  assert.equal(typeof code, 'string')
+  assert.ok(typeof message === 'string' && message.length > 0, text)
+  assert.ok(typeof request_id === 'string' && request_id === requestId, text)
+  if (details === undefined) return
+  assert.ok(Array.isArray(details) && details.length > 0, text)
+  for (const detail of details) {
+    assert.deepEqual(Object.keys(detail).sort(), ['message', 'path'])
+    assert.equal(typeof detail.path, 'string')
+    assert.equal(typeof detail.message, 'string')
+  }
+}
+
+/** An answer read from a bare connection, in the shape of the others. */
+export function parseRaw(text: string): Answer {
+  const split = text.indexOf('\r\n\r\n')
+  const [statusLine, ...lines] = text.slice(0, split).split('\r\n')
+  const headers = new Headers(lines.map((line) => line.split(/:\s*/, 2) as [string, string]))
+  let body = text.slice(split + 4)
+  if (headers.get('transfer-encoding') === 'chunked') body = body.replace(/^[0-9a-f]+\r\n|\r\n0\r\n\r\n$/gi, '')
+  const isJson = (headers.get('content-type') ?? '').startsWith('application/json')
+  const status = Number(/^HTTP\/1\.1 (\d{3})/.exec(statusLine!)?.[1])
+  return { status, headers, text: body, body: isJson ? JSON.parse(body) : body }
+}

@@ -1,4 +1,4 @@
-import { PassThrough, type Readable } from 'node:stream'
+import { finished, PassThrough, type Readable } from 'node:stream'
 import type { FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
 import type { Collector } from '../access/principal.ts'
@@ -121,7 +121,7 @@ function streamResults(body: Readable, collector: Collector, ingest: Ingest): Pa
   const answer = new PassThrough({ highWaterMark: unreadBytesMax })
   const closed = new Promise<void>((resolve) => answer.once('close', resolve))
   const write = async (): Promise<void> => {
-    const lines = readLines(body, ingestLimits.lineBytesMax)
+    const lines = readLines(untilBreak(body), ingestLimits.lineBytesMax)
     let index = 0
     answer.write('{"results":[')
     for await (const portion of ingestLines(lines, (line) => permitted(checkLine(line), collector), ingest)) {
@@ -138,4 +138,11 @@ function streamResults(body: Readable, collector: Collector, ingest: Ingest): Pa
   }
   write().catch((error) => answer.destroy(error))
   return answer
+}
+
+/** A connection that breaks off takes along what its own stream still holds; what has been handed on is kept and read. */
+function untilBreak(body: Readable): Readable {
+  const kept = new PassThrough()
+  finished(body, () => kept.end())
+  return body.pipe(kept, { end: false })
 }

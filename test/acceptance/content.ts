@@ -1,0 +1,172 @@
+import assert from 'node:assert/strict'
+import { request as httpRequest } from 'node:http'
+import type { Answer, TestServer } from './harness.ts'
+
+/** What the tests of content send and read, in the words of the API. Everything here speaks HTTP only. */
+export type Sent = Record<string, unknown>
+
+export interface Result {
+  readonly index: number
+  readonly document_id?: string
+  readonly version_id?: string
+  readonly outcome?: string
+  readonly error?: {
+    readonly code: string
+    readonly message: string
+    readonly details?: readonly { readonly path: string; readonly message: string }[]
+  }
+}
+
+export interface FeedEvent {
+  readonly sequence: number
+  readonly event_id: string
+  readonly schema_version: number
+  readonly event_type: string
+  readonly dataset_id: string
+  readonly source_platform: string
+  readonly document_id: string
+  readonly version_id?: string
+  readonly changed_fields: readonly string[]
+  readonly occurred_at: string
+  readonly observed_at: string
+  readonly ingested_at: string
+}
+
+export interface FeedPage {
+  readonly items: readonly FeedEvent[]
+  readonly next_cursor: string
+}
+
+/** A document that is complete with a body alone; the rest is what the test is about. */
+export const documentOf = (externalId: string, fields: Sent = {}): Sent => ({
+  dataset_id: 'news',
+  source_platform: 'rss',
+  external_id: externalId,
+  title: `Title of ${externalId}`,
+  body: `Body of ${externalId}`,
+  ...fields,
+})
+
+export const path = '/collector/v1/documents'
+
+/** One JSON batch; anything but 200 is thrown. */
+export async function send(server: TestServer, key: string, documents: readonly unknown[]): Promise<Result[]> {
+  const answer = await server.collector(key, 'POST', path, { documents })
+  assert.equal(answer.status, 200, answer.text)
+  return answer.body.results
+}
+
+export async function sendOne(server: TestServer, key: string, document: Sent): Promise<Result> {
+  const [result] = await send(server, key, [document])
+  return result!
+}
+
+/** Bytes as NDJSON in one piece. */
+export function sendLines(server: TestServer, key: string, lines: string | Uint8Array): Promise<Answer> {
+  return server.call('POST', path, {
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/x-ndjson' },
+    body: lines,
+  })
+}
+
+/** An NDJSON request that stays open: written to piece by piece, its answer read while it is sent. */
+export class OpenRequest {
+  /** What of the answer has come so far. */
+  text = ''
+  status = 0
+  readonly ended: Promise<void>
+  #request: ReturnType<typeof httpRequest>
+  #changed: () => void = () => {}
+
+  /** `readFrom`: resolve it to begin reading the answer; at once when absent. */
+  constructor(server: TestServer, key: string, readFrom: Promise<unknown> = Promise.resolve()) {
+    this.#request = httpRequest(new URL(path, server.address), {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/x-ndjson' },
+    })
+    this.ended = new Promise((resolve, reject) => {
+      this.#request.on('error', reject)
+      this.#request.on('response', (response) => {
+        this.status = response.statusCode ?? 0
+        void readFrom.then(() => {
+          response.setEncoding('utf8').on('data', (text) => {
+            this.text += text
+            this.#changed()
+          })
+        })
+        response.on('error', reject)
+        response.on('end', resolve)
+      })
+    })
+    // Awaited by most tests, not by those that break the connection off.
+    this.ended.catch(() => {})
+  }
+
+  /** Resolves when the connection has taken the bytes, so a server that reads no further holds the sender back. */
+  async write(bytes: string | Uint8Array): Promise<void> {
+    if (this.#request.write(bytes)) return
+    await Promise.race([new Promise((resolve) => this.#request.once('drain', resolve)), this.ended])
+  }
+
+  end(): void {
+    this.#request.end()
+  }
+
+  /** Breaks the connection off. */
+  abort(): void {
+    this.#request.destroy()
+  }
+
+  /** Resolves when the answer so far has this many results. */
+  async results(count: number): Promise<void> {
+    while ((this.text.match(/"index":/g) ?? []).length < count) {
+      await new Promise<void>((resolve) => {
+        this.#changed = resolve
+      })
+    }
+  }
+
+  get parsed(): Result[] {
+    return (JSON.parse(this.text) as { results: Result[] }).results
+  }
+}
+
+/** One page of the feed; anything but 200 is thrown. */
+export async function feedPage(
+  server: TestServer,
+  key: string,
+  parameters: Readonly<Record<string, string | number>> = {},
+): Promise<FeedPage> {
+  const answer = await feedAnswer(server, key, parameters)
+  assert.equal(answer.status, 200, answer.text)
+  return answer.body
+}
+
+export function feedAnswer(
+  server: TestServer,
+  key: string,
+  parameters: Readonly<Record<string, string | number>> = {},
+): Promise<Answer> {
+  const query = new URLSearchParams(Object.entries(parameters).map(([name, value]) => [name, String(value)]))
+  return server.consumer(key, 'GET', `/v1/changes?${query}`)
+}
+
+/** All events there are, with the cursor at the end. */
+export async function wholeFeed(
+  server: TestServer,
+  key: string,
+  parameters: Readonly<Record<string, string | number>> = {},
+): Promise<{ events: FeedEvent[]; cursor: string }> {
+  const events: FeedEvent[] = []
+  let page = await feedPage(server, key, { limit: 200, ...parameters })
+  while (page.items.length > 0) {
+    events.push(...page.items)
+    page = await feedPage(server, key, { limit: 200, ...parameters, cursor: page.next_cursor })
+  }
+  return { events, cursor: page.next_cursor }
+}
+
+/** The events after a cursor that was at the end, as "type changed,fields" lines: enough to say what happened. */
+export async function eventsAfter(server: TestServer, key: string, cursor: string): Promise<FeedEvent[]> {
+  return [...(await feedPage(server, key, { cursor, limit: 200 })).items]
+}

@@ -155,7 +155,7 @@ export function catalogRoutes(app: TypedApp, parts: CatalogParts): void {
       const conditions = conditionsOf(request.query, author)
       const window = ingestWindow(conditions.times.createdFrom, conditions.times.createdTo, false, Date.now())
       const scope = scopeFor(request, request.query, [platform], conditions)
-      const [record] = await timeLimited(
+      const [record] = await timeLimited(timeoutMs, (answerBy) =>
         store.browse({
           ...conditions.filters,
           ...bounds(window),
@@ -164,8 +164,8 @@ export function catalogRoutes(app: TypedApp, parts: CatalogParts): void {
           before: null,
           limit: 1,
           snapshot: false,
+          answerBy,
         }),
-        timeoutMs,
       )
       if (record === undefined) {
         throw new TidemarkError(
@@ -207,9 +207,12 @@ async function list(
     conditions,
   ]
   const exact = exactText === undefined ? null : { text: exactText, platforms }
-  let window = ingestWindow(conditions.times.createdFrom, conditions.times.createdTo, exact !== null, Date.now())
+  let window: Window
   let before: string | null = null
-  if (parameters.cursor !== undefined) {
+  if (parameters.cursor === undefined) {
+    window = ingestWindow(conditions.times.createdFrom, conditions.times.createdTo, exact !== null, Date.now())
+  } else {
+    // The first page fixed the window, "now" included: measured anew it would grow beyond 31 days while it is paged.
     const opened = await cursors.open<{ before: string } & Window>(parameters.cursor, binding)
     if (!opened.ok) {
       throw invalid(
@@ -221,9 +224,17 @@ async function list(
     window = { from: opened.position.from, to: opened.position.to }
   }
   const scope = scopeFor(request, parameters, platforms, conditions)
-  const found = await timeLimited(
-    store.browse({ ...conditions.filters, ...bounds(window), scope, exact, before, limit: limit + 1, snapshot }),
-    timeoutMs,
+  const found = await timeLimited(timeoutMs, (answerBy) =>
+    store.browse({
+      ...conditions.filters,
+      ...bounds(window),
+      scope,
+      exact,
+      before,
+      limit: limit + 1,
+      snapshot,
+      answerBy,
+    }),
   )
   const page = found.slice(0, limit)
   const last = page.at(-1)

@@ -41,6 +41,8 @@ export interface BrowseQuery {
   readonly before: string | null
   readonly limit: number
   readonly snapshot: boolean
+  /** When nobody waits for the answer any longer: the store then gives up. Null = whenever it comes. */
+  readonly answerBy: number | null
 }
 
 export interface ClassificationRecord {

@@ -47,7 +47,7 @@ export function classificationRoutes(
     async (request) => {
       const { dataset_id: datasetId, limit = pageMax, after_code: after = null } = request.query
       scopeOf(consumerOf(request), { datasets: [datasetId], needs: [['facts']] })
-      const found = await timeLimited(store.classifications(datasetId, after, limit + 1), timeoutMs)
+      const found = await timeLimited(timeoutMs, () => store.classifications(datasetId, after, limit + 1))
       const page = found.slice(0, limit)
       return {
         classifications: page.map((one) => ({

@@ -1,13 +1,16 @@
 import { TidemarkError } from '../errors.ts'
 
-/** The store's answer, or 503 when it does not come in time or the store is not there. */
-export async function timeLimited<T>(answer: Promise<T>, limitMs: number): Promise<T> {
+/**
+ * The store's answer, or 503 when it does not come in time or the store is not there. What is asked is told when its
+ * answer comes too late, so that it need not work on for nobody.
+ */
+export async function timeLimited<T>(limitMs: number, ask: (answerBy: number) => Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(unavailable('the catalog did not answer in time', undefined)), limitMs)
   })
   try {
-    return await Promise.race([answer, late])
+    return await Promise.race([ask(Date.now() + limitMs), late])
   } catch (error) {
     throw error instanceof TidemarkError ? error : unavailable('the catalog is not available', error)
   } finally {

@@ -83,6 +83,7 @@ export const content: Migration = {
       .addColumn('body', 'text')
       .addColumn('language', 'text')
       .addColumn('published_at', 'bigint')
+      .addColumn('index_revision', 'bigint', (column) => column.notNull())
       .execute()
     await db.schema
       .createIndex('version_by_document')

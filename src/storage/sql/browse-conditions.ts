@@ -1,0 +1,68 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { ScopeEntry } from '../../access/scope.ts'
+import type { BrowseQuery } from '../../catalog/catalog-store.ts'
+import { termKinds } from './document-state.ts'
+
+/**
+ * What a listing asks of a document, as SQL. `row` is the alias of the document, `key` the alias of whatever is walked:
+ * it has `dataset_id` and `document_id` too, so that a term can be tested before the document is fetched.
+ *
+ * Each test is "… is true": the same truth, but no database takes it for a way in. The way in is the lane that
+ * `browse.ts` chose; left to itself, a planner without statistics would as soon walk every active document.
+ */
+type Fragment = RawBuilder<unknown>
+
+/** The kinds of terms a listing asks for, with their values. */
+export function termConditions(query: BrowseQuery): [kind: number, values: readonly string[]][] {
+  const conditions: [number, readonly string[]][] = []
+  if (query.classifications !== null) conditions.push([termKinds.classification, query.classifications])
+  if (query.tags !== null) conditions.push([termKinds.tag, query.tags])
+  if (query.topics !== null) conditions.push([termKinds.topic, query.topics])
+  return conditions
+}
+
+/** `settled` is the kind of term that the walked lanes already answer for. */
+export function conditions(query: BrowseQuery, row: string, key: string, settled: number | null): Fragment {
+  const tests = termConditions(query)
+    .filter(([kind]) => kind !== settled)
+    .map(([kind, values]) => hasTerm(key, kind, values))
+  tests.push(documentTest(query, row))
+  return sql.join(
+    tests.map((test) => sql`(${test}) is true`),
+    sql` and `,
+  )
+}
+
+function hasTerm(key: string, kind: number, values: readonly string[]): Fragment {
+  return sql`exists (select 1 from document_term as other where other.kind = ${sql.lit(kind)} and other.value in (${sql.join(values)}) and other.dataset_id = ${sql.ref(`${key}.dataset_id`)} and other.document_id = ${sql.ref(`${key}.document_id`)})`
+}
+
+function documentTest(query: BrowseQuery, row: string): Fragment {
+  const tests: Fragment[] = []
+  const test = (column: string, operator: string, value: string | number | null): void => {
+    if (value !== null) tests.push(sql`${sql.ref(`${row}.${column}`)} ${sql.raw(operator)} ${value}`)
+  }
+  if (query.contentTypes !== null) tests.push(isOneOf(row, 'content_type', query.contentTypes))
+  test('external_author_id', '=', query.externalAuthorId)
+  test('status', '=', query.status)
+  test('score', '>=', query.scoreMin)
+  test('score', '<=', query.scoreMax)
+  test('published_at', '>=', query.publishedFrom)
+  test('published_at', '<', query.publishedTo)
+  const entries = query.scope.entries.map((entry) => sql`(${entryTest(entry, row)})`)
+  tests.push(sql`(${sql.join(entries, sql` or `)})`)
+  return sql.join(tests, sql` and `)
+}
+
+function entryTest(entry: ScopeEntry, row: string): Fragment {
+  const tests = [isOneOf(row, 'dataset_id', entry.datasets)]
+  if (entry.platforms !== null) tests.push(isOneOf(row, 'source_platform', entry.platforms))
+  if (entry.languages !== null) tests.push(isOneOf(row, 'language', entry.languages))
+  if (entry.regions !== null) tests.push(isOneOf(row, 'region', entry.regions))
+  if (entry.publishedFrom !== null) tests.push(sql`${sql.ref(`${row}.published_at`)} >= ${entry.publishedFrom}`)
+  if (entry.publishedTo !== null) tests.push(sql`${sql.ref(`${row}.published_at`)} < ${entry.publishedTo}`)
+  return sql.join(tests, sql` and `)
+}
+
+const isOneOf = (row: string, column: string, values: readonly string[]): Fragment =>
+  sql`${sql.ref(`${row}.${column}`)} in (${sql.join(values)})`

@@ -1,0 +1,178 @@
+import type { ScopeEntry } from '../../access/scope.ts'
+import type { BrowseQuery } from '../../catalog/catalog-store.ts'
+import { termConditions } from './browse-conditions.ts'
+import { dayExpression, dayOf, scoreBucketExpression, scoreBucketLast, scoreBucketOf } from './buckets.ts'
+
+/**
+ * Which runs of which indexes hold the documents of each condition.
+ *
+ * A *lane* is one run of one index: equal values of its leading columns, then `document_id`, whose order is the order of
+ * the listing. A *driver* stands for one condition: its parts together hold every document that meets it. A part can
+ * often be had in several ways (an entitlement by platform, or by language); each way is a set of lanes of one index.
+ */
+const column = (name: string) => (alias: string) => `${alias}.${name}`
+const dataset = column('dataset_id')
+const platform = column('source_platform')
+
+/** The leading columns of each index that a listing walks, as SQL, given the alias of its table. */
+export const listingIndexes = {
+  document_term_pk: { table: 'document_term', leading: [column('kind'), column('value'), dataset] },
+  document_by_author: { table: 'document', leading: [platform, column('external_author_id')] },
+  document_by_content_type: { table: 'document', leading: [dataset, column('content_type')] },
+  document_by_status: { table: 'document', leading: [dataset, column('status')] },
+  document_by_score: { table: 'document', leading: [dataset, (alias) => scoreBucketExpression(`${alias}.score`)] },
+  document_by_publication: { table: 'document', leading: [dataset, (alias) => dayExpression(`${alias}.published_at`)] },
+  document_by_platform: { table: 'document', leading: [dataset, platform] },
+  document_by_language: { table: 'document', leading: [dataset, column('language')] },
+  document_by_region: { table: 'document', leading: [dataset, column('region')] },
+  document_by_dataset: { table: 'document', leading: [dataset] },
+  document_by_identity: { table: 'document', leading: [dataset, platform, column('external_id')] },
+  document_by_url: { table: 'document', leading: [column('url')] },
+  /** The primary key: one document, and every document. */
+  document_pk: { table: 'document', leading: [column('document_id')] },
+  document_pk_whole: { table: 'document', leading: [] },
+} as const satisfies Record<
+  string,
+  { table: 'document' | 'document_term'; leading: readonly ((alias: string) => string)[] }
+>
+
+export interface LaneSet {
+  readonly index: keyof typeof listingIndexes
+  /** The values of the index's leading columns; numbers are whole and come from this code alone. */
+  readonly lanes: readonly (readonly (string | number)[])[]
+}
+
+export interface Driver {
+  /** Of each part, the ways to have it. */
+  readonly parts: readonly (readonly LaneSet[])[]
+  /** The kind of term its lanes answer for. */
+  readonly settles: number | null
+}
+
+/** More lanes than this cost more to look at than they can save; then another condition leads the way. */
+const lanesMax = 2000
+/** Buckets are many for a wide range, which is the one that needs no help. */
+const bucketLanesMax = 400
+
+/** The days of publication that there are in some datasets; null where there are none. */
+export type PublishedDays = (datasets: readonly string[]) => Promise<{ first: number; last: number } | null>
+
+/** The one that is likely to be most telling first. */
+export async function driversOf(query: BrowseQuery, publishedDays: PublishedDays): Promise<Driver[]> {
+  if (query.exact !== null) return [exactDriver(query, query.exact)]
+  const { entries } = query.scope
+  const datasets = distinct(entries.flatMap((entry) => entry.datasets))
+  const drivers: Driver[] = []
+  const add = (set: LaneSet | null, most: number, settles: number | null = null): void => {
+    if (set !== null && set.lanes.length <= most) drivers.push({ parts: [[set]], settles })
+  }
+  const author = query.externalAuthorId
+  if (author !== null) {
+    const platforms = distinct(entries.flatMap((entry) => entry.platforms ?? []))
+    add({ index: 'document_by_author', lanes: platforms.map((platform) => [platform, author]) }, lanesMax)
+  }
+  for (const [kind, values] of termConditions(query)) {
+    const lanes = datasets.flatMap((dataset) => values.map((value) => [kind, value, dataset]))
+    add({ index: 'document_term_pk', lanes }, lanesMax, kind)
+  }
+  if (query.scoreMin !== null || query.scoreMax !== null) {
+    add(scoreLanes(datasets, query.scoreMin, query.scoreMax), bucketLanesMax)
+  }
+  if (query.publishedFrom !== null || query.publishedTo !== null) {
+    add(await dayLanes(datasets, query.publishedFrom, query.publishedTo, publishedDays), bucketLanesMax)
+  }
+  if (query.contentTypes !== null) {
+    add({ index: 'document_by_content_type', lanes: pairs(datasets, query.contentTypes) }, lanesMax)
+  }
+  if (query.status !== null) add({ index: 'document_by_status', lanes: pairs(datasets, [query.status]) }, lanesMax)
+  drivers.push(await scopeDriver(entries, publishedDays))
+  return drivers
+}
+
+/** By id, by URL and, where platforms are named, by the platform's own id. */
+function exactDriver(query: BrowseQuery, { text, platforms }: NonNullable<BrowseQuery['exact']>): Driver {
+  const parts: LaneSet[][] = [
+    [{ index: 'document_pk', lanes: [[text]] }],
+    [{ index: 'document_by_url', lanes: [[text]] }],
+  ]
+  if (platforms !== null) {
+    const datasets = distinct(query.scope.entries.flatMap((entry) => entry.datasets))
+    const lanes = pairs(datasets, platforms).map((pair) => [...pair, text])
+    parts.push([{ index: 'document_by_identity', lanes }])
+  }
+  return { parts, settles: null }
+}
+
+/** Entries that restrict the same dimensions share a part, so that many entries are not many statements. */
+async function scopeDriver(entries: readonly ScopeEntry[], publishedDays: PublishedDays): Promise<Driver> {
+  const alike = Map.groupBy(entries, (entry) =>
+    [entry.platforms, entry.languages, entry.regions, entry.publishedFrom ?? entry.publishedTo]
+      .map((limit) => (limit === null ? '-' : '+'))
+      .join(''),
+  )
+  const parts: LaneSet[][] = []
+  for (const group of alike.values()) {
+    const ways: LaneSet[] = []
+    const add = (index: LaneSet['index'], lanes: LaneSet['lanes'], most = lanesMax): void => {
+      const once = [...new Map(lanes.map((lane) => [lane.join('\u0000'), lane])).values()]
+      if (once.length <= most) ways.push({ index, lanes: once })
+    }
+    const by = (index: LaneSet['index'], values: (entry: ScopeEntry) => readonly string[] | null): void => {
+      if (values(group[0]!) === null) return
+      add(
+        index,
+        group.flatMap((entry) => pairs(entry.datasets, values(entry) ?? [])),
+      )
+    }
+    by('document_by_platform', (entry) => entry.platforms)
+    by('document_by_language', (entry) => entry.languages)
+    by('document_by_region', (entry) => entry.regions)
+    if (group[0]!.publishedFrom !== null || group[0]!.publishedTo !== null) {
+      const sets = await Promise.all(
+        group.map((entry) => dayLanes(entry.datasets, entry.publishedFrom, entry.publishedTo, publishedDays)),
+      )
+      if (sets.every((set) => set !== null)) {
+        add(
+          'document_by_publication',
+          sets.flatMap((set) => set.lanes),
+          bucketLanesMax,
+        )
+      }
+    }
+    if (ways.length === 0) {
+      add(
+        'document_by_dataset',
+        group.flatMap((entry) => entry.datasets.map((dataset) => [dataset])),
+      )
+    }
+    if (ways.length === 0) ways.push({ index: 'document_pk_whole', lanes: [[]] })
+    parts.push(ways)
+  }
+  return { parts, settles: null }
+}
+
+function scoreLanes(datasets: readonly string[], least: number | null, most: number | null): LaneSet {
+  const first = least === null ? 0 : scoreBucketOf(least)
+  const last = most === null ? scoreBucketLast : scoreBucketOf(most)
+  return { index: 'document_by_score', lanes: pairs(datasets, numbers(first, last)) }
+}
+
+/** Null where the range is so wide that its days cannot be listed. */
+async function dayLanes(
+  datasets: readonly string[],
+  from: number | null,
+  below: number | null,
+  publishedDays: PublishedDays,
+): Promise<LaneSet | null> {
+  const known = from === null || below === null ? await publishedDays(datasets) : null
+  const first = from === null ? (known?.first ?? 0) : dayOf(from)
+  const last = below === null ? (known?.last ?? first - 1) : dayOf(below - 1)
+  if ((last - first + 1) * datasets.length > bucketLanesMax) return null
+  return { index: 'document_by_publication', lanes: pairs(datasets, numbers(first, last)) }
+}
+
+const numbers = (first: number, last: number): number[] =>
+  Array.from({ length: Math.max(0, last - first + 1) }, (_, i) => first + i)
+const pairs = <T>(datasets: readonly string[], values: readonly T[]): [string, T][] =>
+  datasets.flatMap((dataset) => values.map((value): [string, T] => [dataset, value]))
+const distinct = (values: readonly string[]): string[] => [...new Set(values)]

@@ -49,7 +49,9 @@ export function expectErrorShape(body: Record<string, unknown>, requestId: strin
 export function parseRaw(text: string): Answer {
   const split = text.indexOf('\r\n\r\n')
   const [statusLine, ...lines] = text.slice(0, split).split('\r\n')
-  const headers = new Headers(lines.map((line) => line.split(/:\s*/, 2) as [string, string]))
+  const headers = new Headers(
+    lines.map((line): [string, string] => [line.split(':', 1)[0]!, line.slice(line.indexOf(':') + 1)]),
+  )
   let body = text.slice(split + 4)
   if (headers.get('transfer-encoding') === 'chunked') body = body.replace(/^[0-9a-f]+\r\n|\r\n0\r\n\r\n$/gi, '')
   const isJson = (headers.get('content-type') ?? '').startsWith('application/json')

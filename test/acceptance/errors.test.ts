@@ -1,0 +1,254 @@
+import assert from 'node:assert/strict'
+import { before, test } from 'node:test'
+import { expectError, parseRaw } from './expect-error.ts'
+import { type Answer, adminToken, type CallOptions, startServer, type TestServer } from './harness.ts'
+
+let server: TestServer
+let applicationId: string
+let key: string
+
+before(async () => {
+  server = await startServer()
+  await server.makeDataset('news')
+  ;({ applicationId, key } = await server.makeApplication({ entitlements: [{ datasets: ['news'] }] }))
+})
+
+const adminLine = `Authorization: Bearer ${adminToken}\r\n`
+
+/** Bytes as they are, on a connection of their own. */
+async function raw(start: string, headers = '', body = ''): Promise<Answer> {
+  return parseRaw(await server.raw(`${start}\r\nHost: test\r\n${headers}Connection: close\r\n\r\n${body}`))
+}
+
+const post = (path: string, options: CallOptions): Promise<Answer> =>
+  server.call('POST', path, { ...options, headers: { authorization: `Bearer ${adminToken}`, ...options.headers } })
+
+test('an unknown path is 404, on every surface', async () => {
+  for (const path of [
+    '/nothing',
+    '/v1/nothing',
+    '/admin/v1',
+    '/collector/v1/',
+    '/v1/account/',
+    '/v1//account',
+    '/V1/account',
+    '//',
+  ]) {
+    await expectError(server, await raw(`GET ${path} HTTP/1.1`), 404, 'not_found')
+  }
+})
+
+test('a wrong method is 405 and Allow says which ones there are', async () => {
+  const cases = [
+    ['DELETE', '/v1/account', 'GET, HEAD'],
+    ['OPTIONS', '/v1/account', 'GET, HEAD'],
+    ['POST', '/healthz', 'GET, HEAD'],
+    ['PROPFIND', '/metrics', 'GET, HEAD'],
+    ['PUT', `/admin/v1/applications/${applicationId}`, 'GET, HEAD, PATCH'],
+    ['DELETE', '/admin/v1/datasets/news', 'PUT'],
+  ] as const
+  for (const [method, path, allow] of cases) {
+    const answer = await server.call(method, path)
+    await expectError(server, answer, 405, 'method_not_allowed')
+    assert.equal(answer.headers.get('allow'), allow, path)
+  }
+})
+
+test('a body over the limit is 413, told by its length or found while reading', async () => {
+  const big = JSON.stringify({ name: 'x'.repeat(1_100_000) })
+  await expectError(server, await server.admin('POST', '/admin/v1/applications', big), 413, 'payload_too_large')
+  const chunked = `${big.length.toString(16)}\r\n${big}\r\n0\r\n\r\n`
+  const headers = `${adminLine}Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n`
+  await expectError(
+    server,
+    await raw('POST /admin/v1/applications HTTP/1.1', headers, chunked),
+    413,
+    'payload_too_large',
+  )
+})
+
+test('a body that is not said to be JSON is 415', async () => {
+  for (const type of [
+    'text/plain',
+    'application/xml',
+    'application/x-www-form-urlencoded',
+    'application/jsonx',
+    ';;;',
+  ]) {
+    const answer = await post('/admin/v1/applications', { headers: { 'content-type': type }, body: '{"name":"x"}' })
+    await expectError(server, answer, 415, 'unsupported_media_type')
+  }
+  const unsaid = await raw('POST /admin/v1/applications HTTP/1.1', `${adminLine}Content-Length: 2\r\n`, '{}')
+  await expectError(server, unsaid, 415, 'unsupported_media_type')
+})
+
+test('a body that cannot be read as JSON is 400 with a message that says so', async () => {
+  const broken = ['{', '{"name":"x"', "{'name':'x'}", '{"name":"x",}', 'nonsense', '\ufeff{"name":"x"}', '{"name":NaN}']
+  for (const body of broken) {
+    const answer = await server.admin('POST', '/admin/v1/applications', body)
+    await expectError(server, answer, 400, 'invalid_request')
+    assert.match(answer.body.message, /not valid JSON/)
+  }
+  const latin = await server.admin('POST', '/admin/v1/applications', Buffer.from('{"name":"caf\xe9"}', 'latin1'))
+  await expectError(server, latin, 400, 'invalid_request')
+  assert.match(latin.body.message, /UTF-8/)
+})
+
+test('no body, or one of another kind, where an object is due', async () => {
+  for (const body of ['', 'null', '[]', '"text"', '7', 'true']) {
+    const answer = await post('/admin/v1/applications', { headers: { 'content-type': 'application/json' }, body })
+    await expectError(server, answer, 400, 'invalid_request')
+  }
+})
+
+test('wrong types are all named at once, each with what it should be', async () => {
+  const answer = await server.admin('POST', '/admin/v1/applications', {
+    name: 5,
+    policy: { burst: 'many', daily_quotas: { changes: -1, nothing: 1 } },
+    entitlements: [{ datasets: [], fields: ['everything'], published_from: '2026-02-30T00:00:00Z' }, {}],
+    owner: 'me',
+  })
+  await expectError(server, answer, 400, 'invalid_request')
+  const paths = answer.body.details.map((one: { path: string }) => one.path).sort()
+  assert.deepEqual(paths, [
+    'entitlements.0.datasets',
+    'entitlements.0.fields.0',
+    'entitlements.0.published_from',
+    'entitlements.1.datasets',
+    'name',
+    'owner',
+    'policy.burst',
+    'policy.daily_quotas.changes',
+    'policy.daily_quotas.nothing',
+  ])
+  assert.ok(
+    !(await server.mustAdmin('GET', '/admin/v1/applications')).applications.some(
+      (one: { name: unknown }) => one.name === 5,
+    ),
+  )
+})
+
+test('a body of a thousand faults is not answered with a book', async () => {
+  const body = Object.fromEntries(Array.from({ length: 1000 }, (_, i) => [`${'long'.repeat(200)}${i}`, 1]))
+  const answer = await server.admin('POST', '/admin/v1/applications', { name: 'x', ...body })
+  await expectError(server, answer, 400, 'invalid_request')
+  assert.ok(answer.text.length < 10_000, `${answer.text.length} characters`)
+})
+
+test('unknown and repeated query parameters are 400 and named', async () => {
+  const unknown = await server.consumer(key, 'GET', '/v1/account?verbose=1')
+  await expectError(server, unknown, 400, 'invalid_request')
+  assert.match(unknown.body.message, /verbose/)
+  for (const name of ['__proto__', 'constructor', 'toString', 'a[b]', '%F0%9F%8C%8A']) {
+    await expectError(server, await server.consumer(key, 'GET', `/v1/account?${name}=1`), 400, 'invalid_request')
+  }
+  const repeated = await server.admin('GET', '/admin/v1/audit?limit=1&limit=1')
+  await expectError(server, repeated, 400, 'invalid_request')
+  assert.match(repeated.body.message, /limit must be given only once/)
+  for (const limit of ['0', '201', '-1', '1.5', 'ten', '', '1e2x', 'null']) {
+    const answer = await server.admin('GET', `/admin/v1/audit?limit=${limit}`)
+    await expectError(server, answer, 400, 'invalid_request')
+    assert.equal(answer.body.details[0].path, 'limit')
+  }
+})
+
+test('deep JSON is refused before anything walks it, and a thousand brackets in a text are a text', async () => {
+  const deep = `{"name":"x","label_schema":{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}}`
+  await expectError(
+    server,
+    await server.admin('PUT', '/admin/v1/datasets/news/classifications/deep', deep),
+    400,
+    'invalid_request',
+  )
+  const patch = `{"policy":${'{"a":'.repeat(50_000)}1${'}'.repeat(50_000)}}`
+  await expectError(
+    server,
+    await server.admin('PATCH', `/admin/v1/applications/${applicationId}`, patch),
+    400,
+    'invalid_request',
+  )
+  const text = { name: 'x', label_schema: { note: '['.repeat(1000), quoted: `"${'{'.repeat(1000)}\\` } }
+  const kept = await server.admin('PUT', '/admin/v1/datasets/news/classifications/flat', text)
+  assert.equal(kept.status, 201)
+  assert.deepEqual(kept.body.label_schema, text.label_schema)
+})
+
+test('__proto__ and its kin are names like any other', async () => {
+  const unknown = await server.admin('POST', '/admin/v1/applications', '{"name":"x","__proto__":{"policy":{}}}')
+  await expectError(server, unknown, 400, 'invalid_request')
+  const path = `/admin/v1/applications/${applicationId}`
+  const patch = await server.admin('PATCH', path, '{"policy":{"__proto__":{"analysis_enabled":true}}}')
+  await expectError(server, patch, 400, 'invalid_request')
+  assert.equal((await server.mustAdmin('GET', path)).policy.analysis_enabled, false)
+
+  const stored = '{"__proto__":{"a":1},"constructor":{"prototype":{"b":2}}}'
+  await server.mustAdmin(
+    'PUT',
+    '/admin/v1/datasets/news/classifications/odd',
+    `{"name":"Odd","label_schema":${stored}}`,
+  )
+  const listed = await server.admin('GET', '/admin/v1/datasets/news/classifications')
+  assert.ok(listed.text.includes(stored), listed.text)
+})
+
+test('NUL: in a path or query 400, in a name 400, on the wire 400', async () => {
+  await expectError(server, await raw('GET /admin/v1/applications/%00 HTTP/1.1', adminLine), 400, 'invalid_request')
+  await expectError(server, await server.admin('GET', '/admin/v1/audit?before=a%00b'), 400, 'invalid_request')
+  await expectError(
+    server,
+    await server.admin('POST', '/admin/v1/applications', { name: 'a\0b' }),
+    400,
+    'invalid_request',
+  )
+  await expectError(
+    server,
+    await server.admin('PUT', '/admin/v1/datasets/x', { name: 'a', description: '\0' }),
+    400,
+    'invalid_request',
+  )
+  await expectError(server, await raw('GET /v1/acc\0ount HTTP/1.1'), 400, 'invalid_request')
+  await expectError(server, await raw('GET /v1/account HTTP/1.1', 'X-Odd: a\0b\r\n'), 400, 'invalid_request')
+})
+
+test('wrong percent-escapes and endless path parameters are 404', async () => {
+  for (const path of ['/%zz', '/admin/v1/datasets/%/classifications', '/admin/v1/datasets/%ff%fe/classifications']) {
+    await expectError(server, await raw(`GET ${path} HTTP/1.1`, adminLine), 404, 'not_found')
+  }
+  const long = await server.admin('GET', `/admin/v1/applications/${'a'.repeat(3000)}`)
+  await expectError(server, long, 404, 'not_found')
+})
+
+test('what is no HTTP request at all still gets our error shape', async () => {
+  await expectError(
+    server,
+    await raw('GET /v1/account HTTP/1.1', `X-Big: ${'a'.repeat(20_000)}\r\n`),
+    431,
+    'headers_too_large',
+  )
+  for (const start of ['nonsense', 'GET /v1/account HTTP/9.9', 'GET  HTTP/1.1']) {
+    await expectError(server, await raw(start), 400, 'invalid_request')
+  }
+  const smuggled = `${adminLine}Content-Type: application/json\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n`
+  await expectError(
+    server,
+    await raw('POST /admin/v1/applications HTTP/1.1', smuggled, '0\r\n\r\n'),
+    400,
+    'invalid_request',
+  )
+  const hostless = parseRaw(await server.raw('GET /v1/account HTTP/1.1\r\nConnection: close\r\n\r\n'))
+  await expectError(server, hostless, 400, 'invalid_request')
+  const expecting = `${adminLine}Expect: the-best\r\nContent-Type: application/json\r\nContent-Length: 2\r\n`
+  await expectError(
+    server,
+    await raw('POST /admin/v1/applications HTTP/1.1', expecting, '{}'),
+    417,
+    'expectation_failed',
+  )
+})
+
+test('nothing of all this was an error of ours', () => {
+  assert.deepEqual(
+    server.logs.filter((line) => Number(line.level) >= 50),
+    [],
+  )
+})

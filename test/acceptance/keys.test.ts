@@ -1,0 +1,194 @@
+import assert from 'node:assert/strict'
+import { before, test } from 'node:test'
+import { expectError } from './expect-error.ts'
+import { startServer, type TestServer } from './harness.ts'
+import { until } from './until.ts'
+
+let server: TestServer
+let applicationId: string
+let key: string
+let keyId: string
+
+before(async () => {
+  server = await startServer()
+  ;({ applicationId, key, keyId } = await server.makeApplication({ name: 'Reader' }))
+})
+
+const account = (one: string) => server.consumer(one, 'GET', '/v1/account')
+const status = async (one: string) => (await account(one)).status
+const listed = async (id: string) =>
+  (await server.mustAdmin('GET', '/admin/v1/keys')).keys.find((one: { key_id: string }) => one.key_id === id)
+
+test('a key is shown once, when it is made: prefixed, long, and never again', async () => {
+  const made = await server.admin('POST', `/admin/v1/applications/${applicationId}/keys`, { name: 'laptop' })
+  assert.equal(made.status, 201)
+  assert.deepEqual(Object.keys(made.body).sort(), ['api_key', 'expires_at', 'key_id'])
+  assert.match(made.body.api_key, /^tmc_[a-z0-9]{40}$/)
+  assert.match(made.body.key_id, /^key_[0-9a-z]{26}$/)
+  assert.equal(await status(made.body.api_key), 200)
+
+  const lists = [
+    await server.admin('GET', `/admin/v1/applications/${applicationId}/keys`),
+    await server.admin('GET', '/admin/v1/keys'),
+    await server.admin('GET', '/admin/v1/audit'),
+    await server.admin('GET', `/admin/v1/applications/${applicationId}`),
+  ]
+  for (const list of lists) {
+    assert.equal(list.status, 200)
+    assert.ok(!list.text.includes(made.body.api_key))
+    assert.ok(!list.text.includes('hash'))
+  }
+  const one = await listed(made.body.key_id)
+  assert.equal(one.name, 'laptop')
+  assert.equal(one.prefix, made.body.api_key.slice(0, 8))
+  assert.equal(one.application_id, applicationId)
+})
+
+test('revoking acts on the very next request, twice is no error, and the other keys live on', async () => {
+  const doomed = await server.makeKey(applicationId)
+  assert.equal(await status(doomed.key), 200)
+  const revoked = await server.admin('POST', `/admin/v1/keys/${doomed.keyId}/revoke`)
+  assert.equal(revoked.status, 200)
+  await expectError(server, await account(doomed.key), 401, 'unauthorized')
+  const again = await server.admin('POST', `/admin/v1/keys/${doomed.keyId}/revoke`)
+  assert.deepEqual(again.body, revoked.body)
+  assert.equal(await status(key), 200)
+  await expectError(server, await server.admin('POST', '/admin/v1/keys/key_unknown/revoke'), 404, 'not_found')
+})
+
+test('no request that starts after the answer to a revocation passes, however many are under way', async () => {
+  const doomed = await server.makeKey(applicationId)
+  let revoked = false
+  const late: number[] = []
+  const flood = Array.from({ length: 20 }, async () => {
+    for (let i = 0; i < 20; i++) {
+      const startedAfter = revoked
+      const got = await status(doomed.key)
+      if (startedAfter) late.push(got)
+    }
+  })
+  await server.mustAdmin('POST', `/admin/v1/keys/${doomed.keyId}/revoke`)
+  revoked = true
+  await Promise.all(flood)
+  assert.ok(late.length > 0, 'nothing was asked after the revocation')
+  assert.ok(late.every((one) => one === 401))
+})
+
+test('rotating without grace ends the old key at once, with grace both live', async () => {
+  const first = await server.makeKey(applicationId, { name: 'rotated' })
+  const second = await server.admin('POST', `/admin/v1/keys/${first.keyId}/rotate`, { grace_seconds: 0 })
+  assert.equal(second.status, 201)
+  assert.equal(second.body.replaces, first.keyId)
+  await expectError(server, await account(first.key), 401, 'unauthorized')
+  assert.equal(await status(second.body.api_key), 200)
+
+  const third = await server.mustAdmin('POST', `/admin/v1/keys/${second.body.key_id}/rotate`, { grace_seconds: 3600 })
+  assert.equal(await status(second.body.api_key), 200)
+  assert.equal(await status(third.api_key), 200)
+  assert.equal((await listed(third.key_id)).name, 'rotated')
+  const left = Date.parse(third.old_key_expires_at) - Date.now()
+  assert.ok(left > 3_500_000 && left <= 3_600_000, third.old_key_expires_at)
+
+  const fourth = await server.mustAdmin('POST', `/admin/v1/keys/${third.key_id}/rotate`)
+  const day = Date.parse(fourth.old_key_expires_at) - Date.now()
+  assert.ok(day > 86_300_000 && day <= 86_400_000, fourth.old_key_expires_at)
+})
+
+test('a revoked or expired key cannot be rotated, and a grace never prolongs a life', async () => {
+  const revoked = await server.makeKey(applicationId)
+  await server.mustAdmin('POST', `/admin/v1/keys/${revoked.keyId}/revoke`)
+  await expectError(server, await server.admin('POST', `/admin/v1/keys/${revoked.keyId}/rotate`), 409, 'conflict')
+  const spent = await server.makeKey(applicationId)
+  await server.mustAdmin('POST', `/admin/v1/keys/${spent.keyId}/rotate`, { grace_seconds: 0 })
+  await expectError(server, await server.admin('POST', `/admin/v1/keys/${spent.keyId}/rotate`), 409, 'conflict')
+
+  const expires_at = new Date(Date.now() + 60_000).toISOString()
+  const short = await server.makeKey(applicationId, { expires_at })
+  const next = await server.mustAdmin('POST', `/admin/v1/keys/${short.keyId}/rotate`, { grace_seconds: 3600 })
+  assert.equal(next.old_key_expires_at, expires_at)
+  for (const grace_seconds of [-1, 1.5, '60', 31_536_001, null]) {
+    const answer = await server.admin('POST', `/admin/v1/keys/${keyId}/rotate`, { grace_seconds })
+    await expectError(server, answer, 400, 'invalid_request')
+    assert.match(answer.body.message, /^grace_seconds must/)
+  }
+  await expectError(server, await server.admin('POST', '/admin/v1/keys/key_unknown/rotate'), 404, 'not_found')
+})
+
+test('a key ends at its expires_at by itself', async () => {
+  const expires_at = new Date(Date.now() + 1000).toISOString()
+  const short = await server.makeKey(applicationId, { expires_at })
+  assert.equal((await listed(short.keyId)).expires_at, expires_at)
+  assert.equal(await status(short.key), 200)
+  await until('the key has expired', 5000, async () => (await status(short.key)) === 401)
+  assert.ok(Date.now() >= Date.parse(expires_at))
+
+  for (const wrong of ['2020-01-01T00:00:00Z', 'tomorrow', '2027-04-31T00:00:00Z', '', 5]) {
+    const answer = await server.admin('POST', `/admin/v1/applications/${applicationId}/keys`, { expires_at: wrong })
+    await expectError(server, answer, 400, 'invalid_request')
+    assert.match(answer.body.message, /^expires_at must/)
+  }
+  const nobody = await server.admin('POST', '/admin/v1/applications/app_unknown/keys', {})
+  await expectError(server, nobody, 404, 'not_found')
+})
+
+test('last use is recorded, for consumer and collector keys, and only for keys that were used', async () => {
+  const used = await server.makeKey(applicationId)
+  const unused = await server.makeKey(applicationId)
+  const collector = await server.makeCollector()
+  const before = Date.now()
+  await account(used.key)
+  await server.collector(collector.key, 'POST', '/collector/v1/documents', { documents: [] })
+  for (const id of [used.keyId, collector.keyId]) {
+    await until('last_used_at is there', 5000, async () => (await listed(id)).last_used_at !== null)
+    const at = Date.parse((await listed(id)).last_used_at)
+    assert.ok(at >= before - 1 && at <= Date.now())
+  }
+  assert.equal((await listed(unused.keyId)).last_used_at, null)
+})
+
+test('collector keys are revoked and rotated like the others', async () => {
+  const collector = await server.makeCollector({ name: 'feed reader' })
+  assert.match(collector.key, /^tml_[a-z0-9]{40}$/)
+  const send = async (one: string) =>
+    (await server.collector(one, 'POST', '/collector/v1/documents', { documents: [] })).status
+  assert.notEqual(await send(collector.key), 401)
+  const next = await server.mustAdmin('POST', `/admin/v1/keys/${collector.keyId}/rotate`, { grace_seconds: 0 })
+  assert.match(next.api_key, /^tml_/)
+  assert.equal(await send(collector.key), 401)
+  assert.notEqual(await send(next.api_key), 401)
+  await server.mustAdmin('POST', `/admin/v1/keys/${next.key_id}/revoke`)
+  assert.equal(await send(next.api_key), 401)
+  const one = await listed(next.key_id)
+  assert.equal(one.collector_id, collector.collectorId)
+  assert.equal(one.application_id, null)
+})
+
+test('a key revoked by another process, through the command line, is refused within a second', async () => {
+  const doomed = await server.makeKey(applicationId)
+  assert.equal(await status(doomed.key), 200)
+  let answered = 0
+  let refusedAt = 0
+  // Asks all the time, so that the server has every reason to remember the key.
+  const asking = (async () => {
+    while (refusedAt === 0) {
+      answered++
+      if ((await status(doomed.key)) === 401) refusedAt = performance.now()
+    }
+  })()
+  const { code, stdout } = await server.tidemark(['key', 'revoke', doomed.keyId])
+  const revokedAt = performance.now()
+  assert.equal(code, 0)
+  assert.match(stdout, new RegExp(`revoked ${doomed.keyId}`))
+  await asking
+  assert.ok(answered > 10)
+  assert.ok(refusedAt - revokedAt < 1000, `${refusedAt - revokedAt} ms after the command had ended`)
+})
+
+test('keys and their ends survive a kill and a restart', async () => {
+  const revoked = await server.makeKey(applicationId)
+  await server.mustAdmin('POST', `/admin/v1/keys/${revoked.keyId}/revoke`)
+  await server.kill9()
+  await server.restart()
+  assert.equal(await status(key), 200)
+  assert.equal(await status(revoked.key), 401)
+})

@@ -49,7 +49,14 @@ export type Change =
       isDefault?: boolean
     }
   | { kind: 'application.create'; applicationId: string; name: string; policy: Policy }
-  | { kind: 'application.update'; applicationId: string; name?: string; policy?: Policy }
+  | {
+      kind: 'application.update'
+      applicationId: string
+      name?: string
+      policy?: Policy
+      /** The policy that `policy` was made from; where another one stands by now, the change is a conflict. */
+      policyBefore?: Policy
+    }
   | { kind: 'entitlements.put'; applicationId: string; entitlements: readonly EntitlementInput[] }
   | { kind: 'collector.create'; collectorId: string; name: string; datasets: readonly string[] | null }
   | ({ kind: 'key.create' } & NewKey)

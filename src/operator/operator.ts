@@ -8,6 +8,9 @@ import type { Application, Change, ChangeOutcome, Dataset, Key, NewKey, Operator
 
 const dayMs = 86_400_000
 
+/** Each attempt fails only because another patch came through, so this many at once are all kept. */
+const patchAttemptsMax = 50
+
 /** What lets an old key live on after it is rotated, unless the operator says otherwise. */
 export const rotationGraceSecondsDefault = 86_400
 
@@ -62,9 +65,29 @@ export class Operator {
     return application
   }
 
-  /** A JSON merge patch of the policy as it is now: what is named changes, null removes, the rest stays. */
-  async patchedPolicy(applicationId: string, patch: unknown): Promise<unknown> {
-    return mergePatch((await this.application(applicationId)).policy, patch)
+  /**
+   * The patch is a JSON merge patch of the policy as it is now: what is named changes, null removes, the rest stays.
+   * Of two patches at once the second is made again from what the first left, so that none is lost.
+   */
+  async patchApplication(
+    actor: string,
+    applicationId: string,
+    patch: { readonly name: string | undefined; readonly policy: unknown },
+    checkPolicy: (merged: unknown) => Policy,
+  ): Promise<Application> {
+    const name = patch.name === undefined ? {} : { name: patch.name }
+    for (let attempt = 1; ; attempt++) {
+      const { policy: policyBefore } = await this.application(applicationId)
+      const policy =
+        patch.policy === undefined ? {} : { policy: checkPolicy(mergePatch(policyBefore, patch.policy)), policyBefore }
+      try {
+        await this.commit(actor, [{ kind: 'application.update', applicationId, ...name, ...policy }])
+        return await this.application(applicationId)
+      } catch (error) {
+        const raced = error instanceof TidemarkError && error.code === 'conflict'
+        if (!raced || attempt === patchAttemptsMax) throw error
+      }
+    }
   }
 
   async createKey(

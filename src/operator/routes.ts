@@ -200,19 +200,9 @@ function applicationRoutes(app: TypedApp, operator: Operator): void {
       },
     },
     async (request) => {
-      const applicationId = request.params.application_id!
       const { name, policy } = request.body
-      const patched =
-        policy === undefined ? undefined : checkedPolicy(await operator.patchedPolicy(applicationId, policy))
-      await operator.commit(actor, [
-        {
-          kind: 'application.update',
-          applicationId,
-          ...(name === undefined ? {} : { name }),
-          ...(patched === undefined ? {} : { policy: patched }),
-        },
-      ])
-      return applicationAnswer(await operator.application(applicationId))
+      const applicationId = request.params.application_id!
+      return applicationAnswer(await operator.patchApplication(actor, applicationId, { name, policy }, checkedPolicy))
     },
   )
   app.put(

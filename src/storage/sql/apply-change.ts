@@ -46,6 +46,9 @@ export async function applyChange(db: Kysely<Tables>, change: Change, nowMs: num
       return 'created'
     case 'application.update': {
       const row = await mustExist(db, 'application', 'application_id', change.applicationId)
+      if (change.policyBefore !== undefined && !isDeepStrictEqual(JSON.parse(row.policy), change.policyBefore)) {
+        throw new TidemarkError('conflict', `the policy of ${change.applicationId} was changed at the same time`)
+      }
       const name = change.name ?? row.name
       const policy = change.policy === undefined ? row.policy : JSON.stringify(change.policy)
       if (name === row.name && isDeepStrictEqual(JSON.parse(policy), JSON.parse(row.policy))) return 'unchanged'

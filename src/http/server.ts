@@ -27,6 +27,9 @@ import { securityHeaders } from './security-headers.ts'
 /** JSON bodies above this are 413; routes that take more say so themselves. */
 const bodyBytesMax = 1_048_576
 
+/** While the server ends, how often connections that have become idle are closed. */
+const idleSweepMs = 50
+
 export interface ServerParts {
   readonly logger: FastifyBaseLogger
   readonly authenticator: Authenticator
@@ -151,6 +154,12 @@ export async function makeServer(parts: ServerParts): Promise<FastifyInstance> {
   })
   // A client that goes away in the middle gets no response; its permit must come back all the same.
   app.addHook('onRequestAbort', async (request) => request.releasePermit?.())
+
+  // A connection whose last request was under way when the end began stays open for the next one, which never comes.
+  app.addHook('preClose', async () => {
+    const sweep = setInterval(() => app.server.closeIdleConnections(), idleSweepMs)
+    app.server.once('close', () => clearInterval(sweep))
+  })
 
   app.setErrorHandler((error, request, reply) =>
     answerError(errorFrom(error, request.routeOptions.config.invalid ?? 'invalid_request'), request, reply),

@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { documentOf, feedAnswer, feedPage, send, wholeFeed } from './content.ts'
+import { startServer, type TestServer } from './harness.ts'
+
+const dayMs = 86_400_000
+
+/** What becomes of cursors with time: restarts, rotated keys, and the end of what is kept. */
+describe('cursors over time', () => {
+  let server: TestServer
+  let collector: string
+  let reader: string
+
+  after(() => server.stop())
+  before(async () => {
+    server = await startServer()
+    await server.makeDataset('news')
+    collector = (await server.makeCollector()).key
+    reader = (await server.makeApplication({ entitlements: [{ datasets: ['news'] }] })).key
+    await send(
+      server,
+      collector,
+      Array.from({ length: 30 }, (_, i) => documentOf(`d${i}`)),
+    )
+  })
+
+  /** Settings under which a server lives some days later. Node reads the module before anything of ours. */
+  const daysLater = (days: number): Record<string, string> => ({
+    NODE_OPTIONS: `--import data:text/javascript,const{now}=Date;Date.now=()=>now()+${days * dayMs}`,
+  })
+
+  test('a cursor outlives a restart and a kill', async () => {
+    const { next_cursor: cursor, items } = await feedPage(server, reader, { limit: 10 })
+    assert.equal(items.length, 10)
+    const page = await feedPage(server, reader, { limit: 10, cursor })
+    await server.restart()
+    assert.deepEqual((await feedPage(server, reader, { limit: 10, cursor })).items, page.items)
+    await server.kill9()
+    await server.start()
+    assert.deepEqual((await feedPage(server, reader, { limit: 10, cursor })).items, page.items)
+  })
+
+  test('a rotated key: old cursors stay good, new ones are good in every process', async () => {
+    const other = await startServer({ dataDir: server.dataDir })
+    try {
+      const { next_cursor: old } = await feedPage(server, reader, { limit: 10 })
+      const next = await feedPage(server, reader, { limit: 10, cursor: old })
+      const keyOf = (cursor: string) => Buffer.from(cursor, 'base64url').toString('latin1').slice(0, 40)
+      const rotated = await server.tidemark(['cursor-key', 'rotate'])
+      assert.equal(rotated.code, 0, rotated.stderr)
+      for (const one of [server, other]) {
+        assert.deepEqual((await feedPage(one, reader, { limit: 10, cursor: old })).items, next.items)
+      }
+      // Within a second every process signs with the new key; what it signs is good in the other one.
+      let signed = next.next_cursor
+      const giveUpMs = Date.now() + 10_000
+      while (keyOf(signed) === keyOf(old)) {
+        assert.ok(Date.now() < giveUpMs, 'the new key never signed')
+        await new Promise((resolve) => setTimeout(resolve, 100))
+        signed = (await feedPage(server, reader, { limit: 10, cursor: old })).next_cursor
+      }
+      const last = await feedPage(other, reader, { limit: 10, cursor: signed })
+      assert.deepEqual(last.items, (await feedPage(server, reader, { limit: 10, cursor: signed })).items)
+      assert.equal(last.items.length, 10)
+    } finally {
+      await other.stop()
+    }
+  })
+
+  test('dropped keys: every cursor signed by them is refused within a second', async () => {
+    const { next_cursor: old } = await feedPage(server, reader, { limit: 10 })
+    assert.equal((await server.tidemark(['cursor-key', 'rotate', '--drop-old'])).code, 0)
+    const giveUpMs = Date.now() + 10_000
+    for (;;) {
+      const answer = await feedAnswer(server, reader, { limit: 10, cursor: old })
+      if (answer.status === 400) {
+        assert.equal(answer.body.code, 'invalid_cursor')
+        break
+      }
+      assert.ok(Date.now() < giveUpMs, 'the old key was never dropped')
+      await new Promise((resolve) => setTimeout(resolve, 100))
+    }
+    const { next_cursor } = await feedPage(server, reader, { limit: 10 })
+    assert.equal((await feedPage(server, reader, { limit: 10, cursor: next_cursor })).items.length, 10)
+  })
+
+  test('410: a cursor older than what is kept, and one whose events retention has removed', async () => {
+    const quota = (
+      await server.makeApplication({
+        entitlements: [{ datasets: ['news'] }],
+        policy: { daily_quotas: { changes: 1000 } },
+      })
+    ).key
+    const early = (await feedPage(server, quota, { limit: 10 })).next_cursor
+    const { cursor: end } = await wholeFeed(server, quota)
+
+    await server.restart(daysLater(29))
+    assert.equal((await feedPage(server, quota, { cursor: early, limit: 10 })).items.length, 10)
+    const recent = (await feedPage(server, quota, { limit: 10 })).next_cursor
+    const recentEnd = (await feedPage(server, quota, { cursor: end })).next_cursor
+    await send(server, collector, [documentOf('a-month-later')])
+
+    await server.restart(daysLater(31))
+    // Retention runs on its own when the server starts.
+    const giveUpMs = Date.now() + 20_000
+    while ((await wholeFeed(server, quota)).events.length !== 1) {
+      assert.ok(Date.now() < giveUpMs, 'retention never came')
+      await new Promise((resolve) => setTimeout(resolve, 50))
+    }
+    const usedBefore = (await server.consumer(quota, 'GET', '/v1/account')).body
+    for (const cursor of [early, end, recent]) {
+      const answer = await feedAnswer(server, quota, { cursor })
+      assert.equal(answer.status, 410)
+      assert.equal(answer.body.code, 'cursor_expired')
+    }
+    assert.deepEqual(
+      (await server.consumer(quota, 'GET', '/v1/account')).body.usage?.['changes.read'],
+      usedBefore.usage?.['changes.read'],
+    )
+    // Two days old, and at a position after which nothing was removed: still good.
+    const [left, ...more] = (await feedPage(server, quota, { cursor: recentEnd })).items
+    assert.deepEqual(more, [])
+    assert.deepEqual((await feedPage(server, quota)).items, [left])
+    // Sequences go on; what is gone is never given out again.
+    const before = left!.sequence
+    await send(server, collector, [documentOf('after-retention')])
+    assert.ok((await feedPage(server, quota, { cursor: recentEnd })).items.at(-1)!.sequence > before)
+  })
+})

@@ -1,0 +1,148 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { documentOf, feedPage, type Result, send, wholeFeed } from './content.ts'
+import { startServer, type TestServer } from './harness.ts'
+
+/** Long polls: held at the end of the feed, answered by an event, by the time, or by the end of the server. */
+describe('waiting for changes', () => {
+  let server: TestServer
+  let collector: string
+  let reader: string
+
+  after(() => server.stop())
+  before(async () => {
+    server = await startServer({ env: { TIDEMARK_REQUESTS_IN_FLIGHT_MAX: '3' } })
+    await server.makeDataset('news')
+    await server.makeDataset('blogs')
+    collector = (await server.makeCollector()).key
+    reader = (await server.makeApplication({ entitlements: [{ datasets: ['news', 'blogs'] }] })).key
+    await send(server, collector, [documentOf('first')])
+  })
+
+  /** Time enough for a request to have reached the point where it only waits. */
+  const settle = () => new Promise((resolve) => setTimeout(resolve, 150))
+
+  test('an empty page is held until an event, and comes at once with it', async () => {
+    const { cursor } = await wholeFeed(server, reader)
+    const startedMs = performance.now()
+    const waiting = feedPage(server, reader, { cursor, wait: 20 })
+    await settle()
+    const [result] = await send(server, collector, [documentOf('woken')])
+    const sentMs = performance.now()
+    const page = await waiting
+    assert.deepEqual(
+      page.items.map((event) => event.document_id),
+      [result!.document_id],
+    )
+    assert.ok(performance.now() - startedMs > 140)
+    // An order of magnitude over the aim, so that a busy machine does not fail it; the bench has the figure.
+    assert.ok(performance.now() - sentMs < 1000)
+  })
+
+  test('a page with events is not held', async () => {
+    const startedMs = performance.now()
+    assert.ok((await feedPage(server, reader, { wait: 30 })).items.length > 0)
+    assert.ok(performance.now() - startedMs < 5000)
+  })
+
+  test('events outside the filter do not end the wait; the time does, with a cursor beyond them', async () => {
+    const filter = { dataset_id: 'blogs' }
+    const { cursor } = await wholeFeed(server, reader, filter)
+    const startedMs = performance.now()
+    const waiting = feedPage(server, reader, { ...filter, cursor, wait: 1.5 })
+    await settle()
+    await send(server, collector, [documentOf('other-dataset')])
+    const page = await waiting
+    assert.deepEqual(page.items, [])
+    assert.ok(performance.now() - startedMs >= 1490)
+    assert.deepEqual((await feedPage(server, reader, { ...filter, cursor: page.next_cursor })).items, [])
+  })
+
+  test('many that wait hold no permit', async () => {
+    const { cursor } = await wholeFeed(server, reader)
+    const waiting: ReturnType<typeof feedPage>[] = []
+    for (let i = 0; i < 12; i++) {
+      waiting.push(feedPage(server, reader, { cursor, wait: 20 }))
+      // One after the other: three may be looked at at once, any number may wait.
+      await new Promise((resolve) => setTimeout(resolve, 30))
+    }
+    await settle()
+    await send(server, collector, [documentOf('for-all')])
+    for (const page of await Promise.all(waiting)) assert.equal(page.items.length, 1)
+  })
+
+  test('one that goes away while it waits leaves nothing behind', async () => {
+    const { cursor } = await wholeFeed(server, reader)
+    for (let i = 0; i < 10; i++) {
+      const controller = new AbortController()
+      const gone = fetch(new URL(`/v1/changes?wait=30&cursor=${cursor}`, server.address), {
+        headers: { authorization: `Bearer ${reader}` },
+        signal: controller.signal,
+      })
+      await new Promise((resolve) => setTimeout(resolve, 30))
+      controller.abort()
+      await assert.rejects(gone)
+    }
+    assert.deepEqual((await feedPage(server, reader, { cursor })).items, [])
+  })
+
+  test('what another process writes is seen by a reader that waits here', async () => {
+    const other = await startServer({ dataDir: server.dataDir })
+    try {
+      for (const round of [1, 2]) {
+        const { cursor } = await wholeFeed(server, reader)
+        const waiting = feedPage(server, reader, { cursor, wait: 25 })
+        await settle()
+        const [result] = await send(other, collector, [documentOf(`from-another-${round}`)])
+        const startedMs = performance.now()
+        const page = await waiting
+        assert.deepEqual(
+          page.items.map((event) => event.document_id),
+          [result!.document_id],
+        )
+        assert.ok(performance.now() - startedMs < 5000)
+      }
+    } finally {
+      await other.stop()
+    }
+  })
+
+  test('two processes write at once: one sequence, nothing lost, the same for readers of either', async () => {
+    const other = await startServer({ dataDir: server.dataDir })
+    try {
+      const { cursor } = await wholeFeed(server, reader)
+      const write = async (to: TestServer, name: string) => {
+        const sent: Result[] = []
+        for (let i = 0; i < 15; i++) sent.push(...(await send(to, collector, [documentOf(`${name}-${i}`)])))
+        return sent
+      }
+      const sent = await Promise.all([write(server, 'a'), write(other, 'b'), write(server, 'c'), write(other, 'd')])
+      const here = await wholeFeed(server, reader, { cursor })
+      const there = await wholeFeed(other, reader, { cursor })
+      assert.deepEqual(here.events, there.events)
+      assert.deepEqual(
+        here.events.map((event) => event.document_id).sort(),
+        sent
+          .flat()
+          .map((result) => result.document_id)
+          .sort(),
+      )
+    } finally {
+      await other.stop()
+    }
+  })
+
+  test('an orderly end answers those that wait', async () => {
+    const { cursor } = await wholeFeed(server, reader)
+    const waiting = feedPage(server, reader, { cursor, wait: 30 })
+    await settle()
+    const startedMs = performance.now()
+    const code = server.stop()
+    const page = await waiting
+    assert.deepEqual(page.items, [])
+    assert.equal(await code, 0)
+    assert.ok(performance.now() - startedMs < 10_000)
+    await server.start()
+    assert.deepEqual((await feedPage(server, reader, { cursor: page.next_cursor })).items, [])
+  })
+})

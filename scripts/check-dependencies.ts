@@ -46,7 +46,7 @@ const rules: { readonly says: string; readonly broken: (one: Import) => boolean 
       !outside &&
       inside(to, 'storage') &&
       !inside(from, 'storage') &&
-      placeOf(from) !== 'compose.ts' &&
+      !placeOf(from).startsWith('compose') &&
       !inside(from, 'cli'),
   },
   {

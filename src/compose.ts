@@ -9,6 +9,7 @@ import { classificationRoutes } from './catalog/classification-routes.ts'
 import { documentRoutes } from './catalog/document-routes.ts'
 import { ChangeSignal } from './changes/change-signal.ts'
 import { changesRoutes } from './changes/routes.ts'
+import { composeSearch, type SearchSide } from './compose-search.ts'
 import type { Config } from './config.ts'
 import { Cursors } from './cursors.ts'
 import { Metrics } from './http/metrics.ts'
@@ -19,6 +20,8 @@ import { Ingest } from './ingest/ingest.ts'
 import { ingestRoutes } from './ingest/routes.ts'
 import { Operator } from './operator/operator.ts'
 import { operatorRoutes } from './operator/routes.ts'
+import { indexingRoutes } from './search/admin-routes.ts'
+import { searchRoutes } from './search/routes.ts'
 import { type OpenStore, openSqliteStore } from './storage/sqlite/open-sqlite-store.ts'
 import { startFeedRetention } from './worker/feed-retention.ts'
 
@@ -59,6 +62,7 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
   await mkdir(config.dataDir, { recursive: true })
   const open = await openSqliteStore(config.dataDir)
   const { store } = open
+  let search: SearchSide | null = null
   try {
     const token = await adminTokenHash(config.dataDir, config.adminToken)
     const authenticator = new Authenticator(store.access, token.hash)
@@ -66,7 +70,13 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
     const operator = new Operator(store.operator, () => authenticator.forget())
     const cursors = await Cursors.load(store.access)
     const signal = new ChangeSignal(async () => (await store.changes.state()).newest)
-    const ingest = new Ingest(store.content, () => signal.notify())
+    const searchSide = await composeSearch(config, store.indexSource, operator, logger)
+    search = searchSide
+    const { index, embedder, searcher } = searchSide
+    const ingest = new Ingest(store.content, () => {
+      signal.notify()
+      searchSide.wake()
+    })
     const metrics = new Metrics()
     metrics.gauge(
       'tidemark_store_writer_calls',
@@ -77,6 +87,7 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
 
     let stopping = false
     const checks: Record<string, Check> = {
+      index: searchSide.check,
       serving: async () => ({ ok: !stopping, detail: stopping ? 'shutting down' : 'accepting requests' }),
       store: async () => {
         const answered = await Promise.race([
@@ -106,6 +117,8 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
         changesRoutes(typed, { log: store.changes, signal, cursors, usage })
         documentRoutes(typed, store.catalog, cursors)
         catalogRoutes(typed, { store: store.catalog, cursors, timeoutMs: config.catalogTimeoutMs })
+        searchRoutes(typed, { searcher, source: store.indexSource, cursors, usage })
+        indexingRoutes(typed, { index, source: store.indexSource, embedder })
         classificationRoutes(typed, { store: store.catalog, timeoutMs: config.catalogTimeoutMs })
       },
     })
@@ -125,11 +138,13 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
         await app.close()
         await ingest.idle()
         await Promise.all(jobs.map((job) => job.stop()))
+        await searchSide.close()
         await usage.close()
         await open.close()
       },
     }
   } catch (error) {
+    await search?.close()
     await open.close()
     throw error
   }

@@ -13,6 +13,10 @@ export interface Config {
   readonly corsOrigins: readonly string[]
   readonly requestsInFlightMax: number
   readonly catalogTimeoutMs: number
+  readonly embeddingUrl: string | null
+  readonly embeddingModel: string | null
+  readonly embeddingKey: string | null
+  readonly hybridWeights: Readonly<Record<'lexical' | 'vector' | 'quality' | 'recency', number>> | null
 }
 
 const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
@@ -84,6 +88,41 @@ const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     expected: 'a whole number from 1 to 600000',
     parse: integer(1, 600_000),
   },
+  embeddingUrl: {
+    fallback: null,
+    about: 'an OpenAI-compatible embedding endpoint; the built-in model when absent',
+    expected: 'an http or https address, such as http://127.0.0.1:11434/v1',
+    parse: (text) => (/^https?:\/\//.test(text) && URL.canParse(text) ? text : undefined),
+  },
+  embeddingModel: {
+    fallback: null,
+    about: 'the model to ask that endpoint for; needed with TIDEMARK_EMBEDDING_URL',
+    expected: 'the name of a model, up to 128 printable characters',
+    parse: (text) => (/^[\x21-\x7e]{1,128}$/.test(text) ? text : undefined),
+  },
+  embeddingKey: {
+    fallback: null,
+    about: 'the key for that endpoint, if it wants one',
+    expected: 'up to 4096 printable characters without spaces',
+    parse: (text) => (/^[\x21-\x7e]{1,4096}$/.test(text) ? text : undefined),
+  },
+  hybridWeights: {
+    fallback: null,
+    about: 'what the parts of a hybrid score weigh, for example lexical=0.5,vector=0.5,quality=0,recency=0',
+    expected: 'lexical, vector, quality and recency, each with a number from 0 to 1, not all 0',
+    parse: parseWeights,
+  },
+}
+
+function parseWeights(text: string): Config['hybridWeights'] | undefined {
+  const weights = { lexical: -1, vector: -1, quality: -1, recency: -1 }
+  for (const part of text.split(',')) {
+    const [name = '', value = ''] = part.split('=').map((one) => one.trim())
+    if (!(name in weights) || !/^(0|1|0?\.\d+|1\.0+|0\.0*)$/.test(value)) return undefined
+    weights[name as keyof typeof weights] = Number(value)
+  }
+  const given = Object.values(weights)
+  return given.every((weight) => weight >= 0) && given.some((weight) => weight > 0) ? weights : undefined
 }
 
 function isOrigin(text: string): boolean {
@@ -141,11 +180,14 @@ export function readConfig(
       faults.push(`${name} is set, but there is no such setting; there are: ${[...known].join(', ')}`)
     }
   }
+  if (values.embeddingUrl !== null && values.embeddingModel === null) {
+    faults.push('TIDEMARK_EMBEDDING_URL is set, but TIDEMARK_EMBEDDING_MODEL must then be the name of a model')
+  }
   if (faults.length > 0) throw new ConfigError(faults)
   return values as unknown as Config
 }
 
-/** A wrong admin token is still a secret. */
+/** A wrong secret is still a secret. */
 function shown(key: string, text: string): string {
-  return key === 'adminToken' ? `a text of ${text.length} characters` : JSON.stringify(text)
+  return key === 'adminToken' || key === 'embeddingKey' ? `a text of ${text.length} characters` : JSON.stringify(text)
 }

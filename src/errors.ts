@@ -28,6 +28,7 @@ export const errorTable = {
   rate_limit_exceeded: { status: 429, retryable: true },
   quota_exceeded: { status: 429, retryable: true },
   internal: { status: 500, retryable: true },
+  search_backend_unavailable: { status: 503, retryable: true },
   overloaded: { status: 503, retryable: true },
   catalog_unavailable: { status: 503, retryable: true },
   changes_unavailable: { status: 503, retryable: true },

@@ -1,4 +1,4 @@
-import { randomFillSync } from 'node:crypto'
+import { createHash, randomFillSync } from 'node:crypto'
 
 /**
  * Opaque, prefixed ids that sort by the time they were made: prefix, 10 characters of milliseconds, 16 of chance, in
@@ -98,4 +98,12 @@ const idShape = /^[a-z]+_[0-9a-hjkmnp-tv-z]{26}$/
 
 export function isId(prefix: IdPrefix, text: string): boolean {
   return text.startsWith(`${prefix}_`) && idShape.test(text)
+}
+
+/** An id that follows from what it names: the same time and seed always give the same id. */
+export function derivedId(prefix: IdPrefix, timeMs: number, seed: string): string {
+  const digest = createHash('sha256').update(seed).digest()
+  let text = `${prefix}_${timeText(timeMs)}`
+  for (let i = 0; i < chanceLength; i++) text += alphabet[digest[i]! & 31]
+  return text
 }

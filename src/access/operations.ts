@@ -14,6 +14,12 @@ export const operations = [
   'users.documents',
   'classifications.list',
   'changes.read',
+  'search.default',
+  'search.contents',
+  'search.history',
+  'search.keyword',
+  'search.vector',
+  'search.hybrid',
   'collector.documents',
   'admin.datasets.put',
   'admin.datasets.list',
@@ -34,6 +40,7 @@ export const operations = [
   'admin.collectors.create',
   'admin.collectors.list',
   'admin.usage.read',
+  'admin.indexing.read',
   'admin.audit.list',
   'metrics.read',
   'pages.landing',
@@ -45,9 +52,10 @@ export const operations = [
 ] as const
 export type Operation = (typeof operations)[number]
 
-/** Operations with a daily quota, and the name the quota has in a policy. */
+/** Operations with a daily quota, and the name the quota has in a policy. The legacy entry shares the quota of search. */
 export const quotaOperations = {
   'search.default': 'search',
+  'search.contents': 'search',
   'search.history': 'search_history',
   'search.keyword': 'search_keyword',
   'search.vector': 'search_vector',

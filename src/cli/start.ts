@@ -34,7 +34,11 @@ function greeting(address: string, key: string, adminToken: string | null): stri
 ${adminToken === null ? '' : `\n  Admin token, shown this once: ${adminToken}\n`}
   A consumer key for the sample data: ${key}
 
-  Try it:
-    curl -s ${address}/v1/account -H 'Authorization: Bearer ${key}'
+  Three lines to try:
+    curl -s ${address}/v1/search -H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json' -d '{"query": "tidal power", "mode": "hybrid", "include_highlights": true}'
+    curl -s '${address}/v1/documents/browse?tags=strike&limit=3' -H 'Authorization: Bearer ${key}'
+    curl -s '${address}/v1/changes?limit=5' -H 'Authorization: Bearer ${key}'
+
+  Ctrl-C ends it; the data stays.
 `
 }

@@ -53,6 +53,7 @@ export const openApiOptions: FastifyDynamicSwaggerOptions = {
     info: { title: 'Tidemark', version, description: about, license: { name: 'MIT' } },
     tags: [
       { name: 'Account', description: 'Who am I, and what may I do?' },
+      { name: 'Search', description: 'Keyword, vector and hybrid search.' },
       { name: 'Catalog', description: 'Documents by exact conditions, users and classifications.' },
       { name: 'Documents', description: 'One document: content, versions and metric snapshots.' },
       { name: 'Changes', description: 'The pull-only change feed.' },

@@ -1,12 +1,17 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Operation } from '../access/operations.ts'
 import type { UsageBook } from '../access/usage-book.ts'
 import { TidemarkError } from '../errors.ts'
 import { consumerOf } from './route.ts'
 
 /** Takes one unit of the route's daily quota, after everything that could refuse the request and before the work. */
-export async function takeQuota(request: FastifyRequest, reply: FastifyReply, usage: UsageBook): Promise<void> {
-  const { operation } = request.routeOptions.config
-  const taking = await usage.take(consumerOf(request), operation!, Date.now())
+export async function takeQuota(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  usage: UsageBook,
+  operation: Operation = request.routeOptions.config.operation!,
+): Promise<void> {
+  const taking = await usage.take(consumerOf(request), operation, Date.now())
   if (taking.limit === null) return
   const policy = `"daily";q=${taking.limit};w=86400`
   const remaining = taking.taken ? taking.limit - taking.used! : 0

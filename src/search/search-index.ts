@@ -167,8 +167,6 @@ export interface VectorPage {
   readonly outcome: 'found'
   /** Scores are cosines. */
   readonly hits: readonly DocumentHit[]
-  /** Visible chunks that have a vector of the profile: what the `topK` were chosen from; exact. */
-  readonly comparedChunks: number
 }
 
 export interface DocumentScores {

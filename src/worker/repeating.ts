@@ -2,6 +2,8 @@ import type { FastifyBaseLogger } from 'fastify'
 
 /** A background job that runs again and again, never twice at once, and can be ended in an orderly way. */
 export interface Repeating {
+  /** Ends the pause before the next turn. */
+  wake(): void
   stop(): Promise<void>
 }
 
@@ -17,17 +19,24 @@ export function repeat(
 ): Repeating {
   let stopped = false
   let wake: () => void = () => {}
+  let woken = false
+  let failures = 0
   const turn = async (): Promise<void> => {
     while (!stopped) {
       let more = false
+      woken = false
       try {
         more = await work()
+        if (failures > 0) logger.info({ job: name }, 'a background job works again')
+        failures = 0
       } catch (error) {
-        logger.error({ err: error, job: name }, 'a background job failed; it will be tried again')
+        if (stopped) return
+        // Said once: a provider that is down for an hour need not fill the log.
+        if (failures++ === 0) logger.warn({ err: error, job: name }, 'a background job failed; it is tried again')
       }
       if (stopped) return
       await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, more ? breathMs : everyMs)
+        const timer = setTimeout(resolve, pauseMs(more || woken, everyMs, failures))
         timer.unref()
         wake = () => {
           clearTimeout(timer)
@@ -38,6 +47,10 @@ export function repeat(
   }
   const running = turn()
   return {
+    wake() {
+      woken = true
+      wake()
+    },
     async stop() {
       stopped = true
       wake()
@@ -47,4 +60,12 @@ export function repeat(
 }
 
 /** Between two portions of one job: writers that wait get their turn. */
-const breathMs = 20
+const breathMs = 5
+
+const pauseMaxMs = 30_000
+
+/** After a failure the pauses grow, whoever wakes the job. */
+function pauseMs(busy: boolean, everyMs: number, failures: number): number {
+  if (failures > 0) return Math.min(pauseMaxMs, Math.max(everyMs, breathMs) * 2 ** Math.min(failures, 10))
+  return busy ? breathMs : everyMs
+}

@@ -1,0 +1,72 @@
+import { Type } from 'typebox'
+import type { Embedder } from '../embedding/embedder.ts'
+import type { TypedApp } from '../http/typed.ts'
+import type { IndexSource } from './index-source.ts'
+import { indexingState } from './indexing-state.ts'
+import type { SearchIndex } from './search-index.ts'
+
+const orNull = <T extends Parameters<typeof Type.Union>[0][number]>(schema: T) => Type.Union([schema, Type.Null()])
+
+export function indexingRoutes(
+  app: TypedApp,
+  parts: { readonly index: SearchIndex; readonly source: IndexSource; readonly embedder: Embedder },
+): void {
+  app.get(
+    '/admin/v1/indexing',
+    {
+      config: { surface: 'admin', operation: 'admin.indexing.read', invalid: 'invalid_request' },
+      schema: {
+        tags: ['Admin'],
+        summary: 'How far the search index is behind',
+        description: 'Words are indexed first; vectors follow as the embedding model makes them.',
+        querystring: Type.Object({}, { additionalProperties: false }),
+        response: {
+          200: Type.Object({
+            state: Type.Enum(['ready', 'needs_rebuild']),
+            pending_chunks: Type.Integer({
+              description: 'Changed documents not yet read, plus chunks that wait for a vector.',
+            }),
+            pending_documents: Type.Integer(),
+            pending_vectors: Type.Integer(),
+            oldest_pending_seconds: orNull(Type.Number({ description: 'Null when nothing waits.' })),
+            indexed_chunks: Type.Integer(),
+            indexed_documents: Type.Integer(),
+            segments: Type.Integer(),
+            memory_bytes: Type.Integer(),
+            disk_bytes: Type.Integer(),
+            profiles: Type.Array(
+              Type.Object({ id: Type.String(), dimensions: orNull(Type.Integer()), indexed_chunks: Type.Integer() }),
+            ),
+            warnings: Type.Array(Type.String({ description: 'What an operator should act on, and how.' })),
+          }),
+        },
+      },
+    },
+    async () => {
+      const state = await indexingState(parts.index, parts.source)
+      const { health, backlog } = state
+      const active = { profileId: parts.embedder.profileId, dimensions: parts.embedder.dimensions, chunks: 0 }
+      const profiles = health.profiles.some(({ profileId }) => profileId === active.profileId)
+        ? health.profiles
+        : [...health.profiles, active]
+      return {
+        state: health.state,
+        pending_chunks: backlog.documents + backlog.waitingVectors,
+        pending_documents: backlog.documents,
+        pending_vectors: backlog.waitingVectors,
+        oldest_pending_seconds: state.oldestPendingSeconds,
+        indexed_chunks: health.chunks,
+        indexed_documents: health.documents,
+        segments: health.segments,
+        memory_bytes: state.memoryBytes,
+        disk_bytes: health.durableBytes,
+        profiles: profiles.map(({ profileId, dimensions, chunks }) => ({
+          id: profileId,
+          dimensions,
+          indexed_chunks: chunks,
+        })),
+        warnings: [...state.warnings],
+      }
+    },
+  )
+}

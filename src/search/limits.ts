@@ -1,0 +1,19 @@
+/** What searches take, used by schemas, code and documentation alike. */
+export const searchLimits = {
+  resultsDefault: 20,
+  resultsMax: 100,
+  queryCharactersMax: 1000,
+  vectorDimensionsMax: 8192,
+  /** Characters of a result's `body`. */
+  summaryCharactersMax: 500,
+  highlightsMax: 3,
+  /** Chunks of one document listed in `matched_chunks`. */
+  chunksPerDocumentMax: 5,
+  /** Candidates of each branch in vector and hybrid mode, whatever the limit, so that scores do not depend on it. */
+  candidatesMax: 200,
+  /** Candidates that are looked at word by word. */
+  rerankMax: 60,
+  /** How long the vector branch may take, embedding included. */
+  vectorWaitMs: 5000,
+  keywordWaitMs: 3000,
+} as const

@@ -1,0 +1,67 @@
+import type { Embedder } from '../embedding/embedder.ts'
+import { EmbeddingError } from '../embedding/embedding-error.ts'
+import type { IndexSource, StoredVector, WaitingChunk } from './index-source.ts'
+import type { SearchIndex } from './search-index.ts'
+
+const stepChunks = 32
+
+/**
+ * Makes vectors for chunks that wait for one: kept in the store, then given to the index, and only then taken off the
+ * list, so that nothing is forgotten wherever this stops. A text that the provider will never take is taken off too.
+ * Returns how many chunks were dealt with.
+ */
+export async function makeVectors(
+  source: IndexSource,
+  index: SearchIndex,
+  embedder: Embedder,
+  signal: AbortSignal,
+): Promise<number> {
+  const waiting = await source.waitingChunks(embedder.profileId, stepChunks)
+  if (waiting.length === 0) return 0
+  const made = await embedAll(waiting, embedder, signal)
+  const fresh = made.filter(({ chunkId }) => waiting.find((one) => one.chunkId === chunkId)?.vector === null)
+  if (fresh.length > 0) await source.putVectors(embedder.profileId, fresh)
+  const documentOf = new Map(waiting.map(({ chunkId, documentId }) => [chunkId, documentId]))
+  const applied = await index.apply({
+    position: null,
+    changes: made.map(({ chunkId, vector }) => ({
+      kind: 'set_vector',
+      documentId: documentOf.get(chunkId)!,
+      chunkId,
+      profileId: embedder.profileId,
+      vector,
+    })),
+  })
+  if (applied.outcome === 'unavailable') throw new Error(`the index cannot take vectors: ${applied.reason}`)
+  await source.doneWaiting(
+    embedder.profileId,
+    waiting.map(({ chunkId }) => chunkId),
+  )
+  return waiting.length
+}
+
+async function embedAll(
+  waiting: readonly WaitingChunk[],
+  embedder: Embedder,
+  signal: AbortSignal,
+): Promise<StoredVector[]> {
+  const made: StoredVector[] = waiting.flatMap(({ chunkId, vector }) => (vector === null ? [] : { chunkId, vector }))
+  let left = waiting.filter(({ vector }) => vector === null)
+  while (left.length > 0) {
+    try {
+      const vectors = await embedder.embed(
+        left.map(({ text }) => text),
+        'passage',
+        signal,
+      )
+      made.push(...left.map(({ chunkId }, i) => ({ chunkId, vector: vectors[i]! })))
+      return made
+    } catch (error) {
+      // Single texts at fault: the others are sent again without them. Anything else is a trouble that passes.
+      if (!(error instanceof EmbeddingError) || error.retryable || error.textIndexes.length === 0) throw error
+      const atFault = new Set(error.textIndexes)
+      left = left.filter((_, i) => !atFault.has(i))
+    }
+  }
+  return made
+}

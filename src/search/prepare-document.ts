@@ -1,0 +1,58 @@
+import { derivedId, idTimeMs } from '../ids.ts'
+import { analyse } from '../text/analyse.ts'
+import { chunkText } from '../text/chunk-text.ts'
+import { guessLanguage } from '../text/guess-language.ts'
+import type { ChunkRecord, SourceDocument, SourceVersion } from './index-source.ts'
+import type { IndexChange, IndexedChunk } from './search-index.ts'
+
+/** Part of every chunk id: other rules make other chunks, and vectors of the old ones no longer apply. */
+const chunkRules = 1
+
+export interface Prepared {
+  readonly changes: readonly IndexChange[]
+  readonly chunks: readonly ChunkRecord[]
+}
+
+/**
+ * What the index must be told of a document. Chunk ids follow from version and place, so that preparing the same
+ * version again, after a crash or for a new index, gives the same chunks.
+ */
+export function prepareDocument(document: SourceDocument): Prepared {
+  const { documentId, columns } = document
+  if (document.versions.length === 0) return { changes: [{ kind: 'set_columns', documentId, columns }], chunks: [] }
+  const changes: IndexChange[] = []
+  const chunks: ChunkRecord[] = []
+  for (const version of document.versions) {
+    const language = version.language ?? guessLanguage(`${version.title ?? ''}\n${version.body ?? ''}`)
+    const records = chunksOf(documentId, version)
+    chunks.push(...records)
+    changes.push({
+      kind: 'put_version',
+      documentId,
+      versionId: version.versionId,
+      columns,
+      current: version.current,
+      title: analyse(version.title ?? '', language),
+      chunks: records.map((record): IndexedChunk => {
+        const vectors = version.vectors.filter(({ chunkId }) => chunkId === record.chunkId)
+        const text = (version.body ?? '').slice(record.startsAt, record.endsAt)
+        return { chunkId: record.chunkId, body: analyse(text, language), vectors }
+      }),
+    })
+  }
+  return { changes, chunks }
+}
+
+/** A version without a body has one empty chunk, so that its title can be found. */
+function chunksOf(documentId: string, { versionId, body }: SourceVersion): ChunkRecord[] {
+  const ranges = chunkText(body ?? '')
+  const madeAt = idTimeMs(versionId)
+  return (ranges.length === 0 ? [{ start: 0, end: 0 }] : ranges).map(({ start, end }, ordinal) => ({
+    chunkId: derivedId('chk', madeAt, `${chunkRules} ${versionId} ${ordinal}`),
+    documentId,
+    versionId,
+    ordinal,
+    startsAt: start,
+    endsAt: end,
+  }))
+}

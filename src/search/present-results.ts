@@ -1,0 +1,126 @@
+import { type Static, type TSchema, Type } from 'typebox'
+import { readableFields, type Scope } from '../access/scope.ts'
+import { highlight, summarise } from '../text/highlight.ts'
+import { formatOptionalTime } from '../time.ts'
+import type { ChunkText, IndexSource } from './index-source.ts'
+import { searchLimits as limits } from './limits.ts'
+import type { SearchRequest } from './search-request.ts'
+import type { Found, SearchResult } from './searcher.ts'
+
+const orNull = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()])
+
+export const ResultItem = Type.Object({
+  document_id: Type.String(),
+  version_id: Type.String(),
+  best_chunk_id: Type.String(),
+  dataset_id: Type.String(),
+  source_platform: Type.String(),
+  title: Type.Optional(orNull(Type.String())),
+  content_type: Type.Optional(orNull(Type.String())),
+  language: Type.Optional(orNull(Type.String())),
+  published_at: Type.Optional(orNull(Type.String({ format: 'date-time' }))),
+  body: Type.Optional(
+    Type.String({ description: `At most ${limits.summaryCharactersMax} characters around the best match.` }),
+  ),
+  origin: Type.Enum(['indexed', 'live']),
+  score: Type.Number({ description: 'Orders the results.' }),
+  keyword_score: orNull(Type.Number()),
+  vector_score: orNull(Type.Number({ description: 'Cosine similarity.' })),
+  rerank_score: orNull(Type.Number()),
+  highlights: Type.Optional(
+    Type.Array(Type.String(), { description: 'Up to 3 fragments: HTML-escaped text with hits in `<em>…</em>`.' }),
+  ),
+  matched_chunks: Type.Optional(
+    Type.Array(
+      Type.Object({
+        chunk_id: Type.String(),
+        chunk_index: Type.Integer(),
+        body: Type.Optional(Type.String()),
+        score: Type.Number(),
+      }),
+    ),
+  ),
+})
+type ResultItem = Static<typeof ResultItem>
+
+/** Results in the words of the API, with the fields that both the request and the entitlements open. */
+export async function presentResults(
+  result: SearchResult,
+  request: SearchRequest,
+  scope: Scope,
+  source: IndexSource,
+): Promise<ResultItem[]> {
+  const { found } = result
+  const chunkIds = found.flatMap((one) => [
+    one.best.chunkId,
+    ...(request.chunks ? one.others.map((chunk) => chunk.chunkId) : []),
+  ])
+  const [documents, texts] = await Promise.all([
+    source.results(found.map((one) => one.documentId)),
+    source.chunkTexts(chunkIds),
+  ])
+  const documentOf = new Map(documents.map((document) => [document.documentId, document]))
+  const textOf = new Map(texts.map((text) => [text.chunkId, text]))
+  return found.flatMap((one): ResultItem[] => {
+    const document = documentOf.get(one.documentId)
+    const text = textOf.get(one.best.chunkId)
+    const readable = document === undefined ? null : readableFields(scope, document)
+    // Changed between the search and now, so that it is no longer there or no longer visible.
+    if (document === undefined || text === undefined || readable === null) return []
+    const titleReadable = readable.has('title')
+    const bodyReadable = readable.has('body')
+    const { fields } = request
+    return [
+      {
+        document_id: one.documentId,
+        version_id: one.best.versionId,
+        best_chunk_id: one.best.chunkId,
+        dataset_id: document.datasetId,
+        source_platform: document.platform,
+        ...(fields.has('title') && titleReadable ? { title: text.title } : {}),
+        ...(fields.has('content_type') ? { content_type: document.contentType } : {}),
+        ...(fields.has('language') ? { language: document.language } : {}),
+        ...(fields.has('published_at') ? { published_at: formatOptionalTime(document.publishedAt) } : {}),
+        ...(fields.has('body') && bodyReadable
+          ? { body: summarise(text.text, text.language, result.query, limits.summaryCharactersMax) }
+          : {}),
+        origin: 'indexed',
+        score: one.score,
+        keyword_score: one.keywordScore,
+        vector_score: one.vectorScore,
+        rerank_score: one.rerankScore,
+        ...(request.highlights ? { highlights: highlightsOf(text, result, titleReadable, bodyReadable) } : {}),
+        ...(request.chunks
+          ? { matched_chunks: matchedChunks(one, textOf, result, fields.has('body') && bodyReadable) }
+          : {}),
+      },
+    ]
+  })
+}
+
+/** The title first, where it has a hit; then the best places of the chunk. Never from a field that is not readable. */
+function highlightsOf(
+  text: ChunkText,
+  { query }: SearchResult,
+  titleReadable: boolean,
+  bodyReadable: boolean,
+): string[] {
+  const options = { maxFragments: limits.highlightsMax }
+  const title = titleReadable ? highlight(text.title ?? '', text.language, query, { maxFragments: 1 }) : []
+  const body = bodyReadable ? highlight(text.text, text.language, query, options) : []
+  return [...title, ...body].slice(0, limits.highlightsMax)
+}
+
+function matchedChunks(
+  one: Found,
+  textOf: ReadonlyMap<string, ChunkText>,
+  { query }: SearchResult,
+  bodyReadable: boolean,
+): NonNullable<ResultItem['matched_chunks']> {
+  return [one.best, ...one.others].flatMap(({ chunkId, score }) => {
+    const text = textOf.get(chunkId)
+    if (text === undefined) return []
+    const body = bodyReadable ? { body: summarise(text.text, text.language, query, limits.summaryCharactersMax) } : {}
+    return [{ chunk_id: chunkId, chunk_index: text.ordinal, ...body, score }]
+  })
+}

@@ -1,0 +1,159 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { type Static, Type } from 'typebox'
+import type { Operation } from '../access/operations.ts'
+import type { UsageBook } from '../access/usage-book.ts'
+import type { Cursors } from '../cursors.ts'
+import { takeQuota } from '../http/quota.ts'
+import { consumerOf, scopeOf } from '../http/route.ts'
+import type { TypedApp } from '../http/typed.ts'
+import type { IndexSource } from './index-source.ts'
+import { presentResults, ResultItem } from './present-results.ts'
+import type { KeywordPosition } from './search-index.ts'
+import {
+  bindingOf,
+  checkSearch,
+  invalid,
+  type Mode,
+  modes,
+  namedPermissions,
+  neededPermissions,
+  SearchBody,
+  SearchWithLiveBody,
+} from './search-request.ts'
+import type { Searcher, Warning } from './searcher.ts'
+
+const warningMessages: Record<Warning, string> = {
+  vector_search_unavailable: 'The vector branch timed out or is down; these are keyword results.',
+  keyword_search_timed_out: 'The keyword branch timed out; its results are missing.',
+  live_query_unavailable: 'A live top-up could not be started; these are historical results.',
+}
+
+const Answer = Type.Object({
+  mode: Type.Enum(modes),
+  results: Type.Array(ResultItem),
+  total: Type.Integer({ description: 'Documents on this page.' }),
+  total_documents: Type.Integer({ description: 'Documents on this page.' }),
+  total_chunks: Type.Integer({ description: 'Matching chunks; in vector and hybrid mode of the candidates only.' }),
+  top_k: Type.Integer({ description: 'Candidates that were considered.' }),
+  cursor: Type.Optional(Type.String({ description: 'Only when a next page exists (keyword mode).' })),
+  degraded: Type.Boolean(),
+  warnings: Type.Array(Type.Object({ code: Type.String(), message: Type.String() })),
+  live_query: Type.Null(),
+})
+
+export interface SearchParts {
+  readonly searcher: Searcher
+  readonly source: IndexSource
+  readonly cursors: Cursors
+  readonly usage: UsageBook
+}
+
+const config = (operation: Operation) => ({ surface: 'consumer', operation, invalid: 'invalid_query' }) as const
+const about = (summary: string, description: string) => ({ tags: ['Search'], summary, description })
+const response = { 200: Answer }
+
+export function searchRoutes(app: TypedApp, parts: SearchParts): void {
+  const live =
+    'Searches history; with `live.enabled` it also asks for an on-demand collection (needs `Idempotency-Key`, one dataset, 1 to 5 platforms).'
+  app.post(
+    '/v1/search',
+    { config: config('search.default'), schema: { ...about('Search', live), body: SearchWithLiveBody, response } },
+    (request, reply) => answer(request, reply, request.body, null, parts, 'search.default'),
+  )
+  app.post(
+    '/v1/contents/search',
+    {
+      config: config('search.contents'),
+      schema: {
+        ...about('Search (legacy entry)', 'The same as `POST /v1/search`, and on its quota.'),
+        body: SearchWithLiveBody,
+        response,
+      },
+    },
+    (request, reply) => answer(request, reply, request.body, null, parts, 'search.default'),
+  )
+  app.post(
+    '/v1/search/history',
+    {
+      config: config('search.history'),
+      schema: { ...about('Search history only', 'Never starts a collection.'), body: SearchBody, response },
+    },
+    (request, reply) => answer(request, reply, request.body, null, parts, 'search.history'),
+  )
+  for (const mode of modes) {
+    app.post(
+      `/v1/search/${mode}`,
+      {
+        config: config(`search.${mode}`),
+        schema: { ...about(`Search in ${mode} mode`, 'History only.'), body: SearchBody, response },
+      },
+      (request, reply) => answer(request, reply, request.body, mode, parts, `search.${mode}`),
+    )
+  }
+}
+
+async function answer(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  body: Static<typeof SearchWithLiveBody>,
+  fixedMode: Mode | null,
+  { searcher, source, cursors, usage }: SearchParts,
+  operation: Operation,
+): Promise<Static<typeof Answer>> {
+  const consumer = consumerOf(request)
+  const search = checkSearch(body, fixedMode, searcher.dimensions)
+  const wantsLive = body.live?.enabled === true
+  if (wantsLive) checkLive(request, body, consumer.policy.live?.max_items_per_platform)
+  const binding = [consumer.applicationId, bindingOf(search)]
+  let after: KeywordPosition | null = null
+  if (search.cursor !== null) {
+    const opened = await cursors.open<KeywordPosition>(search.cursor, binding)
+    if (!opened.ok) throw invalid('cursor', 'does not belong to this request: repeat it unchanged, with the same limit')
+    after = opened.position
+  }
+  const scope = scopeOf(consumer, {
+    datasets: body.datasets ?? null,
+    platforms: body.platforms ?? null,
+    fields: namedPermissions(body),
+    needs: neededPermissions(search.mode),
+  })
+  await takeQuota(request, reply, usage, operation)
+  const result = await searcher.search(search, scope, after)
+  const results = await presentResults(result, search, scope, source)
+  const warnings: Warning[] = wantsLive ? [...result.warnings, 'live_query_unavailable'] : [...result.warnings]
+  return {
+    mode: search.mode,
+    results,
+    total: results.length,
+    total_documents: results.length,
+    total_chunks: result.totalChunks,
+    top_k: result.topK,
+    ...(result.next === null ? {} : { cursor: cursors.sign(binding, result.next) }),
+    degraded: warnings.length > 0,
+    warnings: warnings.map((code) => ({ code, message: warningMessages[code] })),
+    live_query: null,
+  }
+}
+
+const livePlatformsMax = 5
+const liveItemsMaxDefault = 20
+
+function checkLive(
+  request: FastifyRequest,
+  body: Static<typeof SearchWithLiveBody>,
+  itemsMax = liveItemsMaxDefault,
+): void {
+  const key = request.headers['idempotency-key']
+  if (typeof key !== 'string' || !/^[\x20-\x7e]{1,255}$/.test(key)) {
+    throw invalid('Idempotency-Key', 'header is required with live: 1 to 255 printable characters')
+  }
+  if (body.datasets?.length !== 1) throw invalid('datasets', 'must name exactly one dataset with live')
+  const platforms = body.platforms?.length ?? 0
+  if (platforms < 1 || platforms > livePlatformsMax) throw invalid('platforms', 'must name 1 to 5 platforms with live')
+  if ((body.live?.max_items_per_platform ?? 1) > itemsMax) {
+    throw invalid(
+      'live.max_items_per_platform',
+      `must not be above ${itemsMax}, which the policy of this application sets`,
+    )
+  }
+}

@@ -1,0 +1,168 @@
+import { type Static, Type } from 'typebox'
+import type { FieldPermission } from '../access/scope.ts'
+import { TidemarkError } from '../errors.ts'
+import { parseTime } from '../time.ts'
+import { searchLimits as limits } from './limits.ts'
+import { noFilters, type SearchFilters } from './search-index.ts'
+
+export const modes = ['keyword', 'vector', 'hybrid'] as const
+export type Mode = (typeof modes)[number]
+
+/** The descriptive fields of a result that a request can choose among. */
+export const resultFields = ['title', 'body', 'content_type', 'language', 'published_at'] as const
+export type ResultField = (typeof resultFields)[number]
+
+const strict = { additionalProperties: false } as const
+const values = (description: string) =>
+  Type.Optional(
+    Type.Array(Type.String({ minLength: 1, maxLength: 128 }), {
+      minItems: 1,
+      maxItems: 200,
+      uniqueItems: true,
+      description,
+    }),
+  )
+const time = (description: string) => Type.Optional(Type.String({ format: 'date-time', description }))
+
+const fields = {
+  mode: Type.Optional(
+    Type.Enum(modes, { description: '`hybrid` when `query_vector` is sent, else `keyword`, when absent.' }),
+  ),
+  query: Type.Optional(
+    Type.String({
+      description:
+        '1 to 1,000 characters after trimming. In keyword mode bare words are OR-ed, `"…"` is a phrase, `+word` must be there, `-word` must not.',
+      examples: ['tidal power'],
+    }),
+  ),
+  query_vector: Type.Optional(
+    Type.Array(Type.Number(), {
+      minItems: 1,
+      maxItems: limits.vectorDimensionsMax,
+      description: 'An embedding of your own, of the dimensions of the default embedding profile.',
+    }),
+  ),
+  datasets: values('Narrows the entitled datasets.'),
+  platforms: values('Narrows the entitled platforms.'),
+  languages: values('ISO 639-1 codes.'),
+  published_from: time('Inclusive.'),
+  published_to: time('Exclusive.'),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: limits.resultsMax, default: limits.resultsDefault })),
+  cursor: Type.Optional(
+    Type.String({ description: 'Keyword mode only: `cursor` of the previous page, all else unchanged.' }),
+  ),
+  fields: Type.Optional(
+    Type.Array(Type.Enum(resultFields), {
+      minItems: 1,
+      uniqueItems: true,
+      description: 'Narrows the returned fields.',
+    }),
+  ),
+  include_highlights: Type.Optional(Type.Boolean({ default: false })),
+  include_chunks: Type.Optional(Type.Boolean({ default: false })),
+  include_non_current: Type.Optional(Type.Boolean({ default: false, description: 'Lets earlier versions take part.' })),
+}
+
+export const SearchBody = Type.Object(fields, strict)
+export const SearchWithLiveBody = Type.Object(
+  {
+    ...fields,
+    live: Type.Optional(
+      Type.Object(
+        {
+          enabled: Type.Boolean(),
+          resource_kind: Type.Enum(['content', 'account', 'user', 'channel', 'video']),
+          max_items_per_platform: Type.Optional(Type.Integer({ minimum: 1, default: 20 })),
+          deadline_seconds: Type.Optional(Type.Integer({ minimum: 10, maximum: 900, default: 300 })),
+        },
+        { ...strict, description: 'Asks for an on-demand collection beside the search.' },
+      ),
+    ),
+  },
+  strict,
+)
+export type SearchBody = Static<typeof SearchBody>
+
+/** A checked request in the words of the search. */
+export interface SearchRequest {
+  readonly mode: Mode
+  /** Empty where a vector search has no text. */
+  readonly text: string
+  readonly queryVector: readonly number[] | null
+  readonly filters: SearchFilters
+  readonly limit: number
+  readonly cursor: string | null
+  readonly fields: ReadonlySet<ResultField>
+  readonly highlights: boolean
+  readonly chunks: boolean
+}
+
+export function checkSearch(body: SearchBody, fixedMode: Mode | null, dimensions: number | null): SearchRequest {
+  const mode = body.mode ?? fixedMode ?? (body.query_vector === undefined ? 'keyword' : 'hybrid')
+  if (fixedMode !== null && mode !== fixedMode) throw invalid('mode', `must be ${fixedMode} on this path, or left out`)
+  const text = (body.query ?? '').trim()
+  if (body.query !== undefined && text === '') throw invalid('query', 'must have at least one character')
+  if (text.length > limits.queryCharactersMax)
+    throw invalid('query', `must not be longer than ${limits.queryCharactersMax} characters`)
+  if (mode !== 'vector' && text === '') throw invalid('query', `is required in ${mode} mode`)
+  if (mode === 'vector' && text === '' && body.query_vector === undefined) {
+    throw invalid('query', 'or query_vector is required in vector mode')
+  }
+  if (body.cursor !== undefined && mode !== 'keyword') throw invalid('cursor', 'works in keyword mode only')
+  const publishedFrom = body.published_from === undefined ? null : parseTime(body.published_from)
+  const publishedTo = body.published_to === undefined ? null : parseTime(body.published_to)
+  if (publishedFrom !== null && publishedTo !== null && publishedFrom >= publishedTo) {
+    throw invalid('published_to', 'must be after published_from')
+  }
+  return {
+    mode,
+    text,
+    queryVector: body.query_vector === undefined ? null : checkVector(body.query_vector, dimensions),
+    filters: {
+      ...noFilters,
+      datasets: body.datasets ?? null,
+      platforms: body.platforms ?? null,
+      languages: body.languages ?? null,
+      publishedFrom,
+      publishedTo,
+      includeNonCurrent: body.include_non_current ?? false,
+    },
+    limit: body.limit ?? limits.resultsDefault,
+    cursor: body.cursor ?? null,
+    fields: new Set(body.fields ?? resultFields),
+    highlights: body.include_highlights ?? false,
+    chunks: body.include_chunks ?? false,
+  }
+}
+
+/** Field permissions that the request names; those of a default selection are cut in silence, named ones are not. */
+export function namedPermissions(body: SearchBody): FieldPermission[] {
+  return (body.fields ?? []).filter((field) => field === 'title' || field === 'body')
+}
+
+/** What must be readable for the mode to look anywhere at all. */
+export function neededPermissions(mode: Mode): FieldPermission[][] {
+  return mode === 'vector' ? [['body']] : [['title', 'body']]
+}
+
+/** Everything a cursor is bound to, in a fixed order. */
+export function bindingOf(request: SearchRequest): unknown {
+  const { mode, text, filters, limit, fields: chosen, highlights, chunks } = request
+  return ['search', mode, text, filters, limit, [...chosen].sort(), highlights, chunks]
+}
+
+function checkVector(vector: readonly number[], dimensions: number | null): readonly number[] {
+  if (dimensions !== null && vector.length !== dimensions) {
+    throw invalid(
+      'query_vector',
+      `must have ${dimensions} numbers, as the default embedding profile has; it has ${vector.length}`,
+    )
+  }
+  if (!vector.every(Number.isFinite)) throw invalid('query_vector', 'must have finite numbers only')
+  if (vector.every((value) => Math.fround(value) === 0)) throw invalid('query_vector', 'must not be all zero')
+  return vector
+}
+
+export function invalid(path: string, message: string): TidemarkError {
+  return new TidemarkError('invalid_query', `${path} ${message}`, { details: [{ path, message }] })
+}

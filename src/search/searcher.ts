@@ -1,0 +1,297 @@
+import type { Scope } from '../access/scope.ts'
+import { type Embedder, knowsLanguage } from '../embedding/embedder.ts'
+import type { QueryCache } from '../embedding/query-cache.ts'
+import { withDeadline } from '../embedding/with-deadline.ts'
+import { TidemarkError } from '../errors.ts'
+import { parseQuery } from '../text/parse-query.ts'
+import type { KeywordQuery } from '../text/types.ts'
+import { type Candidate, type FusionWeights, fuse } from './fuse.ts'
+import type { ChunkText, IndexSource, ResultDocument } from './index-source.ts'
+import { searchLimits as limits } from './limits.ts'
+import { type RerankWeights, rerank } from './rerank.ts'
+import type {
+  ChunkScore,
+  DocumentHit,
+  KeywordOutcome,
+  KeywordPosition,
+  SearchIndex,
+  VectorOutcome,
+} from './search-index.ts'
+import type { SearchRequest } from './search-request.ts'
+
+export type Warning = 'vector_search_unavailable' | 'keyword_search_timed_out' | 'live_query_unavailable'
+
+/** A result before it is put into the words and permissions of the answer. */
+export interface Found {
+  readonly documentId: string
+  readonly best: ChunkScore
+  readonly others: readonly ChunkScore[]
+  readonly score: number
+  readonly keywordScore: number | null
+  readonly vectorScore: number | null
+  readonly rerankScore: number | null
+}
+
+export interface SearchResult {
+  readonly found: readonly Found[]
+  readonly query: KeywordQuery
+  readonly totalChunks: number
+  readonly topK: number
+  readonly next: KeywordPosition | null
+  readonly warnings: readonly Warning[]
+}
+
+export interface SearcherParts {
+  readonly index: SearchIndex
+  readonly source: IndexSource
+  readonly embedder: Embedder
+  readonly cache: QueryCache
+  readonly weights: FusionWeights
+  readonly rerankWeights: RerankWeights
+}
+
+/** The three ways to search, and what each does when a part of it fails. */
+export class Searcher {
+  readonly #parts: SearcherParts
+
+  constructor(parts: SearcherParts) {
+    this.#parts = parts
+  }
+
+  /** The dimensions a caller's vector must have; null while they are not known. */
+  get dimensions(): number | null {
+    return this.#parts.embedder.dimensions
+  }
+
+  search(request: SearchRequest, scope: Scope, after: KeywordPosition | null): Promise<SearchResult> {
+    const query = parseQuery(request.text, request.filters.languages)
+    switch (request.mode) {
+      case 'keyword':
+        return this.#keyword(request, scope, query, after, [])
+      case 'vector':
+        return this.#vector(request, scope, query)
+      case 'hybrid':
+        return this.#hybrid(request, scope, query)
+    }
+  }
+
+  async #keyword(
+    request: SearchRequest,
+    scope: Scope,
+    query: KeywordQuery,
+    after: KeywordPosition | null,
+    warnings: readonly Warning[],
+  ): Promise<SearchResult> {
+    const outcome = await this.#keywordBranch(request, scope, query, request.limit, after)
+    if (outcome.outcome === 'unavailable') throw unavailable()
+    if (outcome.outcome === 'timed_out') {
+      if (warnings.length > 0) throw unavailable()
+      return nothing(query, request.limit, ['keyword_search_timed_out'])
+    }
+    return {
+      found: outcome.hits.map((hit) => ({ ...foundBy(hit), keywordScore: hit.score, vectorScore: null })),
+      query,
+      totalChunks: outcome.totalChunks,
+      topK: request.limit,
+      next: outcome.next,
+      warnings,
+    }
+  }
+
+  /** Falls back to the words of the query, where there are any. */
+  async #vector(request: SearchRequest, scope: Scope, query: KeywordQuery): Promise<SearchResult> {
+    const outcome = await this.#vectorBranch(request, scope)
+    if (outcome.outcome !== 'found') {
+      if (request.text === '') return nothing(query, limits.candidatesMax, ['vector_search_unavailable'])
+      const fallback = await this.#keyword(request, scope, query, null, ['vector_search_unavailable'])
+      return { ...fallback, next: null }
+    }
+    return {
+      found: outcome.hits
+        .slice(0, request.limit)
+        .map((hit) => ({ ...foundBy(hit), keywordScore: null, vectorScore: hit.score })),
+      query,
+      totalChunks: outcome.hits.reduce((sum, { otherChunks }) => sum + 1 + otherChunks.length, 0),
+      topK: limits.candidatesMax,
+      next: null,
+      warnings: [],
+    }
+  }
+
+  async #hybrid(request: SearchRequest, scope: Scope, query: KeywordQuery): Promise<SearchResult> {
+    const [keyword, vector] = await Promise.all([
+      this.#keywordBranch(request, scope, query, limits.candidatesMax, null),
+      this.#vectorBranch(request, scope),
+    ])
+    const warnings: Warning[] = []
+    if (vector.outcome !== 'found') warnings.push('vector_search_unavailable')
+    if (keyword.outcome !== 'found') warnings.push('keyword_search_timed_out')
+    if (warnings.length === 2 || keyword.outcome === 'unavailable') throw unavailable()
+    const keywordHits = keyword.outcome === 'found' ? keyword.hits : []
+    const vectorHits = vector.outcome === 'found' ? vector.hits : []
+    const found = await this.#fused(
+      request,
+      scope,
+      query,
+      keywordHits,
+      vectorHits,
+      vector.outcome === 'found' ? vector.vector : null,
+    )
+    return {
+      found: found.slice(0, request.limit),
+      query,
+      totalChunks: keyword.outcome === 'found' ? keyword.totalChunks : vectorHits.length,
+      topK: limits.candidatesMax,
+      next: null,
+      warnings,
+    }
+  }
+
+  #keywordBranch(
+    request: SearchRequest,
+    scope: Scope,
+    query: KeywordQuery,
+    limit: number,
+    after: KeywordPosition | null,
+  ): Promise<KeywordOutcome> {
+    return this.#parts.index.keyword({
+      query,
+      scope,
+      filters: request.filters,
+      limit,
+      after,
+      otherChunksMax: request.chunks ? limits.chunksPerDocumentMax - 1 : 0,
+      timeoutMs: limits.keywordWaitMs,
+    })
+  }
+
+  /** Embedding and search share one time limit. Whatever goes wrong is one outcome: this branch is not there. */
+  async #vectorBranch(
+    request: SearchRequest,
+    scope: Scope,
+  ): Promise<(VectorOutcome & { outcome: 'found'; vector: Float32Array }) | { outcome: 'failed' }> {
+    const startedAt = Date.now()
+    try {
+      const vector = await this.#queryVector(request)
+      const timeoutMs = Math.max(1, limits.vectorWaitMs - (Date.now() - startedAt))
+      const outcome = await this.#parts.index.vector({
+        profileId: this.#parts.embedder.profileId,
+        vector,
+        scope,
+        filters: request.filters,
+        topK: limits.candidatesMax,
+        timeoutMs,
+      })
+      return outcome.outcome === 'found' ? { ...outcome, vector } : { outcome: 'failed' }
+    } catch {
+      return { outcome: 'failed' }
+    }
+  }
+
+  async #queryVector(request: SearchRequest): Promise<Float32Array> {
+    if (request.queryVector !== null) return Float32Array.from(request.queryVector)
+    return withDeadline(limits.vectorWaitMs, undefined, (signal) =>
+      this.#parts.cache.embed(this.#parts.embedder, request.text, signal),
+    )
+  }
+
+  /** Both branches' candidates with both scores, fused, and the best of them reranked. Does not depend on the limit. */
+  async #fused(
+    request: SearchRequest,
+    scope: Scope,
+    query: KeywordQuery,
+    keywordHits: readonly DocumentHit[],
+    vectorHits: readonly DocumentHit[],
+    vector: Float32Array | null,
+  ): Promise<Found[]> {
+    const hits = new Map<string, { keyword: DocumentHit | null; vector: DocumentHit | null }>()
+    for (const hit of keywordHits) hits.set(hit.documentId, { keyword: hit, vector: null })
+    for (const hit of vectorHits)
+      hits.set(hit.documentId, { keyword: hits.get(hit.documentId)?.keyword ?? null, vector: hit })
+    const documentIds = [...hits.keys()]
+    if (documentIds.length === 0) return []
+    const { embedder, index, source } = this.#parts
+    const [scored, documents] = await Promise.all([
+      index.score({
+        documentIds,
+        query,
+        vector: vector === null ? null : { profileId: embedder.profileId, vector },
+        scope,
+        filters: request.filters,
+        timeoutMs: limits.keywordWaitMs,
+      }),
+      source.results(documentIds),
+    ])
+    const scores = new Map(scored.outcome === 'found' ? scored.scores.map((one) => [one.documentId, one] as const) : [])
+    const candidates = documents.map((document): Candidate & { document: ResultDocument } => {
+      const hit = hits.get(document.documentId)!
+      const completed = scores.get(document.documentId)
+      return {
+        documentId: document.documentId,
+        keyword: hit.keyword?.score ?? completed?.keyword?.score ?? null,
+        cosine: hit.vector?.score ?? completed?.vector?.score ?? null,
+        quality: document.quality,
+        publishedAt: document.publishedAt,
+        languageKnown: knowsLanguage(embedder, document.language),
+        document,
+      }
+    })
+    const fused = fuse(candidates, this.#parts.weights, Date.now())
+    const found = candidates.map((candidate): Found => {
+      const hit = hits.get(candidate.documentId)!
+      const best = (hit.keyword ?? hit.vector)!
+      const score = fused.get(candidate.documentId)!
+      return {
+        documentId: candidate.documentId,
+        best,
+        others: best.otherChunks,
+        score,
+        keywordScore: candidate.keyword,
+        vectorScore: candidate.cosine,
+        rerankScore: score,
+      }
+    })
+    found.sort(byScore)
+    return this.#reranked(found, query)
+  }
+
+  async #reranked(found: readonly Found[], query: KeywordQuery): Promise<Found[]> {
+    const head = found.slice(0, limits.rerankMax)
+    const texts = new Map<string, ChunkText>()
+    for (const text of await this.#parts.source.chunkTexts(head.map(({ best }) => best.chunkId)))
+      texts.set(text.chunkId, text)
+    return found
+      .map((one) => {
+        const text = texts.get(one.best.chunkId)
+        const input = {
+          score: one.score,
+          title: text?.title ?? '',
+          body: text?.text ?? '',
+          language: text?.language ?? null,
+        }
+        const score = rerank(input, query, this.#parts.rerankWeights)
+        return { ...one, score, rerankScore: score }
+      })
+      .sort(byScore)
+  }
+}
+
+function foundBy(hit: DocumentHit) {
+  return { documentId: hit.documentId, best: hit, others: hit.otherChunks, score: hit.score, rerankScore: null }
+}
+
+const byScore = (a: Found, b: Found): number => b.score - a.score || (a.documentId < b.documentId ? -1 : 1)
+
+function nothing(query: KeywordQuery, topK: number, warnings: readonly Warning[]): SearchResult {
+  return { found: [], query, totalChunks: 0, topK, next: null, warnings }
+}
+
+function unavailable(): TidemarkError {
+  return new TidemarkError(
+    'search_backend_unavailable',
+    'search is not available: try again later, with growing pauses',
+    {
+      retryAfterSeconds: 1,
+    },
+  )
+}

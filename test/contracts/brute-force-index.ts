@@ -62,6 +62,7 @@ export class BruteForceIndex implements SearchIndex {
   }
 
   async keyword(request: KeywordRequest): Promise<KeywordOutcome> {
+    if (request.timeoutMs <= 0) return { outcome: 'timed_out' }
     const matches = this.#visible(request)
       .map((chunk) => ({ ...chunk, score: this.#keywordScore(request.query, chunk) }))
       .filter(({ score }) => score > 0)
@@ -78,15 +79,17 @@ export class BruteForceIndex implements SearchIndex {
   }
 
   async vector(request: VectorRequest): Promise<VectorOutcome> {
+    if (request.timeoutMs <= 0) return { outcome: 'timed_out' }
     const compared = this.#visible(request)
       .filter((chunk) => chunk.bodyVisible && chunk.vectors.get(request.profileId)?.length === request.vector.length)
       .map((chunk) => ({ ...chunk, score: cosine(chunk.vectors.get(request.profileId)!, request.vector) }))
       .filter(({ score }) => Number.isFinite(score))
     const top = compared.sort(compareHits).slice(0, request.topK)
-    return { outcome: 'found', hits: byDocument(top, Infinity), comparedChunks: compared.length }
+    return { outcome: 'found', hits: byDocument(top, Infinity) }
   }
 
   async score(request: ScoreRequest): Promise<ScoreOutcome> {
+    if (request.timeoutMs <= 0) return { outcome: 'timed_out' }
     const visible = this.#visible(request)
     const best = (scored: (HeldChunk & { score: number })[]): ChunkScore | null => {
       const [first] = scored.sort(compareHits)
@@ -114,6 +117,7 @@ export class BruteForceIndex implements SearchIndex {
   }
 
   async count(request: CountRequest): Promise<CountOutcome> {
+    if (request.timeoutMs <= 0) return { outcome: 'timed_out' }
     const visible = this.#visible(request)
     return {
       outcome: 'found',

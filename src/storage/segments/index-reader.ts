@@ -10,7 +10,7 @@ import type {
   VectorRequest,
 } from '../../search/search-index.ts'
 import type { KeywordQuery } from '../../text/types.ts'
-import { CompiledFilter } from './compile-filter.ts'
+import { FilterCache } from './compile-filter.ts'
 import { Control, type Snapshot } from './control.ts'
 import { VectorReader, vectorId } from './durable-file.ts'
 import type { FilterClass } from './filter-classes.ts'
@@ -42,6 +42,7 @@ export class IndexReader {
   readonly #memories: WebAssembly.Memory[] = []
   readonly #kernel: VectorKernel
   readonly #classes: FilterClass[] = []
+  readonly #filters = new FilterCache(this.#classes)
   #profiles: readonly Profile[] = []
   #segments: Segment[] = []
   #waiting: ListUpdate[] = []
@@ -85,7 +86,7 @@ export class IndexReader {
     return searchKeyword({
       view,
       plan: planKeyword(request.query, counts!, snapshot, this.#options.titleWeight),
-      filter: new CompiledFilter(request.scope, request.filters, view.classes),
+      filter: this.#filters.filterFor(request.scope, request.filters),
       limit: wholeNumber(request.limit),
       after: request.after,
       otherChunksMax: wholeNumber(request.otherChunksMax),
@@ -97,10 +98,10 @@ export class IndexReader {
     const { view } = this.#open(null)
     const profile = this.#profiles.find(({ profileId }) => profileId === request.profileId)
     const vector = profile === undefined ? null : usableVector(request.vector, profile.dimensions)
-    if (profile === undefined || vector === null) return { outcome: 'found', hits: [], comparedChunks: 0 }
+    if (profile === undefined || vector === null) return { outcome: 'found', hits: [] }
     return searchVector({
       view,
-      filter: new CompiledFilter(request.scope, request.filters, view.classes),
+      filter: this.#filters.filterFor(request.scope, request.filters),
       profile: profile.number,
       vector,
       topK: wholeNumber(request.topK),
@@ -112,7 +113,7 @@ export class IndexReader {
 
   #score(request: ScoreRequest, deadline: number): ScoreOutcome {
     const { view, snapshot, counts } = this.#open(request.query)
-    const filter = new CompiledFilter(request.scope, request.filters, view.classes)
+    const filter = this.#filters.filterFor(request.scope, request.filters)
     const plan = planKeyword(request.query ?? noQuery, counts ?? emptyCounts, snapshot, this.#options.titleWeight)
     const profile = this.#profiles.find(({ profileId }) => profileId === request.vector?.profileId)
     const vector = profile && request.vector ? usableVector(request.vector.vector, profile.dimensions) : null
@@ -140,7 +141,7 @@ export class IndexReader {
 
   #count(request: CountRequest, deadline: number): CountOutcome {
     const { view } = this.#open(null)
-    const filter = new CompiledFilter(request.scope, request.filters, view.classes)
+    const filter = this.#filters.filterFor(request.scope, request.filters)
     let documents = 0
     let chunks = 0
     for (const { image, died } of view.segments) {
@@ -164,7 +165,7 @@ export class IndexReader {
     })
     this.#follow(snapshot.version)
     return {
-      view: { segments: this.#segments, generation: snapshot.generation, classes: this.#classes },
+      view: { segments: this.#segments, generation: snapshot.generation },
       snapshot,
       counts,
     }
@@ -193,6 +194,7 @@ export class IndexReader {
       const segment = this.#segments.find((known) => known.id === id)
       segment?.columns.set(place.profile, openColumn(this.#memories, place, segment.image.chunks))
     }
+    if (update.classesFrom < this.#classes.length) this.#filters.clear()
     this.#classes.length = update.classesFrom
     this.#classes.push(...update.classes)
     this.#profiles = update.profiles

@@ -10,7 +10,7 @@ import { TopDocuments } from './top-documents.ts'
 import {
   addGathered,
   addTerm,
-  frequencyTable,
+  FrequencyTable,
   Gathered,
   gatherTerm,
   rankGathered,
@@ -37,7 +37,7 @@ export function searchKeyword(search: KeywordSearch): KeywordOutcome {
   const { view, plan, limit } = search
   const images = view.segments.map((segment) => segment.image)
   const top = new TopDocuments(limit + 1, images, search.after)
-  const frequencies = frequencyTable(plan.titleWeight)
+  const frequencies = new FrequencyTable(plan.titleWeight)
   let totalChunks = 0
   if (!plan.empty) {
     for (let i = 0; i < view.segments.length; i++) {
@@ -66,7 +66,12 @@ export function chunkScore(image: SegmentImage, chunk: number, score: number): C
   return { chunkId: chunkIdAt(image, chunk), versionId: versionIdAt(image, image.chunkVersion[chunk]!), score }
 }
 
-function searchSegment(search: KeywordSearch, segment: Segment, frequencies: Float64Array, top: TopDocuments): number {
+function searchSegment(
+  search: KeywordSearch,
+  segment: Segment,
+  frequencies: FrequencyTable,
+  top: TopDocuments,
+): number {
   const { plan, filter, view } = search
   const { image, died } = segment
   const walked = { image, died, generation: view.generation, filter }

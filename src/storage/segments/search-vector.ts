@@ -10,15 +10,22 @@ import type { VectorKernel } from './vector-kernel.ts'
  * Cosine search in three steps: bits over everything visible, bytes over what is left, floats over the last few. With
  * few visible chunks the floats of all of them are compared.
  *
+ * Where much is visible, all distances are counted first and only near rows are looked up in the filter; where little
+ * is, the filter goes first and only visible rows are counted. Both keep the same chunks.
+ *
  * Measured on 20,461 real vectors, recall at 20 by how many times 20 are kept: bits 50 times .993; bytes 3 times .995.
- * So 200 times are kept after the bits and 10 times after the bytes.
+ * So 200 times are kept after the bits and 5 times after the bytes.
  */
 const afterBits = 200
 const afterBitsLeast = 2000
-const afterBytes = 10
-const afterBytesLeast = 100
-/** Visible chunks up to which floats are compared straight away: one read from the file takes about 5 microseconds. */
-const exactMax = 1000
+const afterBytes = 5
+const afterBytesLeast = 50
+/** Visible chunks up to which floats are compared straight away: one read from the file takes about 10 microseconds. */
+const exactMax = 400
+/** Visible share, in sixteenths, from which on all distances are counted first. */
+const denseSixteenths = 2
+/** One of so many chunks is looked at to guess the share. */
+const sampleStep = 61
 
 export interface VectorSearch {
   readonly view: SearchView
@@ -38,103 +45,169 @@ interface Candidate {
   readonly score: number
 }
 
-const timedOut = { outcome: 'timed_out' } as const
-
-export function searchVector(search: VectorSearch): VectorOutcome {
-  const visible = visibleChunks(search)
-  if (visible === null) return timedOut
-  const compared = visible.reduce((sum, { chunks }) => sum + chunks.length, 0)
-  const coarse = compared <= exactMax ? allOf(visible) : nearest(search, visible, compared)
-  const exact = coarse && rescore(search, coarse)
-  if (exact === null) return timedOut
-  return { outcome: 'found', hits: byDocument(search.view, exact.slice(0, search.topK)), comparedChunks: compared }
-}
-
-interface VisibleChunks {
+/** Chunks of one segment that may be among the nearest, and their distances in bits. */
+interface Near {
   readonly segment: number
   readonly open: OpenColumn
   readonly chunks: Uint16Array
+  readonly distances: Uint16Array
 }
 
-const list = new Uint16Array(segmentChunksMax)
+const timedOut = { outcome: 'timed_out' } as const
 
-function visibleChunks({ view, filter, profile, deadline }: VectorSearch): VisibleChunks[] | null {
-  const visible: VisibleChunks[] = []
-  for (const [segment, { image, died, columns }] of view.segments.entries()) {
-    const open = columns.get(profile)
-    if (open === undefined) continue
-    if (performance.now() > deadline) return null
-    const { table } = filter
-    const { present } = open.column
-    const { chunkClass } = image
-    let count = 0
-    for (let chunk = 0; chunk < image.chunks; chunk++) {
-      let mask = table[chunkClass[chunk]!]!
-      if (mask > 3) mask = filter.resolve(image, chunk)
-      if ((mask & bodyMask) !== 0 && present[chunk] === 1 && died[chunk]! > view.generation) list[count++] = chunk
-    }
-    if (count > 0) visible.push({ segment, open, chunks: list.slice(0, count) })
-  }
-  return visible
-}
-
-function allOf(visible: readonly VisibleChunks[]): Candidate[] {
-  return visible.flatMap(({ segment, chunks }) => Array.from(chunks, (chunk) => ({ segment, chunk, score: 0 })))
-}
-
-/** The candidates for the last step, by bits and then by bytes. */
-function nearest(search: VectorSearch, visible: readonly VisibleChunks[], compared: number): Candidate[] | null {
-  const { kernel, vector, topK, deadline } = search
-  const { layout } = visible[0]!.open.column
+export function searchVector(search: VectorSearch): VectorOutcome {
+  const columns = search.view.segments.flatMap((segment, number) => {
+    const open = segment.columns.get(search.profile)
+    return open === undefined ? [] : [{ segment, number, open }]
+  })
+  if (columns.length === 0) return { outcome: 'found', hits: [] }
+  const { layout } = columns[0]!.open.column
   const bits = new Uint8Array(layout.bitsStride)
   const bytes = new Int8Array(layout.bytesStride)
-  packSigns(vector, bits)
-  const queryScale = packBytes(vector, bytes)
-  kernel.setQuery(bits, bytes)
+  packSigns(search.vector, bits)
+  const queryScale = packBytes(search.vector, bytes)
+  search.kernel.setQuery(bits, bytes)
 
-  const distances = new Uint16Array(compared)
-  const histogram = new Uint32Array(layout.bitsStride * 8 + 1)
-  let at = 0
-  for (const { open, chunks } of visible) {
-    if (performance.now() > deadline) return null
-    const rows = open.column.layout.chunks
-    // Reading all rows in order is faster than picking, until few are wanted.
-    const whole = chunks.length * 4 > rows
-    const found = whole ? kernel.distances(open, rows) : kernel.distancesOf(open, chunks)
-    for (let i = 0; i < chunks.length; i++) {
-      const distance = found[whole ? chunks[i]! : i]!
-      distances[at++] = distance
-      histogram[distance]!++
-    }
+  const nearest = new NearestByBits(layout.bitsStride * 8, Math.max(afterBitsLeast, search.topK * afterBits))
+  const dense = visibleSixteenths(search, columns) >= denseSixteenths
+  const near: Near[] = []
+  for (const { segment, number, open } of columns) {
+    if (performance.now() > search.deadline) return timedOut
+    near.push({ segment: number, open, ...(dense ? nearRows : visibleRows)(search, segment, open, nearest) })
   }
-  const limit = distanceLimit(histogram, Math.max(afterBitsLeast, topK * afterBits))
-
-  const kept: Candidate[] = []
-  at = 0
-  for (const { segment, open, chunks } of visible) {
-    let count = 0
-    for (let i = 0; i < chunks.length; i++) if (distances[at++]! <= limit) list[count++] = chunks[i]!
-    if (count === 0) continue
-    if (performance.now() > deadline) return null
-    const near = list.slice(0, count)
-    const products = kernel.productsOf(open, near)
-    for (let i = 0; i < count; i++) {
-      const chunk = near[i]!
-      kept.push({ segment, chunk, score: products[i]! * open.column.scale[chunk]! * queryScale })
-    }
-  }
-  kept.sort((a, b) => b.score - a.score)
-  return kept.slice(0, Math.max(afterBytesLeast, topK * afterBytes))
+  const coarse =
+    nearest.seen <= exactMax ? near.flatMap(asCandidates) : nearestByBytes(search, near, nearest.limit, queryScale)
+  const exact = coarse && rescore(search, coarse)
+  if (exact === null) return timedOut
+  return { outcome: 'found', hits: byDocument(search.view, exact.slice(0, search.topK)) }
 }
 
-/** The distance within which at least `wanted` chunks lie; all at that distance stay in. */
-function distanceLimit(histogram: Uint32Array, wanted: number): number {
-  let sum = 0
-  for (let distance = 0; distance < histogram.length; distance++) {
-    sum += histogram[distance]!
-    if (sum >= wanted) return distance
+interface OpenedColumn {
+  readonly segment: Segment
+  readonly open: OpenColumn
+}
+
+function visibleSixteenths({ filter }: VectorSearch, columns: readonly OpenedColumn[]): number {
+  let looked = 0
+  let visible = 0
+  for (const { segment, open } of columns) {
+    for (let chunk = 0; chunk < segment.image.chunks; chunk += sampleStep, looked++) {
+      if (open.column.present[chunk] === 1 && (filter.maskOf(segment.image, chunk) & bodyMask) !== 0) visible++
+    }
   }
-  return histogram.length
+  return (visible * 16) / Math.max(1, looked)
+}
+
+/** Counts rows by distance and knows within which distance the wanted number lies; all at that distance stay in. */
+class NearestByBits {
+  limit: number
+  seen = 0
+  readonly #histogram: Uint32Array
+  readonly #wanted: number
+  #within = 0
+
+  constructor(bits: number, wanted: number) {
+    this.limit = bits
+    this.#histogram = new Uint32Array(bits + 1)
+    this.#wanted = wanted
+  }
+
+  add(distance: number): void {
+    this.seen++
+    if (distance > this.limit) return
+    this.#histogram[distance]!++
+    this.#within++
+    while (this.#within - this.#histogram[this.limit]! >= this.#wanted) {
+      this.#within -= this.#histogram[this.limit]!
+      this.limit--
+    }
+  }
+}
+
+const keptChunks = new Uint16Array(segmentChunksMax)
+const keptDistances = new Uint16Array(segmentChunksMax)
+
+/** Counts all distances, then looks at the rows that are near. */
+function nearRows({ view, filter, kernel }: VectorSearch, segment: Segment, open: OpenColumn, nearest: NearestByBits) {
+  const { image, died } = segment
+  const { present } = open.column
+  const found = kernel.distances(open, image.chunks)
+  let count = 0
+  let limit = nearest.limit
+  for (let chunk = 0; chunk < image.chunks; chunk++) {
+    const distance = found[chunk]!
+    if (distance > limit || present[chunk] !== 1 || died[chunk]! <= view.generation) continue
+    if ((filter.maskOf(image, chunk) & bodyMask) === 0) continue
+    nearest.add(distance)
+    limit = nearest.limit
+    keptChunks[count] = chunk
+    keptDistances[count++] = distance
+  }
+  return { chunks: keptChunks.slice(0, count), distances: keptDistances.slice(0, count) }
+}
+
+/** Looks at the filter, then counts the distances of the visible rows. */
+function visibleRows(
+  { view, filter, kernel }: VectorSearch,
+  segment: Segment,
+  open: OpenColumn,
+  nearest: NearestByBits,
+) {
+  const { image, died } = segment
+  const { present } = open.column
+  const { chunkClass } = image
+  let count = 0
+  for (let chunk = 0; chunk < image.chunks; chunk++) {
+    let mask = filter.table[chunkClass[chunk]!]!
+    if (mask > 3) mask = filter.resolve(image, chunk)
+    if ((mask & bodyMask) === 0 || present[chunk] !== 1 || died[chunk]! <= view.generation) continue
+    keptChunks[count++] = chunk
+  }
+  const chunks = keptChunks.slice(0, count)
+  const distances = kernel.distancesOf(open, chunks).slice(0, count)
+  for (let i = 0; i < count; i++) nearest.add(distances[i]!)
+  return { chunks, distances }
+}
+
+function asCandidates({ segment, chunks }: Near): Candidate[] {
+  return Array.from(chunks, (chunk) => ({ segment, chunk, score: 0 }))
+}
+
+/** Of what the bits left, the nearest by signed bytes. */
+function nearestByBytes(
+  { kernel, topK, deadline }: VectorSearch,
+  near: readonly Near[],
+  limit: number,
+  queryScale: number,
+): Candidate[] | null {
+  const kept: { segment: number; chunks: Uint16Array; scores: Float64Array }[] = []
+  for (const { segment, open, chunks, distances } of near) {
+    if (performance.now() > deadline) return null
+    const within = chunks.filter((_, i) => distances[i]! <= limit)
+    const products = kernel.productsOf(open, within)
+    const scores = new Float64Array(within.length)
+    for (let i = 0; i < within.length; i++) scores[i] = products[i]! * open.column.scale[within[i]!]! * queryScale
+    kept.push({ segment, chunks: within, scores })
+  }
+  const least = leastOfBest(kept, Math.max(afterBytesLeast, topK * afterBytes))
+  const best: Candidate[] = []
+  for (const { segment, chunks, scores } of kept) {
+    for (let i = 0; i < chunks.length; i++) {
+      if (scores[i]! >= least) best.push({ segment, chunk: chunks[i]!, score: scores[i]! })
+    }
+  }
+  return best
+}
+
+/** The score of the last of the best so many. */
+function leastOfBest(kept: readonly { scores: Float64Array }[], wanted: number): number {
+  const all = new Float64Array(kept.reduce((sum, { scores }) => sum + scores.length, 0))
+  let at = 0
+  for (const { scores } of kept) {
+    all.set(scores, at)
+    at += scores.length
+  }
+  return all.sort()[Math.max(0, all.length - wanted)] ?? 0
 }
 
 /** Exact cosines, best first. */

@@ -1,5 +1,4 @@
 import { type Block, bytesOf } from './arena.ts'
-import type { FilterClass } from './filter-classes.ts'
 import { openImage, type SegmentImage } from './segment-image.ts'
 import { columnLayout, VectorColumn } from './vector-column.ts'
 
@@ -37,7 +36,6 @@ export const alive = 0x7fffffff
 export interface SearchView {
   readonly segments: readonly Segment[]
   readonly generation: number
-  readonly classes: readonly FilterClass[]
 }
 
 export function openSegment(memories: readonly WebAssembly.Memory[], place: SegmentPlace): Segment {

@@ -38,40 +38,71 @@
       (i32.add (i32x4.extract_lane 0 (local.get $lanes)) (i32x4.extract_lane 1 (local.get $lanes)))
       (i32.add (i32x4.extract_lane 2 (local.get $lanes)) (i32x4.extract_lane 3 (local.get $lanes)))))
 
+  ;; Differing bits of one row of three blocks, in eight lanes.
+  (func $counts (param $row i32) (param $q0 v128) (param $q1 v128) (param $q2 v128) (result v128)
+    (i16x8.extadd_pairwise_i8x16_u
+      (i8x16.add
+        (i8x16.add
+          (i8x16.popcnt (v128.xor (v128.load $arena (local.get $row)) (local.get $q0)))
+          (i8x16.popcnt (v128.xor (v128.load $arena offset=16 (local.get $row)) (local.get $q1))))
+        (i8x16.popcnt (v128.xor (v128.load $arena offset=32 (local.get $row)) (local.get $q2))))))
+
   ;; Distances of all rows from $rows on, as 16-bit numbers at $out.
   (func (export "distances") (param $rows i32) (param $count i32) (param $query i32) (param $blocks i32) (param $out i32)
     (local $end i32)
     (local $q0 v128)
     (local $q1 v128)
     (local $q2 v128)
+    (local $a v128)
+    (local $b v128)
+    (local $c v128)
+    (local $d v128)
     (local.set $end (i32.add (local.get $out) (i32.shl (local.get $count) (i32.const 1))))
-    (if (i32.eqz (local.get $count)) (then (return)))
-    ;; 257 to 384 dimensions, the usual size of small models, written out.
+    (block $done
+    (br_if $done (i32.eqz (local.get $count)))
+    ;; 257 to 384 dimensions, the usual size of small models, four rows at a time: adding across lanes costs more than
+    ;; counting, and four rows share it.
     (if (i32.eq (local.get $blocks) (i32.const 3))
       (then
         (local.set $q0 (v128.load $scratch (local.get $query)))
         (local.set $q1 (v128.load $scratch offset=16 (local.get $query)))
         (local.set $q2 (v128.load $scratch offset=32 (local.get $query)))
-        (loop $row
-          (i32.store16 $scratch (local.get $out)
-            (call $lanes_sum
+        (block $single
+          (loop $four
+            (br_if $single
+              (i32.gt_u (i32.add (local.get $out) (i32.const 8)) (local.get $end)))
+            (local.set $a (call $counts (local.get $rows) (local.get $q0) (local.get $q1) (local.get $q2)))
+            (local.set $b
+              (call $counts (i32.add (local.get $rows) (i32.const 48)) (local.get $q0) (local.get $q1) (local.get $q2)))
+            (local.set $c
+              (call $counts (i32.add (local.get $rows) (i32.const 96)) (local.get $q0) (local.get $q1) (local.get $q2)))
+            (local.set $d
+              (call $counts (i32.add (local.get $rows) (i32.const 144)) (local.get $q0) (local.get $q1) (local.get $q2)))
+            ;; Eight lanes a row become four, two rows to a vector; then two, four rows to a vector; then one.
+            (local.set $a
+              (i16x8.add
+                (i8x16.shuffle 0 1 2 3 4 5 6 7 16 17 18 19 20 21 22 23 (local.get $a) (local.get $b))
+                (i8x16.shuffle 8 9 10 11 12 13 14 15 24 25 26 27 28 29 30 31 (local.get $a) (local.get $b))))
+            (local.set $c
+              (i16x8.add
+                (i8x16.shuffle 0 1 2 3 4 5 6 7 16 17 18 19 20 21 22 23 (local.get $c) (local.get $d))
+                (i8x16.shuffle 8 9 10 11 12 13 14 15 24 25 26 27 28 29 30 31 (local.get $c) (local.get $d))))
+            (local.set $a
               (i32x4.extadd_pairwise_i16x8_u
-                (i16x8.extadd_pairwise_i8x16_u
-                  (i8x16.add
-                    (i8x16.add
-                      (i8x16.popcnt (v128.xor (v128.load $arena (local.get $rows)) (local.get $q0)))
-                      (i8x16.popcnt (v128.xor (v128.load $arena offset=16 (local.get $rows)) (local.get $q1))))
-                    (i8x16.popcnt (v128.xor (v128.load $arena offset=32 (local.get $rows)) (local.get $q2))))))))
-          (local.set $rows (i32.add (local.get $rows) (i32.const 48)))
-          (br_if $row
-            (i32.lt_u (local.tee $out (i32.add (local.get $out) (i32.const 2))) (local.get $end))))
-        (return)))
+                (i16x8.add
+                  (i8x16.shuffle 0 1 2 3 8 9 10 11 16 17 18 19 24 25 26 27 (local.get $a) (local.get $c))
+                  (i8x16.shuffle 4 5 6 7 12 13 14 15 20 21 22 23 28 29 30 31 (local.get $a) (local.get $c)))))
+            (v128.store64_lane $scratch 0 (local.get $out) (i16x8.narrow_i32x4_u (local.get $a) (local.get $a)))
+            (local.set $rows (i32.add (local.get $rows) (i32.const 192)))
+            (local.set $out (i32.add (local.get $out) (i32.const 8)))
+            (br $four)))
+        (br_if $done (i32.ge_u (local.get $out) (local.get $end)))))
     (loop $row
       (i32.store16 $scratch (local.get $out)
         (call $distance (local.get $rows) (local.get $query) (local.get $blocks)))
       (local.set $rows (i32.add (local.get $rows) (i32.shl (local.get $blocks) (i32.const 4))))
       (br_if $row
-        (i32.lt_u (local.tee $out (i32.add (local.get $out) (i32.const 2))) (local.get $end)))))
+        (i32.lt_u (local.tee $out (i32.add (local.get $out) (i32.const 2))) (local.get $end))))))
 
   ;; Distances of the rows whose 16-bit numbers stand at $list.
   (func (export "distances_of") (param $rows i32) (param $list i32) (param $count i32) (param $query i32)

@@ -17,16 +17,25 @@ export interface WalkedSegment {
 
 const exceptional = -1
 
-/** `table[mask << 8 | code]` is the weighted frequency of a posting, or `exceptional`. */
-export function frequencyTable(titleWeight: number): Float64Array {
-  const table = new Float64Array(4 * 256)
-  for (let mask = 0; mask < 4; mask++) {
-    for (let code = 0; code < exceptionCode; code++) {
-      table[(mask << 8) | code] = weighFrequency(((code >>> 6) << 16) | (code & 63), mask, titleWeight)
+/**
+ * What a posting counts for, by `mask << 8 | code`: its weighted frequency (or `exceptional`), and 1 if that is not 0.
+ * A chunk outside the scope has mask 0 and so counts for nothing without a branch, which a filter of one half would
+ * mispredict every other time.
+ */
+export class FrequencyTable {
+  readonly weighted = new Float64Array(4 * 256)
+  readonly found = new Uint8Array(4 * 256)
+
+  constructor(titleWeight: number) {
+    for (let mask = 1; mask < 4; mask++) {
+      for (let code = 0; code < exceptionCode; code++) {
+        const frequency = weighFrequency(((code >>> 6) << 16) | (code & 63), mask, titleWeight)
+        this.weighted[(mask << 8) | code] = frequency
+        this.found[(mask << 8) | code] = frequency > 0 ? 1 : 0
+      }
+      this.weighted[(mask << 8) | exceptionCode] = exceptional
     }
-    table[(mask << 8) | exceptionCode] = exceptional
   }
-  return table
 }
 
 function exceptionalFrequency(image: SegmentImage, posting: number, mask: number, titleWeight: number): number {
@@ -38,7 +47,7 @@ export function walkOneTerm(
   { image, died, generation, filter }: WalkedSegment,
   { term, weight }: PlannedTerm,
   plan: KeywordPlan,
-  frequencies: Float64Array,
+  { weighted, found }: FrequencyTable,
   top: TopDocuments,
 ): number {
   const at = findTerm(image, term)
@@ -47,6 +56,7 @@ export function walkOneTerm(
   const { normBase, normStep, titleWeight } = plan
   const { table } = filter
   const end = image.postingStart[at + 1]!
+  let threshold = top.threshold
   let total = 0
   let document = -1
   let best = 0
@@ -55,27 +65,32 @@ export function walkOneTerm(
     const chunk = postingChunk[p]!
     let mask = table[chunkClass[chunk]!]!
     if (mask > 3) mask = filter.resolve(image, chunk)
-    if (mask === 0 || died[chunk]! <= generation) continue
-    let found = frequencies[(mask << 8) | postingFrequency[p]!]!
-    if (found <= 0) {
-      if (found === exceptional) found = exceptionalFrequency(image, p, mask, titleWeight)
-      if (found === 0) continue
+    if (died[chunk]! <= generation) continue
+    const key = (mask << 8) | postingFrequency[p]!
+    let frequency = weighted[key]!
+    total += found[key]!
+    if (frequency === exceptional) {
+      frequency = exceptionalFrequency(image, p, mask, titleWeight)
+      if (frequency > 0) total++
     }
-    const score = (weight * found) / (found + (normBase + normStep * chunkLength[chunk]!))
-    total++
+    const score = (weight * frequency) / (frequency + (normBase + normStep * chunkLength[chunk]!))
+    if (score < threshold || score === 0) continue
     if (chunkDocument[chunk] === document) {
       if (score > best) {
         best = score
         bestChunk = chunk
       }
     } else {
-      if (best >= top.threshold && document >= 0) top.offer(document, bestChunk, best)
+      if (document >= 0) {
+        top.offer(document, bestChunk, best)
+        threshold = top.threshold
+      }
       document = chunkDocument[chunk]!
       best = score
       bestChunk = chunk
     }
   }
-  if (document >= 0 && best >= top.threshold) top.offer(document, bestChunk, best)
+  if (document >= 0) top.offer(document, bestChunk, best)
   return total
 }
 
@@ -95,7 +110,7 @@ export function gatherTerm(
   { image, died, generation, filter }: WalkedSegment,
   { term, weight }: PlannedTerm,
   plan: KeywordPlan,
-  frequencies: Float64Array,
+  { weighted, found }: FrequencyTable,
   { scores, touched }: Gathered,
 ): void {
   const at = findTerm(image, term)
@@ -108,14 +123,16 @@ export function gatherTerm(
     const chunk = postingChunk[p]!
     let mask = table[chunkClass[chunk]!]!
     if (mask > 3) mask = filter.resolve(image, chunk)
-    if (mask === 0 || died[chunk]! <= generation) continue
-    let found = frequencies[(mask << 8) | postingFrequency[p]!]!
-    if (found <= 0) {
-      if (found === exceptional) found = exceptionalFrequency(image, p, mask, titleWeight)
-      if (found === 0) continue
+    if (died[chunk]! <= generation) continue
+    const key = (mask << 8) | postingFrequency[p]!
+    let frequency = weighted[key]!
+    let bit = found[key]!
+    if (frequency === exceptional) {
+      frequency = exceptionalFrequency(image, p, mask, titleWeight)
+      bit = frequency > 0 ? 1 : 0
     }
-    const score = (weight * found) / (found + (normBase + normStep * chunkLength[chunk]!))
-    touched[chunk >>> 5]! |= 1 << (chunk & 31)
+    const score = (weight * frequency) / (frequency + (normBase + normStep * chunkLength[chunk]!))
+    touched[chunk >>> 5]! |= bit << (chunk & 31)
     if (score > scores[chunk]!) scores[chunk] = score
   }
 }
@@ -141,7 +158,7 @@ export function addTerm(
   { image, died, generation, filter }: WalkedSegment,
   { term, weight }: PlannedTerm,
   plan: KeywordPlan,
-  frequencies: Float64Array,
+  { weighted, found }: FrequencyTable,
   { scores, touched }: Gathered,
 ): void {
   const at = findTerm(image, term)
@@ -154,14 +171,16 @@ export function addTerm(
     const chunk = postingChunk[p]!
     let mask = table[chunkClass[chunk]!]!
     if (mask > 3) mask = filter.resolve(image, chunk)
-    if (mask === 0 || died[chunk]! <= generation) continue
-    let found = frequencies[(mask << 8) | postingFrequency[p]!]!
-    if (found <= 0) {
-      if (found === exceptional) found = exceptionalFrequency(image, p, mask, titleWeight)
-      if (found === 0) continue
+    if (died[chunk]! <= generation) continue
+    const key = (mask << 8) | postingFrequency[p]!
+    let frequency = weighted[key]!
+    let bit = found[key]!
+    if (frequency === exceptional) {
+      frequency = exceptionalFrequency(image, p, mask, titleWeight)
+      bit = frequency > 0 ? 1 : 0
     }
-    touched[chunk >>> 5]! |= 1 << (chunk & 31)
-    scores[chunk]! += (weight * found) / (found + (normBase + normStep * chunkLength[chunk]!))
+    touched[chunk >>> 5]! |= bit << (chunk & 31)
+    scores[chunk]! += (weight * frequency) / (frequency + (normBase + normStep * chunkLength[chunk]!))
   }
 }
 
@@ -169,6 +188,7 @@ export function addTerm(
 export function rankGathered(image: SegmentImage, { scores, touched }: Gathered, top: TopDocuments): number {
   const { chunkDocument } = image
   const words = (image.chunks + 31) >>> 5
+  let threshold = top.threshold
   let total = 0
   let document = -1
   let best = 0
@@ -184,19 +204,23 @@ export function rankGathered(image: SegmentImage, { scores, touched }: Gathered,
       scores[chunk] = 0
       if (score === 0) continue
       total++
+      if (score < threshold) continue
       if (chunkDocument[chunk] === document) {
         if (score > best) {
           best = score
           bestChunk = chunk
         }
       } else {
-        if (best >= top.threshold && document >= 0) top.offer(document, bestChunk, best)
+        if (document >= 0) {
+          top.offer(document, bestChunk, best)
+          threshold = top.threshold
+        }
         document = chunkDocument[chunk]!
         best = score
         bestChunk = chunk
       }
     }
   }
-  if (document >= 0 && best >= top.threshold) top.offer(document, bestChunk, best)
+  if (document >= 0) top.offer(document, bestChunk, best)
   return total
 }

@@ -1,0 +1,3 @@
+export async function recallOfFile(path: string): Promise<void> {
+  void path
+}

@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Scope, ScopeEntry } from '../../src/access/scope.ts'
+import { noFilters, type SearchFilters } from '../../src/search/search-index.ts'
+import { columns, entry, type IndexUnderTest, ids, put, timeoutMs } from './index-under-test.ts'
+
+/** What scope and filters let through. */
+export function scopeExamples(it: () => IndexUnderTest): void {
+  test('scope: entries are a union, each matched in everything', async () => {
+    await it().start(
+      put('d1', ['word'], { columns: { datasetId: 'news', language: 'en' } }),
+      put('d2', ['word'], { columns: { datasetId: 'news', language: 'fr' } }),
+      put('d3', ['word'], { columns: { datasetId: 'blogs', language: 'fr' } }),
+      put('d4', ['word'], { columns: { datasetId: 'blogs', language: null } }),
+      put('d5', ['word'], { columns: { datasetId: 'other' } }),
+    )
+    const entries = [
+      { ...entry, datasets: ['news'], languages: ['en'] },
+      { ...entry, datasets: ['blogs'], languages: ['fr', 'en'] },
+    ]
+    assert.deepEqual(await it().found('word', { scope: { entries } }), ['d1', 'd3'])
+    assert.deepEqual(await it().found('word', { scope: { entries: [] } }), [])
+    assert.equal((await it().find('word', { scope: { entries } })).totalChunks, 2)
+    assert.deepEqual(await it().index.count({ scope: { entries }, filters: noFilters, timeoutMs }), {
+      outcome: 'found',
+      documents: 2,
+      chunks: 2,
+    })
+  })
+
+  test('scope: publication time is half-open, and a restriction never matches a missing value', async () => {
+    await it().start(
+      put('d1', ['word'], { columns: { publishedAt: 10 } }),
+      put('d2', ['word'], { columns: { publishedAt: 20 } }),
+      put('d3', ['word'], { columns: { publishedAt: null, region: null } }),
+    )
+    const within = (publishedFrom: number | null, publishedTo: number | null) =>
+      it().found('word', { scope: { entries: [{ ...entry, publishedFrom, publishedTo }] } })
+    assert.deepEqual(await within(10, 20), ['d1'])
+    assert.deepEqual(await within(10, null), ['d1', 'd2'])
+    assert.deepEqual(await within(null, 20), ['d1'])
+    assert.deepEqual(await it().found('word', { scope: { entries: [{ ...entry, regions: ['eu'] }] } }), ['d1', 'd2'])
+    const mixed = [
+      { ...entry, publishedFrom: 15 },
+      { ...entry, regions: ['eu'], publishedTo: 15 },
+    ]
+    assert.deepEqual(await it().found('word', { scope: { entries: mixed } }), ['d1', 'd2'])
+  })
+
+  test('scope: a field that may not be read is not searched, also not by exclusion', async () => {
+    await it().start(
+      put('d1', ['inside'], { title: 'outside', vectors: [[1, 0]] }),
+      put('d2', ['outside'], { title: 'inside', vectors: [[0, 1]] }),
+    )
+    const only = (...fields: ScopeEntry['fields']) => ({ scope: { entries: [{ ...entry, fields }] } })
+    assert.deepEqual(await it().found('inside', only('body')), ['d1'])
+    assert.deepEqual(await it().found('inside', only('title')), ['d2'])
+    assert.deepEqual(await it().found('inside', only('author', 'metrics')), [])
+    assert.deepEqual(await it().found('+inside +outside', only('body')), [])
+    assert.deepEqual(await it().found('inside -outside', only('body')), ['d1'])
+    assert.deepEqual(await it().found('inside -outside', only('title', 'body')), [])
+    assert.deepEqual(ids(await it().near([1, 0], only('body').scope)), ['d1', 'd2'])
+    assert.deepEqual(await it().near([1, 0], only('title').scope), [])
+    const split: Scope = {
+      entries: [
+        { ...entry, fields: ['title'] },
+        { ...entry, fields: ['body'], datasets: ['blogs'] },
+      ],
+    }
+    await it().apply({ kind: 'set_columns', documentId: 'd1', columns: { ...columns, datasetId: 'blogs' } })
+    assert.deepEqual((await it().found('inside', { scope: split })).sort(), ['d1', 'd2'])
+    assert.deepEqual(ids(await it().near([1, 0], split)), ['d1'])
+  })
+
+  test('filters narrow, each in its own column', async () => {
+    await it().start(
+      put('d1', ['word'], { columns: { datasetId: 'news', platform: 'web', language: 'en', contentType: 'post' } }),
+      put('d2', ['word'], { columns: { datasetId: 'blogs', platform: 'app', language: 'fr', contentType: 'video' } }),
+      put('d3', ['word'], { columns: { region: 'us', language: null, contentType: null, publishedAt: 5 } }),
+    )
+    const filtered = (filters: Partial<SearchFilters>) => it().found('word', { filters: { ...noFilters, ...filters } })
+    assert.deepEqual(await filtered({ datasets: ['blogs'] }), ['d2'])
+    assert.deepEqual(await filtered({ platforms: ['web'] }), ['d1', 'd3'])
+    assert.deepEqual(await filtered({ languages: ['en', 'fr'] }), ['d1', 'd2'])
+    assert.deepEqual(await filtered({ regions: ['us'] }), ['d3'])
+    assert.deepEqual(await filtered({ contentTypes: ['video'] }), ['d2'])
+    assert.deepEqual(await filtered({ publishedTo: 1000 }), ['d3'])
+    assert.deepEqual(await filtered({ publishedFrom: 1000, languages: ['fr'] }), ['d2'])
+    assert.deepEqual(await filtered({ datasets: [] }), [])
+  })
+}

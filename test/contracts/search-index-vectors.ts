@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { noFilters } from '../../src/search/search-index.ts'
+import { everything, type IndexUnderTest, ids, put, queryOf, timeoutMs } from './index-under-test.ts'
+
+/** Search by vectors, and scores of given documents. */
+export function vectorsExamples(it: () => IndexUnderTest): void {
+  test('vectors: cosine, later than the text, several profiles of different sizes', async () => {
+    await it().start(
+      put('d1', ['a', 'b'], {
+        vectors: [
+          [1, 0, 0],
+          [0, 2, 0],
+        ],
+      }),
+      put('d2', ['word']),
+    )
+    assert.deepEqual(ids(await it().near([1, 0.1, 0])), ['d1'])
+    await it().apply({ kind: 'set_vector', documentId: 'd2', chunkId: 'd2 v1 0', profileId: 'p', vector: [9, 9, 0] })
+    const hits = await it().near([1, 1, 0])
+    assert.deepEqual(ids(hits), ['d2', 'd1'])
+    assert.ok(Math.abs(hits[0]!.score - 1) < 1e-6)
+    assert.ok(Math.abs(hits[1]!.score - Math.SQRT1_2) < 1e-6)
+    assert.deepEqual(
+      hits[1]!.otherChunks.map(({ chunkId }) => chunkId),
+      ['d1 v1 1'],
+    )
+    assert.deepEqual(ids(await it().near([1, 1, 0], everything, noFilters, 1)), ['d2'])
+    await it().apply({ kind: 'set_vector', documentId: 'd2', chunkId: 'd2 v1 0', profileId: 'q', vector: [1, 2] })
+    const other = await it().index.vector({
+      profileId: 'q',
+      vector: [2, 4],
+      scope: everything,
+      filters: noFilters,
+      topK: 5,
+      timeoutMs,
+    })
+    assert.ok(other.outcome === 'found' && Math.abs(other.hits[0]!.score - 1) < 1e-6)
+    const { profiles } = await it().index.health()
+    assert.deepEqual(
+      profiles.map(({ profileId, dimensions, chunks }) => [profileId, dimensions, chunks]),
+      [
+        ['p', 3, 3],
+        ['q', 2, 1],
+      ],
+    )
+  })
+
+  test('vectors that cannot be compared are left out, and queries with such find nothing', async () => {
+    await it().start(
+      put('d1', ['word'], { vectors: [[1, 0]] }),
+      put('d2', ['word'], { vectors: [[0, 0]] }),
+      put('d3', ['word'], { vectors: [[1, 2, 3]] }),
+      put('d4', ['word'], { vectors: [[Number.NaN, 1]] }),
+    )
+    assert.deepEqual(ids(await it().near([1, 1])), ['d1'])
+    for (const vector of [[0, 0], [1, 2, 3], [], [Number.POSITIVE_INFINITY, 1]])
+      assert.deepEqual(await it().near(vector), [])
+    const unknown = await it().index.vector({
+      profileId: '?',
+      vector: [1, 1],
+      scope: everything,
+      filters: noFilters,
+      topK: 5,
+      timeoutMs,
+    })
+    assert.deepEqual(unknown, { outcome: 'found', hits: [] })
+    assert.equal((await it().found('word')).length, 4)
+  })
+
+  test('given documents are scored as a search would score them', async () => {
+    await it().start(
+      put('d1', ['word here', 'word word'], {
+        vectors: [
+          [1, 0],
+          [0, 1],
+        ],
+      }),
+      put('d2', ['other'], { vectors: [[1, 1]] }),
+      put('d3', ['word'], { columns: { datasetId: 'hidden' }, vectors: [[1, 0]] }),
+    )
+    const outcome = await it().index.score({
+      documentIds: ['d2', 'd1', 'd3', 'd9'],
+      query: queryOf('word'),
+      vector: { profileId: 'p', vector: [1, 0] },
+      scope: everything,
+      filters: noFilters,
+      timeoutMs,
+    })
+    assert.ok(outcome.outcome === 'found')
+    const [d2, d1, d3, d9] = outcome.scores
+    const hit = (await it().find('word')).hits[0]!
+    assert.equal(d1!.keyword!.chunkId, hit.chunkId)
+    assert.ok(Math.abs(d1!.keyword!.score - hit.score) < 1e-9)
+    assert.equal(d1!.vector!.chunkId, 'd1 v1 0')
+    assert.ok(Math.abs(d1!.vector!.score - 1) < 1e-6)
+    assert.equal(d2!.keyword, null)
+    assert.ok(Math.abs(d2!.vector!.score - Math.SQRT1_2) < 1e-6)
+    assert.deepEqual([d3!.keyword, d3!.vector, d9!.keyword, d9!.vector], [null, null, null, null])
+  })
+}

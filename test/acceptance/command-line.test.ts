@@ -1,0 +1,263 @@
+import assert from 'node:assert/strict'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { before, test } from 'node:test'
+import { freshFolder, startServer, type TestServer, tidemark } from './harness.ts'
+
+/** One instance for all; the server beside it shows that commands and server see the same. */
+let server: TestServer
+const files = freshFolder()
+
+before(async () => {
+  server = await startServer()
+})
+
+function file(name: string, text: string): string {
+  const path = join(files, name)
+  writeFileSync(path, text)
+  return path
+}
+
+/** What everything that an operator can set looks like now, less the times of last use. */
+async function everything(): Promise<string> {
+  const parts = ['datasets', 'embedding-profiles', 'applications', 'collectors', 'keys', 'audit?limit=200']
+  const answers = await Promise.all(parts.map((part) => server.mustAdmin('GET', `/admin/v1/${part}`)))
+  return JSON.stringify(answers).replaceAll(/"last_used_at":("[^"]*"|null)/g, '')
+}
+
+test('help lists the commands; without a command, or with an unknown one, exit code 2 and no stack', async () => {
+  const [help, none, unknown, below, option] = await Promise.all([
+    tidemark(['--help']),
+    tidemark([]),
+    tidemark(['frobnicate']),
+    tidemark(['key', 'frobnicate']),
+    tidemark(['serve', '--frobnicate']),
+  ])
+  assert.equal(help.code, 0)
+  for (const command of ['serve', 'start', 'migrate', 'apply', 'app', 'key', 'collector', 'doctor', 'openapi']) {
+    assert.match(help.stdout, new RegExp(`^  ${command}\\b`, 'm'))
+  }
+  for (const wrong of [none, unknown, below, option]) {
+    assert.equal(wrong.code, 2)
+    assert.equal(wrong.stdout, '')
+    assert.doesNotMatch(wrong.stderr, /\n\s+at /)
+  }
+  assert.match(unknown.stderr, /unknown command 'frobnicate'/)
+})
+
+test('serve --help names every setting with its flag and default', async () => {
+  const { code, stdout } = await tidemark(['serve', '--help'])
+  assert.equal(code, 0)
+  const text = stdout.replaceAll(/\s+/g, ' ')
+  for (const [flag, setting] of [
+    ['--host', 'TIDEMARK_HOST, 127.0.0.1'],
+    ['--port', 'TIDEMARK_PORT, 8080'],
+    ['--data-dir', 'TIDEMARK_DATA_DIR, ./data'],
+    ['--admin-token', 'TIDEMARK_ADMIN_TOKEN'],
+    ['--log-level', 'TIDEMARK_LOG_LEVEL, info'],
+  ] as const) {
+    assert.ok(text.includes(`${flag} <value>`) && text.includes(`[${setting}]`), setting)
+  }
+})
+
+const instance = `
+datasets:
+  - {dataset_id: news, name: News}
+  - {dataset_id: forum, name: Forum, description: Talk}
+classifications:
+  - {dataset_id: news, code: sports, name: Sports}
+embedding_profiles:
+  - {id: acme, provider: http, model: m, dimensions: 4, status: inactive}
+applications:
+  - name: Desk
+    policy: {requests_per_second: 5, daily_quotas: {changes: 9}}
+    entitlements:
+      - {datasets: [news], fields: [title, body]}
+    keys:
+      - {name: laptop}
+      - {name: short, expires_at: '2090-01-01T00:00:00Z'}
+collectors:
+  - {name: rss, datasets: [news]}
+`
+
+test('apply: a dry run shows and changes nothing, the first run makes all, the second nothing', async () => {
+  const path = file('instance.yaml', instance)
+  const empty = await everything()
+  const dry = await server.tidemark(['apply', path, '--dry-run'])
+  assert.equal(dry.code, 0, dry.stderr)
+  assert.equal(await everything(), empty)
+  assert.doesNotMatch(dry.stdout, /tm[cl]_/)
+
+  const first = await server.tidemark(['apply', path])
+  assert.equal(first.code, 0, first.stderr)
+  const shown = first.stdout.split('\n').filter((line) => line.startsWith('+ '))
+  assert.deepEqual(
+    shown,
+    dry.stdout.split('\n').filter((line) => line.startsWith('+ ')),
+  )
+  assert.ok(shown.includes('+ dataset forum') && shown.includes('+ key "laptop" of Desk'))
+  const secrets = [...first.stdout.matchAll(/shown this once: (tm[cl]_\S+)/g)].map((match) => match[1]!)
+  assert.equal(secrets.length, 3)
+  const account = await server.consumer(secrets[0]!, 'GET', '/v1/account')
+  assert.equal(account.body.name, 'Desk')
+  assert.deepEqual(account.body.entitlements[0].fields, ['title', 'body'])
+
+  const made = await everything()
+  const second = await server.tidemark(['apply', path])
+  assert.equal(second.code, 0)
+  assert.equal(second.stdout, 'nothing to change\n')
+  assert.equal(await everything(), made)
+})
+
+test('apply: a changed line changes that and says what', async () => {
+  const changed = instance
+    .replace('name: Forum,', 'name: Forums,')
+    .replace('requests_per_second: 5', 'requests_per_second: 6')
+  const { code, stdout } = await server.tidemark(['apply', file('changed.yaml', changed)])
+  assert.equal(code, 0)
+  assert.deepEqual(stdout.trim().split('\n'), ['~ dataset forum: name', '~ application Desk: policy'])
+})
+
+test('apply: a file with anything wrong in it changes nothing at all', async () => {
+  const good = '  - {dataset_id: half, name: Half}\n'
+  const cases: Record<string, [string, RegExp]> = {
+    'broken.yaml': ['datasets: [', /not valid YAML.*line 1/],
+    'two.yaml': ['datasets: []\n---\ndatasets: []\n', /not valid YAML/],
+    'list.yaml': ['- a\n', /the file must be an object/],
+    'field.yaml': [`datasets:\n${good}  - {dataset_id: a, name: A, title: A}\n`, /datasets\.1\.title is not known/],
+    'part.yaml': [`datasets:\n${good}tables: []\n`, /tables is not known/],
+    'type.yaml': [`datasets:\n${good}  - {dataset_id: a, name: 5}\n`, /datasets\.1\.name must be a text/],
+    'twins.yaml': [`datasets:\n${good}${good}`, /dataset "half" is in the file twice/],
+    'names.yaml': [`datasets:\n${good}applications: [{name: A}, {name: A}]\n`, /application "A" is in the file twice/],
+    'orphan.yaml': [
+      `datasets:\n${good}classifications: [{dataset_id: nowhere, code: c, name: C}]\n`,
+      /names dataset nowhere/,
+    ],
+    'nobody.yaml': [`datasets:\n${good}applications: [{application_id: app_x, name: X}]\n`, /no application app_x/],
+    'past.yaml': [
+      `datasets:\n${good}applications: [{name: P, keys: [{name: k, expires_at: '2020-01-01T00:00:00Z'}]}]\n`,
+      /expires in the past/,
+    ],
+    'dimensions.yaml': [
+      `datasets:\n${good}embedding_profiles: [{id: acme, provider: http, model: m, dimensions: 5, status: active}]\n`,
+      /has 4 dimensions/,
+    ],
+  }
+  const whole = await everything()
+  await Promise.all(
+    Object.entries(cases).map(async ([name, [text, message]]) => {
+      const { code, stderr } = await server.tidemark(['apply', file(name, text)])
+      assert.equal(code, 1, name)
+      assert.match(stderr, message)
+      assert.equal(stderr.trim().split('\n').length, 1, stderr)
+    }),
+  )
+  const absent = await server.tidemark(['apply', join(files, 'absent.yaml')])
+  assert.equal(absent.code, 1)
+  assert.match(absent.stderr, /cannot be read: ENOENT/)
+  assert.equal(await everything(), whole)
+})
+
+test('app, key and collector: the same as the API, and wrong arguments are exit code 2', async () => {
+  const made = await server.tidemark(['app', 'create', 'Typed', '--dataset', 'news', 'forum'])
+  assert.equal(made.code, 0, made.stderr)
+  const [, applicationId, keyId, secret] = /application (\S+)\nkey (\S+), shown this once: (\S+)/.exec(made.stdout)!
+  assert.deepEqual((await server.consumer(secret!, 'GET', '/v1/account')).body.entitlements[0].datasets, [
+    'news',
+    'forum',
+  ])
+
+  const [show, list, keys, second, rotated, collector, collectors] = await Promise.all([
+    server.tidemark(['app', 'show', applicationId!]),
+    server.tidemark(['app', 'list']),
+    server.tidemark(['key', 'list', '--app', applicationId!]),
+    server.tidemark(['key', 'create', applicationId!, '--name', 'second', '--expires', '2090-01-01T00:00:00Z']),
+    server.tidemark(['key', 'rotate', keyId!, '--grace', '60']),
+    server.tidemark(['collector', 'create', 'typed', '--dataset', 'news']),
+    server.tidemark(['collector', 'list']),
+  ])
+  for (const one of [show, list, keys, second, rotated, collector, collectors]) assert.equal(one.code, 0, one.stderr)
+  assert.equal(JSON.parse(show.stdout).name, 'Typed')
+  assert.match(list.stdout, /Typed/)
+  assert.match(keys.stdout, new RegExp(keyId!))
+  assert.ok(!keys.stdout.includes(secret!))
+  for (const { stdout } of [second, rotated]) {
+    assert.equal((await server.consumer(/tmc_\S+/.exec(stdout)![0], 'GET', '/v1/account')).status, 200)
+  }
+  assert.match(rotated.stdout, new RegExp(`${keyId} works until `))
+  assert.match(collectors.stdout, /rss/)
+
+  const wrong: [readonly string[], number, RegExp][] = [
+    [['app', 'show', 'app_x'], 1, /no application "app_x"/],
+    [['app', 'create', ''], 2, /name must/],
+    [['app', 'create', 'x\u001b[31m'], 2, /name must not contain control characters/],
+    [['app', 'create'], 2, /missing required argument/],
+    [['key', 'create', 'app_x'], 1, /no application/],
+    [['key', 'create', applicationId!, '--expires', 'yesterday'], 2, /RFC 3339/],
+    [['key', 'revoke', 'key_x'], 1, /no key "key_x"/],
+    [['key', 'rotate', keyId!, '--grace', 'long'], 2, /whole number of seconds/],
+    [['key', 'rotate', keyId!, '--grace', '999999999'], 2, /grace_seconds must/],
+    [['collector', 'create', 'x', '--dataset', 'a b'], 2, /datasets\.0 must/],
+  ]
+  await Promise.all(
+    wrong.map(async ([args, expected, message]) => {
+      const { code, stderr } = await server.tidemark(args)
+      assert.equal(code, expected, `${args.join(' ')}: ${stderr}`)
+      assert.match(stderr, message)
+      assert.doesNotMatch(stderr, /\n\s+at /)
+    }),
+  )
+})
+
+test('doctor: healthy, empty, and what is wrong with advice', async () => {
+  const broken = freshFolder()
+  mkdirSync(join(broken, 'text'))
+  writeFileSync(join(broken, 'text', 'tidemark.sqlite'), 'not a database '.repeat(500))
+  writeFileSync(join(broken, 'file'), '')
+  const [healthy, empty, absent, notFolder, notDatabase] = await Promise.all([
+    server.tidemark(['doctor']),
+    tidemark(['doctor']),
+    tidemark(['doctor'], { dataDir: join(broken, 'absent') }),
+    tidemark(['doctor'], { dataDir: join(broken, 'file') }),
+    tidemark(['doctor'], { dataDir: join(broken, 'text') }),
+  ])
+  assert.equal(healthy.code, 0, healthy.stdout)
+  assert.match(healthy.stdout, /^ {2}ok +2 datasets$/m)
+  assert.doesNotMatch(healthy.stdout, /FAIL|application "Desk" .* no valid key/)
+  assert.equal(empty.code, 0)
+  assert.match(empty.stdout, /note +no dataset yet\n +do: .*apply/)
+  assert.equal(absent.code, 0)
+  assert.match(absent.stdout, /note +data folder .* is not there yet/)
+  assert.equal(notFolder.code, 1)
+  assert.match(notFolder.stdout, /FAIL +data folder .* is not a folder\n +do: set TIDEMARK_DATA_DIR/)
+  assert.equal(notDatabase.code, 1)
+  assert.match(notDatabase.stdout, /FAIL +the store cannot be opened: .*not a database/)
+})
+
+test('migrate brings an empty folder up to date, once', async () => {
+  const dataDir = freshFolder()
+  const first = await tidemark(['migrate'], { dataDir })
+  assert.equal(first.code, 0)
+  assert.match(first.stdout, /^applied: access/)
+  const second = await tidemark(['migrate'], { dataDir })
+  assert.equal(second.code, 0)
+  assert.equal(second.stdout, 'up to date\n')
+})
+
+test('openapi prints what the server serves, without touching the data folder', async () => {
+  const { code, stdout } = await tidemark(['openapi'], { dataDir: join(files, 'file') })
+  assert.equal(code, 0)
+  assert.deepEqual(JSON.parse(stdout), (await server.call('GET', '/openapi.json')).body)
+})
+
+test('admin-token makes one that works after a restart, where none is set', async () => {
+  const own = await startServer({ env: { TIDEMARK_ADMIN_TOKEN: '' } })
+  const [, made] = /admin token, shown this once: (tma_\S+)/.exec(own.stdout)!
+  assert.equal((await own.as(made!, 'GET', '/admin/v1/datasets')).status, 200)
+  const { code, stdout } = await own.tidemark(['admin-token'])
+  assert.equal(code, 0)
+  await own.restart()
+  assert.doesNotMatch(own.stdout, /tma_/, 'it is shown once')
+  assert.equal((await own.as(made!, 'GET', '/admin/v1/datasets')).status, 401)
+  assert.equal((await own.as(stdout.trim(), 'GET', '/admin/v1/datasets')).status, 200)
+})

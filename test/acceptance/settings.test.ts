@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { freshFolder, startServer, tidemark } from './harness.ts'
+
+/** One wrong setting: one line with its name, what it was and what it may be; exit code 2; nothing served. */
+const wrong: [Record<string, string>, RegExp][] = [
+  [{ TIDEMARK_HOST: 'a b' }, /^tidemark: TIDEMARK_HOST is "a b", but it must be a host name or address/],
+  [
+    { TIDEMARK_HOST: '203.0.113.77' },
+    /^tidemark: TIDEMARK_HOST is "203\.0\.113\.77", but it must be .* of this machine/,
+  ],
+  [{ TIDEMARK_PORT: '70000' }, /^tidemark: TIDEMARK_PORT is "70000", but it must be a whole number from 0 to 65535/],
+  [{ TIDEMARK_PORT: '80a' }, /^tidemark: TIDEMARK_PORT is "80a"/],
+  [{ TIDEMARK_LOG_LEVEL: 'loud' }, /^tidemark: TIDEMARK_LOG_LEVEL is "loud", but it must be one of fatal, error/],
+  [
+    { TIDEMARK_CORS_ORIGINS: 'example.com' },
+    /^tidemark: TIDEMARK_CORS_ORIGINS is "example.com", but it must be origins/,
+  ],
+  [{ TIDEMARK_REQUESTS_IN_FLIGHT_MAX: '0' }, /^tidemark: TIDEMARK_REQUESTS_IN_FLIGHT_MAX is "0"/],
+  [{ TIDEMARK_NO_SUCH_THING: '1' }, /^tidemark: TIDEMARK_NO_SUCH_THING is set, but there is no such setting/],
+]
+
+test('each wrong setting is one line that names it, and exit code 2', async () => {
+  await Promise.all(
+    wrong.map(async ([env, message]) => {
+      const { code, stdout, stderr } = await tidemark(['serve'], { env })
+      assert.equal(code, 2, stderr)
+      assert.equal(stdout, '')
+      assert.match(stderr, message)
+      assert.equal(stderr.trim().split('\n').length, 1, stderr)
+    }),
+  )
+})
+
+test('several wrong settings are all reported at once, and the admin token is not repeated', async () => {
+  const { code, stderr } = await tidemark(['serve', '--log-level', 'quiet'], {
+    env: { TIDEMARK_PORT: '-1', TIDEMARK_ADMIN_TOKEN: 'my secret', TIDEMARK_HOST: '!' },
+  })
+  assert.equal(code, 2)
+  assert.equal(stderr.trim().split('\n').length, 4, stderr)
+  for (const name of ['HOST', 'PORT', 'ADMIN_TOKEN', 'LOG_LEVEL'])
+    assert.match(stderr, new RegExp(`TIDEMARK_${name} is`))
+  assert.doesNotMatch(stderr, /my secret/)
+})
+
+test('a data folder that cannot be one, and a port that is taken, are named too', async () => {
+  const folder = freshFolder()
+  writeFileSync(join(folder, 'file'), '')
+  const taken = createServer().listen(0, '127.0.0.1')
+  await new Promise((resolve) => taken.once('listening', resolve))
+  const { port } = taken.address() as { port: number }
+  const [file, below, busy] = await Promise.all([
+    tidemark(['serve'], { dataDir: join(folder, 'file') }),
+    tidemark(['serve'], { dataDir: join(folder, 'file', 'below') }),
+    tidemark(['serve'], { env: { TIDEMARK_PORT: String(port) } }),
+  ])
+  taken.close()
+  for (const one of [file, below]) {
+    assert.equal(one.code, 2, one.stderr)
+    assert.match(one.stderr, /^tidemark: TIDEMARK_DATA_DIR is ".*file.*", but it must be a folder/)
+  }
+  assert.equal(busy.code, 2, busy.stderr)
+  assert.match(busy.stderr, new RegExp(`^tidemark: TIDEMARK_PORT is ${port}, but that port is taken`))
+})
+
+test('a flag wins over its environment variable, and an empty variable is as if unset', async () => {
+  const server = await startServer({
+    args: ['--log-level', 'silent'],
+    env: { TIDEMARK_LOG_LEVEL: 'info', TIDEMARK_CORS_ORIGINS: '' },
+  })
+  await server.call('GET', '/healthz')
+  assert.equal(await server.stop(), 0)
+  assert.equal(server.stderr, '')
+})

@@ -26,6 +26,11 @@ export class DatabaseThread {
     return new DatabaseThread(worker)
   }
 
+  /** It answers no call any more. */
+  get ended(): boolean {
+    return this.#failure !== null
+  }
+
   get callsUnderWay(): number {
     return this.#waiting.size
   }

@@ -26,18 +26,44 @@ export async function openSqliteStore(dataDir: string): Promise<OpenStore> {
   await refuseNewer(path)
   const migrated = await bringUpToDate(path)
 
-  const writer = await DatabaseThread.start(path, 'writer')
-  const readerCount = Math.max(2, Math.min(4, availableParallelism()))
-  const readers = await Promise.all(Array.from({ length: readerCount }, () => DatabaseThread.start(path, 'reader')))
+  const [writer, firstReader] = await Promise.all([
+    DatabaseThread.start(path, 'writer'),
+    DatabaseThread.start(path, 'reader'),
+  ])
+  const readersMax = Math.max(2, Math.min(4, availableParallelism()))
+  const readers = [firstReader]
+  let starting: Promise<void> | null = null
 
   let calls = 0
-  const queued: { start: (reader: DatabaseThread) => void }[] = []
+  const queued: { start: (reader: DatabaseThread) => void; fail: (error: unknown) => void }[] = []
   const startQueued = (): void => {
     while (queued.length > 0) {
-      const idle = readers.reduce((least, reader) => (reader.callsUnderWay < least.callsUnderWay ? reader : least))
-      if (idle.callsUnderWay >= callsPerReader) return
+      const living = readers.filter((reader) => !reader.ended)
+      const idle = living.reduce<DatabaseThread | null>(
+        (least, reader) => (least === null || reader.callsUnderWay < least.callsUnderWay ? reader : least),
+        null,
+      )
+      if (idle === null || idle.callsUnderWay >= callsPerReader) {
+        if (living.length < readersMax) startReader()
+        return
+      }
       queued.shift()!.start(idle)
     }
+  }
+  /** Readers come as they are needed, one at a time: a thread costs a tenth of a second, and a command needs but one. */
+  const startReader = (): void => {
+    starting ??= DatabaseThread.start(path, 'reader').then(
+      (reader) => {
+        starting = null
+        readers.push(reader)
+        startQueued()
+      },
+      (error) => {
+        starting = null
+        // Those that live go on; with none left, nobody would ever answer what waits.
+        if (readers.every((reader) => reader.ended)) for (const { fail } of queued.splice(0)) fail(error)
+      },
+    )
   }
   const read = (port: string, method: string, args: readonly unknown[]): Promise<unknown> =>
     new Promise((resolve, reject) => {
@@ -45,6 +71,7 @@ export async function openSqliteStore(dataDir: string): Promise<OpenStore> {
         start: (reader) => {
           reader.call({ number: ++calls, port, method, args }).then(resolve, reject).finally(startQueued)
         },
+        fail: reject,
       })
       startQueued()
     })
@@ -75,6 +102,7 @@ export async function openSqliteStore(dataDir: string): Promise<OpenStore> {
       readers: queued.length + readers.reduce((sum, reader) => sum + reader.callsUnderWay, 0),
     }),
     async close() {
+      await starting
       await Promise.all(readers.map((reader) => reader.close()))
       // Last, so that the write-ahead log is folded into the file when the last connection closes.
       await writer.close()

@@ -1,5 +1,3 @@
-import { readFile, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Config } from './config.ts'
 import type { Embedder } from './embedding/embedder.ts'
@@ -7,15 +5,25 @@ import { QueryCache } from './embedding/query-cache.ts'
 import { registerEmbedder } from './embedding/register-embedder.ts'
 import type { Check } from './http/public-routes.ts'
 import type { Operator } from './operator/operator.ts'
+import { CurrentIndex } from './search/current-index.ts'
+import { addLateVectors, feedIndex } from './search/feed-index.ts'
 import { defaultWeights } from './search/fuse.ts'
 import type { IndexSource } from './search/index-source.ts'
 import { indexingState } from './search/indexing-state.ts'
 import { defaultRerankWeights } from './search/rerank.ts'
 import type { SearchIndex } from './search/search-index.ts'
 import { Searcher } from './search/searcher.ts'
+import {
+  indexPath,
+  readPointer,
+  removeGenerations,
+  servedGeneration,
+  writePointer,
+} from './storage/segments/index-files.ts'
 import { openSegmentsIndex } from './storage/segments/segments-index.ts'
 import { ANALYSIS_VERSION } from './text/analyse.ts'
 import { startIndexing } from './worker/indexing.ts'
+import { repeat } from './worker/repeating.ts'
 
 /** The search side of an instance: index, embedder, and the loops that keep the index up with the store. */
 export interface SearchSide {
@@ -34,7 +42,9 @@ export async function composeSearch(
   operator: Operator,
   logger: FastifyBaseLogger,
 ): Promise<SearchSide> {
-  const index = await openIndex(config.dataDir)
+  const opened = await openServed(config.dataDir)
+  let { generation } = opened
+  const index = new CurrentIndex(opened.index)
   const { embedder, learn } = await registerEmbedder(config, {
     embeddingProfiles: () => operator.read.embeddingProfiles(),
     register: async (profile) => {
@@ -50,6 +60,22 @@ export async function composeSearch(
     rerankWeights: defaultRerankWeights,
   })
   const indexing = startIndexing(source, index, embedder, learn, logger)
+  const adopting = repeat(
+    'adopt-index',
+    adoptEveryMs,
+    async () => {
+      const pointer = await readPointer(config.dataDir)
+      if (pointer === null || pointer.generation <= generation || pointer.rules !== ANALYSIS_VERSION) return false
+      const rebuilt = await openSegmentsIndex({ path: indexPath(config.dataDir, pointer.generation) })
+      generation = pointer.generation
+      await index.replace(rebuilt)
+      indexing.restart()
+      await removeGenerations(config.dataDir, generation)
+      logger.info({ generation }, 'a rebuilt search index is served')
+      return false
+    },
+    logger,
+  )
   return {
     index,
     embedder,
@@ -62,6 +88,7 @@ export async function composeSearch(
     },
     wake: () => indexing.wake(),
     async close() {
+      await adopting.stop()
       await indexing.stop()
       await embedder.close()
       await index.close()
@@ -69,14 +96,52 @@ export async function composeSearch(
   }
 }
 
-/** The index is made from the store by rules of text analysis; under other rules it is emptied, and fed anew. */
-async function openIndex(dataDir: string): Promise<SearchIndex> {
-  const index = await openSegmentsIndex({ path: join(dataDir, 'search.sqlite') })
-  const rulesFile = join(dataDir, 'search.rules')
-  const rules = await readFile(rulesFile, 'utf8').catch(() => null)
-  if (rules !== ANALYSIS_VERSION) {
-    await index.clear()
-    await writeFile(rulesFile, ANALYSIS_VERSION)
+/** Where a rebuilt index is looked for. */
+const adoptEveryMs = 1000
+
+/** The index of the data folder. Words are made by rules; under other rules the index is begun anew, and fed. */
+async function openServed(dataDir: string): Promise<{ index: SearchIndex; generation: number }> {
+  const generation = await servedGeneration(dataDir, ANALYSIS_VERSION)
+  const index = await openSegmentsIndex({ path: indexPath(dataDir, generation) })
+  await removeGenerations(dataDir, generation)
+  return { index, generation }
+}
+
+/**
+ * Builds the next generation of the index beside the one that is served, from what the store has, and then hands it
+ * over: a running server takes it within seconds, another one at its next start. Stopped and started again, it goes on.
+ */
+export async function rebuildIndex(
+  config: Config,
+  source: IndexSource,
+  report: (state: { done: number; total: number; documents: number }) => void,
+): Promise<{ documents: number; resumedAt: number }> {
+  const pointer = await readPointer(config.dataDir)
+  const generation = (pointer?.generation ?? 0) + 1
+  const index = await openSegmentsIndex({ path: indexPath(config.dataDir, generation) })
+  let result: { documents: number; resumedAt: number }
+  try {
+    const health = await index.health()
+    if (health.state === 'needs_rebuild') await index.clear()
+    let position = health.state === 'needs_rebuild' ? 0 : health.position
+    const resumedAt = position
+    let documents = 0
+    const withoutVector: string[] = []
+    for (;;) {
+      const step = await feedIndex(source, index, position, [])
+      if (step.documents === 0) break
+      position = step.position
+      documents += step.documents
+      withoutVector.push(...step.withoutVector)
+      report({ done: position, total: await source.newestRevision(), documents })
+    }
+    await addLateVectors(source, index, withoutVector)
+    await index.checkpoint()
+    result = { documents, resumedAt }
+  } finally {
+    await index.close()
   }
-  return index
+  // Only a whole index is handed over; a failure above leaves the pointer where it was.
+  await writePointer(config.dataDir, { generation, rules: ANALYSIS_VERSION })
+  return result
 }

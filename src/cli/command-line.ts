@@ -12,6 +12,7 @@ import { failed, inWords, misused } from './in-words.ts'
 import { key } from './key.ts'
 import { migrate } from './migrate.ts'
 import { openapi } from './openapi.ts'
+import { reindex } from './reindex.ts'
 import { serve } from './serve.ts'
 import { start } from './start.ts'
 
@@ -27,6 +28,7 @@ const commands = [
   adminToken,
   cursorKey,
   doctor,
+  reindex,
   openapi,
 ]
 

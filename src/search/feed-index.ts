@@ -10,6 +10,13 @@ const stepCharacters = 200_000
 /** Documents prepared before other work gets its turn. */
 const breathEvery = 8
 
+export interface FeedStep {
+  readonly position: number
+  readonly documents: number
+  /** Chunks that went in without any vector. */
+  readonly withoutVector: readonly string[]
+}
+
 /**
  * Takes the index one step further along the store's revisions. Chunks are kept before the index learns of them, so
  * that every hit can be shown; both can be done again. Returns the position after the step, and whether that was all.
@@ -19,10 +26,10 @@ export async function feedIndex(
   index: SearchIndex,
   position: number,
   profileIds: readonly string[],
-): Promise<{ position: number; documents: number }> {
+): Promise<FeedStep> {
   const documents = await source.documentsAfter(position, { documents: stepDocuments, characters: stepCharacters })
   const last = documents.at(-1)
-  if (last === undefined) return { position, documents: 0 }
+  if (last === undefined) return { position, documents: 0, withoutVector: [] }
   const changes: IndexChange[] = []
   const chunks: ChunkRecord[] = []
   for (const [i, document] of documents.entries()) {
@@ -34,5 +41,23 @@ export async function feedIndex(
   if (chunks.length > 0) await source.putChunks(chunks, profileIds)
   const applied = await index.apply({ position: last.revision, changes })
   if (applied.outcome === 'unavailable') throw new Error(`the index cannot take changes: ${applied.reason}`)
-  return { position: last.revision, documents: documents.length }
+  const withoutVector = changes.flatMap((change) =>
+    change.kind === 'put_version'
+      ? change.chunks.filter((one) => one.vectors.length === 0).map((one) => one.chunkId)
+      : [],
+  )
+  return { position: last.revision, documents: documents.length, withoutVector }
+}
+
+/** Vectors that were made after their chunks went into the index. */
+export async function addLateVectors(
+  source: IndexSource,
+  index: SearchIndex,
+  chunkIds: readonly string[],
+): Promise<void> {
+  for (let from = 0; from < chunkIds.length; from += stepDocuments) {
+    const late = await source.vectors(chunkIds.slice(from, from + stepDocuments))
+    if (late.length === 0) continue
+    await index.apply({ position: null, changes: late.map((one) => ({ kind: 'set_vector', ...one })) })
+  }
 }

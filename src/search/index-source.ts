@@ -16,6 +16,8 @@ export interface IndexSource {
   /** Chunks that wait for a vector, oldest first. */
   waitingChunks(profileId: string, limit: number): Promise<readonly WaitingChunk[]>
   putVectors(profileId: string, vectors: readonly StoredVector[]): Promise<void>
+  /** Vectors of the given chunks, of every registered profile, as far as there are any. */
+  vectors(chunkIds: readonly string[]): Promise<readonly LateVector[]>
   /** Called when the vectors are in the index, or can never be made. */
   doneWaiting(profileId: string, chunkIds: readonly string[]): Promise<void>
   backlog(indexedRevision: number): Promise<Backlog>
@@ -62,6 +64,11 @@ export interface WaitingChunk {
 export interface StoredVector {
   readonly chunkId: string
   readonly vector: Float32Array
+}
+
+export interface LateVector extends StoredVector {
+  readonly profileId: string
+  readonly documentId: string
 }
 
 export interface Backlog {

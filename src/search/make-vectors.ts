@@ -8,16 +8,16 @@ const stepChunks = 32
 /**
  * Makes vectors for chunks that wait for one: kept in the store, then given to the index, and only then taken off the
  * list, so that nothing is forgotten wherever this stops. A text that the provider will never take is taken off too.
- * Returns how many chunks were dealt with.
+ * Returns the chunks that were dealt with.
  */
 export async function makeVectors(
   source: IndexSource,
   index: SearchIndex,
   embedder: Embedder,
   signal: AbortSignal,
-): Promise<number> {
+): Promise<readonly string[]> {
   const waiting = await source.waitingChunks(embedder.profileId, stepChunks)
-  if (waiting.length === 0) return 0
+  if (waiting.length === 0) return []
   const made = await embedAll(waiting, embedder, signal)
   const fresh = made.filter(({ chunkId }) => waiting.find((one) => one.chunkId === chunkId)?.vector === null)
   if (fresh.length > 0) await source.putVectors(embedder.profileId, fresh)
@@ -33,11 +33,9 @@ export async function makeVectors(
     })),
   })
   if (applied.outcome === 'unavailable') throw new Error(`the index cannot take vectors: ${applied.reason}`)
-  await source.doneWaiting(
-    embedder.profileId,
-    waiting.map(({ chunkId }) => chunkId),
-  )
-  return waiting.length
+  const dealtWith = waiting.map(({ chunkId }) => chunkId)
+  await source.doneWaiting(embedder.profileId, dealtWith)
+  return dealtWith
 }
 
 async function embedAll(

@@ -1,6 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { Embedder } from '../embedding/embedder.ts'
-import { feedIndex } from '../search/feed-index.ts'
+import { addLateVectors, feedIndex } from '../search/feed-index.ts'
 import type { IndexSource } from '../search/index-source.ts'
 import { makeVectors } from '../search/make-vectors.ts'
 import type { SearchIndex } from '../search/search-index.ts'
@@ -9,9 +9,14 @@ import { type Repeating, repeat } from './repeating.ts'
 /** Changes made by another process are found this late; this process's own wake the loops at once. */
 const lookEveryMs = 500
 
+/** Longer than the handing over of a rebuilt index takes. */
+const recentMs = 120_000
+
 export interface Indexing {
   /** There may be something new to index. */
   wake(): void
+  /** Another index is served now: its own position counts. */
+  restart(): void
   stop(): Promise<void>
 }
 
@@ -28,6 +33,7 @@ export function startIndexing(
 ): Indexing {
   let position: number | null = null
   const abort = new AbortController()
+  let recent: { chunkId: string; at: number }[] = []
 
   const words = repeat(
     'indexing',
@@ -39,6 +45,12 @@ export function startIndexing(
           logger.warn({ reason: health.reason }, 'the search index is built anew from the store')
           await index.clear()
         }
+        // An index that was built elsewhere does not have what was made here in the meantime.
+        await addLateVectors(
+          source,
+          index,
+          recent.map(({ chunkId }) => chunkId),
+        )
         position = health.state === 'needs_rebuild' ? 0 : health.position
       }
       try {
@@ -59,14 +71,20 @@ export function startIndexing(
     lookEveryMs,
     async () => {
       const made = await makeVectors(source, index, embedder, abort.signal)
+      const now = Date.now()
+      recent = [...recent.filter(({ at }) => now - at < recentMs), ...made.map((chunkId) => ({ chunkId, at: now }))]
       await learn()
-      return made > 0
+      return made.length > 0
     },
     logger,
   )
 
   return {
     wake: () => words.wake(),
+    restart() {
+      position = null
+      words.wake()
+    },
     async stop() {
       abort.abort()
       await Promise.all([words.stop(), vectors.stop()])

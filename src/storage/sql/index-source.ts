@@ -150,6 +150,23 @@ export function sqlIndexSource(db: Kysely<Tables>): IndexSource {
       }
     },
 
+    async vectors(chunkIds) {
+      if (chunkIds.length === 0) return []
+      const rows = await db
+        .selectFrom('chunk')
+        .innerJoin('chunk_vector', 'chunk_vector.chunk_id', 'chunk.chunk_id')
+        .select(['profile_id', 'chunk.chunk_id', 'document_id', 'vector'])
+        .where('chunk.chunk_id', 'in', chunkIds)
+        .where('profile_id', 'in', (eb) => eb.selectFrom('embedding_profile').select('profile_id'))
+        .execute()
+      return rows.map((row) => ({
+        profileId: row.profile_id,
+        chunkId: row.chunk_id,
+        documentId: row.document_id,
+        vector: asFloats(row.vector),
+      }))
+    },
+
     async doneWaiting(profileId, chunkIds) {
       for (const chunkId of chunkIds) {
         await db

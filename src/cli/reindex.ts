@@ -1,0 +1,27 @@
+import type { Command } from 'commander'
+import { rebuildIndex } from '../compose-search.ts'
+import type { Context } from './context.ts'
+import { Progress } from './progress.ts'
+import { withWorkbench } from './with-workbench.ts'
+
+export function reindex(program: Command, context: Context): void {
+  program
+    .command('reindex')
+    .description('build the search index anew from the store, beside the one in use; searches go on meanwhile')
+    .action(() =>
+      withWorkbench(context, async ({ store }) => {
+        const bar = new Progress()
+        const startedAt = Date.now()
+        const line = (documents: number): string =>
+          `${documents} documents, ${Math.round(documents / Math.max(0.001, (Date.now() - startedAt) / 1000))} a second`
+        let last = { done: 1, total: 1 }
+        const { documents, resumedAt } = await rebuildIndex(context.config(), store.indexSource, (state) => {
+          last = state
+          bar.show({ ...state, text: line(state.documents) })
+        })
+        bar.end({ done: last.total, total: last.total, text: line(documents) })
+        if (resumedAt > 0) context.say('went on where an earlier rebuild was stopped')
+        context.say('done: a running server takes the new index over within seconds')
+      }),
+    )
+}

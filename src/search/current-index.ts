@@ -1,0 +1,45 @@
+import type { SearchIndex } from './search-index.ts'
+
+/**
+ * The index that is served at the moment. A rebuilt one takes its place between two calls; the old one is closed when
+ * the last call on it has ended.
+ */
+export class CurrentIndex implements SearchIndex {
+  #served: { readonly index: SearchIndex; calls: number; replaced: (() => void) | null }
+
+  constructor(index: SearchIndex) {
+    this.#served = { index, calls: 0, replaced: null }
+  }
+
+  /** Resolves when the index that was served until now is closed. */
+  async replace(index: SearchIndex): Promise<void> {
+    const old = this.#served
+    this.#served = { index, calls: 0, replaced: null }
+    if (old.calls > 0) {
+      await new Promise<void>((resolve) => {
+        old.replaced = resolve
+      })
+    }
+    await old.index.close()
+  }
+
+  apply: SearchIndex['apply'] = (batch) => this.#call((index) => index.apply(batch))
+  keyword: SearchIndex['keyword'] = (request) => this.#call((index) => index.keyword(request))
+  vector: SearchIndex['vector'] = (request) => this.#call((index) => index.vector(request))
+  score: SearchIndex['score'] = (request) => this.#call((index) => index.score(request))
+  count: SearchIndex['count'] = (request) => this.#call((index) => index.count(request))
+  health: SearchIndex['health'] = () => this.#call((index) => index.health())
+  checkpoint: SearchIndex['checkpoint'] = () => this.#call((index) => index.checkpoint())
+  clear: SearchIndex['clear'] = () => this.#call((index) => index.clear())
+  close: SearchIndex['close'] = () => this.#served.index.close()
+
+  async #call<T>(work: (index: SearchIndex) => Promise<T>): Promise<T> {
+    const served = this.#served
+    served.calls++
+    try {
+      return await work(served.index)
+    } finally {
+      if (--served.calls === 0) served.replaced?.()
+    }
+  }
+}

@@ -102,7 +102,12 @@ const adoptEveryMs = 1000
 /** The index of the data folder. Words are made by rules; under other rules the index is begun anew, and fed. */
 async function openServed(dataDir: string): Promise<{ index: SearchIndex; generation: number }> {
   const generation = await servedGeneration(dataDir, ANALYSIS_VERSION)
-  const index = await openSegmentsIndex({ path: indexPath(dataDir, generation) })
+  const index = await openSegmentsIndex({ path: indexPath(dataDir, generation) }).catch((error: unknown) => {
+    const inUse = error instanceof Error && error.message.includes('open in another process')
+    throw inUse
+      ? new Error(`${dataDir} is served by another process: stop it, or set TIDEMARK_DATA_DIR to a folder of its own`)
+      : error
+  })
   await removeGenerations(dataDir, generation)
   return { index, generation }
 }

@@ -1,6 +1,8 @@
 import { existsSync } from 'node:fs'
 import type { Command } from 'commander'
 import { examineAccess, examineMachine, type Finding } from '../operator/examine.ts'
+import { examineIndex } from '../search/examine-index.ts'
+import { inspectIndex } from '../storage/segments/inspect-index.ts'
 import type { Context } from './context.ts'
 import { inWords } from './in-words.ts'
 import { withWorkbench } from './with-workbench.ts'
@@ -27,7 +29,10 @@ export function doctor(program: Command, context: Context): void {
 
 async function examineStore(context: Context): Promise<readonly Finding[]> {
   try {
-    return await withWorkbench(context, ({ operator }) => examineAccess(operator.read))
+    return await withWorkbench(context, async ({ operator, store }) => [
+      ...(await examineAccess(operator.read)),
+      ...(await examineIndex(store.indexSource, await inspectIndex(context.config().dataDir))),
+    ])
   } catch (error) {
     const about = `the store cannot be opened: ${inWords(error).message}`
     return [{ state: 'failure', about, advice: 'mend what this names, then run tidemark doctor again' }]

@@ -21,6 +21,7 @@ export interface IndexSource {
   /** Called when the vectors are in the index, or can never be made. */
   doneWaiting(profileId: string, chunkIds: readonly string[]): Promise<void>
   backlog(indexedRevision: number): Promise<Backlog>
+  chunkCount(): Promise<number>
   /** What a page of results shows of its documents. Documents that are gone are left out. */
   results(documentIds: readonly string[]): Promise<readonly ResultDocument[]>
   chunkTexts(chunkIds: readonly string[]): Promise<readonly ChunkText[]>

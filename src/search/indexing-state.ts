@@ -2,7 +2,7 @@ import type { Backlog, IndexSource } from './index-source.ts'
 import type { IndexHealth, SearchIndex } from './search-index.ts'
 
 /** One node searches this much comfortably in memory; beyond it an index server is the better home. */
-const chunksComfortable = 3_000_000
+export const chunksComfortable = 3_000_000
 const behindSecondsMax = 60
 
 export interface IndexingState {

@@ -198,6 +198,14 @@ export function sqlIndexSource(db: Kysely<Tables>): IndexSource {
       }
     },
 
+    async chunkCount() {
+      const row = await db
+        .selectFrom('chunk')
+        .select((eb) => eb.fn.countAll<number>().as('count'))
+        .executeTakeFirstOrThrow()
+      return Number(row.count)
+    },
+
     async results(documentIds) {
       if (documentIds.length === 0) return []
       const rows = await db

@@ -1,0 +1,28 @@
+import type { Finding } from '../operator/examine.ts'
+import type { IndexSource } from './index-source.ts'
+import { chunksComfortable } from './indexing-state.ts'
+
+/** What an operator should know of the search index, without opening it. */
+export async function examineIndex(
+  source: IndexSource,
+  index: { readonly position: number; readonly bytes: number } | null,
+): Promise<readonly Finding[]> {
+  const backlog = await source.backlog(index?.position ?? 0)
+  const chunks = await source.chunkCount()
+  const size = `${chunks} chunks, ${Math.round((index?.bytes ?? 0) / 2 ** 20)} MiB on disk and about as much in memory`
+  const behind = `${backlog.documents} documents and ${backlog.waitingVectors} vectors behind`
+  const findings: Finding[] = []
+  if (index === null) {
+    findings.push({ state: 'ok', about: 'no search index yet: tidemark serve makes it', advice: null })
+  } else if (backlog.documents + backlog.waitingVectors === 0) {
+    findings.push({ state: 'ok', about: `search index: ${size}, up to date`, advice: null })
+  } else {
+    const advice = 'a running server catches up by itself; if the number stays, see its log and GET /admin/v1/indexing'
+    findings.push({ state: 'warning', about: `search index: ${size}, ${behind}`, advice })
+  }
+  if (chunks > chunksComfortable) {
+    const about = `${chunks} chunks are more than one node searches comfortably`
+    findings.push({ state: 'warning', about, advice: 'plan the move to an index server' })
+  }
+  return findings
+}

@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict'
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import fc from 'fast-check'
+import { BruteForceIndex } from '../../../test/contracts/brute-force-index.ts'
+import { batchAt } from '../../../test/contracts/crash/batches.ts'
+import { crashRounds } from '../../../test/contracts/crash/crash-rounds.ts'
+import { InProcessSegments } from '../../../test/contracts/in-process-segments.ts'
+import { everything, put, queryOf } from '../../../test/contracts/index-under-test.ts'
+import { noFilters } from '../../search/search-index.ts'
+import { openSegmentsIndex } from './segments-index.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'segments-durability-'))
+after(() => rmSync(folder, { recursive: true, force: true }))
+
+test('a writer that is killed loses nothing it acknowledged and leaves nothing twice', async () => {
+  assert.ok((await crashRounds(folder, 4, () => undefined)) > 10)
+})
+
+test('a damaged file gives the right answers or asks for a rebuild', async () => {
+  const path = join(folder, 'whole.db')
+  const damaged = join(folder, 'damaged.db')
+  const layout = { sealChunks: 40, segmentChunks: 200 }
+  const whole = new InProcessSegments({ path, ...layout })
+  const expected = new BruteForceIndex()
+  for (let position = 1; position <= 60; position++) {
+    await whole.apply(batchAt(position))
+    await expected.apply(batchAt(position))
+    whole.tidy(3)
+  }
+  await whole.close()
+  const bytes = readFileSync(path)
+  const scope = { entries: [{ ...everything.entries[0]!, datasets: ['d0', 'd1', 'd2'] }] }
+  const request = { query: queryOf('alpha'), scope, filters: noFilters, limit: 500, after: null, otherChunksMax: 9 }
+  const wanted = await expected.keyword({ ...request, timeoutMs: 60_000 })
+  assert.ok(wanted.outcome === 'found')
+  let asked = 0
+  let answered = 0
+  await fc.assert(
+    fc.asyncProperty(
+      fc.nat(bytes.length - 1),
+      fc.integer({ min: 1, max: 255 }),
+      fc.boolean(),
+      async (at, flip, cut) => {
+        for (const end of ['-wal', '-shm']) rmSync(damaged + end, { force: true })
+        const copy = Buffer.from(bytes)
+        copy[at]! ^= flip
+        writeFileSync(damaged, cut ? copy.subarray(0, at) : copy)
+        const index = new InProcessSegments({ path: damaged, ...layout })
+        const health = await index.health()
+        if (health.state === 'ready' && health.position > 0) {
+          answered++
+          const found = await index.keyword({ ...request, timeoutMs: 60_000 })
+          assert.ok(found.outcome === 'found')
+          assert.equal(found.totalChunks, wanted.totalChunks)
+          assert.equal(health.position, 60)
+        } else {
+          asked++
+          assert.ok(health.reason !== '' || health.position === 0)
+          await index.clear()
+          await index.apply({ position: 1, changes: [put('d1', ['back again'])] })
+          assert.equal((await index.health()).state, 'ready')
+        }
+        await index.close()
+      },
+    ),
+    { numRuns: 60 },
+  )
+  assert.ok(asked > 5 && answered > 0, `${asked} rebuilds, ${answered} answers`)
+})
+
+test('a file of another format, or none at all, is no reason to fail', async () => {
+  const path = join(folder, 'text.db')
+  writeFileSync(path, 'this is not an index')
+  const index = await openSegmentsIndex({ path, readers: 1 })
+  try {
+    assert.equal((await index.health()).state, 'needs_rebuild')
+    const count = { scope: everything, filters: noFilters, timeoutMs: 1000 }
+    assert.equal((await index.count(count)).outcome, 'unavailable')
+    assert.equal((await index.apply({ position: 1, changes: [] })).outcome, 'unavailable')
+    await index.clear()
+    await index.apply({ position: 1, changes: [put('d1', ['word'])] })
+    assert.deepEqual(await index.count(count), { outcome: 'found', documents: 1, chunks: 1 })
+  } finally {
+    await index.close()
+  }
+})
+
+test('an index is open once at a time, and can be copied when it is closed', async () => {
+  const path = join(folder, 'one.db')
+  const first = await openSegmentsIndex({ path, readers: 1 })
+  await first.apply({ position: 7, changes: [put('d1', ['word'])] })
+  await assert.rejects(openSegmentsIndex({ path, readers: 1 }), /open in another process/)
+  await first.close()
+  await assert.rejects(first.health())
+  copyFileSync(path, join(folder, 'two.db'))
+  const second = await openSegmentsIndex({ path: join(folder, 'two.db'), readers: 1 })
+  assert.equal((await second.health()).position, 7)
+  await second.close()
+})

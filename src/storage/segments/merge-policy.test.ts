@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { chooseMerge } from './merge-policy.ts'
+
+const limits = { segmentChunks: 1000, memoryBytes: 1000, fanIn: 4, deadLeast: 10 }
+const of = (aliveChunks: number, dead = 0, bytes = 1) => ({ chunks: aliveChunks + dead, aliveChunks, bytes })
+
+test('small segments wait until enough of them are there', () => {
+  assert.deepEqual(chooseMerge([of(10), of(10), of(10)], limits), [])
+  assert.equal(chooseMerge([of(10), of(10), of(10), of(10)], limits).length, 4)
+})
+
+test('large segments are left alone', () => {
+  assert.deepEqual(
+    chooseMerge(
+      Array.from({ length: 9 }, () => of(600)),
+      limits,
+    ),
+    [],
+  )
+})
+
+test('a segment with a quarter dead is written again, alone if need be', () => {
+  assert.deepEqual(chooseMerge([of(700, 240)], limits), [of(700, 240)])
+  assert.deepEqual(chooseMerge([of(700, 200)], limits), [])
+  assert.deepEqual(chooseMerge([of(0, 3)], limits), [of(0, 3)])
+})
+
+test('a merge never takes more chunks or bytes than it may, beyond the one segment it cleans', () => {
+  const segment = fc.record({ aliveChunks: fc.nat(1000), dead: fc.nat(300), bytes: fc.nat(500) })
+  fc.assert(
+    fc.property(fc.array(segment, { maxLength: 20 }), (segments) => {
+      const chosen = chooseMerge(
+        segments.map(({ aliveChunks, dead, bytes }) => of(aliveChunks, dead, bytes)),
+        limits,
+      )
+      if (chosen.length < 2) return
+      assert.ok(chosen.reduce((sum, { aliveChunks }) => sum + aliveChunks, 0) <= limits.segmentChunks)
+      assert.ok(chosen.reduce((sum, { bytes }) => sum + bytes, 0) <= limits.memoryBytes)
+    }),
+  )
+})
+
+test('merging comes to an end', () => {
+  let segments = Array.from({ length: 500 }, (_, i) => of(1 + (i % 37)))
+  for (let merges = 0; ; merges++) {
+    assert.ok(merges < 500)
+    const chosen = chooseMerge(segments, limits)
+    if (chosen.length === 0) break
+    const alive = chosen.reduce((sum, { aliveChunks }) => sum + aliveChunks, 0)
+    segments = [...segments.filter((segment) => !chosen.includes(segment)), of(alive)]
+  }
+  assert.ok(segments.length < 20)
+})

@@ -82,9 +82,10 @@ export async function composeSearch(
     searcher,
     check: async () => {
       const { health, backlog, memoryBytes, warnings } = await indexingState(index, source)
+      const waiting = backlog.documents + backlog.waitingVectors
       const behind = `${backlog.documents} documents and ${backlog.waitingVectors} vectors behind`
       const size = `${health.chunks} chunks in ${Math.round(memoryBytes / 2 ** 20)} MiB`
-      return { ok: true, detail: [size, behind, ...warnings].join('; ') }
+      return { ok: true, detail: [size, waiting === 0 ? 'up to date' : behind, ...warnings].join(', ') }
     },
     wake: () => indexing.wake(),
     async close() {

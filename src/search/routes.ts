@@ -51,13 +51,17 @@ export interface SearchParts {
 const config = (operation: Operation) => ({ surface: 'consumer', operation, invalid: 'invalid_query' }) as const
 const about = (summary: string, description: string) => ({ tags: ['Search'], summary, description })
 const response = { 200: Answer }
+const noParameters = Type.Object({}, { additionalProperties: false })
 
 export function searchRoutes(app: TypedApp, parts: SearchParts): void {
   const live =
     'Searches history; with `live.enabled` it also asks for an on-demand collection (needs `Idempotency-Key`, one dataset, 1 to 5 platforms).'
   app.post(
     '/v1/search',
-    { config: config('search.default'), schema: { ...about('Search', live), body: SearchWithLiveBody, response } },
+    {
+      config: config('search.default'),
+      schema: { ...about('Search', live), querystring: noParameters, body: SearchWithLiveBody, response },
+    },
     (request, reply) => answer(request, reply, request.body, null, parts, 'search.default'),
   )
   app.post(
@@ -66,6 +70,7 @@ export function searchRoutes(app: TypedApp, parts: SearchParts): void {
       config: config('search.contents'),
       schema: {
         ...about('Search (legacy entry)', 'The same as `POST /v1/search`, and on its quota.'),
+        querystring: noParameters,
         body: SearchWithLiveBody,
         response,
       },
@@ -76,7 +81,12 @@ export function searchRoutes(app: TypedApp, parts: SearchParts): void {
     '/v1/search/history',
     {
       config: config('search.history'),
-      schema: { ...about('Search history only', 'Never starts a collection.'), body: SearchBody, response },
+      schema: {
+        ...about('Search history only', 'Never starts a collection.'),
+        querystring: noParameters,
+        body: SearchBody,
+        response,
+      },
     },
     (request, reply) => answer(request, reply, request.body, null, parts, 'search.history'),
   )
@@ -85,7 +95,12 @@ export function searchRoutes(app: TypedApp, parts: SearchParts): void {
       `/v1/search/${mode}`,
       {
         config: config(`search.${mode}`),
-        schema: { ...about(`Search in ${mode} mode`, 'History only.'), body: SearchBody, response },
+        schema: {
+          ...about(`Search in ${mode} mode`, 'History only.'),
+          querystring: noParameters,
+          body: SearchBody,
+          response,
+        },
       },
       (request, reply) => answer(request, reply, request.body, mode, parts, `search.${mode}`),
     )

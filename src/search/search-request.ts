@@ -102,7 +102,7 @@ export function checkSearch(body: SearchBody, fixedMode: Mode | null, dimensions
   if (fixedMode !== null && mode !== fixedMode) throw invalid('mode', `must be ${fixedMode} on this path, or left out`)
   const text = (body.query ?? '').trim()
   if (body.query !== undefined && text === '') throw invalid('query', 'must have at least one character')
-  if (text.length > limits.queryCharactersMax)
+  if (text.length > limits.queryCharactersMax && [...text].length > limits.queryCharactersMax)
     throw invalid('query', `must not be longer than ${limits.queryCharactersMax} characters`)
   if (mode !== 'vector' && text === '') throw invalid('query', `is required in ${mode} mode`)
   if (mode === 'vector' && text === '' && body.query_vector === undefined) {

@@ -1,0 +1,228 @@
+import assert from 'node:assert/strict'
+import { before, suite, test } from 'node:test'
+import { documentOf, type Sent } from './content.ts'
+import { type SearchWorld, startWorld } from './search-world.ts'
+
+/** Keyword search over one small collection: syntax, languages, filters, what is shown of a hit. */
+let world: SearchWorld
+
+const long = (word: string, at: number, words: number): string =>
+  Array.from({ length: words }, (_, i) => (i === at ? word : `filler${i % 97}`)).join(' ')
+
+const documents: readonly Sent[] = [
+  documentOf('fox', { language: 'en', title: 'Animals', body: 'The quick brown fox jumps over the lazy dog.' }),
+  documentOf('fox-2', { language: 'en', title: 'Colours', body: 'A fox that is brown; it is quick too.' }),
+  documentOf('dog', { language: 'en', title: 'Dogs', body: 'A lazy dog sleeps all day, the cat does not.' }),
+  documentOf('running', { language: 'en', title: 'Sports', body: 'Runners were running through several cities.' }),
+  documentOf('laufen', {
+    language: 'de',
+    title: 'Häuser',
+    body: 'Die Häuser stehen am Fluss und die Straße endet dort.',
+  }),
+  documentOf('cafe', { language: 'fr', title: 'Café', body: 'Un café crème à la française, déjà servi à Orléans.' }),
+  documentOf('zh', { language: 'zh', title: '机器学习', body: '人工智能和机器学习正在改变世界。' }),
+  documentOf('ja', { language: 'ja', title: '東京タワー', body: '東京タワーは東京都港区にある電波塔です。' }),
+  documentOf('ko', { language: 'ko', title: '서울', body: '대한민국의 수도는 서울특별시입니다.' }),
+  documentOf('th', { language: 'th', title: 'กรุงเทพ', body: 'กรุงเทพมหานครเป็นเมืองหลวงของประเทศไทย' }),
+  documentOf('ru', { language: 'ru', title: 'Москва', body: 'Москва является столицей России, городов много.' }),
+  documentOf('ar', { language: 'ar', title: 'القاهرة', body: 'القاهرة هي عاصمة مصر وأكبر مدنها' }),
+  documentOf('title-only', { title: 'Zeppelin over the lake', body: null }),
+  documentOf('body-only', { title: null, body: 'A zeppelin was seen.' }),
+  documentOf('escaped', { title: 'A <b>bold</b> "claim"', body: `<script>alert("walrus & 'tusk'")</script>` }),
+  documentOf('long', { language: 'en', title: 'Long', body: `${long('needleword', 3000, 6000)}` }),
+  documentOf('forum', { dataset_id: 'forum', source_platform: 'board', title: 'Petrel', body: 'petrel watch' }),
+  documentOf('early', {
+    title: 'Petrel',
+    body: 'petrel early',
+    region: 'GB',
+    language: 'en',
+    content_type: 'article',
+    published_at: '2026-01-01T00:00:00Z',
+  }),
+  documentOf('late', { title: 'Petrel', body: 'petrel late', language: 'de', published_at: '2026-02-01T00:00:00Z' }),
+]
+
+before(async () => {
+  world = await startWorld()
+  await world.putIndexed(...documents)
+})
+
+const sorted = async (query: string, more: object = {}): Promise<string[]> =>
+  (await world.names({ query, ...more })).sort()
+
+suite('query syntax', () => {
+  test('bare words are OR-ed; what has more of them comes first', async () => {
+    assert.deepEqual(await sorted('fox cat'), ['dog', 'fox', 'fox-2'])
+    assert.equal((await world.names({ query: 'lazy cat' }))[0], 'dog')
+  })
+
+  test('a phrase matches its words side by side, in order', async () => {
+    assert.deepEqual(await sorted('"brown fox"'), ['fox'])
+    assert.deepEqual(await sorted('"fox brown"'), [])
+    assert.deepEqual(await sorted('+"lazy dog" -"quick brown"'), ['dog'])
+  })
+
+  test('+ demands, - forbids', async () => {
+    assert.deepEqual(await sorted('+fox +dog'), ['fox'])
+    assert.deepEqual(await sorted('fox -dog'), ['fox-2'])
+    assert.deepEqual(await sorted('+lazy cat'), ['dog', 'fox'])
+    assert.deepEqual(await sorted('+fox +walrus'), [])
+  })
+
+  test('nothing but negatives finds nothing', async () => {
+    const found = await world.search({ query: '-fox -"lazy dog"' })
+    assert.deepEqual([found.results, found.total_chunks, found.degraded], [[], 0, false])
+  })
+
+  test('what does not parse is taken as bare words', async () => {
+    assert.ok((await sorted('"brown fox')).includes('fox-2'))
+    assert.deepEqual(await sorted('fox"'), ['fox', 'fox-2'])
+    assert.deepEqual(await sorted('+ fox'), ['fox', 'fox-2'])
+    assert.deepEqual(await sorted('- fox'), ['fox', 'fox-2'])
+    for (const query of ['""', '+', '-', '+-"', '"""', '!?.,', '()[]{}', '\\', '%_*', '\u0000', "'; drop table --"]) {
+      assert.deepEqual(await sorted(query), [], query)
+    }
+  })
+
+  test('title and body are searched, and nothing else', async () => {
+    assert.deepEqual(await sorted('zeppelin'), ['body-only', 'title-only'])
+    assert.deepEqual(await sorted('rss'), [])
+    assert.deepEqual(await sorted('board'), [])
+  })
+})
+
+suite('languages', () => {
+  test('case, accents and endings do not matter', async () => {
+    assert.deepEqual(await sorted('QUICK'), ['fox', 'fox-2'])
+    assert.deepEqual(await sorted('cafe'), ['cafe'])
+    assert.deepEqual(await sorted('CAFÉ'), ['cafe'])
+    assert.deepEqual(await sorted('francaise orleans'), ['cafe'])
+    assert.deepEqual(await sorted('run city'), ['running'])
+    assert.deepEqual(await sorted('Haus', { languages: ['de'] }), ['laufen'])
+    assert.deepEqual(await sorted('hauser'), ['laufen'])
+    assert.deepEqual(await sorted('strasse'), ['laufen'])
+    assert.deepEqual(await sorted('город', { languages: ['ru'] }), ['ru'])
+  })
+
+  test('Chinese, Japanese, Thai and Korean need no spaces', async () => {
+    assert.deepEqual(await sorted('机器学习'), ['zh'])
+    assert.deepEqual(await sorted('智能'), ['zh'])
+    assert.deepEqual(await sorted('電波塔'), ['ja'])
+    assert.deepEqual(await sorted('タワー'), ['ja'])
+    assert.deepEqual(await sorted('서울'), ['ko'])
+    assert.deepEqual(await sorted('수도'), ['ko'])
+    assert.deepEqual(await sorted('เมืองหลวง'), ['th'])
+    assert.deepEqual(await sorted('القاهرة'), ['ar'])
+  })
+
+  test('full-width letters are letters', async () => {
+    assert.deepEqual(await sorted('ｆｏｘ'), ['fox', 'fox-2'])
+  })
+})
+
+suite('filters', () => {
+  test('datasets, platforms and languages narrow', async () => {
+    assert.deepEqual(await sorted('petrel'), ['early', 'forum', 'late'])
+    assert.deepEqual(await sorted('petrel', { datasets: ['forum'] }), ['forum'])
+    assert.deepEqual(await sorted('petrel', { datasets: ['news', 'forum'] }), ['early', 'forum', 'late'])
+    assert.deepEqual(await sorted('petrel', { platforms: ['board'] }), ['forum'])
+    assert.deepEqual(await sorted('petrel', { datasets: ['forum'], platforms: ['rss'] }), [])
+    assert.deepEqual(await sorted('petrel', { languages: ['de', 'en'] }), ['early', 'late'])
+    assert.deepEqual(await sorted('petrel', { languages: ['xx'] }), [])
+  })
+
+  test('the window starts at its start and ends before its end', async () => {
+    const [first, second] = ['2026-01-01T00:00:00Z', '2026-02-01T00:00:00Z']
+    assert.deepEqual(await sorted('petrel', { published_from: first }), ['early', 'late'])
+    assert.deepEqual(await sorted('petrel', { published_from: first, published_to: second }), ['early'])
+    assert.deepEqual(await sorted('petrel', { published_from: '2026-01-01T00:00:00.001Z' }), ['late'])
+    assert.deepEqual(await sorted('petrel', { published_to: second }), ['early'])
+    assert.deepEqual(await sorted('petrel', { published_to: '2026-02-01T01:00:00.001+01:00' }), ['early', 'late'])
+  })
+
+  test('filters hold in every mode', async () => {
+    for (const mode of ['keyword', 'vector', 'hybrid']) {
+      assert.deepEqual(await sorted('petrel', { mode, datasets: ['forum'] }), ['forum'], mode)
+      assert.deepEqual(await sorted('petrel', { mode, languages: ['de'], published_from: '2026-01-15T00:00:00Z' }), [
+        'late',
+      ])
+    }
+  })
+})
+
+suite('what is shown', () => {
+  test('`fields` chooses among the descriptive fields; the rest is always there', async () => {
+    const always = ['best_chunk_id', 'dataset_id', 'document_id', 'keyword_score', 'origin']
+    always.push('rerank_score', 'score', 'source_platform', 'vector_score', 'version_id')
+    for (const fields of [['title'], ['body', 'language'], ['content_type', 'published_at'], ['title', 'body']]) {
+      for (const mode of ['keyword', 'hybrid']) {
+        const [hit] = (await world.search({ query: '+petrel +early', mode, fields })).results
+        assert.deepEqual(Object.keys(hit!).sort(), [...always, ...fields].sort())
+      }
+    }
+    const [hit] = (await world.search({ query: '+petrel +early' })).results
+    const { title, body, language, content_type, published_at } = hit!
+    assert.deepEqual(
+      { title, body, language, content_type, published_at },
+      {
+        title: 'Petrel',
+        body: 'petrel early',
+        language: 'en',
+        content_type: 'article',
+        published_at: '2026-01-01T00:00:00.000Z',
+      },
+    )
+    const [other] = (await world.search({ query: '+zeppelin +seen' })).results
+    assert.deepEqual([other!.title, other!.language, other!.published_at], [null, null, null])
+  })
+
+  test('highlights: only when asked for, at most 3, escaped, hits marked as they stand', async () => {
+    assert.equal((await world.search({ query: 'fox' })).results[0]!.highlights, undefined)
+    const [hit] = (await world.search({ query: 'walrus', include_highlights: true })).results
+    const [text] = hit!.highlights!
+    assert.match(text!, /<em>walrus<\/em>/)
+    assert.doesNotMatch(text!.replaceAll(/<\/?em>/g, ''), /[<>"']/)
+    assert.match(text!, /&lt;script&gt;alert\(&quot;/)
+    const [bold] = (await world.search({ query: 'bold', include_highlights: true })).results
+    assert.deepEqual(bold!.highlights, ['A &lt;b&gt;<em>bold</em>&lt;/b&gt; &quot;claim&quot;'])
+    const [many] = (await world.search({ query: '+filler1 filler50 filler90', include_highlights: true })).results
+    assert.ok(many!.highlights!.length >= 1 && many!.highlights!.length <= 3)
+    const [stem] = (await world.search({ query: 'run', include_highlights: true })).results
+    assert.match(stem!.highlights!.join(), /<em>running<\/em>/)
+    const [accent] = (await world.search({ query: 'francaise', include_highlights: true })).results
+    assert.match(accent!.highlights!.join(), /<em>française<\/em>/)
+    const [chinese] = (await world.search({ query: '学习', include_highlights: true })).results
+    assert.match(chinese!.highlights!.join(), /<em>学习<\/em>/)
+  })
+
+  test('the body is a summary of at most 500 characters around the best match', async () => {
+    const [hit] = (await world.search({ query: 'needleword' })).results
+    assert.ok(hit!.body!.includes('needleword'))
+    assert.ok(hit!.body!.length <= 500)
+    const [many] = (await world.search({ query: 'filler7', include_chunks: true })).results
+    for (const chunk of many!.matched_chunks!) assert.ok(chunk.body!.length <= 500)
+  })
+
+  test('matched_chunks: only when asked for, best first, the best chunk first of all', async () => {
+    assert.equal((await world.search({ query: 'filler7' })).results[0]!.matched_chunks, undefined)
+    for (const mode of ['keyword', 'vector', 'hybrid']) {
+      const found = await world.search({ query: 'filler7 filler8', mode, include_chunks: true })
+      const hit = found.results.find(({ title }) => title === 'Long')!
+      const chunks = hit.matched_chunks!
+      assert.ok(chunks.length > 1, mode)
+      assert.equal(chunks[0]!.chunk_id, hit.best_chunk_id)
+      assert.deepEqual(
+        chunks.map(({ score }) => score),
+        chunks.map(({ score }) => score).sort((a, b) => b - a),
+      )
+      assert.equal(new Set(chunks.map(({ chunk_id }) => chunk_id)).size, chunks.length)
+      for (const chunk of chunks) {
+        assert.deepEqual(Object.keys(chunk).sort(), ['body', 'chunk_id', 'chunk_index', 'score'])
+        assert.ok(Number.isInteger(chunk.chunk_index) && chunk.chunk_index >= 0)
+      }
+      assert.ok(found.total_chunks >= chunks.length)
+    }
+    const narrowed = await world.search({ query: 'filler7', include_chunks: true, fields: ['title'] })
+    for (const chunk of narrowed.results[0]!.matched_chunks!) assert.ok(!('body' in chunk))
+  })
+})

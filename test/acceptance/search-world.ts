@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict'
+import { type Sent, send } from './content.ts'
+import { FakeEmbedding } from './fake-embedding.ts'
+import { type Answer, startServer, type TestServer } from './harness.ts'
+import { until } from './until.ts'
+
+/** What the tests of search stand on: a server with an embedding endpoint of this process, and documents in it. */
+export interface Hit {
+  readonly document_id: string
+  readonly version_id: string
+  readonly best_chunk_id: string
+  readonly dataset_id: string
+  readonly source_platform: string
+  readonly title?: string | null
+  readonly content_type?: string | null
+  readonly language?: string | null
+  readonly published_at?: string | null
+  readonly body?: string
+  readonly origin: string
+  readonly score: number
+  readonly keyword_score: number | null
+  readonly vector_score: number | null
+  readonly rerank_score: number | null
+  readonly highlights?: string[]
+  readonly matched_chunks?: { chunk_id: string; chunk_index: number; body?: string; score: number }[]
+}
+
+export interface Found {
+  readonly mode: string
+  readonly results: Hit[]
+  readonly total: number
+  readonly total_documents: number
+  readonly total_chunks: number
+  readonly top_k: number
+  readonly cursor?: string
+  readonly degraded: boolean
+  readonly warnings: { code: string; message: string }[]
+  readonly live_query: null
+}
+
+export class SearchWorld {
+  readonly server: TestServer
+  readonly embedding: FakeEmbedding
+  /** May read everything. */
+  readonly key: string
+  readonly collector: string
+  readonly #names = new Map<string, string>()
+
+  constructor(server: TestServer, embedding: FakeEmbedding, key: string, collector: string) {
+    this.server = server
+    this.embedding = embedding
+    this.key = key
+    this.collector = collector
+  }
+
+  /** Sends documents and remembers their external ids, by which tests speak of them. */
+  async put(...documents: readonly Sent[]): Promise<void> {
+    const results = await send(this.server, this.collector, documents)
+    for (const [i, result] of results.entries()) {
+      assert.equal(result.error, undefined, JSON.stringify(result.error))
+      this.#names.set(result.document_id!, String(documents[i]!.external_id))
+    }
+  }
+
+  /** The same, and waits until all of it can be found, by words and by vectors. */
+  async putIndexed(...documents: readonly Sent[]): Promise<void> {
+    await this.put(...documents)
+    await this.indexed()
+  }
+
+  async indexed(withinMs = 20_000): Promise<number> {
+    return until('everything is indexed', withinMs, async () => (await this.indexing()).pending_chunks === 0)
+  }
+
+  async indexing(): Promise<Answer['body']> {
+    return this.server.mustAdmin('GET', '/admin/v1/indexing')
+  }
+
+  raw(body: object, path = '/v1/search', key: string = this.key): Promise<Answer> {
+    return this.server.consumer(key, 'POST', path, body)
+  }
+
+  /** A search that must be answered. */
+  async search(body: object, path = '/v1/search', key: string = this.key): Promise<Found> {
+    const answer = await this.raw(body, path, key)
+    assert.equal(answer.status, 200, answer.text)
+    return answer.body
+  }
+
+  /** External ids in the order of the results. */
+  async names(body: object, key: string = this.key): Promise<string[]> {
+    return this.namesOf((await this.search(body, '/v1/search', key)).results)
+  }
+
+  namesOf(hits: readonly Hit[]): string[] {
+    return hits.map(({ document_id }) => this.#names.get(document_id) ?? document_id)
+  }
+
+  async application(entitlements: readonly object[], policy: object = {}): Promise<string> {
+    return (await this.server.makeApplication({ entitlements, policy })).key
+  }
+}
+
+export async function startWorld(
+  options: {
+    readonly datasets?: readonly string[]
+    readonly embedding?: FakeEmbedding
+    readonly dataDir?: string
+  } = {},
+): Promise<SearchWorld> {
+  const embedding = options.embedding ?? (await new FakeEmbedding().start())
+  const datasets = options.datasets ?? ['news', 'forum']
+  const server = await startServer({
+    env: { ...embedding.env, TIDEMARK_LOG_LEVEL: 'warn' },
+    ...(options.dataDir === undefined ? {} : { dataDir: options.dataDir }),
+  })
+  for (const dataset of datasets) await server.makeDataset(dataset)
+  const { key } = await server.makeApplication({ entitlements: [{ datasets }] })
+  const { key: collector } = await server.makeCollector()
+  return new SearchWorld(server, embedding, key, collector)
+}
+
+export const codes = ({ warnings }: Found): string[] => warnings.map(({ code }) => code)

@@ -9,6 +9,7 @@ import { classificationRoutes } from './catalog/classification-routes.ts'
 import { documentRoutes } from './catalog/document-routes.ts'
 import { ChangeSignal } from './changes/change-signal.ts'
 import { changesRoutes } from './changes/routes.ts'
+import { type AnalysisSide, composeAnalysis } from './compose-analysis.ts'
 import { composeSearch, type SearchSide } from './compose-search.ts'
 import type { Config } from './config.ts'
 import { Cursors } from './cursors.ts'
@@ -63,6 +64,7 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
   const open = await openSqliteStore(config.dataDir)
   const { store } = open
   let search: SearchSide | null = null
+  let analysis: AnalysisSide | null = null
   try {
     const token = await adminTokenHash(config.dataDir, config.adminToken)
     const authenticator = new Authenticator(store.access, token.hash)
@@ -73,6 +75,8 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
     const searchSide = await composeSearch(config, store.indexSource, operator, logger)
     search = searchSide
     const { index, embedder, searcher } = searchSide
+    const analysisSide = composeAnalysis(config, store.analysis, logger)
+    analysis = analysisSide
     const ingest = new Ingest(store.content, () => {
       signal.notify()
       searchSide.wake()
@@ -119,6 +123,7 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
         catalogRoutes(typed, { store: store.catalog, cursors, timeoutMs: config.catalogTimeoutMs })
         searchRoutes(typed, { searcher, source: store.indexSource, cursors, usage })
         indexingRoutes(typed, { index, source: store.indexSource, embedder })
+        analysisSide.routes(typed, cursors)
         classificationRoutes(typed, { store: store.catalog, timeoutMs: config.catalogTimeoutMs })
       },
     })
@@ -138,12 +143,14 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
         await app.close()
         await ingest.idle()
         await Promise.all(jobs.map((job) => job.stop()))
+        await analysisSide.close()
         await searchSide.close()
         await usage.close()
         await open.close()
       },
     }
   } catch (error) {
+    await analysis?.close()
     await search?.close()
     await open.close()
     throw error

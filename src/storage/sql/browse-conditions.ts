@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
-import type { ScopeEntry } from '../../access/scope.ts'
+import type { Scope, ScopeEntry } from '../../access/scope.ts'
 import type { BrowseQuery } from '../../catalog/catalog-store.ts'
 import { termKinds } from './document-state.ts'
 
@@ -49,9 +49,14 @@ function documentTest(query: BrowseQuery, row: string): Fragment {
   test('score', '<=', query.scoreMax)
   test('published_at', '>=', query.publishedFrom)
   test('published_at', '<', query.publishedTo)
-  const entries = query.scope.entries.map((entry) => sql`(${entryTest(entry, row)})`)
-  tests.push(sql`(${sql.join(entries, sql` or `)})`)
+  tests.push(scopeTest(query.scope, row))
   return sql.join(tests, sql` and `)
+}
+
+/** True for documents that the scope opens. A scope without entries opens none and is not asked for. */
+export function scopeTest(scope: Scope, row: string): Fragment {
+  const entries = scope.entries.map((entry) => sql`(${entryTest(entry, row)})`)
+  return sql`(${sql.join(entries, sql` or `)})`
 }
 
 function entryTest(entry: ScopeEntry, row: string): Fragment {

@@ -1,11 +1,13 @@
 import type { Kysely } from 'kysely'
 import type { AccessStore } from '../../access/access-store.ts'
+import type { AnalysisStore } from '../../analysis/analysis-store.ts'
 import type { CatalogStore } from '../../catalog/catalog-store.ts'
 import type { ChangeLog } from '../../changes/change-log.ts'
 import type { ContentStore } from '../../ingest/content-store.ts'
 import type { OperatorStore } from '../../operator/operator-store.ts'
 import type { IndexSource } from '../../search/index-source.ts'
 import { sqlAccessStore } from './access-store.ts'
+import { sqlAnalysisStore } from './analysis-store.ts'
 import { sqlCatalogStore } from './catalog-store.ts'
 import { sqlChangeLog } from './change-log.ts'
 import { sqlContentStore } from './content-store.ts'
@@ -24,6 +26,7 @@ export interface Store {
   readonly changes: ChangeLog
   readonly catalog: CatalogStore
   readonly indexSource: IndexSource
+  readonly analysis: AnalysisStore
 }
 
 export function sqlStore(db: Kysely<Tables>): Store {
@@ -34,6 +37,7 @@ export function sqlStore(db: Kysely<Tables>): Store {
     changes: sqlChangeLog(db),
     catalog: sqlCatalogStore(db),
     indexSource: sqlIndexSource(db),
+    analysis: sqlAnalysisStore(db),
   }
 }
 
@@ -45,6 +49,19 @@ const writes: { readonly [Port in keyof Store]: readonly (keyof Store[Port])[] }
   changes: ['removeBefore'],
   catalog: [],
   indexSource: ['putChunks', 'awaitVectors', 'putVectors', 'doneWaiting'],
+  analysis: [
+    'addRun',
+    'cancelRun',
+    'takeRun',
+    'renew',
+    'beginRun',
+    'endRun',
+    'releaseRun',
+    'expireRuns',
+    'removeRuns',
+    'addSubscription',
+    'setPaused',
+  ],
 }
 
 export function isWrite(port: string, method: string): boolean {

@@ -5,14 +5,14 @@ import { newId } from '../ids.ts'
 import type { AnalysisStore, InputChunk, RunError, TakenRun } from './analysis-store.ts'
 import type { ArtifactFiles } from './artifact-files.ts'
 import { stillOpen } from './input-scope.ts'
-import type { NodePortion } from './knn/compute-graph.ts'
+import type { GraphCost, NodePortion } from './knn/compute-graph.ts'
 import type { WrittenFile } from './knn/edge-table.ts'
 import type { GraphWork } from './knn/graph-child.ts'
 
 export interface ExecutionParts {
   readonly store: AnalysisStore
   readonly files: ArtifactFiles
-  readonly compute: (work: GraphWork) => Promise<WrittenFile>
+  readonly compute: (work: GraphWork) => Promise<WrittenFile & GraphCost>
   /** Threads of one computation. */
   readonly threads: number
   readonly now: () => number
@@ -30,27 +30,30 @@ export interface Execution {
 const documentsAtOnce = 500
 const vectorsAtOnce = 256
 
+/** What came of a computation, for the log; null where there was none. */
+export type Computed = (WrittenFile & GraphCost & { readonly chunks: number }) | null
+
 /**
  * One run from `validating` to its end. Every write asks whether the run is still this worker's: what was cancelled,
  * or taken over by another, ends here without a trace. Throws when the work itself fails.
  */
-export async function executeRun(execution: Execution, parts: ExecutionParts): Promise<void> {
+export async function executeRun(execution: Execution, parts: ExecutionParts): Promise<Computed> {
   const { run, workerId, signal } = execution
   const { store, now } = parts
   const fail = (error: RunError) => store.endRun(run.runId, workerId, { at: now(), error })
   if (run.analysisType !== 'knn_graph') {
     const message = `${run.analysisType} can be created but is not executed by this version: use knn_graph`
     await fail({ code: 'analysis_type_not_executed', message })
-    return
+    return null
   }
   const input = await selectInput(execution, parts)
   if ('code' in input) {
     await fail(input)
-    return
+    return null
   }
   signal.throwIfAborted()
-  if (!(await store.beginRun(run.runId, workerId))) return
-  await computeArtifact(execution, input.chunks, parts)
+  if (!(await store.beginRun(run.runId, workerId))) return null
+  return computeArtifact(execution, input.chunks, parts)
 }
 
 /** The chunks of the input in the order of their ids, or why there is none to compute on. */
@@ -98,7 +101,7 @@ async function computeArtifact(
   { run, workerId, signal, progress }: Execution,
   chunks: readonly InputChunk[],
   { store, files, compute, threads, now }: ExecutionParts,
-): Promise<void> {
+): Promise<Computed> {
   const profileId = run.embeddingProfileId!
   const artifactId = newId('art', now())
   let recorded = false
@@ -120,6 +123,7 @@ async function computeArtifact(
     await files.keep(artifactId)
     const artifact = { artifactId, rows: file.rows, bytes: file.bytes, sha256: file.sha256 }
     recorded = await store.endRun(run.runId, workerId, { at: now(), artifact })
+    return recorded ? { ...file, chunks: chunks.length } : null
   } finally {
     if (!recorded) await files.remove(artifactId)
   }

@@ -67,7 +67,8 @@ export function startAnalysis(parts: ExecutionParts, logger: FastifyBaseLogger):
         const report = (done: number): void => {
           progress = done
         }
-        await executeRun({ run, workerId, signal: abort.signal, progress: report }, parts)
+        const computed = await executeRun({ run, workerId, signal: abort.signal, progress: report }, parts)
+        if (computed !== null) logger.info({ run: run.runId, ...computed }, 'an analysis run has succeeded')
       }
     } catch (error) {
       if (stopping) await parts.store.releaseRun(run.runId, workerId, false)

@@ -111,12 +111,7 @@ export class AnalysisWorld {
     return new URL(`/v1/analysis/runs/${runId}/artifacts/${artifactId}/file`, this.server.address)
   }
 
-  download(
-    runId: string,
-    artifactId: string,
-    headers: Record<string, string> = {},
-    method = 'GET',
-  ): Promise<Response> {
+  download(runId: string, artifactId: string, headers: Record<string, string> = {}, method = 'GET'): Promise<Response> {
     return fetch(this.fileUrl(runId, artifactId), {
       method,
       headers: { authorization: `Bearer ${this.key}`, ...headers },

@@ -153,7 +153,10 @@ suite('analysis runs', { timeout: 240_000 }, () => {
     assert.deepEqual(again, first)
     const now = await world.graph({ input_scope: scope })
     assert.equal(new Set(now.map((edge) => edge.source_document_id)).size, 4)
-    assert.notDeepEqual(new Set(now.map((edge) => edge.source_version_id)), new Set(first.map((e) => e.source_version_id)))
+    assert.notDeepEqual(
+      new Set(now.map((edge) => edge.source_version_id)),
+      new Set(first.map((e) => e.source_version_id)),
+    )
   })
 
   test('types that are not executed can be created, and fail with a reason', async () => {
@@ -228,7 +231,11 @@ suite('analysis runs', { timeout: 240_000 }, () => {
     await expectError(world.server, await list('?status=lost'), 400, 'invalid_analysis_request')
     const moved = await list(`?limit=3&cursor=${first.next_cursor}`)
     await expectError(world.server, moved, 400, 'invalid_analysis_request')
-    const foreign = await world.server.consumer(world.key, 'GET', `/v1/analysis/runs?limit=2&cursor=${first.next_cursor}`)
+    const foreign = await world.server.consumer(
+      world.key,
+      'GET',
+      `/v1/analysis/runs?limit=2&cursor=${first.next_cursor}`,
+    )
     await expectError(world.server, foreign, 400, 'invalid_analysis_request')
   })
 

@@ -20,6 +20,14 @@ export interface NodePortion {
   readonly vectors: Float32Array
 }
 
+/** What a graph cost its process, for the log and for whoever measures. */
+export interface GraphCost {
+  /** Rows without a proof, which were done again. */
+  readonly redone: number
+  readonly cpuSeconds: number
+  readonly peakBytes: number
+}
+
 /** One graph from its nodes to its file: collects, computes, writes. */
 export class GraphComputation {
   readonly #job: GraphJob
@@ -45,11 +53,11 @@ export class GraphComputation {
   }
 
   /** `progress` gets the part of the rows that is done; it may wait, to let messages in. */
-  async write(progress: (done: number) => Promise<void>): Promise<WrittenFile & { readonly redone: number }> {
+  async write(progress: (done: number) => Promise<void>): Promise<WrittenFile & GraphCost> {
     const { dimensions, threads, path } = this.#job
     const count = this.#ids.chunkIds.length
     const table = new EdgeTable(path, this.#ids)
-    if (count < 2) return { ...table.finish(), redone: 0 }
+    if (count < 2) return { ...table.finish(), ...costOf(0) }
     const nodes = { count, dimensions, vectors: this.#vectors.subarray(0, count * dimensions) }
     const squares = squaresOf(nodes)
     const kernel = await openKernel(unitVectors(nodes, squares), dimensions, threads)
@@ -61,6 +69,11 @@ export class GraphComputation {
       }
       await progress((start + counts.length) / count)
     }
-    return { ...table.finish(), redone: neighbours.redone }
+    return { ...table.finish(), ...costOf(neighbours.redone) }
   }
+}
+
+function costOf(redone: number): GraphCost {
+  const { userCPUTime, systemCPUTime, maxRSS } = process.resourceUsage()
+  return { redone, cpuSeconds: (userCPUTime + systemCPUTime) / 1e6, peakBytes: maxRSS * 1024 }
 }

@@ -6,7 +6,7 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import type { GraphJob, NodePortion } from './compute-graph.ts'
+import type { GraphCost, GraphJob, NodePortion } from './compute-graph.ts'
 import type { WrittenFile } from './edge-table.ts'
 import type { FromGraph, ToGraph } from './graph-process.ts'
 
@@ -18,7 +18,7 @@ export interface GraphWork {
 }
 
 /** Resolves when the file is complete and on disk; rejects when the process fails or the signal fires. */
-export async function computeGraph({ job, portions, signal, progress }: GraphWork): Promise<WrittenFile> {
+export async function computeGraph({ job, portions, signal, progress }: GraphWork): Promise<WrittenFile & GraphCost> {
   signal.throwIfAborted()
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('TIDEMARK_')))
   const child = fork(fileURLToPath(new URL('./graph-process.ts', import.meta.url)), [], {
@@ -33,7 +33,7 @@ export async function computeGraph({ job, portions, signal, progress }: GraphWor
   }
   signal.addEventListener('abort', kill, { once: true })
 
-  const finished = Promise.withResolvers<WrittenFile>()
+  const finished = Promise.withResolvers<WrittenFile & GraphCost>()
   // Awaited last; a failure may come long before.
   finished.promise.catch(() => {})
   let taken: () => void = () => {}

@@ -12,7 +12,7 @@
  * It ends with its parent. Its priority is lowered before anything else, so that threads it starts have it too.
  */
 import { constants, setPriority } from 'node:os'
-import type { GraphJob, NodePortion } from './compute-graph.ts'
+import type { GraphCost, GraphJob, NodePortion } from './compute-graph.ts'
 import type { WrittenFile } from './edge-table.ts'
 
 export type ToGraph =
@@ -23,7 +23,7 @@ export type ToGraph =
 export type FromGraph =
   | { readonly type: 'taken' }
   | { readonly type: 'progress'; readonly done: number }
-  | { readonly type: 'done'; readonly file: WrittenFile & { readonly redone: number } }
+  | { readonly type: 'done'; readonly file: WrittenFile & GraphCost }
   | { readonly type: 'failed'; readonly message: string }
 
 setPriority(constants.priority.PRIORITY_LOW)

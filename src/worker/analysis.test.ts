@@ -150,7 +150,8 @@ suite('the worker of analysis runs', { timeout: 120_000 }, () => {
   })
 
   /** Computes until it is told to stop, with a draft on disk. */
-  const endless = ({ job, signal }: GraphWork): Promise<never> => {
+  const endless = async ({ job, signal }: GraphWork): Promise<never> => {
+    signal.throwIfAborted()
     writeFileSync(job.path, 'half')
     return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
   }

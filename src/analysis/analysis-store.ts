@@ -154,6 +154,8 @@ export interface InputQuery {
   readonly afterDocument: string | null
   /** Documents of the dataset looked at by one call, whether they match or not. */
   readonly documents: number
+  /** More chunks than this are not given: the caller stops there. */
+  readonly chunksMax: number
 }
 
 export interface InputPage {

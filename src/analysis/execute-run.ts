@@ -84,6 +84,7 @@ async function selectInput(
         datasetId,
         afterDocument,
         documents: documentsAtOnce,
+        chunksMax: chunksMax - chunks.length + 1,
       })
       chunks.push(...page.chunks)
       afterDocument = page.nextAfter

@@ -58,9 +58,7 @@ export function sqlAnalysisInput(db: Kysely<Tables>): AnalysisInput {
       if (published_to !== undefined) matching = matching.where('published_at', '<', parseTime(published_to)!)
       const rows = await db
         .selectFrom('chunk')
-        .innerJoin('chunk_vector', 'chunk_vector.chunk_id', 'chunk.chunk_id')
         .select(['chunk.chunk_id', 'chunk.document_id', 'chunk.version_id'])
-        .where('chunk_vector.profile_id', '=', query.profileId)
         .where('chunk.version_id', 'in', (eb) =>
           eb
             .selectFrom('document_version')
@@ -70,7 +68,16 @@ export function sqlAnalysisInput(db: Kysely<Tables>): AnalysisInput {
             .where('document_version.version_id', '<', firstIdAt('ver', query.cutoffAt + 1))
             .groupBy('document_version.document_id'),
         )
-        .orderBy('chunk.chunk_id')
+        // Not a join: a planner without statistics would walk all vectors of the profile for every page.
+        .where(({ exists, selectFrom }) =>
+          exists(
+            selectFrom('chunk_vector')
+              .select('chunk_vector.chunk_id')
+              .where('chunk_vector.profile_id', '=', query.profileId)
+              .whereRef('chunk_vector.chunk_id', '=', 'chunk.chunk_id'),
+          ),
+        )
+        .limit(query.chunksMax)
         .execute()
       return {
         chunks: rows.map((row) => ({

@@ -29,7 +29,7 @@ export const analysis: Migration = {
       .execute()
     await db.schema.createIndex('run_by_application').on('analysis_run').columns(['application_id', 'run_id']).execute()
     await db.schema.createIndex('run_by_status').on('analysis_run').columns(['status', 'run_id']).execute()
-    await db.schema.createIndex('run_by_expiry').on('analysis_run').columns(['expires_at', 'run_id']).execute()
+    await db.schema.createIndex('run_by_expiry').on('analysis_run').columns(['status', 'expires_at']).execute()
 
     await db.schema
       .createTable('analysis_artifact')

@@ -19,6 +19,9 @@ import { columnLayout, usableVector, VectorColumn } from './vector-column.ts'
 /** Vectors beyond this many components are refused. */
 const dimensionsMax = 8192
 
+/** Chunk keys have 32 bits. */
+const keysMax = 2 ** 32 - 1
+
 interface Placement {
   readonly unit: DocumentUnit
   readonly chunk: UnitChunk
@@ -81,6 +84,9 @@ export class IndexWriter {
     const units = this.#collect(batch.changes)
     const changed = units.filter((unit) => unit.changed)
     for (const unit of changed) if (unit.trim()) this.#warnings.add('a document has more chunks than a segment holds')
+    if (file.state.nextKey + changed.reduce((sum, unit) => sum + unit.chunks.length, 0) > keysMax) {
+      return { outcome: 'unavailable', reason: 'all chunk keys are used up: the index must be rebuilt' }
+    }
     const built = this.#build(file, changed)
     try {
       this.#commit(file, batch.position, units, built)
@@ -144,7 +150,7 @@ export class IndexWriter {
   #open(): void {
     this.#damage = ''
     try {
-      this.#file = new DurableFile(this.#options.path)
+      this.#file = new DurableFile(this.#options.path, this.#options.analysis)
       loadIndex(this.#file, {
         dictionary: this.#dictionary,
         classes: this.#classes,
@@ -297,6 +303,7 @@ export class IndexWriter {
         const row = {
           id: file.state.nextSegment++,
           sealed: false,
+          chunks: segment.image.chunks,
           image: { blob: file.newBlob(), bytes: image.length },
           columns: [],
         }

@@ -6,6 +6,7 @@ import type { MergeDone, Profile, WriterOptions } from './protocol.ts'
 import type { PublishedSegments, WriterSegment } from './published-segments.ts'
 import { alive, columnsOf } from './segment.ts'
 import type { TermScratch } from './segment-builder.ts'
+import { openImage } from './segment-image.ts'
 
 /** Batches that are kept as rows of their own before they are sealed, however few chunks they hold. */
 const smallRowsMax = 2048
@@ -323,6 +324,7 @@ function newRow(file: DurableFile, image: Uint8Array, columns: readonly MergedCo
   return {
     id: file.state.nextSegment++,
     sealed: true,
+    chunks: openImage(image).chunks,
     image: { blob: file.newBlob(), bytes: image.length },
     columns: columnRows(file, columns),
   }

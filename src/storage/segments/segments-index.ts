@@ -25,6 +25,8 @@ import { TermDictionary } from './term-dictionary.ts'
 export interface SegmentsIndexOptions {
   /** The durable file; `-wal`, `-shm` and `-lock` stand beside it. */
   readonly path: string
+  /** Names the rules by which texts become terms. A file that was filled by other rules needs a rebuild. */
+  readonly analysis?: string
   /** Search threads; as many as there are cores when left out. */
   readonly readers?: number
   /** How much more a word in the title counts than one in the body. */
@@ -85,6 +87,7 @@ function startWriter(
   const segmentChunks = Math.min(segmentChunksMax, options.segmentChunks ?? segmentChunksMax)
   const data = {
     path: options.path,
+    analysis: options.analysis ?? '',
     shared,
     readers,
     merger,

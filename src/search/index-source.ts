@@ -75,6 +75,7 @@ export interface LateVector extends StoredVector {
 export interface Backlog {
   /** Documents with changes the index has not seen. */
   readonly documents: number
+  /** Of the default profile: for no other are vectors made. */
   readonly waitingVectors: number
   /** When the oldest of them came in; null when nothing waits. */
   readonly oldestAt: number | null

@@ -186,6 +186,9 @@ export function sqlIndexSource(db: Kysely<Tables>): IndexSource {
       const vectors = await db
         .selectFrom('pending_vector')
         .select((eb) => [eb.fn.countAll<number>().as('count'), eb.fn.min('chunk_id').as('oldest')])
+        .where('profile_id', 'in', (eb) =>
+          eb.selectFrom('embedding_profile').select('profile_id').where('is_default', '=', 1),
+        )
         .executeTakeFirstOrThrow()
       const times = [
         ...(documents.oldest === null ? [] : [Number(documents.oldest)]),

@@ -141,6 +141,13 @@ test('an exact title is not lost to near misses of both branches', async () => {
   assert.equal(found[0]!.documentId, 'exact')
 })
 
+test('the best by words is read, however far its vector', async () => {
+  const near = Array.from({ length: 100 }, (_, i) => ({ id: `n${i}`, keyword: 6, cosine: 0.9, text: 'tidal' }))
+  const exact = { id: 'exact', keyword: 7, cosine: 0.1, text: 'the great tidal power plant' }
+  const found = await search(searcherOver([...near, exact]), 'great tidal power plant')
+  assert.equal(found[0]!.documentId, 'exact')
+})
+
 test('a title or body that the reader may not see earns nothing', async () => {
   const given = [
     { id: 'a', keyword: 5, cosine: 0.7, title: 'Storms', text: 'tidal power' },

@@ -267,9 +267,16 @@ export class Searcher {
     query: KeywordQuery,
     scope: Scope,
   ): Promise<Found[]> {
-    const head = ranked.slice(0, limits.rerankMax)
+    const byWords = ranked.filter(({ keyword }) => keyword !== null).sort((a, b) => b.keyword! - a.keyword!)
+    const asked = queryText.toLowerCase()
+    const sameTitle = ranked.filter(({ document }) => document.title?.trim().toLowerCase() === asked)
+    const head = new Set([
+      ...ranked.slice(0, limits.rerankMax),
+      ...byWords.slice(0, limits.rerankByWordsMax),
+      ...sameTitle.slice(0, limits.rerankByTitleMax),
+    ])
     const texts = new Map<string, ChunkText>()
-    for (const text of await this.#parts.source.chunkTexts(head.map(({ best }) => best.chunkId))) {
+    for (const text of await this.#parts.source.chunkTexts([...head].map(({ best }) => best.chunkId))) {
       texts.set(text.chunkId, text)
     }
     const rerank = rerankerOf(query, queryText, this.#parts.rerankWeights)

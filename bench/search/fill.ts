@@ -18,6 +18,8 @@ import { corpus } from '../index/corpus.ts'
 
 const [folder = '', wanted = '0'] = process.argv.slice(2)
 const documentsPerBatch = 250
+/** For the invented languages of that corpus. */
+const languages = ['en', 'de', 'fr', 'es', 'it', 'pt', 'sv', 'ru', 'pl', 'tr']
 const fillers = ['and then some', 'of the other', 'to be said', 'in that place']
 
 mkdirSync(folder, { recursive: true })
@@ -58,7 +60,8 @@ async function flush(): Promise<void> {
 }
 
 for (const put of corpus(Number(wanted), true)) {
-  const { documentId, versionId, columns } = put
+  const { documentId, versionId } = put
+  const columns = { ...put.columns, language: languages[Number(put.columns.language?.slice(1))] ?? null }
   const title = put.title.terms.join(' ')
   let body = ''
   for (const [ordinal, chunk] of put.chunks.entries()) {
@@ -87,7 +90,7 @@ for (const put of corpus(Number(wanted), true)) {
     ...chunk,
     vectors: chunk.vectors.map(({ vector }) => ({ profileId: id, vector })),
   }))
-  changes.push({ ...put, chunks })
+  changes.push({ ...put, columns, chunks })
   if (changes.length === documentsPerBatch) await flush()
 }
 await flush()

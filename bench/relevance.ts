@@ -148,11 +148,11 @@ async function measure(
   return { keyword: figures('keyword'), vector: figures('vector'), hybrid: figures('hybrid') }
 }
 
-const heading =
-  'set'.padEnd(14) +
-  modes.map((mode) => mode.padEnd(mode === 'vector' ? 19 : 26)).join('') +
-  '\n'.padEnd(15) +
-  modes.map((mode) => `nDCG  ${mode === 'vector' ? '' : 'aim    '}R@100    ms  `).join('')
+const columns = (mode: Mode): string => `   nDCG${mode === 'vector' ? '' : '     aim'}   R@100    ms`
+const heading = [
+  ' '.repeat(14) + modes.map((mode) => `   ${mode}`.padEnd(columns(mode).length)).join(''),
+  'set'.padEnd(14) + modes.map(columns).join(''),
+].join('\n')
 
 /** A figure below its aim is marked, to the three digits that aims are given in. */
 function rowOf(set: RelevanceSet, figures: Figures): string {
@@ -162,10 +162,10 @@ function rowOf(set: RelevanceSet, figures: Figures): string {
   const cells = modes.map((mode) => {
     const { ndcg: value, recall: found, p50Ms } = figures[mode]
     const short = Number(share(value)) < Number(share(wanted[mode])) ? '!' : ' '
-    const aimed = mode === 'vector' ? '' : `${share(wanted[mode])}${short}  `
-    return `${share(value)}  ${aimed}${share(found)}${p50Ms.toFixed(0).padStart(6)}   `
+    const aimed = mode === 'vector' ? '' : share(wanted[mode]).padStart(7) + short
+    return `${share(value).padStart(7)}${aimed}${share(found).padStart(8)}${p50Ms.toFixed(0).padStart(6)}`
   })
-  return (set.name.padEnd(14) + cells.join('')).trimEnd()
+  return set.name.padEnd(14) + cells.join('')
 }
 
 const share = (value: number): string => value.toFixed(3).replace(/^0/, '')

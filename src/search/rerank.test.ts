@@ -63,7 +63,7 @@ const exactHits: [query: string, exact: Partial<RerankInput>, nearMiss: Partial<
   ],
   ['great barrier reef', { body: 'near the Great Barrier Reef' }, { title: 'Reef', body: 'a great reef, a barrier' }],
   ['"tidal power"', { body: 'of tidal power' }, { title: 'Power', body: 'power that is tidal' }],
-  ['storms "tidal power"', { body: 'of tidal power' }, { title: 'Storms', body: 'tidal storms, power' }],
+  ['"tidal power" "in wales"', { body: 'in Wales, tidal power' }, { title: 'Power', body: 'tidal power of Wales' }],
   [
     'Theorie der Relativität',
     { title: 'Theorie der Relativität', language: 'de' },
@@ -83,6 +83,13 @@ for (const [query, exact, nearMiss] of exactHits) {
 test('a title without a language is read by the language it shows', () => {
   const texts = { title: 'Die Theorie der Relativität', body: 'Es ist die Theorie, die er in der Zeit schrieb.' }
   assert.ok(score('Theorie der Relativität', { ...texts, language: null, score: 0 }) >= 0.9)
+})
+
+test('a quote within a question counts, but does not decide', () => {
+  const query = 'which storms broke the "tidal power" plants'
+  const quote = { body: 'about tidal power' }
+  const answer = { body: 'which storms broke the plants of power from the tides' }
+  assert.ok(score(query, { ...quote, score: 0.4 }) < score(query, { ...answer, score: 0.6 }))
 })
 
 test('a phrase of two words is before the same words scattered', () => {

@@ -16,6 +16,8 @@ import { datasets, makeStore, rareTags, rareTopics } from './catalog/make-store.
 
 const dayMs = 86_400_000
 const pageWanted = 200
+/** A line of the table takes no longer than this, but for its first ten requests. */
+const measureMsMax = 15_000
 
 interface Store {
   readonly size: number
@@ -156,7 +158,10 @@ async function deepPage(asked: Asked, limit: number): Promise<{ first: Asked; de
 async function rounds(asked: readonly Asked[], requests: number): Promise<number[][]> {
   const times: number[][] = asked.map(() => [])
   const warmUp = Math.ceil(requests / 5)
+  const startedMs = performance.now()
   for (let i = -warmUp; i < requests; i++) {
+    // What takes seconds shows itself in fewer requests.
+    if (i >= 10 && performance.now() - startedMs > measureMsMax) break
     for (const [place, { store, key, paths }] of asked.entries()) {
       const path = paths[(i + warmUp) % paths.length]!
       const fromMs = performance.now()

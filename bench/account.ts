@@ -11,7 +11,7 @@ const roundMs = 2000
 const connections = 32
 
 export async function run(): Promise<void> {
-  const server = await startServer()
+  const server = await startServer({ dropLog: true })
   await server.makeDataset('news')
   const { key } = await server.makeApplication({ entitlements: [{ datasets: ['news'], languages: ['en'] }] })
   const { body, text } = await server.consumer(key, 'GET', '/v1/account')

@@ -20,6 +20,7 @@ import { openSegmentsIndex } from '../src/storage/segments/segments-index.ts'
 import { parseQuery } from '../src/text/parse-query.ts'
 import { drawVector, type Random, randomFrom, wordOf } from './index/corpus.ts'
 import { Client, cells, measure, quantile } from './search/client.ts'
+import { spell } from './search/spell.ts'
 
 const adminToken = 'tma_bench-only-0123456789'
 const cellMs = 3000
@@ -64,7 +65,8 @@ async function measureSize(chunks: number): Promise<void> {
   }
 }
 
-const between = (random: Random, from: number, to: number): string => wordOf(Math.floor(from + random() * (to - from)))
+const between = (random: Random, from: number, to: number): string =>
+  spell(wordOf(Math.floor(from + random() * (to - from))))
 const drawText = (random: Random): string =>
   [between(random, 50, 300), between(random, 300, 3000), between(random, 3000, 20_000)].join(' ')
 

@@ -15,6 +15,7 @@ import { openSqlite } from '../../src/storage/sqlite/node-sqlite.ts'
 import { ANALYSIS_VERSION } from '../../src/text/analyse.ts'
 import type { AnalysedField } from '../../src/text/types.ts'
 import { corpus } from '../index/corpus.ts'
+import { spell } from './spell.ts'
 
 const [folder = '', wanted = '0'] = process.argv.slice(2)
 const documentsPerBatch = 250
@@ -36,8 +37,12 @@ const putProfile = insert('embedding_profile')
 const putDocument = insert('document')
 const putVersion = insert('document_version')
 const putChunk = insert('chunk')
+const spelled = (field: AnalysedField): AnalysedField => ({ ...field, terms: field.terms.map(spell) })
 const textOf = (field: AnalysedField): string =>
-  field.terms.map((term, i) => `${term} ${fillers[i % fillers.length]}${i % 7 === 6 ? '.' : ''}`).join(' ')
+  field.terms
+    .map(spell)
+    .map((term, i) => `${term} ${fillers[i % fillers.length]}${i % 7 === 6 ? '.' : ''}`)
+    .join(' ')
 
 raw.exec('begin')
 const at = { created_at: 0, updated_at: 0 }
@@ -62,7 +67,7 @@ async function flush(): Promise<void> {
 for (const put of corpus(Number(wanted), true)) {
   const { documentId, versionId } = put
   const columns = { ...put.columns, language: languages[Number(put.columns.language?.slice(1))] ?? null }
-  const title = put.title.terms.join(' ')
+  const title = put.title.terms.map(spell).join(' ')
   let body = ''
   for (const [ordinal, chunk] of put.chunks.entries()) {
     const starts_at = body.length
@@ -88,9 +93,10 @@ for (const put of corpus(Number(wanted), true)) {
   })
   const chunks = put.chunks.map((chunk) => ({
     ...chunk,
+    body: spelled(chunk.body),
     vectors: chunk.vectors.map(({ vector }) => ({ profileId: id, vector })),
   }))
-  changes.push({ ...put, columns, chunks })
+  changes.push({ ...put, title: spelled(put.title), columns, chunks })
   if (changes.length === documentsPerBatch) await flush()
 }
 await flush()

@@ -56,18 +56,14 @@ export async function presentResults(
     one.best.chunkId,
     ...(request.chunks ? one.others.map((chunk) => chunk.chunkId) : []),
   ])
-  const [documents, texts] = await Promise.all([
-    source.results(found.map((one) => one.documentId)),
-    source.chunkTexts(chunkIds),
-  ])
-  const documentOf = new Map(documents.map((document) => [document.documentId, document]))
-  const textOf = new Map(texts.map((text) => [text.chunkId, text]))
+  if (chunkIds.length === 0) return []
+  const textOf = new Map((await source.shownChunks(chunkIds)).map((text) => [text.chunkId, text]))
   return found.flatMap((one): ResultItem[] => {
-    const document = documentOf.get(one.documentId)
     const text = textOf.get(one.best.chunkId)
-    const readable = document === undefined ? null : readableFields(scope, document)
+    const readable = text === undefined ? null : readableFields(scope, text.document)
     // Changed between the search and now, so that it is no longer there or no longer visible.
-    if (document === undefined || text === undefined || readable === null) return []
+    if (text === undefined || readable === null) return []
+    const { document } = text
     const titleReadable = readable.has('title')
     const bodyReadable = readable.has('body')
     const { fields } = request

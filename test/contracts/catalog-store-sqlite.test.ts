@@ -19,5 +19,5 @@ checkCatalogStore(
       },
     }
   },
-  2400,
+  2000,
 )

@@ -5,14 +5,16 @@
  *   npm run bench -- index --embeddings FILE
  *   npm run bench -- index --kill 50
  *
- * `--at` keeps the index in that file, and uses what is there. `--embeddings` measures recall on real vectors: a file of float32, little-endian, 384 to a row; the last 200 rows are
- * the queries. `--kill` ends a writing process that many times with SIGKILL and counts what is there afterwards.
+ * `--at` keeps the index in that file, and uses what is there. `--embeddings` measures recall on real vectors: a file of
+ * float32, little-endian, 384 to a row; the last 200 rows are the queries. `--kill` ends a writing process that many times
+ * with SIGKILL and compares what is there afterwards with what should be.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs'
 import { loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { type KeywordPosition, noFilters, type SearchIndex } from '../src/search/search-index.ts'
 import { openSegmentsIndex } from '../src/storage/segments/segments-index.ts'
@@ -52,7 +54,9 @@ async function measure(chunks: number, vectors: boolean, fts5: boolean, at: stri
     console.log(`\n# ${chunks} chunks${vectors ? ' with vectors' : ''}`)
     // Another process fills, so that what is loaded here is loaded, and the memory measured is that of a fresh start.
     if (!existsSync(path)) {
-      await timed('filled and merged', () => inChild('fill.ts', path, String(chunks), vectors ? 'vectors' : ''))
+      await timed('filled and merged', () =>
+        inChild(new URL('./index/fill.ts', import.meta.url), path, String(chunks), vectors ? 'vectors' : ''),
+      )
     }
     const index = await timed('loaded', () => openSegmentsIndex({ path }))
     console.log(`file ${megabytes(statSync(path).size)}`)
@@ -219,10 +223,10 @@ function compareWithFts5(chunks: number, cells: Cells): void {
   fts.close()
 }
 
-async function inChild(file: string, ...args: string[]): Promise<void> {
-  const child = spawn(process.execPath, [join(import.meta.dirname, 'index', file), ...args], { stdio: 'inherit' })
+async function inChild(file: URL, ...args: string[]): Promise<void> {
+  const child = spawn(process.execPath, [fileURLToPath(file), ...args], { stdio: 'inherit' })
   const [code] = await once(child, 'exit')
-  if (code !== 0) throw new Error(`${file} ended with ${code}`)
+  if (code !== 0) throw new Error(`${file.pathname} ended with ${code}`)
 }
 
 async function timed<T>(what: string, work: () => Promise<T>): Promise<T> {

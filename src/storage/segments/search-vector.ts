@@ -226,7 +226,7 @@ function rescore(search: VectorSearch, candidates: readonly Candidate[]): Candid
   return scored.sort((a, b) => b.score - a.score || compareChunks(view, a, b))
 }
 
-export function cosine(a: Float32Array, b: Float32Array): number {
+function cosine(a: Float32Array, b: Float32Array): number {
   let product = 0
   let squaresA = 0
   let squaresB = 0

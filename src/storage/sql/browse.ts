@@ -39,17 +39,17 @@ export async function browseIds(db: Kysely<Tables>, query: BrowseQuery): Promise
       const lists = listConditions(query, driver.settles)
       for (const row of walked.rows) if (lists.every((list) => has(row, list))) ids.add(row.document_id)
     }
-    found.push(...[...ids].sort().reverse())
+    found.push(...[...ids].sort().reverse().slice(0, query.limit - found.length))
     if (floor === null || found.length >= query.limit) break
     below = floor
     const missing = query.limit - found.length
     const factor = Math.min(16, Math.max(2, (1.5 * missing) / Math.max(1, ids.size)))
     size = Math.min(stepMax, Math.ceil(size * factor))
   }
-  return found.slice(0, query.limit)
+  return found
 }
 
-/** Entries of a lane in one step at the most: some tens of milliseconds. */
+/** A step looks at no more than about four times this many entries, of all lanes together: some tens of milliseconds. */
 const stepMax = 8192
 
 interface Stretch {
@@ -108,7 +108,7 @@ async function reachOf(
  * lies between what lanes of equal length have (`size / lanes`) and what one has that is nearly all (`size`).
  */
 export function probe(set: LaneSet, { from, below, size }: Stretch): RawBuilder<{ floor: string | null }> {
-  const share = Math.ceil(size / Math.sqrt(set.lanes.length))
+  const share = Math.ceil(Math.min(size / Math.sqrt(set.lanes.length), (4 * stepMax) / set.lanes.length))
   const { table } = listingIndexes[set.index]
   return sql`select max(floor) as floor from (select (select lane_key.document_id from ${sql.table(table)} as lane_key where ${inLane(set)} and lane_key.document_id >= ${from} and lane_key.document_id < ${below} order by lane_key.document_id desc limit 1 offset ${share - 1}) as floor from ${lanesOf(set)}) as floors`
 }

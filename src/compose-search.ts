@@ -5,6 +5,7 @@ import { QueryCache } from './embedding/query-cache.ts'
 import { registerEmbedder } from './embedding/register-embedder.ts'
 import type { Check } from './http/public-routes.ts'
 import type { Operator } from './operator/operator.ts'
+import { type CrossEncoder, HttpCrossEncoder } from './search/cross-encoder.ts'
 import { CurrentIndex } from './search/current-index.ts'
 import { addLateVectors, feedIndex } from './search/feed-index.ts'
 import { defaultWeights } from './search/fuse.ts'
@@ -48,6 +49,10 @@ export async function composeSearch(
   const { embedder, learn } = await registerEmbedder(config, {
     embeddingProfiles: () => operator.read.embeddingProfiles(),
     register: async (profile) => {
+      // Chunks that were put while another profile was the default do not wait for this one yet. Marked before the
+      // default changes, so that a start that is cut short does it again.
+      const before = (await operator.read.embeddingProfiles()).find(({ isDefault }) => isDefault)
+      if (before?.profileId !== profile.profileId) await source.awaitVectors(profile.profileId)
       await operator.commit('start', [{ kind: 'profile.put', ...profile, status: 'active', isDefault: true }])
     },
   })
@@ -58,6 +63,7 @@ export async function composeSearch(
     cache: new QueryCache(),
     weights: config.hybridWeights ?? defaultWeights,
     rerankWeights: defaultRerankWeights,
+    crossEncoder: crossEncoderOf(config.rerankUrl, logger),
   })
   const indexing = startIndexing(source, index, embedder, learn, logger)
   const adopting = repeat(
@@ -68,8 +74,7 @@ export async function composeSearch(
       if (pointer === null || pointer.generation <= generation || pointer.rules !== ANALYSIS_VERSION) return false
       const rebuilt = await openSegmentsIndex({ path: indexPath(config.dataDir, pointer.generation) })
       generation = pointer.generation
-      await index.replace(rebuilt)
-      indexing.restart()
+      await indexing.exchange(() => index.replace(rebuilt))
       await removeGenerations(config.dataDir, generation)
       logger.info({ generation }, 'a rebuilt search index is served')
       return false
@@ -81,7 +86,9 @@ export async function composeSearch(
     embedder,
     searcher,
     check: async () => {
-      const { health, backlog, memoryBytes, warnings } = await indexingState(index, source)
+      const state = await indexingState(index, source).catch(() => null)
+      if (state === null) return { ok: false, detail: 'the index does not answer: start the server again' }
+      const { health, backlog, memoryBytes, warnings } = state
       const waiting = backlog.documents + backlog.waitingVectors
       const behind = `${backlog.documents} documents and ${backlog.waitingVectors} vectors behind`
       const size = `${health.chunks} chunks in ${Math.round(memoryBytes / 2 ** 20)} MiB`
@@ -150,4 +157,12 @@ export async function rebuildIndex(
   // Only a whole index is handed over; a failure above leaves the pointer where it was.
   await writePointer(config.dataDir, { generation, rules: ANALYSIS_VERSION })
   return result
+}
+
+function crossEncoderOf(url: string | null, logger: FastifyBaseLogger): CrossEncoder | null {
+  if (url === null) return null
+  const onFailure = (reason: string): void => {
+    logger.warn({ reason }, 'the rerank endpoint was no help: results keep the order of the own reranker')
+  }
+  return new HttpCrossEncoder({ url, onFailure })
 }

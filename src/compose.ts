@@ -66,14 +66,17 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
   let search: SearchSide | null = null
   let analysis: AnalysisSide | null = null
   try {
-    const token = await adminTokenHash(config.dataDir, config.adminToken)
-    const authenticator = new Authenticator(store.access, token.hash)
     const usage = new UsageBook(store.access, (error) => logger.error({ err: error }, 'use could not be recorded'))
-    const operator = new Operator(store.operator, () => authenticator.forget())
+    let authenticating: Authenticator | null = null
+    const operator = new Operator(store.operator, () => authenticating?.forget())
     const cursors = await Cursors.load(store.access)
     const signal = new ChangeSignal(async () => (await store.changes.state()).newest)
     const searchSide = await composeSearch(config, store.indexSource, operator, logger)
     search = searchSide
+    // After all that can fail: a token that is made must come to be shown.
+    const token = await adminTokenHash(config.dataDir, config.adminToken)
+    const authenticator = new Authenticator(store.access, token.hash)
+    authenticating = authenticator
     const { index, embedder, searcher } = searchSide
     const analysisSide = composeAnalysis(config, store.analysis, logger)
     analysis = analysisSide

@@ -16,6 +16,7 @@ export interface Config {
   readonly embeddingUrl: string | null
   readonly embeddingModel: string | null
   readonly embeddingKey: string | null
+  readonly rerankUrl: string | null
   readonly hybridWeights: Readonly<Record<'lexical' | 'vector' | 'quality' | 'recency', number>> | null
 }
 
@@ -106,6 +107,15 @@ const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     expected: 'up to 4096 printable characters without spaces',
     parse: (text) => (/^[\x21-\x7e]{1,4096}$/.test(text) ? text : undefined),
   },
+  rerankUrl: {
+    fallback: null,
+    about: 'a rerank endpoint (a cross-encoder) asked about the best results of hybrid search; none when absent',
+    expected: 'an http or https address without user name and password, such as http://127.0.0.1:8787/v1',
+    parse: (text) => {
+      const url = /^https?:\/\//.test(text) ? URL.parse(text) : null
+      return url === null || url.username !== '' || url.password !== '' ? undefined : text
+    },
+  },
   hybridWeights: {
     fallback: null,
     about: 'what the parts of a hybrid score weigh, for example lexical=0.5,vector=0.5,quality=0,recency=0',
@@ -133,7 +143,7 @@ function isOrigin(text: string): boolean {
 const prefix = 'TIDEMARK_'
 
 export const environmentName = (key: string): string => prefix + key.replace(/[A-Z]/g, (c) => `_${c}`).toUpperCase()
-export const flagName = (key: string): string => `--${key.replace(/[A-Z]/g, (c) => `-${c.toLowerCase()}`)}`
+const flagName = (key: string): string => `--${key.replace(/[A-Z]/g, (c) => `-${c.toLowerCase()}`)}`
 
 /** For the command line's help: every setting with its flag, default and meaning. */
 export const settingHelp: readonly { flag: string; environment: string; about: string; fallback: string | null }[] =
@@ -189,5 +199,7 @@ export function readConfig(
 
 /** A wrong secret is still a secret. */
 function shown(key: string, text: string): string {
-  return key === 'adminToken' || key === 'embeddingKey' ? `a text of ${text.length} characters` : JSON.stringify(text)
+  return ['adminToken', 'embeddingKey', 'rerankUrl'].includes(key)
+    ? `a text of ${text.length} characters`
+    : JSON.stringify(text)
 }

@@ -23,17 +23,18 @@ interface Bucket {
   rate: Rate
 }
 
-/** Idle buckets are full ones, so forgetting them changes nothing. */
+/** Idle buckets are full ones, so forgetting them changes nothing; from this many on they are looked for. */
 const bucketsMax = 50_000
 
 export class RateLimits {
   #buckets = new Map<string, Bucket>()
+  #forgetFrom = bucketsMax
 
   /** `nowMs` comes from a clock that never steps back (performance.now): a wall clock set back and on again would fill twice. */
   take(name: string, rate: Rate, nowMs: number): RateState {
     let bucket = this.#buckets.get(name)
     if (bucket === undefined) {
-      if (this.#buckets.size >= bucketsMax) this.#forgetFull(nowMs)
+      if (this.#buckets.size >= this.#forgetFrom) this.#forgetFull(nowMs)
       bucket = { tokens: rate.burst, updatedMs: nowMs, rate }
       this.#buckets.set(name, bucket)
     }
@@ -54,6 +55,8 @@ export class RateLimits {
     for (const [name, bucket] of this.#buckets) {
       if (tokensAt(bucket, nowMs) >= bucket.rate.burst) this.#buckets.delete(name)
     }
+    // Where most are in use, looking again at every new one would cost more than it frees.
+    this.#forgetFrom = Math.max(bucketsMax, this.#buckets.size * 2)
   }
 }
 

@@ -35,7 +35,7 @@ export interface ScopedDocument {
 }
 
 /** An entry that restricts languages, regions or times never matches a document that lacks that value. */
-export function entryMatches(entry: ScopeEntry, document: ScopedDocument): boolean {
+function entryMatches(entry: ScopeEntry, document: ScopedDocument): boolean {
   if (!entry.datasets.includes(document.datasetId)) return false
   if (entry.platforms !== null && !entry.platforms.includes(document.platform)) return false
   if (entry.languages !== null && (document.language === null || !entry.languages.includes(document.language)))

@@ -2,9 +2,9 @@ import type { AccessRequest } from '../access/compile-scope.ts'
 import { TidemarkError } from '../errors.ts'
 
 /** The listing's rules that are not schema: windows, lists and what filters need. */
-export const dayMs = 86_400_000
-export const windowDefaultMs = dayMs
-export const windowMaxMs = 31 * dayMs
+const dayMs = 86_400_000
+const windowDefaultMs = dayMs
+const windowMaxMs = 31 * dayMs
 
 export interface Window {
   readonly from: number | null

@@ -25,14 +25,23 @@ const windows = {
 }
 const datasetId = Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: 'One dataset.' }))
 
+/** Bounded as scores are: without bounds, "Infinity" passes for a whole number. */
+const score = Type.Optional(
+  Type.Integer({
+    minimum: Number.MIN_SAFE_INTEGER,
+    maximum: Number.MAX_SAFE_INTEGER,
+    description: 'Inclusive. Needs `metrics`.',
+  }),
+)
+
 /** Everything that both listings take. */
 const listing = {
   dataset_id: datasetId,
   topics: listParameter('Topics, exact. Needs `metadata`.'),
   tags: listParameter('Native tags, exact. Needs `metadata`.'),
   classification_codes: listParameter('Codes of current category facts. Needs `facts`.'),
-  score_min: Type.Optional(Type.Integer({ description: 'Inclusive. Needs `metrics`.' })),
-  score_max: Type.Optional(Type.Integer({ description: 'Inclusive. Needs `metrics`.' })),
+  score_min: score,
+  score_max: score,
   content_types: listParameter('Content types.'),
   ...windows,
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200, default: 50 })),

@@ -16,22 +16,25 @@ export class ChangeSignal {
     this.#newest = newest
   }
 
-  /** Resolves at the next event, at the latest after the time, or when the signal is aborted. */
-  wait(timeoutMs: number, aborted: AbortSignal): Promise<void> {
-    if (this.#closed || timeoutMs <= 0 || aborted.aborted) return Promise.resolve()
-    return new Promise((resolve) => {
-      const done = (): void => {
-        clearTimeout(timer)
-        aborted.removeEventListener('abort', done)
-        this.#waiting.delete(done)
-        if (this.#waiting.size === 0) this.#stopAsking()
-        resolve()
-      }
-      const timer = setTimeout(done, timeoutMs)
-      aborted.addEventListener('abort', done)
-      this.#waiting.add(done)
-      this.#timer ??= setInterval(() => void this.#ask(), askEveryMs)
-    })
+  /**
+   * `woken` resolves at the next event, at the latest after the time, or when the signal is aborted. Who does not wait
+   * after all says so by `stop`, or would be woken for nothing.
+   */
+  wait(timeoutMs: number, aborted: AbortSignal): { readonly woken: Promise<void>; stop(): void } {
+    if (this.#closed || timeoutMs <= 0 || aborted.aborted) return { woken: Promise.resolve(), stop: () => {} }
+    const { promise: woken, resolve } = Promise.withResolvers<void>()
+    const stop = (): void => {
+      clearTimeout(timer)
+      aborted.removeEventListener('abort', stop)
+      this.#waiting.delete(stop)
+      if (this.#waiting.size === 0) this.#stopAsking()
+      resolve()
+    }
+    const timer = setTimeout(stop, timeoutMs)
+    aborted.addEventListener('abort', stop)
+    this.#waiting.add(stop)
+    this.#timer ??= setInterval(() => void this.#ask(), askEveryMs)
+    return { woken, stop }
   }
 
   get isClosed(): boolean {

@@ -38,16 +38,20 @@ export async function readChanges(
   const waitUntil = Date.now() + request.waitMs
   for (;;) {
     // Waiting begins before the look, so that an event between the look and the wait is not missed.
-    const woken = signal.wait(waitUntil - Date.now(), request.aborted)
-    const page = await readPage(log, request, after)
-    after = page.position
-    if (page.atEnd) signal.sawEnd(page.position)
-    const over = Date.now() >= waitUntil || request.aborted.aborted || signal.isClosed
-    if (page.items.length > 0 || !page.atEnd || over) {
-      return { items: page.items, nextCursor: cursors.sign(request.binding, page.position) }
+    const waiting = signal.wait(waitUntil - Date.now(), request.aborted)
+    try {
+      const page = await readPage(log, request, after)
+      after = page.position
+      if (page.atEnd) signal.sawEnd(page.position)
+      const over = Date.now() >= waitUntil || request.aborted.aborted || signal.isClosed
+      if (page.items.length > 0 || !page.atEnd || over) {
+        return { items: page.items, nextCursor: cursors.sign(request.binding, page.position) }
+      }
+      request.waiting()
+      await waiting.woken
+    } finally {
+      waiting.stop()
     }
-    request.waiting()
-    await woken
   }
 }
 

@@ -12,11 +12,11 @@ export function serve(program: Command, context: Context): void {
     const instance = await compose(config, makeLogger(config))
     const ended = untilSignal()
     try {
-      const address = await instance.listen()
-      context.say(`Tidemark serves ${address}`)
+      // Before listening, which may fail: the token is kept from now on and will not be shown again.
       if (instance.madeAdminToken !== null) {
         context.say(`admin token, shown this once: ${instance.madeAdminToken}`)
       }
+      context.say(`Tidemark serves ${await instance.listen()}`)
       await ended
     } finally {
       await instance.close()

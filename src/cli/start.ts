@@ -17,9 +17,18 @@ export function start(program: Command, context: Context): void {
     const instance = await compose(config, makeLogger(config))
     const ended = untilSignal()
     try {
-      const sample = await loadSample(instance)
-      const address = await instance.listen()
-      context.say(greeting(address, sample.key, instance.madeAdminToken))
+      const { madeAdminToken } = instance
+      const begun = (async () => {
+        const sample = await loadSample(instance)
+        return greeting(await instance.listen(), sample.key, madeAdminToken)
+      })()
+      context.say(
+        await begun.catch((error: unknown) => {
+          // It is kept from now on and will not be shown again, whatever else failed.
+          if (madeAdminToken !== null) context.say(`Admin token, shown this once: ${madeAdminToken}`)
+          throw error
+        }),
+      )
       await ended
       context.say('closing …')
     } finally {

@@ -7,8 +7,8 @@ import type { IndexChange, SearchIndex } from './search-index.ts'
 const stepDocuments = 64
 const stepCharacters = 200_000
 
-/** Documents prepared before other work gets its turn. */
-const breathEvery = 8
+/** Characters analysed before other work gets its turn: a few milliseconds. */
+const breathCharacters = 20_000
 
 export interface FeedStep {
   readonly position: number
@@ -32,11 +32,17 @@ export async function feedIndex(
   if (last === undefined) return { position, documents: 0, withoutVector: [] }
   const changes: IndexChange[] = []
   const chunks: ChunkRecord[] = []
-  for (const [i, document] of documents.entries()) {
-    const prepared = prepareDocument(document)
+  let characters = 0
+  const breathe = async (more: number): Promise<void> => {
+    characters += more
+    if (characters < breathCharacters) return
+    characters = more
+    await setImmediate()
+  }
+  for (const document of documents) {
+    const prepared = await prepareDocument(document, breathe)
     changes.push(...prepared.changes)
-    chunks.push(...prepared.chunks)
-    if (i % breathEvery === breathEvery - 1) await setImmediate()
+    for (const chunk of prepared.chunks) chunks.push(chunk)
   }
   if (chunks.length > 0) await source.putChunks(chunks, profileIds)
   const applied = await index.apply({ position: last.revision, changes })

@@ -1,19 +1,20 @@
 import type { Embedder } from '../embedding/embedder.ts'
 import { EmbeddingError } from '../embedding/embedding-error.ts'
 import type { IndexSource, StoredVector, WaitingChunk } from './index-source.ts'
-import type { SearchIndex } from './search-index.ts'
+import type { IndexChange, SearchIndex } from './search-index.ts'
 
 const stepChunks = 32
 
 /**
  * Makes vectors for chunks that wait for one: kept in the store, then given to the index, and only then taken off the
  * list, so that nothing is forgotten wherever this stops. A text that the provider will never take is taken off too.
- * Returns the chunks that were dealt with.
+ * `alone` runs the handing over while no words are fed. Returns the chunks that were dealt with.
  */
 export async function makeVectors(
   source: IndexSource,
   index: SearchIndex,
   embedder: Embedder,
+  alone: <T>(work: () => Promise<T>) => Promise<T>,
   signal: AbortSignal,
 ): Promise<readonly string[]> {
   const waiting = await source.waitingChunks(embedder.profileId, stepChunks)
@@ -22,16 +23,10 @@ export async function makeVectors(
   const fresh = made.filter(({ chunkId }) => waiting.find((one) => one.chunkId === chunkId)?.vector === null)
   if (fresh.length > 0) await source.putVectors(embedder.profileId, fresh)
   const documentOf = new Map(waiting.map(({ chunkId, documentId }) => [chunkId, documentId]))
-  const applied = await index.apply({
-    position: null,
-    changes: made.map(({ chunkId, vector }) => ({
-      kind: 'set_vector',
-      documentId: documentOf.get(chunkId)!,
-      chunkId,
-      profileId: embedder.profileId,
-      vector,
-    })),
+  const changes = made.map(({ chunkId, vector }): IndexChange => {
+    return { kind: 'set_vector', documentId: documentOf.get(chunkId)!, chunkId, profileId: embedder.profileId, vector }
   })
+  const applied = await alone(() => index.apply({ position: null, changes }))
   if (applied.outcome === 'unavailable') throw new Error(`the index cannot take vectors: ${applied.reason}`)
   const dealtWith = waiting.map(({ chunkId }) => chunkId)
   await source.doneWaiting(embedder.profileId, dealtWith)

@@ -15,9 +15,13 @@ export interface Prepared {
 
 /**
  * What the index must be told of a document. Chunk ids follow from version and place, so that preparing the same
- * version again, after a crash or for a new index, gives the same chunks.
+ * version again, after a crash or for a new index, gives the same chunks. `breathe` is called before each text with its
+ * characters: a long document must not keep requests waiting.
  */
-export function prepareDocument(document: SourceDocument): Prepared {
+export async function prepareDocument(
+  document: SourceDocument,
+  breathe: (characters: number) => Promise<void>,
+): Promise<Prepared> {
   const { documentId, columns } = document
   if (document.versions.length === 0) return { changes: [{ kind: 'set_columns', documentId, columns }], chunks: [] }
   const changes: IndexChange[] = []
@@ -25,7 +29,18 @@ export function prepareDocument(document: SourceDocument): Prepared {
   for (const version of document.versions) {
     const language = version.language ?? guessLanguage(`${version.title ?? ''}\n${version.body ?? ''}`)
     const records = chunksOf(documentId, version)
-    chunks.push(...records)
+    const vectorsOf = Map.groupBy(version.vectors, ({ chunkId }) => chunkId)
+    const indexed: IndexedChunk[] = []
+    for (const record of records) {
+      const text = (version.body ?? '').slice(record.startsAt, record.endsAt)
+      await breathe(text.length)
+      indexed.push({
+        chunkId: record.chunkId,
+        body: analyse(text, language),
+        vectors: vectorsOf.get(record.chunkId) ?? [],
+      })
+    }
+    for (const record of records) chunks.push(record)
     changes.push({
       kind: 'put_version',
       documentId,
@@ -33,11 +48,7 @@ export function prepareDocument(document: SourceDocument): Prepared {
       columns,
       current: version.current,
       title: analyse(version.title ?? '', language),
-      chunks: records.map((record): IndexedChunk => {
-        const vectors = version.vectors.filter(({ chunkId }) => chunkId === record.chunkId)
-        const text = (version.body ?? '').slice(record.startsAt, record.endsAt)
-        return { chunkId: record.chunkId, body: analyse(text, language), vectors }
-      }),
+      chunks: indexed,
     })
   }
   return { changes, chunks }

@@ -1,14 +1,16 @@
-import type { Scope } from '../access/scope.ts'
+import { readableFields, type Scope } from '../access/scope.ts'
 import { type Embedder, knowsLanguage } from '../embedding/embedder.ts'
 import type { QueryCache } from '../embedding/query-cache.ts'
 import { withDeadline } from '../embedding/with-deadline.ts'
 import { TidemarkError } from '../errors.ts'
+import { guessLanguage } from '../text/guess-language.ts'
 import { parseQuery } from '../text/parse-query.ts'
 import type { KeywordQuery } from '../text/types.ts'
+import type { CrossEncoder } from './cross-encoder.ts'
 import { type Candidate, type FusionWeights, fuse } from './fuse.ts'
 import type { ChunkText, IndexSource, ResultDocument } from './index-source.ts'
 import { searchLimits as limits } from './limits.ts'
-import { type RerankWeights, rerank } from './rerank.ts'
+import { type RerankWeights, rerankerOf } from './rerank.ts'
 import type {
   ChunkScore,
   DocumentHit,
@@ -48,6 +50,8 @@ export interface SearcherParts {
   readonly cache: QueryCache
   readonly weights: FusionWeights
   readonly rerankWeights: RerankWeights
+  /** Null: the own reranker has the last word. */
+  readonly crossEncoder: CrossEncoder | null
 }
 
 /** The three ways to search, and what each does when a part of it fails. */
@@ -189,7 +193,11 @@ export class Searcher {
   }
 
   async #queryVector(request: SearchRequest): Promise<Float32Array> {
-    if (request.queryVector !== null) return Float32Array.from(request.queryVector)
+    if (request.queryVector !== null) {
+      // No vector has ever been made: what would be compared is not there yet, which is not the same as no match.
+      if (this.#parts.embedder.dimensions === null) throw new Error('the dimensions are not known yet')
+      return Float32Array.from(request.queryVector)
+    }
     return withDeadline(limits.vectorWaitMs, undefined, (signal) =>
       this.#parts.cache.embed(this.#parts.embedder, request.text, signal),
     )
@@ -223,64 +231,113 @@ export class Searcher {
       source.results(documentIds),
     ])
     const scores = new Map(scored.outcome === 'found' ? scored.scores.map((one) => [one.documentId, one] as const) : [])
-    const candidates = documents.map((document): Candidate & { document: ResultDocument } => {
+    // The caller's own vector is taken at its word; of a text in a language unknown to the model it would say nothing.
+    const queryKnown = request.queryVector !== null || knowsLanguage(embedder, guessLanguage(request.text))
+    const isMarked = query.clauses.some(({ kind }) => kind !== 'any')
+    const candidates = documents.flatMap((document): RankedCandidate[] => {
       const hit = hits.get(document.documentId)!
       const completed = scores.get(document.documentId)
-      return {
-        documentId: document.documentId,
-        keyword: hit.keyword?.score ?? completed?.keyword?.score ?? null,
-        cosine: hit.vector?.score ?? completed?.vector?.score ?? null,
-        quality: document.quality,
-        publishedAt: document.publishedAt,
-        languageKnown: knowsLanguage(embedder, document.language),
-        document,
-      }
+      const best = hit.keyword ?? completed?.keyword ?? hit.vector
+      const keyword = hit.keyword?.score ?? completed?.keyword?.score ?? null
+      // What was demanded or excluded by a sign is so for the vector branch too.
+      if (best === null || (isMarked && keyword === null)) return []
+      return [
+        {
+          documentId: document.documentId,
+          keyword,
+          cosine: hit.vector?.score ?? completed?.vector?.score ?? null,
+          quality: document.quality,
+          publishedAt: document.publishedAt,
+          languageKnown: queryKnown && knowsLanguage(embedder, document.language),
+          document,
+          best,
+          others: (hit.keyword ?? hit.vector)?.otherChunks.filter(({ chunkId }) => chunkId !== best.chunkId) ?? [],
+        },
+      ]
     })
     const fused = fuse(candidates, this.#parts.weights, Date.now())
-    const found = candidates.map((candidate): Found => {
-      const hit = hits.get(candidate.documentId)!
-      const best = (hit.keyword ?? hit.vector)!
-      const score = fused.get(candidate.documentId)!
-      return {
-        documentId: candidate.documentId,
-        best,
-        others: best.otherChunks,
-        score,
-        keywordScore: candidate.keyword,
-        vectorScore: candidate.cosine,
-        rerankScore: score,
-      }
-    })
-    found.sort(byScore)
-    return this.#reranked(found, query)
+    const ranked = candidates.map((candidate, i) => ({ ...candidate, score: fused[i]! })).sort(byScore)
+    return this.#reranked(ranked, request.text, query, scope)
   }
 
-  async #reranked(found: readonly Found[], query: KeywordQuery): Promise<Found[]> {
-    const head = found.slice(0, limits.rerankMax)
+  /** Reads the best of them; the others keep their order below. Texts that the reader may not see are not looked at. */
+  async #reranked(
+    ranked: readonly (RankedCandidate & { readonly score: number })[],
+    queryText: string,
+    query: KeywordQuery,
+    scope: Scope,
+  ): Promise<Found[]> {
+    const byWords = ranked.filter(({ keyword }) => keyword !== null).sort((a, b) => b.keyword! - a.keyword!)
+    const asked = queryText.toLowerCase()
+    const sameTitle = ranked.filter(({ document }) => document.title?.trim().toLowerCase() === asked)
+    const head = new Set([
+      ...ranked.slice(0, limits.rerankMax),
+      ...byWords.slice(0, limits.rerankByWordsMax),
+      ...sameTitle.slice(0, limits.rerankByTitleMax),
+    ])
     const texts = new Map<string, ChunkText>()
-    for (const text of await this.#parts.source.chunkTexts(head.map(({ best }) => best.chunkId)))
+    for (const text of await this.#parts.source.chunkTexts([...head].map(({ best }) => best.chunkId))) {
       texts.set(text.chunkId, text)
-    return found
-      .map((one) => {
-        const text = texts.get(one.best.chunkId)
-        const input = {
-          score: one.score,
-          title: text?.title ?? '',
-          body: text?.text ?? '',
-          language: text?.language ?? null,
-        }
-        const score = rerank(input, query, this.#parts.rerankWeights)
-        return { ...one, score, rerankScore: score }
-      })
+    }
+    const rerank = rerankerOf(query, queryText, this.#parts.rerankWeights)
+    const read = ranked.map((one) => {
+      const text = texts.get(one.best.chunkId)
+      const readable = readableFields(scope, one.document)
+      const title = readable?.has('title') ? (text?.title ?? '') : ''
+      const body = readable?.has('body') ? (text?.text ?? '') : ''
+      return { ...one, title, body, score: rerank({ score: one.score, title, body, language: text?.language ?? null }) }
+    })
+    read.sort(byScore)
+    const scores = await this.#crossEncoded(queryText, read)
+    return read
+      .map(
+        ({ documentId, best, others, keyword, cosine }, i): Found => ({
+          documentId,
+          best,
+          others,
+          score: scores[i]!,
+          keywordScore: keyword,
+          vectorScore: cosine,
+          rerankScore: scores[i]!,
+        }),
+      )
       .sort(byScore)
   }
+
+  /** The best get the cross-encoder's scores, where there is one and it answers; the others stay below them. */
+  async #crossEncoded(
+    queryText: string,
+    read: readonly { readonly score: number; readonly title: string; readonly body: string }[],
+  ): Promise<number[]> {
+    const own = read.map(({ score }) => score)
+    const head = read.slice(0, limits.crossEncoderMax)
+    const given =
+      (await this.#parts.crossEncoder?.scores(
+        queryText,
+        head.map(({ title, body }) => `${title}\n${body}`.trim()),
+      )) ?? null
+    if (given === null || given.length === 0) return own
+    const lowest = Math.min(...given)
+    return own.map((score, i) => given[i] ?? score * lowest)
+  }
+}
+
+interface RankedCandidate extends Candidate {
+  readonly document: ResultDocument
+  readonly best: ChunkScore
+  readonly others: readonly ChunkScore[]
 }
 
 function foundBy(hit: DocumentHit) {
   return { documentId: hit.documentId, best: hit, others: hit.otherChunks, score: hit.score, rerankScore: null }
 }
 
-const byScore = (a: Found, b: Found): number => b.score - a.score || (a.documentId < b.documentId ? -1 : 1)
+interface Scored {
+  readonly documentId: string
+  readonly score: number
+}
+
+const byScore = (a: Scored, b: Scored): number => b.score - a.score || (a.documentId < b.documentId ? -1 : 1)
 
 function nothing(query: KeywordQuery, topK: number, warnings: readonly Warning[]): SearchResult {
   return { found: [], query, totalChunks: 0, topK, next: null, warnings }

@@ -15,14 +15,19 @@ const recentMs = 120_000
 export interface Indexing {
   /** There may be something new to index. */
   wake(): void
-  /** Another index is served now: its own position counts. */
-  restart(): void
+  /** Puts another index in place of the served one while nothing is being written to it; its own position counts then. */
+  exchange(replace: () => Promise<void>): Promise<void>
   stop(): Promise<void>
 }
 
 /**
  * Keeps the search index up with the store: words first, vectors after them, each in its own loop so that a slow or
- * missing embedding endpoint never delays keyword search. `learn` is called after vectors were made. A damaged or outdated index is emptied and fed anew.
+ * missing embedding endpoint never delays keyword search. `learn` is called after vectors were made. An index that is
+ * damaged, or ahead of its store (which was put back from a copy), is emptied and fed anew.
+ *
+ * One at a time: a step of words, the handing over of vectors, the exchange of the index. A vector that came before its
+ * words would be lost, because the index does not know the chunk yet; after them, or read with them, it is not. An
+ * index that was exchanged in the middle of a step would miss what lies between the two positions.
  */
 export function startIndexing(
   source: IndexSource,
@@ -34,43 +39,50 @@ export function startIndexing(
   let position: number | null = null
   const abort = new AbortController()
   let recent: { chunkId: string; at: number }[] = []
+  const alone = oneAtATime()
 
-  const words = repeat(
-    'indexing',
-    lookEveryMs,
-    async () => {
-      if (position === null) {
-        const health = await index.health()
-        if (health.state === 'needs_rebuild') {
-          logger.warn({ reason: health.reason }, 'the search index is built anew from the store')
-          await index.clear()
-        }
-        // An index that was built elsewhere does not have what was made here in the meantime.
-        await addLateVectors(
-          source,
-          index,
-          recent.map(({ chunkId }) => chunkId),
-        )
-        position = health.state === 'needs_rebuild' ? 0 : health.position
-      }
-      try {
-        const step = await feedIndex(source, index, position, [embedder.profileId])
-        position = step.position
-        if (step.documents > 0) vectors.wake()
-        return step.documents > 0
-      } catch (error) {
-        // The index knows best where it stands.
-        position = null
-        throw error
-      }
-    },
-    logger,
-  )
+  /** Where the index stands; an index that cannot be gone on from is emptied. */
+  const startPosition = async (): Promise<number> => {
+    const health = await index.health()
+    const newest = await source.newestRevision()
+    const reason =
+      health.state === 'needs_rebuild'
+        ? health.reason
+        : health.position > newest
+          ? `it is at revision ${health.position}, the store at ${newest}`
+          : null
+    if (reason !== null) {
+      logger.warn({ reason }, 'the search index is built anew from the store')
+      await index.clear()
+    }
+    // An index that was built elsewhere does not have what was made here in the meantime.
+    await addLateVectors(
+      source,
+      index,
+      recent.map(({ chunkId }) => chunkId),
+    )
+    return reason === null ? health.position : 0
+  }
+
+  const feed = async (): Promise<boolean> => {
+    try {
+      position ??= await startPosition()
+      const step = await feedIndex(source, index, position, [embedder.profileId])
+      position = step.position
+      if (step.documents > 0) vectors.wake()
+      return step.documents > 0
+    } catch (error) {
+      // The index knows best where it stands.
+      position = null
+      throw error
+    }
+  }
+  const words = repeat('indexing', lookEveryMs, () => alone(feed), logger)
   const vectors: Repeating = repeat(
     'vectors',
     lookEveryMs,
     async () => {
-      const made = await makeVectors(source, index, embedder, abort.signal)
+      const made = await makeVectors(source, index, embedder, alone, abort.signal)
       const now = Date.now()
       recent = [...recent.filter(({ at }) => now - at < recentMs), ...made.map((chunkId) => ({ chunkId, at: now }))]
       await learn()
@@ -81,13 +93,26 @@ export function startIndexing(
 
   return {
     wake: () => words.wake(),
-    restart() {
-      position = null
+    async exchange(replace) {
+      await alone(async () => {
+        await replace()
+        position = null
+      })
       words.wake()
     },
     async stop() {
       abort.abort()
       await Promise.all([words.stop(), vectors.stop()])
     },
+  }
+}
+
+/** Runs what it is given one after the other, in the order of asking. A failure is the asker's alone. */
+function oneAtATime(): <T>(work: () => Promise<T>) => Promise<T> {
+  let last: Promise<unknown> = Promise.resolve()
+  return (work) => {
+    const result = last.then(work)
+    last = result.catch(() => undefined)
+    return result
   }
 }

@@ -2,7 +2,7 @@ import type { FastifyBaseLogger } from 'fastify'
 
 /** A background job that runs again and again, never twice at once, and can be ended in an orderly way. */
 export interface Repeating {
-  /** Ends the pause before the next turn. */
+  /** Ends the pause before the next turn, unless that pause follows a failure. */
   wake(): void
   stop(): Promise<void>
 }
@@ -18,7 +18,7 @@ export function repeat(
   logger: FastifyBaseLogger,
 ): Repeating {
   let stopped = false
-  let wake: () => void = () => {}
+  let endPause: () => void = () => {}
   let woken = false
   let failures = 0
   const turn = async (): Promise<void> => {
@@ -38,7 +38,7 @@ export function repeat(
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, pauseMs(more || woken, everyMs, failures))
         timer.unref()
-        wake = () => {
+        endPause = () => {
           clearTimeout(timer)
           resolve()
         }
@@ -49,11 +49,11 @@ export function repeat(
   return {
     wake() {
       woken = true
-      wake()
+      if (failures === 0) endPause()
     },
     async stop() {
       stopped = true
-      wake()
+      endPause()
       await running
     },
   }
@@ -62,7 +62,8 @@ export function repeat(
 /** Between two portions of one job: writers that wait get their turn. */
 const breathMs = 5
 
-const pauseMaxMs = 30_000
+/** So that what a provider missed while it was down is made up soon after it is back. */
+const pauseMaxMs = 10_000
 
 /** After a failure the pauses grow, whoever wakes the job. */
 function pauseMs(busy: boolean, everyMs: number, failures: number): number {

@@ -40,30 +40,26 @@ describe('cursors over time', () => {
     assert.deepEqual((await feedPage(server, reader, { limit: 10, cursor })).items, page.items)
   })
 
-  test('a rotated key: old cursors stay good, new ones are good in every process', async () => {
-    const other = await startServer({ dataDir: server.dataDir })
-    try {
-      const { next_cursor: old } = await feedPage(server, reader, { limit: 10 })
-      const next = await feedPage(server, reader, { limit: 10, cursor: old })
-      const keyOf = (cursor: string) => Buffer.from(cursor, 'base64url').toString('latin1').slice(0, 40)
-      const rotated = await server.tidemark(['cursor-key', 'rotate'])
-      assert.equal(rotated.code, 0, rotated.stderr)
-      for (const one of [server, other]) {
-        assert.deepEqual((await feedPage(one, reader, { limit: 10, cursor: old })).items, next.items)
-      }
-      // Within a second every process signs with the new key; what it signs is good in the other one.
-      let signed = next.next_cursor
-      const giveUpMs = Date.now() + 10_000
-      while (keyOf(signed) === keyOf(old)) {
-        assert.ok(Date.now() < giveUpMs, 'the new key never signed')
-        await new Promise((resolve) => setTimeout(resolve, 100))
-        signed = (await feedPage(server, reader, { limit: 10, cursor: old })).next_cursor
-      }
-      const last = await feedPage(other, reader, { limit: 10, cursor: signed })
-      assert.deepEqual(last.items, (await feedPage(server, reader, { limit: 10, cursor: signed })).items)
-      assert.equal(last.items.length, 10)
-    } finally {
-      await other.stop()
+  test('a rotated key: old cursors stay good, and the server that runs learns to sign with the new one', async () => {
+    const { next_cursor: old } = await feedPage(server, reader, { limit: 10 })
+    const next = await feedPage(server, reader, { limit: 10, cursor: old })
+    /** The key is the first that a cursor names; all else about it is the server's own business. */
+    const keyOf = (cursor: string) => Buffer.from(cursor, 'base64url').toString('latin1').slice(0, 30)
+    const rotated = await server.tidemark(['cursor-key', 'rotate'])
+    assert.equal(rotated.code, 0, rotated.stderr)
+    assert.deepEqual((await feedPage(server, reader, { limit: 10, cursor: old })).items, next.items)
+    let signed = next.next_cursor
+    const giveUpMs = Date.now() + 10_000
+    while (keyOf(signed) === keyOf(old)) {
+      assert.ok(Date.now() < giveUpMs, 'the new key never signed')
+      await new Promise((resolve) => setTimeout(resolve, 100))
+      signed = (await feedPage(server, reader, { limit: 10, cursor: old })).next_cursor
+    }
+    const last = await feedPage(server, reader, { limit: 10, cursor: signed })
+    assert.deepEqual(last.items, (await feedPage(server, reader, { limit: 10, cursor: next.next_cursor })).items)
+    await server.restart()
+    for (const cursor of [signed, next.next_cursor]) {
+      assert.deepEqual((await feedPage(server, reader, { limit: 10, cursor })).items, last.items)
     }
   })
 

@@ -7,19 +7,15 @@ import { freshFolder, startServer, tidemark } from './harness.ts'
 
 /** One wrong setting: one line with its name, what it was and what it may be; exit code 2; nothing served. */
 const wrong: [Record<string, string>, RegExp][] = [
-  [{ TIDEMARK_HOST: 'a b' }, /^tidemark: TIDEMARK_HOST is "a b", but it must be a host name or address/],
   [
     { TIDEMARK_HOST: '203.0.113.77' },
     /^tidemark: TIDEMARK_HOST is "203\.0\.113\.77", but it must be .* of this machine/,
   ],
   [{ TIDEMARK_PORT: '70000' }, /^tidemark: TIDEMARK_PORT is "70000", but it must be a whole number from 0 to 65535/],
-  [{ TIDEMARK_PORT: '80a' }, /^tidemark: TIDEMARK_PORT is "80a"/],
-  [{ TIDEMARK_LOG_LEVEL: 'loud' }, /^tidemark: TIDEMARK_LOG_LEVEL is "loud", but it must be one of fatal, error/],
   [
     { TIDEMARK_CORS_ORIGINS: 'example.com' },
     /^tidemark: TIDEMARK_CORS_ORIGINS is "example.com", but it must be origins/,
   ],
-  [{ TIDEMARK_REQUESTS_IN_FLIGHT_MAX: '0' }, /^tidemark: TIDEMARK_REQUESTS_IN_FLIGHT_MAX is "0"/],
   [{ TIDEMARK_NO_SUCH_THING: '1' }, /^tidemark: TIDEMARK_NO_SUCH_THING is set, but there is no such setting/],
 ]
 
@@ -52,16 +48,13 @@ test('a data folder that cannot be one, and a port that is taken, are named too'
   const taken = createServer().listen(0, '127.0.0.1')
   await new Promise((resolve) => taken.once('listening', resolve))
   const { port } = taken.address() as { port: number }
-  const [file, below, busy] = await Promise.all([
+  const [file, busy] = await Promise.all([
     tidemark(['serve'], { dataDir: join(folder, 'file') }),
-    tidemark(['serve'], { dataDir: join(folder, 'file', 'below') }),
     tidemark(['serve'], { env: { TIDEMARK_PORT: String(port) } }),
   ])
   taken.close()
-  for (const one of [file, below]) {
-    assert.equal(one.code, 2, one.stderr)
-    assert.match(one.stderr, /^tidemark: TIDEMARK_DATA_DIR is ".*file.*", but it must be a folder/)
-  }
+  assert.equal(file.code, 2, file.stderr)
+  assert.match(file.stderr, /^tidemark: TIDEMARK_DATA_DIR is ".*file", but it must be a folder/)
   assert.equal(busy.code, 2, busy.stderr)
   assert.match(busy.stderr, new RegExp(`^tidemark: TIDEMARK_PORT is ${port}, but that port is taken`))
 })

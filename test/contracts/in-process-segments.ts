@@ -113,7 +113,14 @@ export class InProcessSegments implements SearchIndex {
     this.#ports.push(list.port1, merging.port1)
     this.#orders = merging.port2
     const limits = { sealChunks, segmentChunks, mergeMemoryBytes: 2 ** 30, mergeFanIn: 2 }
-    this.#writer = new IndexWriter({ path, shared, readers: [list.port1], merger: merging.port1, ...limits })
+    this.#writer = new IndexWriter({
+      path,
+      analysis: '',
+      shared,
+      readers: [list.port1],
+      merger: merging.port1,
+      ...limits,
+    })
     this.#reader = new IndexReader({ path, reader: 0, shared, writer: list.port2, titleWeight, kernel })
     this.#merged = null
   }

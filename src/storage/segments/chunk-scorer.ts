@@ -57,8 +57,7 @@ interface ClauseScorer {
 
 /**
  * Scores single chunks of one segment, one after the other: for queries with required clauses, where few chunks are
- * left, and for documents that are already chosen. Adds in the order in which `walk-postings.ts` does, so that both give
- * the same bits.
+ * left, and for documents that are already chosen. Adds in the order in which the kernels do, so that both give the same bits.
  */
 export class ChunkScorer {
   readonly #image: SegmentImage

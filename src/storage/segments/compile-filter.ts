@@ -8,9 +8,8 @@ export const titleMask = 1
 export const bodyMask = 2
 const bothMask = 3
 
-/** Table entries above `bothMask` need a look: not yet decided, or decided by the time of publication. */
+/** In the table: the time of publication decides. */
 const timed = 4
-const undecided = 5
 
 interface Window {
   readonly from: number
@@ -52,10 +51,10 @@ function meets(conditions: Conditions, found: FilterClass): boolean {
 
 /**
  * A scope and the request's filters, ready for use while postings are walked: `table[class]` is the mask of a chunk,
- * and anything above 3 goes through `resolve`. Classes are decided when first met, so a rare word pays for few.
+ * and anything above 3 goes through `resolve`.
  */
 export class CompiledFilter {
-  table: Uint8Array
+  table = new Uint8Array(0)
   readonly #classes: readonly FilterClass[]
   readonly #entries: readonly CompiledEntry[]
   readonly #filters: Conditions
@@ -67,7 +66,6 @@ export class CompiledFilter {
 
   constructor(scope: Scope, filters: SearchFilters, classes: readonly FilterClass[]) {
     this.#classes = classes
-    this.table = new Uint8Array(classes.length).fill(undecided)
     this.#entries = scope.entries
       .map((entry) => {
         const mask = (entry.fields.includes('title') ? titleMask : 0) | (entry.fields.includes('body') ? bodyMask : 0)
@@ -90,22 +88,22 @@ export class CompiledFilter {
     }
     this.#contentTypes = setOf(filters.contentTypes)
     this.#includeNonCurrent = filters.includeNonCurrent
+    this.extend()
   }
 
   /** Classes are only ever added; a filter that is kept must hear of them before it is used again. */
   extend(): void {
-    if (this.table.length === this.#classes.length) return
-    const longer = new Uint8Array(this.#classes.length).fill(undecided)
+    const decided = this.table.length
+    if (decided === this.#classes.length) return
+    const longer = new Uint8Array(this.#classes.length)
     longer.set(this.table)
+    for (let number = decided; number < longer.length; number++) longer[number] = this.#decide(number)
     this.table = longer
   }
 
   /** The mask of a chunk whose table entry is above 3. */
   resolve(image: SegmentImage, chunk: number): number {
     const number = image.chunkClass[chunk]!
-    if (this.table[number] === undecided) this.table[number] = this.#decide(number)
-    const decided = this.table[number]!
-    if (decided !== timed) return decided
     const publishedAt = image.documentPublished[image.chunkDocument[chunk]!]!
     let mask = this.#always[number]!
     // NaN, the time of a document without one, is inside no window.

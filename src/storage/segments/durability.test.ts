@@ -100,3 +100,15 @@ test('an index is open once at a time, and can be copied when it is closed', asy
   assert.equal((await second.health()).position, 7)
   await second.close()
 })
+
+test('terms made by other rules ask for a rebuild', async () => {
+  const path = join(folder, 'rules.db')
+  const before = await openSegmentsIndex({ path, readers: 1, analysis: 'one' })
+  await before.apply({ position: 3, changes: [put('d1', ['word'])] })
+  await before.close()
+  const after = await openSegmentsIndex({ path, readers: 1, analysis: 'two' })
+  assert.equal((await after.health()).state, 'needs_rebuild')
+  await after.clear()
+  assert.equal((await after.health()).position, 0)
+  await after.close()
+})

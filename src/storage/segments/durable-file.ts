@@ -14,6 +14,8 @@ import { crc32 } from 'node:zlib'
 export class DamagedFile extends Error {}
 
 export interface FileState {
+  /** The rules by which the terms were made; other rules need a rebuild. */
+  analysis: string
   /** Position of the change feed. */
   position: number
   nextKey: number
@@ -32,6 +34,7 @@ export interface SegmentRow {
   readonly id: number
   /** Small ones, one a batch, are put together when the file is opened. */
   readonly sealed: boolean
+  readonly chunks: number
   readonly image: BlobRow
   readonly columns: readonly (BlobRow & { readonly profile: number; readonly dimensions: number })[]
 }
@@ -64,14 +67,14 @@ export class DurableFile {
   readonly #db: DatabaseSync
   readonly #statements = new Map<string, StatementSync>()
 
-  constructor(path: string) {
+  constructor(path: string, analysis: string) {
     this.path = path
     this.#db = new DatabaseSync(path)
     try {
       this.#db.exec('pragma page_size = 16384; pragma journal_mode = wal; pragma synchronous = full')
       this.#db.exec('pragma cache_size = -16384; pragma journal_size_limit = 67108864')
       this.#db.exec(schema)
-      this.state = this.#readState()
+      this.state = this.#readState(analysis)
     } catch (error) {
       this.#db.close()
       throw new DamagedFile(messageOf(error))
@@ -225,14 +228,15 @@ export class DurableFile {
     this.state[name] = turned(this.state[name], id)
   }
 
-  #readState(): FileState {
+  #readState(analysis: string): FileState {
     const row = this.#db.prepare('select data, crc from state where id = 1').get()
     if (row === undefined) {
       const digests = { deaths: emptyDigest, lateVectors: emptyDigest }
-      return { position: 0, nextKey: 1, nextBlob: 1, nextSegment: 1, ...digests }
+      return { analysis, position: 0, nextKey: 1, nextBlob: 1, nextSegment: 1, ...digests }
     }
     const { format, ...state } = checkedJson<FileState & { format: number }>('state', row.data, row.crc)
     if (format !== fileFormat) throw new DamagedFile(`file format ${format}, this program reads ${fileFormat}`)
+    if (state.analysis !== analysis) throw new DamagedFile(`texts analysed by ${state.analysis}, now it is ${analysis}`)
     return state
   }
 

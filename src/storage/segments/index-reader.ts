@@ -14,12 +14,14 @@ import { FilterCache } from './compile-filter.ts'
 import { Control, type Snapshot } from './control.ts'
 import { VectorReader, vectorId } from './durable-file.ts'
 import type { FilterClass } from './filter-classes.ts'
+import { KeywordKernel } from './keyword-kernel.ts'
 import { planKeyword, readTermCounts, type TermCounts } from './plan-keyword.ts'
 import type { ListUpdate, Profile, ReaderCall, ReaderOptions } from './protocol.ts'
 import { bestKeywordChunk, searchKeyword } from './search-keyword.ts'
 import { nearestChunk, searchVector } from './search-vector.ts'
 import { openColumn, openSegment, type SearchView, type Segment } from './segment.ts'
 import { findDocument } from './segment-image.ts'
+import { kernelClassesMax, SimdKeywordKernel } from './simd-keyword-kernel.ts'
 import { TermDictionary } from './term-dictionary.ts'
 import { usableVector } from './vector-column.ts'
 import { openKernel, type VectorKernel } from './vector-kernel.ts'
@@ -40,6 +42,8 @@ export class IndexReader {
   readonly #control: Control
   readonly #dictionary: TermDictionary
   readonly #memories: WebAssembly.Memory[] = []
+  readonly #keywordKernel: KeywordKernel
+  readonly #plainKernel = new KeywordKernel()
   readonly #kernel: VectorKernel
   readonly #classes: FilterClass[] = []
   readonly #filters = new FilterCache(this.#classes)
@@ -54,6 +58,7 @@ export class IndexReader {
     this.#control = new Control(options.shared.control)
     this.#dictionary = new TermDictionary(options.shared.dictionary)
     this.#kernel = openKernel(options.kernel, this.#memories)
+    this.#keywordKernel = options.kernel === 'simd' ? new SimdKeywordKernel(this.#memories) : this.#plainKernel
   }
 
   /** `deadline` is on the clock of `performance.now()`. */
@@ -83,10 +88,12 @@ export class IndexReader {
 
   #keyword(request: KeywordRequest, deadline: number): KeywordOutcome {
     const { view, snapshot, counts } = this.#open(request.query)
+    const filter = this.#filters.filterFor(request.scope, request.filters)
     return searchKeyword({
       view,
       plan: planKeyword(request.query, counts!, snapshot, this.#options.titleWeight),
-      filter: this.#filters.filterFor(request.scope, request.filters),
+      filter,
+      kernel: filter.table.length > kernelClassesMax ? this.#plainKernel : this.#keywordKernel,
       limit: wholeNumber(request.limit),
       after: request.after,
       otherChunksMax: wholeNumber(request.otherChunksMax),

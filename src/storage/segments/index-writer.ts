@@ -19,6 +19,9 @@ import { columnLayout, usableVector, VectorColumn } from './vector-column.ts'
 /** Vectors beyond this many components are refused. */
 const dimensionsMax = 8192
 
+/** Chunk keys have 32 bits. */
+const keysMax = 2 ** 32 - 1
+
 interface Placement {
   readonly unit: DocumentUnit
   readonly chunk: UnitChunk
@@ -81,6 +84,9 @@ export class IndexWriter {
     const units = this.#collect(batch.changes)
     const changed = units.filter((unit) => unit.changed)
     for (const unit of changed) if (unit.trim()) this.#warnings.add('a document has more chunks than a segment holds')
+    if (file.state.nextKey + changed.reduce((sum, unit) => sum + unit.chunks.length, 0) > keysMax) {
+      return { outcome: 'unavailable', reason: 'all chunk keys are used up: the index must be rebuilt' }
+    }
     const built = this.#build(file, changed)
     try {
       this.#commit(file, batch.position, units, built)
@@ -93,10 +99,14 @@ export class IndexWriter {
     return { outcome: 'applied' }
   }
 
-  /** One step of background work; false when there is none. Called between batches. */
+  /** One step of background work; false when there is none. Called between batches. Throws when the file cannot be written. */
   tidy(): boolean {
     if (this.#file === null) return false
     return this.#maintenance.step(this.#file)
+  }
+
+  warn(warning: string): void {
+    this.#warnings.add(warning)
   }
 
   merged(done: MergeDone): void {
@@ -144,7 +154,7 @@ export class IndexWriter {
   #open(): void {
     this.#damage = ''
     try {
-      this.#file = new DurableFile(this.#options.path)
+      this.#file = new DurableFile(this.#options.path, this.#options.analysis)
       loadIndex(this.#file, {
         dictionary: this.#dictionary,
         classes: this.#classes,
@@ -297,6 +307,7 @@ export class IndexWriter {
         const row = {
           id: file.state.nextSegment++,
           sealed: false,
+          chunks: segment.image.chunks,
           image: { blob: file.newBlob(), bytes: image.length },
           columns: [],
         }

@@ -66,14 +66,16 @@ function check(image: SegmentImage, { dictionary, classes }: LoadTarget): Segmen
 
 function loadSealed(file: DurableFile, row: SegmentRow, target: LoadTarget): WriterSegment {
   const { published } = target
-  const block = published.arena.allocate(row.image.bytes)
-  file.readBlob(row.image, bytesOf(published.arena.memories, block))
+  const room = published.reserve(row.image.bytes, row.chunks)
+  file.readBlob(row.image, bytesOf(published.arena.memories, room.image))
   const columns = row.columns.map((column) => {
     const raw = new Uint8Array(column.bytes)
     file.readBlob(column, raw)
     return { profile: column.profile, dimensions: column.dimensions, raw }
   })
-  const segment = published.adopt(block, columns, true, [row.id])
+  if (openImage(bytesOf(published.arena.memories, room.image)).chunks !== row.chunks)
+    throw new DamagedFile('chunks do not add up')
+  const segment = published.adopt(room, columns, true, [row.id])
   check(segment.image, target)
   return segment
 }

@@ -53,6 +53,7 @@ export interface SharedBuffers {
 
 export interface WriterOptions {
   readonly path: string
+  readonly analysis: string
   readonly shared: SharedBuffers
   readonly readers: readonly MessagePort[]
   readonly merger: MessagePort

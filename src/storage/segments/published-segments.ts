@@ -26,6 +26,8 @@ export interface WriterSegment extends Segment {
   aliveDocuments: number
 }
 
+type SegmentRoom = Pick<SegmentPlace, 'image' | 'died'>
+
 export interface Death {
   readonly segment: WriterSegment
   readonly document: number
@@ -81,21 +83,30 @@ export class PublishedSegments {
 
   /** Puts a segment into shared memory. Nobody sees it before it is published. */
   place(image: Uint8Array, columns: readonly MergedColumn[], sealed: boolean, rows: number[]): WriterSegment {
-    const imageBlock = this.arena.allocate(image.length)
-    bytesOf(this.arena.memories, imageBlock).set(image)
-    return this.adopt(imageBlock, columns, sealed, rows)
+    const room = this.reserve(image.length, openImage(image).chunks)
+    bytesOf(this.arena.memories, room.image).set(image)
+    return this.adopt(room, columns, sealed, rows)
   }
 
-  /** The same for an image that is in shared memory already. */
-  adopt(image: Block, columns: readonly MergedColumn[], sealed: boolean, rows: number[]): WriterSegment {
+  /** Room for an image, and beside it for the deaths of its chunks: the kernel sees one arena at a time. */
+  reserve(imageBytes: number, chunks: number): SegmentRoom {
+    const diedAt = Math.ceil(imageBytes / 64) * 64
+    const { arena, offset } = this.arena.allocate(diedAt + chunks * 4)
+    return {
+      image: { arena, offset, bytes: imageBytes },
+      died: { arena, offset: offset + diedAt, bytes: chunks * 4 },
+    }
+  }
+
+  /** A segment of an image that is in its room already. */
+  adopt(room: SegmentRoom, columns: readonly MergedColumn[], sealed: boolean, rows: number[]): WriterSegment {
     const { memories } = this.arena
-    const died = this.arena.allocate(openImage(bytesOf(memories, image)).chunks * 4)
     const columnPlaces = columns.map(({ profile, dimensions, raw }) => {
       const block = this.arena.allocate(raw.length)
       bytesOf(memories, block).set(raw)
       return { profile, dimensions, block }
     })
-    const place = { id: this.#nextId++, image, died, columns: columnPlaces }
+    const place = { id: this.#nextId++, ...room, columns: columnPlaces }
     const segment = openSegment(memories, place)
     segment.died.fill(alive)
     return {
@@ -225,5 +236,7 @@ function termsOf(image: SegmentImage, chunk: number): Set<number> {
 }
 
 function blocksOf({ place }: WriterSegment): Block[] {
-  return [place.image, place.died, ...place.columns.map((column) => column.block)]
+  const { image, died } = place
+  const whole = { arena: image.arena, offset: image.offset, bytes: died.offset + died.bytes - image.offset }
+  return [whole, ...place.columns.map((column) => column.block)]
 }

@@ -1,26 +1,18 @@
 import type { ChunkScore, DocumentHit, KeywordOutcome, KeywordPosition } from '../../search/search-index.ts'
 import { ChunkScorer, weighFrequency } from './chunk-scorer.ts'
 import type { CompiledFilter } from './compile-filter.ts'
-import { PhraseMatcher } from './match-phrase.ts'
+import type { KeywordKernel, WalkedSegment } from './keyword-kernel.ts'
 import type { KeywordPlan, PlannedClause, PlannedPhrase, PlannedTerm } from './plan-keyword.ts'
 import { chunksWithAll, groupsOfClause } from './required-chunks.ts'
 import type { SearchView, Segment } from './segment.ts'
 import { chunkIdAt, documentIdAt, type SegmentImage, segmentChunksMax, versionIdAt } from './segment-image.ts'
 import { TopDocuments } from './top-documents.ts'
-import {
-  addGathered,
-  addTerm,
-  FrequencyTable,
-  Gathered,
-  gatherTerm,
-  rankGathered,
-  walkOneTerm,
-} from './walk-postings.ts'
 
 export interface KeywordSearch {
   readonly view: SearchView
   readonly plan: KeywordPlan
   readonly filter: CompiledFilter
+  readonly kernel: KeywordKernel
   readonly limit: number
   readonly after: KeywordPosition | null
   readonly otherChunksMax: number
@@ -28,22 +20,20 @@ export interface KeywordSearch {
   readonly deadline: number
 }
 
-/** A thread answers one call at a time, so these are its own. */
-const sum = new Gathered()
-const clauseOnly = new Gathered()
+/** A thread answers one call at a time, so this is its own. */
 const list = new Uint16Array(segmentChunksMax)
 
 export function searchKeyword(search: KeywordSearch): KeywordOutcome {
   const { view, plan, limit } = search
   const images = view.segments.map((segment) => segment.image)
   const top = new TopDocuments(limit + 1, images, search.after)
-  const frequencies = new FrequencyTable(plan.titleWeight)
+  search.kernel.begin(search.filter, plan)
   let totalChunks = 0
   if (!plan.empty) {
     for (let i = 0; i < view.segments.length; i++) {
       if (performance.now() > search.deadline) return { outcome: 'timed_out' }
       top.startSegment(i)
-      totalChunks += searchSegment(search, view.segments[i]!, frequencies, top)
+      totalChunks += searchSegment(search, view.segments[i]!, top)
     }
   }
   const ranked = top.ranked()
@@ -66,38 +56,20 @@ export function chunkScore(image: SegmentImage, chunk: number, score: number): C
   return { chunkId: chunkIdAt(image, chunk), versionId: versionIdAt(image, image.chunkVersion[chunk]!), score }
 }
 
-function searchSegment(
-  search: KeywordSearch,
-  segment: Segment,
-  frequencies: FrequencyTable,
-  top: TopDocuments,
-): number {
-  const { plan, filter, view } = search
-  const { image, died } = segment
-  const walked = { image, died, generation: view.generation, filter }
+function searchSegment(search: KeywordSearch, segment: Segment, top: TopDocuments): number {
+  const { plan, filter, view, kernel } = search
+  const { arena, image, died } = segment
+  const walked = { arena, image, died, generation: view.generation, filter, plan }
   if (plan.must.length > 0) {
-    scoreRequired(search, segment)
-    return rankGathered(image, sum, top)
+    scoreRequired(kernel, walked)
+    return kernel.rank(walked, top)
   }
   const alone = aloneTerm(plan)
-  if (alone !== null) return walkOneTerm(walked, alone, plan, frequencies, top)
-  for (const clause of plan.any) {
-    if (clause.type === 'phrase') addPhrase(search, segment, clause, false)
-    else if (clause.terms.length === 1) addTerm(walked, clause.terms[0]!, plan, frequencies, sum)
-    else {
-      for (const term of clause.terms) gatherTerm(walked, term, plan, frequencies, clauseOnly)
-      addGathered(clauseOnly, sum, image.chunks, false)
-    }
-  }
-  for (const clause of plan.mustNot) exclude(search, segment, clause)
-  for (const clause of plan.boosts) {
-    if (clause.type === 'phrase') addPhrase(search, segment, clause, true)
-    else {
-      for (const term of clause.terms) gatherTerm(walked, term, plan, frequencies, clauseOnly)
-      addGathered(clauseOnly, sum, image.chunks, true)
-    }
-  }
-  return rankGathered(image, sum, top)
+  if (alone !== null) return kernel.alone(walked, alone, top)
+  for (const clause of plan.any) addClause(kernel, walked, clause, false)
+  for (const clause of plan.mustNot) exclude(kernel, walked, clause)
+  for (const clause of plan.boosts) addClause(kernel, walked, clause, true)
+  return kernel.rank(walked, top)
 }
 
 /** The one term that the whole query consists of. */
@@ -107,47 +79,87 @@ function aloneTerm({ any, mustNot, boosts }: KeywordPlan): PlannedTerm | null {
   return first.terms.length === 1 ? first.terms[0]! : null
 }
 
-function scoreRequired({ plan, filter, view }: KeywordSearch, { image, died }: Segment): void {
-  const count = chunksWithAll(image, plan.must.flatMap(groupsOfClause), list)
+/** `known` only: for chunks that have a score already. */
+function addClause(kernel: KeywordKernel, walked: WalkedSegment, clause: PlannedClause, known: boolean): void {
+  if (clause.type === 'phrase') addPhrase(kernel, walked, clause, known)
+  else if (clause.terms.length === 1 && !known) kernel.add(walked, clause.terms[0]!)
+  else {
+    for (const term of clause.terms) kernel.raise(walked, term)
+    kernel.clause.take(walked.image.chunks, (chunk, score) => {
+      if (!known || kernel.sum.scores[chunk] !== 0) kernel.sum.add(chunk, score)
+    })
+  }
+}
+
+function addPhrase(kernel: KeywordKernel, walked: WalkedSegment, phrase: PlannedPhrase, known: boolean): void {
+  const { image, plan, filter } = walked
+  const { scores } = kernel.sum
+  const count = keepVisible(walked, chunksWithAll(image, phrase.groups, list), (chunk) => !known || scores[chunk] !== 0)
+  const frequencies = kernel.phrases(walked, phrase.groups, list, count)
+  for (let i = 0; i < count; i++) {
+    if (frequencies[i] === 0) continue
+    const chunk = list[i]!
+    const found = weighFrequency(frequencies[i]!, filter.maskOf(image, chunk), plan.titleWeight)
+    if (found === 0) continue
+    kernel.sum.add(
+      chunk,
+      (phrase.weight * found) / (found + (plan.normBase + plan.normStep * image.chunkLength[chunk]!)),
+    )
+  }
+}
+
+/** Leaves those of the first `count` chunks in the list that are visible and alive. Returns how many. */
+function keepVisible(walked: WalkedSegment, count: number, wanted: (chunk: number) => boolean): number {
+  const { image, died, generation, filter } = walked
+  let kept = 0
+  for (let i = 0; i < count; i++) {
+    const chunk = list[i]!
+    if (filter.maskOf(image, chunk) !== 0 && died[chunk]! > generation && wanted(chunk)) list[kept++] = chunk
+  }
+  return kept
+}
+
+/** Of the first `count` chunks in the list, leaves those in which every phrase stands somewhere. */
+function keepPhrases(
+  kernel: KeywordKernel,
+  walked: WalkedSegment,
+  count: number,
+  clauses: readonly PlannedClause[],
+): number {
+  let left = count
+  for (const clause of clauses) {
+    if (clause.type !== 'phrase' || left === 0) continue
+    const frequencies = kernel.phrases(walked, clause.groups, list, left)
+    let kept = 0
+    for (let i = 0; i < left; i++) if (frequencies[i] !== 0) list[kept++] = list[i]!
+    left = kept
+  }
+  return left
+}
+
+function scoreRequired(kernel: KeywordKernel, walked: WalkedSegment): void {
+  const { image, plan, filter } = walked
+  const visible = keepVisible(walked, chunksWithAll(image, plan.must.flatMap(groupsOfClause), list), () => true)
+  const count = keepPhrases(kernel, walked, visible, plan.must)
   if (count === 0) return
   const scorer = new ChunkScorer(image, plan)
   for (let i = 0; i < count; i++) {
     const chunk = list[i]!
-    const mask = filter.maskOf(image, chunk)
-    if (mask === 0 || died[chunk]! <= view.generation) continue
-    sum.add(chunk, scorer.score(chunk, mask))
-  }
-}
-
-/** `known` only: for chunks that have a score already. */
-function addPhrase(
-  { plan, filter, view }: KeywordSearch,
-  { image, died }: Segment,
-  phrase: PlannedPhrase,
-  known: boolean,
-): void {
-  const count = chunksWithAll(image, phrase.groups, list)
-  if (count === 0) return
-  const matcher = new PhraseMatcher(phrase.groups)
-  for (let i = 0; i < count; i++) {
-    const chunk = list[i]!
-    if (known && sum.scores[chunk] === 0) continue
-    const mask = filter.maskOf(image, chunk)
-    if (mask === 0 || died[chunk]! <= view.generation) continue
-    const found = weighFrequency(matcher.frequency(image, chunk), mask, plan.titleWeight)
-    if (found === 0) continue
-    sum.add(chunk, (phrase.weight * found) / (found + (plan.normBase + plan.normStep * image.chunkLength[chunk]!)))
+    kernel.sum.add(chunk, scorer.score(chunk, filter.maskOf(image, chunk)))
   }
 }
 
 /** Takes back the score of the chunks that match a negative clause in a field that may be searched. */
-function exclude({ plan, filter }: KeywordSearch, { image }: Segment, clause: PlannedClause): void {
-  const count = chunksWithAll(image, groupsOfClause(clause), list)
+function exclude(kernel: KeywordKernel, walked: WalkedSegment, clause: PlannedClause): void {
+  const { image, plan, filter } = walked
+  const { scores } = kernel.sum
+  const scored = keepVisible(walked, chunksWithAll(image, groupsOfClause(clause), list), (chunk) => scores[chunk] !== 0)
+  const count = keepPhrases(kernel, walked, scored, [clause])
   if (count === 0) return
   const scorer = new ChunkScorer(image, { ...plan, must: [], any: [clause], mustNot: [], boosts: [] })
   for (let i = 0; i < count; i++) {
     const chunk = list[i]!
-    if (sum.scores[chunk] !== 0 && scorer.score(chunk, filter.maskOf(image, chunk)) !== 0) sum.scores[chunk] = 0
+    if (scorer.score(chunk, filter.maskOf(image, chunk)) !== 0) scores[chunk] = 0
   }
 }
 

@@ -19,6 +19,8 @@ export interface ColumnPlace {
 /** An image, its deaths, and its vectors by profile number. */
 export interface Segment {
   readonly id: number
+  /** The arena that image and deaths lie in. */
+  readonly arena: number
   readonly image: SegmentImage
   /** The generation at which a chunk died; `alive` for the others. */
   readonly died: Int32Array<ArrayBufferLike>
@@ -42,6 +44,7 @@ export function openSegment(memories: readonly WebAssembly.Memory[], place: Segm
   const died = bytesOf(memories, place.died)
   return {
     id: place.id,
+    arena: place.image.arena,
     image: openImage(bytesOf(memories, place.image)),
     died: new Int32Array(died.buffer, died.byteOffset, died.byteLength / 4),
     columns: new Map(

@@ -7,6 +7,7 @@ import type {
   CountOutcome,
   CountRequest,
   IndexBatch,
+  IndexChange,
   IndexHealth,
   KeywordOutcome,
   KeywordRequest,
@@ -25,6 +26,8 @@ import { TermDictionary } from './term-dictionary.ts'
 export interface SegmentsIndexOptions {
   /** The durable file; `-wal`, `-shm` and `-lock` stand beside it. */
   readonly path: string
+  /** Names the rules by which texts become terms. A file that was filled by other rules needs a rebuild. */
+  readonly analysis?: string
   /** Search threads; as many as there are cores when left out. */
   readonly readers?: number
   /** How much more a word in the title counts than one in the body. */
@@ -54,7 +57,7 @@ export async function openSegmentsIndex(options: SegmentsIndexOptions): Promise<
     lists.map(({ port1 }) => port1),
     merging.port1,
   )
-  const merger = startThread('merge-thread.ts', { writer: merging.port2 }, [merging.port2])
+  const merger = startThread(new URL('./merge-thread.ts', import.meta.url), { writer: merging.port2 }, [merging.port2])
   const searchers = lists.map(({ port2 }, reader) => {
     const data = {
       path: options.path,
@@ -64,7 +67,7 @@ export async function openSegmentsIndex(options: SegmentsIndexOptions): Promise<
       titleWeight: options.titleWeight ?? 3,
       kernel: options.kernel ?? 'simd',
     }
-    return new Searcher(startThread('reader-thread.ts', data, [port2]))
+    return new Searcher(startThread(new URL('./reader-thread.ts', import.meta.url), data, [port2]))
   })
   const writing = new Calls(writer)
   const workers = [writer, merger, ...searchers.map(({ worker }) => worker)]
@@ -85,6 +88,7 @@ function startWriter(
   const segmentChunks = Math.min(segmentChunksMax, options.segmentChunks ?? segmentChunksMax)
   const data = {
     path: options.path,
+    analysis: options.analysis ?? '',
     shared,
     readers,
     merger,
@@ -93,11 +97,11 @@ function startWriter(
     mergeMemoryBytes: options.mergeMemoryBytes ?? 256 * 1024 * 1024,
     mergeFanIn: options.mergeFanIn ?? 8,
   }
-  return startThread('writer-thread.ts', data, [...readers, merger])
+  return startThread(new URL('./writer-thread.ts', import.meta.url), data, [...readers, merger])
 }
 
-function startThread(file: string, workerData: unknown, transferList: readonly MessagePort[]): Worker {
-  return new Worker(new URL(file, import.meta.url), { workerData, transferList: [...transferList] })
+function startThread(file: URL, workerData: unknown, transferList: readonly MessagePort[]): Worker {
+  return new Worker(file, { workerData, transferList: [...transferList] })
 }
 
 interface Waiting {
@@ -173,7 +177,8 @@ class SegmentsIndex implements SearchIndex {
   }
 
   async apply(batch: IndexBatch): Promise<ApplyOutcome> {
-    return (await this.#write({ call: 'apply', batch })) as ApplyOutcome
+    const changes = batch.changes.map(withOwnVectors)
+    return (await this.#write({ call: 'apply', batch: { ...batch, changes } })) as ApplyOutcome
   }
 
   async health(): Promise<IndexHealth> {
@@ -204,7 +209,8 @@ class SegmentsIndex implements SearchIndex {
   }
 
   vector(request: VectorRequest): Promise<VectorOutcome> {
-    return this.#search({ call: 'vector', request }) as Promise<VectorOutcome>
+    const vector = ownVector(request.vector)
+    return this.#search({ call: 'vector', request: { ...request, vector } }) as Promise<VectorOutcome>
   }
 
   score(request: ScoreRequest): Promise<ScoreOutcome> {
@@ -248,4 +254,20 @@ class SegmentsIndex implements SearchIndex {
         })
     }
   }
+}
+
+/** A message copies the whole buffer behind a typed array, so a vector that is a part of a larger one is cut out first. */
+function ownVector(vector: ArrayLike<number>): ArrayLike<number> {
+  const isPart = vector instanceof Float32Array && vector.byteLength < vector.buffer.byteLength
+  return isPart ? vector.slice() : vector
+}
+
+function withOwnVectors(change: IndexChange): IndexChange {
+  if (change.kind === 'set_vector') return { ...change, vector: ownVector(change.vector) }
+  if (change.kind !== 'put_version') return change
+  const chunks = change.chunks.map((chunk) => ({
+    ...chunk,
+    vectors: chunk.vectors.map(({ profileId, vector }) => ({ profileId, vector: ownVector(vector) })),
+  }))
+  return { ...change, chunks }
 }

@@ -23,7 +23,7 @@ export function sqlContentStore(db: Kysely<Tables>): ContentStore {
       let revision = await lastRevision(db)
       const revise = (): number => ++revision
       const touched = new Set<DocumentState>()
-      const written: Written = { versions: [], snapshots: [], factSets: [], events: [] }
+      const written: Written = { versions: [], languages: [], snapshots: [], factSets: [], events: [] }
 
       for (const incoming of documents) {
         if (!datasets.has(incoming.datasetId)) {
@@ -55,7 +55,6 @@ export function sqlContentStore(db: Kysely<Tables>): ContentStore {
         if (state.isNew) continue
         const { document_id, ...rest } = state.row
         await db.updateTable('document').set(rest).where('document_id', '=', document_id).execute()
-        if (state.languageChanged) await setLanguage(db, state.row)
         for (const term of state.termsRemoved()) {
           await db
             .deleteFrom('document_term')
@@ -72,6 +71,9 @@ export function sqlContentStore(db: Kysely<Tables>): ContentStore {
         [...touched].flatMap((state) => state.termsAdded()),
       )
       await insertRows(db, 'document_version', written.versions)
+      for (const { version_id, ...rest } of written.languages) {
+        await db.updateTable('document_version').set(rest).where('version_id', '=', version_id).execute()
+      }
       await insertRows(db, 'snapshot', written.snapshots)
       await insertRows(db, 'fact_set', written.factSets)
       // Last and together: the sequence follows the order in which the documents came.
@@ -130,12 +132,4 @@ async function lastRevision(db: Kysely<Tables>): Promise<number> {
     .limit(1)
     .executeTakeFirst()
   return row?.index_revision ?? 0
-}
-
-async function setLanguage(db: Kysely<Tables>, row: DocumentRow): Promise<void> {
-  await db
-    .updateTable('document_version')
-    .set({ language: row.language, index_revision: row.index_revision })
-    .where('version_id', '=', row.current_version_id)
-    .execute()
 }

@@ -9,6 +9,8 @@ export const termKinds = { topic: 1, tag: 2, classification: 3 } as const
 /** Rows that only ever are added, in the order in which they came about. */
 export interface Written {
   versions: DocumentVersionRow[]
+  /** Stored versions whose text is in another language than was thought: their words must be read anew. */
+  languages: Pick<DocumentVersionRow, 'version_id' | 'language' | 'index_revision'>[]
   snapshots: SnapshotRow[]
   factSets: FactSetRow[]
   events: Insertable<EventRow>[]
@@ -23,8 +25,6 @@ export interface Written {
 export class DocumentState {
   readonly isNew: boolean
   row: DocumentRow
-  /** The stored text of the current version is in another language than was thought: its words must be read anew. */
-  languageChanged = false
   #before: DocumentRow | null
   /** The body of the current version where this batch has seen it; undefined = only its hash is known. */
   #body: string | null | undefined
@@ -99,7 +99,7 @@ export class DocumentState {
     const observedAt = next.observed_at
     next.updated_at = nowMs
     if (newVersion || changed.some((field) => indexedFields.has(field))) next.index_revision = revise()
-    this.languageChanged ||= !newVersion && changed.includes('language')
+    if (!newVersion && changed.includes('language')) this.#changeLanguage(next, written)
     if (newVersion) {
       written.versions.push({
         version_id: next.current_version_id,
@@ -189,6 +189,12 @@ export class DocumentState {
       this.#body = incoming.body
     }
     return changed
+  }
+
+  #changeLanguage({ current_version_id: version_id, language, index_revision }: DocumentRow, written: Written): void {
+    const ofThisBatch = written.versions.find((version) => version.version_id === version_id)
+    if (ofThisBatch === undefined) written.languages.push({ version_id, language, index_revision })
+    else Object.assign(ofThisBatch, { language, index_revision })
   }
 
   #mergeFacts(

@@ -51,6 +51,11 @@ export class DatabaseThread {
     await ended
   }
 
+  /** Ends the thread in the middle of whatever it does; what it had not committed is undone when the file is next opened. */
+  async terminate(): Promise<void> {
+    await this.#worker.terminate()
+  }
+
   #settle(answer: Answer): void {
     const waiting = this.#waiting.get(answer.number)
     this.#waiting.delete(answer.number)

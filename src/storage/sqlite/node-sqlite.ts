@@ -14,7 +14,7 @@ export interface SqliteConnection {
 }
 
 /** WAL with synchronous FULL: a committed transaction is on disk. Readers never wait for the writer. */
-export function openSqlite(path: string, readOnly: boolean): SqliteConnection {
+export function openSqlite(path: string | URL, readOnly: boolean): SqliteConnection {
   const raw = new DatabaseSync(path, { readOnly, timeout: busyTimeoutMs })
   if (!readOnly) raw.exec('pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on')
   raw.exec('pragma cache_size = -65536; pragma temp_store = memory')

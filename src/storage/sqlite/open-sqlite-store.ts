@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { migrate, NewerStoreError, newestMigration, schemaNumber } from '../sql/migrate.ts'
 import { isWrite, type Store } from '../sql/sql-store.ts'
 import { DatabaseThread } from './database-thread.ts'
@@ -110,13 +111,21 @@ export async function openSqliteStore(dataDir: string): Promise<OpenStore> {
   }
 }
 
-/** Looks without writing: opening a newer file for writing could already change it. */
+/**
+ * Looks without writing: opening a newer file for writing could already change it. Where no process left a write-ahead
+ * log, the file is opened as immutable, because even a reading connection makes files beside one that uses such a log.
+ */
 async function refuseNewer(path: string): Promise<void> {
   if (!existsSync(path)) return
-  const { raw, db } = openSqlite(path, true)
+  const untouched = pathToFileURL(path)
+  untouched.searchParams.set('immutable', '1')
+  const { raw, db } = openSqlite(existsSync(`${path}-wal`) ? path : untouched, true)
   try {
     const found = await schemaNumber(db)
     if (found > newestMigration) throw new NewerStoreError(found)
+  } catch (error) {
+    // A look at a file that another process just begins to write may fail; the one below, under a lock, will not.
+    if (error instanceof NewerStoreError) throw error
   } finally {
     raw.close()
   }

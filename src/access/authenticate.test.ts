@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { AccessStore, KeyWithOwner } from './access-store.ts'
+import { Authenticator } from './authenticate.ts'
+import { hashKey, makeKey } from './keys.ts'
+
+/** A store of keys that counts how often it is asked and can be made to wait. */
+function storeOf(keys: Map<string, KeyWithOwner>) {
+  const state = { asked: 0, gate: Promise.resolve() }
+  const findKey = async (hash: string) => {
+    state.asked++
+    const found = keys.get(hash) ?? null
+    await state.gate
+    return found
+  }
+  return { state, store: { findKey } as unknown as AccessStore }
+}
+
+function consumerKey(changes: Partial<KeyWithOwner> = {}): { secret: string; key: KeyWithOwner } {
+  const { secret, hash } = makeKey('consumer')
+  const owner = { kind: 'consumer', applicationId: 'app', name: 'A', policy: {}, entitlements: [] } as const
+  return { secret, key: { keyId: 'key', hash, expiresAt: null, revokedAt: null, owner, ...changes } }
+}
+
+test('a key is looked up once and then remembered for a moment, known or not', async () => {
+  const { secret, key } = consumerKey()
+  const { state, store } = storeOf(new Map([[key.hash, key]]))
+  const authenticator = new Authenticator(store, hashKey('admin'))
+  for (let i = 0; i < 100; i++) assert.equal((await authenticator.identify(secret, 'consumer'))?.kind, 'consumer')
+  assert.equal(state.asked, 1)
+  for (let i = 0; i < 100; i++) assert.equal(await authenticator.identify('tmc_unknown', 'consumer'), null)
+  assert.equal(state.asked, 2)
+})
+
+test('what was read before a change is not remembered after it', async () => {
+  const { secret, key } = consumerKey()
+  const keys = new Map([[key.hash, key]])
+  const { state, store } = storeOf(keys)
+  const authenticator = new Authenticator(store, hashKey('admin'))
+  let open = () => {}
+  state.gate = new Promise((resolve) => {
+    open = resolve
+  })
+  const before = authenticator.identify(secret, 'consumer')
+  keys.set(key.hash, { ...key, revokedAt: 1 })
+  authenticator.forget()
+  open()
+  assert.equal((await before)?.kind, 'consumer', 'it began before the change')
+  assert.equal(await authenticator.identify(secret, 'consumer'), null)
+})
+
+test('a key ends in the very millisecond it is said to, remembered or not', async (t) => {
+  t.mock.timers.enable({ apis: ['Date'], now: 1_000_000 })
+  const { secret, key } = consumerKey({ expiresAt: 1_000_100 })
+  const authenticator = new Authenticator(storeOf(new Map([[key.hash, key]])).store, hashKey('admin'))
+  assert.notEqual(await authenticator.identify(secret, 'consumer'), null)
+  t.mock.timers.setTime(1_000_099)
+  assert.notEqual(await authenticator.identify(secret, 'consumer'), null)
+  t.mock.timers.setTime(1_000_100)
+  assert.equal(await authenticator.identify(secret, 'consumer'), null)
+})
+
+test('a change by another process is seen within a second', async (t) => {
+  t.mock.timers.enable({ apis: ['Date'], now: 1_000_000 })
+  const { secret, key } = consumerKey()
+  const keys = new Map([[key.hash, key]])
+  const authenticator = new Authenticator(storeOf(keys).store, hashKey('admin'))
+  assert.notEqual(await authenticator.identify(secret, 'consumer'), null)
+  keys.set(key.hash, { ...key, revokedAt: 1 })
+  t.mock.timers.setTime(1_000_999)
+  assert.equal(await authenticator.identify(secret, 'consumer'), null)
+})
+
+test('a flood of different wrong keys is not remembered without bound', async () => {
+  const { state, store } = storeOf(new Map())
+  const authenticator = new Authenticator(store, hashKey('admin'))
+  for (let i = 0; i < 25_000; i++) await authenticator.identify(`tmc_${i}`, 'consumer')
+  assert.equal(state.asked, 25_000)
+  // The first ones were forgotten to make room, so they are asked for again.
+  await authenticator.identify('tmc_0', 'consumer')
+  assert.equal(state.asked, 25_001)
+})
+
+test('the admin token and the keys open their own surface only, and the store is not asked for the others', async () => {
+  const { secret, key } = consumerKey()
+  const { state, store } = storeOf(new Map([[key.hash, key]]))
+  const authenticator = new Authenticator(store, hashKey('the admin token'))
+  assert.deepEqual(await authenticator.identify('the admin token', 'admin'), { kind: 'admin' })
+  assert.equal(await authenticator.identify('the admin token', 'consumer'), null)
+  assert.equal(await authenticator.identify(secret, 'admin'), null)
+  assert.equal(await authenticator.identify(secret, 'collector'), null)
+  assert.equal(state.asked, 0)
+})

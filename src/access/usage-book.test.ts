@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { type OpenStore, openSqliteStore } from '../storage/sqlite/open-sqlite-store.ts'
+import type { AccessStore } from './access-store.ts'
+import type { Policy } from './policy.ts'
+import type { Consumer } from './principal.ts'
+import { UsageBook } from './usage-book.ts'
+
+/** Against the real store: that exactly the limit is taken is its promise as much as the book's. */
+const folder = mkdtempSync(join(tmpdir(), 'tidemark-usage-'))
+let open: OpenStore
+
+before(async () => {
+  open = await openSqliteStore(folder)
+})
+after(async () => {
+  await open.close()
+  rmSync(folder, { recursive: true })
+})
+
+const consumer = (applicationId: string, policy: Policy = {}): Consumer => ({
+  kind: 'consumer',
+  keyId: 'key',
+  applicationId,
+  name: 'A',
+  policy,
+  entitlements: [],
+  entries: [],
+})
+
+/** The real store, of which one method fails while `broken` says so. */
+const failing = (method: keyof AccessStore, broken: () => boolean): AccessStore =>
+  new Proxy(open.store.access, {
+    get: (target, name) =>
+      name === method && broken() ? () => Promise.reject(new Error('disk full')) : target[name as keyof AccessStore],
+  })
+
+const noError = (error: unknown): void => assert.fail(String(error))
+const now = Date.UTC(2026, 10, 15, 12)
+
+test('1,000 racing takes of 100 units: exactly 100 get one', async () => {
+  const book = new UsageBook(open.store.access, noError)
+  const limited = consumer('race', { daily_quotas: { changes: 100 } })
+  const takes = await Promise.all(Array.from({ length: 1000 }, () => book.take(limited, 'changes.read', now)))
+  assert.equal(takes.filter(({ taken }) => taken).length, 100)
+  const refused = takes.find((one) => !one.taken)
+  assert.ok(refused !== undefined && !refused.taken && refused.retryAfterSeconds === 12 * 3600)
+  assert.deepEqual(await book.today('race', now), { 'changes.read': 100 })
+  await book.close()
+})
+
+test('two books, as in two processes, race for the same units: still exactly 100', async () => {
+  const other = await openSqliteStore(folder)
+  const books = [new UsageBook(open.store.access, noError), new UsageBook(other.store.access, noError)]
+  const limited = consumer('two', { daily_quotas: { changes: 100 } })
+  const takes = await Promise.all(
+    Array.from({ length: 1000 }, (_, i) => books[i % 2]!.take(limited, 'changes.read', now)),
+  )
+  assert.equal(takes.filter(({ taken }) => taken).length, 100)
+  for (const book of books) await book.close()
+  await other.close()
+})
+
+test('a unit is of a day, an operation and an application', async () => {
+  const book = new UsageBook(open.store.access, noError)
+  const limited = consumer('day', { daily_quotas: { changes: 1, search: 1 } })
+  assert.equal((await book.take(limited, 'changes.read', now)).taken, true)
+  assert.equal((await book.take(limited, 'changes.read', now)).taken, false)
+  assert.equal((await book.take(limited, 'changes.read', now + 86_400_000)).taken, true)
+  assert.equal((await book.take(consumer('day 2', limited.policy), 'changes.read', now)).taken, true)
+  assert.equal((await book.take(consumer('day', { daily_quotas: { changes: 0 } }), 'changes.read', now)).taken, false)
+  await book.close()
+})
+
+test('what has no limit is counted too, and reported exactly before, while and after it is written', async () => {
+  const book = new UsageBook(open.store.access, noError)
+  const free = consumer('free')
+  for (let i = 1; i <= 300; i++) {
+    await book.take(free, 'account.read', now)
+    if (i % 7 === 0) void book.flush()
+    assert.deepEqual(await book.today('free', now), { 'account.read': i })
+  }
+  await book.close()
+  const again = new UsageBook(open.store.access, noError)
+  assert.deepEqual(await again.today('free', now), { 'account.read': 300 })
+  await again.close()
+})
+
+test('what could not be written is kept, reported, and written later', async () => {
+  let broken = true
+  const errors: unknown[] = []
+  const access = failing('recordUse', () => broken)
+  const book = new UsageBook(access, (error) => errors.push(error))
+  await book.take(consumer('kept'), 'account.read', now)
+  await book.flush()
+  await book.take(consumer('kept'), 'account.read', now)
+  await book.flush()
+  assert.equal(errors.length, 2)
+  assert.deepEqual(await book.today('kept', now), { 'account.read': 2 })
+  broken = false
+  await book.close()
+  assert.deepEqual(await open.store.access.usageOf('kept', '2026-11-15'), [{ operation: 'account.read', used: 2 }])
+})
+
+test('a take that the store fails rejects and takes nothing from those after it', async () => {
+  let broken = true
+  const access = failing('takeQuota', () => broken)
+  const book = new UsageBook(access, noError)
+  const limited = consumer('failing', { daily_quotas: { changes: 1 } })
+  await assert.rejects(book.take(limited, 'changes.read', now), /disk full/)
+  broken = false
+  assert.equal((await book.take(limited, 'changes.read', now)).taken, true)
+  await book.close()
+})

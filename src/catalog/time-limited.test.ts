@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { TidemarkError } from '../errors.ts'
+import { timeLimited } from './time-limited.ts'
+
+const unavailable = (error: unknown) =>
+  error instanceof TidemarkError && error.code === 'catalog_unavailable' && error.retryAfterSeconds === 1
+
+test('an answer in time is the answer, and the store is told when it is awaited', async () => {
+  const fromMs = Date.now()
+  const answerBy = await timeLimited(60_000, async (by) => by)
+  assert.ok(answerBy >= fromMs + 60_000 && answerBy <= Date.now() + 60_000)
+})
+
+test('no answer in time is 503', async () => {
+  await assert.rejects(
+    timeLimited(1, () => new Promise(() => {})),
+    unavailable,
+  )
+})
+
+test('a store that fails is 503 with its reason kept inside; a refusal of ours is passed on', async () => {
+  const cause = new Error('disk I/O error')
+  const failed = timeLimited(60_000, () => Promise.reject(cause))
+  await assert.rejects(failed, (error) => unavailable(error) && (error as Error).cause === cause)
+  await assert.rejects(failed, (error) => !(error as Error).message.includes('disk'))
+  const refusal = new TidemarkError('entitlement_denied', 'no')
+  await assert.rejects(
+    timeLimited(60_000, () => Promise.reject(refusal)),
+    (error) => error === refusal,
+  )
+})
+
+test('a store that fails after its time leaves nothing unhandled', async () => {
+  let fail = (_error: Error): void => {}
+  const late = new Promise<never>((_, reject) => {
+    fail = reject
+  })
+  await assert.rejects(
+    timeLimited(1, () => late),
+    unavailable,
+  )
+  fail(new Error('too late to matter'))
+  await new Promise((resolve) => setImmediate(resolve))
+})

@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { Cursors, type SigningKey } from '../cursors.ts'
+import type { ChangeEvent, ChangeLog, ChangePage, ChangeQuery } from './change-log.ts'
+import { ChangeSignal } from './change-signal.ts'
+import { type ChangesRequest, readChanges, startOf } from './read-changes.ts'
+
+const keys: SigningKey[] = []
+const cursors = await Cursors.load({
+  signingKeys: async () => keys,
+  addSigningKey: async (key) => {
+    keys.unshift(key)
+    return keys
+  },
+})
+
+/** Only every `matching`-th event is for the reader. */
+class Log implements ChangeLog {
+  newest = 0
+  removedThrough = 0
+  reads: (number | null)[] = []
+  matching = 1
+
+  async read({ after, limit, scanMax }: ChangeQuery): Promise<ChangePage> {
+    this.reads.push(after)
+    const from = after ?? this.removedThrough
+    const last = Math.min(this.newest, from + scanMax)
+    const items: ChangeEvent[] = []
+    for (let sequence = from + 1; sequence <= last && items.length < limit; sequence++) {
+      if (sequence % this.matching === 0) items.push({ sequence } as ChangeEvent)
+    }
+    const position = items.length === limit ? items.at(-1)!.sequence : Math.max(from, last)
+    return { items, position, atEnd: position >= this.newest, removedThrough: this.removedThrough }
+  }
+
+  async state() {
+    return { newest: this.newest, removedThrough: this.removedThrough }
+  }
+
+  async removeBefore(): Promise<number> {
+    return 0
+  }
+}
+
+const request = (fields: Partial<ChangesRequest> = {}): ChangesRequest => ({
+  binding: 'b',
+  after: null,
+  limit: 100,
+  waitMs: 0,
+  aborted: new AbortController().signal,
+  filter: { allowed: [], eventTypes: null, ingestedFrom: null, ingestedTo: null },
+  waiting: () => {},
+  ...fields,
+})
+
+suite('a page of changes', () => {
+  test('goes on over events that do not match, and remembers how far', async () => {
+    const log = new Log()
+    log.newest = 100_000
+    log.matching = 30_000
+    const page = await readChanges(request({ limit: 2 }), log, new ChangeSignal(async () => 0), cursors)
+    assert.deepEqual(
+      page.items.map((event) => event.sequence),
+      [30_000, 60_000],
+    )
+    assert.equal(await startOf(page.nextCursor, 'b', log, cursors), 60_000)
+    const last = await readChanges(request({ after: 60_000 }), log, new ChangeSignal(async () => 0), cursors)
+    assert.deepEqual(
+      last.items.map((event) => event.sequence),
+      [90_000],
+    )
+    assert.equal(await startOf(last.nextCursor, 'b', log, cursors), 100_000)
+  })
+
+  test('an event between the look and the wait is not missed', async () => {
+    const log = new Log()
+    const signal = new ChangeSignal(async () => log.newest)
+    const read = log.read.bind(log)
+    log.read = async (query) => {
+      const page = await read(query)
+      if (log.reads.length === 1) {
+        log.newest = 1
+        signal.notify()
+      }
+      return page
+    }
+    let waits = 0
+    const page = await readChanges(request({ waitMs: 20_000, waiting: () => waits++ }), log, signal, cursors)
+    assert.equal(page.items.length, 1)
+    assert.equal(waits, 1)
+  })
+
+  test('retention that comes between cursor and read is 410, never a hole', async () => {
+    const log = new Log()
+    log.newest = 50
+    const cursor = cursors.sign('b', 10)
+    const after = await startOf(cursor, 'b', log, cursors)
+    log.removedThrough = 20
+    const signal = new ChangeSignal(async () => 0)
+    await assert.rejects(readChanges(request({ after }), log, signal, cursors), { code: 'cursor_expired' })
+    await assert.rejects(startOf(cursor, 'b', log, cursors), { code: 'cursor_expired' })
+    const first = await readChanges(request(), log, signal, cursors)
+    assert.equal(first.items[0]!.sequence, 21)
+    assert.equal(await startOf(cursors.sign('b', 20), 'b', log, cursors), 20)
+  })
+
+  test('a cursor is good for 30 days', async () => {
+    const log = new Log()
+    const dayMs = 86_400_000
+    assert.equal(await startOf(cursors.sign('b', 0, Date.now() - 30 * dayMs + 60_000), 'b', log, cursors), 0)
+    const old = cursors.sign('b', 0, Date.now() - 30 * dayMs - 1)
+    await assert.rejects(startOf(old, 'b', log, cursors), { code: 'cursor_expired' })
+    await assert.rejects(startOf(old, 'c', log, cursors), { code: 'invalid_cursor' })
+    assert.equal(await startOf(null, 'b', log, cursors), null)
+  })
+})

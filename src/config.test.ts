@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict'
+import { resolve } from 'node:path'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { ConfigError, environmentName, readConfig, settingHelp } from './config.ts'
+
+const faultsOf = (environment: Record<string, string>, overrides: Record<string, string> = {}): readonly string[] => {
+  try {
+    readConfig(environment, overrides)
+    return []
+  } catch (error) {
+    assert.ok(error instanceof ConfigError)
+    return error.faults
+  }
+}
+
+test('without anything set, everything has its default', () => {
+  const config = readConfig({})
+  assert.equal(config.host, '127.0.0.1')
+  assert.equal(config.port, 8080)
+  assert.equal(config.dataDir, resolve('data'))
+  assert.equal(config.adminToken, null)
+  assert.equal(config.logLevel, 'info')
+  assert.deepEqual(config.corsOrigins, [])
+})
+
+test('a flag wins over the environment; an empty text is as if unset', () => {
+  assert.equal(readConfig({ TIDEMARK_PORT: '1' }, { TIDEMARK_PORT: '2' }).port, 2)
+  assert.equal(readConfig({ TIDEMARK_PORT: '' }).port, 8080)
+})
+
+test('each wrong value is one fault that names the setting, what it was and what it may be', () => {
+  const wrong: [string, string, RegExp][] = [
+    ['HOST', 'a b', /host name or address/],
+    ['HOST', 'http://x', /host name or address/],
+    ['PORT', '65536', /0 to 65535/],
+    ['PORT', '-1', /0 to 65535/],
+    ['PORT', '80.5', /0 to 65535/],
+    ['PORT', '0x50', /0 to 65535/],
+    ['PORT', ' 80', /0 to 65535/],
+    ['DATA_DIR', ' ', /path of a folder/],
+    ['ADMIN_TOKEN', 'fifteen letters', /16 to 256 printable/],
+    ['ADMIN_TOKEN', 'x'.repeat(257), /16 to 256 printable/],
+    ['LOG_LEVEL', 'INFO', /one of fatal/],
+    ['CORS_ORIGINS', 'example.com', /origins such as/],
+    ['CORS_ORIGINS', 'https://example.com/', /origins such as/],
+    ['CORS_ORIGINS', 'https://a.example,', /origins such as/],
+    ['REQUESTS_IN_FLIGHT_MAX', '0', /1 to 100000/],
+  ]
+  for (const [name, value, expected] of wrong) {
+    const faults = faultsOf({ [`TIDEMARK_${name}`]: value })
+    assert.equal(faults.length, 1, `${name}=${value}`)
+    assert.match(faults[0]!, new RegExp(`^TIDEMARK_${name} is `))
+    assert.match(faults[0]!, expected)
+    if (name !== 'ADMIN_TOKEN') assert.ok(faults[0]!.includes(JSON.stringify(value)))
+    assert.ok(!faults[0]!.includes('\n'))
+  }
+})
+
+test('all faults are reported together, unknown settings among them, and no secret with them', () => {
+  const faults = faultsOf({
+    TIDEMARK_PORT: 'x',
+    TIDEMARK_LOG_LEVEL: 'y',
+    TIDEMARK_ADMIN_TOKEN: 'hush',
+    TIDEMARK_PROT: '1',
+  })
+  assert.equal(faults.length, 4)
+  assert.ok(!faults.join().includes('hush'))
+  assert.match(faults.at(-1)!, /^TIDEMARK_PROT is set, but there is no such setting; there are: TIDEMARK_HOST/)
+  assert.deepEqual(faultsOf({ PATH: '/bin', TIDEMARKISH: 'x' }), [])
+})
+
+test('whatever is set, the answer is a whole configuration or faults, never anything else', () => {
+  const names = settingHelp.map(({ environment }) => environment)
+  fc.assert(
+    fc.property(fc.dictionary(fc.constantFrom(...names), fc.string()), (environment) => {
+      if (faultsOf(environment).length > 0) return
+      const config = readConfig(environment)
+      assert.ok(Number.isInteger(config.port) && config.port >= 0 && config.port <= 65_535)
+      assert.ok(config.dataDir.startsWith('/') || /^[A-Z]:/.test(config.dataDir))
+      assert.ok(config.adminToken === null || config.adminToken.length >= 16)
+    }),
+  )
+})
+
+test('a setting has one name in three spellings', () => {
+  assert.equal(environmentName('requestsInFlightMax'), 'TIDEMARK_REQUESTS_IN_FLIGHT_MAX')
+  assert.ok(settingHelp.some(({ flag }) => flag === '--requests-in-flight-max'))
+  assert.equal(new Set(settingHelp.map(({ flag }) => flag)).size, settingHelp.length)
+})

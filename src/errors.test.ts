@@ -1,0 +1,18 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type ErrorCode, errorTable, TidemarkError } from './errors.ts'
+
+test('every code is a plain word with an error status, and says truly whether trying again may help', () => {
+  for (const [code, { status, retryable }] of Object.entries(errorTable)) {
+    assert.match(code, /^[a-z]+(_[a-z]+)*$/)
+    assert.ok(status >= 400 && status <= 599, code)
+    if ([408, 429, 500, 503].includes(status)) assert.equal(retryable, true, code)
+    if ([400, 401, 403, 404, 405, 413, 415].includes(status)) assert.equal(retryable, false, code)
+  }
+})
+
+test('an error carries the status of its code', () => {
+  for (const [code, { status }] of Object.entries(errorTable)) {
+    assert.equal(new TidemarkError(code as ErrorCode, 'x').status, status)
+  }
+})

@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import type { CheckedLine } from './check-lines.ts'
+import type { IncomingDocument, IngestResult } from './content-store.ts'
+import { ingestLines } from './ingest-lines.ts'
+import type { Line } from './read-lines.ts'
+
+const lineOf = (text: string): Line => ({ text, ended: true, endsAt: 0, tooLong: false, garbled: false })
+/** A line is its external id; `-` is empty and `!` is refused. */
+const check = (line: Line): CheckedLine => {
+  if (line.text === '-') return null
+  if (line.text.startsWith('!')) return { refusal: { code: 'invalid_document', message: line.text } }
+  return { document: { datasetId: 'd', platform: 'p', externalId: line.text, body: 'b' } }
+}
+const resultOf = (document: IncomingDocument): IngestResult => ({
+  documentId: document.externalId,
+  versionId: 'v',
+  outcome: 'created',
+})
+const nameOf = (result: IngestResult): string => ('refusal' in result ? result.refusal.message : result.documentId)
+
+async function* source(texts: Iterable<string>): AsyncGenerator<Line> {
+  for (const text of texts) yield lineOf(text)
+}
+
+async function collect(portions: AsyncIterable<readonly { result: IngestResult }[]>): Promise<string[]> {
+  const names: string[] = []
+  for await (const portion of portions) names.push(...portion.map(({ result }) => nameOf(result)))
+  return names
+}
+
+suite('a stream of lines is written', () => {
+  test('in order, refusals between, empty lines left out', async () => {
+    const batches: number[] = []
+    const submit = async (documents: readonly IncomingDocument[]) => {
+      batches.push(documents.length)
+      // The larger the batch the later it is done, as it might be.
+      await new Promise((resolve) => setTimeout(resolve, documents.length / 50))
+      return documents.map(resultOf)
+    }
+    const texts = Array.from({ length: 2345 }, (_, i) => (i % 7 === 0 ? `!${i}` : i % 11 === 0 ? '-' : String(i)))
+    assert.deepEqual(
+      await collect(ingestLines(source(texts), check, { submit })),
+      texts.filter((text) => text !== '-'),
+    )
+    assert.ok(Math.max(...batches) <= 500)
+    assert.ok(batches.length < 10)
+  })
+
+  test('no further ahead than some portions while the store is slow', async () => {
+    let pulled = 0
+    async function* endless(): AsyncGenerator<Line> {
+      for (;;) yield lineOf(String(pulled++))
+    }
+    let release: () => void = () => {}
+    const blocked = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    const submit = async (documents: readonly IncomingDocument[]) => {
+      await blocked
+      return documents.map(resultOf)
+    }
+    const portions = ingestLines(endless(), check, { submit })
+    const first = portions.next()
+    await new Promise((resolve) => setTimeout(resolve, 200))
+    assert.ok(pulled <= 2100, `${pulled} lines were read`)
+    release()
+    assert.equal((await first).value?.length, 500)
+    await portions.return(undefined)
+  })
+
+  test('at once where the sender pauses', async () => {
+    const more = Promise.withResolvers<void>()
+    async function* slow(): AsyncGenerator<Line> {
+      yield lineOf('one')
+      yield lineOf('two')
+      await more.promise
+      yield lineOf('three')
+    }
+    const portions = ingestLines(slow(), check, { submit: async (documents) => documents.map(resultOf) })
+    const first = await portions.next()
+    assert.ok(first.done !== true)
+    assert.deepEqual(
+      first.value.map(({ result }) => nameOf(result)),
+      ['one', 'two'],
+    )
+    more.resolve()
+    assert.deepEqual(await collect(portions), ['three'])
+  })
+
+  test('as far as it came when the source breaks off', async () => {
+    async function* broken(): AsyncGenerator<Line> {
+      yield lineOf('one')
+      yield lineOf('!two')
+      throw new Error('gone')
+    }
+    const submit = async (documents: readonly IncomingDocument[]) => documents.map(resultOf)
+    assert.deepEqual(await collect(ingestLines(broken(), check, { submit })), ['one', '!two'])
+  })
+
+  test('with an error for each document that the store could not take', async () => {
+    const submit = async (): Promise<never> => {
+      throw new Error('disk full')
+    }
+    const results = []
+    for await (const portion of ingestLines(source(['one', '!two', 'three']), check, { submit }))
+      results.push(...portion)
+    assert.deepEqual(
+      results.map(({ result }) => 'refusal' in result && result.refusal.code),
+      ['not_stored', 'invalid_document', 'not_stored'],
+    )
+  })
+})

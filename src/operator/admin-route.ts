@@ -1,0 +1,19 @@
+import { type TSchema, Type } from 'typebox'
+import type { Operation } from '../access/operations.ts'
+
+/** What every route of the admin API has in common. */
+export const actor = 'admin-api'
+
+export const route = (operation: Operation) => ({ surface: 'admin', operation, invalid: 'invalid_request' }) as const
+
+export const about = (summary: string, description?: string) => ({
+  tags: ['Admin'],
+  summary,
+  ...(description === undefined ? {} : { description }),
+})
+
+export const list = <T extends TSchema>(plural: string, item: T) => Type.Object({ [plural]: Type.Array(item) })
+
+export const nothing = Type.Object({}, { additionalProperties: false })
+
+export const byId = (name: string) => Type.Object({ [name]: Type.String({ minLength: 1, maxLength: 128 }) })

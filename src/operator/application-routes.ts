@@ -1,0 +1,100 @@
+import { Policy } from '../access/policy.ts'
+import { TidemarkError } from '../errors.ts'
+import type { TypedApp } from '../http/typed.ts'
+import { detailsOf, messageOf, validatorFor } from '../validation.ts'
+import { about, actor, byId, list, nothing, route } from './admin-route.ts'
+import { applicationAnswer } from './answers.ts'
+import type { Operator } from './operator.ts'
+import * as schemas from './schemas.ts'
+
+const policyValidator = validatorFor(Policy, 'body')
+
+export function applicationRoutes(app: TypedApp, operator: Operator): void {
+  app.post(
+    '/admin/v1/applications',
+    {
+      config: route('admin.applications.create'),
+      schema: {
+        ...about('Make an application'),
+        body: schemas.ApplicationInput,
+        response: { 201: schemas.ApplicationAnswer },
+      },
+    },
+    async (request, reply) => {
+      const { name, policy = {}, entitlements = [] } = request.body
+      return reply
+        .status(201)
+        .send(applicationAnswer(await operator.createApplication(actor, { name, policy, entitlements })))
+    },
+  )
+  app.get(
+    '/admin/v1/applications',
+    {
+      config: route('admin.applications.list'),
+      schema: {
+        ...about('Every application'),
+        querystring: nothing,
+        response: { 200: list('applications', schemas.ApplicationAnswer) },
+      },
+    },
+    async () => ({ applications: (await operator.read.applications()).map(applicationAnswer) }),
+  )
+  app.get(
+    '/admin/v1/applications/:application_id',
+    {
+      config: route('admin.applications.read'),
+      schema: {
+        ...about('One application'),
+        params: byId('application_id'),
+        querystring: nothing,
+        response: { 200: schemas.ApplicationAnswer },
+      },
+    },
+    async (request) => applicationAnswer(await operator.application(request.params.application_id!)),
+  )
+  app.patch(
+    '/admin/v1/applications/:application_id',
+    {
+      config: route('admin.applications.update'),
+      schema: {
+        ...about('Change the name or the policy of an application', 'Acts on the next request.'),
+        params: byId('application_id'),
+        body: schemas.ApplicationPatch,
+        response: { 200: schemas.ApplicationAnswer },
+      },
+    },
+    async (request) => {
+      const { name, policy } = request.body
+      const applicationId = request.params.application_id!
+      return applicationAnswer(await operator.patchApplication(actor, applicationId, { name, policy }, checkedPolicy))
+    },
+  )
+  app.put(
+    '/admin/v1/applications/:application_id/entitlements',
+    {
+      config: route('admin.entitlements.put'),
+      schema: {
+        ...about('Replace the entitlements of an application', 'Acts on the next request.'),
+        params: byId('application_id'),
+        body: schemas.EntitlementsInput,
+        response: { 200: schemas.ApplicationAnswer },
+      },
+    },
+    async (request) => {
+      const applicationId = request.params.application_id!
+      await operator.commit(actor, [
+        { kind: 'entitlements.put', applicationId, entitlements: request.body.entitlements },
+      ])
+      return applicationAnswer(await operator.application(applicationId))
+    },
+  )
+}
+
+function checkedPolicy(merged: unknown): Policy {
+  if (policyValidator(merged)) return merged as Policy
+  const details = detailsOf(policyValidator.errors ?? []).map(({ path, message }) => ({
+    path: `policy.${path}`,
+    message,
+  }))
+  throw new TidemarkError('invalid_request', messageOf(details), { details })
+}

@@ -1,0 +1,131 @@
+import { TidemarkError } from '../errors.ts'
+import { optionalBody } from '../http/route.ts'
+import type { TypedApp } from '../http/typed.ts'
+import { formatOptionalTime, formatTime, parseTime } from '../time.ts'
+import { messageOf } from '../validation.ts'
+import { about, actor, byId, list, nothing, route } from './admin-route.ts'
+import { collectorAnswer, keyAnswer } from './answers.ts'
+import { type Operator, rotationGraceSecondsDefault } from './operator.ts'
+import * as schemas from './schemas.ts'
+
+export function keyRoutes(app: TypedApp, operator: Operator): void {
+  app.post(
+    '/admin/v1/applications/:application_id/keys',
+    {
+      config: route('admin.keys.create'),
+      schema: {
+        ...about('Make a consumer API key'),
+        params: byId('application_id'),
+        body: optionalBody(schemas.KeyInput),
+        response: { 201: schemas.KeyCreated },
+      },
+    },
+    async (request, reply) => {
+      const { name = null, expires_at: expires } = request.body ?? {}
+      const expiresAt = expires === undefined ? null : parseTime(expires)
+      if (expiresAt !== null && expiresAt <= Date.now()) {
+        const details = [{ path: 'expires_at', message: 'must be in the future' }]
+        throw new TidemarkError('invalid_request', messageOf(details), { details })
+      }
+      const key = await operator.createKey(actor, request.params.application_id!, { name, expiresAt })
+      return reply
+        .status(201)
+        .send({ key_id: key.keyId, api_key: key.secret, expires_at: formatOptionalTime(key.expiresAt) })
+    },
+  )
+  app.get(
+    '/admin/v1/applications/:application_id/keys',
+    {
+      config: route('admin.keys.list'),
+      schema: {
+        ...about('The keys of an application', 'Revoked and expired ones included; never the secrets.'),
+        params: byId('application_id'),
+        querystring: nothing,
+        response: { 200: list('keys', schemas.KeyAnswer) },
+      },
+    },
+    async (request) => {
+      const { applicationId } = await operator.application(request.params.application_id!)
+      return { keys: (await operator.read.keys({ applicationId })).map(keyAnswer) }
+    },
+  )
+  app.get(
+    '/admin/v1/keys',
+    {
+      config: route('admin.keys.listAll'),
+      schema: {
+        ...about('Every key, of applications and of collectors'),
+        querystring: nothing,
+        response: { 200: list('keys', schemas.KeyAnswer) },
+      },
+    },
+    async () => ({ keys: (await operator.read.keys({})).map(keyAnswer) }),
+  )
+  app.post(
+    '/admin/v1/keys/:key_id/revoke',
+    {
+      config: route('admin.keys.revoke'),
+      schema: {
+        ...about('Revoke a key', 'Refused from the next request on. Revoking twice changes nothing.'),
+        params: byId('key_id'),
+        body: optionalBody(nothing),
+        response: { 200: schemas.KeyAnswer },
+      },
+    },
+    async (request) => keyAnswer(await operator.revokeKey(actor, request.params.key_id!)),
+  )
+  app.post(
+    '/admin/v1/keys/:key_id/rotate',
+    {
+      config: route('admin.keys.rotate'),
+      schema: {
+        ...about('Make a new key in place of one', 'The old key works for the grace time, 24 hours when absent.'),
+        params: byId('key_id'),
+        body: optionalBody(schemas.RotateInput),
+        response: { 201: schemas.KeyRotated },
+      },
+    },
+    async (request, reply) => {
+      const grace = request.body?.grace_seconds ?? rotationGraceSecondsDefault
+      const key = await operator.rotateKey(actor, request.params.key_id!, grace)
+      return reply.status(201).send({
+        key_id: key.keyId,
+        api_key: key.secret,
+        expires_at: formatOptionalTime(key.expiresAt),
+        replaces: request.params.key_id!,
+        old_key_expires_at: formatTime(key.oldExpiresAt),
+      })
+    },
+  )
+}
+
+export function collectorRoutes(app: TypedApp, operator: Operator): void {
+  app.post(
+    '/admin/v1/collectors',
+    {
+      config: route('admin.collectors.create'),
+      schema: {
+        ...about('Make a collector and its key'),
+        body: schemas.CollectorInput,
+        response: { 201: schemas.CollectorCreated },
+      },
+    },
+    async (request, reply) => {
+      const { name, datasets = null } = request.body
+      const made = await operator.createCollector(actor, { name, datasets })
+      return reply.status(201).send({ collector_id: made.collectorId, collector_key: made.secret, key_id: made.keyId })
+    },
+  )
+  app.get(
+    '/admin/v1/collectors',
+    {
+      config: route('admin.collectors.list'),
+      schema: {
+        ...about('Every collector'),
+        querystring: nothing,
+        response: { 200: list('collectors', schemas.CollectorAnswer) },
+      },
+    },
+    async () => ({ collectors: (await operator.read.collectors()).map(collectorAnswer) }),
+  )
+}

@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { type OpenStore, openSqliteStore } from '../storage/sqlite/open-sqlite-store.ts'
+import { checkInstanceFile, InstanceFileError, type Plan, planInstance } from './instance-file.ts'
+import { Operator } from './operator.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'tidemark-instance-'))
+let open: OpenStore
+let operator: Operator
+
+before(async () => {
+  open = await openSqliteStore(folder)
+  operator = new Operator(open.store.operator, () => {})
+  await apply({
+    datasets: [{ dataset_id: 'news', name: 'News' }],
+    embedding_profiles: [{ id: 'acme', provider: 'http', model: 'm', dimensions: 4, status: 'active' }],
+    applications: [
+      { name: 'Desk', policy: { burst: 5 }, entitlements: [{ datasets: ['news'] }], keys: [{ name: 'laptop' }] },
+    ],
+    collectors: [{ name: 'rss' }],
+  })
+})
+after(async () => {
+  await open.close()
+  rmSync(folder, { recursive: true })
+})
+
+const plan = (content: unknown): Promise<Plan> => planInstance(checkInstanceFile(content), operator.read)
+const apply = async (content: unknown): Promise<Plan> => {
+  const made = await plan(content)
+  await operator.commit('test', made.changes)
+  return made
+}
+
+const half = { dataset_id: 'half', name: 'Half' }
+const wrong: [string, unknown, RegExp][] = [
+  ['a list', ['a'], /^the file must be an object/],
+  ['a text', 'datasets', /^the file must be an object/],
+  ['an unknown part', { tables: [] }, /^tables is not known/],
+  ['an unknown field', { datasets: [{ ...half, title: 'x' }] }, /^datasets\.0\.title is not known/],
+  ['a wrong type', { datasets: [{ dataset_id: 'a', name: 5 }] }, /^datasets\.0\.name must be a text/],
+  ['a bad id', { datasets: [{ dataset_id: 'a b', name: 'x' }] }, /^datasets\.0\.dataset_id must/],
+  ['a bad policy', { applications: [{ name: 'x', policy: { burst: 0 } }] }, /^applications\.0\.policy\.burst must/],
+  ['a bad entitlement', { applications: [{ name: 'x', entitlements: [{}] }] }, /entitlements\.0\.datasets is required/],
+  ['a dataset twice', { datasets: [half, half] }, /dataset "half" is in the file twice/],
+  ['an application twice', { applications: [{ name: 'A' }, { name: 'A' }] }, /application "A" is in the file twice/],
+  ['a collector twice', { collectors: [{ name: 'A' }, { name: 'A' }] }, /collector "A" is in the file twice/],
+  [
+    'a key twice',
+    { applications: [{ name: 'A', keys: [{ name: 'k' }, { name: 'k' }] }] },
+    /key of A "k" is in the file twice/,
+  ],
+  ['an unknown dataset', { classifications: [{ dataset_id: 'x', code: 'c', name: 'C' }] }, /names dataset x/],
+  ['an unknown application', { applications: [{ application_id: 'app_x', name: 'X' }] }, /no application app_x/],
+  [
+    'a key that has expired already',
+    { applications: [{ name: 'A', keys: [{ name: 'k', expires_at: '2020-01-01T00:00:00Z' }] }] },
+    /key "k" of A .* expires in the past/,
+  ],
+]
+
+for (const [name, content, message] of wrong) {
+  test(`refused, with what is wrong: ${name}`, async () => {
+    await assert.rejects(
+      async () => plan(content),
+      (error: unknown) => error instanceof InstanceFileError && message.test(error.message),
+    )
+  })
+}
+
+test('the same file again changes nothing, whatever has become known or made since', async () => {
+  const same = {
+    datasets: [{ dataset_id: 'news', name: 'News' }],
+    // Not known to whoever wrote the file; known here since.
+    embedding_profiles: [{ id: 'acme', provider: 'http', model: 'm', dimensions: null, status: 'active' }],
+    applications: [{ name: 'Desk', keys: [{ name: 'laptop', expires_at: '2020-01-01T00:00:00Z' }] }],
+    collectors: [{ name: 'rss' }],
+  }
+  assert.deepEqual((await plan(same)).lines, [])
+  assert.deepEqual((await plan({})).lines, [])
+  assert.deepEqual((await plan(null)).lines, [])
+})
+
+test('only what differs is changed, in words', async () => {
+  const { lines, secrets } = await plan({
+    datasets: [{ dataset_id: 'news', name: 'News', description: 'Daily' }, half],
+    applications: [{ name: 'Desk', policy: { burst: 6 }, entitlements: [], keys: [{ name: 'phone' }] }],
+  })
+  assert.deepEqual(lines, [
+    '~ dataset news: description',
+    '+ dataset half',
+    '~ application Desk: policy',
+    '~ entitlements of Desk: 0',
+    '+ key "phone" of Desk',
+  ])
+  assert.equal(secrets.length, 1)
+})
+
+test('changes are made all or none', async () => {
+  const { changes } = await plan({ datasets: [half] })
+  const impossible = { kind: 'key.revoke', keyId: 'key_unknown' } as const
+  await assert.rejects(operator.commit('test', [...changes, impossible]), /no key/)
+  assert.deepEqual(
+    (await operator.read.datasets()).map((one) => one.datasetId),
+    ['news'],
+  )
+})

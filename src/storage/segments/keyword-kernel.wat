@@ -1,0 +1,339 @@
+;; The inner loops of keyword search over one segment. Memory 0 is the shared arena with the segment, read only; memory 1
+;; belongs to the reader: tables, scores, lists. `walk-postings.ts` and `match-phrase.ts` have the same in plain
+;; JavaScript, with the same results to the bit: the operations and their order are the same.
+;; After a change here: node scripts/check-kernel.ts --write
+;;
+;; A posting is put off, not scored, when its chunk's mask needs a look at the time of publication (mask above 3) or its
+;; frequencies did not fit (code 255). The caller scores those.
+(module
+  (import "arena" "memory" (memory $arena 1 65536 shared))
+  (import "scratch" "memory" (memory $scratch 1))
+
+  ;; Fixed places in scratch, as in keyword-kernel.ts: 0 weighted frequencies (1,024 floats by mask << 8 | code),
+  ;; 8192 the number of candidates, 8196 the number of postings put off.
+
+  ;; Adds the score of each of $count postings to that of its chunk, or raises the chunk's score to it.
+  ;; $off receives the numbers of the postings put off, counted from the first.
+  (func (export "gather")
+    (param $chunks i32) (param $codes i32) (param $count i32)
+    (param $classes i32) (param $lengths i32) (param $died i32) (param $generation i32)
+    (param $table i32) (param $weight f64) (param $base f64) (param $step f64)
+    (param $scores i32) (param $touched i32) (param $off i32) (param $raise i32)
+    (local $i i32) (local $chunk i32) (local $mask i32) (local $code i32) (local $put_off i32)
+    (local $frequency f64) (local $score f64) (local $at i32)
+    (block $done
+      (br_if $done (i32.eqz (local.get $count)))
+      (loop $next
+        (block $skip
+          (local.set $chunk
+            (i32.load16_u $arena (i32.add (local.get $chunks) (i32.shl (local.get $i) (i32.const 1)))))
+          (local.set $mask
+            (i32.load8_u $scratch
+              (i32.add
+                (local.get $table)
+                (i32.load $arena (i32.add (local.get $classes) (i32.shl (local.get $chunk) (i32.const 2)))))))
+          (local.set $code (i32.load8_u $arena (i32.add (local.get $codes) (local.get $i))))
+          (br_if $skip
+            (i32.le_s
+              (i32.load $arena (i32.add (local.get $died) (i32.shl (local.get $chunk) (i32.const 2))))
+              (local.get $generation)))
+          (if (i32.or (i32.gt_u (local.get $mask) (i32.const 3)) (i32.eq (local.get $code) (i32.const 255)))
+            (then
+              (i32.store $scratch
+                (i32.add (local.get $off) (i32.shl (local.get $put_off) (i32.const 2)))
+                (local.get $i))
+              (local.set $put_off
+                (i32.add (local.get $put_off) (i32.ne (local.get $mask) (i32.const 0))))
+              (br $skip)))
+          (local.set $frequency
+            (f64.load $scratch
+              (i32.shl (i32.or (i32.shl (local.get $mask) (i32.const 8)) (local.get $code)) (i32.const 3))))
+          (local.set $score
+            (f64.div
+              (f64.mul (local.get $weight) (local.get $frequency))
+              (f64.add
+                (local.get $frequency)
+                (f64.add
+                  (local.get $base)
+                  (f64.mul
+                    (local.get $step)
+                    (f64.convert_i32_u
+                      (i32.load $arena (i32.add (local.get $lengths) (i32.shl (local.get $chunk) (i32.const 2))))))))))
+          (local.set $at (i32.add (local.get $touched) (i32.shl (i32.shr_u (local.get $chunk) (i32.const 5)) (i32.const 2))))
+          (i32.store $scratch (local.get $at)
+            (i32.or
+              (i32.load $scratch (local.get $at))
+              (i32.shl (f64.gt (local.get $frequency) (f64.const 0)) (local.get $chunk))))
+          (local.set $at (i32.add (local.get $scores) (i32.shl (local.get $chunk) (i32.const 3))))
+          (if (local.get $raise)
+            (then
+              (f64.store $scratch (local.get $at)
+                (f64.max (f64.load $scratch (local.get $at)) (local.get $score))))
+            (else
+              (f64.store $scratch (local.get $at)
+                (f64.add (f64.load $scratch (local.get $at)) (local.get $score))))))
+        (br_if $next
+          (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 1))) (local.get $count)))))
+    (i32.store $scratch (i32.const 8196) (local.get $put_off)))
+
+  ;; Scores $count postings of a query's only term. Writes those of at least $threshold as candidates: chunks (16 bits)
+  ;; and scores. Returns how many chunks match.
+  (func (export "alone")
+    (param $chunks i32) (param $codes i32) (param $count i32)
+    (param $classes i32) (param $lengths i32) (param $died i32) (param $generation i32)
+    (param $table i32) (param $weight f64) (param $base f64) (param $step f64)
+    (param $threshold f64) (param $found_chunks i32) (param $found_scores i32)
+    (result i32)
+    (local $i i32) (local $chunk i32) (local $mask i32) (local $code i32) (local $put_off i32)
+    (local $frequency f64) (local $score f64) (local $matches i32) (local $candidates i32)
+    (block $done
+      (br_if $done (i32.eqz (local.get $count)))
+      (loop $next
+        (block $skip
+          (local.set $chunk
+            (i32.load16_u $arena (i32.add (local.get $chunks) (i32.shl (local.get $i) (i32.const 1)))))
+          (local.set $mask
+            (i32.load8_u $scratch
+              (i32.add
+                (local.get $table)
+                (i32.load $arena (i32.add (local.get $classes) (i32.shl (local.get $chunk) (i32.const 2)))))))
+          (local.set $code (i32.load8_u $arena (i32.add (local.get $codes) (local.get $i))))
+          (br_if $skip
+            (i32.le_s
+              (i32.load $arena (i32.add (local.get $died) (i32.shl (local.get $chunk) (i32.const 2))))
+              (local.get $generation)))
+          (if (i32.or (i32.gt_u (local.get $mask) (i32.const 3)) (i32.eq (local.get $code) (i32.const 255)))
+            (then
+              (local.set $put_off
+                (i32.add (local.get $put_off) (i32.ne (local.get $mask) (i32.const 0))))
+              (br $skip)))
+          (local.set $frequency
+            (f64.load $scratch
+              (i32.shl (i32.or (i32.shl (local.get $mask) (i32.const 8)) (local.get $code)) (i32.const 3))))
+          (local.set $matches
+            (i32.add (local.get $matches) (f64.gt (local.get $frequency) (f64.const 0))))
+          (local.set $score
+            (f64.div
+              (f64.mul (local.get $weight) (local.get $frequency))
+              (f64.add
+                (local.get $frequency)
+                (f64.add
+                  (local.get $base)
+                  (f64.mul
+                    (local.get $step)
+                    (f64.convert_i32_u
+                      (i32.load $arena (i32.add (local.get $lengths) (i32.shl (local.get $chunk) (i32.const 2))))))))))
+          ;; Written always, counted when it is good enough: no branch to mispredict.
+          (i32.store16 $scratch
+            (i32.add (local.get $found_chunks) (i32.shl (local.get $candidates) (i32.const 1)))
+            (local.get $chunk))
+          (f64.store $scratch
+            (i32.add (local.get $found_scores) (i32.shl (local.get $candidates) (i32.const 3)))
+            (local.get $score))
+          (local.set $candidates
+            (i32.add
+              (local.get $candidates)
+              (i32.and
+                (f64.ge (local.get $score) (local.get $threshold))
+                (f64.gt (local.get $score) (f64.const 0))))))
+        (br_if $next
+          (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 1))) (local.get $count)))))
+    (i32.store $scratch (i32.const 8192) (local.get $candidates))
+    (i32.store $scratch (i32.const 8196) (local.get $put_off))
+    (local.get $matches))
+
+  ;; Takes what was gathered for the chunks of $count words from $first on, leaves zeros, and writes those of at least
+  ;; $threshold as candidates. Returns how many chunks have a score.
+  (func (export "rank")
+    (param $touched i32) (param $scores i32) (param $first i32) (param $count i32) (param $threshold f64)
+    (param $found_chunks i32) (param $found_scores i32)
+    (result i32)
+    (local $bits i32) (local $chunk i32) (local $at i32) (local $score f64) (local $matches i32) (local $candidates i32)
+    (local $end i32)
+    (local.set $end (i32.add (local.get $first) (local.get $count)))
+    (block $done
+      (loop $word
+        (br_if $done (i32.ge_u (local.get $first) (local.get $end)))
+        (local.set $at (i32.add (local.get $touched) (i32.shl (local.get $first) (i32.const 2))))
+        (local.set $bits (i32.load $scratch (local.get $at)))
+        (if (local.get $bits)
+          (then
+            (i32.store $scratch (local.get $at) (i32.const 0))
+            (loop $bit
+              (local.set $chunk
+                (i32.or (i32.shl (local.get $first) (i32.const 5)) (i32.ctz (local.get $bits))))
+              (local.set $at (i32.add (local.get $scores) (i32.shl (local.get $chunk) (i32.const 3))))
+              (local.set $score (f64.load $scratch (local.get $at)))
+              (f64.store $scratch (local.get $at) (f64.const 0))
+              (local.set $matches (i32.add (local.get $matches) (f64.gt (local.get $score) (f64.const 0))))
+              (i32.store16 $scratch
+                (i32.add (local.get $found_chunks) (i32.shl (local.get $candidates) (i32.const 1)))
+                (local.get $chunk))
+              (f64.store $scratch
+                (i32.add (local.get $found_scores) (i32.shl (local.get $candidates) (i32.const 3)))
+                (local.get $score))
+              (local.set $candidates
+                (i32.add
+                  (local.get $candidates)
+                  (i32.and
+                    (f64.ge (local.get $score) (local.get $threshold))
+                    (f64.gt (local.get $score) (f64.const 0)))))
+              (br_if $bit
+                (local.tee $bits
+                  (i32.and (local.get $bits) (i32.sub (local.get $bits) (i32.const 1))))))))
+        (local.set $first (i32.add (local.get $first) (i32.const 1)))
+        (br $word)))
+    (i32.store $scratch (i32.const 8192) (local.get $candidates))
+    (local.get $matches))
+
+  ;; Frequencies of a phrase, title << 16 | body, of the chunks at $list. The phrase lies at $phrase: how many groups (at
+  ;; most 31), then where each group's terms start and where the last ones end, counted in terms, then the terms.
+  (func (export "phrases")
+    (param $list i32) (param $count i32) (param $versions i32)
+    (param $title_starts i32) (param $titles i32) (param $body_starts i32) (param $bodies i32)
+    (param $phrase i32) (param $out i32)
+    (local $i i32) (local $at i32)
+    (block $done
+      (br_if $done (i32.eqz (local.get $count)))
+      (loop $next
+        (local.set $at
+          (i32.load16_u $scratch (i32.add (local.get $list) (i32.shl (local.get $i) (i32.const 1)))))
+        (i32.store $scratch
+          (i32.add (local.get $out) (i32.shl (local.get $i) (i32.const 2)))
+          (i32.or
+            (call $field
+              (i32.add (local.get $body_starts) (i32.shl (local.get $at) (i32.const 2)))
+              (local.get $bodies)
+              (local.get $phrase))
+            (i32.shl
+              (call $field
+                (i32.add
+                  (local.get $title_starts)
+                  (i32.shl
+                    (i32.load16_u $arena (i32.add (local.get $versions) (i32.shl (local.get $at) (i32.const 1))))
+                    (i32.const 2)))
+                (local.get $titles)
+                (local.get $phrase))
+              (i32.const 16))))
+        (br_if $next
+          (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 1))) (local.get $count))))))
+
+  ;; How often the phrase stands between the two word numbers at $bounds.
+  (func $field (param $bounds i32) (param $tokens i32) (param $phrase i32) (result i32)
+    (local $from i32) (local $to i32) (local $at i32) (local $hits i32) (local $lane i32)
+    (local $count i32) (local $counted i32)
+    (local $first_terms i32) (local $first_end i32) (local $term i32)
+    (local $words v128) (local $equal v128)
+    (local.set $from (i32.add (local.get $tokens) (i32.shl (i32.load $arena (local.get $bounds)) (i32.const 2))))
+    (local.set $to (i32.add (local.get $tokens) (i32.shl (i32.load $arena offset=4 (local.get $bounds)) (i32.const 2))))
+    ;; The terms start after the number of groups and one more bound than there are groups.
+    (local.set $first_terms
+      (i32.add (local.get $phrase) (i32.shl (i32.add (i32.load $scratch (local.get $phrase)) (i32.const 2)) (i32.const 2))))
+    (local.set $first_end
+      (i32.add (local.get $first_terms) (i32.shl (i32.load $scratch offset=8 (local.get $phrase)) (i32.const 2))))
+    (local.set $at (local.get $from))
+    (block $end
+      (loop $four
+        (br_if $end (i32.ge_u (local.get $at) (local.get $to)))
+        ;; The last words are loaded one at a time: beyond them another segment, or nothing, may lie.
+        (if (i32.le_u (i32.add (local.get $at) (i32.const 16)) (local.get $to))
+          (then (local.set $words (v128.load $arena (local.get $at))))
+          (else (local.set $words (v128.load32_zero $arena (local.get $at)))))
+        (local.set $words (v128.and (local.get $words) (v128.const i32x4 0x1fffffff 0x1fffffff 0x1fffffff 0x1fffffff)))
+        (local.set $equal (i32x4.eq (local.get $words) (v128.load32_splat $scratch (local.get $first_terms))))
+        (local.set $term (i32.add (local.get $first_terms) (i32.const 4)))
+        (block $compared
+          (loop $alternative
+            (br_if $compared (i32.ge_u (local.get $term) (local.get $first_end)))
+            (local.set $equal
+              (v128.or
+                (local.get $equal)
+                (i32x4.eq (local.get $words) (v128.load32_splat $scratch (local.get $term)))))
+            (local.set $term (i32.add (local.get $term) (i32.const 4)))
+            (br $alternative)))
+        (local.set $hits (i32x4.bitmask (local.get $equal)))
+        (if (local.get $hits)
+          (then
+            (loop $hit
+              (local.set $lane
+                (i32.add (local.get $at) (i32.shl (i32.ctz (local.get $hits)) (i32.const 2))))
+              (block $no
+                (br_if $no (i32.ge_u (local.get $lane) (local.get $to)))
+                ;; A word after a long step is the step, not a term.
+                (if (i32.gt_u (local.get $lane) (local.get $from))
+                  (then
+                    (br_if $no
+                      (i32.eq
+                        (i32.shr_u (i32.load $arena (i32.sub (local.get $lane) (i32.const 4))) (i32.const 29))
+                        (i32.const 7)))))
+                (if (local.get $counted)
+                  (then (br_if $no (call $same_position (local.get $counted) (local.get $lane)))))
+                (br_if $no (i32.eqz (call $stands_at (local.get $lane) (local.get $to) (local.get $phrase))))
+                (local.set $count (i32.add (local.get $count) (i32.const 1)))
+                (local.set $counted (local.get $lane)))
+              (br_if $hit
+                (local.tee $hits (i32.and (local.get $hits) (i32.sub (local.get $hits) (i32.const 1))))))))
+        (local.set $at
+          (i32.add
+            (local.get $at)
+            (select (i32.const 16) (i32.const 4)
+              (i32.le_u (i32.add (local.get $at) (i32.const 16)) (local.get $to)))))
+        (br $four)))
+    (local.get $count))
+
+  ;; Whether no word after $before up to $after takes a step.
+  (func $same_position (param $before i32) (param $after i32) (result i32)
+    (loop $next
+      (local.set $before (i32.add (local.get $before) (i32.const 4)))
+      (if (i32.gt_u (local.get $before) (local.get $after)) (then (return (i32.const 1))))
+      (if (i32.shr_u (i32.load $arena (local.get $before)) (i32.const 29)) (then (return (i32.const 0))))
+      (br $next))
+    (unreachable))
+
+  ;; Whether the groups after the first follow the word at $at.
+  (func $stands_at (param $at i32) (param $to i32) (param $phrase i32) (result i32)
+    (local $groups i32) (local $distance i32) (local $seen i32) (local $wanted i32)
+    (local $word i32) (local $term i32) (local $term_end i32) (local $terms i32)
+    (local.set $groups (i32.load $scratch (local.get $phrase)))
+    (local.set $wanted (i32.sub (i32.shl (i32.const 1) (local.get $groups)) (i32.const 2)))
+    (local.set $terms
+      (i32.add (local.get $phrase) (i32.shl (i32.add (local.get $groups) (i32.const 2)) (i32.const 2))))
+    (local.set $at
+      (i32.add
+        (local.get $at)
+        (select (i32.const 8) (i32.const 4)
+          (i32.eq (i32.shr_u (i32.load $arena (local.get $at)) (i32.const 29)) (i32.const 7)))))
+    (loop $next
+      (if (i32.ge_u (local.get $at) (local.get $to)) (then (return (i32.const 0))))
+      (local.set $word (i32.load $arena (local.get $at)))
+      (local.set $at (i32.add (local.get $at) (i32.const 4)))
+      (if (i32.eq (i32.shr_u (local.get $word) (i32.const 29)) (i32.const 7))
+        (then
+          (local.set $distance (i32.add (local.get $distance) (i32.load $arena (local.get $at))))
+          (local.set $at (i32.add (local.get $at) (i32.const 4))))
+        (else
+          (local.set $distance
+            (i32.add (local.get $distance) (i32.shr_u (local.get $word) (i32.const 29))))))
+      (if (i32.ge_u (local.get $distance) (local.get $groups)) (then (return (i32.const 0))))
+      (if (local.get $distance)
+        (then
+          (local.set $word (i32.and (local.get $word) (i32.const 0x1fffffff)))
+          (local.set $term
+            (i32.add (local.get $phrase) (i32.shl (i32.add (local.get $distance) (i32.const 1)) (i32.const 2))))
+          (local.set $term_end
+            (i32.add (local.get $terms) (i32.shl (i32.load $scratch offset=4 (local.get $term)) (i32.const 2))))
+          (local.set $term
+            (i32.add (local.get $terms) (i32.shl (i32.load $scratch (local.get $term)) (i32.const 2))))
+          (block $compared
+            (loop $alternative
+              (br_if $compared (i32.ge_u (local.get $term) (local.get $term_end)))
+              (if (i32.eq (local.get $word) (i32.load $scratch (local.get $term)))
+                (then
+                  (local.set $seen
+                    (i32.or (local.get $seen) (i32.shl (i32.const 1) (local.get $distance))))
+                  (br $compared)))
+              (local.set $term (i32.add (local.get $term) (i32.const 4)))
+              (br $alternative)))
+          (if (i32.eq (local.get $seen) (local.get $wanted)) (then (return (i32.const 1))))))
+      (br $next))
+    (unreachable)))

@@ -1,0 +1,264 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
+import { before, suite, test } from 'node:test'
+import { Kysely, type RawBuilder, SqliteDialect } from 'kysely'
+import { fieldPermissions, type ScopeEntry } from '../../access/scope.ts'
+import type { BrowseQuery } from '../../catalog/catalog-store.ts'
+import type { IncomingDocument } from '../../ingest/content-store.ts'
+import { sqliteMigrationDialect } from '../sqlite/migration-dialect.ts'
+import { probe, walk } from './browse.ts'
+import { driversOf, type LaneSet, type Look, listingIndexes } from './browse-lanes.ts'
+import { sqlCatalogStore } from './catalog-store.ts'
+import { sqlContentStore } from './content-store.ts'
+import { migrate } from './migrate.ts'
+import type { Tables } from './tables.ts'
+
+type Value = string | number | null
+
+/** The real schema, with every statement that is prepared on it written down. */
+async function openRecorded(): Promise<{ raw: DatabaseSync; db: Kysely<Tables>; texts: Set<string> }> {
+  const raw = new DatabaseSync(':memory:')
+  const texts = new Set<string>()
+  const prepare = (text: string) => {
+    texts.add(text)
+    const statement = raw.prepare(text)
+    return {
+      reader: statement.columns().length > 0,
+      all: (values: readonly unknown[]) => statement.all(...(values as Value[])),
+      run: (values: readonly unknown[]) => statement.run(...(values as Value[])),
+      iterate: (values: readonly unknown[]) => statement.iterate(...(values as Value[])),
+    }
+  }
+  const db = new Kysely<Tables>({ dialect: new SqliteDialect({ database: { close: () => raw.close(), prepare } }) })
+  await migrate(db, sqliteMigrationDialect, 0)
+  return { raw, db, texts }
+}
+
+const anywhere: ScopeEntry = {
+  datasets: ['d1', 'd2'],
+  platforms: null,
+  languages: null,
+  regions: null,
+  publishedFrom: null,
+  publishedTo: null,
+  fields: fieldPermissions,
+}
+const dayMs = 86_400_000
+const startMs = Date.UTC(2026, 0, 1)
+
+/** Entries that restrict everything in every way, so that each kind of lane of an entitlement comes up. */
+const scopes: Record<string, readonly ScopeEntry[]> = {
+  'one entry': [anywhere],
+  'many entries': [
+    { ...anywhere, platforms: ['p1', 'p2'] },
+    { ...anywhere, languages: ['en', 'de'], regions: ['GB'] },
+    { ...anywhere, regions: ['DE', 'GB'], publishedFrom: startMs },
+    { ...anywhere, publishedFrom: startMs, publishedTo: startMs + 20 * dayMs },
+    { ...anywhere, publishedTo: startMs + 3 * dayMs, languages: ['is'], platforms: ['p3'] },
+    { ...anywhere, datasets: ['d3'] },
+  ],
+}
+const plain: Omit<BrowseQuery, 'scope'> = {
+  externalAuthorId: null,
+  topics: null,
+  tags: null,
+  classifications: null,
+  contentTypes: null,
+  scoreMin: null,
+  scoreMax: null,
+  publishedFrom: null,
+  publishedTo: null,
+  createdFrom: startMs,
+  createdTo: startMs + 31 * dayMs,
+  status: null,
+  exact: null,
+  before: null,
+  limit: 51,
+  snapshot: true,
+  answerBy: null,
+}
+const manyValues = Array.from({ length: 150 }, (_, i) => `t${i}`)
+const filters = {
+  author: { externalAuthorId: 'u1' },
+  topics: { topics: ['t1', 't2'] },
+  tags: { tags: ['g1'] },
+  classifications: { classifications: ['c1', 'c2', 'c3'] },
+  score: { scoreMin: -3, scoreMax: 40 },
+  'score from': { scoreMin: 5 },
+  publication: { publishedFrom: startMs, publishedTo: startMs + 9 * dayMs },
+  'publication to': { publishedTo: startMs + 9 * dayMs },
+  types: { contentTypes: ['article', 'post'] },
+  status: { status: 'unavailable' },
+} satisfies Record<string, Partial<BrowseQuery>>
+const queries: Record<string, Partial<BrowseQuery>> = {
+  none: {},
+  ...filters,
+  all: Object.assign({}, ...Object.values(filters)),
+  'many values': { tags: manyValues, topics: manyValues, classifications: manyValues.slice(0, 9) },
+  'second page': { ...filters.tags, before: 'doc_01kdzs0000zzzzzzzzzzzzzzzz' },
+  exact: { exact: { text: 'x1', platforms: ['p1', 'p2'] } },
+  'exact, no window': { exact: { text: 'x1', platforms: null }, createdFrom: null, createdTo: null },
+  'exact, all': { ...filters.tags, ...filters.score, exact: { text: 'https://a.example/1', platforms: ['p1'] } },
+}
+
+/** With an author, every entry is narrowed to the one platform that was named. */
+function queryOf(entries: readonly ScopeEntry[], parts: Partial<BrowseQuery>): BrowseQuery {
+  const narrowed = parts.externalAuthorId ? entries.map((one) => ({ ...one, platforms: ['p1'] })) : entries
+  return { ...plain, scope: { entries: narrowed }, ...parts }
+}
+
+const indexNames: Partial<Record<LaneSet['index'], string>> = {
+  document_term_pk: 'PRIMARY KEY',
+  document_pk: 'sqlite_autoindex_document_1',
+  document_pk_whole: 'sqlite_autoindex_document_1',
+}
+
+suite('query plans of listings', () => {
+  let store: Awaited<ReturnType<typeof openRecorded>>
+
+  before(async () => {
+    store = await openRecorded()
+    for (const name of ['d1', 'd2', 'd3']) {
+      store.raw.prepare('insert into dataset values (?, ?, null, 0, 0)').run(name, name)
+    }
+  })
+
+  const planOf = (text: string): string[] =>
+    (store.raw.prepare(`explain query plan ${text}`).all() as { detail: string }[]).map(({ detail }) => detail)
+
+  /** What no statement of a listing may do: read a whole table or index, or sort. */
+  function checkPlan(text: string): string[] {
+    const plan = planOf(text)
+    for (const line of plan) {
+      assert.doesNotMatch(line, /TEMP B-TREE|AUTOMATIC/, `${text}\n${plan.join('\n')}`)
+      const scanned = /^SCAN (.*)$/.exec(line)?.[1]
+      // The lanes themselves, and the one row for each of them, are the only things that are read from end to end.
+      if (scanned !== undefined)
+        assert.match(scanned, /^(\d+-ROW VALUES CLAUSE|(\d+ )?CONSTANT ROWS?|lane|floors|days|occurs)$/, text)
+    }
+    return plan
+  }
+
+  function checkWayIn(statement: RawBuilder<unknown>, set: LaneSet): void {
+    const { sql: text } = statement.compile(store.db)
+    const plan = checkPlan(text)
+    const ways = plan.filter((line) => / lane_key /.test(line))
+    const name = indexNames[set.index] ?? set.index
+    const shown = `${set.index}: ${text}\n${plan.join('\n')}`
+    assert.equal(ways.length, 1, shown)
+    const [, used, terms] =
+      /^SEARCH lane_key USING (?:COVERING )?(?:INDEX )?(\S+|PRIMARY KEY) \((.*)\)$/.exec(ways[0]!) ?? []
+    assert.equal(used, name, shown)
+    // Every leading column is used, and then the bounds of the id: nothing between the ends is looked at in vain.
+    assert.equal(terms!.match(/=\?/g)?.length ?? 0, listingIndexes[set.index].leading.length, shown)
+    if (set.index !== 'document_by_identity' && set.index !== 'document_pk') {
+      assert.match(terms!, /document_id>\? AND document_id<\?$/, shown)
+    }
+  }
+
+  const met = new Set<string>()
+  async function checkAll(): Promise<void> {
+    const look: Look = {
+      publishedDays: async () => ({ first: 20_450, last: 20_460 }),
+      datasetsOf: async (_, values) => values.map((value) => ({ value, dataset: 'd1' })),
+    }
+    const stretch = { from: 'doc_0000000000', below: 'doc_zzzzzzzzzz', size: 51 }
+    for (const entries of Object.values(scopes)) {
+      for (const parts of Object.values(queries)) {
+        const query = queryOf(entries, parts)
+        for (const driver of await driversOf(query, look)) {
+          for (const set of driver.parts.flat()) {
+            met.add(set.index)
+            checkWayIn(probe(set, stretch), set)
+            checkWayIn(walk(set, driver.settles, query, stretch.from, stretch.below), set)
+          }
+        }
+      }
+    }
+    const whole: LaneSet = { index: 'document_pk_whole', lanes: [[]] }
+    met.add(whole.index)
+    checkWayIn(probe(whole, stretch), whole)
+    checkWayIn(walk(whole, null, queryOf([anywhere], queries.all!), stretch.from, stretch.below), whole)
+  }
+
+  test('every lane of every condition, alone and with all others, is entered by its own index', async () => {
+    await checkAll()
+    assert.deepEqual([...met].sort(), Object.keys(listingIndexes).sort())
+  })
+
+  test('and so it is where the database has documents and statistics', async () => {
+    const documents = Array.from(
+      { length: 3000 },
+      (_, i): IncomingDocument => ({
+        datasetId: `d${(i % 3) + 1}`,
+        platform: `p${(i % 5) + 1}`,
+        externalId: `x${i}`,
+        body: 'text',
+        url: `https://a.example/${i % 40}`,
+        contentType: i % 2 === 0 ? 'article' : 'post',
+        language: i % 50 === 0 ? 'is' : 'en',
+        region: i % 3 === 0 ? 'GB' : 'DE',
+        status: i % 20 === 0 ? 'unavailable' : 'active',
+        publishedAt: startMs + (i % 40) * dayMs,
+        author: { external_author_id: `u${i % 7}` },
+        topics: [`t${i % 3}`],
+        tags: [`g${i % 2}`, `rare${i}`],
+        score: (i % 100) - 50,
+        facts: [{ kind: 'category', level: 'document', metadata: { label_code: `c${i % 4}` } }],
+      }),
+    )
+    const content = sqlContentStore(store.db)
+    for (let i = 0; i < documents.length; i += 500) {
+      await content.ingest(documents.slice(i, i + 500), startMs + (i / 500) * 5 * dayMs)
+    }
+    store.raw.exec('analyze')
+    await checkAll()
+  })
+
+  test('no statement that a listing really runs scans or sorts, to the end of its pages', async () => {
+    const catalog = sqlCatalogStore(store.db)
+    store.texts.clear()
+    let found = 0
+    for (const entries of Object.values(scopes)) {
+      for (const parts of Object.values(queries)) {
+        const query = queryOf(entries, parts)
+        for (let last = query.before, page = 0; page < 3; page++) {
+          const records = await catalog.browse({ ...query, before: last })
+          found += records.length
+          if (records.length < query.limit) break
+          last = records.at(-1)!.documentId
+        }
+      }
+    }
+    assert.ok(found > 1000)
+    assert.ok(store.texts.size > 50)
+    for (const text of store.texts) checkPlan(text)
+  })
+
+  test('docs/catalog-indexes.md names every index of a listing, and no other', () => {
+    const text = readFileSync(new URL('../../../docs/catalog-indexes.md', import.meta.url), 'utf8')
+    const rows = text.split('\n').filter((line) => /^\| .*\| .*\|/.test(line) && !line.startsWith('| condition'))
+    const named = new Map<string, string[]>()
+    for (const row of rows) {
+      const [name, ...columns] = [...row.split('|')[2]!.matchAll(/`([^`]+)`/g)].map(([, word]) => word!)
+      if (name !== undefined && (name.startsWith('document') || name === 'snapshot')) named.set(name, columns)
+    }
+    const columnsOf = (index: string) =>
+      (store.raw.prepare(`pragma index_xinfo(${index})`).all() as { name: string | null; key: number; cid: number }[])
+        .filter(({ key }) => key === 1)
+        .map(({ name }) => name)
+    const used = Object.keys(listingIndexes).filter((name) => name.startsWith('document_by_'))
+    assert.deepEqual([...named.keys()].filter((name) => name.startsWith('document_by_')).sort(), used.sort())
+    for (const name of used) {
+      // An expression has no name; the page names the column that it is made from.
+      const real = columnsOf(name)
+      const expected = named.get(name)!
+      assert.equal(real.length, expected.length, name)
+      real.forEach((column, i) => {
+        if (column !== null) assert.equal(expected[i], column, name)
+      })
+    }
+    assert.deepEqual(named.get('document_term'), ['kind', 'value', 'dataset_id', 'document_id'])
+  })
+})

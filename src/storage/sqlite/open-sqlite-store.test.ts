@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { test } from 'node:test'
+import { NewerStoreError, newestMigration } from '../sql/migrate.ts'
+import { migrations } from '../sql/migrations/index.ts'
+import { openSqliteStore } from './open-sqlite-store.ts'
+
+function folder(t: { after: (clean: () => void) => void }): string {
+  const made = mkdtempSync(join(tmpdir(), 'tidemark-store-'))
+  t.after(() => rmSync(made, { recursive: true, force: true }))
+  return made
+}
+
+const put = (datasetId: string) => ({ kind: 'dataset.put', datasetId, name: 'x', description: null }) as const
+const mark = { actor: 'test', at: 1 }
+
+test('migrations are numbered from 1 without a gap', () => {
+  assert.deepEqual(
+    migrations.map(({ number }) => number),
+    migrations.map((_, i) => i + 1),
+  )
+  assert.equal(new Set(migrations.map(({ name }) => name)).size, migrations.length)
+})
+
+test('an empty folder gets every migration once, however many open it at once', async (t) => {
+  const dataDir = folder(t)
+  const opened = await Promise.all(Array.from({ length: 4 }, () => openSqliteStore(dataDir)))
+  const applied = opened.flatMap(({ migrated }) => [...migrated])
+  assert.deepEqual(
+    applied,
+    migrations.map(({ name }) => name),
+  )
+  await opened[0]!.store.operator.commit([put('a')], mark)
+  for (const { store } of opened) assert.equal((await store.operator.datasets()).length, 1)
+  for (const one of opened) await one.close()
+})
+
+test('a store of an older version is brought up to date and keeps what it holds', async (t) => {
+  const dataDir = folder(t)
+  const first = await openSqliteStore(dataDir)
+  await first.store.operator.commit([put('kept')], mark)
+  await first.close()
+  const again = await openSqliteStore(dataDir)
+  assert.deepEqual(again.migrated, [])
+  assert.deepEqual(
+    (await again.store.operator.datasets()).map((one) => one.datasetId),
+    ['kept'],
+  )
+  await again.close()
+})
+
+test('a store of a newer version is refused', async (t) => {
+  const dataDir = folder(t)
+  await (await openSqliteStore(dataDir)).close()
+  const raw = new DatabaseSync(join(dataDir, 'tidemark.sqlite'))
+  raw.exec(`insert into schema_migration (number, name, applied_at) values (${newestMigration + 1}, 'next', 0)`)
+  raw.close()
+  await assert.rejects(openSqliteStore(dataDir), NewerStoreError)
+})
+
+test('a committed change is on disk: another connection sees it before the first is closed', async (t) => {
+  const dataDir = folder(t)
+  const open = await openSqliteStore(dataDir)
+  await open.store.operator.commit([put('a')], mark)
+  const raw = new DatabaseSync(join(dataDir, 'tidemark.sqlite'), { readOnly: true })
+  assert.equal(raw.prepare('pragma journal_mode').get()?.journal_mode, 'wal')
+  assert.equal(raw.prepare('select count(*) as n from dataset').get()?.n, 1)
+  raw.close()
+  await open.close()
+})
+
+test('hundreds of reads at once are all answered, and their number comes back to none', async (t) => {
+  const open = await openSqliteStore(folder(t))
+  await open.store.operator.commit([put('a')], mark)
+  const reads = Array.from({ length: 500 }, () => open.store.operator.datasets())
+  assert.ok(open.load().readers > 400)
+  for (const datasets of await Promise.all(reads)) assert.equal(datasets.length, 1)
+  assert.deepEqual(open.load(), { writer: 0, readers: 0 })
+  await open.close()
+})
+
+test('what cannot be sent to a thread rejects and is not waited for', async (t) => {
+  const open = await openSqliteStore(folder(t))
+  const commit = open.store.operator.commit as (changes: unknown, mark: unknown) => Promise<unknown>
+  await assert.rejects(commit([() => {}], mark), /could not be cloned/)
+  assert.deepEqual(open.load(), { writer: 0, readers: 0 })
+  await open.close()
+})
+
+test('after it is closed every call fails at once', async (t) => {
+  const open = await openSqliteStore(folder(t))
+  await open.close()
+  await assert.rejects(open.store.operator.commit([put('a')], mark), /database thread has ended/)
+})

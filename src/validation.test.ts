@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { type TSchema, Type } from 'typebox'
+import { detailsOf, messageOf, printable, validatorFor } from './validation.ts'
+
+/** The message for a value that a schema refuses; null where it takes it. */
+function refusal(schema: TSchema, value: unknown, part = 'body'): string | null {
+  const validate = validatorFor(schema, part)
+  return validate(value) ? null : messageOf(detailsOf(validate.errors ?? []))
+}
+
+const strict = { additionalProperties: false } as const
+const cases: [string, TSchema, unknown, string][] = [
+  ['unknown field', Type.Object({}, strict), { a: 1 }, 'a is not known here'],
+  ['missing field', Type.Object({ a: Type.String() }), {}, 'a is required'],
+  ['text', Type.Object({ a: Type.String() }), { a: 1 }, 'a must be a text (one value)'],
+  ['whole number', Type.Object({ a: Type.Integer() }), { a: 1.5 }, 'a must be a whole number'],
+  ['yes or no', Type.Object({ a: Type.Boolean() }), { a: 'yes' }, 'a must be true or false'],
+  ['list', Type.Object({ a: Type.Array(Type.String()) }), { a: 'x' }, 'a must be a list'],
+  ['the body itself', Type.Object({}), [], 'the body must be an object'],
+  ['choice', Type.Object({ a: Type.Enum(['x', 'y']) }), { a: 'z' }, 'a must be one of x, y'],
+  [
+    'time',
+    Type.Object({ a: Type.String({ format: 'date-time' }) }),
+    { a: 'noon' },
+    'a must be an RFC 3339 time such as 2026-11-15T08:30:00Z',
+  ],
+  [
+    'day',
+    Type.Object({ a: Type.String({ format: 'date' }) }),
+    { a: '2026-02-30' },
+    'a must be a calendar day such as 2026-11-15',
+  ],
+  [
+    'printable',
+    Type.Object({ a: Type.String({ pattern: printable }) }),
+    { a: '\u0007' },
+    'a must not contain control characters',
+  ],
+  [
+    'deep path',
+    Type.Object({ a: Type.Array(Type.Object({ b: Type.Integer() })) }),
+    { a: [{ b: 1 }, { b: 'x' }] },
+    'a.1.b must be a whole number',
+  ],
+  [
+    'slashes and tildes in names',
+    Type.Object({ 'a/b~c': Type.Integer() }),
+    { 'a/b~c': 'x' },
+    'a/b~c must be a whole number',
+  ],
+  [
+    'text or null',
+    Type.Object({ a: Type.Union([Type.String(), Type.Null()]) }),
+    { a: 1 },
+    'a must be a text (one value)',
+  ],
+  [
+    'object or null, its field at fault',
+    Type.Union([Type.Object({ a: Type.Integer() }), Type.Null()]),
+    { a: 'x' },
+    'a must be a whole number',
+  ],
+]
+
+for (const [name, schema, value, message] of cases) {
+  test(`the message names the field and what it should be: ${name}`, () =>
+    assert.equal(refusal(schema, value), message))
+}
+
+test('query texts become numbers and booleans, bodies stay as they are', () => {
+  const schema = Type.Object({ n: Type.Integer(), b: Type.Boolean() })
+  assert.equal(refusal(schema, { n: '5', b: 'true' }, 'querystring'), null)
+  assert.equal(refusal(schema, { n: '5', b: 'true' }), 'n must be a whole number; b must be true or false')
+  assert.equal(
+    refusal(Type.Object({ n: Type.Integer() }), { n: ['5', '6'] }, 'querystring'),
+    'n must be given only once',
+  )
+})
+
+test('three faults are named, the rest counted, and at most twenty listed', () => {
+  const many = Object.fromEntries(Array.from({ length: 100 }, (_, i) => [`f${i}`, 1]))
+  assert.match(
+    refusal(Type.Object({}, strict), many)!,
+    /^f0 is not known here; f1 .*; f2 is not known here, and 17 more$/,
+  )
+})
+
+test('no value makes validation itself fail, and a refusal always has a message', () => {
+  const schema = Type.Object(
+    {
+      name: Type.String({ minLength: 1, maxLength: 5, pattern: printable }),
+      tags: Type.Optional(Type.Array(Type.String(), { maxItems: 2, uniqueItems: true })),
+      when: Type.Optional(Type.Union([Type.String({ format: 'date-time' }), Type.Null()])),
+    },
+    strict,
+  )
+  fc.assert(
+    fc.property(
+      fc.oneof(fc.jsonValue(), fc.record({ name: fc.jsonValue(), tags: fc.jsonValue(), when: fc.jsonValue() })),
+      (value) => {
+        const message = refusal(schema, value)
+        assert.ok(message === null || message.length > 5)
+      },
+    ),
+    { numRuns: 1000 },
+  )
+})

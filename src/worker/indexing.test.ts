@@ -1,0 +1,194 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { FastifyBaseLogger } from 'fastify'
+import type { Embedder } from '../embedding/embedder.ts'
+import { newId } from '../ids.ts'
+import type { ChunkRecord, IndexSource, SourceDocument } from '../search/index-source.ts'
+import type { IndexBatch, IndexHealth, SearchIndex } from '../search/search-index.ts'
+import { startIndexing } from './indexing.ts'
+
+const quiet = { info() {}, warn() {}, error() {} } as unknown as FastifyBaseLogger
+const columns = {
+  datasetId: 'd',
+  platform: 'p',
+  language: null,
+  region: null,
+  publishedAt: null,
+  contentType: null,
+}
+
+/** A store and an index in memory, both as slow as they are told to be. */
+class Fakes {
+  readonly documents: SourceDocument[] = []
+  readonly chunks = new Map<string, ChunkRecord>()
+  readonly waiting = new Set<string>()
+  readonly vectors = new Map<string, Float32Array>()
+  /** What the index holds: chunks, and which of them with a vector. */
+  readonly words = new Set<string>()
+  readonly withVector = new Set<string>()
+  position = 0
+  state: IndexHealth['state'] = 'ready'
+  cleared = 0
+  applyMs = 0
+  feeding = 0
+  handing = 0
+  overlaps = 0
+
+  add(count: number): void {
+    for (let i = 0; i < count; i++) {
+      const version = { current: true, language: 'en', title: 't', body: `words ${i}`, vectors: [] }
+      this.documents.push({
+        documentId: newId('doc'),
+        revision: this.documents.length + 1,
+        columns,
+        versions: [{ versionId: newId('ver'), ...version }],
+      })
+    }
+  }
+
+  readonly source = {
+    documentsAfter: async (revision: number) => {
+      const found = this.documents.filter((one) => one.revision > revision).slice(0, 2)
+      return found.map((one) => ({
+        ...one,
+        versions: one.versions.map((version) => ({
+          ...version,
+          vectors: [...this.chunks.values()]
+            .filter(({ versionId, chunkId }) => versionId === version.versionId && this.vectors.has(chunkId))
+            .map(({ chunkId }) => ({ chunkId, profileId: 'm', vector: this.vectors.get(chunkId)! })),
+        })),
+      }))
+    },
+    newestRevision: async () => this.documents.length,
+    putChunks: async (chunks: readonly ChunkRecord[]) => {
+      for (const chunk of chunks) {
+        if (!this.chunks.has(chunk.chunkId)) this.waiting.add(chunk.chunkId)
+        this.chunks.set(chunk.chunkId, chunk)
+      }
+    },
+    waitingChunks: async () =>
+      [...this.waiting].map((chunkId) => ({
+        chunkId,
+        documentId: this.chunks.get(chunkId)!.documentId,
+        text: 'x',
+        vector: this.vectors.get(chunkId) ?? null,
+      })),
+    putVectors: async (_: string, made: readonly { chunkId: string; vector: Float32Array }[]) => {
+      for (const { chunkId, vector } of made) this.vectors.set(chunkId, vector)
+    },
+    vectors: async () => [],
+    doneWaiting: async (_: string, chunkIds: readonly string[]) => {
+      for (const chunkId of chunkIds) this.waiting.delete(chunkId)
+    },
+  } as unknown as IndexSource
+
+  readonly index = {
+    health: async () => ({ state: this.state, reason: 'damaged', position: this.position }) as IndexHealth,
+    clear: async () => {
+      this.cleared++
+      this.words.clear()
+      this.withVector.clear()
+      this.position = 0
+      this.state = 'ready'
+    },
+    apply: async (batch: IndexBatch) => {
+      if (this.feeding + this.handing > 0) this.overlaps++
+      const isFeed = batch.position !== null
+      if (isFeed) this.feeding++
+      else this.handing++
+      // A step of words takes long, a handful of vectors does not.
+      await sleep(isFeed ? this.applyMs : 0)
+      for (const change of batch.changes) {
+        if (change.kind === 'put_version') {
+          for (const { chunkId, vectors } of change.chunks) {
+            this.words.add(chunkId)
+            if (vectors.length > 0) this.withVector.add(chunkId)
+          }
+        }
+        if (change.kind === 'set_vector' && this.words.has(change.chunkId)) this.withVector.add(change.chunkId)
+      }
+      if (isFeed) {
+        this.feeding--
+        this.position = batch.position!
+      } else this.handing--
+      return { outcome: 'applied' as const }
+    },
+  } as unknown as SearchIndex
+
+  readonly embedder = {
+    profileId: 'm',
+    embed: async (texts: readonly string[]) => texts.map(() => Float32Array.of(1)),
+  } as unknown as Embedder
+
+  start() {
+    return startIndexing(this.source, this.index, this.embedder, async () => {}, quiet)
+  }
+
+  async settled(): Promise<void> {
+    const until = performance.now() + 5000
+    while (this.position < this.documents.length || this.waiting.size > 0) {
+      assert.ok(performance.now() < until, 'never done')
+      await sleep(5)
+    }
+  }
+}
+
+suite('indexing', () => {
+  test('a vector that is made faster than its words are indexed is not lost', async () => {
+    const fakes = new Fakes()
+    fakes.applyMs = 20
+    fakes.add(21)
+    const indexing = fakes.start()
+    await fakes.settled()
+    await indexing.stop()
+    assert.equal(fakes.words.size, 21)
+    assert.deepEqual([...fakes.withVector].sort(), [...fakes.words].sort())
+    assert.equal(fakes.overlaps, 0)
+  })
+
+  test('a damaged index is emptied and fed again, with the vectors that were made before', async () => {
+    const fakes = new Fakes()
+    fakes.add(5)
+    const first = fakes.start()
+    await fakes.settled()
+    await first.stop()
+    fakes.state = 'needs_rebuild'
+    fakes.position = 0
+    const again = fakes.start()
+    await fakes.settled()
+    await again.stop()
+    assert.equal(fakes.cleared, 1)
+    assert.equal(fakes.withVector.size, 5)
+  })
+
+  test('an index ahead of its store is not gone on from', async () => {
+    const fakes = new Fakes()
+    fakes.add(3)
+    fakes.position = 7
+    const indexing = fakes.start()
+    while (fakes.cleared === 0) await sleep(5)
+    await fakes.settled()
+    await indexing.stop()
+    assert.equal(fakes.words.size, 3)
+    assert.equal(fakes.position, 3)
+  })
+
+  test('an exchanged index is fed from where it stands, though a step was under way', async () => {
+    const fakes = new Fakes()
+    fakes.applyMs = 30
+    fakes.add(6)
+    const indexing = fakes.start()
+    while (fakes.feeding === 0) await sleep(1)
+    // The other index has nothing at all.
+    await indexing.exchange(async () => {
+      assert.equal(fakes.feeding + fakes.handing, 0)
+      fakes.words.clear()
+      fakes.withVector.clear()
+      fakes.position = 0
+    })
+    await fakes.settled()
+    await indexing.stop()
+    assert.equal(fakes.words.size, 6)
+  })
+})

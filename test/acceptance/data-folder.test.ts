@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict'
+import { hash } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { test } from 'node:test'
+import { freshFolder, startServer, tidemark } from './harness.ts'
+import { until } from './until.ts'
+
+/** Every file of a folder with the hash of its bytes. */
+function snapshot(folder: string): Record<string, string> {
+  const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
+  return Object.fromEntries(
+    files.map((entry) => [entry.name, hash('sha256', readFileSync(join(entry.parentPath, entry.name)))]),
+  )
+}
+
+test('data written by a newer version is refused by every command and left as it is, byte for byte', async () => {
+  const server = await startServer()
+  await server.makeDataset('news')
+  assert.equal(await server.stop(), 0)
+  const database = new DatabaseSync(join(server.dataDir, 'tidemark.sqlite'))
+  database.exec("insert into schema_migration (number, name, applied_at) values (9999, 'from the future', 0)")
+  database.close()
+  const before = snapshot(server.dataDir)
+  assert.ok(Object.keys(before).includes('tidemark.sqlite'))
+
+  for (const args of [['serve'], ['migrate'], ['app', 'create', 'x']]) {
+    const { code, stdout, stderr } = await server.tidemark(args)
+    assert.equal(code, 2, `${args.join(' ')}: ${stderr}`)
+    assert.equal(stdout, '')
+    assert.match(stderr, /^tidemark: .*newer version of Tidemark \(schema 9999, .*\): start that version, or restore/)
+    assert.equal(stderr.trim().split('\n').length, 1)
+    assert.deepEqual(snapshot(server.dataDir), before, `${args.join(' ')} changed something`)
+  }
+  const doctor = await server.tidemark(['doctor'])
+  assert.equal(doctor.code, 1)
+  assert.match(doctor.stdout, /FAIL .*newer version/)
+  assert.deepEqual(snapshot(server.dataDir), before)
+})
+
+test('of servers that start at once on an empty folder one serves, and the others say why they do not', async () => {
+  const dataDir = freshFolder()
+  const env = { TIDEMARK_ADMIN_TOKEN: '' }
+  const starts = await Promise.allSettled(Array.from({ length: 3 }, () => startServer({ dataDir, env })))
+  const served = starts.flatMap((start) => (start.status === 'fulfilled' ? [start.value] : []))
+  const refused = starts.flatMap((start) => (start.status === 'rejected' ? [String(start.reason)] : []))
+  assert.equal(served.length, 1, refused.join('\n'))
+  for (const reason of refused) {
+    assert.match(
+      reason,
+      /ended with code 1 .*: tidemark: .* is served by another process: stop it, or set TIDEMARK_DATA_DIR/,
+    )
+  }
+  const server = served[0]!
+  const token = /shown this once: (tma_\S+)/.exec(server.stdout)?.[1]
+  assert.ok(token !== undefined, 'the one that serves has shown the admin token')
+  assert.equal((await server.as(token, 'PUT', '/admin/v1/datasets/news', { name: 'News' })).status, 201)
+  assert.equal(await server.stop(), 0)
+  const { code, stdout } = await tidemark(['migrate'], { dataDir })
+  assert.equal(code, 0)
+  assert.equal(stdout, 'up to date\n')
+})
+
+test('commands that start at once on an empty folder all come through, beside a server too', async () => {
+  const dataDir = freshFolder()
+  const made = await Promise.all(
+    Array.from({ length: 3 }, (_, i) => tidemark(['app', 'create', `app ${i}`], { dataDir })),
+  )
+  for (const { code, stderr } of made) assert.equal(code, 0, stderr)
+  const server = await startServer({ dataDir })
+  const { applications } = await server.mustAdmin('GET', '/admin/v1/applications')
+  assert.deepEqual(applications.map((one: { name: string }) => one.name).sort(), ['app 0', 'app 1', 'app 2'])
+  for (const { stdout } of made) {
+    const key = /tmc_\S+/.exec(stdout)![0]
+    assert.equal((await server.consumer(key, 'GET', '/v1/account')).status, 200)
+  }
+  const beside = await server.tidemark(['app', 'create', 'beside'])
+  assert.equal(beside.code, 0, beside.stderr)
+  await until('the server knows the new key', 1000, async () => {
+    return (await server.consumer(/tmc_\S+/.exec(beside.stdout)![0], 'GET', '/v1/account')).status === 200
+  })
+})
+
+test('a token that was made is shown even if the start then fails', async () => {
+  const taken = createServer().listen(0, '127.0.0.1')
+  await new Promise((resolve) => taken.once('listening', resolve))
+  const { port } = taken.address() as { port: number }
+  const dataDir = freshFolder()
+  const failed = await tidemark(['serve'], { dataDir, env: { TIDEMARK_ADMIN_TOKEN: '', TIDEMARK_PORT: String(port) } })
+  taken.close()
+  assert.equal(failed.code, 2)
+  const token = /shown this once: (tma_\S+)/.exec(failed.stdout)?.[1]
+  assert.ok(token !== undefined)
+  const server = await startServer({ dataDir, env: { TIDEMARK_ADMIN_TOKEN: '' } })
+  assert.equal((await server.as(token, 'GET', '/admin/v1/datasets')).status, 200)
+})

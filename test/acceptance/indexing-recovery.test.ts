@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict'
+import { closeSync, globSync, openSync, readFileSync, rmSync, statSync, truncateSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { before, suite, test } from 'node:test'
+import { documentOf } from './content.ts'
+import { fakeVector } from './fake-embedding.ts'
+import { type SearchWorld, startWorld } from './search-world.ts'
+import { until } from './until.ts'
+
+/** The end of the process at any moment, and the loss of the index, cost time and nothing else. */
+let world: SearchWorld
+let sent = 0
+
+before(async () => {
+  world = await startWorld()
+})
+
+const bodyOf = (number: number): string => `Keelword appears here. Unique${number} stands alone, and more follows.`
+
+const batch = (count: number) =>
+  Array.from({ length: count }, () => {
+    sent++
+    return documentOf(`r-${sent}`, { title: `Number${sent}`, body: bodyOf(sent) })
+  })
+
+/** Every document is found once by a word they share, by its own, and by its vector; and nothing waits. */
+async function complete(): Promise<void> {
+  await world.indexed(30_000)
+  const ids: string[] = []
+  let cursor: string | undefined
+  do {
+    const page = await world.search({ query: 'keelword', limit: 100, ...(cursor === undefined ? {} : { cursor }) })
+    ids.push(...page.results.map(({ document_id }) => document_id))
+    assert.equal(page.total_chunks, sent)
+    assert.equal(page.degraded, false)
+    cursor = page.cursor
+  } while (cursor !== undefined)
+  assert.equal(new Set(ids).size, sent)
+  assert.equal(ids.length, sent)
+  const state = await world.indexing()
+  assert.equal(state.state, 'ready')
+  assert.deepEqual([state.indexed_documents, state.indexed_chunks], [sent, sent])
+  assert.equal(state.profiles[0].indexed_chunks, sent)
+  for (const number of [1, Math.ceil(sent / 2), sent]) {
+    for (const mode of ['keyword', 'hybrid']) {
+      assert.equal((await world.names({ query: `unique${number}`, mode, limit: 1 }))[0], `r-${number}`, mode)
+    }
+    const near = await world.search({ mode: 'vector', query_vector: fakeVector(bodyOf(number)), limit: 100 })
+    const same = near.results.filter(({ score }) => score > 0.999999)
+    assert.ok(world.namesOf(same).includes(`r-${number}`))
+  }
+}
+
+suite('kill -9', () => {
+  for (const [round, waitMs] of [0, 15, 60, 150].entries()) {
+    test(`in the middle of indexing and embedding, ${waitMs} ms after the answer`, async () => {
+      world.embedding.delayMs = round % 2 === 0 ? 0 : 40
+      await world.put(...batch(150))
+      const until = performance.now() + waitMs
+      while (performance.now() < until) await world.search({ query: 'keelword', limit: 5 })
+      await world.server.kill9()
+      world.embedding.delayMs = 0
+      await world.server.start()
+      await complete()
+    })
+  }
+})
+
+suite('the index is lost', () => {
+  /** The index's own files, whatever their generation is called; the store's are left alone. */
+  const files = () =>
+    globSync('search*.sqlite*', { cwd: world.server.dataDir }).map((name) => join(world.server.dataDir, name))
+  const main = () => files().find((file) => file.endsWith('.sqlite'))!
+
+  const damages: readonly (readonly [string, () => void])[] = [
+    [
+      'deleted',
+      () => {
+        for (const file of files()) rmSync(file)
+      },
+    ],
+    ['cut in half', () => truncateSync(main(), Math.floor(statSync(main()).size / 2))],
+    ['cut to nothing', () => truncateSync(main(), 0)],
+    ['garbage in the middle', () => overwrite(main(), 0.3, 0.6)],
+    ['garbage at the start', () => overwrite(main(), 0, 0.01)],
+    ['garbage all over', () => overwrite(main(), 0, 1)],
+  ]
+  for (const [what, damage] of damages) {
+    test(`${what}: it is made anew by itself, from the store`, async () => {
+      assert.equal(await world.server.stop(), 0)
+      assert.ok(readFileSync(main()).length > 0)
+      damage()
+      world.embedding.texts.length = 0
+      await world.server.start()
+      // Honest at every moment: not there yet, or there.
+      await until('it is back', 20_000, async () => {
+        const answer = await world.raw({ query: 'keelword', limit: 5 })
+        assert.ok([200, 503].includes(answer.status), answer.text)
+        if (answer.status === 503) assert.equal(answer.body.code, 'search_backend_unavailable')
+        assert.equal((await world.server.call('GET', '/healthz')).status, 200)
+        const state = await world.indexing()
+        return state.state === 'ready' && state.pending_documents === 0
+      })
+      await complete()
+      // Vectors are kept in the store, and are not made again.
+      assert.deepEqual(
+        world.embedding.texts.filter((text) => text.includes('Keelword')),
+        [],
+      )
+    })
+  }
+})
+
+/** Bytes that no index ever had, over a part of the file. */
+function overwrite(file: string, from: number, to: number): void {
+  const { size } = statSync(file)
+  const start = Math.floor(size * from)
+  const garbage = Buffer.alloc(Math.max(1, Math.floor(size * to) - start))
+  for (let i = 0; i < garbage.length; i++) garbage[i] = (i * 131 + 7) % 251
+  const handle = openSync(file, 'r+')
+  writeSync(handle, garbage, 0, garbage.length, start)
+  closeSync(handle)
+}

@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict'
+import { before, test } from 'node:test'
+import { Validator } from '@seriousme/openapi-schema-validator'
+import { startServer } from './harness.ts'
+
+interface Operation {
+  readonly operationId?: string
+  readonly summary?: string
+  readonly tags?: readonly string[]
+  readonly security?: readonly unknown[]
+  readonly parameters?: readonly { readonly in: string; readonly name: string; readonly required?: boolean }[]
+  readonly responses: Readonly<
+    Record<string, { readonly description?: string; readonly content?: Record<string, { schema: { $ref?: string } }> }>
+  >
+}
+
+let description: Record<string, never> & {
+  readonly openapi: string
+  readonly tags: readonly { readonly name: string }[]
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
+  readonly components: {
+    readonly securitySchemes: object
+    readonly schemas: { readonly Error: { readonly properties: object } }
+  }
+}
+let operations: (Operation & { readonly where: string; readonly path: string })[]
+
+before(async () => {
+  const server = await startServer()
+  const answer = await server.call('GET', '/openapi.json')
+  assert.equal(answer.status, 200)
+  assert.match(answer.headers.get('content-type') ?? '', /^application\/json/)
+  description = answer.body
+  operations = Object.entries(description.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({
+      ...operation,
+      where: `${method.toUpperCase()} ${path}`,
+      path,
+    })),
+  )
+  await server.stop()
+})
+
+test('the description is valid OpenAPI 3.1', async () => {
+  const validator = new Validator()
+  const result = await validator.validate(structuredClone(description))
+  assert.ok(result.valid, JSON.stringify(result.errors, null, 2))
+  assert.equal(validator.version, '3.1')
+  assert.equal(description.openapi, '3.1.0')
+})
+
+test('every operation has a summary, a declared tag, a security and an operationId of its own', () => {
+  assert.ok(operations.length > 20)
+  const tags = description.tags.map(({ name }) => name)
+  for (const { where, summary, tags: own, security, operationId } of operations) {
+    assert.ok(summary !== undefined && summary.length > 3, `${where} has no summary`)
+    assert.equal(own?.length, 1, `${where} has no tag`)
+    assert.ok(tags.includes(own![0]!), `${where}: the tag ${own} is not described`)
+    assert.ok(Array.isArray(security), `${where} does not say its security`)
+    assert.match(operationId ?? '', /^[a-z]+(\.[a-zA-Z]+)+$/, where)
+  }
+  assert.equal(new Set(operations.map(({ operationId }) => operationId)).size, operations.length)
+})
+
+test('every parameter of a path is described, and so is every answer', () => {
+  for (const { where, path, parameters = [], responses } of operations) {
+    const named = [...path.matchAll(/\{([^}]+)\}/g)].map((match) => match[1]!).sort()
+    const described = parameters.filter((one) => one.in === 'path').map((one) => one.name)
+    assert.deepEqual(described.sort(), named, where)
+    assert.ok(
+      Object.keys(responses).some((status) => status.startsWith('2')),
+      `${where} describes no success`,
+    )
+    for (const [status, { description: words, content }] of Object.entries(responses)) {
+      assert.ok(words !== undefined && words.length > 0, `${where} ${status}`)
+      assert.ok(status === '204' || content !== undefined, `${where} ${status} says nothing of its body`)
+    }
+  }
+})
+
+test('errors are described by the one schema, 401 on every closed operation and 429 on every consumer one', () => {
+  for (const { where, path, security, responses } of operations) {
+    for (const [status, { content }] of Object.entries(responses)) {
+      if (Number(status) < 400 || path === '/readyz') continue
+      const [type] = Object.keys(content ?? {})
+      assert.equal(content?.[type!]?.schema.$ref, '#/components/schemas/Error', `${where} ${status}`)
+    }
+    if (security!.length > 0) assert.ok('401' in responses, `${where} does not tell of 401`)
+    if (path.startsWith('/v1/')) assert.ok('429' in responses && '400' in responses, where)
+  }
+  assert.deepEqual(Object.keys(description.components.schemas.Error.properties).sort(), [
+    'code',
+    'details',
+    'message',
+    'request_id',
+  ])
+  assert.deepEqual(Object.keys(description.components.securitySchemes).sort(), ['admin', 'collector', 'consumer'])
+})

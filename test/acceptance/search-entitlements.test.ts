@@ -1,0 +1,208 @@
+import assert from 'node:assert/strict'
+import { before, suite, test } from 'node:test'
+import { documentOf } from './content.ts'
+import { expectError } from './expect-error.ts'
+import { fakeVector } from './fake-embedding.ts'
+import { type SearchWorld, startWorld } from './search-world.ts'
+
+/** What an application may not read it cannot find, count or guess, in any mode. */
+let world: SearchWorld
+const modes = ['keyword', 'vector', 'hybrid'] as const
+const searchable = 'gannet'
+
+before(async () => {
+  world = await startWorld({ datasets: ['news', 'forum', 'secret'] })
+  const text = { title: 'Titleword gannet', body: 'Bodyword gannet dives from the cliff.' }
+  await world.putIndexed(
+    documentOf('plain', text),
+    documentOf('board', { ...text, source_platform: 'board' }),
+    documentOf('forum', { ...text, dataset_id: 'forum' }),
+    documentOf('secret', { ...text, dataset_id: 'secret', title: 'Secretword gannet' }),
+    documentOf('en', { ...text, language: 'en', region: 'GB', published_at: '2026-01-10T00:00:00Z' }),
+    documentOf('de', { ...text, language: 'de', region: 'DE', published_at: '2026-03-10T00:00:00Z' }),
+  )
+})
+
+const sorted = async (key: string, more: object = {}): Promise<string[]> =>
+  (await world.names({ query: searchable, ...more }, key)).sort()
+
+suite('which documents', () => {
+  const cases: readonly (readonly [string, readonly object[], readonly string[]])[] = [
+    ['one dataset', [{ datasets: ['forum'] }], ['forum']],
+    ['one platform of it', [{ datasets: ['news'], platforms: ['board'] }], ['board']],
+    ['languages', [{ datasets: ['news'], languages: ['en', 'fr'] }], ['en']],
+    ['regions', [{ datasets: ['news', 'secret'], regions: ['DE'] }], ['de']],
+    ['from a time', [{ datasets: ['news'], published_from: '2026-01-10T00:00:00Z' }], ['de', 'en']],
+    ['up to a time', [{ datasets: ['news'], published_to: '2026-03-10T00:00:00Z' }], ['en']],
+    [
+      'two entries, each its own pair',
+      [
+        { datasets: ['news'], languages: ['de'] },
+        { datasets: ['forum'], platforms: ['board'] },
+      ],
+      ['de'],
+    ],
+  ]
+  for (const [what, entitlements, names] of cases) {
+    test(what, async () => {
+      const key = await world.application(entitlements)
+      for (const mode of modes) {
+        assert.deepEqual(await sorted(key, { mode }), names, mode)
+        assert.deepEqual(await sorted(key, { mode, include_non_current: true }), names, mode)
+      }
+      const byVector = { mode: 'vector', query: undefined, query_vector: fakeVector('gannet cliff') }
+      assert.deepEqual(await sorted(key, byVector), names)
+      const found = await world.search({ query: searchable }, '/v1/search', key)
+      assert.deepEqual([found.total, found.total_documents, found.total_chunks], Array(3).fill(names.length))
+      assert.equal(found.cursor, undefined)
+    })
+  }
+
+  test('words that stand only where one may not read find nothing', async () => {
+    const key = await world.application([{ datasets: ['news', 'forum'] }])
+    for (const mode of ['keyword', 'hybrid']) {
+      const found = await world.search({ query: '+secretword', mode, include_highlights: true }, '/v1/search', key)
+      assert.ok(!JSON.stringify(found.results).toLowerCase().includes('secret'), mode)
+    }
+    const found = await world.search({ query: 'secretword' }, '/v1/search', key)
+    assert.deepEqual([found.results, found.total_chunks], [[], 0])
+  })
+
+  test('languages and times outside the entries narrow to nothing', async () => {
+    const key = await world.application([
+      { datasets: ['news'], languages: ['en'], published_to: '2026-02-01T00:00:00Z' },
+    ])
+    assert.deepEqual(await sorted(key, { languages: ['de'] }), [])
+    assert.deepEqual(await sorted(key, { published_from: '2026-02-01T00:00:00Z' }), [])
+    assert.deepEqual(await sorted(key, { languages: ['en', 'de'] }), ['en'])
+  })
+
+  test('a changed entitlement counts on the next request', async () => {
+    const { applicationId, key } = await world.server.makeApplication({ entitlements: [{ datasets: ['forum'] }] })
+    assert.deepEqual(await sorted(key), ['forum'])
+    await world.server.mustAdmin('PUT', `/admin/v1/applications/${applicationId}/entitlements`, {
+      entitlements: [{ datasets: ['secret'] }],
+    })
+    assert.deepEqual(await sorted(key), ['secret'])
+  })
+})
+
+suite('which requests', () => {
+  const refused = async (key: string, body: object, path = '/v1/search'): Promise<void> =>
+    expectError(world.server, await world.raw({ query: searchable, ...body }, path, key), 403, 'entitlement_denied')
+
+  test('a dataset, platform or field outside is 403, never dropped in silence', async () => {
+    const key = await world.application([{ datasets: ['news'], platforms: ['rss'], fields: ['title'] }])
+    for (const path of ['/v1/search', '/v1/search/history', '/v1/contents/search', '/v1/search/keyword']) {
+      await refused(key, { datasets: ['forum'] }, path)
+      await refused(key, { datasets: ['news', 'forum'] }, path)
+      await refused(key, { datasets: ['no-such-dataset'] }, path)
+      await refused(key, { platforms: ['board'] }, path)
+      await refused(key, { platforms: ['rss', 'board'] }, path)
+      await refused(key, { fields: ['body'] }, path)
+      await refused(key, { fields: ['title', 'body'] }, path)
+    }
+    assert.equal((await world.raw({ query: searchable, fields: ['title', 'language'] }, '/v1/search', key)).status, 200)
+  })
+
+  test('a pair that no single entry allows is 403', async () => {
+    const key = await world.application([
+      { datasets: ['news'], platforms: ['rss'] },
+      { datasets: ['forum'], platforms: ['board'] },
+    ])
+    await refused(key, { datasets: ['news'], platforms: ['board'] })
+    assert.deepEqual(await sorted(key, { datasets: ['news'], platforms: ['rss'] }), ['de', 'en', 'plain'])
+  })
+
+  test('no entry, or none with a text, is 403', async () => {
+    await refused(await world.application([]), {})
+    const facts = await world.application([{ datasets: ['news'], fields: ['facts', 'metrics'] }])
+    for (const mode of modes) {
+      await refused(facts, { mode })
+      await refused(facts, {}, `/v1/search/${mode}`)
+    }
+  })
+
+  test('vector search needs the body', async () => {
+    const title = await world.application([{ datasets: ['news'], fields: ['title'] }])
+    await refused(title, { mode: 'vector' })
+    await refused(title, { mode: 'vector', query: undefined, query_vector: fakeVector('x') })
+    await refused(title, {}, '/v1/search/vector')
+  })
+
+  test('bad requests come before refused ones', async () => {
+    const key = await world.application([])
+    await expectError(world.server, await world.raw({ query: '' }, '/v1/search', key), 400, 'invalid_query')
+  })
+})
+
+suite('which fields', () => {
+  test('titles alone: words of bodies find nothing, and no text of a body is given', async () => {
+    const key = await world.application([{ datasets: ['news', 'forum'], fields: ['title'] }])
+    assert.deepEqual(await sorted(key, { query: 'titleword' }), ['board', 'de', 'en', 'forum', 'plain'])
+    for (const query of ['bodyword', '+bodyword', '"bodyword gannet"', '+titleword +cliff', 'dives from']) {
+      const found = await world.search({ query }, '/v1/search', key)
+      assert.deepEqual([found.results, found.total_chunks], [[], 0], query)
+    }
+    // Not even by forbidding them.
+    assert.equal((await sorted(key, { query: 'titleword -bodyword' })).length, 5)
+    for (const mode of ['keyword', 'hybrid']) {
+      const body = { query: 'titleword bodyword', mode, include_highlights: true, include_chunks: true }
+      const answer = await world.raw(body, '/v1/search', key)
+      assert.equal(answer.body.results.length, 5, mode)
+      assert.doesNotMatch(answer.text, /bodyword|cliff|"body"/i, mode)
+      assert.match(answer.text, /<em>Titleword<\/em>/)
+      for (const hit of answer.body.results) assert.equal(hit.vector_score, null)
+    }
+  })
+
+  test('bodies alone: words of titles find nothing, and no title is given', async () => {
+    const key = await world.application([{ datasets: ['news', 'forum'], fields: ['body'] }])
+    assert.deepEqual(await sorted(key, { query: 'bodyword' }), ['board', 'de', 'en', 'forum', 'plain'])
+    for (const query of ['titleword', '+titleword', '"titleword gannet"', '+bodyword +titleword']) {
+      const found = await world.search({ query }, '/v1/search', key)
+      assert.deepEqual([found.results, found.total_chunks], [[], 0], query)
+    }
+    for (const mode of modes) {
+      const body = { query: 'titleword bodyword', mode, include_highlights: true, include_chunks: true }
+      const answer = await world.raw(body, '/v1/search', key)
+      assert.equal(answer.body.results.length, 5, mode)
+      assert.doesNotMatch(answer.text, /titleword|"title"/i, mode)
+      assert.match(answer.text, /<em>Bodyword<\/em>/)
+    }
+  })
+
+  test('each document with the fields of the entries that match it', async () => {
+    const key = await world.application([
+      { datasets: ['news'], languages: ['en'], fields: ['title'] },
+      { datasets: ['news'], languages: ['de'], fields: ['body'] },
+    ])
+    assert.deepEqual(await sorted(key, { query: 'titleword' }), ['en'])
+    assert.deepEqual(await sorted(key, { query: 'bodyword' }), ['de'])
+    assert.deepEqual(await sorted(key, { mode: 'vector', query: 'bodyword' }), ['de'])
+    const { results } = await world.search({ query: 'gannet' }, '/v1/search', key)
+    for (const hit of results) {
+      assert.deepEqual(['title' in hit, 'body' in hit], hit.language === 'en' ? [true, false] : [false, true])
+    }
+    assert.equal(results.length, 2)
+    await expectError(
+      world.server,
+      await world.raw({ query: 'gannet', fields: ['title', 'metadata'] }, '/v1/search', key),
+      400,
+      'invalid_query',
+    )
+  })
+
+  test('scores tell nothing of the words of a text that may not be read', async () => {
+    await world.putIndexed(
+      documentOf('twin-1', { title: 'Skua', body: 'skua skua harrier', quality: 0.5 }),
+      documentOf('twin-2', { title: 'Skua', body: 'plover plover curlew', quality: 0.5 }),
+    )
+    const key = await world.application([{ datasets: ['news'], fields: ['title'] }])
+    for (const mode of ['keyword']) {
+      const { results } = await world.search({ query: 'skua harrier', mode }, '/v1/search', key)
+      assert.deepEqual(world.namesOf(results).sort(), ['twin-1', 'twin-2'])
+      assert.equal(results[0]!.score, results[1]!.score, mode)
+    }
+  })
+})

@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { type Browser, chromium, type Page } from 'playwright-core'
+import { startServer, type TestServer } from '../acceptance/harness.ts'
+import { findChromium } from './find-chromium.ts'
+
+/** The pages in a real browser: that they draw, that nothing is refused by the content policy, and that "Try it" works. */
+let server: TestServer
+let browser: Browser
+let key: string
+
+before(async () => {
+  const executablePath = findChromium()
+  assert.ok(executablePath, 'Chromium is needed: install it, or set CHROMIUM_PATH')
+  server = await startServer()
+  await server.admin('PUT', '/admin/v1/datasets/news', { name: 'News' })
+  key = (await server.makeApplication({ entitlements: [{ datasets: ['news'] }] })).key
+  browser = await chromium.launch({
+    executablePath,
+    args: [
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-quic',
+      '--no-first-run',
+      '--disable-background-networking',
+      '--disable-sync',
+    ],
+  })
+})
+after(async () => {
+  await browser?.close()
+  await server?.stop()
+})
+
+/** A page, and everything that went wrong on it. */
+async function open(path: string, width = 1280): Promise<{ page: Page; faults: string[] }> {
+  const page = await browser.newPage({ viewport: { width, height: 900 } })
+  const faults: string[] = []
+  page.on('pageerror', (error) => faults.push(String(error)))
+  page.on('console', (message) => {
+    if (message.type() === 'error') faults.push(message.text())
+  })
+  page.on('request', (request) => {
+    if (new URL(request.url()).origin !== server.address) faults.push(`a request to ${request.url()}`)
+  })
+  await page.goto(`${server.address}${path}`)
+  return { page, faults }
+}
+
+test('the landing page says that the instance is ready and links to the reference', async () => {
+  const { page, faults } = await open('/')
+  await page.getByText('Ready', { exact: true }).waitFor()
+  await page.getByRole('link', { name: 'Open the API reference' }).click()
+  await page.waitForURL('**/docs')
+  assert.deepEqual(faults, [])
+})
+
+test('the reference lists every described operation, and a deep link opens one', async () => {
+  const description = (await server.consumer(key, 'GET', '/openapi.json')).body as { paths: Record<string, object> }
+  const { page, faults } = await open('/docs#changes.read')
+  await page.getByRole('heading', { name: 'The change feed' }).waitFor()
+  const listed = await page.locator('#groups a').count()
+  const described = Object.values(description.paths).flatMap((methods) => Object.keys(methods)).length
+  assert.ok(listed >= described, `${listed} links for ${described} operations`)
+  assert.deepEqual(faults, [])
+})
+
+test('"Try it" sends a request with the key that was typed in and shows the answer', async () => {
+  const { page, faults } = await open('/docs#account.read')
+  const operation = page.locator('section, article').filter({ hasText: 'GET/v1/account' }).last()
+  await operation.getByText('Try it').click()
+  await page.locator('[id="try-account.read-key"]').fill(key)
+  await page
+    .locator('form')
+    .filter({ has: page.locator('[id="try-account.read-key"]') })
+    .getByRole('button', { name: 'Send request' })
+    .click()
+  await page.getByText('"application_id"').first().waitFor()
+  assert.deepEqual(faults, [])
+})
+
+test('nothing runs over the edge of a phone', async () => {
+  for (const path of ['/', '/docs']) {
+    const { page } = await open(path, 390)
+    await page.waitForLoadState('networkidle')
+    const overflow = await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')
+    assert.ok(Number(overflow) <= 0, `${path} is ${overflow} px too wide`)
+  }
+})

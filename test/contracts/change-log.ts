@@ -1,0 +1,157 @@
+import assert from 'node:assert/strict'
+import { after, before, suite, test } from 'node:test'
+import fc from 'fast-check'
+import { type ChangeEvent, type ChangeQuery, eventTypes } from '../../src/changes/change-log.ts'
+import { allEvents, type ContentFixture, makeDatasets, plain } from './content-store.ts'
+
+const startMs = Date.UTC(2026, 0)
+
+/** What every ChangeLog does. `cases` is the number of random reads. */
+export function checkChangeLog(name: string, openStore: () => Promise<ContentFixture>, cases: number): void {
+  suite(`change log: ${name}`, () => {
+    let store: ContentFixture
+    let events: readonly ChangeEvent[]
+
+    before(async () => {
+      store = await openStore()
+      await makeDatasets(store.operator)
+      // Three waves over the same documents, so that every type of event stands beside every other.
+      for (let wave = 0; wave < 3; wave++) {
+        for (let part = 0; part < 10; part++) {
+          const batch = Array.from({ length: 12 }, (_, i) =>
+            plain(`${part}-${i}`, {
+              datasetId: i % 3 === 0 ? 'd1' : 'd2',
+              platform: `p${i % 4}`,
+              body: `B${wave === 2 && i % 2 === 0 ? 2 : 1}`,
+              score: i % 5 === 0 ? wave : 0,
+            }),
+          )
+          await store.content.ingest(batch, startMs + wave * 100 + part)
+        }
+      }
+      events = await allEvents(store.changes)
+    })
+    after(() => store.close())
+
+    const query = (fields: Partial<ChangeQuery> = {}): ChangeQuery => ({
+      after: 0,
+      limit: 1000,
+      scanMax: 10_000,
+      allowed: [{ datasets: ['d1', 'd2'], platforms: null }],
+      eventTypes: null,
+      ingestedFrom: null,
+      ingestedTo: null,
+      ...fields,
+    })
+
+    test('sequences ascend strictly', async () => {
+      assert.ok(events.length > 180)
+      events.forEach((event, i) => {
+        assert.ok(i === 0 || event.sequence > events[i - 1]!.sequence)
+      })
+      assert.equal(new Set(events.map((event) => event.eventId)).size, events.length)
+      assert.deepEqual(await store.changes.state(), { newest: events.at(-1)!.sequence, removedThrough: 0 })
+    })
+
+    test('random reads give what looking at every event gives', async () => {
+      const newest = events.at(-1)!.sequence
+      const some = <T>(...values: T[]) => fc.uniqueArray(fc.constantFrom(...values), { minLength: 1 })
+      const orNull = <T>(values: fc.Arbitrary<T>) => fc.option(values, { nil: null, freq: 1 })
+      const time = fc.integer({ min: startMs - 5, max: startMs + 215 })
+      const queries = fc.record({
+        after: orNull(fc.integer({ min: 0, max: newest + 3 })),
+        limit: fc.oneof(fc.integer({ min: 1, max: 12 }), fc.constant(200)),
+        scanMax: fc.oneof(fc.integer({ min: 1, max: 30 }), fc.constant(20_000)),
+        allowed: fc.array(
+          fc.record({ datasets: some('d1', 'd2', 'd3'), platforms: orNull(some('p0', 'p1', 'p2', 'p3', 'p9')) }),
+          { minLength: 1, maxLength: 3 },
+        ),
+        eventTypes: orNull(some<string>(...eventTypes)),
+        ingestedFrom: orNull(time),
+        ingestedTo: orNull(time),
+      })
+      let full = 0
+      await fc.assert(
+        fc.asyncProperty(queries, async (asked) => {
+          const from = asked.after ?? 0
+          const lastScanned = Math.min(newest, from + asked.scanMax)
+          const matching = events.filter(
+            (one) =>
+              one.sequence > from &&
+              one.sequence <= lastScanned &&
+              asked.allowed.some(
+                (pair) =>
+                  pair.datasets.includes(one.datasetId) &&
+                  (pair.platforms === null || pair.platforms.includes(one.platform)),
+              ) &&
+              (asked.eventTypes === null || asked.eventTypes.includes(one.eventType)) &&
+              (asked.ingestedFrom === null || one.ingestedAt >= asked.ingestedFrom) &&
+              (asked.ingestedTo === null || one.ingestedAt < asked.ingestedTo),
+          )
+          const items = matching.slice(0, asked.limit)
+          if (items.length === asked.limit) full++
+          const position = items.length === asked.limit ? items.at(-1)!.sequence : Math.max(from, lastScanned)
+          const page = await store.changes.read(asked)
+          assert.deepEqual(page, { items, position, atEnd: position >= newest, removedThrough: 0 })
+        }),
+        { numRuns: cases },
+      )
+      assert.ok(full > 0)
+    })
+
+    test('pages joined are the whole, whatever their sizes', async () => {
+      for (const [limit, scanMax] of [
+        [1, 1],
+        [3, 1000],
+        [1000, 7],
+        [13, 20],
+      ] as const) {
+        const seen: ChangeEvent[] = []
+        for (let from: number | null = null; ; ) {
+          const page = await store.changes.read(query({ after: from, limit, scanMax }))
+          seen.push(...page.items)
+          from = page.position
+          if (page.atEnd) break
+        }
+        assert.deepEqual(seen, events)
+      }
+    })
+
+    test('retention removes a beginning of the sequence, in portions, and never a number twice', async () => {
+      const own = await openStore()
+      try {
+        await makeDatasets(own.operator)
+        const { content, changes } = own
+        assert.equal(await changes.removeBefore(startMs + 1_000_000, 100), 0)
+        assert.deepEqual(await changes.state(), { newest: 0, removedThrough: 0 })
+        assert.deepEqual(await changes.read(query({ after: null })), {
+          items: [],
+          position: 0,
+          atEnd: true,
+          removedThrough: 0,
+        })
+        // The clock goes back once: what is younger than the limit keeps what comes after it, too.
+        for (const [i, time] of [0, 10, 20, 5, 30].entries()) {
+          await content.ingest([plain(`${i}-a`), plain(`${i}-b`)], startMs + time)
+        }
+        const all = await allEvents(changes)
+        assert.equal(await changes.removeBefore(startMs + 15, 3), 3)
+        assert.equal(await changes.removeBefore(startMs + 15, 3), 1)
+        assert.equal(await changes.removeBefore(startMs + 15, 3), 0)
+        assert.deepEqual(await allEvents(changes), all.slice(4))
+        const { newest, removedThrough } = await changes.state()
+        assert.deepEqual([newest, removedThrough], [all.at(-1)!.sequence, all[3]!.sequence])
+        assert.equal((await changes.read(query({ after: 1 }))).removedThrough, removedThrough)
+        assert.deepEqual((await changes.read(query({ after: null, limit: 2 }))).items, all.slice(4, 6))
+
+        assert.equal(await changes.removeBefore(startMs + 1_000_000, 1000), 6)
+        assert.deepEqual(await changes.state(), { newest, removedThrough: newest })
+        await content.ingest([plain('after')], startMs + 50)
+        const [next] = await allEvents(changes)
+        assert.ok(next!.sequence > newest)
+      } finally {
+        await own.close()
+      }
+    })
+  })
+}

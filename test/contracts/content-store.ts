@@ -1,0 +1,245 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import fc from 'fast-check'
+import type { CatalogStore } from '../../src/catalog/catalog-store.ts'
+import type { ChangeEvent, ChangeLog } from '../../src/changes/change-log.ts'
+import type { ContentStore, IncomingDocument, IngestResult } from '../../src/ingest/content-store.ts'
+import type { OperatorStore } from '../../src/operator/operator-store.ts'
+import { ContentModel, codesOf, identityOf, incoming } from './content-store-model.ts'
+
+/** A fresh, empty store with the ports that show what was written. */
+export interface ContentFixture {
+  readonly content: ContentStore
+  readonly changes: ChangeLog
+  readonly catalog: CatalogStore
+  readonly operator: OperatorStore
+  close(): Promise<void>
+}
+
+const startMs = Date.UTC(2026, 0)
+const everything = { limit: 100_000, scanMax: 1_000_000, eventTypes: null, ingestedFrom: null, ingestedTo: null }
+
+export const allEvents = async (changes: ChangeLog): Promise<readonly ChangeEvent[]> =>
+  (await changes.read({ ...everything, after: null, allowed: [{ datasets: ['d1', 'd2'], platforms: null }] })).items
+
+export async function makeDatasets(operator: OperatorStore): Promise<void> {
+  for (const datasetId of ['d1', 'd2']) {
+    await operator.commit([{ kind: 'dataset.put', datasetId, name: datasetId, description: null }], {
+      actor: 'test',
+      at: startMs,
+    })
+  }
+}
+
+export const plain = (externalId: string, fields: Partial<IncomingDocument> = {}): IncomingDocument => ({
+  datasetId: 'd1',
+  platform: 'p1',
+  externalId,
+  body: `Body of ${externalId}`,
+  ...fields,
+})
+
+/** What every ContentStore does. `cases` is the number of random histories. */
+export function checkContentStore(name: string, openStore: () => Promise<ContentFixture>, cases: number): void {
+  const using = async (work: (store: ContentFixture) => Promise<void>): Promise<void> => {
+    const store = await openStore()
+    try {
+      await makeDatasets(store.operator)
+      await work(store)
+    } finally {
+      await store.close()
+    }
+  }
+  const stored = (result: IngestResult) => {
+    assert.ok('documentId' in result, JSON.stringify(result))
+    return result
+  }
+
+  suite(`content store: ${name}`, () => {
+    test('random histories come to what the model says', async () => {
+      const met: Record<string, number> = {}
+      await fc.assert(
+        fc.asyncProperty(
+          fc.array(fc.tuple(fc.array(incoming, { minLength: 1, maxLength: 8 }), fc.integer({ min: -2, max: 5 })), {
+            maxLength: 8,
+          }),
+          (batches) => using((store) => checkHistory(store, batches, met)),
+        ),
+        // What is shrunk is opened again each time: fine in memory, a matter of minutes on disk.
+        { numRuns: cases, endOnFailure: cases < 100 },
+      )
+      for (const outcome of ['created', 'version_created', 'metrics_updated', 'updated', 'unchanged']) {
+        assert.ok(cases < 100 || (met[outcome] ?? 0) > 0, `${outcome} was never met`)
+      }
+    })
+
+    test('the same documents again write nothing', () =>
+      using(async ({ content, changes }) => {
+        const batch = Array.from({ length: 300 }, (_, i) => plain(String(i), { score: i, tags: ['a', 'b'] }))
+        const first = await content.ingest(batch, startMs)
+        const events = await allEvents(changes)
+        const again = await content.ingest(batch, startMs + 1000)
+        assert.deepEqual(
+          again,
+          first.map((one) => ({ ...stored(one), outcome: 'unchanged' })),
+        )
+        assert.deepEqual(await allEvents(changes), events)
+        assert.equal(events.length, 300)
+      }))
+
+    test('batches of any size, in order', () =>
+      using(async ({ content, changes }) => {
+        let sent = 0
+        for (const size of [0, 1, 2, 3, 5, 16, 17, 63, 64, 65, 127, 128, 129, 500, 1000]) {
+          const batch = Array.from({ length: size }, () => plain(`n${sent++}`, { metrics: { n: sent } }))
+          assert.equal((await content.ingest(batch, startMs)).length, size)
+        }
+        const events = await allEvents(changes)
+        assert.equal(events.length, sent)
+        const ids = events.map((event) => event.documentId)
+        assert.deepEqual([...ids].sort(), ids)
+      }))
+
+    test('a dataset that is not known is refused alone', () =>
+      using(async ({ content, changes }) => {
+        assert.deepEqual([...(await content.knownDatasets())].sort(), ['d1', 'd2'])
+        const [one, two, three] = await content.ingest(
+          [plain('1'), plain('2', { datasetId: 'nowhere' }), plain('3')],
+          startMs,
+        )
+        assert.equal(stored(one!).outcome, 'created')
+        assert.ok('refusal' in two! && two.refusal.code === 'unknown_dataset')
+        assert.equal(stored(three!).outcome, 'created')
+        assert.equal((await allEvents(changes)).length, 2)
+      }))
+
+    test('identities that only look alike are different documents', () =>
+      using(async ({ content }) => {
+        const alike = ['a', 'A', 'a ', ' a', 'á', 'a\u0301', 'а', 'a%', 'a_', '100', '1e2', "a'b", 'a"b', 'a\\b']
+        const results = await content.ingest(
+          alike.map((id) => plain(id)),
+          startMs,
+        )
+        assert.equal(new Set(results.map((one) => stored(one).documentId)).size, alike.length)
+      }))
+
+    test('large and odd texts come back as they went in', () =>
+      using(async ({ content, catalog }) => {
+        const body = `${'𝕏 ünï — "quotes" \\ \u2028 \u0001 '.repeat(40_000)}\n`
+        const author = { nickname: 'n', extra: { __proto__x: 'y', n: 1.5, yes: true } }
+        const metrics = JSON.parse('{"__proto__": 1, "z": 1e300, "a": -0.1}')
+        const [result] = await content.ingest([plain('odd', { body, title: "Robert'); --", author, metrics })], startMs)
+        const [record] = await catalog.documents([stored(result!).documentId], { content: true, snapshot: true })
+        assert.equal(record!.content!.body, body)
+        assert.equal(record!.title, "Robert'); --")
+        assert.deepEqual(record!.author, author)
+        assert.equal(JSON.stringify(record!.snapshot!.metrics), '{"__proto__":1,"a":-0.1,"z":1e+300}')
+      }))
+
+    test('versions and snapshots stay in order when the clock does not', () =>
+      using(async ({ content, catalog }) => {
+        const times = [50, 50, 10, 10, 49, 51, 0]
+        const sent: string[] = []
+        for (const [i, time] of times.entries()) {
+          const [result] = await content.ingest([plain('clock', { title: `T${i}`, score: i })], startMs + time)
+          sent.push(stored(result!).versionId)
+        }
+        const { documentId } = stored((await content.ingest([plain('clock')], startMs))[0]!)
+        const page = { before: null, limit: 100 }
+        const versions = await catalog.versions(documentId, page)
+        assert.deepEqual(
+          versions.map((one) => one.versionId),
+          sent.toReversed(),
+        )
+        assert.deepEqual(
+          (await catalog.snapshots(documentId, page)).map((one) => one.score),
+          [6, 5, 4, 3, 2, 1, 0],
+        )
+      }))
+  })
+}
+
+/** Sends the batches to the store and to the model, then compares everything that can be read. */
+async function checkHistory(
+  { content, changes, catalog }: ContentFixture,
+  batches: readonly (readonly [readonly IncomingDocument[], number])[],
+  met: Record<string, number>,
+): Promise<void> {
+  const model = new ContentModel()
+  const ids = new Map<string, string>()
+  let nowMs = startMs
+  for (const [batch, passedMs] of batches) {
+    nowMs += passedMs
+    const results = await content.ingest(batch, nowMs)
+    batch.forEach((one, i) => {
+      const result = results[i]!
+      assert.ok('documentId' in result)
+      const outcome = model.take(one, nowMs)
+      met[outcome] = (met[outcome] ?? 0) + 1
+      assert.equal(result.outcome, outcome)
+      const identity = identityOf(one)
+      assert.equal(ids.get(identity) ?? result.documentId, result.documentId)
+      ids.set(identity, result.documentId)
+    })
+  }
+  const versionIds = new Map<string, readonly string[]>()
+  for (const [identity, expected] of model.documents) {
+    const documentId = ids.get(identity)!
+    const [record] = await catalog.documents([documentId], { content: true, snapshot: true })
+    const said = (field: string) => expected.said.get(field) ?? null
+    for (const field of [
+      'url',
+      'contentType',
+      'language',
+      'region',
+      'status',
+      'publishedAt',
+      'title',
+      'author',
+    ] as const) {
+      assert.deepEqual(record![field], said(field), field)
+    }
+    assert.deepEqual(record!.topics, said('topics') ?? [])
+    assert.deepEqual(record!.tags, said('tags') ?? [])
+    assert.deepEqual(record!.classifications, codesOf(expected.facts))
+    assert.equal(record!.score, said('score'))
+    assert.equal(record!.observedAt, said('observedAt'))
+    assert.equal(record!.createdAt, expected.firstAt)
+    assert.equal(record!.versionCount, expected.versions.length)
+    assert.equal(record!.content!.body, expected.versions.at(-1)!.body)
+    const page = { before: null, limit: 1000 }
+    const versions = (await catalog.versions(documentId, page)).toReversed()
+    versionIds.set(
+      identity,
+      versions.map((one) => one.versionId),
+    )
+    assert.equal(versions.at(-1)!.versionId, record!.currentVersionId)
+    const texts = []
+    for (const { versionId } of versions) {
+      const { title, body, language, publishedAt } = (await catalog.version(documentId, versionId))!
+      texts.push({ title, body, language, publishedAt })
+    }
+    assert.deepEqual(texts, expected.versions)
+    const snapshots = (await catalog.snapshots(documentId, page)).toReversed()
+    assert.deepEqual(
+      snapshots.map(({ score, metrics, observedAt }) => ({ score, metrics, observedAt })),
+      expected.snapshots,
+    )
+    assert.equal(record!.snapshot?.snapshotId, snapshots.at(-1)?.snapshotId)
+  }
+  const told = (await allEvents(changes)).map((event) => ({
+    identity: [...ids].find(([, id]) => id === event.documentId)![0],
+    type: event.eventType,
+    fields: event.changedFields,
+    observedAt: event.observedAt,
+    ingestedAt: event.ingestedAt,
+    versionId: event.versionId,
+  }))
+  assert.deepEqual(
+    told,
+    model.events.map(({ version, ...event }) => ({
+      ...event,
+      versionId: version === null ? null : versionIds.get(event.identity)![version - 1],
+    })),
+  )
+}

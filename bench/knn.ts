@@ -38,9 +38,11 @@ async function graph(vectors: Float32Array, dimensions: number, threads = 1) {
   return { ...cost, path, wallSeconds: (performance.now() - started) / 1000 }
 }
 
-const script = (name: string) => new URL(`./knn/${name}`, import.meta.url).pathname
-async function process_(name: string, ...args: readonly (string | number)[]) {
-  const { stdout } = await execute(process.execPath, [script(name), ...args.map(String)])
+const bareProduct = new URL('./knn/bare-product.ts', import.meta.url)
+const ask = new URL('./knn/ask.ts', import.meta.url)
+const digestParquet = new URL('./knn/digest-parquet.py', import.meta.url)
+async function inProcess(script: URL, ...args: readonly (string | number)[]) {
+  const { stdout } = await execute(process.execPath, [script.pathname, ...args.map(String)])
   return JSON.parse(stdout)
 }
 
@@ -75,7 +77,7 @@ async function table(sizes: readonly number[], dimensions: number): Promise<void
   const cpu: number[] = []
   for (const size of sizes) {
     const vectors = makeVectors(size, dimensions)
-    const bare = await process_('bare-product.ts', size, dimensions)
+    const bare = await inProcess(bareProduct, size, dimensions)
     const whole = await graph(vectors, dimensions)
     cpu.push(whole.cpuSeconds)
     console.log(
@@ -107,7 +109,7 @@ async function identical(size: number, dimensions: number, python: string | unde
   console.log(`with two threads: ${one.sha256 === twoThreads.sha256 ? 'the same bytes' : 'OTHER BYTES'}`)
   const ours = await digest(one.path)
   if (python === undefined) return console.log(`read by hyparquet: ${ours}`)
-  const { stdout } = await execute(python, [script('digest-parquet.py'), one.path])
+  const { stdout } = await execute(python, [digestParquet.pathname, one.path])
   console.log(`read by hyparquet and by pyarrow: ${stdout.trim() === ours ? 'equal' : 'NOT EQUAL'}, ${ours}`)
 }
 
@@ -140,14 +142,14 @@ async function requests(size: number, dimensions: number): Promise<void> {
   const say = (when: string, { requests: count, p50, p99, max }: Record<string, number>) =>
     console.log(`requests ${when}: p50 ${two(p50!)} ms, p99 ${two(p99!)} ms, most ${two(max!)} ms, of ${count}`)
   const askSeconds = 12
-  say('with nothing else', await process_('ask.ts', server.address, key, askSeconds))
+  say('with nothing else', await inProcess(ask, server.address, key, askSeconds))
   const started = performance.now()
   const { body } = await server.consumer(key, 'POST', '/v1/analysis/runs', {
     analysis_type: 'knn_graph',
     embedding_profile_id: profileId,
     input_scope: { dataset_ids: [dataset] },
   })
-  const asked = process_('ask.ts', server.address, key, askSeconds)
+  const asked = inProcess(ask, server.address, key, askSeconds)
   let { status } = body
   while (!['succeeded', 'failed'].includes(status)) {
     await new Promise((resolve) => setTimeout(resolve, 200))

@@ -26,7 +26,8 @@ export async function makeStore(dataDir: string, vectors: Float32Array, dimensio
     await content.ingest(documents, Date.now())
     const made = await indexSource.documentsAfter(revision, { documents: step, characters: 10_000_000 })
     revision = made.at(-1)!.revision
-    const chunks = made.flatMap((document) => prepareDocument(document).chunks)
+    const chunks = []
+    for (const document of made) chunks.push(...(await prepareDocument(document, async () => {})).chunks)
     await indexSource.putChunks(chunks, [])
     await indexSource.putVectors(
       profileId,

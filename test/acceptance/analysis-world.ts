@@ -45,7 +45,7 @@ export interface Edge {
   readonly similarity: number
 }
 
-export const terminal = ['succeeded', 'failed', 'cancelled', 'expired']
+const terminal = ['succeeded', 'failed', 'cancelled', 'expired']
 
 export class AnalysisWorld {
   readonly search: SearchWorld

@@ -30,7 +30,7 @@ type Command = fc.AsyncCommand<Model, AnalysisStore>
 const application = 'app_one'
 const leaseMs = 100
 
-export const newRun = (runId: string, now: number, lifeMs: number): NewRun => ({
+const newRun = (runId: string, now: number, lifeMs: number): NewRun => ({
   runId,
   applicationId: application,
   analysisType: 'knn_graph',

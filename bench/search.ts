@@ -1,7 +1,7 @@
 /**
  * Searches over HTTP beside the bare index calls on the same index.
  *
- *   npm run bench -- search [CHUNKS…]                    100000 and 1000000 when left out
+ *   npm run bench -- search [CHUNKS…] [--seconds N]      100000 and 1000000, 3 seconds for each line, when left out
  *
  * Queries are of three words, rare to common; vectors are the caller's own, so that embedding is measured apart. Server,
  * client and index share the machine's cores.
@@ -10,6 +10,7 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { parseArgs } from 'node:util'
 import { Worker } from 'node:worker_threads'
 import { fieldPermissions, type Scope } from '../src/access/scope.ts'
 import { builtInProfile } from '../src/embedding/built-in-profile.ts'
@@ -23,7 +24,7 @@ import { Client, cells, measure, quantile } from './search/client.ts'
 import { spell } from './search/spell.ts'
 
 const adminToken = 'tma_bench-only-0123456789'
-const cellMs = 3000
+let cellMs = 3000
 const modes = ['keyword', 'vector', 'hybrid'] as const
 type Mode = (typeof modes)[number]
 const datasets = Array.from({ length: 100 }, (_, i) => `d${i}`)
@@ -42,7 +43,13 @@ const everything: Scope = {
 }
 
 export async function run(args: readonly string[]): Promise<void> {
-  const sizes = args.length === 0 ? [100_000, 1_000_000] : args.map(Number)
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    options: { seconds: { type: 'string', default: '3' } },
+    allowPositionals: true,
+  })
+  cellMs = Number(values.seconds) * 1000
+  const sizes = positionals.length === 0 ? [100_000, 1_000_000] : positionals.map(Number)
   if (!sizes.every((size) => Number.isInteger(size) && size > 0)) throw new Error('CHUNKS must be whole numbers')
   for (const size of sizes) await measureSize(size)
 }
@@ -57,7 +64,7 @@ async function measureSize(chunks: number): Promise<void> {
       throw new Error('the store could not be filled')
     }
     console.log(`filled in ${((performance.now() - startedMs) / 1000).toFixed(0)} s`)
-    console.log('\nms                                    p50     p95     p99    a second')
+    console.log(`\n${'ms'.padEnd(43)}least     p50     p95     p99  per s`)
     const bare = await bareIndex(folder)
     await overHttp(folder, bare)
   } finally {
@@ -79,7 +86,7 @@ async function bareIndex(folder: string): Promise<Map<string, number>> {
         const random = randomFrom(11)
         const times = await measure(callers, cellMs, () => bareSearch(index, mode, random))
         p50.set(`${mode} ${callers}`, quantile(times.sorted, 0.5))
-        console.log(`${`bare index, ${mode}, ${callers} at once`.padEnd(33)}${cells(times)}`)
+        console.log(`${`bare index, ${mode}, ${callers} at once`.padEnd(40)}${cells(times)}`)
       }
     }
   } finally {
@@ -124,7 +131,7 @@ async function overHttp(folder: string, bare: ReadonlyMap<string, number>): Prom
           const times = await measure(callers, cellMs, () => search(client, mode, highlights, random))
           const name = `${mode}${highlights ? ' with highlights' : ''}, ${callers} at once`
           const added = quantile(times.sorted, 0.5) - bare.get(`${mode} ${callers}`)!
-          console.log(`${`HTTP, ${name}`.padEnd(33)}${cells(times)}   ${added.toFixed(2)} above the index`)
+          console.log(`${`HTTP, ${name}`.padEnd(40)}${cells(times)}   ${added.toFixed(2)} above the index`)
         }
       }
     }
@@ -155,7 +162,7 @@ async function embedding(client: Client): Promise<void> {
     const times = await measure(1, cellMs, async () => {
       await client.call('POST', `/v1/search/${mode}`, { query: drawText(random) })
     })
-    console.log(`${`HTTP, ${mode}, text embedded here`.padEnd(33)}${cells(times)}`)
+    console.log(`${`HTTP, ${mode}, text embedded here`.padEnd(40)}${cells(times)}`)
   }
 }
 

@@ -38,7 +38,7 @@ const repeated: fc.Arbitrary<AnalysedField> = fc.tuple(word, fc.integer({ min: 6
 
 const orNull = <T>(values: readonly T[]) => fc.option(fc.constantFrom(...values), { nil: null })
 
-const columns: fc.Arbitrary<DocumentColumns> = fc.record({
+export const columns: fc.Arbitrary<DocumentColumns> = fc.record({
   datasetId: fc.constantFrom(...datasets),
   platform: fc.constantFrom(...platforms),
   language: orNull(languages),

@@ -39,7 +39,12 @@ export async function browseIds(db: Kysely<Tables>, query: BrowseQuery): Promise
       const lists = listConditions(query, driver.settles)
       for (const row of walked.rows) if (lists.every((list) => has(row, list))) ids.add(row.document_id)
     }
-    found.push(...[...ids].sort().reverse().slice(0, query.limit - found.length))
+    found.push(
+      ...[...ids]
+        .sort()
+        .reverse()
+        .slice(0, query.limit - found.length),
+    )
     if (floor === null || found.length >= query.limit) break
     below = floor
     const missing = query.limit - found.length

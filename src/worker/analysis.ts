@@ -1,5 +1,5 @@
 /**
- * The worker of analysis runs: takes the oldest run that waits, holds it by a lease that it renews every second, and
+ * The worker of analysis runs: takes the oldest run that waits, holds it by a lease that it keeps renewing, and
  * works on one run at a time. Of several processes on one store each run is held by one; a process that dies stops
  * renewing, and when its lease has run out another takes the run up from the start.
  *
@@ -14,7 +14,7 @@ import { newId } from '../ids.ts'
 import { repeat } from './repeating.ts'
 
 const lookEveryMs = 1000
-const renewEveryMs = 1000
+const renewEveryMs = 500
 const leaseMs = 10_000
 
 /** A run whose computation fails is tried this often; one whose worker dies, for whatever reason, oftener. */

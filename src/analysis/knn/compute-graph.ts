@@ -39,12 +39,14 @@ export class GraphComputation {
     this.#vectors = new Float32Array(job.nodesMax * job.dimensions)
   }
 
-  /** A vector of length 0 has no direction and so no neighbours, and is nobody's. */
+  /** A vector of length 0, or of no length at all, has no direction and so no neighbours, and is nobody's. */
   add(portion: NodePortion): void {
     const { dimensions } = this.#job
     for (const [i, chunkId] of portion.chunkIds.entries()) {
       const vector = portion.vectors.subarray(i * dimensions, (i + 1) * dimensions)
-      if (vector.every((value) => value === 0)) continue
+      let square = 0
+      for (const value of vector) square += value * value
+      if (!(square > 0 && square < Number.POSITIVE_INFINITY)) continue
       this.#vectors.set(vector, this.#ids.chunkIds.length * dimensions)
       this.#ids.chunkIds.push(chunkId)
       this.#ids.documentIds.push(portion.documentIds[i]!)

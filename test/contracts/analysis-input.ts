@@ -1,0 +1,194 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import fc from 'fast-check'
+import { readableFields, type Scope, type ScopeEntry } from '../../src/access/scope.ts'
+import type { AnalysisStore, InputChunk, InputQuery } from '../../src/analysis/analysis-store.ts'
+import type { InputScope } from '../../src/analysis/input-scope.ts'
+import type { ContentStore } from '../../src/ingest/content-store.ts'
+import type { OperatorStore } from '../../src/operator/operator-store.ts'
+import type { IndexSource } from '../../src/search/index-source.ts'
+import { prepareDocument } from '../../src/search/prepare-document.ts'
+
+export interface AnalysisInputFixture {
+  readonly analysis: AnalysisStore
+  readonly content: ContentStore
+  readonly operator: OperatorStore
+  readonly indexSource: IndexSource
+}
+
+const startMs = Date.UTC(2026, 0)
+const minute = 60_000
+const documentCount = 120
+const at = <T>(values: readonly T[], i: number): T => values[i % values.length]!
+
+/** What is known of each version: who may see it, when it came, whether it has a vector. */
+interface Known {
+  readonly documentId: string
+  readonly versionId: string
+  readonly versionAt: number
+  readonly vectors: boolean
+}
+
+const datasets = ['a', 'b', 'c']
+const columnsOf = (i: number) => ({
+  datasetId: at(datasets, i),
+  platform: at(['p', 'q'], i >> 1),
+  language: at(['en', 'de', null], i >> 2),
+  region: at(['gb', null], i >> 3),
+  publishedAt: at([null, startMs, startMs + minute, startMs + 2 * minute], i >> 1),
+  contentType: at(['post', 'article', null], i),
+})
+
+async function fill({ content, operator, indexSource }: AnalysisInputFixture): Promise<Known[]> {
+  const mark = { actor: 'test', at: startMs }
+  await operator.commit(
+    datasets.map((datasetId) => ({ kind: 'dataset.put', datasetId, name: datasetId, description: null })),
+    mark,
+  )
+  const known: Known[] = []
+  // Two rounds: every third document has a second version, an hour later.
+  for (const round of [0, 1]) {
+    for (let i = 0; i < documentCount; i += round === 0 ? 1 : 3) {
+      const versionAt = startMs + i * minute + round * 60 * minute * documentCount
+      const [result] = await content.ingest(
+        [{ ...columnsOf(i), externalId: `n-${i}`, body: `Body ${i} of round ${round}` }],
+        versionAt,
+      )
+      assert.ok(result !== undefined && 'documentId' in result)
+      const { documentId, versionId } = result
+      known.push({ documentId, versionId, versionAt, vectors: (i + round) % 5 !== 0 })
+    }
+  }
+  const vectorsOf = new Map(known.map(({ versionId, vectors }) => [versionId, vectors]))
+  for (const document of await indexSource.documentsAfter(0, { documents: 1000, characters: 1_000_000 })) {
+    const { chunks } = await prepareDocument(document, async () => {})
+    await indexSource.putChunks(chunks, [])
+    const vector = Float32Array.of(1, 0)
+    const made = chunks.filter(({ versionId }) => vectorsOf.get(versionId)).map(({ chunkId }) => ({ chunkId, vector }))
+    await indexSource.putVectors('profile', made)
+    await indexSource.putVectors(
+      'other',
+      chunks.map(({ chunkId }) => ({ chunkId, vector })),
+    )
+  }
+  return known
+}
+
+const some = (values: readonly string[]) => fc.subarray([...values], { minLength: 1 })
+const published = fc.option(fc.constantFrom(startMs, startMs + minute, startMs + 2 * minute))
+const entry: fc.Arbitrary<ScopeEntry> = fc.record({
+  datasets: some(datasets),
+  platforms: fc.option(some(['p', 'q'])),
+  languages: fc.option(some(['en', 'de'])),
+  regions: fc.option(some(['gb'])),
+  publishedFrom: published,
+  publishedTo: published,
+  fields: fc.constant(['body' as const]),
+})
+const scope: fc.Arbitrary<Scope> = fc.record({ entries: fc.array(entry, { minLength: 1, maxLength: 3 }) })
+const moment = fc.oneof(fc.nat(documentCount), fc.nat(documentCount * 62)).map((minutes) => startMs + minutes * minute)
+const text = moment.map((ms) => new Date(ms).toISOString())
+const inputScope: fc.Arbitrary<InputScope> = fc.record(
+  {
+    dataset_ids: some(datasets),
+    content_types: some(['post', 'article']),
+    published_from: text,
+    published_to: text,
+    created_from: text,
+    created_to: text,
+  },
+  { requiredKeys: ['dataset_ids'] },
+)
+
+/** The same, said again plainly. */
+function expected(known: readonly Known[], query: Pick<InputQuery, 'scopes' | 'inputScope' | 'cutoffAt'>): string[] {
+  const { scopes, inputScope: asked, cutoffAt } = query
+  const within = (value: number | null, from: string | undefined, to: string | undefined): boolean =>
+    (from === undefined && to === undefined) ||
+    (value !== null &&
+      (from === undefined || value >= Date.parse(from)) &&
+      (to === undefined || value < Date.parse(to)))
+  return known
+    .filter((version) => version.versionAt <= cutoffAt && version.vectors)
+    .filter(
+      (version) =>
+        !known.some(
+          (later) =>
+            later.documentId === version.documentId &&
+            later.versionAt > version.versionAt &&
+            later.versionAt <= cutoffAt,
+        ),
+    )
+    .filter(({ documentId }) => {
+      const first = known.find((one) => one.documentId === documentId)!
+      const columns = columnsOf(known.indexOf(first))
+      return (
+        asked.dataset_ids.includes(columns.datasetId) &&
+        scopes.every((one) => readableFields(one, columns) !== null) &&
+        (asked.content_types === undefined || asked.content_types.includes(columns.contentType ?? '')) &&
+        within(columns.publishedAt, asked.published_from, asked.published_to) &&
+        within(first.versionAt, asked.created_from, asked.created_to)
+      )
+    })
+    .map(({ versionId }) => versionId)
+    .sort()
+}
+
+export function analysisInputContract(name: string, open: () => Promise<AnalysisInputFixture>): void {
+  suite(`the input of a run: ${name}`, () => {
+    test('is what both scopes open, as of the cut-off, with a vector of the profile', {
+      timeout: 120_000,
+    }, async () => {
+      const store = await open()
+      const known = await fill(store)
+      let found = 0
+      await fc.assert(
+        fc.asyncProperty(
+          fc.record({
+            created: scope,
+            executed: scope,
+            asked: inputScope,
+            cutoffAt: moment,
+            documents: fc.integer({ min: 1, max: 60 }),
+          }),
+          async ({ created, executed, asked, cutoffAt, documents }) => {
+            const query = { scopes: [created, executed], inputScope: asked, cutoffAt }
+            const chunks: InputChunk[] = []
+            for (const datasetId of asked.dataset_ids) {
+              let afterDocument: string | null = null
+              do {
+                const page = await store.analysis.inputChunks({
+                  ...query,
+                  profileId: 'profile',
+                  datasetId,
+                  afterDocument,
+                  documents,
+                  chunksMax: 1000,
+                })
+                chunks.push(...page.chunks)
+                afterDocument = page.nextAfter
+              } while (afterDocument !== null)
+            }
+            found += chunks.length
+            assert.deepEqual(chunks.map(({ versionId }) => versionId).sort(), expected(known, query))
+          },
+        ),
+        { numRuns: 300 },
+      )
+      assert.ok(found > 0, 'the test must find something to say anything')
+    })
+
+    test('vectors of chunks, as they were stored', async () => {
+      const { analysis, ...rest } = await open()
+      const [one] = await fill({ analysis, ...rest }).then((known) => known.filter(({ vectors }) => vectors))
+      const [document] = await rest.indexSource
+        .documentsAfter(0, { documents: 1000, characters: 1_000_000 })
+        .then((all) => all.filter(({ documentId }) => documentId === one!.documentId))
+      const { chunks } = await prepareDocument(document!, async () => {})
+      const ids = chunks.filter(({ versionId }) => versionId === one!.versionId).map(({ chunkId }) => chunkId)
+      const read = await analysis.chunkVectors('profile', [...ids, 'chk_nothing'])
+      assert.deepEqual(read, [{ chunkId: ids[0], vector: Float32Array.of(1, 0) }])
+      assert.deepEqual(await analysis.chunkVectors('profile', []), [])
+    })
+  })
+}

@@ -54,7 +54,7 @@ export async function presentResults(
   const { found } = result
   const chunkIds = found.flatMap((one) => [
     one.best.chunkId,
-    ...(request.chunks ? one.others.map((chunk) => chunk.chunkId) : []),
+    ...(request.chunks ? othersOf(one).map((chunk) => chunk.chunkId) : []),
   ])
   if (chunkIds.length === 0) return []
   const textOf = new Map((await source.shownChunks(chunkIds)).map((text) => [text.chunkId, text]))
@@ -110,13 +110,15 @@ function highlightsOf(
   return [...title, ...body].slice(0, limits.highlightsMax)
 }
 
+const othersOf = ({ others }: Found) => others.slice(0, limits.chunksPerDocumentMax - 1)
+
 function matchedChunks(
   one: Found,
   textOf: ReadonlyMap<string, ChunkText>,
   { query }: SearchResult,
   bodyReadable: boolean,
 ): NonNullable<ResultItem['matched_chunks']> {
-  return [one.best, ...one.others].flatMap(({ chunkId, score }) => {
+  return [one.best, ...othersOf(one)].flatMap(({ chunkId, score }) => {
     const text = textOf.get(chunkId)
     if (text === undefined) return []
     const body = bodyReadable ? { body: summarise(text.text, text.language, query, limits.summaryCharactersMax) } : {}

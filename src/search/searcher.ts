@@ -196,7 +196,9 @@ export class Searcher {
     if (request.queryVector !== null) {
       // No vector has ever been made: what would be compared is not there yet, which is not the same as no match.
       if (this.#parts.embedder.dimensions === null) throw new Error('the dimensions are not known yet')
-      return Float32Array.from(request.queryVector)
+      // Only the direction counts; brought to 1 first, because 32 bits do not hold every finite number.
+      const largest = Math.max(...request.queryVector.map(Math.abs))
+      return Float32Array.from(request.queryVector, (value) => value / largest)
     }
     return withDeadline(limits.vectorWaitMs, undefined, (signal) =>
       this.#parts.cache.embed(this.#parts.embedder, request.text, signal),

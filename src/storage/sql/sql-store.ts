@@ -3,6 +3,7 @@ import type { AccessStore } from '../../access/access-store.ts'
 import type { CatalogStore } from '../../catalog/catalog-store.ts'
 import type { ChangeLog } from '../../changes/change-log.ts'
 import type { ContentStore } from '../../ingest/content-store.ts'
+import type { LiveStore } from '../../live/live-store.ts'
 import type { OperatorStore } from '../../operator/operator-store.ts'
 import type { IndexSource } from '../../search/index-source.ts'
 import { sqlAccessStore } from './access-store.ts'
@@ -10,6 +11,7 @@ import { sqlCatalogStore } from './catalog-store.ts'
 import { sqlChangeLog } from './change-log.ts'
 import { sqlContentStore } from './content-store.ts'
 import { sqlIndexSource } from './index-source.ts'
+import { sqlLiveStore } from './live-store.ts'
 import { sqlOperatorStore } from './operator-store.ts'
 import type { Tables } from './tables.ts'
 
@@ -24,6 +26,7 @@ export interface Store {
   readonly changes: ChangeLog
   readonly catalog: CatalogStore
   readonly indexSource: IndexSource
+  readonly live: LiveStore
 }
 
 export function sqlStore(db: Kysely<Tables>): Store {
@@ -34,6 +37,7 @@ export function sqlStore(db: Kysely<Tables>): Store {
     changes: sqlChangeLog(db),
     catalog: sqlCatalogStore(db),
     indexSource: sqlIndexSource(db),
+    live: sqlLiveStore(db),
   }
 }
 
@@ -45,6 +49,7 @@ const writes: { readonly [Port in keyof Store]: readonly (keyof Store[Port])[] }
   changes: ['removeBefore'],
   catalog: [],
   indexSource: ['putChunks', 'awaitVectors', 'putVectors', 'doneWaiting'],
+  live: ['create', 'cancel', 'lease', 'heartbeat', 'deliver', 'complete', 'settle', 'forget'],
 }
 
 export function isWrite(port: string, method: string): boolean {

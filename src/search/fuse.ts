@@ -1,7 +1,7 @@
 /**
  * Hybrid ranking, first step: a convex sum of scores that are each brought to 0..1. Not rank fusion, which lets a weak
- * branch outvote a strong one (see docs/decisions). Every candidate has both scores: what one branch did not find is
- * scored by it afterwards, so a document found by only one branch still competes.
+ * branch outvote a strong one. Every candidate has both scores: what one branch did not find is scored by it
+ * afterwards, so a document found by only one branch still competes. How the figures were chosen: docs/ranking.md.
  */
 export interface FusionWeights {
   readonly lexical: number
@@ -10,11 +10,18 @@ export interface FusionWeights {
   readonly recency: number
 }
 
-export const defaultWeights: FusionWeights = { lexical: 0.5, vector: 0.46, quality: 0.02, recency: 0.02 }
+export const defaultWeights: FusionWeights = { lexical: 0.48, vector: 0.48, quality: 0.02, recency: 0.02 }
 
 /** After this long without news a document's recency is a half. */
 const recencyHalfLifeMs = 30 * 86_400_000
 const qualityUnknown = 0.5
+/**
+ * Cosines are measured against the best and the worst of the candidates, but never on a finer scale than this: among a
+ * handful of candidates a difference of 0.01 must not become all or nothing.
+ */
+const cosineRangeMin = 0.2
+/** A document whose vector is still to come, or that has only a title, is taken to be near in this part of its words. */
+const vectorPerWords = 0.9
 
 export interface Candidate {
   readonly documentId: string
@@ -23,33 +30,43 @@ export interface Candidate {
   /** Cosine of the nearest chunk; null where there is no vector. */
   readonly cosine: number | null
   readonly quality: number | null
+  /** Milliseconds since 1970. */
   readonly publishedAt: number | null
-  /** Whether the embedding profile knows the document's language: otherwise its cosine says nothing. */
+  /** Whether the embedding profile knows the languages of document and query: otherwise the cosine says nothing. */
   readonly languageKnown: boolean
 }
 
-export function fuse(candidates: readonly Candidate[], weights: FusionWeights, nowMs: number): Map<string, number> {
-  const lexicalMax = Math.max(Number.MIN_VALUE, ...candidates.map(({ keyword }) => keyword ?? 0))
-  const cosines = candidates.flatMap(({ cosine, languageKnown }) => (cosine === null || !languageKnown ? [] : cosine))
-  const cosineMin = Math.min(...cosines)
-  const cosineRange = Math.max(1e-9, Math.max(...cosines) - cosineMin)
+/** The score of each candidate, 0 to 1, in the order given. */
+export function fuse(candidates: readonly Candidate[], weights: FusionWeights, nowMs: number): number[] {
+  let keywordMax = 0
+  let cosineMax = Number.NEGATIVE_INFINITY
+  let cosineMin = Number.POSITIVE_INFINITY
+  for (const { keyword, cosine, languageKnown } of candidates) {
+    keywordMax = Math.max(keywordMax, finite(keyword) ?? 0)
+    const known = languageKnown ? finite(cosine) : null
+    if (known === null) continue
+    cosineMax = Math.max(cosineMax, known)
+    cosineMin = Math.min(cosineMin, known)
+  }
+  const cosineRange = Math.max(cosineRangeMin, cosineMax - cosineMin)
   const total = weights.lexical + weights.vector + weights.quality + weights.recency
-  const scores = new Map<string, number>()
-  for (const candidate of candidates) {
-    const lexical = (candidate.keyword ?? 0) / lexicalMax
-    // Without a cosine that means something (language unknown to the model, or the vector still to come) words decide.
-    const vector =
-      candidate.cosine === null || !candidate.languageKnown ? lexical : (candidate.cosine - cosineMin) / cosineRange
+  return candidates.map(({ keyword, cosine, languageKnown, quality, publishedAt }) => {
+    const lexical = keywordMax > 0 ? share((finite(keyword) ?? 0) / keywordMax) : 0
+    const near = finite(cosine)
+    let vector = lexical
+    if (languageKnown) vector = near === null ? vectorPerWords * lexical : share(1 - (cosineMax - near) / cosineRange)
     const sum =
       weights.lexical * lexical +
       weights.vector * vector +
-      weights.quality * (candidate.quality ?? qualityUnknown) +
-      weights.recency * recencyOf(candidate.publishedAt, nowMs)
-    scores.set(candidate.documentId, sum / total)
-  }
-  return scores
+      weights.quality * share(finite(quality) ?? qualityUnknown) +
+      weights.recency * recencyOf(finite(publishedAt), nowMs)
+    return share(sum / total)
+  })
 }
 
 function recencyOf(publishedAt: number | null, nowMs: number): number {
   return publishedAt === null ? 0 : 0.5 ** (Math.max(0, nowMs - publishedAt) / recencyHalfLifeMs)
 }
+
+const finite = (value: number | null): number | null => (value !== null && Number.isFinite(value) ? value : null)
+const share = (value: number): number => Math.min(1, Math.max(0, value))

@@ -13,6 +13,10 @@ export const searchLimits = {
   candidatesMax: 200,
   /** Candidates that are looked at word by word. */
   rerankMax: 60,
+  /** Of those, the best that a cross-encoder is asked about, where there is one: it runs a model for each. */
+  crossEncoderMax: 40,
+  crossEncoderWaitMs: 1500,
+  crossEncoderAnswerBytesMax: 1_048_576,
   /** How long the vector branch may take, embedding included. */
   vectorWaitMs: 5000,
   keywordWaitMs: 3000,

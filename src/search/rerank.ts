@@ -1,10 +1,15 @@
 import { analyse } from '../text/analyse.ts'
-import type { Clause, KeywordQuery, TermGroup } from '../text/types.ts'
+import { guessLanguage } from '../text/guess-language.ts'
+import type { AnalysedField, KeywordQuery, TermGroup } from '../text/types.ts'
 
 /**
- * Hybrid ranking, second step: the best candidates are read word by word. What adds to a score: how many of the query's
- * words are there (coverage), how close together (proximity), in the title, and as one phrase. An exact title or phrase
- * is worth more than any near miss can make up for.
+ * Hybrid ranking, second step: the best candidates are read word by word. To the fused score are added how many of the
+ * query's words are there (coverage), how close together (proximity), how many in the title, and whether they stand
+ * there as they stand in the query (phrase); the sum is brought back to 0..1.
+ *
+ * An exact hit is never lost to a near miss: a title that says what the query says, a phrase in quotes, or three words
+ * and more as in the query lift a document above all that have none of these, whatever their scores. Two words side by
+ * side are too common for that: they are a phrase, which counts, but not an exact hit.
  */
 export interface RerankWeights {
   readonly coverage: number
@@ -13,78 +18,135 @@ export interface RerankWeights {
   readonly phrase: number
 }
 
-export const defaultRerankWeights: RerankWeights = { coverage: 0.1, proximity: 0.05, title: 0.1, phrase: 0.15 }
+export const defaultRerankWeights: RerankWeights = { coverage: 0.05, proximity: 0.02, title: 0.05, phrase: 0.1 }
 
 export interface RerankInput {
   /** The fused score, 0..1. */
   readonly score: number
-  /** Empty where the reader may not see it. */
+  /** Both empty where the reader may not see them, or beyond the candidates that are read. */
   readonly title: string
   readonly body: string
   readonly language: string | null
 }
 
-export function rerank(input: RerankInput, query: KeywordQuery, weights: RerankWeights): number {
-  const groups = groupsOf(query.clauses)
+/** Exact hits score from here to 1, all else from 0 to here. */
+const exactFrom = 0.9
+const exactWordsMin = 3
+
+/** Makes the reranker of one query: what has to be known of the query is worked out once. Scores are 0 to 1. */
+export function rerankerOf(query: KeywordQuery, queryText: string, weights: RerankWeights) {
+  const wanted = new WantedWords(query, queryText)
   const total = 1 + weights.coverage + weights.proximity + weights.title + weights.phrase
-  if (groups.length === 0) return input.score / total
-  const title = placesOf(input.title, input.language, groups)
-  const body = placesOf(input.body, input.language, groups)
-  const found = groups.filter((_, i) => title.places[i]!.length > 0 || body.places[i]!.length > 0).length
-  const inTitle = groups.filter((_, i) => title.places[i]!.length > 0).length
-  const exactTitle = inTitle === groups.length && title.length <= groups.length + 1
-  const phrase = groups.length > 1 && (isPhrase(title.places) || isPhrase(body.places))
-  const sum =
-    input.score +
-    weights.coverage * (found / groups.length) +
-    weights.proximity * closeness(body.places, groups.length) +
-    weights.title * (exactTitle ? 1 : 0.5 * (inTitle / groups.length)) +
-    weights.phrase * (phrase || exactTitle ? 1 : 0)
-  return sum / total
-}
-
-function groupsOf(clauses: readonly Clause[]): readonly TermGroup[] {
-  return clauses.flatMap((clause) => {
-    if (clause.kind === 'mustNot') return []
-    return clause.type === 'word' ? [clause.group] : [...clause.groups]
-  })
-}
-
-interface Places {
-  /** For each group its positions in the text, ascending. */
-  readonly places: readonly (readonly number[])[]
-  readonly length: number
-}
-
-function placesOf(text: string, language: string | null, groups: readonly TermGroup[]): Places {
-  const places: number[][] = groups.map(() => [])
-  if (text === '') return { places, length: 0 }
-  const groupOf = new Map<string, number[]>()
-  for (const [i, group] of groups.entries()) {
-    for (const term of group) groupOf.set(term, [...(groupOf.get(term) ?? []), i])
+  return ({ score, title, body, language }: RerankInput): number => {
+    const count = wanted.groups.length
+    if (count === 0 || (title === '' && body === '')) return exactFrom * (score / total)
+    const rules = language ?? guessLanguage(`${title}\n${body}`)
+    const inTitle = wanted.find(title, rules)
+    const inBody = wanted.find(body, rules)
+    const order = wanted.order(rules)
+    const titlePhrase = standsAs(order, inTitle.places)
+    const isPhrase = order.length > 1 && (titlePhrase || standsAs(order, inBody.places))
+    const isTitle = titlePhrase && inTitle.length <= order.length
+    const isExact =
+      isTitle ||
+      (isPhrase && order.length >= exactWordsMin) ||
+      (wanted.quoted.length > 0 &&
+        wanted.quoted.every((quote) => standsAs(quote, inTitle.places) || standsAs(quote, inBody.places)))
+    const covered = wanted.groups.filter((_, i) => inTitle.places[i]!.length > 0 || inBody.places[i]!.length > 0)
+    const sum =
+      score +
+      weights.coverage * (covered.length / count) +
+      weights.proximity * closeness(inBody.places) +
+      weights.title * (inTitle.places.filter((places) => places.length > 0).length / count) +
+      weights.phrase * (isPhrase || isTitle ? 1 : 0)
+    return isExact ? exactFrom + (1 - exactFrom) * (sum / total) : exactFrom * (sum / total)
   }
-  const { terms, positions, length } = analyse(text, language)
-  for (const [i, term] of terms.entries()) {
-    for (const group of groupOf.get(term) ?? []) {
-      if (places[group]!.at(-1) !== positions[i]) places[group]!.push(positions[i]!)
+}
+
+/** A word of the query and its distance from the first one: stop words between them keep their places. */
+interface Step {
+  readonly group: number
+  readonly offset: number
+}
+
+/** For each group of the query its positions in a text, ascending. */
+type Places = readonly (readonly number[])[]
+
+class WantedWords {
+  readonly groups: readonly TermGroup[]
+  /** The phrases in quotes, word by word. */
+  readonly quoted: readonly (readonly Step[])[]
+  readonly #text: string
+  readonly #groupsOf = new Map<string, number[]>()
+  readonly #orders = new Map<string | null, readonly Step[]>()
+
+  constructor({ clauses }: KeywordQuery, text: string) {
+    const groups: TermGroup[] = []
+    const quoted: Step[][] = []
+    for (const clause of clauses) {
+      if (clause.kind === 'mustNot') continue
+      const added = clause.type === 'word' ? [clause.group] : clause.groups
+      if (clause.type === 'phrase') quoted.push(added.map((_, offset) => ({ group: groups.length + offset, offset })))
+      groups.push(...added)
+    }
+    for (const [i, group] of groups.entries()) {
+      for (const term of group) this.#groupsOf.set(term, [...(this.#groupsOf.get(term) ?? []), i])
+    }
+    this.groups = groups
+    this.quoted = quoted
+    this.#text = text
+  }
+
+  find(text: string, language: string | null): { places: Places; length: number } {
+    const places: number[][] = this.groups.map(() => [])
+    if (text === '') return { places, length: 0 }
+    const field = analyse(text, language)
+    this.#each(field, (group, position) => {
+      const known = places[group]!
+      if (known.at(-1) !== position) known.push(position)
+    })
+    return { places, length: field.length }
+  }
+
+  /** The query as a text of that language has it; empty where a word of the query is none in that language. */
+  order(language: string | null): readonly Step[] {
+    const known = this.#orders.get(language)
+    if (known !== undefined) return known
+    const steps = new Map<number, number>()
+    this.#each(analyse(this.#text, language), (group, position) => {
+      if (!steps.has(position)) steps.set(position, group)
+    })
+    const [first = 0] = steps.keys()
+    const isWhole = new Set(steps.values()).size === this.groups.length
+    const order = isWhole ? [...steps].map(([position, group]) => ({ group, offset: position - first })) : []
+    this.#orders.set(language, order)
+    return order
+  }
+
+  #each({ terms, positions }: AnalysedField, see: (group: number, position: number) => void): void {
+    for (let i = 0; i < terms.length; i++) {
+      const groups = this.#groupsOf.get(terms[i]!)
+      if (groups !== undefined) for (const group of groups) see(group, positions[i]!)
     }
   }
-  return { places, length }
 }
 
-/** Whether the groups stand one after the other, in order. */
-function isPhrase(places: readonly (readonly number[])[]): boolean {
-  const rest = places.slice(1).map((one) => new Set(one))
-  return places[0]!.some((start) => rest.every((one, i) => one.has(start + i + 1)))
+/** Whether the words stand somewhere at just these distances. */
+function standsAs(order: readonly Step[], places: Places): boolean {
+  const [first, ...rest] = order
+  if (first === undefined) return false
+  return places[first.group]!.some((start) =>
+    rest.every(({ group, offset }) => places[group]!.includes(start + offset)),
+  )
 }
 
-/** 1 when all words that are there stand side by side, falling towards 0 as they are spread; 0 for a single word. */
-function closeness(places: readonly (readonly number[])[], groups: number): number {
+/** 1 when all words of the query stand side by side, falling towards 0 as they are spread or missing; 0 for one word. */
+function closeness(places: Places): number {
+  const present = places.filter((positions) => positions.length > 0).length
+  if (present < 2) return 0
   const marks = places
     .flatMap((positions, group) => positions.map((position) => ({ position, group })))
     .sort((a, b) => a.position - b.position)
-  const present = places.filter((positions) => positions.length > 0).length
-  if (groups < 2 || present < 2) return 0
   const count = new Array<number>(places.length).fill(0)
   let inside = 0
   let from = 0
@@ -97,5 +159,5 @@ function closeness(places: readonly (readonly number[])[], groups: number): numb
       from++
     }
   }
-  return (present / groups) * (present / shortest)
+  return (present / places.length) * Math.min(1, present / shortest)
 }

@@ -44,7 +44,10 @@ export interface IndexedChunk {
   readonly vectors: readonly ChunkVector[]
 }
 
-/** Puts or replaces one version with all its chunks. `current: true` makes the document's other versions non-current. */
+/**
+ * Puts or replaces one version with all its chunks. `current: true` makes the document's other versions non-current.
+ * The title is found through the chunks: a version without any cannot be found.
+ */
 export interface PutVersion {
   readonly kind: 'put_version'
   readonly documentId: string

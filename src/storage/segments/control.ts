@@ -57,13 +57,17 @@ export class Control {
   publish(publication: Publication, change: (generation: number) => void): void {
     const generation = this.generation + 1
     Atomics.add(this.#words, sequenceAt, 1)
-    change(generation)
-    this.#statistics[0] = publication.chunks
-    this.#statistics[1] = publication.totalLength
-    Atomics.store(this.#words, generationAt, generation)
-    Atomics.store(this.#words, versionAt, publication.version)
-    Atomics.add(this.#words, sequenceAt, 1)
-    Atomics.notify(this.#words, sequenceAt)
+    try {
+      change(generation)
+      this.#statistics[0] = publication.chunks
+      this.#statistics[1] = publication.totalLength
+      Atomics.store(this.#words, generationAt, generation)
+      Atomics.store(this.#words, versionAt, publication.version)
+    } finally {
+      // Readers wait while the number is odd; whatever happens, they must not wait for ever.
+      Atomics.add(this.#words, sequenceAt, 1)
+      Atomics.notify(this.#words, sequenceAt)
+    }
   }
 
   /** Runs `read` (term counts) until it saw one unchanged state. Ends with the reader pinned to the snapshot's list. */
@@ -71,7 +75,7 @@ export class Control {
     for (;;) {
       const sequence = Atomics.load(this.#words, sequenceAt)
       if (sequence & 1) {
-        // A publication takes microseconds; should the writer have died inside it, its exit ends this process's index.
+        // A publication takes microseconds.
         Atomics.wait(this.#words, sequenceAt, sequence, 1)
         continue
       }

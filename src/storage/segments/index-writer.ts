@@ -99,10 +99,14 @@ export class IndexWriter {
     return { outcome: 'applied' }
   }
 
-  /** One step of background work; false when there is none. Called between batches. */
+  /** One step of background work; false when there is none. Called between batches. Throws when the file cannot be written. */
   tidy(): boolean {
     if (this.#file === null) return false
     return this.#maintenance.step(this.#file)
+  }
+
+  warn(warning: string): void {
+    this.#warnings.add(warning)
   }
 
   merged(done: MergeDone): void {

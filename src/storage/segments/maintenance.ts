@@ -48,9 +48,9 @@ interface MaintenanceParts {
 export class Maintenance {
   readonly #parts: MaintenanceParts
   #merge: RunningMerge | null = null
-  /** Steps that bring the file up to what is in memory already. */
-  #writing: Generator<void> | null = null
+  /** What brings the file up to what is in memory already, and how far that is. */
   #pending: ((file: DurableFile) => Generator<void>) | null = null
+  #writing: Generator<void> | null = null
 
   constructor(parts: MaintenanceParts) {
     this.#parts = parts
@@ -61,7 +61,7 @@ export class Maintenance {
   }
 
   get busy(): boolean {
-    return this.#merge !== null || this.#writing !== null || this.#pending !== null
+    return this.#merge !== null || this.#pending !== null
   }
 
   forget(): void {
@@ -78,12 +78,8 @@ export class Maintenance {
   step(file: DurableFile): boolean {
     this.#parts.published.reclaim()
     if (this.#sealIfDue(file) || this.#joinSmall()) return true
-    if (this.#pending !== null && this.#writing === null) {
-      this.#writing = this.#pending(file)
-      this.#pending = null
-    }
-    if (this.#writing !== null) {
-      if (this.#writing.next().done) this.#writing = null
+    if (this.#pending !== null) {
+      this.#write(file)
       return true
     }
     if (this.#merge === null) this.#startMerge()
@@ -91,15 +87,23 @@ export class Maintenance {
     return this.#pending !== null
   }
 
+  /** One step of what is to be written. A step that fails (a full disk) makes it begin anew the next time. */
+  #write(file: DurableFile): void {
+    try {
+      this.#writing ??= this.#pending!(file)
+      if (!this.#writing.next().done) return
+      this.#pending = null
+      this.#writing = null
+    } catch (error) {
+      this.#writing = null
+      throw error
+    }
+  }
+
   /** All that can be done without the merge thread. */
   finish(file: DurableFile): void {
     const drain = () => {
-      while (this.#pending !== null || this.#writing !== null) {
-        this.#writing ??= this.#pending!(file)
-        this.#pending = null
-        while (!this.#writing.next().done);
-        this.#writing = null
-      }
+      while (this.#pending !== null) this.#write(file)
     }
     drain()
     if (this.#small.length > 0) this.#seal(file)

@@ -7,6 +7,7 @@ import type {
   CountOutcome,
   CountRequest,
   IndexBatch,
+  IndexChange,
   IndexHealth,
   KeywordOutcome,
   KeywordRequest,
@@ -176,7 +177,8 @@ class SegmentsIndex implements SearchIndex {
   }
 
   async apply(batch: IndexBatch): Promise<ApplyOutcome> {
-    return (await this.#write({ call: 'apply', batch })) as ApplyOutcome
+    const changes = batch.changes.map(withOwnVectors)
+    return (await this.#write({ call: 'apply', batch: { ...batch, changes } })) as ApplyOutcome
   }
 
   async health(): Promise<IndexHealth> {
@@ -207,7 +209,8 @@ class SegmentsIndex implements SearchIndex {
   }
 
   vector(request: VectorRequest): Promise<VectorOutcome> {
-    return this.#search({ call: 'vector', request }) as Promise<VectorOutcome>
+    const vector = ownVector(request.vector)
+    return this.#search({ call: 'vector', request: { ...request, vector } }) as Promise<VectorOutcome>
   }
 
   score(request: ScoreRequest): Promise<ScoreOutcome> {
@@ -251,4 +254,20 @@ class SegmentsIndex implements SearchIndex {
         })
     }
   }
+}
+
+/** A message copies the whole buffer behind a typed array, so a vector that is a part of a larger one is cut out first. */
+function ownVector(vector: ArrayLike<number>): ArrayLike<number> {
+  const isPart = vector instanceof Float32Array && vector.byteLength < vector.buffer.byteLength
+  return isPart ? vector.slice() : vector
+}
+
+function withOwnVectors(change: IndexChange): IndexChange {
+  if (change.kind === 'set_vector') return { ...change, vector: ownVector(change.vector) }
+  if (change.kind !== 'put_version') return change
+  const chunks = change.chunks.map((chunk) => ({
+    ...chunk,
+    vectors: chunk.vectors.map(({ profileId, vector }) => ({ profileId, vector: ownVector(vector) })),
+  }))
+  return { ...change, chunks }
 }

@@ -7,6 +7,8 @@ import type { MergeDone, Numbered, Reply, WriterCall, WriterOptions } from './pr
  * The writer's loop: calls in the order in which they came, and one step of background work whenever none waits. A
  * call's reply goes out before the work that it caused.
  */
+const retryMs = 1000
+
 const options = workerData as WriterOptions
 const port = parentPort!
 const queue: Numbered<WriterCall>[] = []
@@ -15,7 +17,7 @@ let awake = false
 const lock = lockFile(`${options.path}-lock`)
 const writer = new IndexWriter(options)
 options.merger.on('message', (done: MergeDone) => {
-  writer.merged(done)
+  inBackground(() => writer.merged(done))
   wake()
 })
 port.on('message', (call: Numbered<WriterCall>) => {
@@ -56,7 +58,18 @@ function turn(): void {
       return
     }
     wake()
-  } else if (writer.tidy()) wake()
+  } else if (inBackground(() => writer.tidy())) wake()
+}
+
+/** Work that nobody waits for: when it fails, health tells, searches and batches go on, and it is tried again. */
+function inBackground(work: () => unknown): unknown {
+  try {
+    return work()
+  } catch (error) {
+    writer.warn(`background work failed: ${error instanceof Error ? error.message : String(error)}`)
+    setTimeout(wake, retryMs)
+    return false
+  }
 }
 
 function answer({ id, message }: Numbered<WriterCall>): Reply {

@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { documentOf } from './content.ts'
+import { type Behaviour, FakeEmbedding, fakeDimensions, fakeProfile, fakeVector } from './fake-embedding.ts'
+import type { Answer } from './harness.ts'
+import { codes, type SearchWorld, startWorld } from './search-world.ts'
+import { until } from './until.ts'
+
+/** What searches say and do while the embedding endpoint is in trouble, and when it is back. */
+const answersWithinMs = 6500
+const text = { title: 'Buoyword', body: 'Buoyword marks the channel at night.' }
+
+/** Never the same query twice: vectors of queries are remembered. */
+let queries = 0
+const freshQuery = (): string => `buoyword ${++queries}x`
+
+async function timed<T>(work: Promise<T>): Promise<T> {
+  const startedMs = performance.now()
+  const result = await work
+  const takenMs = performance.now() - startedMs
+  assert.ok(takenMs < answersWithinMs, `${Math.round(takenMs)} ms`)
+  return result
+}
+
+/** Keyword as ever; vector and hybrid with keyword results, and they say so. */
+async function reduced(world: SearchWorld, names: readonly string[]): Promise<void> {
+  const keyword = await world.search({ query: freshQuery() })
+  assert.deepEqual([keyword.degraded, codes(keyword)], [false, []])
+  assert.deepEqual(world.namesOf(keyword.results).sort(), names)
+  const [vector, hybrid] = await Promise.all(
+    ['vector', 'hybrid'].map((mode) => timed(world.search({ mode, query: freshQuery() }))),
+  )
+  for (const found of [vector!, hybrid!]) {
+    assert.deepEqual([found.degraded, codes(found)], [true, ['vector_search_unavailable']])
+    assert.deepEqual(world.namesOf(found.results).sort(), names, found.mode)
+    for (const hit of found.results) assert.equal(typeof hit.keyword_score, 'number')
+    assert.equal(found.cursor, undefined)
+  }
+  assert.equal(vector!.mode, 'vector')
+  assert.ok(vector!.results.every(({ vector_score }) => vector_score === null))
+}
+
+async function whole(world: SearchWorld): Promise<void> {
+  for (const mode of ['vector', 'hybrid']) {
+    const found = await world.search({ mode, query: freshQuery() })
+    assert.deepEqual([found.degraded, codes(found)], [false, []], mode)
+  }
+}
+
+const profile = async (world: SearchWorld): Promise<Answer['body']> => {
+  const { embedding_profiles } = await world.server.mustAdmin('GET', '/admin/v1/embedding-profiles')
+  return embedding_profiles.find(({ embedding_profile_id, id }: Record<string, string>) =>
+    [embedding_profile_id, id].includes(fakeProfile),
+  )
+}
+
+/** Once it has recovered: searches are whole again and what was missed is made up. */
+async function recovers(world: SearchWorld, name: string): Promise<void> {
+  world.embedding.recover()
+  await until('searches are whole again', 15_000, async () => {
+    const found = await world.search({ mode: 'vector', query: freshQuery() })
+    return !found.degraded
+  })
+  await world.indexed(25_000)
+  await whole(world)
+  const near = await world.search({ mode: 'vector', query_vector: fakeVector(text.body) })
+  assert.ok(world.namesOf(near.results).includes(name))
+}
+
+suite('an endpoint that had worked', { concurrency: 3 }, () => {
+  const troubles: readonly Behaviour[] = ['hangs', 'errors', 'wrong dimensions', 'not a number', 'garbage', 'half']
+  for (const behaviour of troubles) {
+    test(`${behaviour}: words go on, nothing is hidden, and what was missed is made up`, async () => {
+      const world = await startWorld()
+      await world.putIndexed(documentOf('before', text))
+      await whole(world)
+      world.embedding.behaviour = behaviour
+      await world.put(documentOf('during', text))
+      await until('its words are found', 2000, async () => (await world.names({ query: 'buoyword' })).length === 2)
+      await reduced(world, ['before', 'during'])
+      // A vector of one's own needs no endpoint.
+      const own = await world.search({ mode: 'vector', query_vector: fakeVector(text.body) })
+      assert.deepEqual([own.degraded, world.namesOf(own.results)], [false, ['before']])
+      assert.equal((await world.search({ query: 'buoyword', query_vector: fakeVector(text.body) })).degraded, false)
+      const state = await world.indexing()
+      assert.deepEqual([state.pending_documents, state.pending_vectors], [0, 1])
+      assert.equal((await world.server.call('GET', '/readyz')).status, 200)
+      await recovers(world, 'during')
+      assert.equal(await world.server.stop(), 0)
+    })
+  }
+})
+
+suite('an endpoint that never worked yet', { concurrency: 2 }, () => {
+  for (const behaviour of ['hangs', 'down'] as const) {
+    test(`${behaviour} at the start: the instance serves at once, and learns the dimensions when it is there`, async () => {
+      const embedding = await new FakeEmbedding().start()
+      if (behaviour === 'down') await embedding.stop()
+      else embedding.behaviour = behaviour
+      const world = await startWorld({ embedding })
+      const { status, dimensions } = await profile(world)
+      assert.deepEqual([status, dimensions], ['active', null])
+      await world.put(documentOf('early', text))
+      await until('its words are found', 2000, async () => (await world.names({ query: 'buoyword' })).length === 1)
+      await reduced(world, ['early'])
+      // Nothing to compare a vector with: that is said, and is no mistake of the caller.
+      const own = await timed(world.search({ mode: 'vector', query_vector: fakeVector('x') }))
+      assert.deepEqual([own.results, own.degraded, codes(own)], [[], true, ['vector_search_unavailable']])
+      assert.equal((await profile(world)).dimensions, null)
+      assert.equal((await world.indexing()).profiles[0].dimensions, null)
+      // Stopped and started while it is still in trouble.
+      const startedMs = performance.now()
+      await world.server.restart()
+      assert.ok(performance.now() - startedMs < 20_000)
+      await reduced(world, ['early'])
+      if (behaviour === 'down') await embedding.start()
+      await recovers(world, 'early')
+      await until(
+        'the dimensions are registered',
+        5000,
+        async () => (await profile(world)).dimensions === fakeDimensions,
+      )
+      const wrong = await world.raw({ mode: 'vector', query_vector: [1, 2, 3] })
+      assert.equal(wrong.status, 400)
+    })
+  }
+
+  test('wrong from the first: nothing is registered that is not a vector', async () => {
+    for (const behaviour of ['not a number', 'garbage'] as const) {
+      const embedding = await new FakeEmbedding().start()
+      embedding.behaviour = behaviour
+      const world = await startWorld({ embedding })
+      await world.put(documentOf('early', text))
+      await until('its words are found', 2000, async () => (await world.names({ query: 'buoyword' })).length === 1)
+      await reduced(world, ['early'])
+      assert.equal((await profile(world)).dimensions, null)
+      await world.server.kill9()
+    }
+  })
+})
+
+test('an endpoint that is slow, but answers within 5 seconds, is waited for', async () => {
+  const world = await startWorld()
+  await world.putIndexed(documentOf('before', text))
+  world.embedding.delayMs = 1500
+  const found = await timed(world.search({ mode: 'hybrid', query: freshQuery() }))
+  assert.deepEqual([found.degraded, codes(found)], [false, []])
+  world.embedding.delayMs = 0
+})

@@ -67,7 +67,11 @@ export function answerLines(body: Readable, intake: Intake): PassThrough {
     const lines = readLines(untilBreak(body), ingestLimits.lineBytesMax)
     let index = 0
     answer.write('{"results":[')
-    for await (const portion of ingestLines(lines, (line) => allowed(checkLine(line, intake.complete), intake), intake)) {
+    for await (const portion of ingestLines(
+      lines,
+      (line) => allowed(checkLine(line, intake.complete), intake),
+      intake,
+    )) {
       let text = ''
       for (const { result } of portion) {
         text += (index === 0 ? '' : ',') + JSON.stringify(resultItem(index, result))

@@ -108,7 +108,9 @@ export const itemsMaxOf = ({ policy }: Consumer): number =>
 export function liveQueryAt(stored: LiveQuery, nowMs: number): LiveQuery {
   const runs = stored.runs.map((run) => {
     const status = stateAt(run, stored.deadlineAt, nowMs)
-    return status === 'timed_out' && run.error === null ? { ...run, status, error: deadlineExceeded } : { ...run, status }
+    return status === 'timed_out' && run.error === null
+      ? { ...run, status, error: deadlineExceeded }
+      : { ...run, status }
   })
   const isDone = runs.every(({ status }) => isOver(status))
   return { ...stored, runs, completedAt: stored.completedAt ?? (isDone ? stored.deadlineAt : null) }

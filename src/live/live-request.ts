@@ -65,7 +65,14 @@ export function liveTopUpOf(
   }
   // The next page of the same search goes with the same live query.
   const { cursor: _, ...same } = body
-  return liveRequest(key, ['search', same], { ...body, platforms, datasets: body.datasets }, body.live, 'live.', consumer)
+  return liveRequest(
+    key,
+    ['search', same],
+    { ...body, platforms, datasets: body.datasets },
+    body.live,
+    'live.',
+    consumer,
+  )
 }
 
 /** A live query that is asked for on its own. */

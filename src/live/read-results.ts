@@ -1,14 +1,14 @@
 import type { Static } from 'typebox'
 import { readableFields, type Scope } from '../access/scope.ts'
-import { guessLanguage } from '../text/guess-language.ts'
+import { searchLimits } from '../search/limits.ts'
+import { chunksOf } from '../search/prepare-document.ts'
+import type { ResultItem } from '../search/present-results.ts'
 import { findHits } from '../text/find-hits.ts'
+import { guessLanguage } from '../text/guess-language.ts'
 import { summarise } from '../text/highlight.ts'
 import { parseQuery } from '../text/parse-query.ts'
 import type { KeywordQuery } from '../text/types.ts'
 import { formatOptionalTime } from '../time.ts'
-import { searchLimits } from '../search/limits.ts'
-import { chunksOf } from '../search/prepare-document.ts'
-import type { ResultItem } from '../search/present-results.ts'
 import type { ItemPlace, LiveItem, LiveQuery, LiveStore } from './live-store.ts'
 
 type Result = Static<typeof ResultItem>

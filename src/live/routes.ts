@@ -89,7 +89,9 @@ export function liveRoutes(app: TypedApp, { live, cursors }: LiveParts): void {
             limit: Type.Optional(
               Type.Integer({ minimum: 1, maximum: limits.resultsMax, default: limits.resultsDefault }),
             ),
-            cursor: Type.Optional(Type.String({ description: '`cursor` of the previous page, with the same `limit`.' })),
+            cursor: Type.Optional(
+              Type.String({ description: '`cursor` of the previous page, with the same `limit`.' }),
+            ),
           },
           { additionalProperties: false },
         ),

@@ -145,7 +145,12 @@ export function taskRoutes(app: TypedApp, store: LiveStore, written: () => void)
         querystring: LeaseId,
         body: optionalBody(Type.Object({ lease_seconds: leaseSeconds }, strict)),
         response: {
-          200: Type.Object({ task_id: Type.String(), lease_id: Type.String(), deadline_at: time, lease_expires_at: time }),
+          200: Type.Object({
+            task_id: Type.String(),
+            lease_id: Type.String(),
+            deadline_at: time,
+            lease_expires_at: time,
+          }),
           ...refusals,
         },
       },
@@ -176,7 +181,13 @@ export function taskRoutes(app: TypedApp, store: LiveStore, written: () => void)
             status: Type.Enum(['succeeded', 'failed']),
             error: Type.Optional(
               Type.Union(
-                [text, Type.Object({ code: Type.Optional(Type.String({ pattern: '^[a-z0-9_]{1,64}$' })), message: text }, strict)],
+                [
+                  text,
+                  Type.Object(
+                    { code: Type.Optional(Type.String({ pattern: '^[a-z0-9_]{1,64}$' })), message: text },
+                    strict,
+                  ),
+                ],
                 { description: 'Why it failed, for the application that asked: a text, or a code and a message.' },
               ),
             ),

@@ -41,7 +41,9 @@ const Answer = Type.Object({
   cursor: Type.Optional(Type.String({ description: 'Only when a next page exists (keyword mode).' })),
   degraded: Type.Boolean(),
   warnings: Type.Array(Type.Object({ code: Type.String(), message: Type.String() })),
-  live_query: Type.Union([LiveQuery, Type.Null()], { description: 'The live top-up, where one was asked for and started.' }),
+  live_query: Type.Union([LiveQuery, Type.Null()], {
+    description: 'The live top-up, where one was asked for and started.',
+  }),
 })
 
 export interface SearchParts {

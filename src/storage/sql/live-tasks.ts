@@ -252,8 +252,7 @@ async function ingestItems(
   const message = `the task takes ${run.max_items} items and has them: complete it`
   let used = 0
   const results = documents.map(
-    (one): IngestResult =>
-      one === taken[used] ? stored[used++]! : { refusal: { code: 'too_many_items', message } },
+    (one): IngestResult => (one === taken[used] ? stored[used++]! : { refusal: { code: 'too_many_items', message } }),
   )
   return { results, fresh: [...fresh] }
 }

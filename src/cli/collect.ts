@@ -1,0 +1,27 @@
+import type { Command } from 'commander'
+import { collectFeeds } from '../feeds/collect-feeds.ts'
+import { readFeedsFile } from '../feeds/feeds-file.ts'
+import type { Context } from './context.ts'
+import { untilSignal } from './shutdown.ts'
+
+export function collect(program: Command, context: Context): void {
+  program
+    .command('collect')
+    .description('collect content and send it to a server through its collector API')
+    .command('feeds')
+    .description('read RSS, Atom and JSON feeds; docs/collectors.md describes the file')
+    .argument('<file>', 'YAML: server, key or key_env, dataset, platform, feeds')
+    .option('--once', 'read every feed once, then end; else again and again')
+    .option('--serve', 'do live collection tasks of the platform too')
+    .option('--allow-private-addresses', 'fetch from private, loopback and link-local addresses too')
+    .action(async (path: string, options: { once?: true; serve?: true; allowPrivateAddresses?: true }) => {
+      const read = readFeedsFile(path, context.environment)
+      const config = { ...read, allowPrivate: read.allowPrivate || options.allowPrivateAddresses === true }
+      const ended = new AbortController()
+      void untilSignal().then((signal) => ended.abort(new Error(`stopped by ${signal}`)))
+      const mode = { once: options.once === true, serve: options.serve === true }
+      const say = (line: string): void => context.warn(line)
+      const { failed, refused } = await collectFeeds(config, mode, say, ended.signal)
+      if (mode.once && !ended.signal.aborted && failed + refused > 0) context.fail()
+    })
+}

@@ -16,7 +16,7 @@ export function collect(program: Command, context: Context): void {
     .option('--allow-private-addresses', 'fetch from private, loopback and link-local addresses too')
     .action(async (path: string, options: { once?: true; serve?: true; allowPrivateAddresses?: true }) => {
       const read = readFeedsFile(path, context.environment)
-      const config = { ...read, allowPrivate: read.allowPrivate || options.allowPrivateAddresses === true }
+      const config = options.allowPrivateAddresses ? { ...read, allows: () => true } : read
       const ended = new AbortController()
       void untilSignal().then((signal) => ended.abort(new Error(`stopped by ${signal}`)))
       const mode = { once: options.once === true, serve: options.serve === true }

@@ -30,7 +30,7 @@ export class FeedReader {
       bytesMax: config.bytesMax,
       timeoutMs: config.timeoutMs,
       redirectsMax: config.redirectsMax,
-      allowPrivate: config.allowPrivate,
+      allows: config.allows,
     }
     this.#hosts = new HostRules(config.hostPauseMs, this.#bounds)
   }

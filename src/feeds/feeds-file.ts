@@ -3,6 +3,7 @@ import { type Static, Type } from 'typebox'
 import { parse, YAMLParseError } from 'yaml'
 import { ConfigError } from '../config.ts'
 import { detailsOf, messageOf, validatorFor } from '../validation.ts'
+import { allowedNetworks, isPublicAddress } from './public-address.ts'
 
 /** The file that says what is collected, from where, and where it goes. */
 const strict = { additionalProperties: false } as const
@@ -22,7 +23,7 @@ const File = Type.Object(
     every_minutes: Type.Optional(Type.Number({ minimum: 0.01, maximum: 10_080 })),
     poll_seconds: Type.Optional(Type.Number({ minimum: 0.1, maximum: 240 })),
     checkpoint: Type.Optional(Type.String({ minLength: 1 })),
-    allow_private_addresses: Type.Optional(Type.Boolean()),
+    allow_private_addresses: Type.Optional(Type.Union([Type.Boolean(), Type.Array(Type.String())])),
     limits: Type.Optional(
       Type.Object(
         {
@@ -50,7 +51,8 @@ export interface FeedsConfig {
   readonly everyMs: number
   readonly pollMs: number
   readonly checkpoint: string
-  readonly allowPrivate: boolean
+  /** Whether an address may be connected to. */
+  readonly allows: (address: string) => boolean
   readonly bytesMax: number
   readonly timeoutMs: number
   readonly redirectsMax: number
@@ -92,6 +94,9 @@ export function readFeedsFile(path: string, environment: Readonly<Record<string,
   if (wrong !== undefined) throw fail(`${JSON.stringify(wrong)} is not an address`)
   const twin = feeds.find(({ url }, i) => feeds.findIndex((other) => other.url === url) !== i)
   if (twin !== undefined) throw fail(`the feed ${twin.url} stands there twice`)
+  const inner = file.allow_private_addresses ?? false
+  const listed = typeof inner === 'boolean' ? () => inner : allowedNetworks(inner)
+  if (listed === null) throw fail('allow_private_addresses must be true, false, or a list of addresses and networks')
   const { limits = {} } = file
   return {
     server: file.server,
@@ -102,7 +107,7 @@ export function readFeedsFile(path: string, environment: Readonly<Record<string,
     everyMs: (file.every_minutes ?? 15) * 60_000,
     pollMs: (file.poll_seconds ?? 5) * 1000,
     checkpoint: file.checkpoint ?? `${path}.checkpoint`,
-    allowPrivate: file.allow_private_addresses ?? false,
+    allows: (address) => isPublicAddress(address) || listed(address),
     bytesMax: limits.bytes ?? 10_485_760,
     timeoutMs: (limits.seconds ?? 30) * 1000,
     redirectsMax: limits.redirects ?? 5,

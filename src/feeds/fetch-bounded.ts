@@ -4,7 +4,6 @@ import { request as requestHttps } from 'node:https'
 import { isIP, type LookupFunction } from 'node:net'
 import type { Readable } from 'node:stream'
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
-import { isPublicAddress } from './public-address.ts'
 
 /**
  * GET with bounds, for addresses that strangers may have chosen. Name resolution, the check of what came out, and the
@@ -17,7 +16,8 @@ export interface FetchBounds {
   /** From the first name lookup to the last byte, redirects included. */
   readonly timeoutMs: number
   readonly redirectsMax: number
-  readonly allowPrivate: boolean
+  /** Whether a socket may be opened to an address. */
+  readonly allows: (address: string) => boolean
 }
 
 export interface Fetched {
@@ -90,7 +90,7 @@ async function get(
     throw new FetchRefused('scheme', 'addresses with a user name or password are not fetched')
   }
   const host = url.hostname.replace(/^\[|\]$/g, '')
-  const checked = await resolve(host, bounds.allowPrivate, signal)
+  const checked = await resolve(host, bounds.allows, signal)
   // The name stays in Host and in the certificate check; only where the socket goes is fixed.
   const fixed: LookupFunction = (_host, options, done) =>
     options.all ? done(null, [checked]) : done(null, checked.address, checked.family)
@@ -113,18 +113,18 @@ async function get(
 
 async function resolve(
   host: string,
-  allowPrivate: boolean,
+  allows: FetchBounds['allows'],
   signal: AbortSignal,
 ): Promise<{ address: string; family: number }> {
   const family = isIP(host)
   const addresses =
     family !== 0 ? [{ address: host, family }] : await untilAborted(lookup(host, { all: true, verbatim: true }), signal)
-  const allowed = allowPrivate ? addresses[0] : addresses.find(({ address }) => isPublicAddress(address))
+  const [first] = addresses
   // One inner address among public ones is a sign of a trap, not of a feed.
-  if (allowed === undefined || (!allowPrivate && addresses.some(({ address }) => !isPublicAddress(address)))) {
+  if (first === undefined || !addresses.every(({ address }) => allows(address))) {
     throw new FetchRefused('address', `${host} is not an address of the public internet`)
   }
-  return allowed
+  return first
 }
 
 /** The lookup itself cannot be called off; it is no longer waited for. */

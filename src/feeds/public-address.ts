@@ -39,3 +39,17 @@ export function isPublicAddress(address: string): boolean {
   if (!isIPv6(address) || address.includes('%')) return false
   return open6.check(address, 'ipv6') && !closed.check(address, 'ipv6')
 }
+
+/** Addresses and networks (10.1.0.0/16) that are allowed though they are not public; null where one is neither. */
+export function allowedNetworks(texts: readonly string[]): ((address: string) => boolean) | null {
+  const allowed = new BlockList()
+  for (const text of texts) {
+    const [address = '', prefix] = text.split('/')
+    const family = isIPv4(address) ? 'ipv4' : 'ipv6'
+    const bits = family === 'ipv4' ? 32 : 128
+    const length = prefix === undefined ? bits : /^\d{1,3}$/.test(prefix) ? Number(prefix) : -1
+    if ((!isIPv4(address) && !isIPv6(address)) || length < 0 || length > bits) return null
+    allowed.addSubnet(address, length, family)
+  }
+  return (address) => allowed.check(address, isIPv4(address) ? 'ipv4' : 'ipv6')
+}

@@ -1,6 +1,4 @@
 import type { Command } from 'commander'
-import { collectFeeds } from '../feeds/collect-feeds.ts'
-import { readFeedsFile } from '../feeds/feeds-file.ts'
 import type { Context } from './context.ts'
 import { untilSignal } from './shutdown.ts'
 
@@ -15,6 +13,9 @@ export function collect(program: Command, context: Context): void {
     .option('--serve', 'do live collection tasks of the platform too')
     .option('--allow-private-addresses', 'fetch from private, loopback and link-local addresses too')
     .action(async (path: string, options: { once?: true; serve?: true; allowPrivateAddresses?: true }) => {
+      // Loaded here: no other command needs a parser of feeds.
+      const { readFeedsFile } = await import('../feeds/feeds-file.ts')
+      const { collectFeeds } = await import('../feeds/collect-feeds.ts')
       const read = readFeedsFile(path, context.environment)
       const config = options.allowPrivateAddresses ? { ...read, allows: () => true } : read
       const ended = new AbortController()

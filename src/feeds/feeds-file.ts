@@ -22,6 +22,7 @@ const File = Type.Object(
     }),
     every_minutes: Type.Optional(Type.Number({ minimum: 0.01, maximum: 10_080 })),
     poll_seconds: Type.Optional(Type.Number({ minimum: 0.1, maximum: 240 })),
+    lease_seconds: Type.Optional(Type.Integer({ minimum: 3, maximum: 900 })),
     checkpoint: Type.Optional(Type.String({ minLength: 1 })),
     allow_private_addresses: Type.Optional(Type.Union([Type.Boolean(), Type.Array(Type.String())])),
     limits: Type.Optional(
@@ -50,6 +51,7 @@ export interface FeedsConfig {
   readonly feeds: readonly Feed[]
   readonly everyMs: number
   readonly pollMs: number
+  readonly leaseSeconds: number
   readonly checkpoint: string
   /** Whether an address may be connected to. */
   readonly allows: (address: string) => boolean
@@ -106,6 +108,7 @@ export function readFeedsFile(path: string, environment: Readonly<Record<string,
     feeds,
     everyMs: (file.every_minutes ?? 15) * 60_000,
     pollMs: (file.poll_seconds ?? 5) * 1000,
+    leaseSeconds: file.lease_seconds ?? 60,
     checkpoint: file.checkpoint ?? `${path}.checkpoint`,
     allows: (address) => isPublicAddress(address) || listed(address),
     bytesMax: limits.bytes ?? 10_485_760,

@@ -11,7 +11,9 @@ const backOffMaxMs = 3_600_000
 interface Host {
   /** No request before this. */
   freeAt: number
-  robots: { readonly rules: Robots; readonly until: number } | null
+  /** Asked for once, however many feeds of the host wait for it. */
+  robots: { readonly rules: Promise<Robots>; readonly until: number } | null
+  crawlDelayMs: number
   last: Promise<unknown>
 }
 
@@ -30,10 +32,15 @@ export class HostRules {
   async allows(url: URL, aborted: AbortSignal): Promise<boolean> {
     const host = this.#host(url)
     if (host.robots === null || host.robots.until < Date.now()) {
-      const rules = await this.inTurn(url, aborted, () => this.#readRobots(url, aborted))
+      const rules = this.inTurn(url, aborted, () => this.#readRobots(url, aborted))
       host.robots = { rules, until: Date.now() + robotsKeptMs }
+      rules.catch(() => {
+        host.robots = null
+      })
     }
-    return isAllowed(host.robots.rules, url.pathname + url.search)
+    const rules = await host.robots.rules
+    host.crawlDelayMs = (rules.crawlDelaySeconds ?? 0) * 1000
+    return isAllowed(rules, url.pathname + url.search)
   }
 
   /** Does something with a host when its pause is over, after whatever else waits for it. */
@@ -44,8 +51,7 @@ export class HostRules {
       try {
         return await work()
       } finally {
-        const delayMs = (host.robots?.rules.crawlDelaySeconds ?? 0) * 1000
-        const pause = Math.min(pauseMaxMs, Math.max(this.#pauseMs, delayMs))
+        const pause = Math.min(pauseMaxMs, Math.max(this.#pauseMs, host.crawlDelayMs))
         host.freeAt = Math.max(host.freeAt, Date.now() + pause)
       }
     })
@@ -68,7 +74,7 @@ export class HostRules {
   #host(url: URL): Host {
     let host = this.#hosts.get(url.host)
     if (host === undefined) {
-      host = { freeAt: 0, robots: null, last: Promise.resolve() }
+      host = { freeAt: 0, robots: null, crawlDelayMs: 0, last: Promise.resolve() }
       this.#hosts.set(url.host, host)
     }
     return host

@@ -5,8 +5,6 @@ import type { Feed, FeedsConfig } from './feeds-file.ts'
 import { matchEntries } from './match-entries.ts'
 import type { FeedDocument } from './parse-entries.ts'
 
-const leaseSeconds = 60
-const heartbeatEveryMs = (leaseSeconds / 3) * 1000
 const batchMax = 100
 /** Tasks that come close together share what was fetched for the first. */
 const freshForMs = 20_000
@@ -30,7 +28,7 @@ export async function serveTasks(
   const kept = new Map<string, Kept>()
   while (!aborted.aborted) {
     try {
-      const [task] = await client.lease(config.platform, leaseSeconds)
+      const [task] = await client.lease(config.platform, config.leaseSeconds)
       if (task === undefined) await sleep(config.pollMs, undefined, { signal: aborted })
       else say(`task ${task.task_id}: ${await serveTask(task, config, client, reader, kept, aborted)}`)
     } catch (error) {
@@ -52,11 +50,14 @@ async function serveTask(
   // Work on a lost lease is work for nothing.
   const lost = new AbortController()
   const either = AbortSignal.any([aborted, lost.signal])
-  const beat = setInterval(() => {
-    client.heartbeat(task, leaseSeconds).catch((error) => {
-      if (error instanceof Refused) lost.abort(error)
-    })
-  }, heartbeatEveryMs)
+  const beat = setInterval(
+    () => {
+      client.heartbeat(task, config.leaseSeconds).catch((error) => {
+        if (error instanceof Refused) lost.abort(error)
+      })
+    },
+    (config.leaseSeconds * 1000) / 3,
+  )
   try {
     if (task.dataset_id !== config.dataset) {
       await client.complete(task, 'failed', `This collector fills ${config.dataset}, not ${task.dataset_id}.`)

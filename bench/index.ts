@@ -1,17 +1,20 @@
 /**
  * The embedded search index beside SQLite FTS5, same corpus, same filters, one run.
  *
- *   npm run bench -- index [--chunks 100000,1000000] [--no-fts5] [--no-vectors] [--embeddings FILE]
+ *   npm run bench -- index [--chunks 100000,1000000] [--no-fts5] [--no-vectors] [--at FILE]
+ *   npm run bench -- index --embeddings FILE
  *   npm run bench -- index --kill 50
  *
- * `--embeddings` measures recall on real vectors: a file of float32, little-endian, 384 to a row; the last 200 rows are
- * the queries. `--kill` ends a writing process that many times with SIGKILL and counts what is there afterwards.
+ * `--at` keeps the index in that file, and uses what is there. `--embeddings` measures recall on real vectors: a file of
+ * float32, little-endian, 384 to a row; the last 200 rows are the queries. `--kill` ends a writing process that many times
+ * with SIGKILL and compares what is there afterwards with what should be.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync, statSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs'
+import { loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { type KeywordPosition, noFilters, type SearchIndex } from '../src/search/search-index.ts'
 import { openSegmentsIndex } from '../src/storage/segments/segments-index.ts'
@@ -34,21 +37,27 @@ export async function run(args: readonly string[]): Promise<void> {
       vectors: { type: 'boolean', default: true },
       embeddings: { type: 'string' },
       kill: { type: 'string' },
+      at: { type: 'string' },
     },
     allowNegative: true,
   })
   if (values.kill !== undefined) return killRounds(Number(values.kill))
   if (values.embeddings !== undefined) return recallOfFile(values.embeddings)
-  for (const chunks of values.chunks.split(',').map(Number)) await measure(chunks, values.vectors, values.fts5)
+  for (const chunks of values.chunks.split(',').map(Number))
+    await measure(chunks, values.vectors, values.fts5, values.at)
 }
 
-async function measure(chunks: number, vectors: boolean, fts5: boolean): Promise<void> {
+async function measure(chunks: number, vectors: boolean, fts5: boolean, at: string | undefined): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'bench-index-'))
-  const path = join(folder, 'index.db')
+  const path = at ?? join(folder, 'index.db')
   try {
     console.log(`\n# ${chunks} chunks${vectors ? ' with vectors' : ''}`)
     // Another process fills, so that what is loaded here is loaded, and the memory measured is that of a fresh start.
-    await timed('filled and merged', () => inChild('fill.ts', path, String(chunks), vectors ? 'vectors' : ''))
+    if (!existsSync(path)) {
+      await timed('filled and merged', () =>
+        inChild(new URL('./index/fill.ts', import.meta.url), path, String(chunks), vectors ? 'vectors' : ''),
+      )
+    }
     const index = await timed('loaded', () => openSegmentsIndex({ path }))
     console.log(`file ${megabytes(statSync(path).size)}`)
     await reportMemory(index)
@@ -79,7 +88,8 @@ type Cells = Map<string, number>
 
 async function keywordCells(index: SearchIndex): Promise<Cells> {
   const cells: Cells = new Map()
-  console.log('\nkeyword, one caller, ms      p50    p99    matches')
+  console.log(`\nload of the machine ${loadavg()[0]!.toFixed(1)}`)
+  console.log('keyword, one caller, ms      p50       p99   matches')
   for (const [kind, make] of Object.entries(kinds)) {
     for (const name of Object.keys(scopes) as ScopeName[]) {
       const random = randomFrom(7)
@@ -158,7 +168,8 @@ async function callers(index: SearchIndex): Promise<void> {
   const one = await searchFor(index, searchMs, 11)
   const four = await Promise.all([12, 13, 14, 15].map((seed) => searchFor(index, searchMs, seed)))
   const sum = four.reduce((total, rate) => total + rate, 0)
-  console.log(`\none caller ${one.toFixed(0)}/s, four callers ${sum.toFixed(0)}/s: ${(sum / one).toFixed(2)} x`)
+  console.log(`\nload of the machine ${loadavg()[0]!.toFixed(1)}`)
+  console.log(`one caller ${one.toFixed(0)}/s, four callers ${sum.toFixed(0)}/s: ${(sum / one).toFixed(2)} x`)
 }
 
 async function whileWriting(index: SearchIndex, chunks: number): Promise<void> {
@@ -190,30 +201,32 @@ function compareWithFts5(chunks: number, cells: Cells): void {
   const start = performance.now()
   const fts = new Fts5(chunks)
   console.log(`\nFTS5 filled in ${((performance.now() - start) / 1000).toFixed(1)} s`)
-  console.log('ms, p50                   segments      FTS5')
+  console.log('ms, p50                 segments   by rank          by bm25()')
   for (const [kind, make] of Object.entries(kinds)) {
     for (const name of Object.keys(scopes) as ScopeName[]) {
-      const random = randomFrom(7)
-      const times: number[] = []
-      for (let i = 0; i < ftsQueriesPerCell; i++) {
-        const { match } = make(random)
-        const begun = performance.now()
-        fts.search(match, name)
-        times.push(performance.now() - begun)
-      }
       const ours = cells.get(`${kind} ${name}`)!
-      const theirs = quantile(times, 0.5)
-      const ratio = `${(theirs / ours).toFixed(1)} x`
-      console.log(`${`${kind} ${name}`.padEnd(22)} ${ms(ours)} ${ms(theirs)} ${ratio.padStart(9)}`)
+      const columns = (['rank', 'bm25(fts, 3.0, 1.0)'] as const).map((order) => {
+        const random = randomFrom(7)
+        const times: number[] = []
+        for (let i = 0; i < ftsQueriesPerCell; i++) {
+          const { match } = make(random)
+          const begun = performance.now()
+          fts.search(match, name, order)
+          times.push(performance.now() - begun)
+        }
+        const theirs = quantile(times, 0.5)
+        return `${ms(theirs)} ${`${(theirs / ours).toFixed(1)} x`.padStart(8)}`
+      })
+      console.log(`${`${kind} ${name}`.padEnd(22)} ${ms(ours)} ${columns.join(' ')}`)
     }
   }
   fts.close()
 }
 
-async function inChild(file: string, ...args: string[]): Promise<void> {
-  const child = spawn(process.execPath, [join(import.meta.dirname, 'index', file), ...args], { stdio: 'inherit' })
+async function inChild(file: URL, ...args: string[]): Promise<void> {
+  const child = spawn(process.execPath, [fileURLToPath(file), ...args], { stdio: 'inherit' })
   const [code] = await once(child, 'exit')
-  if (code !== 0) throw new Error(`${file} ended with ${code}`)
+  if (code !== 0) throw new Error(`${file.pathname} ended with ${code}`)
 }
 
 async function timed<T>(what: string, work: () => Promise<T>): Promise<T> {

@@ -9,6 +9,7 @@ import { classificationRoutes } from './catalog/classification-routes.ts'
 import { documentRoutes } from './catalog/document-routes.ts'
 import { ChangeSignal } from './changes/change-signal.ts'
 import { changesRoutes } from './changes/routes.ts'
+import { type AnalysisSide, composeAnalysis } from './compose-analysis.ts'
 import { composeSearch, type SearchSide } from './compose-search.ts'
 import type { Config } from './config.ts'
 import { Cursors } from './cursors.ts'
@@ -67,6 +68,7 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
   const open = await openSqliteStore(config.dataDir)
   const { store } = open
   let search: SearchSide | null = null
+  let analysis: AnalysisSide | null = null
   try {
     const usage = new UsageBook(store.access, (error) => logger.error({ err: error }, 'use could not be recorded'))
     let authenticating: Authenticator | null = null
@@ -80,6 +82,8 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
     const authenticator = new Authenticator(store.access, token.hash)
     authenticating = authenticator
     const { index, embedder, searcher } = searchSide
+    const analysisSide = composeAnalysis(config, store.analysis, logger)
+    analysis = analysisSide
     const written = (): void => {
       signal.notify()
       searchSide.wake()
@@ -130,6 +134,7 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
         liveRoutes(typed, { live, cursors })
         taskRoutes(typed, store.live, written)
         indexingRoutes(typed, { index, source: store.indexSource, embedder })
+        analysisSide.routes(typed, cursors)
         classificationRoutes(typed, { store: store.catalog, timeoutMs: config.catalogTimeoutMs })
       },
     })
@@ -149,12 +154,14 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
         await app.close()
         await ingest.idle()
         await Promise.all(jobs.map((job) => job.stop()))
+        await analysisSide.close()
         await searchSide.close()
         await usage.close()
         await open.close()
       },
     }
   } catch (error) {
+    await analysis?.close()
     await search?.close()
     await open.close()
     throw error

@@ -44,9 +44,20 @@ export const formatOptionalTime = (timeMs: number | null): string | null =>
   timeMs === null ? null : formatTime(timeMs)
 
 /** The UTC calendar day, as it stands in usage counters: 2026-11-15. */
-export const utcDay = (timeMs: number): string => new Date(timeMs).toISOString().slice(0, 10)
+export function utcDay(timeMs: number): string {
+  // Asked several times for every request, and the answer is new once a day.
+  const day = Math.floor(timeMs / dayMs)
+  if (day !== lastDay) {
+    lastDay = day
+    lastDayText = new Date(timeMs).toISOString().slice(0, 10)
+  }
+  return lastDayText
+}
+
+const dayMs = 86_400_000
+let lastDay = Number.NaN
+let lastDayText = ''
 
 export function secondsToNextUtcDay(timeMs: number): number {
-  const dayMs = 86_400_000
   return Math.max(1, Math.ceil((dayMs - (timeMs % dayMs)) / 1000))
 }

@@ -13,7 +13,7 @@ import { openSqlite } from '../../src/storage/sqlite/node-sqlite.ts'
  *
  * Shares do not depend on the size, except where something is rare: rare tags are on 3 documents, rare topics on 20.
  */
-export const daysOfIngestion = 60
+const daysOfIngestion = 60
 export const datasets = ['news', 'forum', 'video', 'shop', 'press'] as const
 export const rareTags = 50
 export const rareTopics = 20

@@ -8,7 +8,7 @@ const datasets = 100
 const languages = 10
 const clusters = 2000
 export const profileId = 'bench'
-export const dimensions = 384
+const dimensions = 384
 
 export type Random = () => number
 

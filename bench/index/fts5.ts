@@ -19,13 +19,15 @@ export class Fts5 {
       }
     }
     this.#db.exec("commit; insert into fts(fts) values('optimize')")
+    this.#db.exec("insert into fts(fts, rank) values('rank', 'bm25(3.0, 1.0)')")
   }
 
-  search(match: string, scope: ScopeName, limit = 20, offset = 0): number {
+  /** `rank` is FTS5's usual form and scores every match; `bm25` scores what the filter let through. */
+  search(match: string, scope: ScopeName, order: 'rank' | 'bm25(fts, 3.0, 1.0)'): number {
     const [datasets, languages] = scopes[scope]
     const sql = `select fts.rowid from fts join chunk on chunk.id = fts.rowid
       where fts match ? and dataset < ${datasets} and language < ${languages}
-      order by bm25(fts, 3.0, 1.0) limit ${limit} offset ${offset}`
+      order by ${order} limit 20`
     return this.#db.prepare(sql).all(match).length
   }
 

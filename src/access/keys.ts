@@ -1,4 +1,4 @@
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 
 /** The readable start of a key says which surface it is for, and lets secret scanners find leaks. */
 export const keyPrefixes = { consumer: 'tmc_', collector: 'tml_', admin: 'tma_' } as const
@@ -24,7 +24,7 @@ export function makeKey(kind: KeyKind): MadeKey {
 
 /** A plain SHA-256 is enough: the secret is 200 random bits, so there is nothing to guess slowly. */
 export function hashKey(secret: string): string {
-  return createHash('sha256').update(secret).digest('hex')
+  return hash('sha256', secret)
 }
 
 /** Compares two SHA-256 hashes in constant time. */

@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox'
 import { type Operation, quotaOperations } from './operations.ts'
 
 /** What applies where an application's policy is silent. */
-const policyDefaults = {
+export const policyDefaults = {
   requestsPerSecond: 50,
   analysisInputChunks: 5000,
 } as const

@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify'
 import { TidemarkError } from '../errors.ts'
 
 /** Deeper nesting is refused: it overflows the stack of whatever walks it later (validation, cloning, writing). */
-export const nestingMax = 100
+const nestingMax = 100
 
 /** The value of a JSON body, or the area's 400 with what is wrong. An empty body is no value. */
 export function parseJsonBody(request: FastifyRequest, body: Buffer): unknown {

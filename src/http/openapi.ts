@@ -58,6 +58,10 @@ export const openApiOptions: FastifyDynamicSwaggerOptions = {
       { name: 'Catalog', description: 'Documents by exact conditions, users and classifications.' },
       { name: 'Documents', description: 'One document: content, versions and metric snapshots.' },
       { name: 'Changes', description: 'The pull-only change feed.' },
+      {
+        name: 'Analysis',
+        description: 'Preview. Runs over a slice of the content with files as results, and subscriptions to them.',
+      },
       { name: 'Collector', description: 'Putting content in, and collecting on demand.' },
       { name: 'Admin', description: 'Datasets, applications, keys and everything else an operator sets.' },
       { name: 'Service', description: 'Description, probes and metrics.' },

@@ -79,12 +79,12 @@ export async function makeServer(parts: ServerParts): Promise<FastifyInstance> {
   )
   app.server.on('checkExpectation', answerExpectation)
 
-  app.addHook('onRequest', async (request, reply) => {
+  // Hooks that wait for nothing take a callback: a promise for each of them is a tenth of what a small request costs.
+  app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id)
     reply.headers(securityHeaders)
-    if (request.headers.host === undefined && request.raw.httpVersion === '1.1') {
-      throw new TidemarkError('invalid_request', 'the Host header is missing')
-    }
+    const hostless = request.headers.host === undefined && request.raw.httpVersion === '1.1'
+    done(hostless ? new TidemarkError('invalid_request', 'the Host header is missing') : undefined)
   })
   // Before the credential is looked at: preflights carry none, and a page must be able to read a 401 or 429 too.
   if (parts.corsOrigins.length > 0) {
@@ -108,25 +108,22 @@ export async function makeServer(parts: ServerParts): Promise<FastifyInstance> {
   })
 
   app.addHook('onRequest', async (request, reply) => {
-    const { surface } = request.routeOptions.config
-    if (surface === undefined || surface === 'public') return
-    reply.header('cache-control', 'no-store')
-    request.releasePermit = permits.take()
-    const principal = await authenticate(request, surface, authenticator)
-    request.principal = principal
-    if (principal.kind === 'admin') return
-    usage.recordKeyUse(principal.keyId, Date.now())
-    if (principal.kind === 'consumer') takeRate(principal.applicationId, rateOf(principal.policy), rates, reply)
+    const { surface, invalid = 'invalid_request' } = request.routeOptions.config
+    if (surface !== undefined && surface !== 'public') {
+      reply.header('cache-control', 'no-store')
+      request.releasePermit = permits.take()
+      const principal = await authenticate(request, surface, authenticator)
+      request.principal = principal
+      if (principal.kind !== 'admin') usage.recordKeyUse(principal.keyId, Date.now())
+      if (principal.kind === 'consumer') takeRate(principal.applicationId, rateOf(principal.policy), rates, reply)
+    }
+    // No text of ours holds a NUL, and not every store can even be asked for one.
+    if (request.url.includes('%00')) {
+      throw new TidemarkError(invalid, 'the path and query must not contain the NUL character (%00)')
+    }
   })
 
-  // No text of ours holds a NUL, and not every store can even be asked for one.
-  app.addHook('preValidation', async (request) => {
-    if (!request.url.includes('%00')) return
-    const code = request.routeOptions.config.invalid ?? 'invalid_request'
-    throw new TidemarkError(code, 'the path and query must not contain the NUL character (%00)')
-  })
-
-  app.addHook('onResponse', async (request, reply) => {
+  app.addHook('onResponse', (request, reply, done) => {
     request.releasePermit?.()
     const { operation = 'unknown' } = request.routeOptions.config
     const seconds = reply.elapsedTime / 1000
@@ -151,6 +148,7 @@ export async function makeServer(parts: ServerParts): Promise<FastifyInstance> {
       },
       'request',
     )
+    done()
   })
   // A client that goes away in the middle gets no response; its permit must come back all the same.
   app.addHook('onRequestAbort', async (request) => request.releasePermit?.())

@@ -43,7 +43,7 @@ export function fuse(candidates: readonly Candidate[], weights: FusionWeights, n
   let cosineMin = Number.POSITIVE_INFINITY
   for (const { keyword, cosine, languageKnown } of candidates) {
     keywordMax = Math.max(keywordMax, finite(keyword) ?? 0)
-    const known = languageKnown ? finite(cosine) : null
+    const known = languageKnown ? nearness(cosine) : null
     if (known === null) continue
     cosineMax = Math.max(cosineMax, known)
     cosineMin = Math.min(cosineMin, known)
@@ -52,7 +52,7 @@ export function fuse(candidates: readonly Candidate[], weights: FusionWeights, n
   const total = weights.lexical + weights.vector + weights.quality + weights.recency
   return candidates.map(({ keyword, cosine, languageKnown, quality, publishedAt }) => {
     const lexical = keywordMax > 0 ? share((finite(keyword) ?? 0) / keywordMax) : 0
-    const near = finite(cosine)
+    const near = nearness(cosine)
     let vector = lexical
     if (languageKnown) vector = near === null ? vectorPerWords * lexical : share(1 - (cosineMax - near) / cosineRange)
     const sum =
@@ -68,5 +68,9 @@ function recencyOf(publishedAt: number | null, nowMs: number): number {
   return publishedAt === null ? 0 : 0.5 ** (Math.max(0, nowMs - publishedAt) / recencyHalfLifeMs)
 }
 
+const nearness = (cosine: number | null): number | null => {
+  const value = finite(cosine)
+  return value === null ? null : Math.min(1, Math.max(-1, value))
+}
 const finite = (value: number | null): number | null => (value !== null && Number.isFinite(value) ? value : null)
 const share = (value: number): number => Math.min(1, Math.max(0, value))

@@ -25,6 +25,8 @@ export interface IndexSource {
   /** What a page of results shows of its documents. Documents that are gone are left out. */
   results(documentIds: readonly string[]): Promise<readonly ResultDocument[]>
   chunkTexts(chunkIds: readonly string[]): Promise<readonly ChunkText[]>
+  /** The same with their documents, in one call: what a page of results needs. Chunks that are gone are left out. */
+  shownChunks(chunkIds: readonly string[]): Promise<readonly ShownChunk[]>
 }
 
 export interface SourceDocument {
@@ -97,4 +99,8 @@ export interface ChunkText {
   readonly title: string | null
   readonly language: string | null
   readonly text: string
+}
+
+export interface ShownChunk extends ChunkText {
+  readonly document: DocumentColumns
 }

@@ -1,5 +1,6 @@
 import { type Static, type TSchema, Type } from 'typebox'
 import { readableFields, type Scope } from '../access/scope.ts'
+import { findHits, type Hit } from '../text/find-hits.ts'
 import { highlight, summarise } from '../text/highlight.ts'
 import { formatOptionalTime } from '../time.ts'
 import type { ChunkText, IndexSource } from './index-source.ts'
@@ -53,23 +54,21 @@ export async function presentResults(
   const { found } = result
   const chunkIds = found.flatMap((one) => [
     one.best.chunkId,
-    ...(request.chunks ? one.others.map((chunk) => chunk.chunkId) : []),
+    ...(request.chunks ? othersOf(one).map((chunk) => chunk.chunkId) : []),
   ])
-  const [documents, texts] = await Promise.all([
-    source.results(found.map((one) => one.documentId)),
-    source.chunkTexts(chunkIds),
-  ])
-  const documentOf = new Map(documents.map((document) => [document.documentId, document]))
-  const textOf = new Map(texts.map((text) => [text.chunkId, text]))
+  if (chunkIds.length === 0) return []
+  const textOf = new Map((await source.shownChunks(chunkIds)).map((text) => [text.chunkId, text]))
   return found.flatMap((one): ResultItem[] => {
-    const document = documentOf.get(one.documentId)
     const text = textOf.get(one.best.chunkId)
-    const readable = document === undefined ? null : readableFields(scope, document)
+    const readable = text === undefined ? null : readableFields(scope, text.document)
     // Changed between the search and now, so that it is no longer there or no longer visible.
-    if (document === undefined || text === undefined || readable === null) return []
+    if (text === undefined || readable === null) return []
+    const { document } = text
     const titleReadable = readable.has('title')
     const bodyReadable = readable.has('body')
     const { fields } = request
+    // Looked for once, for the summary and the highlights.
+    const hits = request.highlights && bodyReadable ? findHits(text.text, text.language, result.query) : undefined
     return [
       {
         document_id: one.documentId,
@@ -82,14 +81,14 @@ export async function presentResults(
         ...(fields.has('language') ? { language: document.language } : {}),
         ...(fields.has('published_at') ? { published_at: formatOptionalTime(document.publishedAt) } : {}),
         ...(fields.has('body') && bodyReadable
-          ? { body: summarise(text.text, text.language, result.query, limits.summaryCharactersMax) }
+          ? { body: summarise(text.text, text.language, result.query, limits.summaryCharactersMax, hits) }
           : {}),
         origin: 'indexed',
         score: one.score,
         keyword_score: one.keywordScore,
         vector_score: one.vectorScore,
         rerank_score: one.rerankScore,
-        ...(request.highlights ? { highlights: highlightsOf(text, result, titleReadable, bodyReadable) } : {}),
+        ...(request.highlights ? { highlights: highlightsOf(text, result, titleReadable, hits ?? []) } : {}),
         ...(request.chunks
           ? { matched_chunks: matchedChunks(one, textOf, result, fields.has('body') && bodyReadable) }
           : {}),
@@ -103,13 +102,15 @@ function highlightsOf(
   text: ChunkText,
   { query }: SearchResult,
   titleReadable: boolean,
-  bodyReadable: boolean,
+  hits: readonly Hit[],
 ): string[] {
   const options = { maxFragments: limits.highlightsMax }
   const title = titleReadable ? highlight(text.title ?? '', text.language, query, { maxFragments: 1 }) : []
-  const body = bodyReadable ? highlight(text.text, text.language, query, options) : []
+  const body = hits.length > 0 ? highlight(text.text, text.language, query, options, hits) : []
   return [...title, ...body].slice(0, limits.highlightsMax)
 }
+
+const othersOf = ({ others }: Found) => others.slice(0, limits.chunksPerDocumentMax - 1)
 
 function matchedChunks(
   one: Found,
@@ -117,7 +118,7 @@ function matchedChunks(
   { query }: SearchResult,
   bodyReadable: boolean,
 ): NonNullable<ResultItem['matched_chunks']> {
-  return [one.best, ...one.others].flatMap(({ chunkId, score }) => {
+  return [one.best, ...othersOf(one)].flatMap(({ chunkId, score }) => {
     const text = textOf.get(chunkId)
     if (text === undefined) return []
     const body = bodyReadable ? { body: summarise(text.text, text.language, query, limits.summaryCharactersMax) } : {}

@@ -158,7 +158,7 @@ function checkVector(vector: readonly number[], dimensions: number | null): read
     )
   }
   if (!vector.every(Number.isFinite)) throw invalid('query_vector', 'must have finite numbers only')
-  if (vector.every((value) => Math.fround(value) === 0)) throw invalid('query_vector', 'must not be all zero')
+  if (vector.every((value) => value === 0)) throw invalid('query_vector', 'must not be all zero')
   return vector
 }
 

@@ -196,7 +196,9 @@ export class Searcher {
     if (request.queryVector !== null) {
       // No vector has ever been made: what would be compared is not there yet, which is not the same as no match.
       if (this.#parts.embedder.dimensions === null) throw new Error('the dimensions are not known yet')
-      return Float32Array.from(request.queryVector)
+      // Only the direction counts; brought to 1 first, because 32 bits do not hold every finite number.
+      const largest = Math.max(...request.queryVector.map(Math.abs))
+      return Float32Array.from(request.queryVector, (value) => value / largest)
     }
     return withDeadline(limits.vectorWaitMs, undefined, (signal) =>
       this.#parts.cache.embed(this.#parts.embedder, request.text, signal),
@@ -267,9 +269,16 @@ export class Searcher {
     query: KeywordQuery,
     scope: Scope,
   ): Promise<Found[]> {
-    const head = ranked.slice(0, limits.rerankMax)
+    const byWords = ranked.filter(({ keyword }) => keyword !== null).sort((a, b) => b.keyword! - a.keyword!)
+    const asked = queryText.toLowerCase()
+    const sameTitle = ranked.filter(({ document }) => document.title?.trim().toLowerCase() === asked)
+    const head = new Set([
+      ...ranked.slice(0, limits.rerankMax),
+      ...byWords.slice(0, limits.rerankByWordsMax),
+      ...sameTitle.slice(0, limits.rerankByTitleMax),
+    ])
     const texts = new Map<string, ChunkText>()
-    for (const text of await this.#parts.source.chunkTexts(head.map(({ best }) => best.chunkId))) {
+    for (const text of await this.#parts.source.chunkTexts([...head].map(({ best }) => best.chunkId))) {
       texts.set(text.chunkId, text)
     }
     const rerank = rerankerOf(query, queryText, this.#parts.rerankWeights)

@@ -51,8 +51,38 @@ export function analyseLocated(text: string, language: string | null): LocatedFi
   return field
 }
 
-/** Returns the length: positions, less those of stop words. */
-function walk(text: string, language: string | null, sink: TermSink): number {
+/** Of all others the terms of a word begin as the word does, case apart; these take prefixes off. */
+const PREFIX_STEMMED: ReadonlySet<string> = new Set(['ga', 'id'])
+
+/**
+ * Where the wanted terms stand in a text. A word that begins with an ASCII letter that no wanted term begins with is
+ * passed over unread, which makes this several times faster than reading it all.
+ */
+export function locateTerms(
+  text: string,
+  language: string | null,
+  wanted: ReadonlyMap<string, unknown>,
+  sink: (term: string, start: number, end: number) => void,
+): void {
+  const base = baseLanguage(language) ?? guessLanguage(text)
+  const passedOver = new Uint8Array(128)
+  if (base === null || !PREFIX_STEMMED.has(base)) {
+    passedOver.fill(1, 0x41, 0x5b).fill(1, 0x61, 0x7b)
+    for (const term of wanted.keys()) {
+      const first = term.charCodeAt(0)
+      if (first < 128) passedOver[first] = passedOver[first & 0x5f] = 0
+    }
+  }
+  walk(text, base, (term, _, start, end) => wanted.has(term) && sink(term, start, end), passedOver)
+}
+
+const nothingPassedOver = new Uint8Array(128)
+
+/**
+ * Returns the length: positions, less those of stop words. Words that begin with a character of `passedOver` are left
+ * out; positions and length then mean nothing.
+ */
+function walk(text: string, language: string | null, sink: TermSink, passedOver = nothingPassedOver): number {
   const base = baseLanguage(language) ?? guessLanguage(text)
   const rules: StemRule[] = []
   let position = 0
@@ -62,7 +92,7 @@ function walk(text: string, language: string | null, sink: TermSink): number {
       position = addDictionaryWords(text, start, end, position, sink)
     } else if (charClass >= CharClass.han) {
       position = addPairs(text, start, end, position, sink)
-    } else {
+    } else if (passedOver[text.charCodeAt(start)] !== 1) {
       rules[charClass] ??= stemRule(base, charClass)
       const { terms, isStopWord } = wordTerms(text.slice(start, end), rules[charClass])
       if (terms.length === 0) return

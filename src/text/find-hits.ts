@@ -1,4 +1,4 @@
-import { analyseLocated } from './analyse.ts'
+import { analyseLocated, locateTerms } from './analyse.ts'
 import type { KeywordQuery, LocatedField, PhraseClause } from './types.ts'
 
 /** A place in the text that a clause of the query matched; `clause` is its index among the query's clauses. */
@@ -18,15 +18,17 @@ export function findHits(text: string, language: string | null, query: KeywordQu
   }
   if (clausesByTerm.size === 0 && phrases.length === 0) return []
 
-  const field = analyseLocated(text, language)
   const hits: Hit[] = []
-  for (const [index, term] of field.terms.entries()) {
-    for (const clause of clausesByTerm.get(term) ?? []) {
-      hits.push({ start: field.starts[index]!, end: field.ends[index]!, clause })
-    }
+  if (clausesByTerm.size > 0) {
+    locateTerms(text, language, clausesByTerm, (term, start, end) => {
+      for (const clause of clausesByTerm.get(term)!) hits.push({ start, end, clause })
+    })
   }
-  for (const [clause, phrase] of phrases) {
-    for (const range of findPhrase(field, phrase)) hits.push({ ...range, clause })
+  if (phrases.length > 0) {
+    const field = analyseLocated(text, language)
+    for (const [clause, phrase] of phrases) {
+      for (const range of findPhrase(field, phrase)) hits.push({ ...range, clause })
+    }
   }
   return hits.sort((a, b) => a.start - b.start || a.end - b.end)
 }

@@ -21,16 +21,17 @@ const ESCAPES: Readonly<Record<string, string>> = {
 
 /**
  * The parts of a text that show best why it matched: HTML-escaped, each hit in `<em>…</em>`. A word is marked as it
- * stands in the text, however it was stemmed or folded; a phrase gets one mark. Nothing matched: no fragment.
+ * stands in the text, however it was stemmed or folded; a phrase gets one mark. Nothing matched: no fragment. `hits` is
+ * for callers that know them already.
  */
 export function highlight(
   text: string,
   language: string | null,
   query: KeywordQuery,
   options: Partial<HighlightOptions> = {},
+  hits: readonly Hit[] = findHits(text, language, query),
 ): string[] {
   const { maxFragments, fragmentLength } = { ...DEFAULT_OPTIONS, ...options }
-  const hits = findHits(text, language, query)
   const marks = mergeHits(hits)
   return bestWindows(text, hits, maxFragments, fragmentLength).map((window) => markFragment(text, window, marks))
 }
@@ -39,10 +40,16 @@ export function highlight(
  * Plain text (not escaped) of at most `maxLength` UTF-16 units around the best match; the start of the text when
  * nothing in it matched, the whole text when it is short enough.
  */
-export function summarise(text: string, language: string | null, query: KeywordQuery, maxLength: number): string {
+export function summarise(
+  text: string,
+  language: string | null,
+  query: KeywordQuery,
+  maxLength: number,
+  known?: readonly Hit[],
+): string {
   const whole = text.trim()
   if (whole.length <= maxLength) return whole
-  const hits = findHits(text, language, query)
+  const hits = known ?? findHits(text, language, query)
   const start = text.length - text.trimStart().length
   const [window] = bestWindows(text, hits.length > 0 ? hits : [{ start, end: start, clause: 0 }], 1, maxLength)
   return window === undefined ? '' : text.slice(window.start, window.end)

@@ -30,7 +30,7 @@ export async function expectError(server: TestServer, answer: Answer, status: nu
   if (status === 429 || code === 'overloaded') assert.match(answer.headers.get('retry-after') ?? '', /^[1-9]\d*$/)
 }
 
-export function expectErrorShape(body: Record<string, unknown>, requestId: string | null, text: string): void {
+function expectErrorShape(body: Record<string, unknown>, requestId: string | null, text: string): void {
   const { code, message, request_id, details, ...rest } = body
   assert.deepEqual(rest, {}, text)
   assert.equal(typeof code, 'string')

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 export type Behaviour = 'answers' | 'hangs' | 'errors' | 'wrong dimensions' | 'not a number' | 'garbage' | 'half'
 
 export const fakeDimensions = 64
-export const fakeModel = 'fake/bag-of-words'
+const fakeModel = 'fake/bag-of-words'
 /** The profile that the model is registered under. */
 export const fakeProfile = 'fake-bag-of-words'
 

@@ -32,6 +32,8 @@ export interface ServerOptions {
   readonly args?: readonly string[]
   /** An existing folder; a fresh one when absent. */
   readonly dataDir?: string
+  /** The log is not kept, for measurements that it would disturb. */
+  readonly dropLog?: boolean
 }
 
 export interface Answer {
@@ -129,11 +131,11 @@ export class TestServer {
     this.stderr = ''
     const child = spawn(process.execPath, [main, 'serve', ...(this.#options.args ?? [])], {
       env: environment(this.dataDir, this.#options.env ?? {}),
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: ['ignore', 'pipe', this.#options.dropLog === true ? 'ignore' : 'pipe'],
     })
     children.add(child)
     this.#child = child
-    child.stderr.setEncoding('utf8').on('data', (text) => {
+    child.stderr?.setEncoding('utf8').on('data', (text) => {
       this.stderr += text
     })
     this.#ended = new Promise((resolve) => {
@@ -144,11 +146,11 @@ export class TestServer {
     })
     // A server that still runs when the tests are over must not keep their process; `#within` holds it while we wait.
     child.unref()
-    for (const pipe of [child.stdout, child.stderr]) (pipe as Socket).unref()
+    for (const pipe of [child.stdout, child.stderr]) (pipe as Socket | null)?.unref()
     this.address = await this.#within(
       startsWithinMs,
       new Promise<string>((resolve, reject) => {
-        child.stdout.setEncoding('utf8').on('data', (text) => {
+        child.stdout?.setEncoding('utf8').on('data', (text) => {
           this.stdout += text
           const printed = /^Tidemark serves (http:\S+)$/m.exec(this.stdout)
           if (printed !== null) resolve(printed[1]!)

@@ -199,7 +199,7 @@ suite('which fields', () => {
       documentOf('twin-2', { title: 'Skua', body: 'plover plover curlew', quality: 0.5 }),
     )
     const key = await world.application([{ datasets: ['news'], fields: ['title'] }])
-    for (const mode of ['keyword']) {
+    for (const mode of ['keyword', 'hybrid']) {
       const { results } = await world.search({ query: 'skua harrier', mode }, '/v1/search', key)
       assert.deepEqual(world.namesOf(results).sort(), ['twin-1', 'twin-2'])
       assert.equal(results[0]!.score, results[1]!.score, mode)

@@ -19,5 +19,5 @@ checkCatalogStore(
       },
     }
   },
-  3000,
+  2000,
 )

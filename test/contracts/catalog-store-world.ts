@@ -166,14 +166,20 @@ const scopes = fc.oneof(
   fc.array(entry, { minLength: 1, maxLength: 3 }).map((entries) => [...entries, open]),
 )
 
+/** A list of values as a listing names them: mostly few, sometimes very many, of which most do not occur. */
+const asked = (...values: readonly string[]) =>
+  fc
+    .tuple(some(...values, 'absent'), fc.constantFrom(0, 0, 0, 12, 90))
+    .map(([list, more]) => [...list, ...Array.from({ length: more }, (_, i) => `unheard of ${i}`)])
+
 /** A listing without its page. Times mostly cut the world somewhere; `exact` is rare because it decides alone. */
 export const listing: fc.Arbitrary<Omit<BrowseQuery, 'before' | 'limit' | 'snapshot' | 'answerBy'>> = fc
   .record({
     entries: scopes,
     author: orNull(fc.tuple(fc.constantFrom(...authors, 'nobody'), fc.constantFrom(...platforms))),
-    topics: orNull(some(...words, 'absent')),
-    tags: orNull(some(...words, 'absent')),
-    classifications: orNull(some(...codes, 'absent')),
+    topics: orNull(asked(...words)),
+    tags: orNull(asked(...words)),
+    classifications: orNull(asked(...codes)),
     contentTypes: orNull(some(...contentTypes)),
     scoreMin: orNull(score),
     scoreMax: orNull(score),

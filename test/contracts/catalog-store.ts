@@ -229,6 +229,24 @@ export function checkCatalogStore(name: string, openStore: () => Promise<Catalog
       assert.deepEqual(await browse({ contentTypes: ['odd'], scope: narrow }), [id])
     })
 
+    test('conditions that are common everywhere and meet only far down are found there, page by page', async () => {
+      const both = Array.from({ length: 300 }, (_, i) => document(`m${i}`, { tags: ['meet-a'], topics: ['meet-b'] }))
+      const wanted = await send(...both)
+      for (let batch = 0; batch < 4; batch++) {
+        const apart = Array.from({ length: 500 }, (_, i) =>
+          document(`a${batch}-${i}`, i % 2 === 0 ? { tags: ['meet-a'] } : { topics: ['meet-b'] }),
+        )
+        await send(...apart)
+      }
+      const got: string[] = []
+      for (let last: string | null = null; ; last = got.at(-1)!) {
+        const page = await browse({ tags: ['meet-a'], topics: ['meet-b'], limit: 7, before: last })
+        got.push(...page)
+        if (page.length < 7) break
+      }
+      assert.deepEqual(got, [...wanted].sort().reverse())
+    })
+
     test('a listing that nobody waits for is given up', async () => {
       await assert.rejects(browse({ answerBy: Date.now() - 1 }))
       assert.ok((await browse({ answerBy: Date.now() + 60_000 })).length > 0)

@@ -19,7 +19,7 @@ const word = fc.constantFrom(...words)
 const time = fc.integer({ min: 0, max: 9 })
 
 /** Mostly one term a position; sometimes two share one, sometimes a position stays empty. */
-export const field: fc.Arbitrary<AnalysedField> = fc
+const field: fc.Arbitrary<AnalysedField> = fc
   .array(fc.tuple(word, fc.constantFrom(1, 1, 1, 1, 0, 2, 9)), { maxLength: 12 })
   .map((tokens) => {
     let position = -1

@@ -8,13 +8,22 @@ export const titleMask = 1
 export const bodyMask = 2
 const bothMask = 3
 
-/** In the table: the time of publication decides. */
-const timed = 4
+/** Table entries from here on: the time of publication decides, by the rule of that number less this. */
+const firstTimed = 4
+/** As many rules as a table entry can name; a class that needs another is `oddly` timed. */
+export const timeRulesMax = 64
+/** Several windows at once, or a rule too many. */
+const oddlyTimed = 255
 
 interface Window {
   readonly from: number
   readonly to: number
   readonly mask: number
+}
+
+/** What may be searched at any time, and what more within one window. */
+interface TimeRule extends Window {
+  readonly always: number
 }
 
 interface Conditions {
@@ -60,7 +69,9 @@ export class CompiledFilter {
   readonly #filters: Conditions
   readonly #contentTypes: ReadonlySet<string> | null
   readonly #includeNonCurrent: boolean
-  /** For classes that are `timed`: the mask that holds at any time, and what the windows add. */
+  /** By table entry less `firstTimed`: the same few windows hold for all classes of a request. */
+  readonly timeRules: TimeRule[] = []
+  /** For classes that are oddly timed: the mask that holds at any time, and what the windows add. */
   readonly #always: number[] = []
   readonly #windows: Window[][] = []
 
@@ -105,8 +116,13 @@ export class CompiledFilter {
   resolve(image: SegmentImage, chunk: number): number {
     const number = image.chunkClass[chunk]!
     const publishedAt = image.documentPublished[image.chunkDocument[chunk]!]!
+    const entry = this.table[number]!
+    if (entry !== oddlyTimed) {
+      const { from, to, mask, always } = this.timeRules[entry - firstTimed]!
+      // NaN, the time of a document without one, is inside no window.
+      return publishedAt >= from && publishedAt < to ? always | mask : always
+    }
     let mask = this.#always[number]!
-    // NaN, the time of a document without one, is inside no window.
     for (const window of this.#windows[number]!) {
       if (publishedAt >= window.from && publishedAt < window.to) mask |= window.mask
     }
@@ -138,10 +154,21 @@ export class CompiledFilter {
         })
       }
     }
-    if (windows.every((window) => (window.mask | always) === always)) return always
+    const telling = windows.filter((window) => (window.mask | always) !== always)
+    if (telling.length === 0) return always
+    const rule = telling.length === 1 ? this.#ruleNumber({ ...telling[0]!, always }) : timeRulesMax
+    if (rule < timeRulesMax) return firstTimed + rule
     this.#always[number] = always
-    this.#windows[number] = windows
-    return timed
+    this.#windows[number] = telling
+    return oddlyTimed
+  }
+
+  #ruleNumber({ from, to, mask, always }: TimeRule): number {
+    const known = this.timeRules.findIndex(
+      (rule) => rule.from === from && rule.to === to && rule.mask === mask && rule.always === always,
+    )
+    if (known >= 0 || this.timeRules.length === timeRulesMax) return known >= 0 ? known : timeRulesMax
+    return this.timeRules.push({ from, to, mask, always }) - 1
   }
 }
 

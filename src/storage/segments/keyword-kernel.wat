@@ -3,20 +3,35 @@
 ;; JavaScript, with the same results to the bit: the operations and their order are the same.
 ;; After a change here: node scripts/check-kernel.ts --write
 ;;
-;; A posting is put off, not scored, when its chunk's mask needs a look at the time of publication (mask above 3) or its
-;; frequencies did not fit (code 255). The caller scores those.
+;; A posting is put off, not scored, when its chunk's class is oddly timed (table entry 255) or its frequencies did not
+;; fit (code 255). The caller scores those.
 (module
   (import "arena" "memory" (memory $arena 1 65536 shared))
   (import "scratch" "memory" (memory $scratch 1))
 
-  ;; Fixed places in scratch, as in keyword-kernel.ts: 0 weighted frequencies (1,024 floats by mask << 8 | code),
-  ;; 8192 the number of candidates, 8196 the number of postings put off.
+  ;; Fixed places in scratch, as in simd-keyword-kernel.ts: 0 weighted frequencies (1,024 floats by mask << 8 | code),
+  ;; 8192 the number of candidates, 8196 the number of postings put off, 12352 and 12864 from when and until when a rule
+  ;; holds (64 floats each), 13376 the mask it then adds, 13440 the mask at any time.
+
+  ;; The mask of a chunk whose class has the table entry $entry, 4 or more.
+  (func $timed (param $entry i32) (param $published f64) (result i32)
+    (if (i32.eq (local.get $entry) (i32.const 255)) (then (return (i32.const 255))))
+    (local.set $entry (i32.sub (local.get $entry) (i32.const 4)))
+    (i32.or
+      (i32.load8_u $scratch offset=13440 (local.get $entry))
+      (select
+        (i32.load8_u $scratch offset=13376 (local.get $entry))
+        (i32.const 0)
+        (i32.and
+          (f64.ge (local.get $published) (f64.load $scratch offset=12352 (i32.shl (local.get $entry) (i32.const 3))))
+          (f64.lt (local.get $published) (f64.load $scratch offset=12864 (i32.shl (local.get $entry) (i32.const 3))))))))
 
   ;; Adds the score of each of $count postings to that of its chunk, or raises the chunk's score to it.
   ;; $off receives the numbers of the postings put off, counted from the first.
   (func (export "gather")
     (param $chunks i32) (param $codes i32) (param $count i32)
-    (param $classes i32) (param $lengths i32) (param $died i32) (param $generation i32)
+    (param $classes i32) (param $documents i32) (param $published i32) (param $lengths i32)
+    (param $died i32) (param $generation i32)
     (param $table i32) (param $weight f64) (param $base f64) (param $step f64)
     (param $scores i32) (param $touched i32) (param $off i32) (param $raise i32)
     (local $i i32) (local $chunk i32) (local $mask i32) (local $code i32) (local $put_off i32)
@@ -32,6 +47,18 @@
               (i32.add
                 (local.get $table)
                 (i32.load $arena (i32.add (local.get $classes) (i32.shl (local.get $chunk) (i32.const 2)))))))
+          (if (i32.gt_u (local.get $mask) (i32.const 3))
+            (then
+              (local.set $mask
+                (call $timed
+                  (local.get $mask)
+                  (f64.load $arena
+                    (i32.add
+                      (local.get $published)
+                      (i32.shl
+                        (i32.load16_u $arena
+                          (i32.add (local.get $documents) (i32.shl (local.get $chunk) (i32.const 1))))
+                        (i32.const 3))))))))
           (local.set $code (i32.load8_u $arena (i32.add (local.get $codes) (local.get $i))))
           (br_if $skip
             (i32.le_s
@@ -80,7 +107,8 @@
   ;; and scores. Returns how many chunks match.
   (func (export "alone")
     (param $chunks i32) (param $codes i32) (param $count i32)
-    (param $classes i32) (param $lengths i32) (param $died i32) (param $generation i32)
+    (param $classes i32) (param $documents i32) (param $published i32) (param $lengths i32)
+    (param $died i32) (param $generation i32)
     (param $table i32) (param $weight f64) (param $base f64) (param $step f64)
     (param $threshold f64) (param $found_chunks i32) (param $found_scores i32)
     (result i32)
@@ -97,6 +125,18 @@
               (i32.add
                 (local.get $table)
                 (i32.load $arena (i32.add (local.get $classes) (i32.shl (local.get $chunk) (i32.const 2)))))))
+          (if (i32.gt_u (local.get $mask) (i32.const 3))
+            (then
+              (local.set $mask
+                (call $timed
+                  (local.get $mask)
+                  (f64.load $arena
+                    (i32.add
+                      (local.get $published)
+                      (i32.shl
+                        (i32.load16_u $arena
+                          (i32.add (local.get $documents) (i32.shl (local.get $chunk) (i32.const 1))))
+                        (i32.const 3))))))))
           (local.set $code (i32.load8_u $arena (i32.add (local.get $codes) (local.get $i))))
           (br_if $skip
             (i32.le_s

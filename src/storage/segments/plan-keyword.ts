@@ -5,8 +5,8 @@ import type { TermDictionary } from './term-dictionary.ts'
  * BM25 as decided for every index: k1 1.2, b 0.75, idf = ln(1 + (N - n + 0.5) / (n + 0.5)) over all searchable chunks.
  * Frequencies of title and body are added, the title's times `titleWeight`; the length is that of both together.
  */
-export const k1 = 1.2
-export const b = 0.75
+const k1 = 1.2
+const b = 0.75
 
 export interface PlannedTerm {
   readonly term: number

@@ -8,7 +8,7 @@
  * Layout: 16 bytes of head (magic, format, section count, total bytes), then offset and element count of every section
  * (two 32-bit numbers each), then the sections, each aligned to 8 bytes. Little-endian.
  */
-export const formatVersion = 1
+const formatVersion = 1
 const magic = 0x5445_5331
 const headBytes = 16
 

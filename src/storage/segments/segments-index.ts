@@ -57,7 +57,7 @@ export async function openSegmentsIndex(options: SegmentsIndexOptions): Promise<
     lists.map(({ port1 }) => port1),
     merging.port1,
   )
-  const merger = startThread('merge-thread.ts', { writer: merging.port2 }, [merging.port2])
+  const merger = startThread(new URL('./merge-thread.ts', import.meta.url), { writer: merging.port2 }, [merging.port2])
   const searchers = lists.map(({ port2 }, reader) => {
     const data = {
       path: options.path,
@@ -67,7 +67,7 @@ export async function openSegmentsIndex(options: SegmentsIndexOptions): Promise<
       titleWeight: options.titleWeight ?? 3,
       kernel: options.kernel ?? 'simd',
     }
-    return new Searcher(startThread('reader-thread.ts', data, [port2]))
+    return new Searcher(startThread(new URL('./reader-thread.ts', import.meta.url), data, [port2]))
   })
   const writing = new Calls(writer)
   const workers = [writer, merger, ...searchers.map(({ worker }) => worker)]
@@ -97,11 +97,11 @@ function startWriter(
     mergeMemoryBytes: options.mergeMemoryBytes ?? 256 * 1024 * 1024,
     mergeFanIn: options.mergeFanIn ?? 8,
   }
-  return startThread('writer-thread.ts', data, [...readers, merger])
+  return startThread(new URL('./writer-thread.ts', import.meta.url), data, [...readers, merger])
 }
 
-function startThread(file: string, workerData: unknown, transferList: readonly MessagePort[]): Worker {
-  return new Worker(new URL(file, import.meta.url), { workerData, transferList: [...transferList] })
+function startThread(file: URL, workerData: unknown, transferList: readonly MessagePort[]): Worker {
+  return new Worker(file, { workerData, transferList: [...transferList] })
 }
 
 interface Waiting {

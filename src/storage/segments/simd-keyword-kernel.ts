@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { weighFrequency } from './chunk-scorer.ts'
-import type { CompiledFilter } from './compile-filter.ts'
+import { type CompiledFilter, timeRulesMax } from './compile-filter.ts'
 import { GatheredScores } from './gathered-scores.ts'
 import { DocumentOffers, KeywordKernel, postingScore, rangeOf, type WalkedSegment } from './keyword-kernel.ts'
 import type { KeywordPlan, PlannedTerm } from './plan-keyword.ts'
@@ -10,11 +10,15 @@ import type { TopDocuments } from './top-documents.ts'
 /** Classes beyond this many are left to the plain kernel. */
 export const kernelClassesMax = 2 ** 20
 
-/** Places in the kernel's own memory; the first two, and the number of postings put off after the second, are known to `keyword-kernel.wat`. */
+/** Places in the kernel's own memory; those above `sumScoresAt`, but for the phrase, are known to `keyword-kernel.wat`. */
 const weightedAt = 0
 const candidatesAt = 8192
 const phraseAt = 8256
 const phraseWordsMax = 1024
+const rulesFromAt = 12_352
+const rulesToAt = 12_864
+const ruleMasksAt = 13_376
+const ruleAlwaysAt = 13_440
 const sumScoresAt = 16_384
 const clauseScoresAt = sumScoresAt + segmentChunksMax * 8
 const foundScoresAt = clauseScoresAt + segmentChunksMax * 8
@@ -48,6 +52,10 @@ export class SimdKeywordKernel extends KeywordKernel {
   readonly #scratch: WebAssembly.Memory
   readonly #weighted: Float64Array
   readonly #counts: Uint32Array
+  readonly #rulesFrom: Float64Array
+  readonly #rulesTo: Float64Array
+  readonly #ruleMasks: Uint8Array
+  readonly #ruleAlways: Uint8Array
   readonly #phrase: Uint32Array
   readonly #off: Uint32Array
   readonly #phraseFrequencies: Uint32Array
@@ -69,6 +77,10 @@ export class SimdKeywordKernel extends KeywordKernel {
     this.#scratch = scratch
     this.#weighted = new Float64Array(buffer, weightedAt, 4 * 256)
     this.#counts = new Uint32Array(buffer, candidatesAt, 2)
+    this.#rulesFrom = new Float64Array(buffer, rulesFromAt, timeRulesMax)
+    this.#rulesTo = new Float64Array(buffer, rulesToAt, timeRulesMax)
+    this.#ruleMasks = new Uint8Array(buffer, ruleMasksAt, timeRulesMax)
+    this.#ruleAlways = new Uint8Array(buffer, ruleAlwaysAt, timeRulesMax)
     this.#phrase = new Uint32Array(buffer, phraseAt, phraseWordsMax)
     this.#off = new Uint32Array(buffer, offAt, segmentChunksMax)
     this.#phraseFrequencies = new Uint32Array(buffer, frequenciesAt, segmentChunksMax)
@@ -81,6 +93,12 @@ export class SimdKeywordKernel extends KeywordKernel {
   /** A chunk outside the scope has mask 0, for which every frequency is 0: it counts for nothing without a branch. */
   override begin(filter: CompiledFilter, plan: KeywordPlan): void {
     this.#table.set(filter.table)
+    for (const [i, { from, to, mask, always }] of filter.timeRules.entries()) {
+      this.#rulesFrom[i] = from
+      this.#rulesTo[i] = to
+      this.#ruleMasks[i] = mask
+      this.#ruleAlways[i] = always
+    }
     for (let mask = 1; mask < 4; mask++) {
       for (let code = 0; code < exceptionCode; code++) {
         const frequency = ((code >>> 6) << 16) | (code & 63)
@@ -225,6 +243,8 @@ function postingsFrom({ image, died, generation }: WalkedSegment, from: number, 
     image.postingFrequency.byteOffset + from,
     end - from,
     image.chunkClass.byteOffset,
+    image.chunkDocument.byteOffset,
+    image.documentPublished.byteOffset,
     image.chunkLength.byteOffset,
     died.byteOffset,
     generation,

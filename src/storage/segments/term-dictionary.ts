@@ -7,7 +7,7 @@
  * The arrays are reserved at their limit; pages that are not used take no memory. A hash chain holds `terms / 2^20`
  * entries on average.
  */
-export const termsMax = 2 ** 25
+const termsMax = 2 ** 25
 const textBytesMax = 2 ** 30
 const bucketBits = 20
 

@@ -14,7 +14,7 @@ export const termMask = 2 ** stepShift - 1
 const stepMax = 2 ** stepShift - 1
 
 /** Terms of one field that are indexed; what comes after is not searchable. Frequencies fit 16 bits this way. */
-export const fieldTermsMax = 65_535
+const fieldTermsMax = 65_535
 
 export function encodeField(field: AnalysedField, termNumber: (term: string) => number): Uint32Array {
   const words: number[] = []

@@ -34,7 +34,15 @@ test('the SIMD kernel gives what the plain one gives, for every size', () => {
         packBytes(query, bytes)
         const list = Uint16Array.from({ length: rows }, (_, i) => i).filter((row) => row % 3 !== 1)
         for (const kernel of [simd, plain]) kernel.setQuery(bits, bytes)
-        assert.deepEqual(simd.distances(open, rows).slice(0, rows), plain.distances(open, rows).slice(0, rows))
+        for (const limit of [size, Math.floor(size / 2), 0]) {
+          for (const first of [0, rows >> 1]) {
+            const near = [simd, plain].map((kernel) => {
+              const count = kernel.near(open, first, rows - first, limit)
+              return [kernel.nearRows.slice(0, count), kernel.nearDistances.slice(0, count)]
+            })
+            assert.deepEqual(near[0], near[1])
+          }
+        }
         const some = list.length
         assert.deepEqual(simd.distancesOf(open, list).slice(0, some), plain.distancesOf(open, list).slice(0, some))
         assert.deepEqual(simd.productsOf(open, list).slice(0, some), plain.productsOf(open, list).slice(0, some))

@@ -9,8 +9,13 @@ import { segmentChunksMax } from './segment-image.ts'
 export interface VectorKernel {
   /** The query's sign bits and signed bytes, padded like the rows. */
   setQuery(bits: Uint8Array, bytes: Int8Array): void
-  /** Differing bits of the first `rows` rows. */
-  distances(column: OpenColumn, rows: number): Uint16Array
+  /**
+   * Of `count` rows from `first` on, those that differ from the query in at most `limit` bits: their numbers and
+   * distances are in `nearRows` and `nearDistances`. Returns how many.
+   */
+  near(column: OpenColumn, first: number, count: number, limit: number): number
+  readonly nearRows: Uint16Array
+  readonly nearDistances: Uint16Array
   distancesOf(column: OpenColumn, list: Uint16Array): Uint16Array
   /** Products of the signed bytes. */
   productsOf(column: OpenColumn, list: Uint16Array): Int32Array
@@ -22,11 +27,13 @@ export function openKernel(kind: 'simd' | 'plain', memories: readonly WebAssembl
 
 const queryBytesAt = 1024
 const listAt = 16_384
-const outAt = listAt + segmentChunksMax * 2
+const nearAt = listAt + segmentChunksMax * 2
+const outAt = nearAt + segmentChunksMax * 2
 const scratchPages = (outAt + segmentChunksMax * 4) / 65_536
 
 interface KernelExports {
   distances(rows: number, count: number, query: number, blocks: number, out: number): void
+  within(out: number, count: number, limit: number, first: number, list: number, near: number): number
   distances_of(rows: number, list: number, count: number, query: number, blocks: number, out: number): void
   products_of(rows: number, list: number, count: number, query: number, blocks: number, out: number): void
 }
@@ -38,7 +45,9 @@ class SimdKernel implements VectorKernel {
   readonly #instances = new Map<WebAssembly.Memory, KernelExports>()
   readonly #scratch = new WebAssembly.Memory({ initial: Math.ceil(scratchPages) })
   readonly #bytes = new Uint8Array(this.#scratch.buffer)
-  readonly #list = new Uint16Array(this.#scratch.buffer, listAt, segmentChunksMax)
+  readonly #list = new Uint16Array(this.#scratch.buffer as ArrayBuffer, listAt, segmentChunksMax)
+  readonly nearRows = this.#list
+  readonly nearDistances = new Uint16Array(this.#scratch.buffer as ArrayBuffer, nearAt, segmentChunksMax)
   readonly #distances = new Uint16Array(this.#scratch.buffer as ArrayBuffer, outAt, segmentChunksMax)
   readonly #products = new Int32Array(this.#scratch.buffer as ArrayBuffer, outAt, segmentChunksMax)
 
@@ -51,10 +60,11 @@ class SimdKernel implements VectorKernel {
     this.#bytes.set(new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length), queryBytesAt)
   }
 
-  distances({ column, place }: OpenColumn, rows: number): Uint16Array {
+  near({ column, place }: OpenColumn, first: number, count: number, limit: number): number {
     const { bitsAt, bitsStride } = column.layout
-    this.#exportsFor(place.block.arena).distances(place.block.offset + bitsAt, rows, 0, bitsStride / 16, outAt)
-    return this.#distances
+    const kernel = this.#exportsFor(place.block.arena)
+    kernel.distances(place.block.offset + bitsAt + first * bitsStride, count, 0, bitsStride / 16, outAt)
+    return kernel.within(outAt, count, limit, first, listAt, nearAt)
   }
 
   distancesOf({ column, place }: OpenColumn, list: Uint16Array): Uint16Array {
@@ -93,6 +103,8 @@ const bitCount = Uint8Array.from({ length: 65_536 }, (_, word) => {
 
 /** The same in JavaScript, for machines without WebAssembly SIMD and as the measure of the other. */
 class PlainKernel implements VectorKernel {
+  readonly nearRows = new Uint16Array(segmentChunksMax)
+  readonly nearDistances = new Uint16Array(segmentChunksMax)
   readonly #out = new Int32Array(segmentChunksMax)
   readonly #distances = new Uint16Array(segmentChunksMax)
   #bits = new Uint16Array(0)
@@ -103,9 +115,15 @@ class PlainKernel implements VectorKernel {
     this.#bytes = bytes.slice()
   }
 
-  distances(open: OpenColumn, rows: number): Uint16Array {
-    for (let row = 0; row < rows; row++) this.#distances[row] = this.#distance(open, row)
-    return this.#distances
+  near(open: OpenColumn, first: number, count: number, limit: number): number {
+    let found = 0
+    for (let row = first; row < first + count; row++) {
+      const distance = this.#distance(open, row)
+      if (distance > limit) continue
+      this.nearRows[found] = row
+      this.nearDistances[found++] = distance
+    }
+    return found
   }
 
   distancesOf(open: OpenColumn, list: Uint16Array): Uint16Array {

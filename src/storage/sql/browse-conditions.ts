@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
-import type { ScopeEntry } from '../../access/scope.ts'
+import type { Scope, ScopeEntry } from '../../access/scope.ts'
 import type { BrowseQuery } from '../../catalog/catalog-store.ts'
 import { termKinds } from './document-state.ts'
 
@@ -12,6 +12,9 @@ import { termKinds } from './document-state.ts'
  */
 type Fragment = RawBuilder<unknown>
 
+/** A term of few values is sought in its index, value by value; one of more is read from the document's own list. */
+const soughtMax = 8
+
 /** The kinds of terms a listing asks for, with their values. */
 export function termConditions(query: BrowseQuery): [kind: number, values: readonly string[]][] {
   const conditions: [number, readonly string[]][] = []
@@ -21,11 +24,31 @@ export function termConditions(query: BrowseQuery): [kind: number, values: reado
   return conditions
 }
 
+const termColumns = {
+  [termKinds.topic]: 'topics',
+  [termKinds.tag]: 'tags',
+  [termKinds.classification]: 'classifications',
+} as const
+export type TermColumn = (typeof termColumns)[keyof typeof termColumns]
+
+/** What must be checked on the lists of the documents that were found, since their statement does not. */
+export function listConditions(
+  query: BrowseQuery,
+  settled: number | null,
+): { readonly column: TermColumn; readonly values: ReadonlySet<string> }[] {
+  return termConditions(query)
+    .filter(([kind, values]) => kind !== settled && values.length > soughtMax)
+    .map(([kind, values]) => ({ column: termColumns[kind as keyof typeof termColumns], values: new Set(values) }))
+}
+
 /** `settled` is the kind of term that the walked lanes already answer for. */
 export function conditions(query: BrowseQuery, row: string, key: string, settled: number | null): Fragment {
   const tests = termConditions(query)
-    .filter(([kind]) => kind !== settled)
+    .filter(([kind, values]) => kind !== settled && values.length <= soughtMax)
     .map(([kind, values]) => hasTerm(key, kind, values))
+  // By itself and early: where the score's index is walked, it is told before the document is fetched.
+  if (query.scoreMin !== null) tests.push(sql`${sql.ref(`${row}.score`)} >= ${query.scoreMin}`)
+  if (query.scoreMax !== null) tests.push(sql`${sql.ref(`${row}.score`)} <= ${query.scoreMax}`)
   tests.push(documentTest(query, row))
   return sql.join(
     tests.map((test) => sql`(${test}) is true`),
@@ -45,13 +68,16 @@ function documentTest(query: BrowseQuery, row: string): Fragment {
   if (query.contentTypes !== null) tests.push(isOneOf(row, 'content_type', query.contentTypes))
   test('external_author_id', '=', query.externalAuthorId)
   test('status', '=', query.status)
-  test('score', '>=', query.scoreMin)
-  test('score', '<=', query.scoreMax)
   test('published_at', '>=', query.publishedFrom)
   test('published_at', '<', query.publishedTo)
-  const entries = query.scope.entries.map((entry) => sql`(${entryTest(entry, row)})`)
-  tests.push(sql`(${sql.join(entries, sql` or `)})`)
+  tests.push(scopeTest(query.scope, row))
   return sql.join(tests, sql` and `)
+}
+
+/** True for documents that the scope opens. A scope without entries opens none and is not asked for. */
+export function scopeTest(scope: Scope, row: string): Fragment {
+  const entries = scope.entries.map((entry) => sql`(${entryTest(entry, row)})`)
+  return sql`(${sql.join(entries, sql` or `)})`
 }
 
 function entryTest(entry: ScopeEntry, row: string): Fragment {

@@ -54,11 +54,19 @@ const lanesMax = 2000
 /** Buckets are many for a wide range, which is the one that needs no help. */
 const bucketLanesMax = 400
 
-/** The days of publication that there are in some datasets; null where there are none. */
-export type PublishedDays = (datasets: readonly string[]) => Promise<{ first: number; last: number } | null>
+/** Beyond this many lanes of terms it is asked which of them there are: most values are in few of a thousand datasets. */
+const unaskedLanesMax = 200
+
+/** What must be looked up before lanes can be named. */
+export interface Look {
+  /** The days of publication that there are in some datasets; null where there are none. */
+  publishedDays(datasets: readonly string[]): Promise<{ first: number; last: number } | null>
+  /** The datasets in which each value of a kind of term occurs. */
+  datasetsOf(kind: number, values: readonly string[]): Promise<readonly { value: string; dataset: string }[]>
+}
 
 /** The one that is likely to be most telling first. */
-export async function driversOf(query: BrowseQuery, publishedDays: PublishedDays): Promise<Driver[]> {
+export async function driversOf(query: BrowseQuery, look: Look): Promise<Driver[]> {
   if (query.exact !== null) return [exactDriver(query, query.exact)]
   const { entries } = query.scope
   const datasets = distinct(entries.flatMap((entry) => entry.datasets))
@@ -72,20 +80,19 @@ export async function driversOf(query: BrowseQuery, publishedDays: PublishedDays
     add({ index: 'document_by_author', lanes: platforms.map((platform) => [platform, author]) }, lanesMax)
   }
   for (const [kind, values] of termConditions(query)) {
-    const lanes = datasets.flatMap((dataset) => values.map((value) => [kind, value, dataset]))
-    add({ index: 'document_term_pk', lanes }, lanesMax, kind)
+    add({ index: 'document_term_pk', lanes: await termLanes(datasets, kind, values, look) }, lanesMax, kind)
   }
   if (query.scoreMin !== null || query.scoreMax !== null) {
     add(scoreLanes(datasets, query.scoreMin, query.scoreMax), bucketLanesMax)
   }
   if (query.publishedFrom !== null || query.publishedTo !== null) {
-    add(await dayLanes(datasets, query.publishedFrom, query.publishedTo, publishedDays), bucketLanesMax)
+    add(await dayLanes(datasets, query.publishedFrom, query.publishedTo, look), bucketLanesMax)
   }
   if (query.contentTypes !== null) {
     add({ index: 'document_by_content_type', lanes: pairs(datasets, query.contentTypes) }, lanesMax)
   }
   if (query.status !== null) add({ index: 'document_by_status', lanes: pairs(datasets, [query.status]) }, lanesMax)
-  drivers.push(await scopeDriver(entries, publishedDays))
+  drivers.push(await scopeDriver(entries, look))
   return drivers
 }
 
@@ -104,7 +111,7 @@ function exactDriver(query: BrowseQuery, { text, platforms }: NonNullable<Browse
 }
 
 /** Entries that restrict the same dimensions share a part, so that many entries are not many statements. */
-async function scopeDriver(entries: readonly ScopeEntry[], publishedDays: PublishedDays): Promise<Driver> {
+async function scopeDriver(entries: readonly ScopeEntry[], look: Look): Promise<Driver> {
   const alike = Map.groupBy(entries, (entry) =>
     [entry.platforms, entry.languages, entry.regions, entry.publishedFrom ?? entry.publishedTo]
       .map((limit) => (limit === null ? '-' : '+'))
@@ -129,7 +136,7 @@ async function scopeDriver(entries: readonly ScopeEntry[], publishedDays: Publis
     by('document_by_region', (entry) => entry.regions)
     if (group[0]!.publishedFrom !== null || group[0]!.publishedTo !== null) {
       const sets = await Promise.all(
-        group.map((entry) => dayLanes(entry.datasets, entry.publishedFrom, entry.publishedTo, publishedDays)),
+        group.map((entry) => dayLanes(entry.datasets, entry.publishedFrom, entry.publishedTo, look)),
       )
       if (sets.every((set) => set !== null)) {
         add(
@@ -151,6 +158,20 @@ async function scopeDriver(entries: readonly ScopeEntry[], publishedDays: Publis
   return { parts, settles: null }
 }
 
+async function termLanes(
+  datasets: readonly string[],
+  kind: number,
+  values: readonly string[],
+  look: Look,
+): Promise<[number, string, string][]> {
+  if (datasets.length * values.length <= unaskedLanesMax) {
+    return datasets.flatMap((dataset) => values.map((value): [number, string, string] => [kind, value, dataset]))
+  }
+  const entitled = new Set(datasets)
+  const found = await look.datasetsOf(kind, values)
+  return found.filter(({ dataset }) => entitled.has(dataset)).map(({ value, dataset }) => [kind, value, dataset])
+}
+
 function scoreLanes(datasets: readonly string[], least: number | null, most: number | null): LaneSet {
   const first = least === null ? 0 : scoreBucketOf(least)
   const last = most === null ? scoreBucketLast : scoreBucketOf(most)
@@ -162,9 +183,9 @@ async function dayLanes(
   datasets: readonly string[],
   from: number | null,
   below: number | null,
-  publishedDays: PublishedDays,
+  look: Look,
 ): Promise<LaneSet | null> {
-  const known = from === null || below === null ? await publishedDays(datasets) : null
+  const known = from === null || below === null ? await look.publishedDays(datasets) : null
   const first = from === null ? (known?.first ?? 0) : dayOf(from)
   const last = below === null ? (known?.last ?? first - 1) : dayOf(below - 1)
   if ((last - first + 1) * datasets.length > bucketLanesMax) return null

@@ -1,8 +1,8 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { BrowseQuery } from '../../catalog/catalog-store.ts'
 import { firstIdAt } from '../../ids.ts'
-import { conditions } from './browse-conditions.ts'
-import { type Driver, driversOf, type LaneSet, listingIndexes, type PublishedDays } from './browse-lanes.ts'
+import { conditions, listConditions, type TermColumn } from './browse-conditions.ts'
+import { type Driver, driversOf, type LaneSet, type Look, listingIndexes } from './browse-lanes.ts'
 import { dayExpression } from './buckets.ts'
 import type { Tables } from './tables.ts'
 
@@ -23,7 +23,7 @@ import type { Tables } from './tables.ts'
  */
 export async function browseIds(db: Kysely<Tables>, query: BrowseQuery): Promise<string[]> {
   if (query.scope.entries.length === 0) return []
-  const drivers = await driversOf(query, publishedDaysOf(db))
+  const drivers = await driversOf(query, lookIn(db))
   const { from, below: newest } = boundsOf(query)
   const found: string[] = []
   let below = newest
@@ -36,19 +36,25 @@ export async function browseIds(db: Kysely<Tables>, query: BrowseQuery): Promise
     const ids = new Set<string>()
     for (const set of sets.filter(({ lanes }) => lanes.length > 0)) {
       const walked = await walk(set, driver.settles, query, floor ?? from, below).execute(db)
-      for (const { document_id } of walked.rows) ids.add(document_id)
+      const lists = listConditions(query, driver.settles)
+      for (const row of walked.rows) if (lists.every((list) => has(row, list))) ids.add(row.document_id)
     }
-    found.push(...[...ids].sort().reverse())
+    found.push(
+      ...[...ids]
+        .sort()
+        .reverse()
+        .slice(0, query.limit - found.length),
+    )
     if (floor === null || found.length >= query.limit) break
     below = floor
     const missing = query.limit - found.length
     const factor = Math.min(16, Math.max(2, (1.5 * missing) / Math.max(1, ids.size)))
     size = Math.min(stepMax, Math.ceil(size * factor))
   }
-  return found.slice(0, query.limit)
+  return found
 }
 
-/** Entries of a lane in one step at the most: some tens of milliseconds. */
+/** A step looks at no more than about four times this many entries, of all lanes together: some tens of milliseconds. */
 const stepMax = 8192
 
 interface Stretch {
@@ -107,24 +113,35 @@ async function reachOf(
  * lies between what lanes of equal length have (`size / lanes`) and what one has that is nearly all (`size`).
  */
 export function probe(set: LaneSet, { from, below, size }: Stretch): RawBuilder<{ floor: string | null }> {
-  const share = Math.ceil(size / Math.sqrt(set.lanes.length))
+  const share = Math.ceil(Math.min(size / Math.sqrt(set.lanes.length), (4 * stepMax) / set.lanes.length))
   const { table } = listingIndexes[set.index]
   return sql`select max(floor) as floor from (select (select lane_key.document_id from ${sql.table(table)} as lane_key where ${inLane(set)} and lane_key.document_id >= ${from} and lane_key.document_id < ${below} order by lane_key.document_id desc limit 1 offset ${share - 1}) as floor from ${lanesOf(set)}) as floors`
 }
 
-/** The documents of some lanes between two ids that meet every condition, in no order. */
+/** A document of a step: its id, and those of its lists that are still to be checked. */
+type Walked = { readonly document_id: string } & { readonly [C in TermColumn]?: string | null }
+
+function has(row: Walked, { column, values }: ReturnType<typeof listConditions>[number]): boolean {
+  const list = row[column]
+  return list != null && (JSON.parse(list) as string[]).some((value) => values.has(value))
+}
+
+/** The documents of some lanes between two ids that meet every condition but those on lists, in no order. */
 export function walk(
   set: LaneSet,
   settles: number | null,
   query: BrowseQuery,
   from: string,
   below: string,
-): RawBuilder<{ document_id: string }> {
+): RawBuilder<Walked> {
   const between = sql`${inLane(set)} and lane_key.document_id >= ${from} and lane_key.document_id < ${below}`
-  if (listingIndexes[set.index].table === 'document') {
-    return sql`select lane_key.document_id from ${lanesOf(set)} cross join document as lane_key where ${between} and ${conditions(query, 'lane_key', 'lane_key', settles)}`
-  }
-  return sql`select lane_key.document_id from ${lanesOf(set)} cross join document_term as lane_key cross join document as found where ${between} and found.document_id = lane_key.document_id and ${conditions(query, 'found', 'lane_key', settles)}`
+  const { table } = listingIndexes[set.index]
+  const row = table === 'document' ? 'lane_key' : 'found'
+  const columns = ['lane_key.document_id', ...listConditions(query, settles).map(({ column }) => `${row}.${column}`)]
+  const select = sql`select ${sql.join(columns.map((column) => sql.ref(column)))} from ${lanesOf(set)} cross join ${sql.table(table)} as lane_key`
+  const tests = conditions(query, row, 'lane_key', settles)
+  if (table === 'document') return sql`${select} where ${between} and ${tests}`
+  return sql`${select} cross join document as found where ${between} and found.document_id = lane_key.document_id and ${tests}`
 }
 
 /** The values of the lanes as a table `lane`. One flat fragment: they can be thousands. Numbers are ours and literal. */
@@ -161,18 +178,32 @@ function boundsOf(query: BrowseQuery): { from: string; below: string } {
   }
 }
 
-function publishedDaysOf(db: Kysely<Tables>): PublishedDays {
-  return async (datasets) => {
-    const day = sql.raw(dayExpression('document.published_at'))
-    // Days are some ten thousands; the bound keeps documents without one out.
-    const end = (order: RawBuilder<unknown>) =>
-      sql`(select ${day} from document where document.dataset_id = lane.column1 and ${day} > -1000000 order by ${day} ${order} limit 1)`
-    const lanes = lanesOf({ index: 'document_by_dataset', lanes: datasets.map((dataset) => [dataset]) })
-    const query = sql<{
-      first: number | null
-      last: number | null
-    }>`select min(low) as first, max(high) as last from (select ${end(sql`asc`)} as low, ${end(sql`desc`)} as high from ${lanes}) as days`
-    const { first, last } = (await query.execute(db)).rows[0]!
-    return first === null || last === null ? null : { first: Number(first), last: Number(last) }
+function lookIn(db: Kysely<Tables>): Look {
+  return {
+    async publishedDays(datasets) {
+      const day = sql.raw(dayExpression('document.published_at'))
+      // Days are some ten thousands; the bound keeps documents without one out.
+      const end = (order: RawBuilder<unknown>) =>
+        sql`(select ${day} from document where document.dataset_id = lane.column1 and ${day} > -1000000 order by ${day} ${order} limit 1)`
+      const lanes = lanesOf({ index: 'document_by_dataset', lanes: datasets.map((dataset) => [dataset]) })
+      const query = sql<{
+        first: number | null
+        last: number | null
+      }>`select min(low) as first, max(high) as last from (select ${end(sql`asc`)} as low, ${end(sql`desc`)} as high from ${lanes}) as days`
+      const { first, last } = (await query.execute(db)).rows[0]!
+      return first === null || last === null ? null : { first: Number(first), last: Number(last) }
+    },
+
+    // From dataset to dataset, one look-up for each that there is.
+    async datasetsOf(kind, values) {
+      const lanes = lanesOf({ index: 'document_term_pk', lanes: values.map((value) => [value]) })
+      const least = (value: RawBuilder<unknown>, after: RawBuilder<unknown>) =>
+        sql`(select min(term.dataset_id) from document_term as term where term.kind = ${sql.lit(kind)} and term.value = ${value}${after})`
+      const query = sql<{
+        value: string
+        dataset: string
+      }>`with recursive occurs (value, dataset) as (select lane.column1, ${least(sql`lane.column1`, sql``)} from ${lanes} union all select occurs.value, ${least(sql`occurs.value`, sql` and term.dataset_id > occurs.dataset`)} from occurs where occurs.dataset is not null) select value, dataset from occurs where dataset is not null`
+      return (await query.execute(db)).rows
+    },
   }
 }

@@ -4,10 +4,39 @@ import { idTimeMs } from '../../ids.ts'
 import { browseIds } from './browse.ts'
 import type { DocumentRow, SnapshotRow, Tables } from './tables.ts'
 
+/** What a record shows. Not the rest: facts and the extra payload can be far larger than all of this. */
+const recordColumns = [
+  'document_id',
+  'dataset_id',
+  'source_platform',
+  'external_id',
+  'url',
+  'title',
+  'content_type',
+  'language',
+  'region',
+  'status',
+  'current_version_id',
+  'version_count',
+  'published_at',
+  'observed_at',
+  'author',
+  'topics',
+  'tags',
+  'classifications',
+  'score',
+  'snapshot_id',
+] as const satisfies readonly (keyof DocumentRow)[]
+type RecordRow = Pick<DocumentRow, (typeof recordColumns)[number]>
+
 export function sqlCatalogStore(db: Kysely<Tables>): CatalogStore {
   return {
     async documents(documentIds, parts) {
-      const rows = await db.selectFrom('document').selectAll().where('document_id', 'in', documentIds).execute()
+      const rows = await db
+        .selectFrom('document')
+        .select(recordColumns)
+        .where('document_id', 'in', documentIds)
+        .execute()
       return withParts(db, rows, parts)
     },
 
@@ -55,7 +84,7 @@ export function sqlCatalogStore(db: Kysely<Tables>): CatalogStore {
     async browse(query) {
       const ids = await browseIds(db, query)
       if (ids.length === 0) return []
-      const rows = await db.selectFrom('document').selectAll().where('document_id', 'in', ids).execute()
+      const rows = await db.selectFrom('document').select(recordColumns).where('document_id', 'in', ids).execute()
       const records = await withParts(db, rows, { content: false, snapshot: query.snapshot })
       const byId = new Map(records.map((record) => [record.documentId, record]))
       return ids.map((id) => byId.get(id)!)
@@ -98,7 +127,7 @@ function paged<Query extends { where: unknown; orderBy: unknown; limit: unknown 
 /** Adds what was asked for, one further query for each part, whatever the number of documents. */
 async function withParts(
   db: Kysely<Tables>,
-  rows: readonly DocumentRow[],
+  rows: readonly RecordRow[],
   parts: { content: boolean; snapshot: boolean },
 ): Promise<DocumentRecord[]> {
   const snapshots = new Map<string, SnapshotRecord>()
@@ -125,7 +154,7 @@ async function withParts(
   }))
 }
 
-function documentRecord(row: DocumentRow): DocumentRecord {
+function documentRecord(row: RecordRow): DocumentRecord {
   return {
     documentId: row.document_id,
     datasetId: row.dataset_id,

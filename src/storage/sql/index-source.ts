@@ -1,8 +1,8 @@
 import type { Kysely } from 'kysely'
 import { idTimeMs } from '../../ids.ts'
-import type { IndexSource, SourceDocument, SourceVersion } from '../../search/index-source.ts'
+import type { ChunkText, IndexSource, SourceDocument, SourceVersion } from '../../search/index-source.ts'
 import { insertRows } from './insert-rows.ts'
-import type { DocumentVersionRow, Tables } from './tables.ts'
+import type { ChunkRow, DocumentVersionRow, Tables } from './tables.ts'
 
 export function sqlIndexSource(db: Kysely<Tables>): IndexSource {
   return {
@@ -243,32 +243,66 @@ export function sqlIndexSource(db: Kysely<Tables>): IndexSource {
 
     async chunkTexts(chunkIds) {
       if (chunkIds.length === 0) return []
-      const rows = await db
-        .selectFrom('chunk')
-        .innerJoin('document_version', 'document_version.version_id', 'chunk.version_id')
+      return (await chunksWithText(db, chunkIds).execute()).map(asChunkText)
+    },
+
+    async shownChunks(chunkIds) {
+      if (chunkIds.length === 0) return []
+      const rows = await chunksWithText(db, chunkIds)
+        .innerJoin('document', 'document.document_id', 'chunk.document_id')
         .select([
-          'chunk.chunk_id',
-          'chunk.document_id',
-          'chunk.version_id',
-          'ordinal',
-          'starts_at',
-          'ends_at',
-          'title',
-          'language',
-          'body',
+          'dataset_id',
+          'source_platform',
+          'document.language as document_language',
+          'region',
+          'document.published_at as document_published_at',
+          'content_type',
         ])
-        .where('chunk.chunk_id', 'in', chunkIds)
         .execute()
       return rows.map((row) => ({
-        chunkId: row.chunk_id,
-        documentId: row.document_id,
-        versionId: row.version_id,
-        ordinal: row.ordinal,
-        title: row.title,
-        language: row.language,
-        text: (row.body ?? '').slice(row.starts_at, row.ends_at),
+        ...asChunkText(row),
+        document: {
+          datasetId: row.dataset_id,
+          platform: row.source_platform,
+          language: row.document_language,
+          region: row.region,
+          publishedAt: row.document_published_at,
+          contentType: row.content_type,
+        },
       }))
     },
+  }
+}
+
+const chunksWithText = (db: Kysely<Tables>, chunkIds: readonly string[]) =>
+  db
+    .selectFrom('chunk')
+    .innerJoin('document_version', 'document_version.version_id', 'chunk.version_id')
+    .select([
+      'chunk.chunk_id',
+      'chunk.document_id',
+      'chunk.version_id',
+      'ordinal',
+      'starts_at',
+      'ends_at',
+      'document_version.title',
+      'document_version.language',
+      'body',
+    ])
+    .where('chunk.chunk_id', 'in', chunkIds)
+
+type ChunkWithText = Pick<ChunkRow, 'chunk_id' | 'document_id' | 'version_id' | 'ordinal' | 'starts_at' | 'ends_at'> &
+  Pick<DocumentVersionRow, 'title' | 'language' | 'body'>
+
+function asChunkText(row: ChunkWithText): ChunkText {
+  return {
+    chunkId: row.chunk_id,
+    documentId: row.document_id,
+    versionId: row.version_id,
+    ordinal: row.ordinal,
+    title: row.title,
+    language: row.language,
+    text: (row.body ?? '').slice(row.starts_at, row.ends_at),
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Kysely } from 'kysely'
 import type { AccessStore } from '../../access/access-store.ts'
+import type { AnalysisStore } from '../../analysis/analysis-store.ts'
 import type { CatalogStore } from '../../catalog/catalog-store.ts'
 import type { ChangeLog } from '../../changes/change-log.ts'
 import type { ContentStore } from '../../ingest/content-store.ts'
@@ -7,6 +8,7 @@ import type { LiveStore } from '../../live/live-store.ts'
 import type { OperatorStore } from '../../operator/operator-store.ts'
 import type { IndexSource } from '../../search/index-source.ts'
 import { sqlAccessStore } from './access-store.ts'
+import { sqlAnalysisStore } from './analysis-store.ts'
 import { sqlCatalogStore } from './catalog-store.ts'
 import { sqlChangeLog } from './change-log.ts'
 import { sqlContentStore } from './content-store.ts'
@@ -27,6 +29,7 @@ export interface Store {
   readonly catalog: CatalogStore
   readonly indexSource: IndexSource
   readonly live: LiveStore
+  readonly analysis: AnalysisStore
 }
 
 export function sqlStore(db: Kysely<Tables>): Store {
@@ -38,6 +41,7 @@ export function sqlStore(db: Kysely<Tables>): Store {
     catalog: sqlCatalogStore(db),
     indexSource: sqlIndexSource(db),
     live: sqlLiveStore(db),
+    analysis: sqlAnalysisStore(db),
   }
 }
 
@@ -50,6 +54,19 @@ const writes: { readonly [Port in keyof Store]: readonly (keyof Store[Port])[] }
   catalog: [],
   indexSource: ['putChunks', 'awaitVectors', 'putVectors', 'doneWaiting'],
   live: ['create', 'cancel', 'lease', 'heartbeat', 'deliver', 'complete', 'settle', 'forget'],
+  analysis: [
+    'addRun',
+    'cancelRun',
+    'takeRun',
+    'renew',
+    'beginRun',
+    'endRun',
+    'releaseRun',
+    'expireRuns',
+    'removeRuns',
+    'addSubscription',
+    'setPaused',
+  ],
 }
 
 export function isWrite(port: string, method: string): boolean {

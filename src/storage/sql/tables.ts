@@ -30,6 +30,9 @@ export interface Tables {
   live_item: LiveItemRow
   live_key: LiveKeyRow
   collector_poll: CollectorPollRow
+  analysis_run: AnalysisRunRow
+  analysis_artifact: AnalysisArtifactRow
+  analysis_subscription: AnalysisSubscriptionRow
 }
 
 interface DatasetRow {
@@ -293,4 +296,51 @@ interface CollectorPollRow {
   platform: string
   resource_kind: string
   polled_at: number
+}
+
+export interface AnalysisRunRow {
+  run_id: string
+  application_id: string
+  analysis_type: string
+  embedding_profile_id: string | null
+  input_scope: string
+  parameters: string | null
+  input_cutoff_at: number
+  retention_days: number
+  /** What the application could read when it created the run. */
+  scope: string
+  status: string
+  progress: number
+  created_at: number
+  started_at: number | null
+  completed_at: number | null
+  expires_at: number
+  error: string | null
+  /** Who works on it, and until when it is taken for alive; 0 while nobody does. */
+  worker_id: string | null
+  lease_until: number
+  attempts: number
+}
+
+interface AnalysisArtifactRow {
+  artifact_id: string
+  run_id: string
+  row_count: number
+  byte_count: number
+  sha256: string
+}
+
+export interface AnalysisSubscriptionRow {
+  subscription_id: string
+  application_id: string
+  name: string
+  analysis_type: string
+  input_scope: string
+  execution_mode: string
+  embedding_profile_id: string | null
+  interval_seconds: number | null
+  artifact_retention_days: number | null
+  paused: number
+  created_at: number
+  updated_at: number
 }

@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
 import type { Scope } from '../../../src/access/scope.ts'
 import { noFilters, type SearchIndex } from '../../../src/search/search-index.ts'
 import { openSegmentsIndex } from '../../../src/storage/segments/segments-index.ts'
@@ -50,7 +51,7 @@ export async function crashRounds(folder: string, rounds: number, report: (line:
 
 /** Returns the last position that the process acknowledged. */
 async function writeUntilKilled(path: string, ms: number): Promise<number> {
-  const child = spawn(process.execPath, [join(import.meta.dirname, 'writer.ts'), path], {
+  const child = spawn(process.execPath, [fileURLToPath(new URL('./writer.ts', import.meta.url)), path], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   let said = ''

@@ -26,23 +26,24 @@ export const content: Migration = {
       .addColumn('published_at', 'bigint')
       .addColumn('observed_at', 'bigint', (column) => column.notNull())
       .addColumn('updated_at', 'bigint', (column) => column.notNull())
-      // What listings test stands before what can be long: a row is read from its start.
+      // What listings test stands before what can be long: a row is read from its start, as far as it must be.
       .addColumn('external_author_id', 'text')
       .addColumn('score', 'bigint')
       .addColumn('title', 'text')
       .addColumn('author', 'text')
       .addColumn('topics', 'text')
       .addColumn('tags', 'text')
-      .addColumn('facts', 'text')
       .addColumn('classifications', 'text')
-      .addColumn('metrics', 'text')
       .addColumn('snapshot_id', 'text')
       .addColumn('quality', 'double precision')
-      .addColumn('extra_payload', 'text')
       .addColumn('body_hash', 'text')
       .addColumn('current_version_id', 'text', (column) => column.notNull())
       .addColumn('version_count', 'integer', (column) => column.notNull())
       .addColumn('index_revision', 'bigint', (column) => column.notNull())
+      // What listings do not show stands last, however long it is.
+      .addColumn('metrics', 'text')
+      .addColumn('facts', 'text')
+      .addColumn('extra_payload', 'text')
       .execute()
     const indexes: Record<string, string[]> = {
       document_by_identity: ['dataset_id', 'source_platform', 'external_id'],
@@ -60,19 +61,19 @@ export const content: Migration = {
       const index = db.schema.createIndex(name).on('document').columns(columns)
       await (name === 'document_by_identity' ? index.unique() : index).execute()
     }
-    // Ranges, by buckets (see buckets.ts).
+    // Ranges, by buckets (see buckets.ts). The score itself stands behind, to be told without the document.
     const bucketed = {
       document_by_score: scoreBucketExpression('score'),
       document_by_publication: dayExpression('published_at'),
     }
     for (const [name, bucket] of Object.entries(bucketed)) {
-      await db.schema
+      const index = db.schema
         .createIndex(name)
         .on('document')
         .column('dataset_id')
         .expression(sql.raw(bucket))
         .column('document_id')
-        .execute()
+      await (name === 'document_by_score' ? index.column('score') : index).execute()
     }
 
     await db.schema

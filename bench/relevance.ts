@@ -1,0 +1,175 @@
+/**
+ * How good the ranking is: nDCG@10 and recall@100 of keyword, vector and hybrid search over public test collections,
+ * through the HTTP API of a real server with the built-in model.
+ *
+ *   npm run bench -- relevance FOLDER [--only NAME,NAME] [--queries 50]
+ *
+ * Each set has a server of its own, so that its words weigh what they weigh in it. Stores, with the vectors made for
+ * them, are kept in the system's folder for temporary files and taken from there the next time; the index is built
+ * anew from them in every run. `--queries` asks at most so many of each set, spread over it: quick, and only a hint.
+ */
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { startServer, type TestServer } from '../test/acceptance/harness.ts'
+import { ndcg, recall } from './relevance/measures.ts'
+import { type RelevanceSet, readSets } from './relevance/read-sets.ts'
+
+const modes = ['keyword', 'vector', 'hybrid'] as const
+type Mode = (typeof modes)[number]
+type Figures = Readonly<Record<Mode, { readonly ndcg: number; readonly recall: number; readonly p50Ms: number }>>
+
+/** nDCG@10 to reach. Keyword: plain BM25 over stems, measured elsewhere on the same files. Hybrid: also its branches. */
+const aims: Readonly<Record<string, { readonly keyword: number; readonly hybrid?: number }>> = {
+  cacm: { keyword: 0.484, hybrid: 0.52 },
+  cranfield: { keyword: 0.385, hybrid: 0.42 },
+  'xquad-ar': { keyword: 0.885 },
+  'xquad-de': { keyword: 0.915 },
+  'xquad-en': { keyword: 0.959, hybrid: 0.98 },
+  'xquad-es': { keyword: 0.949 },
+  'xquad-zh': { keyword: 0.961 },
+  'xquad pooled': { keyword: 0.94 },
+}
+
+const batchDocuments = 100
+const clients = 4
+
+export async function run(args: readonly string[]): Promise<void> {
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: { only: { type: 'string' }, queries: { type: 'string', default: '100000' } },
+  })
+  const [folder] = positionals
+  if (folder === undefined) throw new Error('npm run bench -- relevance FOLDER [--only NAME,NAME] [--queries 50]')
+  const only = values.only?.split(',')
+  const rows: string[] = []
+  for (const set of readSets(folder)) {
+    if (only !== undefined && !only.includes(set.name)) continue
+    const { server, key, idOf } = await openSet(set)
+    const figures = await measure(sampled(set, Number(values.queries)), server, key, idOf)
+    await server.stop()
+    rows.push(rowOf(set, figures))
+    console.log(rows.at(-1))
+  }
+  console.log(`\nnDCG@10 with the grade as gain, as trec_eval counts it; recall@100; p50 of a request over HTTP\n`)
+  console.log([heading, ...rows].join('\n'))
+}
+
+function sampled(set: RelevanceSet, most: number): RelevanceSet {
+  const every = Math.max(1, Math.ceil(set.queries.length / Math.max(1, most)))
+  return { ...set, queries: set.queries.filter((_, i) => i % every === 0) }
+}
+
+/** A server over the set's own store, with every word and vector in the index. */
+async function openSet(set: RelevanceSet): Promise<{ server: TestServer; key: string; idOf: Map<string, string> }> {
+  const content = createHash('sha256').update(JSON.stringify(set.documents)).digest('hex').slice(0, 16)
+  const dataDir = join(tmpdir(), 'tidemark-relevance', `${set.name.replaceAll(' ', '-')}-${content}`)
+  const mark = join(dataDir, 'made')
+  if (!existsSync(mark)) rmSync(dataDir, { recursive: true, force: true })
+  mkdirSync(dataDir, { recursive: true })
+  for (const file of readdirSync(dataDir)) if (file.startsWith('search')) rmSync(join(dataDir, file))
+  const server = await startServer({ dataDir, env: { TIDEMARK_LOG_LEVEL: 'error' } })
+  await server.makeDataset('bench')
+  const { key: collector } = await server.makeCollector({ datasets: ['bench'] })
+  const idOf = new Map<string, string>()
+  // Collections hold a few documents without a word, which the collector API does not take.
+  const documents = set.documents.filter(({ title, text }) => title.trim() !== '' || text.trim() !== '')
+  // What the store holds already is not written again; the answers give the ids all the same.
+  for (let from = 0; from < documents.length; from += batchDocuments) {
+    const batch = documents.slice(from, from + batchDocuments)
+    const answer = await server.collector(collector, 'POST', '/collector/v1/documents', {
+      documents: batch.map(({ id, language, title, text }) => ({
+        dataset_id: 'bench',
+        source_platform: 'bench',
+        external_id: id,
+        language,
+        ...(title === '' ? {} : { title }),
+        ...(text === '' ? {} : { body: text }),
+      })),
+    })
+    if (answer.status !== 200) throw new Error(`${set.name} could not be loaded: ${answer.text}`)
+    const results: readonly { index: number; document_id?: string }[] = answer.body.results
+    for (const { index, document_id } of results) if (document_id !== undefined) idOf.set(document_id, batch[index]!.id)
+  }
+  if (idOf.size !== documents.length) throw new Error(`${set.name}: only ${idOf.size} documents were taken`)
+  await untilIndexed(set.name, server, documents.length)
+  writeFileSync(mark, '')
+  const { key } = await server.makeApplication({ entitlements: [{ datasets: ['bench'] }] })
+  return { server, key, idOf }
+}
+
+async function untilIndexed(name: string, server: TestServer, documents: number): Promise<void> {
+  for (;;) {
+    const state = await server.mustAdmin('GET', '/admin/v1/indexing')
+    progress(`${name}: ${state.pending_documents} documents and ${state.pending_vectors} vectors to go`)
+    if (state.pending_chunks === 0 && state.indexed_documents >= documents) break
+    await new Promise((resolve) => setTimeout(resolve, 500))
+  }
+  progress('')
+}
+
+async function measure(
+  set: RelevanceSet,
+  server: TestServer,
+  key: string,
+  idOf: ReadonlyMap<string, string>,
+): Promise<Figures> {
+  const sums = { keyword: [0, 0], vector: [0, 0], hybrid: [0, 0] } as Record<Mode, [number, number]>
+  const times: Record<Mode, number[]> = { keyword: [], vector: [], hybrid: [] }
+  const rest = set.queries.entries()
+  const ask = async (): Promise<void> => {
+    for (const [i, { text, grades }] of rest) {
+      progress(`${set.name}: query ${i + 1} of ${set.queries.length}`)
+      for (const mode of modes) {
+        const startedMs = performance.now()
+        const answer = await server.consumer(key, 'POST', `/v1/search/${mode}`, {
+          query: text.slice(0, 1000),
+          limit: 100,
+          fields: ['language'],
+        })
+        times[mode].push(performance.now() - startedMs)
+        if (answer.status !== 200 || answer.body.degraded) throw new Error(`${mode} "${text}": ${answer.text}`)
+        const ranked = answer.body.results.map((one: { document_id: string }) => idOf.get(one.document_id)!)
+        sums[mode][0] += ndcg(ranked, grades, 10)
+        sums[mode][1] += recall(ranked, grades, 100)
+      }
+    }
+  }
+  await Promise.all(Array.from({ length: clients }, ask))
+  progress('')
+  const figures = (mode: Mode) => ({
+    ndcg: sums[mode][0] / set.queries.length,
+    recall: sums[mode][1] / set.queries.length,
+    p50Ms: times[mode].sort((a, b) => a - b)[times[mode].length >> 1] ?? 0,
+  })
+  return { keyword: figures('keyword'), vector: figures('vector'), hybrid: figures('hybrid') }
+}
+
+const columns = (mode: Mode): string => `   nDCG${mode === 'vector' ? '' : '     aim'}   R@100    ms`
+const heading = [
+  ' '.repeat(14) + modes.map((mode) => `   ${mode}`.padEnd(columns(mode).length)).join(''),
+  'set'.padEnd(14) + modes.map(columns).join(''),
+].join('\n')
+
+/** A figure below its aim is marked, to the three digits that aims are given in. */
+function rowOf(set: RelevanceSet, figures: Figures): string {
+  const aim = aims[set.name]
+  const branches = Math.max(figures.keyword.ndcg, figures.vector.ndcg)
+  const wanted = { keyword: aim?.keyword ?? 0, vector: 0, hybrid: Math.max(branches, aim?.hybrid ?? 0) }
+  const cells = modes.map((mode) => {
+    const { ndcg: value, recall: found, p50Ms } = figures[mode]
+    const short = Number(share(value)) < Number(share(wanted[mode])) ? '!' : ' '
+    const aimed = mode === 'vector' ? '' : share(wanted[mode]).padStart(7) + short
+    return `${share(value).padStart(7)}${aimed}${share(found).padStart(8)}${p50Ms.toFixed(0).padStart(6)}`
+  })
+  return set.name.padEnd(14) + cells.join('')
+}
+
+const share = (value: number): string => value.toFixed(3).replace(/^0/, '')
+
+function progress(line: string): void {
+  if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${line}`)
+}

@@ -1,0 +1,65 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Grades } from './measures.ts'
+
+/** Test collections on disk: `documents.jsonl` (id, language, title, text), `queries.jsonl` (id, text), `qrels.tsv`. */
+export interface RelevanceSet {
+  readonly name: string
+  readonly documents: readonly JudgedDocument[]
+  /** Those with at least one relevant document. */
+  readonly queries: readonly { readonly text: string; readonly grades: Grades }[]
+}
+
+export interface JudgedDocument {
+  readonly id: string
+  readonly language: string
+  readonly title: string
+  readonly text: string
+}
+
+/** Every set below the folder; sets of one family (`xquad-en`, `xquad-de`) also all in one, the last of the list. */
+export function readSets(folder: string): RelevanceSet[] {
+  const names = readdirSync(folder, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => name)
+    .sort()
+  const sets = names.map((name) => readSet(join(folder, name), name))
+  const families = Map.groupBy(sets, ({ name }) => name.split('-')[0]!)
+  for (const [family, members] of families) if (members.length > 1) sets.push(pool(`${family} pooled`, members))
+  return sets
+}
+
+function readSet(folder: string, name: string): RelevanceSet {
+  const documents = lines<JudgedDocument>(join(folder, 'documents.jsonl'))
+  const judged = new Map<string, Map<string, number>>()
+  for (const line of readFileSync(join(folder, 'qrels.tsv'), 'utf8').split('\n')) {
+    const [query, document, grade] = line.trim().split('\t')
+    if (query === undefined || document === undefined || grade === undefined) continue
+    judged.set(query, (judged.get(query) ?? new Map<string, number>()).set(document, Number(grade)))
+  }
+  const queries = lines<{ id: string; text: string }>(join(folder, 'queries.jsonl')).flatMap(({ id, text }) => {
+    const grades = judged.get(id) ?? new Map<string, number>()
+    return [...grades.values()].some((grade) => grade > 0) ? [{ text, grades }] : []
+  })
+  return { name, documents, queries }
+}
+
+/** Ids are told apart by their set, so the same paragraph in another language is a miss. */
+function pool(name: string, sets: readonly RelevanceSet[]): RelevanceSet {
+  return {
+    name,
+    documents: sets.flatMap((set) => set.documents.map((one) => ({ ...one, id: `${set.name}/${one.id}` }))),
+    queries: sets.flatMap((set) =>
+      set.queries.map(({ text, grades }) => ({
+        text,
+        grades: new Map([...grades].map(([id, grade]) => [`${set.name}/${id}`, grade])),
+      })),
+    ),
+  }
+}
+
+const lines = <T>(file: string): T[] =>
+  readFileSync(file, 'utf8')
+    .split('\n')
+    .filter((line) => line.trim() !== '')
+    .map((line) => JSON.parse(line) as T)

@@ -1,0 +1,112 @@
+/**
+ * A data folder with as many chunks as wanted: node fill.ts FOLDER CHUNKS. Rows and index as indexing would leave them,
+ * but past it, so that a million takes minutes and not an hour. The words and vectors are those of the index bench; the
+ * stored text has three further words for each indexed one, so that texts are as long as real chunks are.
+ */
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { builtInProfile } from '../../src/embedding/built-in-profile.ts'
+import type { IndexChange } from '../../src/search/search-index.ts'
+import { indexPath, writePointer } from '../../src/storage/segments/index-files.ts'
+import { openSegmentsIndex } from '../../src/storage/segments/segments-index.ts'
+import { migrate } from '../../src/storage/sql/migrate.ts'
+import { sqliteMigrationDialect } from '../../src/storage/sqlite/migration-dialect.ts'
+import { openSqlite } from '../../src/storage/sqlite/node-sqlite.ts'
+import { ANALYSIS_VERSION } from '../../src/text/analyse.ts'
+import type { AnalysedField } from '../../src/text/types.ts'
+import { corpus } from '../index/corpus.ts'
+import { spell } from './spell.ts'
+
+const [folder = '', wanted = '0'] = process.argv.slice(2)
+const documentsPerBatch = 250
+/** For the invented languages of that corpus. */
+const languages = ['en', 'de', 'fr', 'es', 'it', 'pt', 'sv', 'ru', 'pl', 'tr']
+const fillers = ['and then some', 'of the other', 'to be said', 'in that place']
+
+mkdirSync(folder, { recursive: true })
+const { raw, db } = openSqlite(join(folder, 'tidemark.sqlite'), false)
+await migrate(db, sqliteMigrationDialect, Date.now())
+raw.exec('pragma synchronous = off')
+const insert = (table: string): ((row: Readonly<Record<string, string | number | null>>) => void) => {
+  const columns = (raw.prepare(`pragma table_info(${table})`).all() as { name: string }[]).map(({ name }) => name)
+  const statement = raw.prepare(`insert into ${table} values (${columns.map(() => '?').join(', ')})`)
+  return (row) => void statement.run(...columns.map((name) => row[name] ?? null))
+}
+const putDataset = insert('dataset')
+const putProfile = insert('embedding_profile')
+const putDocument = insert('document')
+const putVersion = insert('document_version')
+const putChunk = insert('chunk')
+const spelled = (field: AnalysedField): AnalysedField => ({ ...field, terms: field.terms.map(spell) })
+const textOf = (field: AnalysedField): string =>
+  field.terms
+    .map(spell)
+    .map((term, i) => `${term} ${fillers[i % fillers.length]}${i % 7 === 6 ? '.' : ''}`)
+    .join(' ')
+
+raw.exec('begin')
+const at = { created_at: 0, updated_at: 0 }
+for (let i = 0; i < 100; i++) putDataset({ dataset_id: `d${i}`, name: `d${i}`, ...at })
+const { id, model, dimensions } = builtInProfile
+putProfile({ profile_id: id, provider: 'builtin', model, dimensions, status: 'active', is_default: 1, ...at })
+
+const index = await openSegmentsIndex({ path: indexPath(folder, 1) })
+await writePointer(folder, { generation: 1, rules: ANALYSIS_VERSION })
+let position = 0
+let changes: IndexChange[] = []
+let last: Promise<unknown> = Promise.resolve()
+
+async function flush(): Promise<void> {
+  const batch = { position: ++position, changes }
+  changes = []
+  // One batch on its way while the next is made.
+  await last
+  last = index.apply(batch)
+}
+
+for (const put of corpus(Number(wanted), true)) {
+  const { documentId, versionId } = put
+  const columns = { ...put.columns, language: languages[Number(put.columns.language?.slice(1))] ?? null }
+  const title = put.title.terms.map(spell).join(' ')
+  let body = ''
+  for (const [ordinal, chunk] of put.chunks.entries()) {
+    const starts_at = body.length
+    body += `${textOf(chunk.body)}\n`
+    const row = { document_id: documentId, version_id: versionId, ordinal, starts_at, ends_at: body.length - 1 }
+    putChunk({ chunk_id: chunk.chunkId, ...row })
+  }
+  const shared = { document_id: documentId, title, language: columns.language, published_at: columns.publishedAt }
+  putVersion({ ...shared, version_id: versionId, body, index_revision: position + 1 })
+  putDocument({
+    ...shared,
+    dataset_id: columns.datasetId,
+    source_platform: columns.platform,
+    external_id: documentId,
+    content_type: columns.contentType,
+    status: 'active',
+    observed_at: 0,
+    updated_at: 0,
+    quality: 0.5,
+    current_version_id: versionId,
+    version_count: 1,
+    index_revision: position + 1,
+  })
+  const chunks = put.chunks.map((chunk) => ({
+    ...chunk,
+    body: spelled(chunk.body),
+    vectors: chunk.vectors.map(({ vector }) => ({ profileId: id, vector })),
+  }))
+  changes.push({ ...put, title: spelled(put.title), columns, chunks })
+  if (changes.length === documentsPerBatch) await flush()
+}
+await flush()
+await last
+raw.exec('commit')
+raw.close()
+for (let quiet = 0; quiet < 3; ) {
+  quiet = (await index.health()).merging ? 0 : quiet + 1
+  await new Promise((resolve) => setTimeout(resolve, 200))
+}
+await index.checkpoint()
+await index.close()
+process.exit(0)

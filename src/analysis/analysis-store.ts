@@ -1,0 +1,193 @@
+import type { EntitlementInput } from '../access/entitlement.ts'
+import type { Policy } from '../access/policy.ts'
+import type { Scope } from '../access/scope.ts'
+import type { InputScope } from './input-scope.ts'
+import type { RunStatus } from './run-states.ts'
+
+/** The port: runs with their artifacts, subscriptions, and the chunks and vectors that runs compute on. */
+export interface AnalysisStore {
+  /** Adds a queued run, unless the application has that many unfinished ones already; null = no limit. */
+  addRun(run: NewRun, concurrentMax: number | null): Promise<boolean>
+  /** Null where there is none, or it is another application's. */
+  run(applicationId: string, runId: string): Promise<Run | null>
+  /** Newest first. Runs that expired before `goneBefore` are left out. */
+  runs(query: RunsQuery): Promise<readonly Run[]>
+  /** Cancels where the states allow it; gives the run as it is then. */
+  cancelRun(applicationId: string, runId: string, now: number): Promise<Run | null>
+  artifacts(runId: string): Promise<readonly Artifact[]>
+
+  /** The oldest run that waits, or whose worker's lease has run out, now held by this worker. */
+  takeRun(worker: Lease): Promise<TakenRun | null>
+  /** Renews the lease and keeps the progress; false when the run is no longer this worker's. */
+  renew(runId: string, worker: Lease, progress: number): Promise<boolean>
+  /** Validating is over. False when the run is no longer this worker's. */
+  beginRun(runId: string, workerId: string): Promise<boolean>
+  /** The end of a run, with its artifact where it has one, in one. False when the run is no longer this worker's. */
+  endRun(runId: string, workerId: string, end: RunEnd): Promise<boolean>
+  /** Gives a run up unfinished: any worker can take it at once. Uncounted, it is as if this one never had. */
+  releaseRun(runId: string, workerId: string, counted: boolean): Promise<void>
+  /** Moves up to `most` runs whose time is over to expired and forgets their artifacts, which are returned. */
+  expireRuns(now: number, most: number): Promise<{ readonly expired: number; readonly artifactIds: readonly string[] }>
+  /** Removes up to `most` runs that expired before the time. Returns how many. */
+  removeRuns(goneBefore: number, most: number): Promise<number>
+  /** Which of these artifacts there are. */
+  knownArtifacts(artifactIds: readonly string[]): Promise<readonly string[]>
+
+  /** The application as it is now; null when it is gone. */
+  application(applicationId: string): Promise<ApplicationAccess | null>
+  profile(profileId: string): Promise<Profile | null>
+  /** One page of the input: the chunks of some documents of one dataset, in the order of document ids. */
+  inputChunks(query: InputQuery): Promise<InputPage>
+  /** Vectors of chunks, as far as there are any. */
+  chunkVectors(profileId: string, chunkIds: readonly string[]): Promise<readonly ChunkVector[]>
+
+  addSubscription(subscription: Subscription): Promise<void>
+  subscription(applicationId: string, subscriptionId: string): Promise<Subscription | null>
+  /** Newest first. */
+  subscriptions(query: {
+    readonly applicationId: string
+    readonly before: string | null
+    readonly limit: number
+  }): Promise<readonly Subscription[]>
+  /** Sets whether it is paused; changes nothing where it already is so. */
+  setPaused(applicationId: string, subscriptionId: string, paused: boolean, now: number): Promise<Subscription | null>
+}
+
+export const analysisTypes = ['knn_graph', 'clustering', 'feature_rollup', 'deduplication'] as const
+export type AnalysisType = (typeof analysisTypes)[number]
+
+export const runErrorCodes = [
+  'input_too_large',
+  'analysis_type_not_executed',
+  'entitlement_changed',
+  'internal',
+] as const
+
+export interface RunError {
+  readonly code: (typeof runErrorCodes)[number]
+  readonly message: string
+}
+
+export interface RunParameters {
+  readonly k: number
+  readonly min_similarity: number | null
+}
+
+export interface NewRun {
+  readonly runId: string
+  readonly applicationId: string
+  readonly analysisType: AnalysisType
+  readonly embeddingProfileId: string | null
+  readonly inputScope: InputScope
+  /** Null for types that take none. */
+  readonly parameters: RunParameters | null
+  readonly inputCutoffAt: number
+  readonly retentionDays: number
+  /** What the application could read when it created the run. */
+  readonly scope: Scope
+  readonly createdAt: number
+  readonly expiresAt: number
+}
+
+export interface Run extends NewRun {
+  readonly status: RunStatus
+  /** From 0 to 1. */
+  readonly progress: number
+  readonly startedAt: number | null
+  readonly completedAt: number | null
+  readonly error: RunError | null
+}
+
+export interface TakenRun extends Run {
+  /** How many workers have taken it, this one included. */
+  readonly attempts: number
+}
+
+export interface Lease {
+  readonly workerId: string
+  readonly now: number
+  readonly until: number
+}
+
+export type RunEnd =
+  | { readonly at: number; readonly artifact: Artifact }
+  | { readonly at: number; readonly error: RunError }
+
+export interface Artifact {
+  readonly artifactId: string
+  readonly rows: number
+  readonly bytes: number
+  /** SHA-256, in hex. */
+  readonly sha256: string
+}
+
+export interface RunsQuery {
+  readonly applicationId: string
+  readonly status: RunStatus | null
+  readonly before: string | null
+  readonly limit: number
+  readonly now: number
+  readonly goneBefore: number
+}
+
+export interface ApplicationAccess {
+  readonly policy: Policy
+  readonly entitlements: readonly EntitlementInput[]
+}
+
+export interface Profile {
+  readonly profileId: string
+  readonly active: boolean
+  readonly dimensions: number | null
+}
+
+/**
+ * Chunks with a vector of the profile, of the version that each document had at the cut-off, of documents that every
+ * one of the scopes opens and that meet the conditions.
+ */
+export interface InputQuery {
+  readonly profileId: string
+  readonly scopes: readonly Scope[]
+  readonly inputScope: InputScope
+  readonly cutoffAt: number
+  readonly datasetId: string
+  readonly afterDocument: string | null
+  /** Documents of the dataset looked at by one call, whether they match or not. */
+  readonly documents: number
+  /** More chunks than this are not given: the caller stops there. */
+  readonly chunksMax: number
+}
+
+export interface InputPage {
+  readonly chunks: readonly InputChunk[]
+  /** Where the next page begins; null at the end. */
+  readonly nextAfter: string | null
+}
+
+export interface InputChunk {
+  readonly chunkId: string
+  readonly documentId: string
+  readonly versionId: string
+}
+
+export interface ChunkVector {
+  readonly chunkId: string
+  readonly vector: Float32Array
+}
+
+export const executionModes = ['on_change', 'scheduled', 'hybrid'] as const
+
+export interface Subscription {
+  readonly subscriptionId: string
+  readonly applicationId: string
+  readonly name: string
+  readonly analysisType: AnalysisType
+  readonly inputScope: InputScope
+  readonly executionMode: (typeof executionModes)[number]
+  readonly embeddingProfileId: string | null
+  readonly intervalSeconds: number | null
+  readonly artifactRetentionDays: number | null
+  readonly paused: boolean
+  readonly createdAt: number
+  readonly updatedAt: number
+}

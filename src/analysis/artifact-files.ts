@@ -1,0 +1,18 @@
+import type { Readable } from 'node:stream'
+
+/**
+ * The port: where the files of artifacts are. A file is written on this machine under a name of its own, and only when
+ * it is complete is it kept under the artifact's name; so a kept file is always whole.
+ */
+export interface ArtifactFiles {
+  /** Where the file of a new artifact is to be written. */
+  draftPath(artifactId: string): Promise<string>
+  /** Keeps the draft for good; it survives a power failure when this resolves. */
+  keep(artifactId: string): Promise<void>
+  /** The bytes from `start` up to and including `end`; null where there is no such file. */
+  read(artifactId: string, start: number, end: number): Promise<Readable | null>
+  /** Removes file and draft; neither need exist. */
+  remove(artifactId: string): Promise<void>
+  /** Artifacts with a file or a draft that nobody has written to since the time. */
+  untouchedSince(timeMs: number): Promise<readonly string[]>
+}

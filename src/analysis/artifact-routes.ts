@@ -1,0 +1,105 @@
+import { Type } from 'typebox'
+import type { Operation } from '../access/operations.ts'
+import { TidemarkError } from '../errors.ts'
+import { consumerOf } from '../http/route.ts'
+import type { TypedApp } from '../http/typed.ts'
+import { formatTime } from '../time.ts'
+import { namesTag, rangeOf } from './byte-range.ts'
+import { nothing, RunById } from './run-routes.ts'
+import type { AnalysisRuns } from './runs.ts'
+
+const mediaType = 'application/vnd.apache.parquet'
+
+const ArtifactAnswer = Type.Object({
+  artifact_id: Type.String(),
+  format: Type.Enum(['parquet']),
+  rows: Type.Integer(),
+  bytes: Type.Integer(),
+  checksum: Type.String({ description: '`sha256:` and the digest in hex.' }),
+  expires_at: Type.String({ format: 'date-time' }),
+})
+
+const config = (operation: Operation) =>
+  ({ surface: 'consumer', operation, invalid: 'invalid_analysis_request' }) as const
+const file = (description: string) => ({
+  description,
+  content: { [mediaType]: { schema: Type.String({ format: 'binary' }) } },
+})
+
+export function analysisArtifactRoutes(app: TypedApp, runs: AnalysisRuns): void {
+  app.get(
+    '/v1/analysis/runs/:run_id/artifacts',
+    {
+      config: config('analysis.artifacts.list'),
+      schema: {
+        tags: ['Analysis'],
+        summary: 'The artifacts of a run',
+        description: 'Empty unless the run has succeeded.',
+        params: RunById,
+        querystring: nothing,
+        response: { 200: Type.Object({ artifacts: Type.Array(ArtifactAnswer) }) },
+      },
+    },
+    async (request) => {
+      const { run, artifacts } = await runs.artifacts(consumerOf(request), request.params.run_id)
+      return {
+        artifacts: artifacts.map(({ artifactId, rows, bytes, sha256 }) => ({
+          artifact_id: artifactId,
+          format: 'parquet' as const,
+          rows,
+          bytes,
+          checksum: `sha256:${sha256}`,
+          expires_at: formatTime(run.expiresAt),
+        })),
+      }
+    },
+  )
+
+  app.get(
+    '/v1/analysis/runs/:run_id/artifacts/:artifact_id/file',
+    {
+      config: config('analysis.artifacts.download'),
+      schema: {
+        tags: ['Analysis'],
+        summary: 'Download an artifact',
+        description:
+          'A Parquet file compressed with ZSTD, with the columns `source_subject_id`, `target_subject_id` (chunks), `source_document_id`, `target_document_id`, ' +
+          '`source_version_id`, `target_version_id`, `rank` (from 1) and `similarity` (cosine, 64 bits), by source chunk and rank. No text and no vectors. ' +
+          'Takes `Range` (one range), `If-Range` and `If-None-Match`.',
+        params: Type.Object({ ...RunById.properties, artifact_id: Type.String({ minLength: 1, maxLength: 128 }) }),
+        querystring: nothing,
+        response: {
+          200: file('The file.'),
+          206: file('The range that was asked for.'),
+          304: Type.Null({ description: 'The tag in If-None-Match is that of the file.' }),
+        },
+      },
+    },
+    async (request, reply) => {
+      const { run_id: runId, artifact_id: artifactId } = request.params
+      const artifact = await runs.artifact(consumerOf(request), runId, artifactId)
+      const tag = `"${artifact.sha256}"`
+      reply.header('etag', tag).header('accept-ranges', 'bytes')
+      if (namesTag(request.headers['if-none-match'], tag)) return reply.status(304).send(null)
+      const conditional = request.headers['if-range']
+      const range = rangeOf(
+        conditional === undefined || conditional === tag ? request.headers.range : undefined,
+        artifact.bytes,
+      )
+      if (range.kind === 'unsatisfiable') {
+        reply.header('content-range', `bytes */${artifact.bytes}`)
+        throw new TidemarkError('range_not_satisfiable', `the file has ${artifact.bytes} bytes: ask for some of those`)
+      }
+      const { start, end } = range.kind === 'part' ? range : { start: 0, end: artifact.bytes - 1 }
+      const stream = await runs.bytes(artifact, start, end)
+      if (range.kind === 'part') {
+        reply.status(206).header('content-range', `bytes ${start}-${end}/${artifact.bytes}`)
+      }
+      return reply
+        .type(mediaType)
+        .header('content-length', end - start + 1)
+        .header('content-disposition', `attachment; filename="${artifact.artifactId}.parquet"`)
+        .send(stream as never)
+    },
+  )
+}

@@ -1,0 +1,96 @@
+import { type Static, Type } from 'typebox'
+import { type Access, compileScope } from '../access/compile-scope.ts'
+import type { Scope, ScopeEntry } from '../access/scope.ts'
+import type { ErrorDetail } from '../errors.ts'
+import { parseTime } from '../time.ts'
+import { printable } from '../validation.ts'
+import { analysisLimits } from './limits.ts'
+
+const codes = (description: string) =>
+  Type.Array(Type.String({ minLength: 1, maxLength: 128, pattern: printable }), {
+    minItems: 1,
+    maxItems: analysisLimits.listValuesMax,
+    description,
+  })
+const time = (description: string) => Type.Optional(Type.String({ format: 'date-time', description }))
+
+/** What a run or a subscription works on, as the caller wrote it and as it is given back. */
+export const InputScope = Type.Object(
+  {
+    dataset_ids: codes('Datasets, at least one.'),
+    source_platforms: Type.Optional(codes('Platform codes.')),
+    languages: Type.Optional(codes('ISO 639-1 codes.')),
+    regions: Type.Optional(codes('Region codes.')),
+    content_types: Type.Optional(codes('Content types.')),
+    subject_types: Type.Optional(
+      Type.Array(Type.Enum(['chunk']), { minItems: 1, maxItems: 1, description: 'Vectors stand for chunks of text.' }),
+    ),
+    published_from: time('Publication time, inclusive.'),
+    published_to: time('Publication time, exclusive.'),
+    created_from: time('First-ingest time, inclusive.'),
+    created_to: time('First-ingest time, exclusive.'),
+  },
+  {
+    additionalProperties: false,
+    description:
+      'Values of one list are alternatives, conditions add up, and nothing widens the entitlements of the application.',
+  },
+)
+export type InputScope = Static<typeof InputScope>
+
+/** The first fault that the schema cannot see; null where there is none. */
+export function faultOf(scope: InputScope): ErrorDetail | null {
+  for (const name of ['published', 'created'] as const) {
+    const from = scope[`${name}_from`]
+    const to = scope[`${name}_to`]
+    if (from !== undefined && to !== undefined && parseTime(from)! >= parseTime(to)!) {
+      return { path: `input_scope.${name}_to`, message: `must be after ${name}_from` }
+    }
+  }
+  return null
+}
+
+const pathOf: Readonly<Record<string, string>> = {
+  datasets: 'input_scope.dataset_ids',
+  platforms: 'input_scope.source_platforms',
+  languages: 'input_scope.languages',
+  regions: 'input_scope.regions',
+}
+
+/** What the entries open of the input. A vector is made from the body, so the body must be readable. */
+export function accessTo(scope: InputScope, entries: readonly ScopeEntry[]): Access {
+  const access = compileScope(entries, {
+    datasets: scope.dataset_ids,
+    platforms: scope.source_platforms ?? null,
+    languages: scope.languages ?? null,
+    regions: scope.regions ?? null,
+    needs: [['body']],
+  })
+  return access.allowed || access.path === null ? access : { ...access, path: pathOf[access.path] ?? null }
+}
+
+/**
+ * What is left of a scope under the entries of today; null where no document can be in both. The named values are in
+ * the earlier scope already, so of today's entries only the body is asked for: losing one of two datasets narrows.
+ */
+export function stillOpen(earlier: Scope, entries: readonly ScopeEntry[]): Scope | null {
+  const today = compileScope(entries, { needs: [['body']] })
+  if (!today.allowed) return null
+  const kept = today.scope.entries.filter((entry) => earlier.entries.some((other) => canMeet(entry, other)))
+  return kept.length === 0 ? null : { entries: kept }
+}
+
+/** Whether one document can match both entries. */
+function canMeet(a: ScopeEntry, b: ScopeEntry): boolean {
+  const share = (left: readonly string[] | null, right: readonly string[] | null): boolean =>
+    left === null || right === null || left.some((value) => right.includes(value))
+  const from = Math.max(a.publishedFrom ?? -Infinity, b.publishedFrom ?? -Infinity)
+  const to = Math.min(a.publishedTo ?? Infinity, b.publishedTo ?? Infinity)
+  return (
+    share(a.datasets, b.datasets) &&
+    share(a.platforms, b.platforms) &&
+    share(a.languages, b.languages) &&
+    share(a.regions, b.regions) &&
+    from < to
+  )
+}

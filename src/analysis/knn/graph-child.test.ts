@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, suite, test } from 'node:test'
+import { parquetMetadataAsync, parquetReadObjects } from 'hyparquet'
+import { compressors } from 'hyparquet-compressors'
+import type { NodePortion } from './compute-graph.ts'
+import { computeGraph } from './graph-child.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'tidemark-graph-'))
+after(() => rmSync(folder, { recursive: true, force: true }))
+
+const dimensions = 32
+
+/** Directions that follow from the number alone; every tenth is all zeros, every seventh is that of number 0. */
+function vectorOf(node: number): Float32Array {
+  if (node % 10 === 9) return new Float32Array(dimensions)
+  const seed = node % 7 === 0 ? 0 : node
+  return Float32Array.from({ length: dimensions }, (_, i) => Math.sin(seed * 12.9898 + i * 78.233 + 1))
+}
+
+async function* portions(count: number, size = 300): AsyncGenerator<NodePortion> {
+  for (let start = 0; start < count; start += size) {
+    const nodes = Array.from({ length: Math.min(size, count - start) }, (_, i) => start + i)
+    const name = (prefix: string) => nodes.map((node) => `${prefix}_${String(node).padStart(6, '0')}`)
+    yield {
+      chunkIds: name('chk'),
+      documentIds: name('doc'),
+      versionIds: name('ver'),
+      vectors: Float32Array.from(nodes.flatMap((node) => [...vectorOf(node)])),
+    }
+  }
+}
+
+let files = 0
+function compute(count: number, more: { threads?: number; signal?: AbortSignal; k?: number; path?: string } = {}) {
+  const { threads = 1, signal = new AbortController().signal, k = 10 } = more
+  const path = more.path ?? join(folder, `${files++}.parquet`)
+  const progress: number[] = []
+  const job = { dimensions, nodesMax: count, k, minSimilarity: null, threads, path }
+  const work = computeGraph({ job, portions: portions(count), signal, progress: (done) => progress.push(done) })
+  return { path, progress, work }
+}
+
+async function read(path: string): Promise<Record<string, unknown>[]> {
+  const bytes = readFileSync(path)
+  const file = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length) as ArrayBuffer
+  return parquetReadObjects({ file, compressors })
+}
+
+suite("a graph's process", { timeout: 120_000 }, () => {
+  test('writes the file it says, the same with one thread and with two', async () => {
+    const [one, two] = [compute(1200), compute(1200, { threads: 2 })]
+    const [first, second] = await Promise.all([one.work, two.work])
+    const bytes = readFileSync(one.path)
+    assert.equal(first.bytes, bytes.length)
+    assert.equal(first.sha256, createHash('sha256').update(bytes).digest('hex'))
+    assert.equal(second.sha256, first.sha256)
+    assert.equal(one.progress.at(-1), 1)
+    const rows = await read(one.path)
+    assert.equal(rows.length, first.rows)
+    // Vectors of zeros have no edges, out or in.
+    assert.equal(first.rows, 1200 * 0.9 * 10)
+    for (const row of rows) {
+      for (const end of ['source', 'target']) {
+        const id = String(row[`${end}_subject_id`])
+        assert.notEqual(id.at(-1), '9')
+        assert.equal(row[`${end}_document_id`], id.replace('chk', 'doc'))
+        assert.equal(row[`${end}_version_id`], id.replace('chk', 'ver'))
+      }
+    }
+    const copies = rows.filter((row) => row.source_subject_id === 'chk_000000')
+    assert.deepEqual(
+      copies.map((row) => [row.target_subject_id, row.rank, row.similarity]),
+      [7, 14, 21, 28, 35, 42, 56, 63, 70, 77].map((node, i) => [`chk_${String(node).padStart(6, '0')}`, i + 1, 1]),
+    )
+  })
+
+  test('is encoded as it should be, in row groups', async () => {
+    const { path, work } = compute(1500, { k: 100 })
+    const { rows } = await work
+    const bytes = readFileSync(path)
+    const metadata = await parquetMetadataAsync(
+      bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length) as ArrayBuffer,
+    )
+    assert.deepEqual(
+      metadata.row_groups.map((group) => Number(group.num_rows)),
+      [120_000, rows - 120_000],
+    )
+    for (const { meta_data: column } of metadata.row_groups[0]!.columns) {
+      assert.equal(column!.codec, 'ZSTD')
+      const encoding = column!.path_in_schema[0] === 'similarity' ? 'BYTE_STREAM_SPLIT' : 'RLE_DICTIONARY'
+      assert.ok(column!.encodings.includes(encoding), `${column!.path_in_schema}: ${column!.encodings}`)
+    }
+  })
+
+  test('nothing, and one alone, give a file without rows', async () => {
+    for (const count of [0, 1]) {
+      const { path, work } = compute(count)
+      assert.equal((await work).rows, 0)
+      assert.deepEqual(await read(path), [])
+    }
+  })
+
+  test('is ended at once by the signal, whenever it comes', async () => {
+    for (const afterMs of [0, 150, 400]) {
+      const abort = new AbortController()
+      const { work } = compute(20_000, { k: 100, signal: abort.signal })
+      setTimeout(() => abort.abort(new Error('cancelled')), afterMs)
+      const started = performance.now()
+      await assert.rejects(work, /cancelled/)
+      assert.ok(performance.now() - started < afterMs + 2000)
+    }
+    const abort = new AbortController()
+    abort.abort(new Error('before'))
+    await assert.rejects(compute(10, { signal: abort.signal }).work, /before/)
+  })
+
+  test('a failure in it is a failure here: it never writes over a file', async () => {
+    const path = join(folder, 'taken.parquet')
+    writeFileSync(path, 'mine')
+    await assert.rejects(compute(10, { path }).work, /EEXIST/)
+    assert.ok(existsSync(path) && readFileSync(path, 'utf8') === 'mine')
+  })
+})

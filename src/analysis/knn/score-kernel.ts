@@ -1,0 +1,45 @@
+import { env, InferenceSession, Tensor } from 'onnxruntime-node'
+import { nearestModel, scoresModel } from './knn-model.ts'
+
+/** 32-bit scores of rows against all rows. Fast, and off by no more than `exact-neighbours.ts` reckons with. */
+export interface ScoreKernel {
+  /** Of each row in a stretch, the `keep` highest scores, descending, and whose they are. */
+  nearest(start: number, count: number, keep: number): Promise<{ best: Float32Array; places: Int32Array }>
+  /** All scores of some rows, row by row. */
+  scores(rows: readonly number[]): Promise<Float32Array>
+}
+
+/** `vectors` holds rows of `dimensions` numbers, each row of length 1. It must not change while the kernel is used. */
+export async function openKernel(vectors: Float32Array, dimensions: number, threads: number): Promise<ScoreKernel> {
+  env.logLevel = 'error'
+  const options = {
+    executionProviders: ['cpu'],
+    executionMode: 'sequential',
+    interOpNumThreads: 1,
+    intraOpNumThreads: threads,
+    logSeverityLevel: 3,
+  } as const
+  const nearest = await InferenceSession.create(nearestModel(), options)
+  const scores = await InferenceSession.create(scoresModel(), options)
+  const count = vectors.length / dimensions
+  const all = new Tensor('float32', vectors, [count, dimensions])
+  const rowsOf = (data: Float32Array) => new Tensor('float32', data, [data.length / dimensions, dimensions])
+  return {
+    async nearest(start, rows, keep) {
+      const stretch = vectors.subarray(start * dimensions, (start + rows) * dimensions)
+      const found = await nearest.run({
+        rows: rowsOf(stretch),
+        all,
+        keep: new Tensor('int64', BigInt64Array.of(BigInt(keep)), [1]),
+      })
+      return { best: found.best!.data as Float32Array, places: found.places!.data as Int32Array }
+    },
+    async scores(rows) {
+      const gathered = new Float32Array(rows.length * dimensions)
+      for (const [i, row] of rows.entries()) {
+        gathered.set(vectors.subarray(row * dimensions, (row + 1) * dimensions), i * dimensions)
+      }
+      return (await scores.run({ rows: rowsOf(gathered), all })).scores!.data as Float32Array
+    },
+  }
+}

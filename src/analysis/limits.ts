@@ -1,0 +1,17 @@
+/** The numbers of the analysis API, used by schemas, descriptions and checks alike. */
+export const analysisLimits = {
+  kDefault: 30,
+  kMax: 100,
+  retentionDaysDefault: 30,
+  retentionDaysMax: 365,
+  /** How long an expired run can still be read. */
+  expiredDays: 30,
+  intervalSecondsMin: 60,
+  intervalSecondsMax: 366 * 86_400,
+  nameCharactersMax: 200,
+  listValuesMax: 200,
+  pageDefault: 50,
+  pageMax: 200,
+} as const
+
+export const dayMs = 86_400_000

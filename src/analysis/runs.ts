@@ -1,0 +1,144 @@
+import type { Readable } from 'node:stream'
+import type { Consumer } from '../access/principal.ts'
+import { TidemarkError } from '../errors.ts'
+import { isId, newId } from '../ids.ts'
+import type { AnalysisStore, AnalysisType, Artifact, Run } from './analysis-store.ts'
+import type { ArtifactFiles } from './artifact-files.ts'
+import { checkRequest } from './check-request.ts'
+import type { InputScope } from './input-scope.ts'
+import { analysisLimits, dayMs } from './limits.ts'
+import { nextStatus, type RunStatus } from './run-states.ts'
+
+export interface RunRequest {
+  readonly analysisType: AnalysisType
+  readonly embeddingProfileId: string | null
+  readonly inputScope: InputScope
+  readonly k: number
+  readonly minSimilarity: number | null
+  readonly inputCutoffAt: number | null
+  readonly retentionDays: number
+}
+
+/** When the place of an unfinished run is free nobody knows; this is how often asking again makes sense. */
+const retryAfterSeconds = 5
+
+export interface RunsParts {
+  readonly store: AnalysisStore
+  readonly files: ArtifactFiles
+  /** A run waits for a worker. */
+  readonly added: () => void
+  /** A run was cancelled: a worker of this process need not wait to learn of it. */
+  readonly cancelled: (runId: string) => void
+  readonly now?: () => number
+}
+
+/** What an application does with its runs. Another application's run is like none at all. */
+export class AnalysisRuns {
+  readonly #parts: RunsParts
+  readonly #now: () => number
+
+  constructor(parts: RunsParts) {
+    this.#parts = parts
+    this.#now = parts.now ?? Date.now
+  }
+
+  async create(consumer: Consumer, request: RunRequest): Promise<Run> {
+    const now = this.#now()
+    const { store } = this.#parts
+    if (request.inputCutoffAt !== null && request.inputCutoffAt > now) {
+      const details = [{ path: 'input_cutoff_at', message: 'must not be in the future' }]
+      throw new TidemarkError('invalid_analysis_request', 'input_cutoff_at must not be in the future', { details })
+    }
+    const scope = await checkRequest(request, consumer, store, 'invalid_analysis_request')
+    const run = {
+      runId: newId('run', now),
+      applicationId: consumer.applicationId,
+      analysisType: request.analysisType,
+      embeddingProfileId: request.embeddingProfileId,
+      inputScope: request.inputScope,
+      parameters: request.analysisType === 'knn_graph' ? { k: request.k, min_similarity: request.minSimilarity } : null,
+      inputCutoffAt: request.inputCutoffAt ?? now,
+      retentionDays: request.retentionDays,
+      scope,
+      createdAt: now,
+      expiresAt: now + request.retentionDays * dayMs,
+    }
+    const concurrentMax = consumer.policy.analysis?.max_concurrent_runs ?? null
+    if (!(await store.addRun(run, concurrentMax))) {
+      const message = `this application may have ${concurrentMax} unfinished runs at once: wait for one to finish, or cancel one`
+      throw new TidemarkError('rate_limit_exceeded', message, { retryAfterSeconds })
+    }
+    this.#parts.added()
+    return { ...run, status: 'queued', progress: 0, startedAt: null, completedAt: null, error: null }
+  }
+
+  async read(consumer: Consumer, runId: string): Promise<Run> {
+    const run = await this.#find(consumer, runId)
+    if (run === null) throw notFound()
+    return run
+  }
+
+  async list(
+    consumer: Consumer,
+    page: { readonly status: RunStatus | null; readonly before: string | null; readonly limit: number },
+  ): Promise<readonly Run[]> {
+    const now = this.#now()
+    const runs = await this.#parts.store.runs({
+      applicationId: consumer.applicationId,
+      ...page,
+      now,
+      goneBefore: now - analysisLimits.expiredDays * dayMs,
+    })
+    return runs.map((run) => asOf(run, now)!)
+  }
+
+  /** A run that is cancelled already stays so; one that finished otherwise cannot be. */
+  async cancel(consumer: Consumer, runId: string): Promise<Run> {
+    const now = this.#now()
+    const found = isId('run', runId) ? await this.#parts.store.cancelRun(consumer.applicationId, runId, now) : null
+    const run = found === null ? null : asOf(found, now)
+    if (run === null) throw notFound()
+    if (run.status !== 'cancelled') {
+      throw new TidemarkError('analysis_run_finished', `this run has finished (${run.status}): it cannot be cancelled`)
+    }
+    this.#parts.cancelled(runId)
+    return run
+  }
+
+  async artifacts(consumer: Consumer, runId: string): Promise<{ run: Run; artifacts: readonly Artifact[] }> {
+    const run = await this.read(consumer, runId)
+    return { run, artifacts: run.status === 'succeeded' ? await this.#parts.store.artifacts(runId) : [] }
+  }
+
+  /** Missing run, missing artifact and another's artifact are one answer, so that ids cannot be probed. */
+  async artifact(consumer: Consumer, runId: string, artifactId: string): Promise<Artifact> {
+    const run = await this.#find(consumer, runId)
+    const artifacts = run?.status === 'succeeded' ? await this.#parts.store.artifacts(runId) : []
+    const found = artifacts.find((one) => one.artifactId === artifactId)
+    if (found === undefined) throw artifactNotFound()
+    return found
+  }
+
+  /** The bytes of an artifact from `start` up to and including `end`. */
+  async bytes(artifact: Artifact, start: number, end: number): Promise<Readable> {
+    const stream = await this.#parts.files.read(artifact.artifactId, start, end)
+    if (stream === null) throw artifactNotFound()
+    return stream
+  }
+
+  async #find(consumer: Consumer, runId: string): Promise<Run | null> {
+    const run = isId('run', runId) ? await this.#parts.store.run(consumer.applicationId, runId) : null
+    return run === null ? null : asOf(run, this.#now())
+  }
+}
+
+/** Retention comes by every now and then; what it will do is true from the moment it is due. */
+function asOf(run: Run, now: number): Run | null {
+  if (now < run.expiresAt) return run
+  if (now >= run.expiresAt + analysisLimits.expiredDays * dayMs) return null
+  return { ...run, status: nextStatus(run.status, 'expire') ?? run.status }
+}
+
+const notFound = () => new TidemarkError('analysis_not_found', 'this application has no such run')
+const artifactNotFound = () =>
+  new TidemarkError('analysis_artifact_not_found', 'this application has no such artifact: list those of the run')

@@ -1,0 +1,43 @@
+import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
+import type { FastifyBaseLogger } from 'fastify'
+import type { AnalysisStore } from './analysis/analysis-store.ts'
+import { analysisArtifactRoutes } from './analysis/artifact-routes.ts'
+import { computeGraph } from './analysis/knn/graph-child.ts'
+import { analysisRunRoutes } from './analysis/run-routes.ts'
+import { AnalysisRuns } from './analysis/runs.ts'
+import { analysisSubscriptionRoutes } from './analysis/subscription-routes.ts'
+import { AnalysisSubscriptions } from './analysis/subscriptions.ts'
+import type { Config } from './config.ts'
+import type { Cursors } from './cursors.ts'
+import type { TypedApp } from './http/typed.ts'
+import { folderArtifactFiles } from './storage/files/artifact-files.ts'
+import { startAnalysis } from './worker/analysis.ts'
+
+/** The analysis side of an instance: its routes, and the worker that executes runs. */
+export interface AnalysisSide {
+  routes(app: TypedApp, cursors: Cursors): void
+  close(): Promise<void>
+}
+
+export function composeAnalysis(config: Config, store: AnalysisStore, logger: FastifyBaseLogger): AnalysisSide {
+  const files = folderArtifactFiles(join(config.dataDir, 'artifacts'))
+  // Half of the cores at low priority: requests get theirs without waiting.
+  const threads = Math.max(1, Math.floor(availableParallelism() / 2))
+  const worker = startAnalysis({ store, files, compute: computeGraph, threads, now: Date.now }, logger)
+  const runs = new AnalysisRuns({
+    store,
+    files,
+    added: () => worker.wake(),
+    cancelled: (runId) => worker.cancelled(runId),
+  })
+  const subscriptions = new AnalysisSubscriptions(store)
+  return {
+    routes(app, cursors) {
+      analysisRunRoutes(app, runs, cursors)
+      analysisArtifactRoutes(app, runs)
+      analysisSubscriptionRoutes(app, subscriptions, cursors)
+    },
+    close: () => worker.stop(),
+  }
+}

@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { newId } from '../ids.ts'
+import { addLateVectors, feedIndex } from './feed-index.ts'
+import type { ChunkRecord, IndexSource, SourceDocument } from './index-source.ts'
+import type { IndexBatch, SearchIndex } from './search-index.ts'
+
+const columns = { datasetId: 'd', platform: 'p', language: null, region: null, publishedAt: null, contentType: null }
+const documentOf = (revision: number, body: string): SourceDocument => ({
+  documentId: newId('doc'),
+  revision,
+  columns,
+  versions: [{ versionId: newId('ver'), current: true, language: 'en', title: 't', body, vectors: [] }],
+})
+
+function stage(documents: readonly SourceDocument[]) {
+  const steps: string[] = []
+  const source = {
+    documentsAfter: async (position: number) => documents.filter(({ revision }) => revision > position),
+    putChunks: async (chunks: readonly ChunkRecord[], profileIds: readonly string[]) =>
+      void steps.push(`keep ${chunks.length} for ${profileIds}`),
+  } as unknown as IndexSource
+  const index = {
+    apply: async ({ position, changes }: IndexBatch) => {
+      steps.push(`index ${changes.length} to ${position}`)
+      return { outcome: 'applied' }
+    },
+  } as unknown as SearchIndex
+  return { steps, source, index }
+}
+
+suite('a step of the index along the store', () => {
+  test('chunks are kept before the index learns of them; the position is that of the last document', async () => {
+    const { steps, source, index } = stage([documentOf(3, 'One.'), documentOf(8, 'Two.')])
+    const step = await feedIndex(source, index, 0, ['m'])
+    assert.deepEqual(steps, ['keep 2 for m', 'index 2 to 8'])
+    assert.deepEqual([step.position, step.documents, step.withoutVector.length], [8, 2, 2])
+    assert.deepEqual(await feedIndex(source, index, 8, ['m']), { position: 8, documents: 0, withoutVector: [] })
+  })
+
+  test('an index that cannot take them is an error, and the position stays', async () => {
+    const { source } = stage([documentOf(3, 'One.')])
+    const index = { apply: async () => ({ outcome: 'unavailable', reason: 'damaged' }) } as unknown as SearchIndex
+    await assert.rejects(feedIndex(source, index, 0, []), /damaged/)
+  })
+
+  test('a long document does not hold the thread until it is done', async () => {
+    const { source, index } = stage([documentOf(1, 'A sentence of some words stands here. '.repeat(10_000))])
+    let turns = 0
+    let done = false
+    const others = (async () => {
+      while (!done) {
+        turns++
+        await new Promise((resolve) => setImmediate(resolve))
+      }
+    })()
+    await feedIndex(source, index, 0, ['m'])
+    done = true
+    await others
+    assert.ok(turns > 10, `${turns} turns`)
+  })
+
+  test('late vectors are brought in portions, and none at all where there are none', async () => {
+    const { steps, index } = stage([])
+    const source = {
+      vectors: async (ids: readonly string[]) =>
+        ids
+          .filter((id) => id.endsWith('1'))
+          .map((chunkId) => ({ chunkId, profileId: 'm', documentId: 'd', vector: Float32Array.of(1) })),
+    } as unknown as IndexSource
+    await addLateVectors(
+      source,
+      index,
+      Array.from({ length: 100 }, (_, i) => `c${i}`),
+    )
+    assert.deepEqual(steps, ['index 7 to null', 'index 3 to null'])
+    await addLateVectors(source, index, ['c2'])
+    assert.equal(steps.length, 2)
+  })
+})

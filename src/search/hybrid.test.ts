@@ -1,0 +1,226 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { FieldPermission, Scope } from '../access/scope.ts'
+import type { Embedder } from '../embedding/embedder.ts'
+import { QueryCache } from '../embedding/query-cache.ts'
+import { defaultWeights } from './fuse.ts'
+import type { ChunkText, IndexSource, ResultDocument } from './index-source.ts'
+import { searchLimits } from './limits.ts'
+import { defaultRerankWeights } from './rerank.ts'
+import type { DocumentScores, SearchIndex } from './search-index.ts'
+import { checkSearch } from './search-request.ts'
+import { type Found, Searcher, type SearcherParts } from './searcher.ts'
+
+/** Hybrid search over documents whose scores are given: what is tested is what becomes of them. */
+interface Given {
+  readonly id: string
+  readonly keyword?: number
+  readonly cosine?: number
+  readonly title?: string
+  readonly text?: string
+  readonly language?: string
+}
+
+const scopeOf = (fields: readonly FieldPermission[]): Scope => ({
+  entries: [
+    {
+      datasets: ['news'],
+      platforms: null,
+      languages: null,
+      regions: null,
+      publishedFrom: null,
+      publishedTo: null,
+      fields,
+    },
+  ],
+})
+const all = scopeOf(['title', 'body'])
+
+function searcherOver(given: readonly Given[], parts: Partial<SearcherParts> = {}): Searcher {
+  const chunk = (id: string, score: number) => ({ chunkId: `chunk-${id}`, versionId: `version-${id}`, score })
+  const hits = (score: (one: Given) => number | undefined) =>
+    given.flatMap((one) => {
+      const value = score(one)
+      return value === undefined ? [] : [{ documentId: one.id, ...chunk(one.id, value), otherChunks: [] }]
+    })
+  const index = {
+    keyword: async () => ({ outcome: 'found', hits: hits(({ keyword }) => keyword), totalChunks: 0, next: null }),
+    vector: async () => ({ outcome: 'found', hits: hits(({ cosine }) => cosine) }),
+    score: async () => ({
+      outcome: 'found',
+      scores: given.map(
+        ({ id, keyword, cosine }): DocumentScores => ({
+          documentId: id,
+          keyword: keyword === undefined ? null : chunk(id, keyword),
+          vector: cosine === undefined ? null : chunk(id, cosine),
+        }),
+      ),
+    }),
+  } as unknown as SearchIndex
+  const source = {
+    results: async (documentIds: readonly string[]) =>
+      given
+        .filter(({ id }) => documentIds.includes(id))
+        .map(
+          ({ id, title = null, language = 'en' }): ResultDocument => ({
+            documentId: id,
+            datasetId: 'news',
+            platform: 'rss',
+            language,
+            region: null,
+            publishedAt: null,
+            contentType: null,
+            title,
+            quality: null,
+            currentVersionId: `version-${id}`,
+          }),
+        ),
+    chunkTexts: async (chunkIds: readonly string[]) =>
+      given
+        .filter(({ id }) => chunkIds.includes(`chunk-${id}`))
+        .map(
+          ({ id, title = null, text = '', language = 'en' }): ChunkText => ({
+            chunkId: `chunk-${id}`,
+            documentId: id,
+            versionId: `version-${id}`,
+            ordinal: 0,
+            title,
+            language,
+            text,
+          }),
+        ),
+  } as unknown as IndexSource
+  const embedder: Embedder = {
+    profileId: 'p',
+    model: 'm',
+    dimensions: 2,
+    languages: ['en'],
+    embed: async (texts) => texts.map(() => Float32Array.of(1, 0)),
+    close: async () => {},
+  }
+  const cache = new QueryCache()
+  const weights = { weights: defaultWeights, rerankWeights: defaultRerankWeights }
+  return new Searcher({ index, source, embedder, cache, ...weights, crossEncoder: null, ...parts })
+}
+
+async function search(searcher: Searcher, query: string, limit = 20, scope: Scope = all): Promise<readonly Found[]> {
+  const { found } = await searcher.search(checkSearch({ query, limit }, 'hybrid', 2), scope, null)
+  return found
+}
+const ids = (found: readonly Found[]): string[] => found.map(({ documentId }) => documentId)
+
+/** More of them than are read or sent to a cross-encoder. */
+const many: Given[] = Array.from({ length: 150 }, (_, i) => ({
+  id: `d${String(i).padStart(3, '0')}`,
+  ...(i % 3 === 0 ? {} : { keyword: 20 - i / 10 }),
+  ...(i % 5 === 0 ? {} : { cosine: 0.9 - i / 400 }),
+  text: i % 4 === 0 ? 'tidal power of the sea' : 'the tidal sea has power',
+}))
+
+test('scores and order do not depend on the limit', async () => {
+  const crossEncoder = { scores: async (_: string, texts: readonly string[]) => texts.map((_, i) => 1 / (i + 2)) }
+  for (const parts of [{}, { crossEncoder }]) {
+    const searcher = searcherOver(many, parts)
+    const whole = await search(searcher, 'tidal power', 100)
+    assert.equal(whole.length, 100)
+    for (const limit of [1, 7, 50]) {
+      assert.deepEqual(await search(searcher, 'tidal power', limit), whole.slice(0, limit))
+    }
+    for (const { score, rerankScore } of whole) assert.ok(score === rerankScore && score >= 0 && score <= 1)
+    const scores = whole.map(({ score }) => score)
+    assert.deepEqual(
+      scores,
+      [...scores].sort((a, b) => b - a),
+    )
+  }
+})
+
+test('an exact title is not lost to near misses of both branches', async () => {
+  const exact = { id: 'exact', keyword: 4, cosine: 0.6, title: 'Tidal power' }
+  const found = await search(searcherOver([...many.slice(0, 50), exact]), 'tidal power')
+  assert.equal(found[0]!.documentId, 'exact')
+})
+
+test('the best by words is read, however far its vector', async () => {
+  const near = Array.from({ length: 100 }, (_, i) => ({ id: `n${i}`, keyword: 6, cosine: 0.9, text: 'tidal' }))
+  const exact = { id: 'exact', keyword: 7, cosine: 0.1, text: 'the great tidal power plant' }
+  const found = await search(searcherOver([...near, exact]), 'great tidal power plant')
+  assert.equal(found[0]!.documentId, 'exact')
+})
+
+test('a title or body that the reader may not see earns nothing', async () => {
+  const given = [
+    { id: 'a', keyword: 5, cosine: 0.7, title: 'Storms', text: 'tidal power' },
+    { id: 'b', keyword: 5, cosine: 0.7, title: 'Tidal power', text: 'storms' },
+  ]
+  const order = async (fields: readonly FieldPermission[]) =>
+    (await search(searcherOver(given), 'tidal power', 20, scopeOf(fields))).map(({ documentId, score }) => ({
+      documentId,
+      score,
+    }))
+  assert.equal((await order(['title', 'body']))[0]!.documentId, 'b')
+  assert.equal((await order(['body']))[0]!.documentId, 'a')
+  assert.equal((await order(['title']))[0]!.documentId, 'b')
+  const [first, second] = await order(['author'])
+  assert.equal(first!.score, second!.score)
+})
+
+test('texts that the reader may not see are not sent to a cross-encoder', async () => {
+  const sent: string[] = []
+  const crossEncoder = {
+    scores: async (_: string, texts: readonly string[]) => {
+      sent.push(...texts)
+      return texts.map(() => 0.5)
+    },
+  }
+  const given = [{ id: 'a', keyword: 5, cosine: 0.7, title: 'secret title', text: 'body' }]
+  await search(searcherOver(given, { crossEncoder }), 'tidal power', 20, scopeOf(['body']))
+  assert.deepEqual(sent, ['body'])
+})
+
+test('in a language that the model does not know, the words decide', async () => {
+  const german = { id: 'german', keyword: 9, cosine: 0.3, text: 'Die Kraft der Gezeiten', language: 'de' }
+  const english = { id: 'english', keyword: 5, cosine: 0.95, text: 'The power of tides', language: 'en' }
+  assert.deepEqual(ids(await search(searcherOver([german, english]), 'Was ist die Kraft der Gezeiten?')), [
+    'german',
+    'english',
+  ])
+  // Nor does the cosine of an English document with a German question.
+  const other = { ...english, id: 'other', keyword: 6, cosine: 0.2 }
+  assert.deepEqual(ids(await search(searcherOver([english, other]), 'Was ist die Kraft der Gezeiten?')), [
+    'other',
+    'english',
+  ])
+})
+
+test('signs hold for what the vector branch found', async () => {
+  const given = [
+    { id: 'words', keyword: 5, cosine: 0.5, text: 'tidal plants' },
+    { id: 'near', cosine: 0.95, text: 'tidal power' },
+  ]
+  assert.deepEqual(ids(await search(searcherOver(given), 'tidal -power')), ['words'])
+  assert.deepEqual(ids(await search(searcherOver(given), '+plants tidal')), ['words'])
+  assert.equal((await search(searcherOver(given), 'tidal plants')).length, 2)
+})
+
+test('a cross-encoder has the last word on the best, and the others stay below', async () => {
+  const asked: number[] = []
+  const crossEncoder = {
+    scores: async (_: string, texts: readonly string[]) => {
+      asked.push(texts.length)
+      return texts.map((_, i) => (i + 1) / 100)
+    },
+  }
+  const own = ids(await search(searcherOver(many), 'tidal power', 100))
+  const found = await search(searcherOver(many, { crossEncoder }), 'tidal power', 100)
+  const { crossEncoderMax } = searchLimits
+  assert.deepEqual(asked, [crossEncoderMax])
+  assert.deepEqual(ids(found), [...own.slice(0, crossEncoderMax).reverse(), ...own.slice(crossEncoderMax)])
+  assert.equal(found[0]!.rerankScore, crossEncoderMax / 100)
+})
+
+test('without an answer of the cross-encoder the own order stands', async () => {
+  const own = await search(searcherOver(many), 'tidal power', 100)
+  const crossEncoder = { scores: async () => null }
+  assert.deepEqual(await search(searcherOver(many, { crossEncoder }), 'tidal power', 100), own)
+})

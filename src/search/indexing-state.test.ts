@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import type { Backlog, IndexSource } from './index-source.ts'
+import { indexingState } from './indexing-state.ts'
+import type { IndexHealth, SearchIndex } from './search-index.ts'
+
+const healthy = { state: 'ready', reason: '', position: 9, chunks: 5, memoryBytes: { a: 3, b: 4 }, warnings: [] }
+const idle: Backlog = { documents: 0, waitingVectors: 0, oldestAt: null }
+
+function stateOf(health: Partial<IndexHealth>, backlog: Partial<Backlog>) {
+  const asked: number[] = []
+  const index = { health: async () => ({ ...healthy, ...health }) } as unknown as SearchIndex
+  const source = {
+    backlog: async (position: number) => {
+      asked.push(position)
+      return { ...idle, ...backlog }
+    },
+  } as unknown as IndexSource
+  return indexingState(index, source).then((state) => ({ state, asked }))
+}
+
+suite('how far indexing is', () => {
+  test('nothing waits: nothing to say', async () => {
+    const { state, asked } = await stateOf({}, {})
+    assert.deepEqual([state.memoryBytes, state.oldestPendingSeconds, state.warnings], [7, null, []])
+    assert.deepEqual(asked, [9])
+  })
+
+  test('an index that has to be made anew has everything before it, wherever it says it stands', async () => {
+    const { state, asked } = await stateOf({ state: 'needs_rebuild', reason: 'damaged' }, {})
+    assert.deepEqual(asked, [0])
+    assert.match(state.warnings.join(), /built anew: damaged/)
+  })
+
+  test('more than a minute behind, too large, or what the index itself says: an operator is told', async () => {
+    const late = await stateOf({}, { documents: 1, oldestAt: Date.now() - 61_000 })
+    assert.match(late.state.warnings.join(), /more than a minute behind/)
+    assert.ok(late.state.oldestPendingSeconds! >= 61)
+    const soon = await stateOf({}, { documents: 1, oldestAt: Date.now() + 5000 })
+    assert.deepEqual([soon.state.oldestPendingSeconds, soon.state.warnings], [0, []])
+    assert.match((await stateOf({ chunks: 3_000_001 }, {})).state.warnings.join(), /index server/)
+    assert.deepEqual((await stateOf({ warnings: ['terms are full'] }, {})).state.warnings, ['terms are full'])
+  })
+})

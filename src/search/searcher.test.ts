@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { fieldPermissions, type Scope } from '../access/scope.ts'
+import type { Embedder } from '../embedding/embedder.ts'
+import { EmbeddingError } from '../embedding/embedding-error.ts'
+import { QueryCache } from '../embedding/query-cache.ts'
+import { TidemarkError } from '../errors.ts'
+import { defaultWeights } from './fuse.ts'
+import type { IndexSource } from './index-source.ts'
+import { defaultRerankWeights } from './rerank.ts'
+import type { SearchIndex, VectorRequest } from './search-index.ts'
+import { checkSearch, type Mode } from './search-request.ts'
+import { Searcher } from './searcher.ts'
+
+/** Every mode with every way in which its branches can fail. */
+const scope: Scope = {
+  entries: [
+    {
+      datasets: ['d'],
+      platforms: null,
+      languages: null,
+      regions: null,
+      publishedFrom: null,
+      publishedTo: null,
+      fields: fieldPermissions,
+    },
+  ],
+}
+type Fate = 'found' | 'timed_out' | 'unavailable' | 'throws'
+const hit = (documentId: string) => ({
+  documentId,
+  chunkId: `c-${documentId}`,
+  versionId: 'v',
+  score: 0.5,
+  otherChunks: [],
+})
+
+function searcherOf(keyword: Fate, vector: Fate, embeds = true, dimensions: number | null = 2) {
+  const asked: VectorRequest[] = []
+  const outcome = (fate: Fate, documentId: string) => {
+    if (fate === 'throws') throw new Error('broken')
+    if (fate !== 'found') return { outcome: fate, reason: 'r' }
+    return { outcome: 'found', hits: [hit(documentId)], totalChunks: 1, next: null, scores: [] }
+  }
+  const index = {
+    keyword: async () => outcome(keyword, 'k'),
+    vector: async (request: VectorRequest) => {
+      asked.push(request)
+      return outcome(vector, 'v')
+    },
+    score: async () => ({ outcome: 'found', scores: [] }),
+  } as unknown as SearchIndex
+  const columns = { datasetId: 'd', platform: 'p', language: null, region: null, publishedAt: null, contentType: null }
+  const source = {
+    results: async (ids: readonly string[]) =>
+      ids.map((documentId) => ({ documentId, ...columns, title: null, quality: null, currentVersionId: 'v' })),
+    chunkTexts: async () => [],
+  } as unknown as IndexSource
+  const embed: Embedder['embed'] = async (texts) => {
+    if (!embeds) throw new EmbeddingError('unavailable', 'down')
+    return texts.map(() => Float32Array.of(1, 0))
+  }
+  const embedder = { profileId: 'm', dimensions, languages: null, embed } as unknown as Embedder
+  const parts = { index, source, embedder, cache: new QueryCache(), crossEncoder: null }
+  const searcher = new Searcher({ ...parts, weights: defaultWeights, rerankWeights: defaultRerankWeights })
+  return { searcher, asked }
+}
+
+/** `503`, or the documents found and the warnings. */
+async function answer(
+  searcher: Searcher,
+  mode: Mode,
+  body: { query?: string; query_vector?: number[] },
+): Promise<string> {
+  try {
+    const { found, warnings } = await searcher.search(checkSearch({ mode, ...body }, null, 2), scope, null)
+    return [
+      found
+        .map(({ documentId }) => documentId)
+        .sort()
+        .join('+') || 'none',
+      ...warnings,
+    ].join(' ')
+  } catch (error) {
+    assert.ok(error instanceof TidemarkError, String(error))
+    assert.equal(error.code, 'search_backend_unavailable')
+    return '503'
+  }
+}
+
+const text = { query: 'word' }
+const own = { query_vector: [1, 0] }
+const cases: readonly (readonly [Mode, object, Fate, Fate, boolean, string])[] = [
+  ['keyword', text, 'found', 'throws', false, 'k'],
+  ['keyword', text, 'timed_out', 'found', true, 'none keyword_search_timed_out'],
+  ['keyword', text, 'unavailable', 'found', true, '503'],
+  ['vector', text, 'throws', 'found', true, 'v'],
+  ['vector', text, 'found', 'timed_out', true, 'k vector_search_unavailable'],
+  ['vector', text, 'found', 'unavailable', true, 'k vector_search_unavailable'],
+  ['vector', text, 'found', 'throws', true, 'k vector_search_unavailable'],
+  ['vector', text, 'found', 'found', false, 'k vector_search_unavailable'],
+  ['vector', text, 'timed_out', 'timed_out', true, '503'],
+  ['vector', text, 'unavailable', 'found', false, '503'],
+  ['vector', own, 'throws', 'found', false, 'v'],
+  ['vector', own, 'found', 'unavailable', true, 'none vector_search_unavailable'],
+  ['vector', own, 'found', 'timed_out', true, 'none vector_search_unavailable'],
+  ['hybrid', text, 'found', 'found', true, 'k+v'],
+  ['hybrid', text, 'found', 'timed_out', true, 'k vector_search_unavailable'],
+  ['hybrid', text, 'found', 'found', false, 'k vector_search_unavailable'],
+  ['hybrid', text, 'timed_out', 'found', true, 'v keyword_search_timed_out'],
+  ['hybrid', text, 'timed_out', 'timed_out', true, '503'],
+  ['hybrid', text, 'timed_out', 'found', false, '503'],
+  ['hybrid', text, 'unavailable', 'unavailable', true, '503'],
+]
+
+suite('a search of which a part fails', () => {
+  for (const [mode, body, keyword, vector, embeds, expected] of cases) {
+    const given = 'query' in body ? 'text' : 'vector'
+    test(`${mode} by ${given}: words ${keyword}, vectors ${vector}, embedding ${embeds}: ${expected}`, async () => {
+      assert.equal(await answer(searcherOf(keyword, vector, embeds).searcher, mode, body), expected)
+    })
+  }
+
+  test('a vector while none was ever made: said, not taken for no match', async () => {
+    const { searcher } = searcherOf('found', 'found', false, null)
+    assert.equal(await answer(searcher, 'vector', own), 'none vector_search_unavailable')
+    assert.equal(await answer(searcher, 'vector', { ...own, ...text }), 'k vector_search_unavailable')
+  })
+
+  test('a vector of any length reaches the index whole', async () => {
+    for (const query_vector of [
+      [1e300, -1e300],
+      [1e-320, 0],
+      [3, 4],
+    ]) {
+      const { searcher, asked } = searcherOf('found', 'found')
+      await answer(searcher, 'vector', { query_vector })
+      const vector = Array.from(asked[0]!.vector)
+      assert.ok(vector.every(Number.isFinite) && Math.max(...vector.map(Math.abs)) === 1, `${vector}`)
+    }
+  })
+})

@@ -1,0 +1,67 @@
+import { createReadStream } from 'node:fs'
+import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { ArtifactFiles } from '../../analysis/artifact-files.ts'
+import { isId } from '../../ids.ts'
+
+const kept = '.parquet'
+const draft = '.partial'
+
+/** Artifacts as files of one folder: `ARTIFACT.partial` while it is written, `ARTIFACT.parquet` when it is whole. */
+export function folderArtifactFiles(folder: string): ArtifactFiles {
+  const pathOf = (artifactId: string, ending: string): string => {
+    // What is not an id never becomes a path.
+    if (!isId('art', artifactId)) throw new Error('not the id of an artifact')
+    return join(folder, artifactId + ending)
+  }
+
+  return {
+    async draftPath(artifactId) {
+      await mkdir(folder, { recursive: true })
+      return pathOf(artifactId, draft)
+    },
+
+    async keep(artifactId) {
+      await rename(pathOf(artifactId, draft), pathOf(artifactId, kept))
+      // The name is an entry of the folder, and on disk only when the folder is.
+      const handle = await open(folder)
+      try {
+        await handle.sync()
+      } finally {
+        await handle.close()
+      }
+    },
+
+    async read(artifactId, start, end) {
+      const handle = await open(pathOf(artifactId, kept)).catch(nullIfMissing)
+      if (handle === null) return null
+      // An empty range cannot be said to a stream.
+      if (end < start) {
+        await handle.close()
+        return null
+      }
+      return createReadStream('', { fd: handle, start, end })
+    },
+
+    async remove(artifactId) {
+      for (const ending of [draft, kept]) await rm(pathOf(artifactId, ending), { force: true })
+    },
+
+    async untouchedSince(timeMs) {
+      const names = (await readdir(folder).catch(nullIfMissing)) ?? []
+      const found = new Set<string>()
+      for (const name of names) {
+        const artifactId = name.slice(0, name.lastIndexOf('.'))
+        if (!isId('art', artifactId) || !(name.endsWith(kept) || name.endsWith(draft))) continue
+        const file = await stat(join(folder, name)).catch(nullIfMissing)
+        if (file !== null && file.mtimeMs < timeMs) found.add(artifactId)
+      }
+      return [...found]
+    },
+  }
+}
+
+function nullIfMissing(error: NodeJS.ErrnoException): null {
+  if (error.code === 'ENOENT') return null
+  throw error
+}

@@ -1,0 +1,111 @@
+import { type Kysely, sql } from 'kysely'
+import type { AnalysisStore, InputQuery } from '../../analysis/analysis-store.ts'
+import { firstIdAt } from '../../ids.ts'
+import { parseTime } from '../../time.ts'
+import { scopeTest } from './browse-conditions.ts'
+import type { Tables } from './tables.ts'
+
+type AnalysisInput = Pick<AnalysisStore, 'application' | 'profile' | 'inputChunks' | 'chunkVectors'>
+
+/** What runs read of the rest of the store. */
+export function sqlAnalysisInput(db: Kysely<Tables>): AnalysisInput {
+  return {
+    async application(applicationId) {
+      const row = await db
+        .selectFrom('application')
+        .select('policy')
+        .where('application_id', '=', applicationId)
+        .executeTakeFirst()
+      if (row === undefined) return null
+      const entries = await db
+        .selectFrom('entitlement')
+        .select('entry')
+        .where('application_id', '=', applicationId)
+        .orderBy('position')
+        .execute()
+      return { policy: JSON.parse(row.policy), entitlements: entries.map(({ entry }) => JSON.parse(entry)) }
+    },
+
+    async profile(profileId) {
+      const row = await db
+        .selectFrom('embedding_profile')
+        .select(['status', 'dimensions'])
+        .where('profile_id', '=', profileId)
+        .executeTakeFirst()
+      return row === undefined ? null : { profileId, active: row.status === 'active', dimensions: row.dimensions }
+    },
+
+    async inputChunks(query) {
+      const { from, below } = boundsOf(query)
+      const stretch = db
+        .selectFrom('document')
+        .select('document_id')
+        .where('dataset_id', '=', query.datasetId)
+        .where('document_id', query.afterDocument === null ? '>=' : '>', from)
+        .where('document_id', '<', below)
+      const last = await stretch
+        .orderBy('document_id')
+        .limit(1)
+        .offset(query.documents - 1)
+        .executeTakeFirst()
+      const end = last?.document_id ?? null
+      let matching = stretch
+      if (end !== null) matching = matching.where('document_id', '<=', end)
+      for (const scope of query.scopes) matching = matching.where(sql<boolean>`${scopeTest(scope, 'document')}`)
+      const { content_types, published_from, published_to } = query.inputScope
+      if (content_types !== undefined) matching = matching.where('content_type', 'in', content_types)
+      if (published_from !== undefined) matching = matching.where('published_at', '>=', parseTime(published_from)!)
+      if (published_to !== undefined) matching = matching.where('published_at', '<', parseTime(published_to)!)
+      const rows = await db
+        .selectFrom('chunk')
+        .select(['chunk.chunk_id', 'chunk.document_id', 'chunk.version_id'])
+        .where('chunk.version_id', 'in', (eb) =>
+          eb
+            .selectFrom('document_version')
+            .select((version) => version.fn.max('document_version.version_id').as('version_id'))
+            .where('document_version.document_id', 'in', matching)
+            // Ids begin with their time: this is everything made up to and at the cut-off.
+            .where('document_version.version_id', '<', firstIdAt('ver', query.cutoffAt + 1))
+            .groupBy('document_version.document_id'),
+        )
+        // Not a join: a planner without statistics would walk all vectors of the profile for every page.
+        .where(({ exists, selectFrom }) =>
+          exists(
+            selectFrom('chunk_vector')
+              .select('chunk_vector.chunk_id')
+              .where('chunk_vector.profile_id', '=', query.profileId)
+              .whereRef('chunk_vector.chunk_id', '=', 'chunk.chunk_id'),
+          ),
+        )
+        .limit(query.chunksMax)
+        .execute()
+      return {
+        chunks: rows.map((row) => ({
+          chunkId: row.chunk_id,
+          documentId: row.document_id,
+          versionId: row.version_id,
+        })),
+        nextAfter: end,
+      }
+    },
+
+    async chunkVectors(profileId, chunkIds) {
+      if (chunkIds.length === 0) return []
+      const rows = await db
+        .selectFrom('chunk_vector')
+        .select(['chunk_id', 'vector'])
+        .where('profile_id', '=', profileId)
+        .where('chunk_id', 'in', chunkIds)
+        .execute()
+      return rows.map((row) => ({ chunkId: row.chunk_id, vector: new Float32Array(row.vector.slice().buffer) }))
+    },
+  }
+}
+
+/** A document's first-ingest time is the time in its id, so every bound of time is a bound of ids. */
+function boundsOf({ inputScope, cutoffAt, afterDocument }: InputQuery): { from: string; below: string } {
+  const { created_from, created_to } = inputScope
+  const from = firstIdAt('doc', created_from === undefined ? 0 : parseTime(created_from)!)
+  const end = created_to === undefined ? cutoffAt + 1 : Math.min(cutoffAt + 1, parseTime(created_to)!)
+  return { from: afterDocument ?? from, below: firstIdAt('doc', end) }
+}

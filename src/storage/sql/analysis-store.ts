@@ -1,0 +1,321 @@
+import type { Kysely } from 'kysely'
+import type { AnalysisStore, Run, Subscription, TakenRun } from '../../analysis/analysis-store.ts'
+import { heldStatuses, type RunStatus, statusesBefore, unfinishedStatuses } from '../../analysis/run-states.ts'
+import { sqlAnalysisInput } from './analysis-input.ts'
+import type { AnalysisRunRow, AnalysisSubscriptionRow, Tables } from './tables.ts'
+
+export function sqlAnalysisStore(db: Kysely<Tables>): AnalysisStore {
+  const runRow = (applicationId: string, runId: string) =>
+    db
+      .selectFrom('analysis_run')
+      .selectAll()
+      .where('run_id', '=', runId)
+      .where('application_id', '=', applicationId)
+      .executeTakeFirst()
+  const subscriptionRow = (applicationId: string, subscriptionId: string) =>
+    db
+      .selectFrom('analysis_subscription')
+      .selectAll()
+      .where('subscription_id', '=', subscriptionId)
+      .where('application_id', '=', applicationId)
+      .executeTakeFirst()
+  /** A run that this worker holds, in one of the states. */
+  const held = (runId: string, workerId: string, statuses: readonly RunStatus[]) =>
+    db
+      .updateTable('analysis_run')
+      .where('run_id', '=', runId)
+      .where('worker_id', '=', workerId)
+      .where('status', 'in', statuses)
+
+  return {
+    ...sqlAnalysisInput(db),
+
+    async addRun(run, concurrentMax) {
+      if (concurrentMax !== null) {
+        const { unfinished } = await db
+          .selectFrom('analysis_run')
+          .select((eb) => eb.fn.countAll<number>().as('unfinished'))
+          .where('application_id', '=', run.applicationId)
+          .where('status', 'in', unfinishedStatuses)
+          .where('expires_at', '>', run.createdAt)
+          .executeTakeFirstOrThrow()
+        if (Number(unfinished) >= concurrentMax) return false
+      }
+      await db
+        .insertInto('analysis_run')
+        .values({
+          run_id: run.runId,
+          application_id: run.applicationId,
+          analysis_type: run.analysisType,
+          embedding_profile_id: run.embeddingProfileId,
+          input_scope: JSON.stringify(run.inputScope),
+          parameters: run.parameters === null ? null : JSON.stringify(run.parameters),
+          input_cutoff_at: run.inputCutoffAt,
+          retention_days: run.retentionDays,
+          scope: JSON.stringify(run.scope),
+          status: 'queued',
+          progress: 0,
+          created_at: run.createdAt,
+          started_at: null,
+          completed_at: null,
+          expires_at: run.expiresAt,
+          error: null,
+          worker_id: null,
+          lease_until: 0,
+          attempts: 0,
+        })
+        .execute()
+      return true
+    },
+
+    async run(applicationId, runId) {
+      const row = await runRow(applicationId, runId)
+      return row === undefined ? null : runOf(row)
+    },
+
+    async runs({ applicationId, status, before, limit, now, goneBefore }) {
+      let query = db
+        .selectFrom('analysis_run')
+        .selectAll()
+        .where('application_id', '=', applicationId)
+        .where('expires_at', '>', goneBefore)
+        .orderBy('run_id', 'desc')
+        .limit(limit)
+      if (before !== null) query = query.where('run_id', '<', before)
+      // A run whose time is over is expired, whether retention has come by or not.
+      if (status === 'expired') query = query.where('expires_at', '<=', now)
+      else if (status !== null) query = query.where('status', '=', status).where('expires_at', '>', now)
+      return (await query.execute()).map(runOf)
+    },
+
+    async cancelRun(applicationId, runId, now) {
+      await db
+        .updateTable('analysis_run')
+        .set({ status: 'cancelled', completed_at: now, worker_id: null })
+        .where('run_id', '=', runId)
+        .where('application_id', '=', applicationId)
+        .where('status', 'in', statusesBefore('cancel'))
+        .where('expires_at', '>', now)
+        .execute()
+      const row = await runRow(applicationId, runId)
+      return row === undefined ? null : runOf(row)
+    },
+
+    async artifacts(runId) {
+      const rows = await db
+        .selectFrom('analysis_artifact')
+        .selectAll()
+        .where('run_id', '=', runId)
+        .orderBy('artifact_id')
+        .execute()
+      return rows.map((row) => ({
+        artifactId: row.artifact_id,
+        rows: Number(row.row_count),
+        bytes: Number(row.byte_count),
+        sha256: row.sha256,
+      }))
+    },
+
+    async takeRun({ workerId, now, until }) {
+      // Two questions, each with an index of its own; the older run goes first.
+      const waiting = db.selectFrom('analysis_run').select('run_id').where('expires_at', '>', now).orderBy('run_id')
+      const queued = await waiting.where('status', '=', 'queued').limit(1).executeTakeFirst()
+      const left = await waiting
+        .where('status', 'in', heldStatuses)
+        .where('lease_until', '<=', now)
+        .limit(1)
+        .executeTakeFirst()
+      const [first] = [queued, left].flatMap((row) => row?.run_id ?? []).sort()
+      if (first === undefined) return null
+      const row = await db
+        .updateTable('analysis_run')
+        .set((eb) => ({
+          status: 'validating',
+          progress: 0,
+          worker_id: workerId,
+          lease_until: until,
+          attempts: eb('attempts', '+', 1),
+          started_at: eb.fn.coalesce('started_at', eb.val(now)),
+        }))
+        .where('run_id', '=', first)
+        .where('status', 'in', statusesBefore('take'))
+        .returningAll()
+        .executeTakeFirstOrThrow()
+      return { ...runOf(row), attempts: row.attempts } satisfies TakenRun
+    },
+
+    async renew(runId, { workerId, until }, progress) {
+      return changed(await held(runId, workerId, heldStatuses).set({ lease_until: until, progress }).executeTakeFirst())
+    },
+
+    async beginRun(runId, workerId) {
+      return changed(await held(runId, workerId, statusesBefore('begin')).set({ status: 'running' }).executeTakeFirst())
+    },
+
+    async endRun(runId, workerId, end) {
+      const succeeded = 'artifact' in end
+      const ended = changed(
+        await held(runId, workerId, statusesBefore(succeeded ? 'succeed' : 'fail'))
+          .set({
+            status: succeeded ? 'succeeded' : 'failed',
+            completed_at: end.at,
+            worker_id: null,
+            ...(succeeded ? { progress: 1 } : { error: JSON.stringify(end.error) }),
+          })
+          .where('expires_at', '>', end.at)
+          .executeTakeFirst(),
+      )
+      if (ended && succeeded) {
+        const { artifactId, rows, bytes, sha256 } = end.artifact
+        await db
+          .insertInto('analysis_artifact')
+          .values({ artifact_id: artifactId, run_id: runId, row_count: rows, byte_count: bytes, sha256 })
+          .execute()
+      }
+      return ended
+    },
+
+    async releaseRun(runId, workerId, counted) {
+      await held(runId, workerId, heldStatuses)
+        .set((eb) => ({ worker_id: null, lease_until: 0, attempts: eb('attempts', '-', counted ? 0 : 1) }))
+        .execute()
+    },
+
+    async expireRuns(now, most) {
+      const rows = await db
+        .selectFrom('analysis_run')
+        .select('run_id')
+        .where('expires_at', '<=', now)
+        .where('status', 'in', statusesBefore('expire'))
+        .orderBy('expires_at')
+        .limit(most)
+        .execute()
+      const runIds = rows.map((row) => row.run_id)
+      if (runIds.length === 0) return { expired: 0, artifactIds: [] }
+      await db
+        .updateTable('analysis_run')
+        .set({ status: 'expired', worker_id: null })
+        .where('run_id', 'in', runIds)
+        .execute()
+      const gone = await db
+        .deleteFrom('analysis_artifact')
+        .where('run_id', 'in', runIds)
+        .returning('artifact_id')
+        .execute()
+      return { expired: runIds.length, artifactIds: gone.map((row) => row.artifact_id) }
+    },
+
+    async removeRuns(goneBefore, most) {
+      const rows = await db
+        .selectFrom('analysis_run')
+        .select('run_id')
+        .where('expires_at', '<=', goneBefore)
+        .where('status', '=', 'expired')
+        .orderBy('expires_at')
+        .limit(most)
+        .execute()
+      const runIds = rows.map((row) => row.run_id)
+      if (runIds.length > 0) await db.deleteFrom('analysis_run').where('run_id', 'in', runIds).execute()
+      return runIds.length
+    },
+
+    async knownArtifacts(artifactIds) {
+      if (artifactIds.length === 0) return []
+      const rows = await db
+        .selectFrom('analysis_artifact')
+        .select('artifact_id')
+        .where('artifact_id', 'in', artifactIds)
+        .execute()
+      return rows.map((row) => row.artifact_id)
+    },
+
+    async addSubscription(one) {
+      await db
+        .insertInto('analysis_subscription')
+        .values({
+          subscription_id: one.subscriptionId,
+          application_id: one.applicationId,
+          name: one.name,
+          analysis_type: one.analysisType,
+          input_scope: JSON.stringify(one.inputScope),
+          execution_mode: one.executionMode,
+          embedding_profile_id: one.embeddingProfileId,
+          interval_seconds: one.intervalSeconds,
+          artifact_retention_days: one.artifactRetentionDays,
+          paused: one.paused ? 1 : 0,
+          created_at: one.createdAt,
+          updated_at: one.updatedAt,
+        })
+        .execute()
+    },
+
+    async subscription(applicationId, subscriptionId) {
+      const row = await subscriptionRow(applicationId, subscriptionId)
+      return row === undefined ? null : subscriptionOf(row)
+    },
+
+    async subscriptions({ applicationId, before, limit }) {
+      let query = db
+        .selectFrom('analysis_subscription')
+        .selectAll()
+        .where('application_id', '=', applicationId)
+        .orderBy('subscription_id', 'desc')
+        .limit(limit)
+      if (before !== null) query = query.where('subscription_id', '<', before)
+      return (await query.execute()).map(subscriptionOf)
+    },
+
+    async setPaused(applicationId, subscriptionId, paused, now) {
+      const wanted = paused ? 1 : 0
+      await db
+        .updateTable('analysis_subscription')
+        .set({ paused: wanted, updated_at: now })
+        .where('subscription_id', '=', subscriptionId)
+        .where('application_id', '=', applicationId)
+        .where('paused', '!=', wanted)
+        .execute()
+      const row = await subscriptionRow(applicationId, subscriptionId)
+      return row === undefined ? null : subscriptionOf(row)
+    },
+  }
+}
+
+const changed = (result: { numUpdatedRows: bigint } | undefined): boolean => (result?.numUpdatedRows ?? 0n) > 0n
+
+function runOf(row: AnalysisRunRow): Run {
+  return {
+    runId: row.run_id,
+    applicationId: row.application_id,
+    analysisType: row.analysis_type as Run['analysisType'],
+    embeddingProfileId: row.embedding_profile_id,
+    inputScope: JSON.parse(row.input_scope),
+    parameters: row.parameters === null ? null : JSON.parse(row.parameters),
+    inputCutoffAt: row.input_cutoff_at,
+    retentionDays: row.retention_days,
+    scope: JSON.parse(row.scope),
+    createdAt: row.created_at,
+    expiresAt: row.expires_at,
+    status: row.status as RunStatus,
+    progress: row.progress,
+    startedAt: row.started_at,
+    completedAt: row.completed_at,
+    error: row.error === null ? null : JSON.parse(row.error),
+  }
+}
+
+function subscriptionOf(row: AnalysisSubscriptionRow): Subscription {
+  return {
+    subscriptionId: row.subscription_id,
+    applicationId: row.application_id,
+    name: row.name,
+    analysisType: row.analysis_type as Subscription['analysisType'],
+    inputScope: JSON.parse(row.input_scope),
+    executionMode: row.execution_mode as Subscription['executionMode'],
+    embeddingProfileId: row.embedding_profile_id,
+    intervalSeconds: row.interval_seconds,
+    artifactRetentionDays: row.artifact_retention_days,
+    paused: row.paused === 1,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  }
+}

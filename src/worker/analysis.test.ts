@@ -1,0 +1,256 @@
+import assert from 'node:assert/strict'
+import { existsSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, suite, test } from 'node:test'
+import type { FastifyBaseLogger } from 'fastify'
+import type { AnalysisStore, NewRun, Run } from '../analysis/analysis-store.ts'
+import type { ExecutionParts } from '../analysis/execute-run.ts'
+import type { GraphWork } from '../analysis/knn/graph-child.ts'
+import { AnalysisRuns } from '../analysis/runs.ts'
+import { newId } from '../ids.ts'
+import { folderArtifactFiles } from '../storage/files/artifact-files.ts'
+import { openSqliteStore } from '../storage/sqlite/open-sqlite-store.ts'
+import { applyRetention, removeAbandoned, startAnalysis } from './analysis.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'tidemark-worker-'))
+const open = await openSqliteStore(folder)
+after(async () => {
+  await open.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+const store = open.store.analysis
+const nothing = (): void => {}
+const logger = { info: nothing, warn: nothing, error: nothing } as unknown as FastifyBaseLogger
+const applicationId = newId('app')
+await open.store.operator.commit(
+  [
+    { kind: 'dataset.put', datasetId: 'news', name: 'News', description: null },
+    { kind: 'application.create', applicationId, name: 'Test', policy: { analysis_enabled: true } },
+    { kind: 'entitlements.put', applicationId, entitlements: [{ datasets: ['news'] }] },
+  ],
+  { actor: 'test', at: Date.now() },
+)
+
+const everything = {
+  entries: [
+    {
+      datasets: ['news'],
+      platforms: null,
+      languages: null,
+      regions: null,
+      publishedFrom: null,
+      publishedTo: null,
+      fields: ['body' as const],
+    },
+  ],
+}
+
+async function addRun(changes: Partial<NewRun> = {}): Promise<string> {
+  const now = Date.now()
+  const runId = newId('run', now)
+  const run: NewRun = {
+    runId,
+    applicationId,
+    analysisType: 'knn_graph',
+    embeddingProfileId: 'profile',
+    inputScope: { dataset_ids: ['news'] },
+    parameters: { k: 3, min_similarity: null },
+    inputCutoffAt: now,
+    retentionDays: 1,
+    scope: everything,
+    createdAt: now,
+    expiresAt: now + 86_400_000,
+    ...changes,
+  }
+  await store.addRun(run, null)
+  return runId
+}
+
+async function ended(runId: string): Promise<Run> {
+  for (;;) {
+    const run = await store.run(applicationId, runId)
+    if (run !== null && !['queued', 'validating', 'running'].includes(run.status)) return run
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+}
+
+/** Writes a small file in place of a graph. */
+const quick = async ({ job }: GraphWork) => {
+  writeFileSync(job.path, 'file')
+  return { rows: 1, bytes: 4, sha256: 'ab', redone: 0, cpuSeconds: 0, peakBytes: 0 }
+}
+
+let folders = 0
+function partsWith(compute: ExecutionParts['compute'], more: Partial<ExecutionParts> = {}) {
+  const artifacts = join(folder, `artifacts-${folders++}`)
+  const parts: ExecutionParts = {
+    store,
+    files: folderArtifactFiles(artifacts),
+    compute,
+    threads: 1,
+    now: Date.now,
+    ...more,
+  }
+  return { parts, artifacts }
+}
+
+suite('the worker of analysis runs', { timeout: 120_000 }, () => {
+  test('a worker that died in any state is followed by another, and the run ends', async () => {
+    const dead = newId('task')
+    const take = () => store.takeRun({ workerId: dead, now: Date.now(), until: Date.now() + 200 })
+    const validating = await addRun()
+    assert.equal((await take())!.runId, validating)
+    const running = await addRun()
+    assert.equal((await take())!.runId, running)
+    assert.ok(await store.beginRun(running, dead))
+    const queued = await addRun()
+    const ids = [queued, validating, running]
+    const { parts } = partsWith(quick)
+    const worker = startAnalysis(parts, logger)
+    for (const runId of ids) assert.equal((await ended(runId)).status, 'succeeded')
+    await worker.stop()
+    assert.equal(await store.endRun(ids[0]!, dead, { at: Date.now(), error: { code: 'internal', message: '' } }), false)
+  })
+
+  test('two workers share the runs, each run is computed once', async () => {
+    const computed: string[] = []
+    const { parts } = partsWith(async (work) => {
+      computed.push(work.job.path)
+      await new Promise((resolve) => setTimeout(resolve, 20))
+      return quick(work)
+    })
+    const ids = await Promise.all(Array.from({ length: 8 }, () => addRun()))
+    const workers = [startAnalysis(parts, logger), startAnalysis(parts, logger)]
+    for (const runId of ids) assert.equal((await ended(runId)).status, 'succeeded')
+    await Promise.all(workers.map((worker) => worker.stop()))
+    assert.equal(computed.length, ids.length)
+  })
+
+  test('a computation that fails is tried again, and not for ever', async () => {
+    let failures = 2
+    const { parts, artifacts } = partsWith(async (work) => {
+      if (failures-- > 0) {
+        writeFileSync(work.job.path, 'half')
+        throw new Error('out of memory')
+      }
+      return quick(work)
+    })
+    const worker = startAnalysis(parts, logger)
+    const lucky = await addRun()
+    worker.wake()
+    assert.equal((await ended(lucky)).status, 'succeeded')
+    failures = Number.POSITIVE_INFINITY
+    const hopeless = await addRun()
+    worker.wake()
+    const run = await ended(hopeless)
+    assert.deepEqual([run.status, run.error!.code], ['failed', 'internal'])
+    await worker.stop()
+    assert.equal(readdirSync(artifacts).length, 1, 'nothing is left of failures')
+  })
+
+  /** Computes until it is told to stop, with a draft on disk. */
+  const endless = async ({ job, signal }: GraphWork): Promise<never> => {
+    signal.throwIfAborted()
+    writeFileSync(job.path, 'half')
+    return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+  }
+  const runningOf = async (target: AnalysisStore, runId: string) => {
+    while ((await target.run(applicationId, runId))!.status !== 'running') {
+      await new Promise((resolve) => setTimeout(resolve, 5))
+    }
+  }
+
+  test('a cancel made elsewhere is noticed within 2 seconds, one made here at once', async () => {
+    for (const here of [false, true]) {
+      const { parts, artifacts } = partsWith(endless)
+      const worker = startAnalysis(parts, logger)
+      const runId = await addRun()
+      worker.wake()
+      await runningOf(store, runId)
+      await store.cancelRun(applicationId, runId, Date.now())
+      if (here) worker.cancelled(runId)
+      const started = performance.now()
+      while (readdirSync(artifacts).length > 0) await new Promise((resolve) => setTimeout(resolve, 5))
+      assert.ok(performance.now() - started < (here ? 500 : 2000))
+      await worker.stop()
+      assert.equal((await store.run(applicationId, runId))!.status, 'cancelled')
+    }
+  })
+
+  test('a worker that ends gives its run up, and the next one takes it', async () => {
+    const { parts, artifacts } = partsWith(endless)
+    const first = startAnalysis(parts, logger)
+    const runId = await addRun()
+    first.wake()
+    await runningOf(store, runId)
+    await first.stop()
+    assert.deepEqual(readdirSync(artifacts), [])
+    const second = startAnalysis(partsWith(quick).parts, logger)
+    assert.equal((await ended(runId)).status, 'succeeded')
+    await second.stop()
+  })
+
+  test('a run that kills its worker every time is given up', async () => {
+    const runId = await addRun()
+    const dead = newId('task')
+    for (let i = 0; i < 12; i++) await store.takeRun({ workerId: dead, now: Date.now(), until: Date.now() - 1 })
+    const worker = startAnalysis(partsWith(quick).parts, logger)
+    const run = await ended(runId)
+    await worker.stop()
+    assert.deepEqual([run.status, run.error!.code], ['failed', 'internal'])
+  })
+
+  test('at its time a run expires and its files go; 30 days later it is not there', async () => {
+    const { parts, artifacts } = partsWith(quick)
+    const worker = startAnalysis(parts, logger)
+    const runId = await addRun()
+    worker.wake()
+    const { expiresAt } = await ended(runId)
+    await worker.stop()
+    const [artifact] = await store.artifacts(runId)
+    const kept = join(artifacts, `${artifact!.artifactId}.parquet`)
+    assert.ok(existsSync(kept))
+    const consumer = { applicationId } as never
+    let now = expiresAt - 1
+    const runs = new AnalysisRuns({ ...parts, added: nothing, cancelled: nothing, now: () => now })
+    assert.equal((await runs.read(consumer, runId)).status, 'succeeded')
+    assert.equal((await runs.artifacts(consumer, runId)).artifacts.length, 1)
+    now = expiresAt
+    // Before retention has come by, and after.
+    for (const applied of [false, true]) {
+      if (applied) await applyRetention({ ...parts, now: () => now })
+      assert.equal((await runs.read(consumer, runId)).status, 'expired')
+      assert.deepEqual((await runs.artifacts(consumer, runId)).artifacts, [])
+      await assert.rejects(runs.artifact(consumer, runId, artifact!.artifactId), {
+        code: 'analysis_artifact_not_found',
+      })
+      await assert.rejects(runs.cancel(consumer, runId), { code: 'analysis_run_finished' })
+    }
+    assert.ok(!existsSync(kept))
+    now = expiresAt + 30 * 86_400_000
+    await assert.rejects(runs.read(consumer, runId), { code: 'analysis_not_found' })
+    await applyRetention({ ...parts, now: () => now })
+    assert.equal(await store.run(applicationId, runId), null)
+  })
+
+  test('files that no artifact knows are removed when they are old', async () => {
+    const { parts, artifacts } = partsWith(quick)
+    const worker = startAnalysis(parts, logger)
+    const runId = await addRun()
+    worker.wake()
+    await ended(runId)
+    await worker.stop()
+    const [known] = readdirSync(artifacts)
+    const [old, fresh] = [newId('art'), newId('art')]
+    for (const name of [`${old}.partial`, `${old}.parquet`, `${fresh}.partial`, 'notes.txt']) {
+      writeFileSync(join(artifacts, name), 'x')
+    }
+    const longAgo = new Date(Date.now() - 7_200_000)
+    for (const name of [known!, `${old}.partial`, `${old}.parquet`, 'notes.txt']) {
+      utimesSync(join(artifacts, name), longAgo, longAgo)
+    }
+    await removeAbandoned(parts)
+    assert.deepEqual(readdirSync(artifacts).sort(), [known!, `${fresh}.partial`, 'notes.txt'].sort())
+  })
+})

@@ -1,0 +1,224 @@
+import assert from 'node:assert/strict'
+import { before, suite, test } from 'node:test'
+import { type AnalysisWorld, startAnalysisWorld } from './analysis-world.ts'
+import { documentOf } from './content.ts'
+import { expectError } from './expect-error.ts'
+import { fakeProfile } from './fake-embedding.ts'
+
+suite('what an application may analyse', { timeout: 240_000 }, () => {
+  let world: AnalysisWorld
+
+  before(async () => {
+    world = await startAnalysisWorld()
+    const some = (dataset_id: string, platform: string, language: string, region: string) =>
+      [1, 2, 3].map((i) =>
+        documentOf(`${dataset_id}-${platform}-${language}-${region}-${i}`, {
+          dataset_id,
+          source_platform: platform,
+          language,
+          region,
+          published_at: `2026-01-0${i}T00:00:00Z`,
+          body: `tide ${i} ${language} ${platform}`,
+        }),
+      )
+    await world.put(
+      ...some('news', 'rss', 'en', 'gb'),
+      ...some('news', 'rss', 'de', 'at'),
+      ...some('news', 'blog', 'en', 'us'),
+      ...some('forum', 'rss', 'en', 'gb'),
+    )
+  })
+
+  const sources = async (entitlements: readonly object[], scope: object): Promise<number> => {
+    const { key } = await world.application(entitlements)
+    return new Set((await world.graph({ input_scope: scope }, key)).map((edge) => edge.source_document_id)).size
+  }
+
+  test('analysis must be enabled', async () => {
+    const { key } = await world.server.makeApplication({ entitlements: [{ datasets: ['news'] }] })
+    await expectError(world.server, await world.post(world.request(), key), 403, 'analysis_forbidden')
+  })
+
+  test('a named dataset, platform, language or region outside the entitlements is refused', async () => {
+    const entry = { datasets: ['news'], platforms: ['rss'], languages: ['en'], regions: ['gb'] }
+    const { key } = await world.application([entry])
+    for (const outside of [
+      { dataset_ids: ['forum'] },
+      { dataset_ids: ['news', 'forum'] },
+      { dataset_ids: ['nowhere'] },
+      { dataset_ids: ['news'], source_platforms: ['rss', 'blog'] },
+      { dataset_ids: ['news'], languages: ['de'] },
+      { dataset_ids: ['news'], regions: ['gb', 'us'] },
+    ]) {
+      const answer = await world.post(world.request({ input_scope: outside }), key)
+      await expectError(world.server, answer, 403, 'analysis_forbidden')
+    }
+    const inside = await world.graph({ input_scope: { dataset_ids: ['news'] } }, key)
+    assert.equal(inside.length, 3 * 2)
+  })
+
+  test('the body must be readable, because vectors are made from it', async () => {
+    const { key } = await world.application([{ datasets: ['news'], fields: ['title'] }])
+    await expectError(world.server, await world.post(world.request(), key), 403, 'analysis_forbidden')
+    const entries = [
+      { datasets: ['news'], platforms: ['rss'], fields: ['title'] },
+      { datasets: ['news'], platforms: ['blog'], fields: ['body'] },
+    ]
+    assert.equal(await sources(entries, { dataset_ids: ['news'] }), 3)
+  })
+
+  test('entries are alternatives, and each must match as a whole', async () => {
+    const entries = [
+      { datasets: ['news'], languages: ['de'] },
+      { datasets: ['news'], platforms: ['blog'], published_to: '2026-01-03T00:00:00Z' },
+    ]
+    assert.equal(await sources(entries, { dataset_ids: ['news'] }), 3 + 2)
+    assert.equal(await sources(entries, { dataset_ids: ['news'], languages: ['en'] }), 2)
+    const window = { published_from: '2026-01-02T00:00:00Z', published_to: '2026-01-03T00:00:00Z' }
+    assert.equal(await sources(entries, { dataset_ids: ['news'], ...window }), 0 + 2 - 0)
+  })
+
+  test('the cap on the input: at it the run succeeds, beyond it it fails', async () => {
+    const at = await world.application([{ datasets: ['news'] }], { analysis: { max_input_chunks: 9 } })
+    assert.equal((await world.graph({}, at.key)).length, 9 * 8)
+    const below = await world.application([{ datasets: ['news'] }], { analysis: { max_input_chunks: 8 } })
+    const run = await world.ended((await world.create({}, below.key)).run_id, below.key)
+    assert.equal(run.status, 'failed')
+    assert.equal(run.error!.code, 'input_too_large')
+    assert.match(run.error!.message, /8 chunks.*narrow input_scope/)
+    const narrowed = { input_scope: { dataset_ids: ['news'], languages: ['de'] } }
+    assert.equal((await world.graph(narrowed, below.key)).length, 6)
+  })
+
+  test('no unfinished run at all', async () => {
+    const { key } = await world.application([{ datasets: ['news'] }], { analysis: { max_concurrent_runs: 0 } })
+    await expectError(world.server, await world.post(world.request(), key), 429, 'rate_limit_exceeded')
+  })
+
+  test("another application's runs, artifacts and subscriptions are as if they were not there", async () => {
+    const run = await world.ended((await world.create()).run_id)
+    const [artifact] = await world.artifacts(run.run_id)
+    const stranger = (await world.application([{ datasets: ['news', 'forum'] }])).key
+    const as = (method: string, path: string) => world.server.consumer(stranger, method, `/v1/analysis/${path}`)
+    for (const id of [run.run_id, 'run_00000000000000000000000000', 'nonsense']) {
+      await expectError(world.server, await as('GET', `runs/${id}`), 404, 'analysis_not_found')
+      await expectError(world.server, await as('POST', `runs/${id}/cancel`), 404, 'analysis_not_found')
+      await expectError(world.server, await as('GET', `runs/${id}/artifacts`), 404, 'analysis_not_found')
+      const file = await as('GET', `runs/${id}/artifacts/${artifact!.artifact_id}/file`)
+      await expectError(world.server, file, 404, 'analysis_artifact_not_found')
+    }
+    for (const id of ['art_00000000000000000000000000', '..%2F..%2Ftidemark.sqlite']) {
+      const path = `/v1/analysis/runs/${run.run_id}/artifacts/${id}/file`
+      const answer = await world.server.consumer(world.key, 'GET', path)
+      await expectError(world.server, answer, 404, 'analysis_artifact_not_found')
+    }
+    assert.deepEqual((await as('GET', 'runs')).body, { runs: [] })
+  })
+})
+
+suite('subscriptions', { timeout: 240_000 }, () => {
+  let world: AnalysisWorld
+  const request = (changes: Record<string, unknown> = {}) => ({
+    name: 'Daily graph',
+    analysis_type: 'knn_graph',
+    input_scope: { dataset_ids: ['news'], languages: ['en'] },
+    execution_mode: 'scheduled',
+    embedding_profile_id: fakeProfile,
+    ...changes,
+  })
+  const call = (key: string, method: string, path = '', body?: unknown) =>
+    world.server.consumer(key, method, `/v1/analysis/subscriptions${path}`, body)
+
+  before(async () => {
+    world = await startAnalysisWorld()
+  })
+
+  test('created, listed, paused and resumed', async () => {
+    const { key } = await world.application([{ datasets: ['news'] }])
+    const made = await call(key, 'POST', '', request({ interval_seconds: 60, artifact_retention_days: 7 }))
+    assert.equal(made.status, 201, made.text)
+    const { subscription_id: id, created_at, updated_at, ...rest } = made.body
+    assert.match(id, /^sub_/)
+    assert.equal(created_at, updated_at)
+    assert.deepEqual(rest, { ...request(), interval_seconds: 60, artifact_retention_days: 7, status: 'active' })
+    assert.deepEqual((await call(key, 'GET')).body, { subscriptions: [made.body] })
+
+    const paused = await call(key, 'POST', `/${id}/pause`)
+    assert.deepEqual([paused.status, paused.body.status], [200, 'paused'])
+    assert.deepEqual((await call(key, 'POST', `/${id}/pause`)).body, paused.body)
+    const resumed = await call(key, 'POST', `/${id}/resume`)
+    assert.equal(resumed.body.status, 'active')
+    assert.deepEqual((await call(key, 'POST', `/${id}/resume`)).body, resumed.body)
+
+    const runs = await call(key, 'GET', `/${id}/runs`)
+    assert.deepEqual(runs.body.runs, [])
+    const later = await call(key, 'GET', `/${id}/runs?after=${runs.body.next_cursor}`)
+    assert.deepEqual([later.status, later.body.runs], [200, []])
+    await expectError(world.server, await call(key, 'GET', `/${id}/runs?after=x`), 400, 'invalid_analysis_subscription')
+    assert.deepEqual((await call(key, 'GET', `/${id}/checkpoint`)).body, { subscription_id: id, checkpoint: null })
+
+    const stranger = (await world.application([{ datasets: ['news'] }])).key
+    for (const [method, path] of [
+      ['POST', 'pause'],
+      ['POST', 'resume'],
+      ['GET', 'runs'],
+      ['GET', 'checkpoint'],
+    ] as const) {
+      await expectError(world.server, await call(stranger, method, `/${id}/${path}`), 404, 'analysis_not_found')
+    }
+    assert.deepEqual((await call(stranger, 'GET')).body, { subscriptions: [] })
+  })
+
+  test('by pages, newest first', async () => {
+    const { key } = await world.application([{ datasets: ['news'] }])
+    const ids: string[] = []
+    for (const name of ['a', 'b', 'c'])
+      ids.unshift((await call(key, 'POST', '', request({ name }))).body.subscription_id)
+    const first = (await call(key, 'GET', '?limit=2')).body
+    const second = (await call(key, 'GET', `?limit=2&cursor=${first.next_cursor}`)).body
+    const seen = [...first.subscriptions, ...second.subscriptions].map((one) => one.subscription_id)
+    assert.deepEqual(seen, ids)
+    assert.equal(second.next_cursor, undefined)
+  })
+
+  test('requests that are not valid', async () => {
+    for (const changes of [
+      { name: undefined },
+      { name: '' },
+      { analysis_type: undefined },
+      { input_scope: undefined },
+      { execution_mode: undefined },
+      { execution_mode: 'hourly' },
+      { interval_seconds: 59 },
+      { artifact_retention_days: 0 },
+      { artifact_retention_days: 366 },
+      { embedding_profile_id: undefined },
+      { unknown: 1 },
+    ]) {
+      const answer = await call(world.key, 'POST', '', request(changes))
+      await expectError(world.server, answer, 400, 'invalid_analysis_subscription')
+    }
+    const profile = await call(world.key, 'POST', '', request({ embedding_profile_id: 'nobody' }))
+    await expectError(world.server, profile, 400, 'analysis_request_failed')
+    const outside = await call(world.key, 'POST', '', request({ input_scope: { dataset_ids: ['secret'] } }))
+    await expectError(world.server, outside, 403, 'analysis_forbidden')
+  })
+
+  test('what is no longer allowed shows in the status, and resuming fails as creating would', async () => {
+    const { key, applicationId } = await world.application([{ datasets: ['news'] }])
+    const { subscription_id: id } = (await call(key, 'POST', '', request())).body
+    const status = async () => (await call(key, 'GET')).body.subscriptions[0].status
+    await world.setPolicy(applicationId, { analysis_enabled: false })
+    assert.equal(await status(), 'disabled')
+    await expectError(world.server, await call(key, 'POST', `/${id}/resume`), 403, 'analysis_forbidden')
+    await world.setPolicy(applicationId, { analysis_enabled: true })
+    assert.equal(await status(), 'active')
+    await world.setEntitlements(applicationId, [{ datasets: ['news'], languages: ['de'] }])
+    assert.equal(await status(), 'reconciliation_required')
+    await expectError(world.server, await call(key, 'POST', `/${id}/resume`), 403, 'analysis_forbidden')
+    assert.equal((await call(key, 'POST', `/${id}/pause`)).status, 200)
+    await world.setEntitlements(applicationId, [{ datasets: ['news'] }])
+    assert.equal(await status(), 'paused')
+    assert.equal((await call(key, 'POST', `/${id}/resume`)).body.status, 'active')
+  })
+})

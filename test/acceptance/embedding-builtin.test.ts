@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict'
+import { before, suite, test } from 'node:test'
+import { documentOf } from './content.ts'
+import { FakeEmbedding } from './fake-embedding.ts'
+import { startServer } from './harness.ts'
+import { SearchWorld } from './search-world.ts'
+import { until } from './until.ts'
+
+/** The same with the model that comes with the product: nothing is set, and meaning is found without shared words. */
+let world: SearchWorld
+const modelWithinMs = 60_000
+
+before(async () => {
+  const server = await startServer({ env: { TIDEMARK_LOG_LEVEL: 'warn' } })
+  await server.makeDataset('news')
+  const { key } = await server.makeApplication({ entitlements: [{ datasets: ['news'] }] })
+  const { key: collector } = await server.makeCollector()
+  world = new SearchWorld(server, new FakeEmbedding(), key, collector)
+  await world.put(
+    documentOf('bread', {
+      language: 'en',
+      title: 'Baking',
+      body: 'Knead the dough, let it rise, and bake the loaf in a hot oven.',
+    }),
+    documentOf('stars', {
+      language: 'en',
+      title: 'Sky',
+      body: 'The telescope shows distant galaxies and the moons of Jupiter.',
+    }),
+    documentOf('court', {
+      language: 'en',
+      title: 'Law',
+      body: 'The judge sentenced the defendant after the jury had its verdict.',
+    }),
+    documentOf('zh', { language: 'zh', title: '面包', body: '面包师傅每天早上烤面包。' }),
+  )
+  await world.indexed(modelWithinMs)
+})
+
+suite('the built-in model', () => {
+  test('is registered as the active default profile, with its dimensions', async () => {
+    const { embedding_profiles } = await world.server.mustAdmin('GET', '/admin/v1/embedding-profiles')
+    assert.equal(embedding_profiles.length, 1)
+    const [profile] = embedding_profiles
+    assert.deepEqual([profile.status, profile.dimensions], ['active', 384])
+    const state = await world.indexing()
+    assert.deepEqual([state.pending_chunks, state.profiles[0].indexed_chunks], [0, 4])
+  })
+
+  test('finds by meaning what shares no word with the query', async () => {
+    for (const [query, name] of [
+      ['how to make sourdough', 'bread'],
+      ['astronomy and planets', 'stars'],
+      ['criminal trial', 'court'],
+    ] as const) {
+      assert.deepEqual(await world.names({ query }), [])
+      for (const mode of ['vector', 'hybrid']) {
+        const found = await world.search({ query, mode })
+        assert.equal(world.namesOf(found.results)[0], name, `${mode} ${query}`)
+        assert.equal(found.degraded, false)
+      }
+    }
+  })
+
+  test('in a language that it does not know, words decide', async () => {
+    assert.equal((await world.names({ query: '面包师傅', mode: 'hybrid' }))[0], 'zh')
+  })
+
+  test('takes any text', async () => {
+    for (const query of ['\ud800', '\u0000', '🌊'.repeat(1000), 'a'.repeat(1000), '"', '字'.repeat(1000)]) {
+      for (const mode of ['vector', 'hybrid']) {
+        const answer = await world.raw({ query, mode })
+        assert.equal(answer.status, 200, answer.text)
+        assert.equal(answer.body.degraded, false, query.slice(0, 5))
+      }
+    }
+  })
+
+  test('a caller may send a vector of its dimensions, and of no other', async () => {
+    const vector = Array.from({ length: 384 }, (_, i) => Math.sin(i))
+    assert.equal((await world.search({ mode: 'vector', query_vector: vector })).results.length, 4)
+    assert.equal((await world.raw({ mode: 'vector', query_vector: vector.slice(1) })).status, 400)
+  })
+
+  test('a document is found by words at once and by meaning soon, after a kill too', async () => {
+    await world.put(
+      documentOf('ship', { language: 'en', title: 'Sea', body: 'The captain steered the vessel into the port.' }),
+    )
+    await until('words', 2000, async () => (await world.names({ query: 'captain' })).length === 1)
+    await world.server.kill9()
+    await world.server.start()
+    assert.deepEqual(await world.names({ query: 'captain' }), ['ship'])
+    await until('meaning', modelWithinMs, async () => {
+      const found = await world.search({ query: 'sailing boat harbour', mode: 'vector' })
+      return world.namesOf(found.results)[0] === 'ship'
+    })
+    await world.indexed(modelWithinMs)
+    assert.equal((await world.indexing()).profiles[0].indexed_chunks, 5)
+  })
+})

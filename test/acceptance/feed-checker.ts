@@ -1,0 +1,162 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { type FeedEvent, wholeFeed } from './content.ts'
+import { Reader } from './feed-checker-reader.ts'
+import { type Verdict, verify } from './feed-checker-verify.ts'
+import { chance, Writer } from './feed-checker-writer.ts'
+import { startServer, type TestServer } from './harness.ts'
+
+/**
+ * The checker of the change feed: many writers, readers that restart, and a server that is killed again and again.
+ * Afterwards nothing may be lost, repeated or out of order, and every acknowledged document must be readable as it was
+ * acknowledged.
+ */
+export interface CheckOptions {
+  /** At least so many events are written. */
+  readonly events: number
+  readonly writers: number
+  readonly seed: number
+  /** Between two kills, at the least and at the most. */
+  readonly livesMs: readonly [number, number]
+  readonly report?: (line: string) => void
+}
+
+export interface CheckResult extends Verdict {
+  readonly events: number
+  readonly documents: number
+  readonly acknowledged: number
+  readonly kills: number
+  readonly sentAgain: number
+  readonly replayed: number
+  readonly wrongReplays: readonly string[]
+  /** Acknowledged documents that are not there, or not with the acknowledged version and text. */
+  readonly unreadable: number
+}
+
+const filters: readonly Record<string, string>[] = [
+  {},
+  {},
+  { dataset_id: 'even' },
+  { event_type: 'document.version.created,document.metrics.updated' },
+]
+
+export async function checkFeed(options: CheckOptions): Promise<CheckResult> {
+  const report = options.report ?? (() => {})
+  // No vectors are made: the feed is what is checked, and the model would take the processor from it.
+  const noVectors = { TIDEMARK_EMBEDDING_URL: 'http://127.0.0.1:9', TIDEMARK_EMBEDDING_MODEL: 'none' }
+  const server = await startServer({ env: { TIDEMARK_LOG_LEVEL: 'fatal', ...noVectors } })
+  try {
+    for (const dataset of ['even', 'odd']) await server.makeDataset(dataset)
+    const { key } = await server.makeApplication({ entitlements: [{ datasets: ['even', 'odd'] }] })
+    const writers: Writer[] = []
+    for (let i = 0; i < options.writers; i++) {
+      writers.push(new Writer(server, (await server.makeCollector()).key, `w${i}`, options.seed + i))
+    }
+    const readers = filters.map(
+      (filter, i) => new Reader(server, key, { name: `reader ${i}`, filter, seed: options.seed + 100 + i }),
+    )
+
+    let written = false
+    const changed = () => writers.reduce((sum, writer) => sum + writer.changed, 0)
+    const reading = Promise.all(readers.map((reader) => reader.read(() => written)))
+    // A reader that fails must end the writers' loop too; they are awaited first.
+    let readersFailed = false
+    reading.catch(() => {
+      readersFailed = true
+    })
+    const writing = Promise.all(
+      writers.map(async (writer) => {
+        while (changed() < options.events && !readersFailed) await writer.write()
+      }),
+    ).finally(() => {
+      written = true
+    })
+    const killing = killAgain(
+      server,
+      options,
+      () => written,
+      () => report(`${changed()} changes acknowledged, killed again`),
+    )
+    await writing
+    const kills = await killing
+    await reading
+
+    const { events: feed } = await wholeFeed(server, key)
+    const wants = (filter: Readonly<Record<string, string>>) => (event: FeedEvent) =>
+      (filter.dataset_id === undefined || event.dataset_id === filter.dataset_id) &&
+      (filter.event_type === undefined || filter.event_type.split(',').includes(event.event_type))
+    const acknowledged = writers.flatMap((writer) => writer.acknowledged)
+    const verdict = verify({
+      acknowledged,
+      feed,
+      passes: readers.map(({ name, events }, i) => ({ name, events, wants: wants(filters[i]!) })),
+    })
+    return {
+      ...verdict,
+      events: feed.length,
+      documents: writers.reduce((sum, writer) => sum + writer.documents.length, 0),
+      acknowledged: acknowledged.length,
+      kills,
+      sentAgain: writers.reduce((sum, writer) => sum + writer.sentAgain, 0),
+      replayed: readers.reduce((sum, reader) => sum + reader.replayed, 0),
+      wrongReplays: readers.flatMap((reader) => reader.wrongReplays),
+      unreadable: await countUnreadable(server, key, writers),
+    }
+  } finally {
+    await server.kill9()
+  }
+}
+
+async function killAgain(
+  server: TestServer,
+  { livesMs: [least, most], seed }: CheckOptions,
+  done: () => boolean,
+  killed: () => void,
+): Promise<number> {
+  const random = chance(seed + 1000)
+  for (let kills = 0; ; kills++) {
+    const lives = least + random(most - least + 1)
+    for (const until = Date.now() + lives; Date.now() < until && !done(); ) await delay(20)
+    if (done() && kills > 0) return kills
+    await server.kill9()
+    killed()
+    await server.start()
+  }
+}
+
+async function countUnreadable(server: TestServer, key: string, writers: readonly Writer[]): Promise<number> {
+  let unreadable = 0
+  const documents = writers.flatMap((writer) => writer.documents)
+  for (let from = 0; from < documents.length; from += 200) {
+    const part = documents.slice(from, from + 200)
+    const { body } = await server.consumer(key, 'POST', '/v1/documents/batch-get', {
+      document_ids: part.map((one) => one.documentId),
+    })
+    const found = new Map<
+      string,
+      { content: { version_id: string; body: string }; external_id: string; score: number }
+    >()
+    for (const document of body.documents) found.set(document.id, document)
+    for (const { documentId, versionId, externalId, body: text, score } of part) {
+      const there = found.get(documentId)
+      const good =
+        there?.external_id === externalId &&
+        there.content.version_id === versionId &&
+        there.content.body === text &&
+        there.score === score
+      if (!good) unreadable++
+    }
+  }
+  return unreadable
+}
+
+/** One line for people, and whether anything is at fault. */
+export function summaryOf(result: CheckResult): { readonly text: string; readonly good: boolean } {
+  const { lost, repeated, outOfOrder, altered, unreadable, wrongReplays } = result
+  const good = lost + repeated + outOfOrder + altered + unreadable + wrongReplays.length === 0
+  const text =
+    `${result.events} events of ${result.documents} documents, ${result.acknowledged} acknowledgements, ` +
+    `${result.kills} kills, ${result.sentAgain} requests sent again, ${result.replayed} events replayed: ` +
+    `lost ${lost}, repeated ${repeated}, out of order ${outOfOrder}, altered ${altered}, ` +
+    `wrong replays ${wrongReplays.length}, acknowledged but unreadable ${unreadable}`
+  return { text, good }
+}

@@ -1,0 +1,251 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import type { AnalysisStore, NewRun } from '../../src/analysis/analysis-store.ts'
+import { nextStatus, type RunEvent, type RunStatus } from '../../src/analysis/run-states.ts'
+import { newId } from '../../src/ids.ts'
+
+/**
+ * The contract of the store of runs, checked against a model: whatever is done by two workers and a caller, in any
+ * order and at any time, a run moves only as the table of states says, is held by one worker, and has an artifact
+ * exactly when it has succeeded.
+ */
+interface ModelRun {
+  readonly runId: string
+  readonly expiresAt: number
+  status: RunStatus
+  worker: string | null
+  leaseUntil: number
+  attempts: number
+  artifactId: string | null
+}
+
+interface Model {
+  now: number
+  readonly runs: ModelRun[]
+}
+
+type Command = fc.AsyncCommand<Model, AnalysisStore>
+
+const application = 'app_one'
+const leaseMs = 100
+
+const newRun = (runId: string, now: number, lifeMs: number): NewRun => ({
+  runId,
+  applicationId: application,
+  analysisType: 'knn_graph',
+  embeddingProfileId: 'profile',
+  inputScope: { dataset_ids: ['news'] },
+  parameters: { k: 3, min_similarity: null },
+  inputCutoffAt: now,
+  retentionDays: 1,
+  scope: { entries: [] },
+  createdAt: now,
+  expiresAt: now + lifeMs,
+})
+
+const pick = (model: Model, which: number): ModelRun => model.runs[which % model.runs.length]!
+
+/** What the table says of an event that only the holder can cause; nothing where this worker does not hold it. */
+function asHolder(run: ModelRun, worker: string, event: RunEvent): RunStatus | null {
+  return run.worker === worker ? nextStatus(run.status, event) : null
+}
+
+const command = (
+  name: string,
+  check: (model: Model) => boolean,
+  run: (model: Model, store: AnalysisStore) => Promise<void>,
+): Command => ({
+  check,
+  toString: () => name,
+  async run(model, store) {
+    await run(model, store)
+    for (const one of model.runs) {
+      const kept = await store.run(application, one.runId)
+      assert.equal(kept?.status, one.status)
+      const artifacts = await store.artifacts(one.runId)
+      assert.deepEqual(
+        artifacts.map(({ artifactId }) => artifactId),
+        one.artifactId === null ? [] : [one.artifactId],
+      )
+      assert.equal(one.artifactId !== null, one.status === 'succeeded')
+    }
+  },
+})
+
+const any = (model: Model): boolean => model.runs.length > 0
+
+const add = (lifeMs: number): Command =>
+  command(
+    `add, lives ${lifeMs}`,
+    () => true,
+    async (model, store) => {
+      const runId = newId('run', model.now)
+      const unfinished = model.runs.filter(
+        ({ status, expiresAt }) => nextStatus(status, 'cancel') !== null && expiresAt > model.now,
+      )
+      const added = await store.addRun(newRun(runId, model.now, lifeMs), 3)
+      assert.equal(added, unfinished.length < 3)
+      if (!added) return
+      const expiresAt = model.now + lifeMs
+      model.runs.push({
+        runId,
+        expiresAt,
+        status: 'queued',
+        worker: null,
+        leaseUntil: 0,
+        attempts: 0,
+        artifactId: null,
+      })
+    },
+  )
+
+const take = (worker: string): Command =>
+  command(
+    `${worker} takes`,
+    () => true,
+    async (model, store) => {
+      const free = model.runs
+        .filter(({ status, leaseUntil }) => status === 'queued' || leaseUntil <= model.now)
+        .filter(({ status, expiresAt }) => nextStatus(status, 'take') !== null && expiresAt > model.now)
+        .map(({ runId }) => runId)
+        .sort()
+      const until = model.now + leaseMs
+      const taken = await store.takeRun({ workerId: worker, now: model.now, until })
+      assert.equal(taken?.runId, free[0])
+      if (taken === null) return
+      const run = model.runs.find(({ runId }) => runId === taken.runId)!
+      Object.assign(run, { status: 'validating', worker, leaseUntil: until, attempts: run.attempts + 1 })
+      assert.equal(taken.status, 'validating')
+      assert.equal(taken.attempts, run.attempts)
+      assert.ok(taken.startedAt !== null && taken.startedAt <= model.now)
+    },
+  )
+
+const begin = (which: number, worker: string): Command =>
+  command(`${worker} begins ${which}`, any, async (model, store) => {
+    const run = pick(model, which)
+    const next = asHolder(run, worker, 'begin')
+    assert.equal(await store.beginRun(run.runId, worker), next !== null)
+    run.status = next ?? run.status
+  })
+
+const renew = (which: number, worker: string): Command =>
+  command(`${worker} renews ${which}`, any, async (model, store) => {
+    const run = pick(model, which)
+    const holds = asHolder(run, worker, 'fail') !== null
+    const until = model.now + leaseMs
+    assert.equal(await store.renew(run.runId, { workerId: worker, now: model.now, until }, 0.5), holds)
+    if (holds) run.leaseUntil = until
+  })
+
+const end = (which: number, worker: string, event: 'succeed' | 'fail'): Command =>
+  command(`${worker} ends ${which}: ${event}`, any, async (model, store) => {
+    const run = pick(model, which)
+    const next = model.now < run.expiresAt ? asHolder(run, worker, event) : null
+    const artifact = { artifactId: newId('art', model.now), rows: 1, bytes: 2, sha256: 'ab' }
+    const at = model.now
+    const ended = await store.endRun(
+      run.runId,
+      worker,
+      event === 'succeed' ? { at, artifact } : { at, error: { code: 'internal', message: 'no' } },
+    )
+    assert.equal(ended, next !== null)
+    if (next === null) return
+    Object.assign(run, { status: next, worker: null, artifactId: event === 'succeed' ? artifact.artifactId : null })
+  })
+
+const release = (which: number, worker: string, counted: boolean): Command =>
+  command(`${worker} releases ${which}`, any, async (model, store) => {
+    const run = pick(model, which)
+    const holds = asHolder(run, worker, 'fail') !== null
+    await store.releaseRun(run.runId, worker, counted)
+    if (holds) Object.assign(run, { worker: null, leaseUntil: 0, attempts: run.attempts - (counted ? 0 : 1) })
+  })
+
+const cancel = (which: number): Command =>
+  command(`cancel ${which}`, any, async (model, store) => {
+    const run = pick(model, which)
+    const next = model.now < run.expiresAt ? nextStatus(run.status, 'cancel') : null
+    assert.equal(await store.cancelRun('app_other', run.runId, model.now), null)
+    const found = await store.cancelRun(application, run.runId, model.now)
+    if (next !== null) Object.assign(run, { status: next, worker: null })
+    assert.equal(found!.status, run.status)
+  })
+
+const expire = (): Command =>
+  command('expire', any, async (model, store) => {
+    const due = model.runs.filter(
+      ({ expiresAt, status }) => expiresAt <= model.now && nextStatus(status, 'expire') !== null,
+    )
+    const { expired, artifactIds } = await store.expireRuns(model.now, 100)
+    assert.equal(expired, due.length)
+    assert.deepEqual([...artifactIds].sort(), due.flatMap(({ artifactId }) => artifactId ?? []).sort())
+    for (const run of due) Object.assign(run, { status: 'expired', worker: null, artifactId: null })
+  })
+
+const wait = (ms: number): Command =>
+  command(
+    `wait ${ms}`,
+    () => true,
+    async (model) => {
+      model.now += ms
+    },
+  )
+
+const worker = fc.constantFrom('w1', 'w2')
+const which = fc.nat(3)
+const commands = fc.commands(
+  [
+    fc.constantFrom(50, 1000, 10_000).map(add),
+    worker.map(take),
+    fc.tuple(which, worker).map((chosen) => begin(...chosen)),
+    fc.tuple(which, worker).map((chosen) => renew(...chosen)),
+    fc.tuple(which, worker, fc.constantFrom('succeed' as const, 'fail' as const)).map((chosen) => end(...chosen)),
+    fc.tuple(which, worker, fc.boolean()).map((chosen) => release(...chosen)),
+    which.map(cancel),
+    fc.constant(expire()),
+    fc.constantFrom(1, 40, leaseMs, 2000).map(wait),
+  ],
+  { size: '+1' },
+)
+
+export function analysisStoreContract(open: () => Promise<AnalysisStore>): void {
+  test('runs move as the table of states says, whatever is done by whom and when', { timeout: 120_000 }, async () => {
+    await fc.assert(
+      fc.asyncProperty(commands, async (sequence) => {
+        const store = await open()
+        await fc.asyncModelRun(() => ({ model: { now: 1_800_000_000_000, runs: [] }, real: store }), sequence)
+      }),
+      { numRuns: 150 },
+    )
+  })
+
+  test('an expired run is listed as such from the moment it is due, and removed long after', async () => {
+    const store = await open()
+    const now = 1_800_000_000_000
+    const [short, long] = [newId('run', now), newId('run', now)]
+    await store.addRun(newRun(short, now, 100), null)
+    await store.addRun(newRun(long, now, 10_000), null)
+    const list = async (status: RunStatus | null, at: number, goneBefore = 0) => {
+      const query = { applicationId: application, status, before: null, limit: 10, now: at, goneBefore }
+      return (await store.runs(query)).map(({ runId }) => runId)
+    }
+    assert.deepEqual(await list(null, now), [long, short])
+    assert.deepEqual(await list('queued', now), [long, short])
+    assert.deepEqual(await list('queued', now + 100), [long])
+    assert.deepEqual(await list('expired', now + 100), [short])
+    assert.deepEqual(await list(null, now + 500, now + 100), [long])
+    assert.equal(await store.removeRuns(now + 100, 10), 0, 'only what is marked expired is removed')
+    await store.expireRuns(now + 100, 10)
+    assert.equal(await store.removeRuns(now + 99, 10), 0)
+    assert.equal(await store.removeRuns(now + 100, 10), 1)
+    assert.equal(await store.run(application, short), null)
+  })
+
+  test('which artifacts there are', async () => {
+    const store = await open()
+    assert.deepEqual(await store.knownArtifacts([]), [])
+    assert.deepEqual(await store.knownArtifacts([newId('art')]), [])
+  })
+}

@@ -1,0 +1,304 @@
+import assert from 'node:assert/strict'
+import { after, beforeEach, suite, test } from 'node:test'
+import type { ContentStore, IncomingDocument } from '../../src/ingest/content-store.ts'
+import type { OperatorStore } from '../../src/operator/operator-store.ts'
+import type { ChunkRecord, IndexSource, SourceDocument } from '../../src/search/index-source.ts'
+import { prepareDocument } from '../../src/search/prepare-document.ts'
+
+/** A fresh, empty store with the ports that fill it. */
+export interface IndexSourceFixture {
+  readonly source: IndexSource
+  readonly content: ContentStore
+  readonly operator: OperatorStore
+  close(): Promise<void>
+}
+
+const startMs = Date.UTC(2026, 0)
+const mark = { actor: 'test', at: startMs }
+const wide = { documents: 1000, characters: 1_000_000 }
+const profile = (profileId: string, isDefault: boolean) =>
+  ({
+    kind: 'profile.put',
+    profileId,
+    provider: 'http',
+    model: profileId,
+    dimensions: 3,
+    status: 'active',
+    isDefault,
+  }) as const
+
+/** What every IndexSource does. */
+export function checkIndexSource(name: string, openStore: () => Promise<IndexSourceFixture>): void {
+  suite(`index source: ${name}`, () => {
+    let store: IndexSourceFixture
+    let source: IndexSource
+    let clockMs = startMs
+
+    beforeEach(async () => {
+      await store?.close()
+      store = await openStore()
+      source = store.source
+      clockMs = startMs
+      await store.operator.commit(
+        [
+          { kind: 'dataset.put', datasetId: 'd1', name: 'd1', description: null },
+          profile('old', false),
+          profile('m', true),
+        ],
+        mark,
+      )
+    })
+    after(() => store.close())
+
+    /** Each call a minute after the last. */
+    async function send(externalId: string, fields: Partial<IncomingDocument> = {}): Promise<string> {
+      clockMs += 60_000
+      const document = { datasetId: 'd1', platform: 'p1', externalId, title: 'T', body: `Body of ${externalId}.` }
+      const [result] = await store.content.ingest([{ ...document, ...fields }], clockMs)
+      assert.ok(result !== undefined && 'documentId' in result)
+      return result.documentId
+    }
+
+    /** Chunks as indexing makes them, kept; one for each text here. */
+    async function keep(
+      documents: readonly SourceDocument[],
+      profileIds: readonly string[] = ['m'],
+    ): Promise<ChunkRecord[]> {
+      const chunks: ChunkRecord[] = []
+      for (const document of documents) chunks.push(...(await prepareDocument(document, async () => {})).chunks)
+      await source.putChunks(chunks, profileIds)
+      return chunks
+    }
+
+    test('documents come in the order of their last change, each once, with what changed', async () => {
+      const first = await send('a', { language: 'en', region: 'GB', publishedAt: 5, contentType: 'post' })
+      const second = await send('b')
+      const [a, b] = await source.documentsAfter(0, wide)
+      assert.deepEqual([a!.documentId, b!.documentId], [first, second])
+      assert.ok(0 < a!.revision && a!.revision < b!.revision)
+      assert.deepEqual(a!.columns, {
+        datasetId: 'd1',
+        platform: 'p1',
+        language: 'en',
+        region: 'GB',
+        publishedAt: 5,
+        contentType: 'post',
+      })
+      assert.deepEqual(
+        a!.versions.map(({ current, language, title, body, vectors }) => ({ current, language, title, body, vectors })),
+        [{ current: true, language: 'en', title: 'T', body: 'Body of a.', vectors: [] }],
+      )
+      assert.equal(await source.newestRevision(), b!.revision)
+      assert.deepEqual(await source.documentsAfter(b!.revision, wide), [])
+      assert.deepEqual(
+        (await source.documentsAfter(a!.revision, wide)).map(({ documentId }) => documentId),
+        [second],
+      )
+    })
+
+    test('a new version comes alone to who has the old one, and after it to who has none', async () => {
+      const documentId = await send('a')
+      const seen = await source.newestRevision()
+      await send('a', { body: 'Another body.' })
+      const [later] = await source.documentsAfter(seen, wide)
+      assert.deepEqual(
+        later!.versions.map(({ body, current }) => [body, current]),
+        [['Another body.', true]],
+      )
+      const [whole, ...none] = await source.documentsAfter(0, wide)
+      assert.deepEqual(none, [])
+      assert.equal(whole!.documentId, documentId)
+      assert.deepEqual(
+        whole!.versions.map(({ body, current }) => [body, current]),
+        [
+          ['Body of a.', false],
+          ['Another body.', true],
+        ],
+      )
+    })
+
+    test('changed columns come without a version; what the index does not hold comes not at all', async () => {
+      await send('a', { region: 'GB' })
+      const seen = await source.newestRevision()
+      await send('a', { region: 'GB', metrics: { likes: 3 }, score: 5, tags: ['x'] })
+      assert.deepEqual(await source.documentsAfter(seen, wide), [])
+      await send('a', { region: 'DE' })
+      const [later] = await source.documentsAfter(seen, wide)
+      assert.deepEqual([later!.columns.region, later!.versions], ['DE', []])
+    })
+
+    test('a step is bounded by documents and by characters, and is never empty while there is something', async () => {
+      for (let i = 0; i < 6; i++) await send(`l${i}`, { body: 'x'.repeat(100) })
+      assert.equal((await source.documentsAfter(0, { documents: 4, characters: 1e6 })).length, 4)
+      const few = await source.documentsAfter(0, { documents: 100, characters: 150 })
+      assert.ok(few.length >= 1 && few.length <= 2)
+      assert.equal((await source.documentsAfter(0, { documents: 100, characters: 1 })).length, 1)
+      let position = 0
+      const ids = new Set<string>()
+      for (;;) {
+        const step = await source.documentsAfter(position, { documents: 2, characters: 150 })
+        if (step.length === 0) break
+        for (const { documentId } of step) ids.add(documentId)
+        position = step.at(-1)!.revision
+      }
+      assert.equal(ids.size, 6)
+    })
+
+    test('chunks wait for a vector of each profile, those with a body; keeping them again changes nothing', async () => {
+      await send('a')
+      await send('title', { body: null })
+      const documents = await source.documentsAfter(0, wide)
+      const chunks = await keep(documents, ['m', 'old'])
+      assert.equal(chunks.length, 2)
+      for (const profileId of ['m', 'old']) {
+        const waiting = await source.waitingChunks(profileId, 10)
+        assert.deepEqual(
+          waiting.map(({ chunkId, documentId, text, vector }) => [chunkId, documentId, text, vector]),
+          [[chunks[0]!.chunkId, chunks[0]!.documentId, 'Body of a.', null]],
+        )
+      }
+      await source.doneWaiting('old', [chunks[0]!.chunkId])
+      await keep(documents, ['m', 'old'])
+      assert.equal((await source.waitingChunks('m', 10)).length, 1)
+      assert.deepEqual(await source.waitingChunks('old', 10), [])
+    })
+
+    test('a vector is kept bit by bit, comes back with its version, and is off the list only when that is said', async () => {
+      await send('a')
+      const [chunk] = await keep(await source.documentsAfter(0, wide))
+      const vector = Float32Array.of(0.1, -3.5e-20, 7)
+      await source.putVectors('m', [{ chunkId: chunk!.chunkId, vector }])
+      assert.deepEqual((await source.waitingChunks('m', 10))[0]!.vector, vector)
+      await source.doneWaiting('m', [chunk!.chunkId])
+      assert.deepEqual(await source.waitingChunks('m', 10), [])
+      const [again] = await source.documentsAfter(0, wide)
+      assert.deepEqual(again!.versions[0]!.vectors, [{ chunkId: chunk!.chunkId, profileId: 'm', vector }])
+      assert.deepEqual(await source.vectors([chunk!.chunkId, 'chk_none']), [
+        { chunkId: chunk!.chunkId, profileId: 'm', documentId: chunk!.documentId, vector },
+      ])
+      const other = Float32Array.of(1, 2, 3)
+      await source.putVectors('m', [{ chunkId: chunk!.chunkId, vector: other }])
+      assert.deepEqual((await source.vectors([chunk!.chunkId]))[0]!.vector, other)
+      // A profile that is not registered is not given out.
+      await source.putVectors('unknown', [{ chunkId: chunk!.chunkId, vector }])
+      assert.equal((await source.vectors([chunk!.chunkId])).length, 1)
+    })
+
+    test('waiting chunks come oldest first, as many as asked for', async () => {
+      for (let i = 0; i < 5; i++) await send(`w${i}`)
+      const chunks = await keep(await source.documentsAfter(0, wide))
+      const ids = chunks.map(({ chunkId }) => chunkId).sort()
+      const waiting = await source.waitingChunks('m', 3)
+      assert.deepEqual(
+        waiting.map(({ chunkId }) => chunkId),
+        ids.slice(0, 3),
+      )
+      await source.doneWaiting('m', ids.slice(0, 4))
+      assert.deepEqual(
+        (await source.waitingChunks('m', 3)).map(({ chunkId }) => chunkId),
+        ids.slice(4),
+      )
+    })
+
+    test('a profile that comes later: chunks of current versions wait for it, but for those that have its vector', async () => {
+      await send('a')
+      await send('b')
+      await send('title', { body: null })
+      await send('c')
+      const chunks = await keep(await source.documentsAfter(0, wide))
+      const old = chunks[0]!
+      const seen = await source.newestRevision()
+      await send('a', { body: 'A new body of a.' })
+      const [fresh] = await keep(await source.documentsAfter(seen, wide))
+      const has = chunks[1]!
+      await source.putVectors('old', [{ chunkId: has.chunkId, vector: Float32Array.of(1, 0, 0) }])
+      assert.equal(await source.awaitVectors('old'), 2)
+      const waiting = new Set((await source.waitingChunks('old', 10)).map(({ chunkId }) => chunkId))
+      assert.ok(waiting.has(fresh!.chunkId))
+      assert.ok(!waiting.has(old.chunkId) && !waiting.has(has.chunkId))
+      assert.equal(await source.awaitVectors('old'), 0)
+      assert.equal((await source.waitingChunks('old', 10)).length, 2)
+    })
+
+    test('the backlog: changed documents above the position, vectors of the default profile, the oldest of both', async () => {
+      assert.deepEqual(await source.backlog(0), { documents: 0, waitingVectors: 0, oldestAt: null })
+      await send('a')
+      const firstMs = clockMs
+      await send('b')
+      const seen = await source.newestRevision()
+      assert.deepEqual(await source.backlog(0), { documents: 2, waitingVectors: 0, oldestAt: firstMs })
+      const chunks = await keep(await source.documentsAfter(0, wide), ['m', 'old'])
+      assert.deepEqual(await source.backlog(seen), { documents: 0, waitingVectors: 2, oldestAt: firstMs })
+      await source.doneWaiting(
+        'm',
+        chunks.map(({ chunkId }) => chunkId),
+      )
+      // Nobody makes vectors of a profile that is no longer the default.
+      assert.deepEqual(await source.backlog(seen), { documents: 0, waitingVectors: 0, oldestAt: null })
+    })
+
+    test('what is shown: documents as they are, chunks with the text and title of their own version', async () => {
+      const a = await send('a', { title: 'Old', body: 'Old 🌊 body.', language: 'en', quality: 0.5 })
+      const old = (await keep(await source.documentsAfter(0, wide)))[0]!
+      await send('a', { title: 'New', body: 'New body.', language: 'de' })
+      const fresh = (await keep(await source.documentsAfter(1, wide)))[0]!
+      const [document, ...none] = await source.results([a, 'doc_none'])
+      assert.deepEqual(none, [])
+      assert.deepEqual([document!.documentId, document!.title, document!.language], [a, 'New', 'de'])
+      assert.deepEqual([document!.quality, document!.currentVersionId], [0.5, fresh.versionId])
+      const ids = [old.chunkId, fresh.chunkId, 'chk_none']
+      const texts = new Map((await source.chunkTexts(ids)).map((text) => [text.chunkId, text]))
+      assert.deepEqual(texts.get(old.chunkId), {
+        chunkId: old.chunkId,
+        documentId: a,
+        versionId: old.versionId,
+        ordinal: 0,
+        title: 'Old',
+        language: 'en',
+        text: 'Old 🌊 body.',
+      })
+      assert.equal(texts.get(fresh.chunkId)!.text, 'New body.')
+      assert.equal(texts.size, 2)
+      const shown = await source.shownChunks(ids)
+      assert.equal(shown.length, 2)
+      for (const { document: columns, ...text } of shown) {
+        assert.deepEqual(text, texts.get(text.chunkId))
+        // The document's own language is that of today.
+        assert.deepEqual([columns.language, columns.datasetId, columns.platform], ['de', 'd1', 'p1'])
+      }
+      assert.deepEqual(
+        [await source.results([]), await source.chunkTexts([]), await source.shownChunks([])],
+        [[], [], []],
+      )
+    })
+
+    test('odd texts are cut where their chunks were cut', async () => {
+      const body = `${'👩‍👩‍👧 e\u0301 字 '.repeat(300)}\n\n${'ก'.repeat(5000)}\u0000${'x'.repeat(5000)}`
+      await send('odd', { body })
+      const [document] = await source.documentsAfter(0, wide)
+      assert.equal(document!.versions[0]!.body, body)
+      const chunks = await keep([document!])
+      assert.ok(chunks.length > 1)
+      const texts = new Map(
+        (await source.chunkTexts(chunks.map(({ chunkId }) => chunkId))).map((one) => [one.chunkId, one]),
+      )
+      for (const { chunkId, startsAt, endsAt } of chunks)
+        assert.equal(texts.get(chunkId)!.text, body.slice(startsAt, endsAt))
+    })
+
+    test('many at once', async () => {
+      for (let i = 0; i < 150; i++) await send(`m${i}`)
+      const chunks = await keep(await source.documentsAfter(0, wide))
+      const ids = chunks.map(({ chunkId }) => chunkId)
+      assert.equal((await source.chunkTexts(ids)).length, 150)
+      assert.equal((await source.results(chunks.map(({ documentId }) => documentId))).length, 150)
+      await source.putVectors(
+        'm',
+        ids.map((chunkId, i) => ({ chunkId, vector: Float32Array.of(i, 1, 2) })),
+      )
+      assert.equal((await source.vectors(ids)).length, 150)
+      await source.doneWaiting('m', ids)
+      assert.equal((await source.backlog(await source.newestRevision())).waitingVectors, 0)
+    })
+  })
+}

@@ -29,7 +29,7 @@ interface Entry {
   readonly tags: readonly (string | undefined)[]
 }
 
-export const limits = { title: 2000, body: 4_000_000, tags: 200, tag: 256, id: 512, url: 4096, name: 500 } as const
+const limits = { title: 2000, body: 4_000_000, tags: 200, tag: 256, id: 512, url: 4096, name: 500 } as const
 
 /** The entries of a feed as documents, each external id once, in the order of the feed. Throws where it is no feed. */
 export function parseEntries(

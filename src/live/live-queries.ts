@@ -119,7 +119,7 @@ export function liveQueryAt(stored: LiveQuery, nowMs: number): LiveQuery {
 export const statusOf = ({ runs }: LiveQuery) => queryStateOf(runs.map(({ status }) => status))
 
 /** The same text for the same content, in whatever order an object's members were sent. */
-export function canonicalJson(value: unknown): string {
+function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join()}]`
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'
   const members = Object.entries(value)

@@ -57,6 +57,16 @@ export interface SearchParts {
 const config = (operation: Operation) => ({ surface: 'consumer', operation, invalid: 'invalid_query' }) as const
 const about = (summary: string, description: string) => ({ tags: ['Search'], summary, description })
 const response = { 200: Answer }
+const withLive = {
+  headers: Type.Object({
+    'idempotency-key': Type.Optional(Type.String({ description: 'Required with `live.enabled`.' })),
+  }),
+  body: SearchWithLiveBody,
+  response: {
+    ...response,
+    422: { description: '`idempotency_key_reused`: the key came with another body before.', $ref: 'Error#' },
+  },
+}
 const noParameters = Type.Object({}, { additionalProperties: false })
 
 export function searchRoutes(app: TypedApp, parts: SearchParts): void {
@@ -67,7 +77,7 @@ export function searchRoutes(app: TypedApp, parts: SearchParts): void {
     '/v1/search',
     {
       config: config('search.default'),
-      schema: { ...about('Search', live), querystring: noParameters, body: SearchWithLiveBody, response },
+      schema: { ...about('Search', live), querystring: noParameters, ...withLive },
     },
     (request, reply) => answer(request, reply, request.body, null, parts, 'search.default'),
   )
@@ -78,8 +88,7 @@ export function searchRoutes(app: TypedApp, parts: SearchParts): void {
       schema: {
         ...about('Search (legacy entry)', 'The same as `POST /v1/search`, and on its quota.'),
         querystring: noParameters,
-        body: SearchWithLiveBody,
-        response,
+        ...withLive,
       },
     },
     (request, reply) => answer(request, reply, request.body, null, parts, 'search.default'),

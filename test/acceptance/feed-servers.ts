@@ -10,7 +10,7 @@ export interface Item {
   readonly body?: string
 }
 
-export const rss = (items: readonly Item[], extra = ''): string =>
+const rss = (items: readonly Item[], extra = ''): string =>
   `<?xml version="1.0"?><rss version="2.0"><channel><title>Feed</title>${extra}${items
     .map(
       ({ id, title = `Entry ${id}`, body = `Text of ${id}` }) =>

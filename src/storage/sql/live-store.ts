@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely'
-import { newId } from '../../ids.ts'
+import { firstIdAt, newId } from '../../ids.ts'
 import { liveLimits, type ResourceKind } from '../../live/limits.ts'
 import type { Creation, LiveQuery, LiveStore, NewLiveQuery } from '../../live/live-store.ts'
 import type { RunState } from '../../live/states.ts'
@@ -115,7 +115,7 @@ export function sqlLiveStore(db: Kysely<Tables>): LiveStore {
       const queries = await db
         .selectFrom('live_query')
         .select('live_query_id')
-        .where('created_at', '<', queriesBeforeMs)
+        .where('live_query_id', '<', firstIdAt('lq', queriesBeforeMs))
         .where('completed_at', 'is not', null)
         .orderBy('live_query_id')
         .limit(most)

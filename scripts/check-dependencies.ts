@@ -11,7 +11,18 @@ import { dirname, join, normalize } from 'node:path'
  */
 const root = new URL('..', import.meta.url).pathname
 const files = globSync('src/**/*.ts', { cwd: root }).filter((file) => !file.endsWith('.test.ts'))
-const slices = ['access', 'operator', 'ingest', 'embedding', 'search', 'catalog', 'changes', 'live', 'analysis']
+const slices = [
+  'access',
+  'operator',
+  'ingest',
+  'embedding',
+  'search',
+  'catalog',
+  'changes',
+  'live',
+  'analysis',
+  'feeds',
+]
 const framework = /^(fastify|@fastify\/.*|commander|pino)$/
 
 interface Import {
@@ -67,6 +78,11 @@ const rules: { readonly says: string; readonly broken: (one: Import) => boolean 
   {
     says: 'text analysis is pure: it imports nothing of the project outside itself',
     broken: ({ from, to, outside }) => !outside && inside(from, 'text') && !inside(to, 'text'),
+  },
+  {
+    says: 'a collector knows the server by its HTTP API alone: of the project it takes only pure code',
+    broken: ({ from, to, outside }) =>
+      !outside && inside(from, 'feeds') && !['feeds', 'text', 'config.ts', 'validation.ts'].includes(placeOf(to)),
   },
   {
     says: 'nothing imports main.ts, and only main.ts and cli/ import cli/',

@@ -19,12 +19,16 @@ import { makeServer } from './http/server.ts'
 import type { TypedApp } from './http/typed.ts'
 import { Ingest } from './ingest/ingest.ts'
 import { ingestRoutes } from './ingest/routes.ts'
+import { LiveQueries } from './live/live-queries.ts'
+import { liveRoutes } from './live/routes.ts'
+import { taskRoutes } from './live/task-routes.ts'
 import { Operator } from './operator/operator.ts'
 import { operatorRoutes } from './operator/routes.ts'
 import { indexingRoutes } from './search/admin-routes.ts'
 import { searchRoutes } from './search/routes.ts'
 import { type OpenStore, openSqliteStore } from './storage/sqlite/open-sqlite-store.ts'
 import { startFeedRetention } from './worker/feed-retention.ts'
+import { startLive } from './worker/live.ts'
 
 /** What commands work with: the use cases over an open store, without a server. */
 export interface Workbench {
@@ -80,10 +84,12 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
     const { index, embedder, searcher } = searchSide
     const analysisSide = composeAnalysis(config, store.analysis, logger)
     analysis = analysisSide
-    const ingest = new Ingest(store.content, () => {
+    const written = (): void => {
       signal.notify()
       searchSide.wake()
-    })
+    }
+    const ingest = new Ingest(store.content, written)
+    const live = new LiveQueries(store.live, (error) => logger.error({ err: error }, 'the task queue failed'))
     const metrics = new Metrics()
     metrics.gauge(
       'tidemark_store_writer_calls',
@@ -124,14 +130,16 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
         changesRoutes(typed, { log: store.changes, signal, cursors, usage })
         documentRoutes(typed, store.catalog, cursors)
         catalogRoutes(typed, { store: store.catalog, cursors, timeoutMs: config.catalogTimeoutMs })
-        searchRoutes(typed, { searcher, source: store.indexSource, cursors, usage })
+        searchRoutes(typed, { searcher, source: store.indexSource, cursors, usage, live })
+        liveRoutes(typed, { live, cursors })
+        taskRoutes(typed, store.live, written)
         indexingRoutes(typed, { index, source: store.indexSource, embedder })
         analysisSide.routes(typed, cursors)
         classificationRoutes(typed, { store: store.catalog, timeoutMs: config.catalogTimeoutMs })
       },
     })
     await app.ready()
-    const jobs = [startFeedRetention(store.changes, logger)]
+    const jobs = [startFeedRetention(store.changes, logger), startLive(store.live, logger)]
 
     return {
       app,

@@ -22,6 +22,7 @@ export type IdPrefix =
   | 'lq'
   | 'lqr'
   | 'task'
+  | 'lease'
   | 'app'
   | 'key'
   | 'ent'

@@ -3,6 +3,7 @@ import { readConfig } from '../config.ts'
 import { adminToken } from './admin-token.ts'
 import { app } from './app.ts'
 import { apply } from './apply.ts'
+import { collect } from './collect.ts'
 import { collector } from './collector.ts'
 import type { Context } from './context.ts'
 import { cursorKey } from './cursor-key.ts'
@@ -25,6 +26,7 @@ const commands = [
   app,
   key,
   collector,
+  collect,
   adminToken,
   cursorKey,
   doctor,
@@ -44,6 +46,7 @@ export async function runCommandLine(
     .showHelpAfterError('(tidemark --help lists the commands)')
   const context: Context = {
     config: (overrides = {}) => readConfig(environment, overrides),
+    environment,
     say: (text) => process.stdout.write(`${text}\n`),
     warn: (text) => process.stderr.write(`${text}\n`),
     fail: () => {

@@ -54,6 +54,7 @@ export const openApiOptions: FastifyDynamicSwaggerOptions = {
     tags: [
       { name: 'Account', description: 'Who am I, and what may I do?' },
       { name: 'Search', description: 'Keyword, vector and hybrid search.' },
+      { name: 'Live', description: 'On-demand collection of the newest content.' },
       { name: 'Catalog', description: 'Documents by exact conditions, users and classifications.' },
       { name: 'Documents', description: 'One document: content, versions and metric snapshots.' },
       { name: 'Changes', description: 'The pull-only change feed.' },
@@ -61,7 +62,7 @@ export const openApiOptions: FastifyDynamicSwaggerOptions = {
         name: 'Analysis',
         description: 'Preview. Runs over a slice of the content with files as results, and subscriptions to them.',
       },
-      { name: 'Collector', description: 'Putting content in.' },
+      { name: 'Collector', description: 'Putting content in, and collecting on demand.' },
       { name: 'Admin', description: 'Datasets, applications, keys and everything else an operator sets.' },
       { name: 'Service', description: 'Description, probes and metrics.' },
     ],

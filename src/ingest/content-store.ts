@@ -54,8 +54,20 @@ export type IngestResult =
     }
   | { readonly refusal: Refusal }
 
+/** The last three are of tasks: over the bound of items, or no longer the sender's to work on. */
+export const refusalCodes = [
+  'invalid_document',
+  'unknown_dataset',
+  'dataset_forbidden',
+  'not_stored',
+  'too_many_items',
+  'task_closed',
+  'task_lease_lost',
+] as const
+type RefusalCode = (typeof refusalCodes)[number]
+
 export interface Refusal {
-  readonly code: 'invalid_document' | 'unknown_dataset' | 'dataset_forbidden' | 'not_stored'
+  readonly code: RefusalCode
   readonly message: string
   readonly details?: readonly { readonly path: string; readonly message: string }[]
 }

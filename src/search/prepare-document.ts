@@ -55,7 +55,10 @@ export async function prepareDocument(
 }
 
 /** A version without a body has one empty chunk, so that its title can be found. */
-function chunksOf(documentId: string, { versionId, body }: SourceVersion): ChunkRecord[] {
+export function chunksOf(
+  documentId: string,
+  { versionId, body }: Pick<SourceVersion, 'versionId' | 'body'>,
+): ChunkRecord[] {
   const ranges = chunkText(body ?? '')
   const madeAt = idTimeMs(versionId)
   return (ranges.length === 0 ? [{ start: 0, end: 0 }] : ranges).map(({ start, end }, ordinal) => ({

@@ -6,6 +6,9 @@ import type { Cursors } from '../cursors.ts'
 import { takeQuota } from '../http/quota.ts'
 import { consumerOf, scopeOf } from '../http/route.ts'
 import type { TypedApp } from '../http/typed.ts'
+import type { LiveQueries } from '../live/live-queries.ts'
+import { liveTopUpOf } from '../live/live-request.ts'
+import { LiveQuery, liveQueryAnswer } from '../live/schemas.ts'
 import type { IndexSource } from './index-source.ts'
 import { presentResults, ResultItem } from './present-results.ts'
 import type { KeywordPosition } from './search-index.ts'
@@ -38,7 +41,9 @@ const Answer = Type.Object({
   cursor: Type.Optional(Type.String({ description: 'Only when a next page exists (keyword mode).' })),
   degraded: Type.Boolean(),
   warnings: Type.Array(Type.Object({ code: Type.String(), message: Type.String() })),
-  live_query: Type.Null(),
+  live_query: Type.Union([LiveQuery, Type.Null()], {
+    description: 'The live top-up, where one was asked for and started.',
+  }),
 })
 
 export interface SearchParts {
@@ -46,21 +51,33 @@ export interface SearchParts {
   readonly source: IndexSource
   readonly cursors: Cursors
   readonly usage: UsageBook
+  readonly live: LiveQueries
 }
 
 const config = (operation: Operation) => ({ surface: 'consumer', operation, invalid: 'invalid_query' }) as const
 const about = (summary: string, description: string) => ({ tags: ['Search'], summary, description })
 const response = { 200: Answer }
+const withLive = {
+  headers: Type.Object({
+    'idempotency-key': Type.Optional(Type.String({ description: 'Required with `live.enabled`.' })),
+  }),
+  body: SearchWithLiveBody,
+  response: {
+    ...response,
+    422: { description: '`idempotency_key_reused`: the key came with another body before.', $ref: 'Error#' },
+  },
+}
 const noParameters = Type.Object({}, { additionalProperties: false })
 
 export function searchRoutes(app: TypedApp, parts: SearchParts): void {
   const live =
-    'Searches history; with `live.enabled` it also asks for an on-demand collection (needs `Idempotency-Key`, one dataset, 1 to 5 platforms).'
+    'Searches history; with `live.enabled` it also asks for an on-demand collection (needs `Idempotency-Key`, one dataset, 1 to 5 platforms, and a `query`). ' +
+    'The same key with the same body, whatever its `cursor`, gives the same live query for 24 hours. Its results are read at `/v1/live-queries/{id}/results`.'
   app.post(
     '/v1/search',
     {
       config: config('search.default'),
-      schema: { ...about('Search', live), querystring: noParameters, body: SearchWithLiveBody, response },
+      schema: { ...about('Search', live), querystring: noParameters, ...withLive },
     },
     (request, reply) => answer(request, reply, request.body, null, parts, 'search.default'),
   )
@@ -71,8 +88,7 @@ export function searchRoutes(app: TypedApp, parts: SearchParts): void {
       schema: {
         ...about('Search (legacy entry)', 'The same as `POST /v1/search`, and on its quota.'),
         querystring: noParameters,
-        body: SearchWithLiveBody,
-        response,
+        ...withLive,
       },
     },
     (request, reply) => answer(request, reply, request.body, null, parts, 'search.default'),
@@ -112,13 +128,12 @@ async function answer(
   reply: FastifyReply,
   body: Static<typeof SearchWithLiveBody>,
   fixedMode: Mode | null,
-  { searcher, source, cursors, usage }: SearchParts,
+  { searcher, source, cursors, usage, live }: SearchParts,
   operation: Operation,
 ): Promise<Static<typeof Answer>> {
   const consumer = consumerOf(request)
   const search = checkSearch(body, fixedMode, searcher.dimensions)
-  const wantsLive = body.live?.enabled === true
-  if (wantsLive) checkLive(request, body, consumer.policy.live?.max_items_per_platform)
+  const liveRequest = liveTopUpOf(request.headers['idempotency-key'], body, consumer)
   const binding = [consumer.applicationId, bindingOf(search)]
   let after: KeywordPosition | null = null
   if (search.cursor !== null) {
@@ -132,10 +147,18 @@ async function answer(
     fields: namedPermissions(body),
     needs: neededPermissions(search.mode),
   })
-  await takeQuota(request, reply, usage, operation)
+  const started = liveRequest === null ? null : await live.start(consumer, liveRequest)
+  try {
+    await takeQuota(request, reply, usage, operation)
+  } catch (error) {
+    // Limits of live come before the quota, so that a 429 takes nothing from it; the other way round likewise.
+    if (started !== null) await live.takeBack(started)
+    throw error
+  }
   const result = await searcher.search(search, scope, after)
   const results = await presentResults(result, search, scope, source)
-  const warnings: Warning[] = wantsLive ? [...result.warnings, 'live_query_unavailable'] : [...result.warnings]
+  const warnings: Warning[] = [...result.warnings]
+  if (liveRequest !== null && started === null) warnings.push('live_query_unavailable')
   return {
     mode: search.mode,
     results,
@@ -146,29 +169,6 @@ async function answer(
     ...(result.next === null ? {} : { cursor: cursors.sign(binding, result.next) }),
     degraded: warnings.length > 0,
     warnings: warnings.map((code) => ({ code, message: warningMessages[code] })),
-    live_query: null,
-  }
-}
-
-const livePlatformsMax = 5
-const liveItemsMaxDefault = 20
-
-function checkLive(
-  request: FastifyRequest,
-  body: Static<typeof SearchWithLiveBody>,
-  itemsMax = liveItemsMaxDefault,
-): void {
-  const key = request.headers['idempotency-key']
-  if (typeof key !== 'string' || !/^[\x20-\x7e]{1,255}$/.test(key)) {
-    throw invalid('Idempotency-Key', 'header is required with live: 1 to 255 printable characters')
-  }
-  if (body.datasets?.length !== 1) throw invalid('datasets', 'must name exactly one dataset with live')
-  const platforms = body.platforms?.length ?? 0
-  if (platforms < 1 || platforms > livePlatformsMax) throw invalid('platforms', 'must name 1 to 5 platforms with live')
-  if ((body.live?.max_items_per_platform ?? 1) > itemsMax) {
-    throw invalid(
-      'live.max_items_per_platform',
-      `must not be above ${itemsMax}, which the policy of this application sets`,
-    )
+    live_query: started === null ? null : liveQueryAnswer(started.liveQuery),
   }
 }

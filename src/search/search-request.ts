@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
 import type { FieldPermission } from '../access/scope.ts'
 import { TidemarkError } from '../errors.ts'
+import { liveFields } from '../live/live-request.ts'
 import { parseTime } from '../time.ts'
 import { searchLimits as limits } from './limits.ts'
 import { noFilters, type SearchFilters } from './search-index.ts'
@@ -71,9 +72,7 @@ export const SearchWithLiveBody = Type.Object(
       Type.Object(
         {
           enabled: Type.Boolean(),
-          resource_kind: Type.Enum(['content', 'account', 'user', 'channel', 'video']),
-          max_items_per_platform: Type.Optional(Type.Integer({ minimum: 1, default: 20 })),
-          deadline_seconds: Type.Optional(Type.Integer({ minimum: 10, maximum: 900, default: 300 })),
+          ...liveFields,
         },
         { ...strict, description: 'Asks for an on-demand collection beside the search.' },
       ),

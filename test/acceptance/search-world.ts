@@ -35,7 +35,7 @@ export interface Found {
   readonly cursor?: string
   readonly degraded: boolean
   readonly warnings: { code: string; message: string }[]
-  readonly live_query: null
+  readonly live_query: Answer['body']
 }
 
 export class SearchWorld {

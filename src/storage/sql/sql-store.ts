@@ -4,6 +4,7 @@ import type { AnalysisStore } from '../../analysis/analysis-store.ts'
 import type { CatalogStore } from '../../catalog/catalog-store.ts'
 import type { ChangeLog } from '../../changes/change-log.ts'
 import type { ContentStore } from '../../ingest/content-store.ts'
+import type { LiveStore } from '../../live/live-store.ts'
 import type { OperatorStore } from '../../operator/operator-store.ts'
 import type { IndexSource } from '../../search/index-source.ts'
 import { sqlAccessStore } from './access-store.ts'
@@ -12,6 +13,7 @@ import { sqlCatalogStore } from './catalog-store.ts'
 import { sqlChangeLog } from './change-log.ts'
 import { sqlContentStore } from './content-store.ts'
 import { sqlIndexSource } from './index-source.ts'
+import { sqlLiveStore } from './live-store.ts'
 import { sqlOperatorStore } from './operator-store.ts'
 import type { Tables } from './tables.ts'
 
@@ -26,6 +28,7 @@ export interface Store {
   readonly changes: ChangeLog
   readonly catalog: CatalogStore
   readonly indexSource: IndexSource
+  readonly live: LiveStore
   readonly analysis: AnalysisStore
 }
 
@@ -37,6 +40,7 @@ export function sqlStore(db: Kysely<Tables>): Store {
     changes: sqlChangeLog(db),
     catalog: sqlCatalogStore(db),
     indexSource: sqlIndexSource(db),
+    live: sqlLiveStore(db),
     analysis: sqlAnalysisStore(db),
   }
 }
@@ -49,6 +53,7 @@ const writes: { readonly [Port in keyof Store]: readonly (keyof Store[Port])[] }
   changes: ['removeBefore'],
   catalog: [],
   indexSource: ['putChunks', 'awaitVectors', 'putVectors', 'doneWaiting'],
+  live: ['create', 'cancel', 'lease', 'heartbeat', 'deliver', 'complete', 'settle', 'forget'],
   analysis: [
     'addRun',
     'cancelRun',

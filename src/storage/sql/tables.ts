@@ -25,6 +25,11 @@ export interface Tables {
   chunk: ChunkRow
   chunk_vector: ChunkVectorRow
   pending_vector: PendingVectorRow
+  live_query: LiveQueryRow
+  live_run: LiveRunRow
+  live_item: LiveItemRow
+  live_key: LiveKeyRow
+  collector_poll: CollectorPollRow
   analysis_run: AnalysisRunRow
   analysis_artifact: AnalysisArtifactRow
   analysis_subscription: AnalysisSubscriptionRow
@@ -236,6 +241,61 @@ interface ChunkVectorRow {
 interface PendingVectorRow {
   profile_id: string
   chunk_id: string
+}
+
+/** A request for fresh content; one run for each platform. */
+export interface LiveQueryRow {
+  live_query_id: string
+  application_id: string
+  dataset_id: string
+  resource_kind: string
+  query: string
+  max_items: number
+  created_at: number
+  deadline_at: number
+  completed_at: number | null
+}
+
+/** One platform's share of a live query, and the task that collectors see: they have the same life. */
+export interface LiveRunRow {
+  run_id: string
+  task_id: string
+  live_query_id: string
+  ordinal: number
+  platform: string
+  status: string
+  items: number
+  error_code: string | null
+  error_message: string | null
+  /** The newest lease; kept after the end, so that a repeated completion is recognised. */
+  lease_id: string | null
+  collector_id: string | null
+  lease_expires_at: number | null
+}
+
+/** What a run brought, each document once, in the order of delivery. */
+interface LiveItemRow {
+  run_id: string
+  position: number
+  external_id: string
+  document_id: string
+}
+
+/** Idempotency keys and the live query that each started. */
+interface LiveKeyRow {
+  application_id: string
+  idempotency_key: string
+  body_hash: string
+  live_query_id: string
+  created_at: number
+}
+
+/** When a collector last asked for tasks; an empty `resource_kind` stands for every kind. */
+interface CollectorPollRow {
+  collector_id: string
+  platform: string
+  resource_kind: string
+  polled_at: number
 }
 
 export interface AnalysisRunRow {

@@ -2,6 +2,7 @@ import { access } from './0001-access.ts'
 import { content } from './0002-content.ts'
 import { indexing } from './0003-indexing.ts'
 import { analysis } from './0004-analysis.ts'
+import { live } from './0005-live.ts'
 import type { Migration } from './migration.ts'
 
-export const migrations: readonly Migration[] = [access, content, indexing, analysis]
+export const migrations: readonly Migration[] = [access, content, indexing, analysis, live]

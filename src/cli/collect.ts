@@ -1,0 +1,28 @@
+import type { Command } from 'commander'
+import type { Context } from './context.ts'
+import { untilSignal } from './shutdown.ts'
+
+export function collect(program: Command, context: Context): void {
+  program
+    .command('collect')
+    .description('collect content and send it to a server through its collector API')
+    .command('feeds')
+    .description('read RSS, Atom and JSON feeds; docs/collectors.md describes the file')
+    .argument('<file>', 'YAML: server, key or key_env, dataset, platform, feeds')
+    .option('--once', 'read every feed once, then end; else again and again')
+    .option('--serve', 'do live collection tasks of the platform too')
+    .option('--allow-private-addresses', 'fetch from private, loopback and link-local addresses too')
+    .action(async (path: string, options: { once?: true; serve?: true; allowPrivateAddresses?: true }) => {
+      // Loaded here: no other command needs a parser of feeds.
+      const { readFeedsFile } = await import('../feeds/feeds-file.ts')
+      const { collectFeeds } = await import('../feeds/collect-feeds.ts')
+      const read = readFeedsFile(path, context.environment)
+      const config = options.allowPrivateAddresses ? { ...read, allows: () => true } : read
+      const ended = new AbortController()
+      void untilSignal().then((signal) => ended.abort(new Error(`stopped by ${signal}`)))
+      const mode = { once: options.once === true, serve: options.serve === true }
+      const say = (line: string): void => context.warn(line)
+      const { failed, refused } = await collectFeeds(config, mode, say, ended.signal)
+      if (mode.once && !ended.signal.aborted && failed + refused > 0) context.fail()
+    })
+}

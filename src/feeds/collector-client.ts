@@ -1,0 +1,125 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { FeedDocument } from './parse-entries.ts'
+
+/** The collector API, as any collector in any language would use it. */
+export interface DocumentResult {
+  readonly index: number
+  readonly document_id?: string
+  readonly outcome?: string
+  readonly error?: { readonly code: string; readonly message: string }
+}
+
+export interface Task {
+  readonly task_id: string
+  readonly lease_id: string
+  readonly platform: string
+  readonly dataset_id: string
+  readonly query: string
+  readonly max_items: number
+}
+
+/** The server said no; trying again would not help. */
+export class Refused extends Error {
+  readonly status: number
+  readonly code: string
+  constructor(status: number, code: string, message: string) {
+    super(message)
+    this.name = 'Refused'
+    this.status = status
+    this.code = code
+  }
+}
+
+const answersWithinMs = 60_000
+const pauseFirstMs = 250
+const pauseMaxMs = 10_000
+
+export class CollectorClient {
+  readonly #server: string
+  readonly #key: string
+  readonly #aborted: AbortSignal
+  readonly #patienceMs: number
+
+  /** `patienceMs`: how long a server that is away or overloaded is waited for. */
+  constructor(server: string, key: string, aborted: AbortSignal, patienceMs: number) {
+    this.#server = server
+    this.#key = key
+    this.#aborted = aborted
+    this.#patienceMs = patienceMs
+  }
+
+  async sendDocuments(documents: readonly (FeedDocument & object)[]): Promise<readonly DocumentResult[]> {
+    return (await this.#post('/collector/v1/documents', { documents })).results as DocumentResult[]
+  }
+
+  async lease(platform: string, leaseSeconds: number): Promise<readonly Task[]> {
+    const asked = { platforms: [platform], resource_kinds: ['content'], max: 1, lease_seconds: leaseSeconds }
+    return (await this.#post('/collector/v1/tasks/lease', asked)).tasks as Task[]
+  }
+
+  async deliver(task: Task, documents: readonly FeedDocument[]): Promise<readonly DocumentResult[]> {
+    return (await this.#post(pathOf(task, 'documents'), { documents })).results as DocumentResult[]
+  }
+
+  async heartbeat(task: Task, leaseSeconds: number): Promise<void> {
+    await this.#post(pathOf(task, 'heartbeat'), { lease_seconds: leaseSeconds })
+  }
+
+  async complete(task: Task, status: 'succeeded' | 'failed', error?: string): Promise<void> {
+    await this.#post(pathOf(task, 'complete'), { status, ...(error === undefined ? {} : { error }) })
+  }
+
+  /** Every request of this API may be sent again: the server knows documents and completions it has seen. */
+  async #post(path: string, body: unknown): Promise<Record<string, unknown>> {
+    const until = Date.now() + this.#patienceMs
+    for (let pauseMs = pauseFirstMs; ; pauseMs = Math.min(pauseMaxMs, pauseMs * 2)) {
+      const outcome = await this.#attempt(path, body)
+      if ('answer' in outcome) return outcome.answer
+      if (Date.now() + pauseMs > until) throw new Error(`${this.#server} does not answer: ${outcome.problem}`)
+      await sleep(Math.max(pauseMs, outcome.retryAfterMs), undefined, { signal: this.#aborted })
+    }
+  }
+
+  async #attempt(
+    path: string,
+    body: unknown,
+  ): Promise<{ answer: Record<string, unknown> } | { problem: string; retryAfterMs: number }> {
+    let status: number
+    let text: string
+    let retryAfterMs = 0
+    try {
+      const response = await fetch(new URL(path, this.#server), {
+        method: 'POST',
+        headers: { authorization: `Bearer ${this.#key}`, 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+        redirect: 'error',
+        signal: AbortSignal.any([this.#aborted, AbortSignal.timeout(answersWithinMs)]),
+      })
+      status = response.status
+      text = await response.text()
+      retryAfterMs = (Number(response.headers.get('retry-after')) || 0) * 1000
+    } catch (error) {
+      this.#aborted.throwIfAborted()
+      const cause = (error as { cause?: { code?: string } }).cause?.code
+      return { problem: cause ?? (error as Error).message, retryAfterMs }
+    }
+    if (status === 429 || status >= 500) return { problem: `HTTP ${status}`, retryAfterMs }
+    const answer = parseObject(text)
+    if (status >= 300) {
+      throw new Refused(status, String(answer.code ?? status), String(answer.message ?? `HTTP ${status}`))
+    }
+    return { answer }
+  }
+}
+
+const pathOf = (task: Task, step: string): string =>
+  `/collector/v1/tasks/${encodeURIComponent(task.task_id)}/${step}?lease_id=${encodeURIComponent(task.lease_id)}`
+
+function parseObject(text: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
+  } catch {
+    return {}
+  }
+}

@@ -1,0 +1,80 @@
+import { decodeText } from './decode-text.ts'
+import type { Feed, FeedsConfig } from './feeds-file.ts'
+import { type FetchBounds, FetchRefused, fetchBounded } from './fetch-bounded.ts'
+import { HostRules } from './host-rules.ts'
+import { type FeedDocument, parseEntries } from './parse-entries.ts'
+
+export interface FeedContent {
+  readonly entries: readonly FeedDocument[]
+  readonly etag: string | undefined
+  readonly lastModified: string | undefined
+}
+
+export type FeedRead =
+  | ({ readonly kind: 'read' } & FeedContent)
+  | { readonly kind: 'unchanged' }
+  | { readonly kind: 'failed'; readonly reason: string; readonly message: string }
+
+const accepted =
+  'application/feed+json, application/atom+xml, application/rss+xml, application/rdf+xml, application/json;q=0.9, application/xml;q=0.9, text/xml;q=0.9, */*;q=0.1'
+
+/** Gets feeds as their hosts wish, within bounds, and reads them. Never throws for what a feed or its host does. */
+export class FeedReader {
+  readonly #config: FeedsConfig
+  readonly #bounds: FetchBounds
+  readonly #hosts: HostRules
+
+  constructor(config: FeedsConfig) {
+    this.#config = config
+    this.#bounds = {
+      bytesMax: config.bytesMax,
+      timeoutMs: config.timeoutMs,
+      redirectsMax: config.redirectsMax,
+      allows: config.allows,
+    }
+    this.#hosts = new HostRules(config.hostPauseMs, this.#bounds)
+  }
+
+  /** `known` is what was read before: where that still holds, the answer is `unchanged`. */
+  async read(
+    feed: Feed,
+    known: { readonly etag?: string | undefined; readonly lastModified?: string | undefined },
+    aborted: AbortSignal,
+  ): Promise<FeedRead> {
+    const url = new URL(feed.url)
+    const wait = this.#hosts.backsOffFor(url)
+    if (wait > 0) return failed('backoff', `${url.host} asked to be left alone for ${wait} more seconds`)
+    try {
+      if (!(await this.#hosts.allows(url, aborted))) {
+        return failed('robots', `robots.txt of ${url.host} does not allow it`)
+      }
+      const headers = {
+        accept: accepted,
+        ...(known.etag === undefined ? {} : { 'if-none-match': known.etag }),
+        ...(known.lastModified === undefined ? {} : { 'if-modified-since': known.lastModified }),
+      }
+      const answer = await this.#hosts.inTurn(url, aborted, () =>
+        fetchBounded(feed.url, headers, this.#bounds, aborted, (next) => this.#hosts.allows(next, aborted)),
+      )
+      if (answer.status === 304) return { kind: 'unchanged' }
+      if (answer.status === 429 || answer.status === 503) {
+        const seconds = Number(answer.headers['retry-after'])
+        this.#hosts.backOff(url, Number.isFinite(seconds) && seconds > 0 ? seconds : null)
+      }
+      if (answer.status !== 200) return failed('status', `the server answered ${answer.status}`)
+      const text = decodeText(answer.body, answer.headers['content-type'])
+      return {
+        kind: 'read',
+        entries: parseEntries(text, answer.url, this.#config.entriesMax, feed.language),
+        etag: answer.headers.etag,
+        lastModified: answer.headers['last-modified'],
+      }
+    } catch (error) {
+      aborted.throwIfAborted()
+      if (error instanceof FetchRefused) return failed(error.reason, error.message)
+      return failed('format', `it is not a feed that can be read (${(error as Error).message})`)
+    }
+  }
+}
+
+const failed = (reason: string, message: string): FeedRead => ({ kind: 'failed', reason, message })

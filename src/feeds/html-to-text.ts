@@ -1,0 +1,87 @@
+import { decodeHTML } from 'entities'
+
+/**
+ * The text of a piece of HTML, as a reader would see it: paragraphs and lines apart, no markup, no scripts. One pass
+ * over the characters and no regular expression that could be made to run long; what is broken is read as far as it
+ * makes sense. html-to-text was looked at: six packages for what feeds do not need (tables, link lists, selectors).
+ */
+export function htmlToText(html: string): string {
+  let text = ''
+  let at = 0
+  while (at < html.length) {
+    const open = html.indexOf('<', at)
+    if (open < 0) {
+      text += decodeHTML(html.slice(at))
+      break
+    }
+    text += decodeHTML(html.slice(at, open))
+    const tag = readTag(html, open)
+    if (tag === null) {
+      text += '<'
+      at = open + 1
+      continue
+    }
+    at = tag.end
+    if (!tag.closing && unseen.has(tag.name)) at = afterElement(html, tag.end, tag.name)
+    if (tag.name === 'br') text += '\n'
+    else if (tag.name === 'li' && !tag.closing) text += '\n- '
+    else if (paragraphs.has(tag.name)) text += '\n\n'
+    else if (lines.has(tag.name)) text += '\n'
+    else if (cells.has(tag.name)) text += ' '
+  }
+  return tidy(text)
+}
+
+const unseen = new Set(['script', 'style', 'template', 'noscript', 'iframe', 'svg', 'math', 'object', 'head', 'title'])
+const paragraphs = new Set('p h1 h2 h3 h4 h5 h6 blockquote pre table ul ol dl figure hr article section'.split(' '))
+const lines = new Set('div tr dt dd figcaption header footer main aside nav address form'.split(' '))
+const cells = new Set(['td', 'th', 'img', 'option', 'button'])
+
+/** The tag that opens at `start`, or null where a `<` is just a character. A comment has an empty name. */
+function readTag(html: string, start: number): { name: string; closing: boolean; end: number } | null {
+  if (html.startsWith('<!--', start)) {
+    const end = html.indexOf('-->', start + 4)
+    return { name: '', closing: false, end: end < 0 ? html.length : end + 3 }
+  }
+  const closing = html[start + 1] === '/'
+  let at = start + (closing ? 2 : 1)
+  const first = html.charCodeAt(at)
+  const isDeclaration = !closing && (html[at] === '!' || html[at] === '?')
+  if (!isDeclaration && !isLetter(first)) return null
+  const from = at
+  while (at < html.length && isNameCharacter(html.charCodeAt(at))) at++
+  const name = isDeclaration ? '' : html.slice(from, at).toLowerCase()
+  // A `>` within quotes is part of an attribute.
+  for (let quote = ''; at < html.length; at++) {
+    const character = html[at]!
+    if (quote !== '') {
+      if (character === quote) quote = ''
+    } else if (character === '"' || character === "'") quote = character
+    else if (character === '>') return { name, closing, end: at + 1 }
+  }
+  // Never closed: cut off, or no tag after all. Either way there is no more text that could be told from markup.
+  return { name, closing, end: html.length }
+}
+
+const isLetter = (code: number): boolean => (code | 32) >= 97 && (code | 32) <= 122
+const isNameCharacter = (code: number): boolean => isLetter(code) || (code >= 48 && code <= 58) || code === 45
+
+function afterElement(html: string, from: number, name: string): number {
+  for (let at = html.indexOf('</', from); at >= 0; at = html.indexOf('</', at + 2)) {
+    if (html.slice(at + 2, at + 2 + name.length).toLowerCase() !== name) continue
+    const end = html.indexOf('>', at)
+    return end < 0 ? html.length : end + 1
+  }
+  return html.length
+}
+
+/** Spaces in a row are one, lines have none at their ends, more than one empty line is one. */
+function tidy(text: string): string {
+  return text
+    .replaceAll('\r', '\n')
+    .split('\n')
+    .map((line) => line.replace(/[\t\f\v \u00a0]+/g, ' ').trim())
+    .join('\n')
+    .replace(/\n{3,}/g, '\n\n')
+    .trim()
+}

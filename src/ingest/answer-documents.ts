@@ -1,0 +1,95 @@
+import { finished, PassThrough, type Readable } from 'node:stream'
+import { type Static, Type } from 'typebox'
+import { type CheckedLine, checkLine } from './check-lines.ts'
+import { type IncomingDocument, type IngestResult, outcomes, refusalCodes } from './content-store.ts'
+import { checkDocument } from './document-input.ts'
+import type { Ingest } from './ingest.ts'
+import { ingestLines } from './ingest-lines.ts'
+import { ingestLimits } from './limits.ts'
+import { readLines } from './read-lines.ts'
+
+/**
+ * Results are small beside documents. This much may wait unread before the sender is held back, so that a client that
+ * reads only after it has sent everything does not block itself at once.
+ */
+const unreadBytesMax = 8 * 1024 * 1024
+
+const ItemResult = Type.Object({
+  index: Type.Integer({ description: 'Position of the document in the request, from 0; empty lines do not count.' }),
+  document_id: Type.Optional(Type.String()),
+  version_id: Type.Optional(Type.String({ description: 'The current version after this request.' })),
+  outcome: Type.Optional(Type.Enum(outcomes)),
+  error: Type.Optional(
+    Type.Object({
+      code: Type.Enum(refusalCodes),
+      message: Type.String(),
+      details: Type.Optional(Type.Array(Type.Object({ path: Type.String(), message: Type.String() }))),
+    }),
+  ),
+})
+export const IngestResults = Type.Object({ results: Type.Array(ItemResult) })
+
+/** Where documents of one sender go: what is added to each, which are let through, and who writes them. */
+export interface Intake extends Pick<Ingest, 'submit'> {
+  readonly complete: (input: unknown) => unknown
+  readonly permitted: (document: IncomingDocument) => Extract<IngestResult, { refusal: unknown }> | null
+}
+
+export async function answerBatch(
+  inputs: readonly unknown[],
+  intake: Intake,
+): Promise<Static<typeof IngestResults>['results']> {
+  const checked = inputs.map((input) => allowed(checkDocument(intake.complete(input)), intake)!)
+  const documents: IncomingDocument[] = []
+  for (const one of checked) if ('document' in one) documents.push(one.document)
+  const stored = await intake.submit(documents)
+  let used = 0
+  return checked.map((one, index) => resultItem(index, 'document' in one ? stored[used++]! : one))
+}
+
+function allowed(checked: CheckedLine, { permitted }: Intake): CheckedLine {
+  return checked === null || 'refusal' in checked ? checked : (permitted(checked.document) ?? checked)
+}
+
+function resultItem(index: number, result: IngestResult): Static<typeof ItemResult> {
+  if ('refusal' in result) {
+    const { code, message, details } = result.refusal
+    return { index, error: { code, message, ...(details === undefined ? {} : { details: [...details] }) } }
+  }
+  return { index, document_id: result.documentId, version_id: result.versionId, outcome: result.outcome }
+}
+
+/** The answer grows while the request is read. */
+export function answerLines(body: Readable, intake: Intake): PassThrough {
+  const answer = new PassThrough({ highWaterMark: unreadBytesMax })
+  const closed = new Promise<void>((resolve) => answer.once('close', resolve))
+  const write = async (): Promise<void> => {
+    const lines = readLines(untilBreak(body), ingestLimits.lineBytesMax)
+    let index = 0
+    answer.write('{"results":[')
+    for await (const portion of ingestLines(
+      lines,
+      (line) => allowed(checkLine(line, intake.complete), intake),
+      intake,
+    )) {
+      let text = ''
+      for (const { result } of portion) {
+        text += (index === 0 ? '' : ',') + JSON.stringify(resultItem(index, result))
+        index++
+      }
+      // A client that has gone away is answered no more, but what it sent is still written.
+      if (answer.destroyed || answer.write(text)) continue
+      await Promise.race([new Promise<void>((resolve) => answer.once('drain', resolve)), closed])
+    }
+    answer.end(']}')
+  }
+  write().catch((error) => answer.destroy(error))
+  return answer
+}
+
+/** A connection that breaks off takes along what its own stream still holds; what has been handed on is kept and read. */
+function untilBreak(body: Readable): Readable {
+  const kept = new PassThrough()
+  finished(body, () => kept.end())
+  return body.pipe(kept, { end: false })
+}

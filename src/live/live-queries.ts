@@ -1,0 +1,130 @@
+import { createHash } from 'node:crypto'
+import type { Consumer } from '../access/principal.ts'
+import { TidemarkError } from '../errors.ts'
+import { isId } from '../ids.ts'
+import { liveLimits, type ResourceKind } from './limits.ts'
+import type { LiveQuery, LiveStore } from './live-store.ts'
+import { deadlineExceeded, isOver, queryStateOf, stateAt } from './states.ts'
+
+export interface LiveRequest {
+  readonly idempotencyKey: string
+  /** Everything that makes two requests the same, as JSON can hold it. */
+  readonly body: unknown
+  readonly query: string
+  readonly dataset: string
+  readonly platforms: readonly string[]
+  readonly resourceKind: ResourceKind
+  readonly maxItems: number | undefined
+  readonly deadlineSeconds: number | undefined
+}
+
+export interface Started {
+  readonly liveQuery: LiveQuery
+  /** False where the key had already started it. */
+  readonly isNew: boolean
+}
+
+/** What applications do with live queries. */
+export class LiveQueries {
+  readonly store: LiveStore
+  #failed: (error: unknown) => void
+
+  /** `failed` hears of a queue that does not work; callers only see that live is not available. */
+  constructor(store: LiveStore, failed: (error: unknown) => void) {
+    this.store = store
+    this.#failed = failed
+  }
+
+  /** Null where live collection is not to be had at the moment. Over a limit or with a used key it throws. */
+  async start(consumer: Consumer, request: LiveRequest): Promise<Started | null> {
+    const { live } = consumer.policy
+    if (live?.enabled !== true) return null
+    const creation = await this.store
+      .create(
+        {
+          applicationId: consumer.applicationId,
+          idempotencyKey: request.idempotencyKey,
+          bodyHash: createHash('sha256').update(canonicalJson(request.body)).digest('hex'),
+          datasetId: request.dataset,
+          platforms: request.platforms,
+          resourceKind: request.resourceKind,
+          query: request.query,
+          maxItems: request.maxItems ?? Math.min(liveLimits.itemsDefault, itemsMaxOf(consumer)),
+          deadlineMs: (request.deadlineSeconds ?? liveLimits.deadlineSecondsDefault) * 1000,
+          concurrentMax: live.max_concurrent ?? null,
+          perMinuteMax: live.requests_per_minute ?? null,
+        },
+        Date.now(),
+      )
+      .catch((error: unknown) => {
+        this.#failed(error)
+        return null
+      })
+    switch (creation?.kind) {
+      case 'created':
+      case 'known':
+        return { liveQuery: liveQueryAt(creation.liveQuery, Date.now()), isNew: creation.kind === 'created' }
+      case 'key_reused':
+        throw new TidemarkError(
+          'idempotency_key_reused',
+          'this Idempotency-Key was used with another request: send a new key, or the same request',
+        )
+      case 'too_many':
+        throw new TidemarkError(
+          'rate_limit_exceeded',
+          `${live.max_concurrent} live queries may be under way at once: wait for one to end`,
+          { retryAfterSeconds: creation.retryAfterSeconds },
+        )
+      case 'too_fast':
+        throw new TidemarkError(
+          'rate_limit_exceeded',
+          `${live.requests_per_minute} live queries may be started a minute: wait and try again`,
+          { retryAfterSeconds: creation.retryAfterSeconds },
+        )
+      default:
+        return null
+    }
+  }
+
+  /** Takes back what `start` has just made, because the request it belongs to is refused after all. */
+  async takeBack({ liveQuery, isNew }: Started): Promise<void> {
+    if (isNew) await this.store.cancel(liveQuery.liveQueryId, Date.now())
+  }
+
+  async find(consumer: Consumer, id: string): Promise<LiveQuery> {
+    const found = isId('lq', id) ? await this.store.find(consumer.applicationId, id) : null
+    if (found === null) {
+      throw new TidemarkError('live_query_not_found', 'this application has no live query with that id')
+    }
+    return liveQueryAt(found, Date.now())
+  }
+}
+
+/** How many items of a platform the policy lets an application ask for. */
+export const itemsMaxOf = ({ policy }: Consumer): number =>
+  policy.live?.max_items_per_platform ?? liveLimits.itemsDefault
+
+/** Time passes whether or not the worker has written it down. */
+export function liveQueryAt(stored: LiveQuery, nowMs: number): LiveQuery {
+  const runs = stored.runs.map((run) => {
+    const status = stateAt(run, stored.deadlineAt, nowMs)
+    return status === 'timed_out' && run.error === null
+      ? { ...run, status, error: deadlineExceeded }
+      : { ...run, status }
+  })
+  const isDone = runs.every(({ status }) => isOver(status))
+  return { ...stored, runs, completedAt: stored.completedAt ?? (isDone ? stored.deadlineAt : null) }
+}
+
+export const statusOf = ({ runs }: LiveQuery) => queryStateOf(runs.map(({ status }) => status))
+
+/** The same text for the same content, in whatever order an object's members were sent. */
+function canonicalJson(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join()}]`
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'
+  const members = Object.entries(value)
+    .filter(([, one]) => one !== undefined)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, one]) => `${JSON.stringify(name)}:${canonicalJson(one)}`)
+  return `{${members.join()}}`
+}

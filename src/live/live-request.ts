@@ -1,0 +1,124 @@
+import { Type } from 'typebox'
+import type { Consumer } from '../access/principal.ts'
+import { TidemarkError } from '../errors.ts'
+import { liveLimits as limits, type ResourceKind, resourceKinds } from './limits.ts'
+import { itemsMaxOf, type LiveRequest } from './live-queries.ts'
+
+/** What a live query says, beside a search and on its own. */
+export const liveFields = {
+  resource_kind: Type.Enum(resourceKinds),
+  max_items_per_platform: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      description: `At most what the policy allows; ${limits.itemsDefault}, or what the policy allows, when absent.`,
+    }),
+  ),
+  deadline_seconds: Type.Optional(
+    Type.Integer({
+      minimum: limits.deadlineSecondsMin,
+      maximum: limits.deadlineSecondsMax,
+      default: limits.deadlineSecondsDefault,
+    }),
+  ),
+}
+
+const platform = Type.String({ minLength: 1, maxLength: 128 })
+export const LiveQueryBody = Type.Object(
+  {
+    query: Type.String({ description: `1 to ${limits.queryCharactersMax} characters after trimming.` }),
+    datasets: Type.Array(Type.String({ minLength: 1, maxLength: 128 }), {
+      minItems: 1,
+      maxItems: 1,
+      description: 'Exactly one.',
+    }),
+    platforms: Type.Array(platform, { minItems: 1, maxItems: limits.platformsMax, uniqueItems: true }),
+    ...liveFields,
+  },
+  { additionalProperties: false },
+)
+
+interface Live {
+  readonly resource_kind: ResourceKind
+  readonly max_items_per_platform?: number
+  readonly deadline_seconds?: number
+}
+
+interface SearchWithLive {
+  readonly query?: string
+  readonly datasets?: readonly string[]
+  readonly platforms?: readonly string[]
+  readonly cursor?: string
+  readonly live?: Live & { readonly enabled: boolean }
+}
+
+/** The live query that a search asks for beside its results; null where it asks for none. */
+export function liveTopUpOf(
+  key: string | string[] | undefined,
+  body: SearchWithLive,
+  consumer: Consumer,
+): LiveRequest | null {
+  if (body.live?.enabled !== true) return null
+  if (body.datasets?.length !== 1) throw invalid('datasets', 'must name exactly one dataset with live')
+  const platforms = body.platforms ?? []
+  if (platforms.length < 1 || platforms.length > limits.platformsMax) {
+    throw invalid('platforms', `must name 1 to ${limits.platformsMax} platforms with live`)
+  }
+  // The next page of the same search goes with the same live query.
+  const { cursor: _, ...same } = body
+  return liveRequest(
+    key,
+    ['search', same],
+    { ...body, platforms, datasets: body.datasets },
+    body.live,
+    'live.',
+    consumer,
+  )
+}
+
+/** A live query that is asked for on its own. */
+export function liveRequestOf(
+  key: string | string[] | undefined,
+  body: Live & { query: string; datasets: readonly string[]; platforms: readonly string[] },
+  consumer: Consumer,
+): LiveRequest {
+  return liveRequest(key, ['live', body], body, body, '', consumer)
+}
+
+function liveRequest(
+  key: string | string[] | undefined,
+  same: unknown,
+  asked: { readonly query?: string; readonly datasets: readonly string[]; readonly platforms: readonly string[] },
+  live: Live,
+  path: string,
+  consumer: Consumer,
+): LiveRequest {
+  if (typeof key !== 'string' || !/^[\x20-\x7e]{1,255}$/.test(key)) {
+    throw invalid('Idempotency-Key', 'header is required with live: 1 to 255 printable characters')
+  }
+  const query = (asked.query ?? '').trim()
+  if (query === '') throw invalid('query', 'is required with live')
+  if (query.length > limits.queryCharactersMax && [...query].length > limits.queryCharactersMax) {
+    throw invalid('query', `must not be longer than ${limits.queryCharactersMax} characters`)
+  }
+  const itemsMax = itemsMaxOf(consumer)
+  if ((live.max_items_per_platform ?? 1) > itemsMax) {
+    throw invalid(
+      `${path}max_items_per_platform`,
+      `must not be above ${itemsMax}, which the policy of this application sets`,
+    )
+  }
+  return {
+    idempotencyKey: key,
+    body: same,
+    query,
+    dataset: asked.datasets[0]!,
+    platforms: asked.platforms,
+    resourceKind: live.resource_kind,
+    maxItems: live.max_items_per_platform,
+    deadlineSeconds: live.deadline_seconds,
+  }
+}
+
+function invalid(path: string, message: string): TidemarkError {
+  return new TidemarkError('invalid_query', `${path} ${message}`, { details: [{ path, message }] })
+}

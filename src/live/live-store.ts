@@ -1,0 +1,139 @@
+import type { IncomingDocument, IngestResult } from '../ingest/content-store.ts'
+import type { ResourceKind } from './limits.ts'
+import type { RunState } from './states.ts'
+
+/** The port: live queries and the tasks made from them. Every call is all or nothing, also between processes. */
+export interface LiveStore {
+  /** Starts a live query, or says why not; a key that is known gives the live query it started. */
+  create(request: NewLiveQuery, nowMs: number): Promise<Creation>
+  /** Takes a live query back as if it had never been: its runs are cancelled, its key is free again. */
+  cancel(liveQueryId: string, nowMs: number): Promise<void>
+  /** As it was last written down; null where the application has no such live query. */
+  find(applicationId: string, liveQueryId: string): Promise<LiveQuery | null>
+  /** What the runs brought, after a place, first items of all platforms first. */
+  items(liveQueryId: string, after: ItemPlace | null, limit: number): Promise<readonly LiveItem[]>
+
+  /** Hands out tasks that nobody works on, oldest first, and notes that the collector asked. */
+  lease(request: LeaseRequest, nowMs: number): Promise<readonly LeasedTask[]>
+  /** The task as its holder may use it now. */
+  task(claim: Claim, nowMs: number): Promise<Held<TaskInHand>>
+  heartbeat(claim: Claim, leaseMs: number, nowMs: number): Promise<Held<TaskInHand>>
+  /** Writes the documents as ordinary ones and notes them as items of the task, in one transaction. */
+  deliver(claim: Claim, documents: readonly IncomingDocument[], nowMs: number): Promise<Held<readonly IngestResult[]>>
+  /** The same completion again is no error. */
+  complete(claim: Claim, end: TaskEnd, nowMs: number): Promise<Held<{ readonly items: number }>>
+
+  /** Whether `settle` has anything to do: asked often, and without the lock of a writer. */
+  due(nowMs: number): Promise<boolean>
+  /** Writes down what time did: deadlines and leases that ran out. Returns how many runs changed, `most` at most. */
+  settle(nowMs: number, most: number): Promise<number>
+  /** Removes keys and live queries made before those times. Returns how many, `most` of each at most. */
+  forget(keysBeforeMs: number, queriesBeforeMs: number, most: number): Promise<number>
+}
+
+export interface NewLiveQuery {
+  readonly applicationId: string
+  readonly idempotencyKey: string
+  readonly bodyHash: string
+  readonly datasetId: string
+  readonly platforms: readonly string[]
+  readonly resourceKind: ResourceKind
+  readonly query: string
+  readonly maxItems: number
+  readonly deadlineMs: number
+  /** null = no limit. */
+  readonly concurrentMax: number | null
+  readonly perMinuteMax: number | null
+}
+
+export type Creation =
+  | { readonly kind: 'created' | 'known'; readonly liveQuery: LiveQuery }
+  | { readonly kind: 'key_reused' }
+  | { readonly kind: 'not_served'; readonly platform: string }
+  | { readonly kind: 'too_many' | 'too_fast'; readonly retryAfterSeconds: number }
+
+export interface LiveQuery {
+  readonly liveQueryId: string
+  readonly datasetId: string
+  readonly resourceKind: ResourceKind
+  readonly query: string
+  readonly createdAt: number
+  readonly deadlineAt: number
+  readonly completedAt: number | null
+  readonly runs: readonly LiveRun[]
+}
+
+export interface LiveRun {
+  readonly runId: string
+  readonly taskId: string
+  readonly platform: string
+  readonly status: RunState
+  readonly items: number
+  readonly error: RunError | null
+  readonly leaseExpiresAt: number | null
+}
+
+export interface RunError {
+  readonly code: string
+  readonly message: string
+}
+
+/** Position of an item within its run, then the run. */
+export type ItemPlace = readonly [position: number, runOrdinal: number]
+
+export interface LiveItem {
+  readonly place: ItemPlace
+  readonly documentId: string
+  readonly datasetId: string
+  readonly platform: string
+  readonly language: string | null
+  readonly region: string | null
+  readonly publishedAt: number | null
+  readonly contentType: string | null
+  /** The current version. */
+  readonly versionId: string
+  readonly title: string | null
+  readonly body: string | null
+}
+
+export interface LeaseRequest {
+  readonly collectorId: string
+  /** null: every dataset. */
+  readonly datasets: readonly string[] | null
+  readonly platforms: readonly string[]
+  /** null: every kind. */
+  readonly resourceKinds: readonly ResourceKind[] | null
+  readonly max: number
+  readonly leaseMs: number
+}
+
+export interface LeasedTask extends TaskInHand {
+  readonly resourceKind: ResourceKind
+  readonly query: string
+  readonly maxItems: number
+}
+
+export interface TaskInHand {
+  readonly taskId: string
+  readonly leaseId: string
+  readonly datasetId: string
+  readonly platform: string
+  readonly deadlineAt: number
+  readonly leaseExpiresAt: number
+}
+
+/** Who says to work on a task. Without the id of the lease, the collector's own newest lease is meant. */
+export interface Claim {
+  readonly taskId: string
+  readonly collectorId: string
+  readonly leaseId: string | null
+}
+
+export interface TaskEnd {
+  readonly event: 'succeed' | 'fail'
+  readonly error: RunError | null
+}
+
+export type Held<T> =
+  | { readonly held: true; readonly value: T }
+  | { readonly held: false; readonly why: 'not_found' | 'closed' | 'lease_lost' }

@@ -1,0 +1,75 @@
+import type { Static } from 'typebox'
+import { readableFields, type Scope } from '../access/scope.ts'
+import { searchLimits } from '../search/limits.ts'
+import { chunksOf } from '../search/prepare-document.ts'
+import type { ResultItem } from '../search/present-results.ts'
+import { findHits } from '../text/find-hits.ts'
+import { guessLanguage } from '../text/guess-language.ts'
+import { summarise } from '../text/highlight.ts'
+import { parseQuery } from '../text/parse-query.ts'
+import type { KeywordQuery } from '../text/types.ts'
+import { formatOptionalTime } from '../time.ts'
+import type { ItemPlace, LiveItem, LiveQuery, LiveStore } from './live-store.ts'
+
+type Result = Static<typeof ResultItem>
+
+/**
+ * A page of what a live query brought, as far as the scope shows it. The order is the collectors' own, the first items
+ * of all platforms first; the score only says that order. `next` is the place to go on from, null at the end.
+ */
+export async function readResults(
+  store: LiveStore,
+  liveQuery: LiveQuery,
+  scope: Scope,
+  after: ItemPlace | null,
+  limit: number,
+): Promise<{ results: Result[]; next: ItemPlace | null }> {
+  const query = parseQuery(liveQuery.query, null)
+  const results: Result[] = []
+  let place = after
+  for (;;) {
+    // One more than is wanted tells whether a next page has anything to show.
+    const items = await store.items(liveQuery.liveQueryId, place, limit + 1)
+    for (const item of items) {
+      const result = present(item, query, scope)
+      if (result !== null && results.length === limit) return { results, next: place }
+      if (result !== null) results.push(result)
+      place = item.place
+    }
+    if (items.length <= limit) return { results, next: null }
+  }
+}
+
+function present(item: LiveItem, query: KeywordQuery, scope: Scope): Result | null {
+  const readable = readableFields(scope, item)
+  if (readable === null) return null
+  const body = item.body ?? ''
+  const language = item.language ?? guessLanguage(`${item.title ?? ''}\n${body}`)
+  // Hits in a body that may not be read must not decide which chunk is named.
+  const hits = readable.has('body') ? findHits(body, language, query) : []
+  const chunks = chunksOf(item.documentId, item)
+  let best = chunks[0]!
+  let bestHits = 0
+  for (const chunk of chunks) {
+    const count = hits.filter(({ start }) => start >= chunk.startsAt && start < chunk.endsAt).length
+    if (count > bestHits) [best, bestHits] = [chunk, count]
+  }
+  const text = body.slice(best.startsAt, best.endsAt)
+  return {
+    document_id: item.documentId,
+    version_id: item.versionId,
+    best_chunk_id: best.chunkId,
+    dataset_id: item.datasetId,
+    source_platform: item.platform,
+    ...(readable.has('title') ? { title: item.title } : {}),
+    content_type: item.contentType,
+    language: item.language,
+    published_at: formatOptionalTime(item.publishedAt),
+    ...(readable.has('body') ? { body: summarise(text, language, query, searchLimits.summaryCharactersMax) } : {}),
+    origin: 'live',
+    score: 1 / (1 + item.place[0]),
+    keyword_score: null,
+    vector_score: null,
+    rerank_score: null,
+  }
+}

@@ -1,0 +1,52 @@
+import { type Static, type TSchema, Type } from 'typebox'
+import { formatOptionalTime, formatTime } from '../time.ts'
+import { resourceKinds } from './limits.ts'
+import { statusOf } from './live-queries.ts'
+import type { LiveQuery as StoredLiveQuery } from './live-store.ts'
+import { queryStates, runStates } from './states.ts'
+
+const orNull = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()])
+const time = Type.String({ format: 'date-time' })
+
+/** A live query in the words of the API, wherever it stands. */
+export const LiveQuery = Type.Object({
+  id: Type.String(),
+  status: Type.Enum(queryStates, {
+    description:
+      '`pending`: no run has started; `running`; `completed`: all runs succeeded; `partial`: some did; `failed`: none did.',
+  }),
+  resource_kind: Type.Enum(resourceKinds),
+  created_at: time,
+  deadline_at: Type.String({ format: 'date-time', description: 'What is not done by then is `timed_out`.' }),
+  completed_at: orNull(time),
+  runs: Type.Array(
+    Type.Object({
+      id: Type.String(),
+      platform: Type.String(),
+      status: Type.Enum(runStates),
+      collection_task_id: Type.String(),
+      items: Type.Integer({ description: 'Documents that the collector has brought so far.' }),
+      error: orNull(Type.Object({ code: Type.String(), message: Type.String() })),
+    }),
+    { description: 'One for each platform.' },
+  ),
+})
+
+export function liveQueryAnswer(liveQuery: StoredLiveQuery): Static<typeof LiveQuery> {
+  return {
+    id: liveQuery.liveQueryId,
+    status: statusOf(liveQuery),
+    resource_kind: liveQuery.resourceKind,
+    created_at: formatTime(liveQuery.createdAt),
+    deadline_at: formatTime(liveQuery.deadlineAt),
+    completed_at: formatOptionalTime(liveQuery.completedAt),
+    runs: liveQuery.runs.map((run) => ({
+      id: run.runId,
+      platform: run.platform,
+      status: run.status,
+      collection_task_id: run.taskId,
+      items: run.items,
+      error: run.error === null ? null : { code: run.error.code, message: run.error.message },
+    })),
+  }
+}

@@ -1,0 +1,71 @@
+import { TidemarkError } from '../errors.ts'
+import type { Intake } from '../ingest/answer-documents.ts'
+import type { IncomingDocument, IngestResult } from '../ingest/content-store.ts'
+import type { Claim, Held, LiveStore, TaskInHand } from './live-store.ts'
+
+const refusals = {
+  not_found: { code: 'task_not_found', message: 'there is no such task' },
+  closed: { code: 'task_closed', message: 'this task is over, or its deadline is: ask for another one' },
+  lease_lost: {
+    code: 'task_lease_lost',
+    message: 'this task is not leased to you, or no longer: ask for tasks again, and send heartbeats while you work',
+  },
+} as const
+
+/** What the store says of a task that its holder may work on; otherwise an error for the collector. */
+export function held<T>(outcome: Held<T>): T {
+  if (outcome.held) return outcome.value
+  const { code, message } = refusals[outcome.why]
+  throw new TidemarkError(code, message)
+}
+
+/**
+ * Documents of one task on their way in. A batch is refused as a whole where the lease is gone (`allOrNothing`); lines
+ * whose answer has already begun are then refused one by one (`oneByOne`).
+ */
+export function taskIntake(
+  store: LiveStore,
+  claim: Claim,
+  task: TaskInHand,
+  written: () => void,
+): { readonly allOrNothing: Intake; readonly oneByOne: Intake } {
+  const place = { dataset_id: task.datasetId, source_platform: task.platform }
+  const deliver = async (documents: readonly IncomingDocument[]): Promise<Held<readonly IngestResult[]>> => {
+    const outcome = await store.deliver(claim, documents, Date.now())
+    if (outcome.held && documents.length > 0) written()
+    return outcome
+  }
+  const checks = {
+    complete: (input: unknown) =>
+      typeof input === 'object' && input !== null && !Array.isArray(input) ? { ...place, ...input } : input,
+    permitted: (document: IncomingDocument) => elsewhere(document, task),
+  }
+  return {
+    allOrNothing: { ...checks, submit: async (documents) => held(await deliver(documents)) },
+    oneByOne: {
+      ...checks,
+      async submit(documents) {
+        const outcome = await deliver(documents)
+        if (outcome.held) return outcome.value
+        const { code, message } = refusals[outcome.why === 'not_found' ? 'closed' : outcome.why]
+        return documents.map((): IngestResult => ({ refusal: { code, message } }))
+      },
+    },
+  }
+}
+
+/** A document that says where it belongs must belong to the task. */
+function elsewhere(
+  { datasetId, platform }: IncomingDocument,
+  task: TaskInHand,
+): Extract<IngestResult, { refusal: unknown }> | null {
+  const [path, expected] =
+    datasetId !== task.datasetId
+      ? ['dataset_id', task.datasetId]
+      : platform !== task.platform
+        ? ['source_platform', task.platform]
+        : [null, '']
+  if (path === null) return null
+  const message = `must be ${JSON.stringify(expected)}, as the task says, or left out`
+  return { refusal: { code: 'invalid_document', message: `${path} ${message}`, details: [{ path, message }] } }
+}

@@ -1,0 +1,224 @@
+import type { Readable } from 'node:stream'
+import type { FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
+import type { Operation } from '../access/operations.ts'
+import { collectorOf, optionalBody } from '../http/route.ts'
+import type { TypedApp } from '../http/typed.ts'
+import { answerBatch, answerLines } from '../ingest/answer-documents.ts'
+import { ingestLimits } from '../ingest/limits.ts'
+import { documentsBody, isNdjson } from '../ingest/routes.ts'
+import { formatTime } from '../time.ts'
+import { liveLimits as limits, resourceKinds } from './limits.ts'
+import type { Claim, LiveStore } from './live-store.ts'
+import { held, taskIntake } from './task-intake.ts'
+
+const strict = { additionalProperties: false } as const
+const time = Type.String({ format: 'date-time' })
+const config = (operation: Operation) => ({ surface: 'collector', operation, invalid: 'invalid_request' }) as const
+const about = (summary: string, description: string) => ({ tags: ['Collector'], summary, description })
+const ById = Type.Object({ task_id: Type.String({ minLength: 1, maxLength: 128 }) })
+const LeaseId = Type.Object(
+  {
+    lease_id: Type.Optional(
+      Type.String({
+        maxLength: 128,
+        description:
+          'The lease this is done under. Send it when several processes share a collector key; without it the newest lease of the collector is meant.',
+      }),
+    ),
+  },
+  strict,
+)
+const leaseSeconds = Type.Optional(
+  Type.Integer({ minimum: 1, maximum: limits.leaseSecondsMax, default: limits.leaseSecondsDefault }),
+)
+const Task = Type.Object({
+  task_id: Type.String(),
+  lease_id: Type.String({ description: 'Names this lease in later requests.' }),
+  platform: Type.String(),
+  dataset_id: Type.String(),
+  resource_kind: Type.Enum(resourceKinds),
+  query: Type.String(),
+  max_items: Type.Integer(),
+  deadline_at: time,
+  lease_expires_at: time,
+})
+const error = (description: string) => ({ description, $ref: 'Error#' })
+const refusals = {
+  404: error('`task_not_found`'),
+  409: error('`task_closed`: the task is over, or its deadline is; `task_lease_lost`: the lease is no longer yours.'),
+}
+
+/** `written` is called after documents were stored. */
+export function taskRoutes(app: TypedApp, store: LiveStore, written: () => void): void {
+  app.post(
+    '/collector/v1/tasks/lease',
+    {
+      config: config('collector.tasks.lease'),
+      schema: {
+        ...about(
+          'Ask for collection tasks',
+          'Tasks that nobody works on, oldest first. A lease that runs out goes back; a heartbeat makes it longer. Asking also tells that the platforms are served: without it for 5 minutes, live queries for them are refused.',
+        ),
+        querystring: Type.Object({}, strict),
+        body: Type.Object(
+          {
+            platforms: Type.Array(Type.String({ minLength: 1, maxLength: 128 }), {
+              minItems: 1,
+              maxItems: limits.leasePlatformsMax,
+              uniqueItems: true,
+            }),
+            resource_kinds: Type.Optional(
+              Type.Array(Type.Enum(resourceKinds), {
+                minItems: 1,
+                uniqueItems: true,
+                description: 'Every kind when absent.',
+              }),
+            ),
+            max: Type.Optional(Type.Integer({ minimum: 1, maximum: limits.tasksMax, default: limits.tasksDefault })),
+            lease_seconds: leaseSeconds,
+          },
+          strict,
+        ),
+        response: { 200: Type.Object({ tasks: Type.Array(Task) }) },
+      },
+    },
+    async (request) => {
+      const { collectorId, datasets } = collectorOf(request)
+      const { platforms, resource_kinds: kinds = null, max = limits.tasksDefault } = request.body
+      const leaseMs = (request.body.lease_seconds ?? limits.leaseSecondsDefault) * 1000
+      const tasks = await store.lease(
+        { collectorId, datasets, platforms, resourceKinds: kinds, max, leaseMs },
+        Date.now(),
+      )
+      return {
+        tasks: tasks.map((task) => ({
+          task_id: task.taskId,
+          lease_id: task.leaseId,
+          platform: task.platform,
+          dataset_id: task.datasetId,
+          resource_kind: task.resourceKind,
+          query: task.query,
+          max_items: task.maxItems,
+          deadline_at: formatTime(task.deadlineAt),
+          lease_expires_at: formatTime(task.leaseExpiresAt),
+        })),
+      }
+    },
+  )
+  app.post(
+    '/collector/v1/tasks/:task_id/documents',
+    {
+      config: config('collector.tasks.documents'),
+      bodyLimit: ingestLimits.batchBytesMax,
+      schema: {
+        ...about(
+          'Deliver documents of a task',
+          'As `POST /collector/v1/documents`; `dataset_id` and `source_platform` come from the task and may be left out. Items over `max_items` are refused one by one. Sending a document again takes no further place.',
+        ),
+        params: ById,
+        querystring: LeaseId,
+        ...documentsBody(),
+        response: { ...documentsBody().response, ...refusals },
+      },
+    },
+    async (request, reply) => {
+      const claim = claimOf(request, request.params.task_id, request.query.lease_id)
+      const task = held(await store.task(claim, Date.now()))
+      // The lease that was looked at is the one that is delivered under, whoever has the next one.
+      const intake = taskIntake(store, { ...claim, leaseId: task.leaseId }, task, written)
+      if (isNdjson(request)) {
+        const stream = answerLines(request.body as Readable, intake.oneByOne)
+        return reply.type('application/json; charset=utf-8').send(stream as never)
+      }
+      const { documents } = request.body as { documents: unknown[] }
+      return { results: await answerBatch(documents, intake.allOrNothing) }
+    },
+  )
+  app.post(
+    '/collector/v1/tasks/:task_id/heartbeat',
+    {
+      config: config('collector.tasks.heartbeat'),
+      schema: {
+        ...about('Keep a lease', 'From now for `lease_seconds`, though never beyond the deadline.'),
+        params: ById,
+        querystring: LeaseId,
+        body: optionalBody(Type.Object({ lease_seconds: leaseSeconds }, strict)),
+        response: {
+          200: Type.Object({
+            task_id: Type.String(),
+            lease_id: Type.String(),
+            deadline_at: time,
+            lease_expires_at: time,
+          }),
+          ...refusals,
+        },
+      },
+    },
+    async (request) => {
+      const claim = claimOf(request, request.params.task_id, request.query.lease_id)
+      const leaseMs = (request.body?.lease_seconds ?? limits.leaseSecondsDefault) * 1000
+      const task = held(await store.heartbeat(claim, leaseMs, Date.now()))
+      return {
+        task_id: task.taskId,
+        lease_id: task.leaseId,
+        deadline_at: formatTime(task.deadlineAt),
+        lease_expires_at: formatTime(task.leaseExpiresAt),
+      }
+    },
+  )
+  const text = Type.String({ minLength: 1, maxLength: limits.errorCharactersMax })
+  app.post(
+    '/collector/v1/tasks/:task_id/complete',
+    {
+      config: config('collector.tasks.complete'),
+      schema: {
+        ...about('End a task', 'The same end again, under the same lease, is answered as the first one was.'),
+        params: ById,
+        querystring: LeaseId,
+        body: Type.Object(
+          {
+            status: Type.Enum(['succeeded', 'failed']),
+            error: Type.Optional(
+              Type.Union(
+                [
+                  text,
+                  Type.Object(
+                    { code: Type.Optional(Type.String({ pattern: '^[a-z0-9_]{1,64}$' })), message: text },
+                    strict,
+                  ),
+                ],
+                { description: 'Why it failed, for the application that asked: a text, or a code and a message.' },
+              ),
+            ),
+          },
+          strict,
+        ),
+        response: {
+          200: Type.Object({
+            task_id: Type.String(),
+            status: Type.Enum(['succeeded', 'failed']),
+            items: Type.Integer(),
+          }),
+          ...refusals,
+        },
+      },
+    },
+    async (request) => {
+      const { status, error: sent } = request.body
+      const claim = claimOf(request, request.params.task_id, request.query.lease_id)
+      const message = (typeof sent === 'string' ? sent : sent?.message)?.replaceAll('\u0000', '\ufffd').toWellFormed()
+      const code = typeof sent === 'object' && sent.code !== undefined ? sent.code : 'collection_failed'
+      const end =
+        status === 'succeeded'
+          ? ({ event: 'succeed', error: null } as const)
+          : ({ event: 'fail', error: { code, message: message ?? 'The collector could not do it.' } } as const)
+      const { items } = held(await store.complete(claim, end, Date.now()))
+      return { task_id: claim.taskId, status, items }
+    },
+  )
+}
+
+function claimOf(request: FastifyRequest, taskId: string, leaseId: string | undefined): Claim {
+  return { taskId, collectorId: collectorOf(request).collectorId, leaseId: leaseId ?? null }
+}

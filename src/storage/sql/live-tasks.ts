@@ -1,0 +1,296 @@
+import type { Kysely, Updateable } from 'kysely'
+import { newId } from '../../ids.ts'
+import type { IncomingDocument, IngestResult } from '../../ingest/content-store.ts'
+import type { ResourceKind } from '../../live/limits.ts'
+import type { Claim, Held, LeasedTask, LiveStore, TaskInHand } from '../../live/live-store.ts'
+import { deadlineExceeded, isOver, next, type RunEvent, type RunState, stateAt } from '../../live/states.ts'
+import { sqlContentStore } from './content-store.ts'
+import { insertRows } from './insert-rows.ts'
+import type { LiveRunRow, Tables } from './tables.ts'
+
+/** That a collector asks is written down at most this often: a poll that finds nothing should not cost the disk a write. */
+const pollNotedEveryMs = 20_000
+
+type TaskMethods = 'lease' | 'task' | 'heartbeat' | 'deliver' | 'complete' | 'due' | 'settle'
+
+type RunWithQuery = LiveRunRow & {
+  dataset_id: string
+  resource_kind: string
+  query: string
+  max_items: number
+  deadline_at: number
+}
+
+/**
+ * The task side of live queries. Every change of a run is an update that names the state and the lease it starts from,
+ * so that of two processes that race for one step exactly one makes it, whatever the database locks.
+ */
+export function liveTasks(db: Kysely<Tables>): Pick<LiveStore, TaskMethods> {
+  return {
+    async lease(request, nowMs) {
+      await notePoll(db, request.collectorId, request.platforms, request.resourceKinds ?? [''], nowMs)
+      let query = runsWithQuery(db)
+        .where('live_run.platform', 'in', request.platforms)
+        .where('live_run.status', 'in', ['pending', 'running'])
+        .where('live_query.deadline_at', '>', nowMs)
+        .where(({ or, eb }) =>
+          or([eb('live_run.status', '=', 'pending'), eb('live_run.lease_expires_at', '<=', nowMs)]),
+        )
+        .orderBy('live_run.task_id')
+        .limit(request.max)
+      if (request.datasets !== null) query = query.where('live_query.dataset_id', 'in', request.datasets)
+      if (request.resourceKinds !== null) query = query.where('live_query.resource_kind', 'in', request.resourceKinds)
+      const tasks: LeasedTask[] = []
+      for (const run of await query.execute()) {
+        const lease = {
+          lease_id: newId('lease', nowMs),
+          collector_id: request.collectorId,
+          lease_expires_at: Math.min(nowMs + request.leaseMs, run.deadline_at),
+        }
+        if (!(await step(db, run, nowMs, 'lease', lease))) continue
+        tasks.push({
+          ...inHand({ ...run, ...lease }),
+          resourceKind: run.resource_kind as ResourceKind,
+          query: run.query,
+          maxItems: run.max_items,
+        })
+      }
+      return tasks
+    },
+
+    async task(claim, nowMs) {
+      const run = await heldRun(db, claim, nowMs)
+      return typeof run === 'string' ? { held: false, why: run } : { held: true, value: inHand(run) }
+    },
+
+    async heartbeat(claim, leaseMs, nowMs) {
+      const run = await heldRun(db, claim, nowMs)
+      if (typeof run === 'string') return { held: false, why: run }
+      const lease_expires_at = Math.min(nowMs + leaseMs, run.deadline_at)
+      if (!(await step(db, run, nowMs, 'heartbeat', { lease_expires_at }))) return lost
+      return { held: true, value: inHand({ ...run, lease_expires_at }) }
+    },
+
+    async deliver(claim, documents, nowMs) {
+      const run = await heldRun(db, claim, nowMs)
+      if (typeof run === 'string') return { held: false, why: run }
+      const { results, fresh } = await ingestItems(db, run, documents, nowMs)
+      // The whole transaction is given up where the step cannot be made.
+      if (!(await step(db, run, nowMs, 'deliver', { items: run.items + fresh.length }))) throw new Error('lease lost')
+      await insertRows(
+        db,
+        'live_item',
+        fresh.map(([external_id, document_id], i) => ({
+          run_id: run.run_id,
+          position: run.items + i,
+          external_id,
+          document_id,
+        })),
+      )
+      return { held: true, value: results }
+    },
+
+    async complete(claim, end, nowMs) {
+      const run = await heldRun(db, claim, nowMs)
+      if (typeof run === 'string') return (await repeatedEnd(db, claim, end.event)) ?? { held: false, why: run }
+      const error = { error_code: end.error?.code ?? null, error_message: end.error?.message ?? null }
+      if (!(await step(db, run, nowMs, end.event, error))) return lost
+      await closeQuery(db, run.live_query_id, nowMs)
+      return { held: true, value: { items: run.items } }
+    },
+
+    due: async (nowMs) => (await dueRuns(db, nowMs, 1)).length > 0,
+
+    async settle(nowMs, most) {
+      let changed = 0
+      for (const run of await dueRuns(db, nowMs, most)) {
+        if (nowMs < run.deadline_at) {
+          if (run.status === 'running' && (await step(db, run, nowMs, 'lapse', freed))) changed++
+        } else if (await step(db, run, nowMs, 'deadline', ranOut)) {
+          await closeQuery(db, run.live_query_id, run.deadline_at)
+          changed++
+        }
+      }
+      return changed
+    },
+  }
+}
+
+const lost = { held: false, why: 'lease_lost' } as const
+const freed = { lease_id: null, collector_id: null, lease_expires_at: null } as const
+const ranOut = { error_code: deadlineExceeded.code, error_message: deadlineExceeded.message } as const
+
+const runsWithQuery = (db: Kysely<Tables>) =>
+  db
+    .selectFrom('live_run')
+    .innerJoin('live_query', 'live_query.live_query_id', 'live_run.live_query_id')
+    .selectAll('live_run')
+    .select([
+      'live_query.dataset_id',
+      'live_query.resource_kind',
+      'live_query.query',
+      'live_query.max_items',
+      'live_query.deadline_at',
+    ])
+
+const dueRuns = (db: Kysely<Tables>, nowMs: number, most: number) =>
+  runsWithQuery(db)
+    .where('live_run.status', 'in', ['pending', 'running'])
+    .where(({ or, eb }) =>
+      or([eb('live_query.deadline_at', '<=', nowMs), eb('live_run.lease_expires_at', '<=', nowMs)]),
+    )
+    .orderBy('live_run.task_id')
+    .limit(most)
+    .execute()
+
+/** One step of the table of states; false where the run is no longer what it was read as. */
+async function step(
+  db: Kysely<Tables>,
+  run: RunWithQuery,
+  nowMs: number,
+  event: RunEvent,
+  change: Updateable<LiveRunRow>,
+): Promise<boolean> {
+  // What time did to the run is the step before this one, unless this one is that step.
+  const byClock = event === 'lapse' || event === 'deadline'
+  const from = byClock ? (run.status as RunState) : stateOf(run, nowMs)
+  const status = next(from, event)
+  if (status === null) return false
+  const { numUpdatedRows } = await db
+    .updateTable('live_run')
+    .set({ ...change, status })
+    .where('run_id', '=', run.run_id)
+    .where('status', '=', run.status)
+    .where('lease_id', 'is', run.lease_id)
+    .where('items', '=', run.items)
+    .executeTakeFirst()
+  return numUpdatedRows === 1n
+}
+
+const stateOf = (run: RunWithQuery, nowMs: number): RunState =>
+  stateAt({ status: run.status as RunState, leaseExpiresAt: run.lease_expires_at }, run.deadline_at, nowMs)
+
+/** The run, where the claim's lease on it is alive; else why not. */
+async function heldRun(
+  db: Kysely<Tables>,
+  claim: Claim,
+  nowMs: number,
+): Promise<RunWithQuery | 'not_found' | 'closed' | 'lease_lost'> {
+  const run = await runsWithQuery(db).where('live_run.task_id', '=', claim.taskId).executeTakeFirst()
+  if (run === undefined) return 'not_found'
+  const state = stateOf(run, nowMs)
+  if (isOver(state)) return 'closed'
+  return state === 'running' && isHolder(run, claim) ? run : 'lease_lost'
+}
+
+const isHolder = (run: LiveRunRow, claim: Claim): boolean =>
+  run.collector_id === claim.collectorId && (claim.leaseId === null || claim.leaseId === run.lease_id)
+
+/** The answer may have been lost on its way: the same end by the same holder is told again. */
+async function repeatedEnd(
+  db: Kysely<Tables>,
+  claim: Claim,
+  event: 'succeed' | 'fail',
+): Promise<Held<{ readonly items: number }> | null> {
+  const run = await db.selectFrom('live_run').selectAll().where('task_id', '=', claim.taskId).executeTakeFirst()
+  if (run === undefined || !isHolder(run, claim) || run.status !== next('running', event)) return null
+  return { held: true, value: { items: run.items } }
+}
+
+/** A live query is over with the last of its runs. */
+async function closeQuery(db: Kysely<Tables>, liveQueryId: string, atMs: number): Promise<void> {
+  await db
+    .updateTable('live_query')
+    .set({ completed_at: atMs })
+    .where('live_query_id', '=', liveQueryId)
+    .where('completed_at', 'is', null)
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('live_run')
+            .select('run_id')
+            .where('live_query_id', '=', liveQueryId)
+            .where('status', 'in', ['pending', 'running']),
+        ),
+      ),
+    )
+    .execute()
+}
+
+/** Within the bound of the task; a document that the task already brought takes no further place. */
+async function ingestItems(
+  db: Kysely<Tables>,
+  run: RunWithQuery,
+  documents: readonly IncomingDocument[],
+  nowMs: number,
+): Promise<{ results: IngestResult[]; fresh: [externalId: string, documentId: string][] }> {
+  const places = new Set<string>()
+  if (documents.length > 0) {
+    const there = await db
+      .selectFrom('live_item')
+      .select('external_id')
+      .where('run_id', '=', run.run_id)
+      .where('external_id', 'in', [...new Set(documents.map(({ externalId }) => externalId))])
+      .execute()
+    for (const { external_id } of there) places.add(external_id)
+  }
+  const known = new Set(places)
+  let free = run.max_items - run.items
+  const taken = documents.filter(({ externalId }) => {
+    if (places.has(externalId)) return true
+    if (free <= 0) return false
+    free--
+    places.add(externalId)
+    return true
+  })
+  const stored = await sqlContentStore(db).ingest(taken, nowMs)
+  const fresh = new Map<string, string>()
+  for (const [i, result] of stored.entries()) {
+    const { externalId } = taken[i]!
+    if ('documentId' in result && !known.has(externalId)) fresh.set(externalId, result.documentId)
+  }
+  const message = `the task takes ${run.max_items} items and has them: complete it`
+  let used = 0
+  const results = documents.map(
+    (one): IngestResult => (one === taken[used] ? stored[used++]! : { refusal: { code: 'too_many_items', message } }),
+  )
+  return { results, fresh: [...fresh] }
+}
+
+const inHand = (run: RunWithQuery): TaskInHand => ({
+  taskId: run.task_id,
+  leaseId: run.lease_id!,
+  datasetId: run.dataset_id,
+  platform: run.platform,
+  deadlineAt: run.deadline_at,
+  leaseExpiresAt: run.lease_expires_at!,
+})
+
+async function notePoll(
+  db: Kysely<Tables>,
+  collectorId: string,
+  platforms: readonly string[],
+  kinds: readonly string[],
+  nowMs: number,
+): Promise<void> {
+  const fresh = await db
+    .selectFrom('collector_poll')
+    .select(['platform', 'resource_kind'])
+    .where('collector_id', '=', collectorId)
+    .where('platform', 'in', platforms)
+    .where('polled_at', '>', nowMs - pollNotedEveryMs)
+    .execute()
+  const noted = new Set(fresh.map(({ platform, resource_kind }) => `${resource_kind} ${platform}`))
+  for (const platform of platforms) {
+    for (const resource_kind of kinds) {
+      if (noted.has(`${resource_kind} ${platform}`)) continue
+      await db
+        .insertInto('collector_poll')
+        .values({ collector_id: collectorId, platform, resource_kind, polled_at: nowMs })
+        .onConflict((conflict) =>
+          conflict.columns(['collector_id', 'platform', 'resource_kind']).doUpdateSet({ polled_at: nowMs }),
+        )
+        .execute()
+    }
+  }
+}

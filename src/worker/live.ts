@@ -1,0 +1,30 @@
+import type { FastifyBaseLogger } from 'fastify'
+import { liveLimits } from '../live/limits.ts'
+import type { LiveStore } from '../live/live-store.ts'
+import { type Repeating, repeat } from './repeating.ts'
+
+/** Often enough that a deadline shows in the store within a second; reading a state never waits for this. */
+const everyMs = 1000
+const portion = 200
+const forgetEveryMs = 10 * 60_000
+
+/** Writes down deadlines and leases that ran out, and forgets old keys and live queries. Any number may run at once. */
+export function startLive(store: LiveStore, logger: FastifyBaseLogger): Repeating {
+  let forgetAt = 0
+  return repeat(
+    'live',
+    everyMs,
+    async () => {
+      const now = Date.now()
+      const due = await store.due(now)
+      const settled = due ? await store.settle(now, portion) : 0
+      let forgotten = 0
+      if (now >= forgetAt) {
+        forgotten = await store.forget(now - liveLimits.keysKeptMs, now - liveLimits.queriesKeptMs, portion)
+        if (forgotten === 0) forgetAt = now + forgetEveryMs
+      }
+      return settled === portion || forgotten > 0
+    },
+    logger,
+  )
+}

@@ -2,12 +2,13 @@
  * Searches over HTTP beside the bare index calls on the same index.
  *
  *   npm run bench -- search [CHUNKS…] [--seconds N]      100000 and 1000000, 3 seconds for each line, when left out
+ *   npm run bench -- search CHUNKS --folder FOLDER       filled where there is nothing yet, and kept for the next run
  *
  * Queries are of three words, rare to common; vectors are the caller's own, so that embedding is measured apart. Server,
  * client and index share the machine's cores.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -45,31 +46,36 @@ const everything: Scope = {
 export async function run(args: readonly string[]): Promise<void> {
   const { values, positionals } = parseArgs({
     args: [...args],
-    options: { seconds: { type: 'string', default: '3' } },
+    options: { seconds: { type: 'string', default: '3' }, folder: { type: 'string' } },
     allowPositionals: true,
   })
   cellMs = Number(values.seconds) * 1000
   const sizes = positionals.length === 0 ? [100_000, 1_000_000] : positionals.map(Number)
   if (!sizes.every((size) => Number.isInteger(size) && size > 0)) throw new Error('CHUNKS must be whole numbers')
-  for (const size of sizes) await measureSize(size)
+  for (const size of sizes) await measureSize(size, values.folder)
 }
 
-async function measureSize(chunks: number): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), 'bench-search-'))
+async function measureSize(chunks: number, kept: string | undefined): Promise<void> {
+  const folder = kept ?? mkdtempSync(join(tmpdir(), 'bench-search-'))
   try {
     console.log(`\n# ${chunks} chunks`)
-    const startedMs = performance.now()
-    const fill = new URL('./search/fill.ts', import.meta.url).pathname
-    if (spawnSync(process.execPath, [fill, folder, String(chunks)], { stdio: 'inherit' }).status !== 0) {
-      throw new Error('the store could not be filled')
-    }
-    console.log(`filled in ${((performance.now() - startedMs) / 1000).toFixed(0)} s`)
+    if (!existsSync(indexPath(folder, 1))) fill(folder, chunks)
     console.log(`\n${'ms'.padEnd(43)}least     p50     p95     p99  per s`)
     const bare = await bareIndex(folder)
     await overHttp(folder, bare)
   } finally {
-    rmSync(folder, { recursive: true, force: true })
+    if (kept === undefined) rmSync(folder, { recursive: true, force: true })
   }
+}
+
+/** In another process, so that its memory is not ours. */
+function fill(folder: string, chunks: number): void {
+  const startedMs = performance.now()
+  const script = new URL('./search/fill.ts', import.meta.url).pathname
+  if (spawnSync(process.execPath, [script, folder, String(chunks)], { stdio: 'inherit' }).status !== 0) {
+    throw new Error('the store could not be filled')
+  }
+  console.log(`filled in ${((performance.now() - startedMs) / 1000).toFixed(0)} s`)
 }
 
 const between = (random: Random, from: number, to: number): string =>

@@ -21,7 +21,7 @@ import { bestKeywordChunk, searchKeyword } from './search-keyword.ts'
 import { nearestChunk, searchVector } from './search-vector.ts'
 import { openColumn, openSegment, type SearchView, type Segment } from './segment.ts'
 import { findDocument } from './segment-image.ts'
-import { kernelClassesMax, SimdKeywordKernel } from './simd-keyword-kernel.ts'
+import { SimdKeywordKernel } from './simd-keyword-kernel.ts'
 import { TermDictionary } from './term-dictionary.ts'
 import { usableVector } from './vector-column.ts'
 import { openKernel, type VectorKernel } from './vector-kernel.ts'
@@ -43,7 +43,6 @@ export class IndexReader {
   readonly #dictionary: TermDictionary
   readonly #memories: WebAssembly.Memory[] = []
   readonly #keywordKernel: KeywordKernel
-  readonly #plainKernel = new KeywordKernel()
   readonly #kernel: VectorKernel
   readonly #classes: FilterClass[] = []
   readonly #filters = new FilterCache(this.#classes)
@@ -58,7 +57,7 @@ export class IndexReader {
     this.#control = new Control(options.shared.control)
     this.#dictionary = new TermDictionary(options.shared.dictionary)
     this.#kernel = openKernel(options.kernel, this.#memories)
-    this.#keywordKernel = options.kernel === 'simd' ? new SimdKeywordKernel(this.#memories) : this.#plainKernel
+    this.#keywordKernel = options.kernel === 'simd' ? new SimdKeywordKernel(this.#memories) : new KeywordKernel()
   }
 
   /** `deadline` is on the clock of `performance.now()`. */
@@ -93,7 +92,7 @@ export class IndexReader {
       view,
       plan: planKeyword(request.query, counts!, snapshot, this.#options.titleWeight),
       filter,
-      kernel: filter.table.length > kernelClassesMax ? this.#plainKernel : this.#keywordKernel,
+      kernel: this.#keywordKernel,
       limit: wholeNumber(request.limit),
       after: request.after,
       otherChunksMax: wholeNumber(request.otherChunksMax),

@@ -3,6 +3,8 @@
 ;; JavaScript, with the same results to the bit: the operations and their order are the same.
 ;; After a change here: node scripts/check-kernel.ts --write
 ;;
+;; $words is the section `chunkWord`; $died is 0 where nothing has died.
+;;
 ;; A posting is put off, not scored, when its chunk's class is oddly timed (table entry 255) or its frequencies did not
 ;; fit (code 255). The caller scores those.
 (module
@@ -30,11 +32,10 @@
   ;; $off receives the numbers of the postings put off, counted from the first.
   (func (export "gather")
     (param $chunks i32) (param $codes i32) (param $count i32)
-    (param $classes i32) (param $documents i32) (param $published i32) (param $lengths i32)
-    (param $died i32) (param $generation i32)
+    (param $words i32) (param $documents i32) (param $published i32) (param $died i32) (param $generation i32)
     (param $table i32) (param $weight f64) (param $base f64) (param $step f64)
     (param $scores i32) (param $touched i32) (param $off i32) (param $raise i32)
-    (local $i i32) (local $chunk i32) (local $mask i32) (local $code i32) (local $put_off i32)
+    (local $i i32) (local $chunk i32) (local $word i32) (local $mask i32) (local $code i32) (local $put_off i32)
     (local $frequency f64) (local $score f64) (local $at i32)
     (block $done
       (br_if $done (i32.eqz (local.get $count)))
@@ -42,11 +43,11 @@
         (block $skip
           (local.set $chunk
             (i32.load16_u $arena (i32.add (local.get $chunks) (i32.shl (local.get $i) (i32.const 1)))))
+          (local.set $word
+            (i32.load $arena (i32.add (local.get $words) (i32.shl (local.get $chunk) (i32.const 2)))))
           (local.set $mask
             (i32.load8_u $scratch
-              (i32.add
-                (local.get $table)
-                (i32.load $arena (i32.add (local.get $classes) (i32.shl (local.get $chunk) (i32.const 2)))))))
+              (i32.add (local.get $table) (i32.shr_u (local.get $word) (i32.const 16)))))
           (if (i32.gt_u (local.get $mask) (i32.const 3))
             (then
               (local.set $mask
@@ -60,10 +61,12 @@
                           (i32.add (local.get $documents) (i32.shl (local.get $chunk) (i32.const 1))))
                         (i32.const 3))))))))
           (local.set $code (i32.load8_u $arena (i32.add (local.get $codes) (local.get $i))))
-          (br_if $skip
-            (i32.le_s
-              (i32.load $arena (i32.add (local.get $died) (i32.shl (local.get $chunk) (i32.const 2))))
-              (local.get $generation)))
+          (if (local.get $died)
+            (then
+              (br_if $skip
+                (i32.le_s
+                  (i32.load $arena (i32.add (local.get $died) (i32.shl (local.get $chunk) (i32.const 2))))
+                  (local.get $generation)))))
           (if (i32.or (i32.gt_u (local.get $mask) (i32.const 3)) (i32.eq (local.get $code) (i32.const 255)))
             (then
               (i32.store $scratch
@@ -84,8 +87,7 @@
                   (local.get $base)
                   (f64.mul
                     (local.get $step)
-                    (f64.convert_i32_u
-                      (i32.load $arena (i32.add (local.get $lengths) (i32.shl (local.get $chunk) (i32.const 2))))))))))
+                    (f64.convert_i32_u (i32.and (local.get $word) (i32.const 0xffff))))))))
           (local.set $at (i32.add (local.get $touched) (i32.shl (i32.shr_u (local.get $chunk) (i32.const 5)) (i32.const 2))))
           (i32.store $scratch (local.get $at)
             (i32.or
@@ -107,12 +109,11 @@
   ;; and scores. Returns how many chunks match.
   (func (export "alone")
     (param $chunks i32) (param $codes i32) (param $count i32)
-    (param $classes i32) (param $documents i32) (param $published i32) (param $lengths i32)
-    (param $died i32) (param $generation i32)
+    (param $words i32) (param $documents i32) (param $published i32) (param $died i32) (param $generation i32)
     (param $table i32) (param $weight f64) (param $base f64) (param $step f64)
     (param $threshold f64) (param $found_chunks i32) (param $found_scores i32)
     (result i32)
-    (local $i i32) (local $chunk i32) (local $mask i32) (local $code i32) (local $put_off i32)
+    (local $i i32) (local $chunk i32) (local $word i32) (local $mask i32) (local $code i32) (local $put_off i32)
     (local $frequency f64) (local $score f64) (local $matches i32) (local $candidates i32)
     (block $done
       (br_if $done (i32.eqz (local.get $count)))
@@ -120,11 +121,11 @@
         (block $skip
           (local.set $chunk
             (i32.load16_u $arena (i32.add (local.get $chunks) (i32.shl (local.get $i) (i32.const 1)))))
+          (local.set $word
+            (i32.load $arena (i32.add (local.get $words) (i32.shl (local.get $chunk) (i32.const 2)))))
           (local.set $mask
             (i32.load8_u $scratch
-              (i32.add
-                (local.get $table)
-                (i32.load $arena (i32.add (local.get $classes) (i32.shl (local.get $chunk) (i32.const 2)))))))
+              (i32.add (local.get $table) (i32.shr_u (local.get $word) (i32.const 16)))))
           (if (i32.gt_u (local.get $mask) (i32.const 3))
             (then
               (local.set $mask
@@ -138,10 +139,12 @@
                           (i32.add (local.get $documents) (i32.shl (local.get $chunk) (i32.const 1))))
                         (i32.const 3))))))))
           (local.set $code (i32.load8_u $arena (i32.add (local.get $codes) (local.get $i))))
-          (br_if $skip
-            (i32.le_s
-              (i32.load $arena (i32.add (local.get $died) (i32.shl (local.get $chunk) (i32.const 2))))
-              (local.get $generation)))
+          (if (local.get $died)
+            (then
+              (br_if $skip
+                (i32.le_s
+                  (i32.load $arena (i32.add (local.get $died) (i32.shl (local.get $chunk) (i32.const 2))))
+                  (local.get $generation)))))
           (if (i32.or (i32.gt_u (local.get $mask) (i32.const 3)) (i32.eq (local.get $code) (i32.const 255)))
             (then
               (local.set $put_off
@@ -161,8 +164,7 @@
                   (local.get $base)
                   (f64.mul
                     (local.get $step)
-                    (f64.convert_i32_u
-                      (i32.load $arena (i32.add (local.get $lengths) (i32.shl (local.get $chunk) (i32.const 2))))))))))
+                    (f64.convert_i32_u (i32.and (local.get $word) (i32.const 0xffff))))))))
           ;; Written always, counted when it is good enough: no branch to mispredict.
           (i32.store16 $scratch
             (i32.add (local.get $found_chunks) (i32.shl (local.get $candidates) (i32.const 1)))

@@ -248,6 +248,7 @@ export class Maintenance {
       const to = source.image.documentFirstChunk[document + 1]!
       if (source.died[from] === alive || moved[from] === gone) continue
       for (let chunk = from; chunk < to; chunk++) segment.died[moved[chunk]!] = source.died[from]!
+      segment.died[segment.image.chunks]! += to - from
       segment.aliveChunks -= to - from
       segment.aliveDocuments -= 1
     }

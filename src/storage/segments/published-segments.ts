@@ -91,10 +91,11 @@ export class PublishedSegments {
   /** Room for an image, and beside it for the deaths of its chunks: the kernel sees one arena at a time. */
   reserve(imageBytes: number, chunks: number): SegmentRoom {
     const diedAt = Math.ceil(imageBytes / 64) * 64
-    const { arena, offset } = this.arena.allocate(diedAt + chunks * 4)
+    const diedBytes = (chunks + 1) * 4
+    const { arena, offset } = this.arena.allocate(diedAt + diedBytes)
     return {
       image: { arena, offset, bytes: imageBytes },
-      died: { arena, offset: offset + diedAt, bytes: chunks * 4 },
+      died: { arena, offset: offset + diedAt, bytes: diedBytes },
     }
   }
 
@@ -109,6 +110,7 @@ export class PublishedSegments {
     const place = { id: this.#nextId++, ...room, columns: columnPlaces }
     const segment = openSegment(memories, place)
     segment.died.fill(alive)
+    segment.died[segment.image.chunks] = 0
     return {
       ...segment,
       place,
@@ -215,6 +217,7 @@ export class PublishedSegments {
     const { counts } = this.#dictionary
     for (let chunk = image.documentFirstChunk[document]!; chunk < image.documentFirstChunk[document + 1]!; chunk++) {
       died[chunk] = generation
+      died[image.chunks]! += 1
       for (const term of termsOf(image, chunk)) counts[term]! -= 1
     }
   }

@@ -78,6 +78,7 @@ export class SegmentBuilder {
       chunkVersion: Uint16Array.from(this.#chunkVersion.view()),
       chunkClass: this.#chunkClass.view(),
       chunkLength: this.#chunkLength.view(),
+      chunkWord: chunkWords(this.#chunkClass.view(), this.#chunkLength.view()),
       chunkKey: this.#chunkKey.view(),
       vectorKey: this.#vectorKey.view(),
       bodyStart: this.#bodyStart.view(),
@@ -184,6 +185,12 @@ export class TermScratch {
     this.frequency = new Uint32Array(size)
     this.next = new Uint32Array(size)
   }
+}
+
+function chunkWords(classes: Uint32Array, lengths: Uint32Array): Uint32Array {
+  const fits = (words: Uint32Array) => words.every((word) => word < 65_536)
+  if (!fits(classes) || !fits(lengths)) return new Uint32Array(0)
+  return classes.map((number, chunk) => ((number << 16) | lengths[chunk]!) >>> 0)
 }
 
 function highestTerm(tokens: Uint32Array<ArrayBufferLike>): number {

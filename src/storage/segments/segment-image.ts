@@ -24,6 +24,11 @@ const sections = {
   chunkClass: 'u32',
   /** Positions of title and body together. */
   chunkLength: 'u32',
+  /**
+   * Class << 16 | length, what walking postings needs of a chunk in one place: reading one array instead of two is a
+   * third of the time. Empty when one of them does not fit 16 bits; such a segment is walked the slow way.
+   */
+  chunkWord: 'u32',
   /** Names this placed chunk for ever; a chunk that is written again gets a new one. */
   chunkKey: 'u32',
   /** Names the chunk's vectors in the durable file; kept when the chunk is written again with other columns. */

@@ -22,7 +22,7 @@ export interface Segment {
   /** The arena that image and deaths lie in. */
   readonly arena: number
   readonly image: SegmentImage
-  /** The generation at which a chunk died; `alive` for the others. */
+  /** The generation at which a chunk died; `alive` for the others. After the last chunk: how many have died. */
   readonly died: Int32Array<ArrayBufferLike>
   readonly columns: Map<number, OpenColumn>
 }
@@ -42,15 +42,19 @@ export interface SearchView {
 
 export function openSegment(memories: readonly WebAssembly.Memory[], place: SegmentPlace): Segment {
   const died = bytesOf(memories, place.died)
+  const image = openImage(bytesOf(memories, place.image))
   return {
     id: place.id,
     arena: place.image.arena,
-    image: openImage(bytesOf(memories, place.image)),
-    died: new Int32Array(died.buffer, died.byteOffset, died.byteLength / 4),
-    columns: new Map(
-      place.columns.map((column) => [column.profile, openColumn(memories, column, died.byteLength / 4)]),
-    ),
+    image,
+    died: new Int32Array(died.buffer, died.byteOffset, image.chunks + 1),
+    columns: new Map(place.columns.map((column) => [column.profile, openColumn(memories, column, image.chunks)])),
   }
+}
+
+/** Deaths after the start of a search are of a later generation, so a search may ask once. */
+export function hasDeaths({ image, died }: Pick<Segment, 'image' | 'died'>): boolean {
+  return died[image.chunks]! > 0
 }
 
 export function openColumn(memories: readonly WebAssembly.Memory[], place: ColumnPlace, chunks: number): OpenColumn {

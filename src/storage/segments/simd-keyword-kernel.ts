@@ -4,11 +4,12 @@ import { type CompiledFilter, timeRulesMax } from './compile-filter.ts'
 import { GatheredScores } from './gathered-scores.ts'
 import { DocumentOffers, KeywordKernel, postingScore, rangeOf, type WalkedSegment } from './keyword-kernel.ts'
 import type { KeywordPlan, PlannedTerm } from './plan-keyword.ts'
+import { hasDeaths } from './segment.ts'
 import { exceptionCode, segmentChunksMax } from './segment-image.ts'
 import type { TopDocuments } from './top-documents.ts'
 
-/** Classes beyond this many are left to the plain kernel. */
-export const kernelClassesMax = 2 ** 20
+/** The classes that a chunk's word can name. */
+const kernelClassesMax = 2 ** 16
 
 /** Places in the kernel's own memory; those above `sumScoresAt`, but for the phrase, are known to `keyword-kernel.wat`. */
 const weightedAt = 0
@@ -92,7 +93,7 @@ export class SimdKeywordKernel extends KeywordKernel {
 
   /** A chunk outside the scope has mask 0, for which every frequency is 0: it counts for nothing without a branch. */
   override begin(filter: CompiledFilter, plan: KeywordPlan): void {
-    this.#table.set(filter.table)
+    this.#table.set(filter.table.subarray(0, kernelClassesMax))
     for (const [i, { from, to, mask, always }] of filter.timeRules.entries()) {
       this.#rulesFrom[i] = from
       this.#rulesTo[i] = to
@@ -108,14 +109,20 @@ export class SimdKeywordKernel extends KeywordKernel {
   }
 
   override add(walked: WalkedSegment, term: PlannedTerm): void {
-    this.#gather(walked, term, sumScoresAt, sumTouchedAt, false, (chunk, score) => this.sum.add(chunk, score))
+    if (!isWalkable(walked)) super.add(walked, term)
+    else this.#gather(walked, term, sumScoresAt, sumTouchedAt, false, (chunk, score) => this.sum.add(chunk, score))
   }
 
   override raise(walked: WalkedSegment, term: PlannedTerm): void {
-    this.#gather(walked, term, clauseScoresAt, clauseTouchedAt, true, (chunk, score) => this.clause.raise(chunk, score))
+    if (!isWalkable(walked)) super.raise(walked, term)
+    else
+      this.#gather(walked, term, clauseScoresAt, clauseTouchedAt, true, (chunk, score) =>
+        this.clause.raise(chunk, score),
+      )
   }
 
   override alone(walked: WalkedSegment, term: PlannedTerm, top: TopDocuments): number {
+    if (!isWalkable(walked)) return super.alone(walked, term, top)
     const { image } = walked
     const kernel = this.#kernelFor(walked.arena)
     const documents = new DocumentOffers(image, top)
@@ -236,17 +243,20 @@ export class SimdKeywordKernel extends KeywordKernel {
   }
 }
 
+function isWalkable({ image }: WalkedSegment): boolean {
+  return image.chunkWord.length === image.chunks
+}
+
 /** The kernel's first arguments: the postings and the columns they look up, by their places in the arena. */
 function postingsFrom({ image, died, generation }: WalkedSegment, from: number, end: number): number[] {
   return [
     image.postingChunk.byteOffset + from * 2,
     image.postingFrequency.byteOffset + from,
     end - from,
-    image.chunkClass.byteOffset,
+    image.chunkWord.byteOffset,
     image.chunkDocument.byteOffset,
     image.documentPublished.byteOffset,
-    image.chunkLength.byteOffset,
-    died.byteOffset,
+    hasDeaths({ image, died }) ? died.byteOffset : 0,
     generation,
   ]
 }

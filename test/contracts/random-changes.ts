@@ -99,7 +99,7 @@ export const change: fc.Arbitrary<IndexChange> = documentId.chain((document) => 
   )
 })
 
-const someOf = (values: readonly string[]) => fc.option(fc.subarray([...values]), { nil: null, freq: 1 })
+const someOf = (values: readonly string[]) => fc.option(fc.subarray([...values]), { nil: null, freq: 3 })
 
 export const scope: fc.Arbitrary<Scope> = fc.record({
   entries: fc.array(
@@ -108,8 +108,8 @@ export const scope: fc.Arbitrary<Scope> = fc.record({
       platforms: someOf(platforms),
       languages: someOf(languages),
       regions: someOf(regions),
-      publishedFrom: fc.option(time, { nil: null, freq: 1 }),
-      publishedTo: fc.option(time, { nil: null, freq: 1 }),
+      publishedFrom: fc.option(time, { nil: null, freq: 3 }),
+      publishedTo: fc.option(time, { nil: null, freq: 3 }),
       fields: fc.subarray([...fieldPermissions], { minLength: 1 }),
     }),
     { maxLength: 3 },
@@ -130,7 +130,8 @@ export const wholeScope: Scope = {
   ],
 }
 
-const seldom = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: null, freq: 1 })
+const seldom = <T>(arbitrary: fc.Arbitrary<T>) =>
+  fc.oneof({ weight: 4, arbitrary: fc.constant(null) }, { weight: 1, arbitrary })
 
 export const filters: fc.Arbitrary<SearchFilters> = fc.record({
   datasets: seldom(fc.subarray(datasets)),

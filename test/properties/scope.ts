@@ -18,7 +18,7 @@ const platform = fc.constantFrom('p', 'q', 'r')
 const language = fc.constantFrom('en', 'de', 'fr')
 const region = fc.constantFrom('GB', 'US')
 const time = fc.integer({ min: 0, max: 6 })
-const orNull = <T>(values: fc.Arbitrary<T>) => fc.option(values, { nil: null, freq: 1 })
+const orNull = <T>(values: fc.Arbitrary<T>) => fc.option(values, { nil: null, freq: 3 })
 const some = <T>(value: fc.Arbitrary<T>) => fc.uniqueArray(value, { minLength: 1, maxLength: 3 })
 
 const entry: fc.Arbitrary<ScopeEntry> = fc.record({

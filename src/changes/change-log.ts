@@ -23,7 +23,9 @@ export interface ChangeQuery {
 }
 
 export interface ChangePage {
-  readonly items: readonly ChangeEvent[]
+  /** The events as consumers get them (`eventsText`): written where the rows are, a page crosses threads as one text. */
+  readonly text: string
+  readonly count: number
   readonly position: number
   readonly atEnd: boolean
   /** As in the state of the feed, at the moment of the read: above `after`, events are missing in between. */

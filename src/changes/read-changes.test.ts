@@ -3,7 +3,7 @@ import { suite, test } from 'node:test'
 import { Cursors, type SigningKey } from '../cursors.ts'
 import type { ChangeEvent, ChangeLog, ChangePage, ChangeQuery } from './change-log.ts'
 import { ChangeSignal } from './change-signal.ts'
-import { type ChangesRequest, readChanges, startOf } from './read-changes.ts'
+import { type ChangesRequest, RemovedEvents, readChanges, startOf as startFrom } from './read-changes.ts'
 
 const keys: SigningKey[] = []
 const cursors = await Cursors.load({
@@ -30,7 +30,8 @@ class Log implements ChangeLog {
       if (sequence % this.matching === 0) items.push({ sequence } as ChangeEvent)
     }
     const position = items.length === limit ? items.at(-1)!.sequence : Math.max(from, last)
-    return { items, position, atEnd: position >= this.newest, removedThrough: this.removedThrough }
+    const text = items.map((event) => event.sequence).join()
+    return { text, count: items.length, position, atEnd: position >= this.newest, removedThrough: this.removedThrough }
   }
 
   async state() {
@@ -41,6 +42,9 @@ class Log implements ChangeLog {
     return 0
   }
 }
+
+const startOf = (cursor: string | null, binding: unknown, log: Log, signer: Cursors) =>
+  startFrom(cursor, binding, new RemovedEvents(log), signer)
 
 const request = (fields: Partial<ChangesRequest> = {}): ChangesRequest => ({
   binding: 'b',
@@ -59,16 +63,10 @@ suite('a page of changes', () => {
     log.newest = 100_000
     log.matching = 30_000
     const page = await readChanges(request({ limit: 2 }), log, new ChangeSignal(async () => 0), cursors)
-    assert.deepEqual(
-      page.items.map((event) => event.sequence),
-      [30_000, 60_000],
-    )
+    assert.equal(page.text, '30000,60000')
     assert.equal(await startOf(page.nextCursor, 'b', log, cursors), 60_000)
     const last = await readChanges(request({ after: 60_000 }), log, new ChangeSignal(async () => 0), cursors)
-    assert.deepEqual(
-      last.items.map((event) => event.sequence),
-      [90_000],
-    )
+    assert.equal(last.text, '90000')
     assert.equal(await startOf(last.nextCursor, 'b', log, cursors), 100_000)
   })
 
@@ -86,7 +84,7 @@ suite('a page of changes', () => {
     }
     let waits = 0
     const page = await readChanges(request({ waitMs: 20_000, waiting: () => waits++ }), log, signal, cursors)
-    assert.equal(page.items.length, 1)
+    assert.equal(page.text, '1')
     assert.equal(waits, 1)
   })
 
@@ -100,7 +98,7 @@ suite('a page of changes', () => {
     await assert.rejects(readChanges(request({ after }), log, signal, cursors), { code: 'cursor_expired' })
     await assert.rejects(startOf(cursor, 'b', log, cursors), { code: 'cursor_expired' })
     const first = await readChanges(request(), log, signal, cursors)
-    assert.equal(first.items[0]!.sequence, 21)
+    assert.ok(first.text.startsWith('21,'))
     assert.equal(await startOf(cursors.sign('b', 20), 'b', log, cursors), 20)
   })
 
@@ -112,5 +110,20 @@ suite('a page of changes', () => {
     await assert.rejects(startOf(old, 'b', log, cursors), { code: 'cursor_expired' })
     await assert.rejects(startOf(old, 'c', log, cursors), { code: 'invalid_cursor' })
     assert.equal(await startOf(null, 'b', log, cursors), null)
+  })
+
+  test('the store is asked how far retention has come at most once a second, and again after a failure', async () => {
+    const log = new Log()
+    let asked = 0
+    const removed = new RemovedEvents({
+      state: async () => {
+        asked++
+        if (asked === 1) throw new Error('gone')
+        return log.state()
+      },
+    })
+    await assert.rejects(removed.through(), /gone/)
+    await Promise.all(Array.from({ length: 100 }, () => removed.through()))
+    assert.equal(asked, 2)
   })
 })

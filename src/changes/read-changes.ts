@@ -1,6 +1,6 @@
 import type { Cursors } from '../cursors.ts'
 import { TidemarkError } from '../errors.ts'
-import type { ChangeEvent, ChangeLog, ChangeQuery } from './change-log.ts'
+import type { ChangeLog, ChangeQuery } from './change-log.ts'
 import type { ChangeSignal } from './change-signal.ts'
 
 /** How long events stay readable, and how long a cursor does. */
@@ -30,10 +30,10 @@ export interface ChangesRequest {
  */
 export async function readChanges(
   request: ChangesRequest,
-  log: ChangeLog,
+  log: Pick<ChangeLog, 'read'>,
   signal: ChangeSignal,
   cursors: Cursors,
-): Promise<{ items: readonly ChangeEvent[]; nextCursor: string }> {
+): Promise<{ text: string; nextCursor: string }> {
   let { after } = request
   const waitUntil = Date.now() + request.waitMs
   for (;;) {
@@ -44,8 +44,8 @@ export async function readChanges(
       after = page.position
       if (page.atEnd) signal.sawEnd(page.position)
       const over = Date.now() >= waitUntil || request.aborted.aborted || signal.isClosed
-      if (page.items.length > 0 || !page.atEnd || over) {
-        return { items: page.items, nextCursor: cursors.sign(request.binding, page.position) }
+      if (page.text !== '' || !page.atEnd || over) {
+        return { text: page.text, nextCursor: cursors.sign(request.binding, page.position) }
       }
       request.waiting()
       await waiting.woken
@@ -59,7 +59,7 @@ export async function readChanges(
 export async function startOf(
   cursor: string | null,
   binding: unknown,
-  log: ChangeLog,
+  removed: RemovedEvents,
   cursors: Cursors,
 ): Promise<number | null> {
   if (cursor === null) return null
@@ -71,9 +71,34 @@ export async function startOf(
         : 'this is not a cursor of this service: send next_cursor exactly as it was returned'
     throw new TidemarkError('invalid_cursor', message, { details: [{ path: 'cursor', message: 'is not valid here' }] })
   }
-  const { removedThrough } = await log.state()
-  if (Date.now() - opened.issuedAt > retentionMs || opened.position < removedThrough) throw expired()
+  if (Date.now() - opened.issuedAt > retentionMs || opened.position < (await removed.through())) throw expired()
   return opened.position
+}
+
+/** Retention moves every some minutes; a page that is read checks for itself again. */
+const knownForMs = 1000
+
+/** How far retention has come, without asking the store for every page. */
+export class RemovedEvents {
+  #log: Pick<ChangeLog, 'state'>
+  #through: Promise<number> = Promise.resolve(0)
+  #askedAt = Number.NEGATIVE_INFINITY
+
+  constructor(log: Pick<ChangeLog, 'state'>) {
+    this.#log = log
+  }
+
+  through(): Promise<number> {
+    if (Date.now() - this.#askedAt >= knownForMs) {
+      this.#askedAt = Date.now()
+      this.#through = this.#log.state().then(({ removedThrough }) => removedThrough)
+      // A failure is for those that ask now; the next asks again.
+      this.#through.catch(() => {
+        this.#askedAt = Number.NEGATIVE_INFINITY
+      })
+    }
+    return this.#through
+  }
 }
 
 const expired = (): TidemarkError =>
@@ -82,19 +107,20 @@ const expired = (): TidemarkError =>
     `events are kept for ${retentionDays} days and some after this cursor are gone: read what you missed from the catalog, then start without a cursor`,
   )
 
-async function readPage(log: ChangeLog, request: ChangesRequest, start: number | null) {
+async function readPage(log: Pick<ChangeLog, 'read'>, request: ChangesRequest, start: number | null) {
   const until = Date.now() + scanForMs
-  const items: ChangeEvent[] = []
+  const texts: string[] = []
+  let limit = request.limit
   let after = start
   for (;;) {
-    const limit = request.limit - items.length
     const page = await log.read({ ...request.filter, after, limit, scanMax })
     // Retention may have come between the look at the cursor and this one.
     if (after !== null && after < page.removedThrough) throw expired()
-    items.push(...page.items)
+    if (page.count > 0) texts.push(page.text)
+    limit -= page.count
     after = page.position
-    if (items.length === request.limit || page.atEnd || Date.now() > until) {
-      return { items, position: after, atEnd: page.atEnd }
+    if (limit === 0 || page.atEnd || Date.now() > until) {
+      return { text: texts.join(), position: after, atEnd: page.atEnd }
     }
   }
 }

@@ -30,7 +30,7 @@ async function feedServer(): Promise<FeedServer> {
 /** A file for the collector; loopback is allowed, everything else as it would be outside. */
 function feedsFile(feeds: readonly unknown[], fields: object = {}): string {
   const path = join(freshFolder(), 'feeds.yaml')
-  const limits = { bytes: 1_000_000, seconds: 3, redirects: 3, host_pause_seconds: 0, feeds_at_once: 8 }
+  const limits = { bytes: 1_000_000, seconds: 5, redirects: 3, host_pause_seconds: 0, feeds_at_once: 8 }
   const file = {
     server: world.server.address,
     key: world.collector,
@@ -190,12 +190,12 @@ suite('live tasks', () => {
       { id: 'live-3', title: 'Harbours', body: 'of the world' },
     ])
     const { child, said, ended } = collector(feedsFile([url]), '--serve')
-    await until('a live query can be started', 20_000, async () => {
+    await until('a live query can be started', 60_000, async () => {
       const answer = await world.ask(liveBody, 'live-task')
       return answer.status === 202
     })
     const { id } = await world.start({}, 'live-task')
-    await until('it is done', 20_000, async () => (await world.status(id)).status === 'completed')
+    await until('it is done', 60_000, async () => (await world.status(id)).status === 'completed')
     const { body } = await world.results(id)
     assert.deepEqual(body.results.map((one: Answer['body']) => one.title).sort(), [
       'A storm in the harbour',
@@ -217,8 +217,8 @@ suite('live tasks', () => {
     })
     const first = collector(feedsFile([url], { limits: { seconds: 60, host_pause_seconds: 0 } }), '--serve')
     const { id } = await world.start({ query: 'killed' })
-    await until('it has the task', 20_000, async () => (await world.status(id)).status === 'running')
-    await until('it fetches', 20_000, async () => held.length > 0)
+    await until('it has the task', 60_000, async () => (await world.status(id)).status === 'running')
+    await until('it fetches', 60_000, async () => held.length > 0)
     first.child.kill('SIGKILL')
     await first.ended
     const second = collector(feedsFile([`${server.address}/good`]), '--serve')
@@ -259,12 +259,12 @@ suite('crashes', () => {
     const path = feedsFile([server.feed('/crash', items)], { limits })
     const before = await crashed()
     const first = collector(path, '--once')
-    await until('some are stored', 20_000, async () => (await crashed()) > before)
+    await until('some are stored', 60_000, async () => (await crashed()) > before)
     first.child.kill('SIGKILL')
     await first.ended
     const atKill = await crashed()
     const second = collector(path, '--once')
-    await until('some more are stored', 20_000, async () => {
+    await until('some more are stored', 60_000, async () => {
       const now = await crashed()
       return now > atKill || now === before + items.length
     })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import fc from 'fast-check'
 import type { CatalogStore } from '../../src/catalog/catalog-store.ts'
-import type { ChangeEvent, ChangeLog } from '../../src/changes/change-log.ts'
+import type { ChangeEvent, ChangeLog, ChangePage } from '../../src/changes/change-log.ts'
 import type { ContentStore, IncomingDocument, IngestResult } from '../../src/ingest/content-store.ts'
 import type { OperatorStore } from '../../src/operator/operator-store.ts'
 import { ContentModel, codesOf, identityOf, incoming } from './content-store-model.ts'
@@ -20,7 +20,26 @@ const startMs = Date.UTC(2026, 0)
 const everything = { limit: 100_000, scanMax: 1_000_000, eventTypes: null, ingestedFrom: null, ingestedTo: null }
 
 export const allEvents = async (changes: ChangeLog): Promise<readonly ChangeEvent[]> =>
-  (await changes.read({ ...everything, after: null, allowed: [{ datasets: ['d1', 'd2'], platforms: null }] })).items
+  eventsOf(await changes.read({ ...everything, after: null, allowed: [{ datasets: ['d1', 'd2'], platforms: null }] }))
+
+/** The events of a page, read back from the text that consumers get. */
+export function eventsOf({ text, count }: ChangePage): readonly ChangeEvent[] {
+  const items: Record<string, unknown>[] = JSON.parse(`[${text}]`)
+  assert.equal(items.length, count)
+  return items.map((item) => ({
+    sequence: item.sequence as number,
+    eventId: item.event_id as string,
+    eventType: item.event_type as string,
+    datasetId: item.dataset_id as string,
+    platform: item.source_platform as string,
+    documentId: item.document_id as string,
+    versionId: (item.version_id as string | undefined) ?? null,
+    changedFields: item.changed_fields as string[],
+    occurredAt: Date.parse(item.occurred_at as string),
+    observedAt: Date.parse(item.observed_at as string),
+    ingestedAt: Date.parse(item.ingested_at as string),
+  }))
+}
 
 export async function makeDatasets(operator: OperatorStore): Promise<void> {
   for (const datasetId of ['d1', 'd2']) {

@@ -2,7 +2,7 @@ import type { DocumentColumns, PutVersion } from '../../search/search-index.ts'
 import type { FilterClass, FilterClasses } from './filter-classes.ts'
 import type { Segment } from './segment.ts'
 import type { SegmentBuilder } from './segment-builder.ts'
-import { compareBytes, segmentChunksMax } from './segment-image.ts'
+import { chunkIdAt, compareBytes, segmentChunksMax, versionIdAt } from './segment-image.ts'
 import type { TermDictionary } from './term-dictionary.ts'
 import { encodeField } from './token-stream.ts'
 import type { VectorColumn } from './vector-column.ts'
@@ -38,7 +38,6 @@ export interface UnitOrigin {
 }
 
 const encoder = new TextEncoder()
-const decoder = new TextDecoder()
 
 export class DocumentUnit {
   readonly id: Uint8Array
@@ -172,12 +171,11 @@ export class DocumentUnit {
       const from = image.chunkVersion[chunk]!
       const { current, ...columns } = classes[image.chunkClass[chunk]!]!
       this.columns ??= { ...columns, publishedAt: Number.isNaN(published) ? null : published }
-      const versionId = image.versionIds.slice(image.versionIdStart[from]!, image.versionIdStart[from + 1]!)
-      const name = decoder.decode(versionId)
+      const name = versionIdAt(image, from)
       let version = this.versions.get(name)
       if (version === undefined) {
         version = {
-          id: versionId,
+          id: encoder.encode(name),
           title: image.titleTokens.subarray(image.titleStart[from]!, image.titleStart[from + 1]!),
           titleLength: image.titleLength[from]!,
           chunks: [],
@@ -186,7 +184,7 @@ export class DocumentUnit {
         this.versions.set(name, version)
       }
       version.chunks.push({
-        id: image.chunkIds.slice(image.chunkIdStart[chunk]!, image.chunkIdStart[chunk + 1]!),
+        id: encoder.encode(chunkIdAt(image, chunk)),
         vectorKey: image.vectorKey[chunk]!,
         body: image.bodyTokens.subarray(image.bodyStart[chunk]!, image.bodyStart[chunk + 1]!),
         length: image.chunkLength[chunk]! - image.titleLength[from]!,

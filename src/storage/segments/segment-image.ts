@@ -15,7 +15,8 @@ const headBytes = 16
 /** Chunk numbers fit 16 bits: three bytes a posting instead of five. */
 export const segmentChunksMax = 65_536
 
-const elementBytes = { u8: 1, u16: 2, u32: 4, f64: 8 } as const
+/** `text` is bytes of UTF-8; as a Buffer they are decoded in place, four times as fast as through a TextDecoder. */
+const elementBytes = { u8: 1, u16: 2, u32: 4, f64: 8, text: 1 } as const
 
 const sections = {
   chunkDocument: 'u16',
@@ -35,13 +36,13 @@ const sections = {
   vectorKey: 'u32',
   bodyStart: 'u32',
   chunkIdStart: 'u32',
-  chunkIds: 'u8',
+  chunkIds: 'text',
   versionIdStart: 'u32',
-  versionIds: 'u8',
+  versionIds: 'text',
   titleStart: 'u32',
   titleLength: 'u32',
   documentIdStart: 'u32',
-  documentIds: 'u8',
+  documentIds: 'text',
   documentFirstChunk: 'u32',
   /** Milliseconds since 1970; NaN when the document has none. */
   documentPublished: 'f64',
@@ -66,6 +67,7 @@ interface ElementArrays {
   u16: Uint16Array<ArrayBufferLike>
   u32: Uint32Array<ArrayBufferLike>
   f64: Float64Array<ArrayBufferLike>
+  text: Buffer<ArrayBufferLike>
 }
 
 export type SegmentSections = { readonly [Name in SectionName]: ElementArrays[(typeof sections)[Name]] }
@@ -82,7 +84,14 @@ function alignedTo8(bytes: number): number {
   return (bytes + 7) & ~7
 }
 
-export function writeImage(parts: SegmentSections): Uint8Array<ArrayBuffer> {
+/** What an image is made of: the sections, texts as plain bytes. */
+type SegmentParts = {
+  readonly [Name in SectionName]: (typeof sections)[Name] extends 'text'
+    ? Uint8Array<ArrayBufferLike>
+    : ElementArrays[(typeof sections)[Name]]
+}
+
+export function writeImage(parts: SegmentParts): Uint8Array<ArrayBuffer> {
   const directoryBytes = sectionNames.length * 8
   let total = alignedTo8(headBytes + directoryBytes)
   for (const name of sectionNames) total += alignedTo8(parts[name].byteLength)
@@ -136,6 +145,8 @@ function viewOf(element: keyof ElementArrays, bytes: Uint8Array<ArrayBufferLike>
       return new Uint32Array(bytes.buffer, at, length)
     case 'f64':
       return new Float64Array(bytes.buffer, at, length)
+    case 'text':
+      return Buffer.from(bytes.buffer as ArrayBuffer, at, length)
   }
 }
 
@@ -163,11 +174,8 @@ export function bytesByPurpose(image: SegmentImage): Record<'postings' | 'tokens
   return { ...known, columns: image.bytes - known.postings - known.tokens - known.ids }
 }
 
-const decoder = new TextDecoder()
-
-function textAt(bytes: Uint8Array<ArrayBufferLike>, starts: Uint32Array<ArrayBufferLike>, at: number): string {
-  // TextDecoder refuses shared memory, so the few bytes are copied.
-  return decoder.decode(bytes.slice(starts[at]!, starts[at + 1]!))
+function textAt(bytes: Buffer<ArrayBufferLike>, starts: Uint32Array<ArrayBufferLike>, at: number): string {
+  return bytes.toString('utf8', starts[at]!, starts[at + 1]!)
 }
 
 export const documentIdAt = (image: SegmentImage, document: number): string =>

@@ -1,5 +1,6 @@
 import type { Kysely } from 'kysely'
 import type { ChangeEvent, ChangeLog, ChangeQuery } from '../../changes/change-log.ts'
+import { eventsText } from '../../changes/event-text.ts'
 import type { Tables } from './tables.ts'
 
 export function sqlChangeLog(db: Kysely<Tables>): ChangeLog {
@@ -25,7 +26,13 @@ export function sqlChangeLog(db: Kysely<Tables>): ChangeLog {
       // A full page ends at its last event; otherwise everything up to the end of the scan has been looked at.
       const full = rows.length === query.limit
       const position = full ? rows.at(-1)!.sequence : Math.max(after, lastScanned)
-      return { items: rows.map(eventOf), position, atEnd: position >= newest, removedThrough }
+      return {
+        text: eventsText(rows.map(eventOf)),
+        count: rows.length,
+        position,
+        atEnd: position >= newest,
+        removedThrough,
+      }
     },
 
     async removeBefore(timeMs, most) {
@@ -92,9 +99,23 @@ function eventOf(row: {
     platform: row.source_platform,
     documentId: row.document_id,
     versionId: row.version_id,
-    changedFields: JSON.parse(row.changed_fields),
+    changedFields: changedFields(row.changed_fields),
     occurredAt: row.occurred_at,
     observedAt: row.observed_at,
     ingestedAt: row.ingested_at,
   }
+}
+
+/** The few lists that there are, each parsed once. */
+const fieldLists = new Map<string, readonly string[]>()
+const fieldListsMax = 1000
+
+function changedFields(json: string): readonly string[] {
+  let fields = fieldLists.get(json)
+  if (fields === undefined) {
+    fields = Object.freeze(JSON.parse(json) as string[])
+    if (fieldLists.size >= fieldListsMax) fieldLists.clear()
+    fieldLists.set(json, fields)
+  }
+  return fields
 }

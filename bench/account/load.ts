@@ -69,7 +69,7 @@ function drive(socket: Socket, request: Buffer, until: number): Promise<number> 
 }
 
 /** User and system time of a process, from Linux's process table; NaN where there is none. */
-function cpuSeconds(pid: number): number {
+export function cpuSeconds(pid: number): number {
   try {
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ')
     return (Number(fields[11]) + Number(fields[12])) / 100

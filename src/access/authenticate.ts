@@ -29,18 +29,18 @@ export class Authenticator {
     this.#adminHash = adminHash
   }
 
-  /** The principal of a key of that kind; null for anything else, without saying which part was wrong. */
-  async identify(secret: string, kind: KeyKind): Promise<Principal | null> {
+  /**
+   * The principal of a key of that kind; null for anything else, without saying which part was wrong. A promise only
+   * where the store has to be asked: a key that is in use is remembered, and its requests need not wait a turn.
+   */
+  identify(secret: string, kind: KeyKind): Principal | null | Promise<Principal | null> {
     const hash = hashKey(secret)
     if (kind === 'admin') return sameHash(hash, this.#adminHash) ? { kind: 'admin' } : null
     if (!secret.startsWith(keyPrefixes[kind])) return null
     const now = Date.now()
-    let found = this.#remembered.get(hash)
-    if (found === undefined || now - found.readAt > rememberedMs) found = await this.#read(hash, now)
-    if (found.key === null || found.principal?.kind !== kind || !sameHash(hash, found.key.hash)) return null
-    const { revokedAt, expiresAt } = found.key
-    if (revokedAt !== null || (expiresAt !== null && expiresAt <= now)) return null
-    return found.principal
+    const found = this.#remembered.get(hash)
+    if (found !== undefined && now - found.readAt <= rememberedMs) return principalIn(found, kind, hash, now)
+    return this.#read(hash, now).then((read) => principalIn(read, kind, hash, now))
   }
 
   /** Called after every change of keys, policies or entitlements that this process makes. */
@@ -60,6 +60,13 @@ export class Authenticator {
     }
     return found
   }
+}
+
+function principalIn(found: Remembered, kind: KeyKind, hash: string, now: number): Principal | null {
+  if (found.key === null || found.principal?.kind !== kind || !sameHash(hash, found.key.hash)) return null
+  const { revokedAt, expiresAt } = found.key
+  if (revokedAt !== null || (expiresAt !== null && expiresAt <= now)) return null
+  return found.principal
 }
 
 function principalOf(key: KeyWithOwner): Principal {

@@ -48,6 +48,11 @@ export class UsageBook {
     this.#keyUses.set(keyId, nowMs)
   }
 
+  /** Counts what has no limit. */
+  count(applicationId: string, operation: Operation, nowMs: number): void {
+    this.#count({ applicationId, operation, day: utcDay(nowMs), count: 1 })
+  }
+
   /** Takes one unit of the operation's daily quota, or counts it where there is no limit. */
   async take(consumer: Consumer, operation: Operation, nowMs: number): Promise<QuotaTaking> {
     const limit = dailyLimitOf(consumer.policy, operation)

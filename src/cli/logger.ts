@@ -1,9 +1,9 @@
 import { type Logger, pino } from 'pino'
 import type { Config } from '../config.ts'
 
-/** Lines are written together, a few thousand characters at a time or what there is after this long. */
+/** Lines are written together, so many characters at a time or what there is after this long. */
 const writeEveryMs = 100
-const writeFromCharacters = 4096
+const writeFromCharacters = 16_000
 
 const nothing = (): undefined => undefined
 

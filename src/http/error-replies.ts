@@ -51,7 +51,7 @@ export function errorFrom(error: unknown, invalid: ErrorCode): TidemarkError {
 }
 
 export function answerError(error: TidemarkError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  if (error.code === 'internal') request.log.error({ err: error.cause ?? error }, 'request failed')
+  if (error.code === 'internal') request.log.error({ reqId: request.id, err: error.cause ?? error }, 'request failed')
   if (error.retryAfterSeconds !== undefined) reply.header('retry-after', String(error.retryAfterSeconds))
   if (error.status === 401) reply.header('www-authenticate', 'Bearer')
   const body = bodyOf(error, request.id)

@@ -11,6 +11,7 @@ import Fastify, {
 import type { Authenticator } from '../access/authenticate.ts'
 import { quotaOperations } from '../access/operations.ts'
 import { rateOf } from '../access/policy.ts'
+import type { Consumer, Principal } from '../access/principal.ts'
 import { RateLimits } from '../access/rate-limits.ts'
 import type { UsageBook } from '../access/usage-book.ts'
 import { TidemarkError } from '../errors.ts'
@@ -54,6 +55,8 @@ export async function makeServer(parts: ServerParts): Promise<FastifyInstance> {
   const app = Fastify({
     loggerInstance: parts.logger,
     logController: new LogController({ disableRequestLogging: true }),
+    // No logger of its own for each request: the two places that log give the request's id themselves.
+    childLoggerFactory: (logger) => logger,
     bodyLimit: bodyBytesMax,
     genReqId: (request: IncomingMessage) => requestIdOf(request),
     // A path parameter or header that is too long or wrongly escaped is answered like any other bad request.
@@ -107,20 +110,40 @@ export async function makeServer(parts: ServerParts): Promise<FastifyInstance> {
     table.add(route.url, route.method)
   })
 
-  app.addHook('onRequest', async (request, reply) => {
+  app.addHook('onRequest', (request, reply, done) => {
     const { surface, invalid = 'invalid_request' } = request.routeOptions.config
-    if (surface !== undefined && surface !== 'public') {
-      reply.header('cache-control', 'no-store')
+    const admit = (principal: Principal | null): void => {
+      try {
+        if (surface !== undefined && surface !== 'public') {
+          if (principal === null) throw new TidemarkError('unauthorized', credentialNeeded[surface])
+          request.principal = principal
+          if (principal.kind !== 'admin') usage.recordKeyUse(principal.keyId, Date.now())
+          if (principal.kind === 'consumer') takeRate(principal, rates, reply)
+        }
+        // No text of ours holds a NUL, and not every store can even be asked for one.
+        if (request.url.includes('%00')) {
+          throw new TidemarkError(invalid, 'the path and query must not contain the NUL character (%00)')
+        }
+        done()
+      } catch (error) {
+        done(error as Error)
+      }
+    }
+    if (surface === undefined || surface === 'public') {
+      admit(null)
+      return
+    }
+    reply.header('cache-control', 'no-store')
+    try {
       request.releasePermit = permits.take()
-      const principal = await authenticate(request, surface, authenticator)
-      request.principal = principal
-      if (principal.kind !== 'admin') usage.recordKeyUse(principal.keyId, Date.now())
-      if (principal.kind === 'consumer') takeRate(principal.applicationId, rateOf(principal.policy), rates, reply)
+    } catch (error) {
+      done(error as Error)
+      return
     }
-    // No text of ours holds a NUL, and not every store can even be asked for one.
-    if (request.url.includes('%00')) {
-      throw new TidemarkError(invalid, 'the path and query must not contain the NUL character (%00)')
-    }
+    const secret = bearerOf(request.headers.authorization)
+    const principal = secret === null ? null : authenticator.identify(secret, surface)
+    if (principal instanceof Promise) principal.then(admit, done)
+    else admit(principal)
   })
 
   app.addHook('onResponse', (request, reply, done) => {
@@ -135,10 +158,11 @@ export async function makeServer(parts: ServerParts): Promise<FastifyInstance> {
       operation !== 'unknown' &&
       !(operation in quotaOperations)
     ) {
-      void usage.take(principal, operation, Date.now())
+      usage.count(principal.applicationId, operation, Date.now())
     }
-    request.log.info(
+    parts.logger.info(
       {
+        reqId: request.id,
         method: request.method,
         operation,
         status: reply.statusCode,
@@ -179,18 +203,9 @@ export async function makeServer(parts: ServerParts): Promise<FastifyInstance> {
   return app
 }
 
-async function authenticate(
-  request: FastifyRequest,
-  surface: 'consumer' | 'collector' | 'admin',
-  authenticator: Authenticator,
-) {
-  const [scheme, secret, ...rest] = (request.headers.authorization ?? '').split(' ')
-  const principal =
-    scheme?.toLowerCase() === 'bearer' && secret && rest.length === 0
-      ? await authenticator.identify(secret, surface)
-      : null
-  if (principal === null) throw new TidemarkError('unauthorized', credentialNeeded[surface])
-  return principal
+/** The credential of `Bearer …`, in any case of the scheme; null for anything else. */
+function bearerOf(header: string | undefined): string | null {
+  return /^bearer ([^ ]+)$/i.exec(header ?? '')?.[1] ?? null
 }
 
 const credentialNeeded = {
@@ -199,13 +214,9 @@ const credentialNeeded = {
   admin: 'send "Authorization: Bearer …" with the admin token',
 } as const
 
-function takeRate(
-  applicationId: string,
-  rate: ReturnType<typeof rateOf>,
-  rates: RateLimits,
-  reply: FastifyReply,
-): void {
-  const state = rates.take(applicationId, rate, performance.now())
+function takeRate(consumer: Consumer, rates: RateLimits, reply: FastifyReply): void {
+  const rate = rateOf(consumer.policy)
+  const state = rates.take(consumer.applicationId, rate, performance.now())
   reply.header(
     'ratelimit-policy',
     `"requests";q=${rate.burst};w=${Math.max(1, Math.ceil(rate.burst / rate.perSecond))}`,

@@ -25,9 +25,11 @@ export class ServerProcess {
 
   /** `alone`: the content side without search. `execArgv` goes to node, to profile for example. */
   static async start(dataDir: string, alone: boolean, execArgv: readonly string[] = []): Promise<ServerProcess> {
-    const script = alone ? './content-server.ts' : '../../src/main.ts'
+    const script = alone
+      ? new URL('./content-server.ts', import.meta.url)
+      : new URL('../../src/main.ts', import.meta.url)
     const args = alone ? [dataDir, adminToken] : ['serve']
-    const child = spawn(process.execPath, [...execArgv, new URL(script, import.meta.url).pathname, ...args], {
+    const child = spawn(process.execPath, [...execArgv, script.pathname, ...args], {
       env: {
         ...process.env,
         TIDEMARK_DATA_DIR: dataDir,

@@ -113,6 +113,7 @@ export async function makeServer(parts: ServerParts): Promise<FastifyInstance> {
   app.addHook('onRequest', (request, reply, done) => {
     const { surface, invalid = 'invalid_request' } = request.routeOptions.config
     const admit = (principal: Principal | null): void => {
+      let refusal: Error | undefined
       try {
         if (surface !== undefined && surface !== 'public') {
           if (principal === null) throw new TidemarkError('unauthorized', credentialNeeded[surface])
@@ -124,10 +125,11 @@ export async function makeServer(parts: ServerParts): Promise<FastifyInstance> {
         if (request.url.includes('%00')) {
           throw new TidemarkError(invalid, 'the path and query must not contain the NUL character (%00)')
         }
-        done()
       } catch (error) {
-        done(error as Error)
+        refusal = error as Error
       }
+      // Outside of the try: the rest of the request runs in here, and its failures are not ours to answer again.
+      done(refusal)
     }
     if (surface === undefined || surface === 'public') {
       admit(null)

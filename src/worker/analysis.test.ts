@@ -161,6 +161,12 @@ suite('the worker of analysis runs', { timeout: 120_000 }, () => {
     }
   }
 
+  /** The folder comes with the first draft, which comes after the run is said to be running. */
+  const filesIn = (artifacts: string): string[] => (existsSync(artifacts) ? readdirSync(artifacts) : [])
+  const draftIn = async (artifacts: string): Promise<void> => {
+    while (filesIn(artifacts).length === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+
   test('a cancel made elsewhere is noticed within 2 seconds, one made here at once', async () => {
     for (const here of [false, true]) {
       const { parts, artifacts } = partsWith(endless)
@@ -168,10 +174,11 @@ suite('the worker of analysis runs', { timeout: 120_000 }, () => {
       const runId = await addRun()
       worker.wake()
       await runningOf(store, runId)
+      await draftIn(artifacts)
       await store.cancelRun(applicationId, runId, Date.now())
       if (here) worker.cancelled(runId)
       const started = performance.now()
-      while (readdirSync(artifacts).length > 0) await new Promise((resolve) => setTimeout(resolve, 5))
+      while (filesIn(artifacts).length > 0) await new Promise((resolve) => setTimeout(resolve, 5))
       assert.ok(performance.now() - started < 2000)
       await worker.stop()
       assert.equal((await store.run(applicationId, runId))!.status, 'cancelled')
@@ -184,8 +191,9 @@ suite('the worker of analysis runs', { timeout: 120_000 }, () => {
     const runId = await addRun()
     first.wake()
     await runningOf(store, runId)
+    await draftIn(artifacts)
     await first.stop()
-    assert.deepEqual(readdirSync(artifacts), [])
+    assert.deepEqual(filesIn(artifacts), [])
     const second = startAnalysis(partsWith(quick).parts, logger)
     assert.equal((await ended(runId)).status, 'succeeded')
     await second.stop()

@@ -159,9 +159,11 @@ class Lease extends Step {
       },
       model.nowMs,
     )
+    // Oldest first, and within one millisecond by id: ids made before and after a restart have no other order.
+    const expected = free.map(({ taskId }) => taskId).sort()
     assert.deepEqual(
       leased.map(({ taskId }) => taskId),
-      free.map(({ taskId }) => taskId).slice(0, this.#max),
+      expected.slice(0, this.#max),
     )
     for (const { taskId, leaseId, leaseExpiresAt } of leased) {
       const run = model.runs.get(taskId)!

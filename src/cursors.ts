@@ -1,4 +1,4 @@
-import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { createHmac, hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { isId, newId } from './ids.ts'
 
 /**
@@ -118,8 +118,7 @@ function parsePayload(payload: string): [string, number, string, unknown] | null
   }
 }
 
-const digest = (binding: unknown): string =>
-  createHash('sha256').update(JSON.stringify(binding)).digest('base64url').slice(0, 22)
+const digest = (binding: unknown): string => hash('sha256', JSON.stringify(binding), 'base64url').slice(0, 22)
 
 const signature = (key: SigningKey, payload: string): string =>
   createHmac('sha256', key.secret).update(payload).digest().subarray(0, signatureBytes).toString('base64url')

@@ -41,16 +41,18 @@ export interface FeedState {
 
 export const eventTypes = ['document.created', 'document.version.created', 'document.metrics.updated'] as const
 
+/** An event as stores keep it, under the names that consumers know. Times are in milliseconds. */
 export interface ChangeEvent {
   readonly sequence: number
-  readonly eventId: string
-  readonly eventType: string
-  readonly datasetId: string
-  readonly platform: string
-  readonly documentId: string
-  readonly versionId: string | null
-  readonly changedFields: readonly string[]
-  readonly occurredAt: number
-  readonly observedAt: number
-  readonly ingestedAt: number
+  readonly event_id: string
+  readonly event_type: string
+  readonly dataset_id: string
+  readonly source_platform: string
+  readonly document_id: string
+  readonly version_id: string | null
+  /** A list of names, as JSON. */
+  readonly changed_fields: string
+  readonly occurred_at: number
+  readonly observed_at: number
+  readonly ingested_at: number
 }

@@ -10,34 +10,29 @@ suite('events as text', () => {
     const time = fc.integer({ min: Date.UTC(1000, 0), max: Date.UTC(9999, 0) })
     const event = fc.record({
       sequence: fc.nat(),
-      eventId: id,
-      eventType: fc.constantFrom<string>(...eventTypes),
-      datasetId: fc.string({ unit: 'binary' }),
-      platform: fc.string({ unit: 'grapheme' }),
-      documentId: id,
-      versionId: fc.option(id, { nil: null }),
-      changedFields: fc.array(fc.string()),
-      occurredAt: time,
-      observedAt: time,
-      ingestedAt: time,
+      event_id: id,
+      event_type: fc.constantFrom<string>(...eventTypes),
+      dataset_id: fc.string({ unit: 'binary' }),
+      source_platform: fc.string({ unit: 'grapheme' }),
+      document_id: id,
+      version_id: fc.option(id, { nil: null }),
+      changed_fields: fc.array(fc.string()).map((names) => JSON.stringify(names)),
+      occurred_at: time,
+      observed_at: time,
+      ingested_at: time,
     })
     fc.assert(
       fc.property(fc.array(event, { maxLength: 5 }), (events) => {
         assert.deepEqual(
           JSON.parse(`[${eventsText(events)}]`),
-          events.map((one) => ({
-            sequence: one.sequence,
-            event_id: one.eventId,
+          events.map(({ version_id, ...one }) => ({
+            ...one,
             schema_version: 1,
-            event_type: one.eventType,
-            dataset_id: one.datasetId,
-            source_platform: one.platform,
-            document_id: one.documentId,
-            ...(one.versionId === null ? {} : { version_id: one.versionId }),
-            changed_fields: one.changedFields,
-            occurred_at: new Date(one.occurredAt).toISOString(),
-            observed_at: new Date(one.observedAt).toISOString(),
-            ingested_at: new Date(one.ingestedAt).toISOString(),
+            ...(version_id === null ? {} : { version_id }),
+            changed_fields: JSON.parse(one.changed_fields),
+            occurred_at: new Date(one.occurred_at).toISOString(),
+            observed_at: new Date(one.observed_at).toISOString(),
+            ingested_at: new Date(one.ingested_at).toISOString(),
           })),
         )
       }),

@@ -12,18 +12,17 @@ const schemaVersion = 1
 export function eventsText(events: readonly ChangeEvent[]): string {
   const dataset = again((text: string) => JSON.stringify(text))
   const platform = again((text: string) => JSON.stringify(text))
-  const fields = again((names: readonly string[]) => JSON.stringify(names))
-  const [occurred, observed, ingested] = [again(timeText()), again(timeText()), again(timeText())]
+  const [occurred, observed, ingested] = [again(timeText), again(timeText), again(timeText)]
   // Joined from parts: a text that grows piece by piece is put together once more when it is sent.
   const parts: string[] = []
   for (const event of events) {
     parts.push(
-      `{"sequence":${event.sequence},"event_id":"${event.eventId}",` +
-        `"schema_version":${schemaVersion},"event_type":"${event.eventType}",` +
-        `"dataset_id":${dataset(event.datasetId)},"source_platform":${platform(event.platform)},` +
-        `"document_id":"${event.documentId}",${event.versionId === null ? '' : `"version_id":"${event.versionId}",`}` +
-        `"changed_fields":${fields(event.changedFields)},"occurred_at":"${occurred(event.occurredAt)}",` +
-        `"observed_at":"${observed(event.observedAt)}","ingested_at":"${ingested(event.ingestedAt)}"}`,
+      `{"sequence":${event.sequence},"event_id":"${event.event_id}",` +
+        `"schema_version":${schemaVersion},"event_type":"${event.event_type}",` +
+        `"dataset_id":${dataset(event.dataset_id)},"source_platform":${platform(event.source_platform)},` +
+        `"document_id":"${event.document_id}",${event.version_id === null ? '' : `"version_id":"${event.version_id}",`}` +
+        `"changed_fields":${event.changed_fields},"occurred_at":"${occurred(event.occurred_at)}",` +
+        `"observed_at":"${observed(event.observed_at)}","ingested_at":"${ingested(event.ingested_at)}"}`,
     )
   }
   return parts.join()
@@ -46,14 +45,21 @@ const dayMs = 86_400_000
 const two = Array.from({ length: 60 }, (_, i) => String(i).padStart(2, '0'))
 const three = Array.from({ length: 1000 }, (_, i) => String(i).padStart(3, '0'))
 
-/** As `formatTime`, with the day made once for all times in it. */
-function timeText(): (timeMs: number) => string {
-  const day = again((number: number) => formatTime(number * dayMs).slice(0, 11))
-  return (timeMs) => {
-    const number = Math.floor(timeMs / dayMs)
-    const rest = timeMs - number * dayMs
-    const seconds = Math.floor(rest / 1000)
-    const minutes = Math.floor(seconds / 60)
-    return `${day(number)}${two[Math.floor(minutes / 60)]}:${two[minutes % 60]}:${two[seconds % 60]}.${three[rest % 1000]}Z`
+/** The days that events lie in are few, and the general way to write a time is the dearest part of a page. */
+const days = new Map<number, string>()
+const daysMax = 4000
+
+/** As `formatTime`. */
+function timeText(timeMs: number): string {
+  const number = Math.floor(timeMs / dayMs)
+  let day = days.get(number)
+  if (day === undefined) {
+    day = formatTime(number * dayMs).slice(0, 11)
+    if (days.size >= daysMax) days.clear()
+    days.set(number, day)
   }
+  const rest = timeMs - number * dayMs
+  const seconds = Math.floor(rest / 1000)
+  const minutes = Math.floor(seconds / 60)
+  return `${day}${two[Math.floor(minutes / 60)]}:${two[minutes % 60]}:${two[seconds % 60]}.${three[rest % 1000]}Z`
 }

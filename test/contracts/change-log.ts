@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import fc from 'fast-check'
-import { type ChangeEvent, type ChangeQuery, eventTypes } from '../../src/changes/change-log.ts'
-import { allEvents, type ContentFixture, eventsOf, makeDatasets, plain } from './content-store.ts'
+import { type ChangeQuery, eventTypes } from '../../src/changes/change-log.ts'
+import { allEvents, type ContentFixture, eventsOf, makeDatasets, plain, type ReadEvent } from './content-store.ts'
 
 const startMs = Date.UTC(2026, 0)
 
@@ -10,7 +10,7 @@ const startMs = Date.UTC(2026, 0)
 export function checkChangeLog(name: string, openStore: () => Promise<ContentFixture>, cases: number): void {
   suite(`change log: ${name}`, () => {
     let store: ContentFixture
-    let events: readonly ChangeEvent[]
+    let events: readonly ReadEvent[]
 
     before(async () => {
       store = await openStore()
@@ -107,7 +107,7 @@ export function checkChangeLog(name: string, openStore: () => Promise<ContentFix
         [1000, 7],
         [13, 20],
       ] as const) {
-        const seen: ChangeEvent[] = []
+        const seen: ReadEvent[] = []
         for (let from: number | null = null; ; ) {
           const page = await store.changes.read(query({ after: from, limit, scanMax }))
           seen.push(...eventsOf(page))

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import fc from 'fast-check'
 import type { CatalogStore } from '../../src/catalog/catalog-store.ts'
-import type { ChangeEvent, ChangeLog, ChangePage } from '../../src/changes/change-log.ts'
+import type { ChangeLog, ChangePage } from '../../src/changes/change-log.ts'
 import type { ContentStore, IncomingDocument, IngestResult } from '../../src/ingest/content-store.ts'
 import type { OperatorStore } from '../../src/operator/operator-store.ts'
 import { ContentModel, codesOf, identityOf, incoming } from './content-store-model.ts'
@@ -19,11 +19,13 @@ export interface ContentFixture {
 const startMs = Date.UTC(2026, 0)
 const everything = { limit: 100_000, scanMax: 1_000_000, eventTypes: null, ingestedFrom: null, ingestedTo: null }
 
-export const allEvents = async (changes: ChangeLog): Promise<readonly ChangeEvent[]> =>
+export const allEvents = async (changes: ChangeLog): Promise<readonly ReadEvent[]> =>
   eventsOf(await changes.read({ ...everything, after: null, allowed: [{ datasets: ['d1', 'd2'], platforms: null }] }))
 
+export type ReadEvent = ReturnType<typeof eventsOf>[number]
+
 /** The events of a page, read back from the text that consumers get. */
-export function eventsOf({ text, count }: ChangePage): readonly ChangeEvent[] {
+export function eventsOf({ text, count }: ChangePage) {
   const items: Record<string, unknown>[] = JSON.parse(`[${text}]`)
   assert.equal(items.length, count)
   return items.map((item) => ({

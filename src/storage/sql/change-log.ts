@@ -1,18 +1,15 @@
 import type { Kysely } from 'kysely'
-import type { ChangeEvent, ChangeLog, ChangeQuery } from '../../changes/change-log.ts'
+import type { ChangeLog, ChangeQuery } from '../../changes/change-log.ts'
 import { eventsText } from '../../changes/event-text.ts'
 import type { Tables } from './tables.ts'
 
 export function sqlChangeLog(db: Kysely<Tables>): ChangeLog {
+  const newestEvent = db.selectFrom('event').select('sequence').orderBy('sequence', 'desc').limit(1).compile()
+  const feedState = db.selectFrom('feed_state').select('removed_through').compile()
   const state = async () => {
-    const newest = await db
-      .selectFrom('event')
-      .select('sequence')
-      .orderBy('sequence', 'desc')
-      .limit(1)
-      .executeTakeFirst()
-    const { removed_through } = await db.selectFrom('feed_state').select('removed_through').executeTakeFirstOrThrow()
-    return { newest: Math.max(newest?.sequence ?? 0, removed_through), removedThrough: removed_through }
+    const [newest] = (await db.executeQuery(newestEvent)).rows
+    const removedThrough = (await db.executeQuery(feedState)).rows[0]!.removed_through
+    return { newest: Math.max(newest?.sequence ?? 0, removedThrough), removedThrough }
   }
 
   return {
@@ -27,7 +24,7 @@ export function sqlChangeLog(db: Kysely<Tables>): ChangeLog {
       const full = rows.length === query.limit
       const position = full ? rows.at(-1)!.sequence : Math.max(after, lastScanned)
       return {
-        text: eventsText(rows.map(eventOf)),
+        text: eventsText(rows),
         count: rows.length,
         position,
         atEnd: position >= newest,
@@ -76,46 +73,4 @@ function matching(db: Kysely<Tables>, query: ChangeQuery, after: number, lastSca
   if (query.ingestedFrom !== null) select = select.where('ingested_at', '>=', query.ingestedFrom)
   if (query.ingestedTo !== null) select = select.where('ingested_at', '<', query.ingestedTo)
   return select
-}
-
-function eventOf(row: {
-  sequence: number
-  event_id: string
-  event_type: string
-  dataset_id: string
-  source_platform: string
-  document_id: string
-  version_id: string | null
-  changed_fields: string
-  occurred_at: number
-  observed_at: number
-  ingested_at: number
-}): ChangeEvent {
-  return {
-    sequence: row.sequence,
-    eventId: row.event_id,
-    eventType: row.event_type,
-    datasetId: row.dataset_id,
-    platform: row.source_platform,
-    documentId: row.document_id,
-    versionId: row.version_id,
-    changedFields: changedFields(row.changed_fields),
-    occurredAt: row.occurred_at,
-    observedAt: row.observed_at,
-    ingestedAt: row.ingested_at,
-  }
-}
-
-/** The few lists that there are, each parsed once. */
-const fieldLists = new Map<string, readonly string[]>()
-const fieldListsMax = 1000
-
-function changedFields(json: string): readonly string[] {
-  let fields = fieldLists.get(json)
-  if (fields === undefined) {
-    fields = Object.freeze(JSON.parse(json) as string[])
-    if (fieldLists.size >= fieldListsMax) fieldLists.clear()
-    fieldLists.set(json, fields)
-  }
-  return fields
 }

@@ -3,7 +3,7 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { before, suite, test } from 'node:test'
 import { type AnalysisWorld, startAnalysisWorld } from './analysis-world.ts'
-import { documentOf } from './content.ts'
+import { documentOf, sendLines } from './content.ts'
 import { expectError } from './expect-error.ts'
 import { until } from './until.ts'
 
@@ -133,6 +133,33 @@ suite('the life of a run', { timeout: 290_000 }, () => {
     const [artifact] = await world.artifacts(first)
     const file = await world.download(first, artifact!.artifact_id)
     assert.equal((await file.arrayBuffer()).byteLength, artifact!.bytes)
+  })
+
+  test('kill -9 while one is validated: it ends after the next start', async () => {
+    // Titles alone have no vectors: much to look through, and nothing to wait for before.
+    await world.server.makeDataset('archive')
+    const titles = Array.from({ length: 10_000 }, (_, i) => ({
+      ...documentOf(`t-${i}`, { dataset_id: 'archive' }),
+      body: undefined,
+    }))
+    const lines = titles.map((one) => `${JSON.stringify(one)}\n`).join('')
+    assert.equal((await sendLines(world.server, world.search.collector, lines)).status, 200)
+    const { key } = await world.application([{ datasets: ['archive', 'forum'] }])
+    const wide = { input_scope: { dataset_ids: ['archive', 'forum'] }, parameters: { k: 1 } }
+    const status = async (runId: string) => (await world.read(runId, key)).status
+    /** The kill may come a moment too late; what the next start finds tells. */
+    const killedInTime = async (attempts: number): Promise<string> => {
+      const { run_id: runId } = await world.create(wide, key)
+      while ((await status(runId)) === 'queued') {}
+      await world.server.kill9()
+      await world.server.start()
+      if ((await status(runId)) === 'validating') return runId
+      assert.ok(attempts > 1, 'never killed in time')
+      return killedInTime(attempts - 1)
+    }
+    const runId = await killedInTime(10)
+    assert.equal((await world.ended(runId, key)).status, 'succeeded')
+    assert.equal((await world.edges(runId, key)).length, 2)
   })
 
   test('kill -9 after a cancel: it stays cancelled', async () => {

@@ -11,6 +11,7 @@ import { AnalysisSubscriptions } from './analysis/subscriptions.ts'
 import type { Config } from './config.ts'
 import type { Cursors } from './cursors.ts'
 import type { TypedApp } from './http/typed.ts'
+import { artifactFolder } from './operator/backup-manifest.ts'
 import { folderArtifactFiles } from './storage/files/artifact-files.ts'
 import { startAnalysis } from './worker/analysis.ts'
 
@@ -21,7 +22,7 @@ export interface AnalysisSide {
 }
 
 export function composeAnalysis(config: Config, store: AnalysisStore, logger: FastifyBaseLogger): AnalysisSide {
-  const files = folderArtifactFiles(join(config.dataDir, 'artifacts'))
+  const files = folderArtifactFiles(join(config.dataDir, artifactFolder))
   // Half of the cores at low priority: requests get theirs without waiting.
   const threads = Math.max(1, Math.floor(availableParallelism() / 2))
   const worker = startAnalysis({ store, files, compute: computeGraph, threads, now: Date.now }, logger)

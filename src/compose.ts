@@ -23,6 +23,7 @@ import { LiveQueries } from './live/live-queries.ts'
 import { liveRoutes } from './live/routes.ts'
 import { taskRoutes } from './live/task-routes.ts'
 import { Operator } from './operator/operator.ts'
+import { finishRestore } from './operator/restore-backup.ts'
 import { operatorRoutes } from './operator/routes.ts'
 import { indexingRoutes } from './search/admin-routes.ts'
 import { searchRoutes } from './search/routes.ts'
@@ -65,6 +66,7 @@ export interface Instance {
 
 export async function compose(config: Config, logger: FastifyBaseLogger): Promise<Instance> {
   await mkdir(config.dataDir, { recursive: true })
+  await finishRestore(config.dataDir)
   const open = await openSqliteStore(config.dataDir)
   const { store } = open
   let search: SearchSide | null = null

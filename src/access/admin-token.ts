@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { hashKey, makeKey } from './keys.ts'
 
 /** Only the hash is kept, as for every other key. */
-const file = (dataDir: string) => join(dataDir, 'admin-token.sha256')
+export const adminTokenFile = 'admin-token.sha256'
+const file = (dataDir: string) => join(dataDir, adminTokenFile)
 
 /**
  * The hash of the admin token: of the one that is set, else of the one kept in the data folder, else of a new one,

@@ -1,6 +1,7 @@
 import { mkdir } from 'node:fs/promises'
 import type { Command } from 'commander'
 import { replaceAdminToken } from '../access/admin-token.ts'
+import { finishRestore } from '../operator/restore-backup.ts'
 import type { Context } from './context.ts'
 
 export function adminToken(program: Command, context: Context): void {
@@ -10,6 +11,7 @@ export function adminToken(program: Command, context: Context): void {
     .action(async () => {
       const config = context.config()
       await mkdir(config.dataDir, { recursive: true })
+      await finishRestore(config.dataDir)
       context.say(await replaceAdminToken(config.dataDir))
     })
 }

@@ -3,6 +3,7 @@ import { readConfig } from '../config.ts'
 import { adminToken } from './admin-token.ts'
 import { app } from './app.ts'
 import { apply } from './apply.ts'
+import { backup } from './backup.ts'
 import { collect } from './collect.ts'
 import { collector } from './collector.ts'
 import type { Context } from './context.ts'
@@ -14,6 +15,7 @@ import { key } from './key.ts'
 import { migrate } from './migrate.ts'
 import { openapi } from './openapi.ts'
 import { reindex } from './reindex.ts'
+import { restore } from './restore.ts'
 import { serve } from './serve.ts'
 import { start } from './start.ts'
 
@@ -31,6 +33,8 @@ const commands = [
   cursorKey,
   doctor,
   reindex,
+  backup,
+  restore,
   openapi,
 ]
 

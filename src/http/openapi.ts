@@ -1,13 +1,9 @@
-import { readFileSync } from 'node:fs'
 import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger'
 import type { FastifySchema } from 'fastify'
 import { Type } from 'typebox'
 import { errorTable } from '../errors.ts'
+import { version } from '../version.ts'
 import type { RouteConfig } from './route.ts'
-
-const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
-  version: string
-}
 
 /** Named in the description as the shape of every error. */
 export const ErrorSchema = Type.Object(

@@ -1,5 +1,6 @@
 import { access, constants, stat, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
+import { adminTokenFile } from '../access/admin-token.ts'
 import type { OperatorStore } from './operator-store.ts'
 
 /** One thing that was looked at, and what to do about it where it is not as it should be. */
@@ -58,9 +59,9 @@ export async function examineMachine(dataDir: string): Promise<readonly Finding[
   findings.push(
     freeBytes >= freeBytesWanted ? ok(free) : warning(`only ${free}`, 'make room: writes fail when the disk is full'),
   )
-  const token = await stat(join(dataDir, 'admin-token.sha256')).catch(() => null)
+  const token = await stat(join(dataDir, adminTokenFile)).catch(() => null)
   if (token !== null && (token.mode & 0o077) !== 0) {
-    findings.push(warning('the admin token file is readable by others', 'chmod 600 the file admin-token.sha256'))
+    findings.push(warning('the admin token file is readable by others', `chmod 600 the file ${adminTokenFile}`))
   }
   return findings
 }

@@ -75,11 +75,29 @@ export function freshFolder(): string {
   return folder
 }
 
+interface CommandOptions {
+  readonly env?: Readonly<Record<string, string>>
+  readonly dataDir?: string
+  readonly input?: string
+}
+
+interface Ended {
+  /** null when a signal ended it. */
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
 /** One run of the command line, to its end. */
-export async function tidemark(
+export function tidemark(args: readonly string[], options: CommandOptions = {}): Promise<Ended> {
+  return startTidemark(args, options).ended
+}
+
+/** One run of the command line that can be ended before. */
+export function startTidemark(
   args: readonly string[],
-  options: { readonly env?: Readonly<Record<string, string>>; readonly dataDir?: string; readonly input?: string } = {},
-): Promise<{ readonly code: number | null; readonly stdout: string; readonly stderr: string }> {
+  options: CommandOptions = {},
+): { readonly ended: Promise<Ended>; kill9(): void } {
   const env = environment(options.dataDir ?? freshFolder(), options.env ?? {})
   const child = spawn(process.execPath, [main, ...args], { env, stdio: ['pipe', 'pipe', 'pipe'] })
   children.add(child)
@@ -93,12 +111,14 @@ export async function tidemark(
   })
   child.stdin.on('error', () => {})
   child.stdin.end(options.input ?? '')
-  const code = await new Promise<number | null>((resolve, reject) => {
+  const ended = new Promise<Ended>((resolve, reject) => {
     child.once('error', reject)
-    child.once('close', resolve)
+    child.once('close', (code) => {
+      children.delete(child)
+      resolve({ code, stdout, stderr })
+    })
   })
-  children.delete(child)
-  return { code, stdout, stderr }
+  return { ended, kill9: () => child.kill('SIGKILL') }
 }
 
 export async function startServer(options: ServerOptions = {}): Promise<TestServer> {

@@ -45,6 +45,12 @@ export async function servedGeneration(dataDir: string, rules: string): Promise<
   return generation
 }
 
+/** The pointer first: without it, what is left of the files is nobody's. */
+export async function removeIndex(dataDir: string): Promise<void> {
+  await rm(pointerFile(dataDir), { force: true })
+  await removeGenerations(dataDir, Number.POSITIVE_INFINITY)
+}
+
 /** Deletes the files of every generation below the given one. */
 export async function removeGenerations(dataDir: string, below: number): Promise<void> {
   for (const name of await readdir(dataDir)) {

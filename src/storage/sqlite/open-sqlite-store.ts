@@ -3,6 +3,7 @@ import { mkdir } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { storeFile } from '../../operator/backup-manifest.ts'
 import { migrate, NewerStoreError, newestMigration, schemaNumber } from '../sql/migrate.ts'
 import { isWrite, type Store } from '../sql/sql-store.ts'
 import { DatabaseThread } from './database-thread.ts'
@@ -11,6 +12,8 @@ import { openSqlite } from './node-sqlite.ts'
 
 /** A reader is handed a second call while it works on one, so that it never idles between two. */
 const callsPerReader = 2
+
+export const storePath = (dataDir: string): string => join(dataDir, storeFile)
 
 export interface OpenStore {
   readonly store: Store
@@ -22,7 +25,7 @@ export interface OpenStore {
 
 /** The embedded store: one file, one writing thread, some reading ones; nothing of it runs on the main thread. */
 export async function openSqliteStore(dataDir: string): Promise<OpenStore> {
-  const path = join(dataDir, 'tidemark.sqlite')
+  const path = storePath(dataDir)
   await mkdir(dataDir, { recursive: true })
   await refuseNewer(path)
   const migrated = await bringUpToDate(path)

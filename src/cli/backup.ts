@@ -1,0 +1,49 @@
+import { join, resolve } from 'node:path'
+import type { Command } from 'commander'
+import { artifactFolder, type BackupProgress, type Report, totalBytes } from '../operator/backup-manifest.ts'
+import { makeBackup } from '../operator/make-backup.ts'
+import { finishRestore } from '../operator/restore-backup.ts'
+import { folderArtifactFiles } from '../storage/files/artifact-files.ts'
+import { copyStore } from '../storage/sqlite/backup-store.ts'
+import { storePath } from '../storage/sqlite/open-sqlite-store.ts'
+import { version } from '../version.ts'
+import type { Context } from './context.ts'
+import { embeddedOnly } from './embedded-only.ts'
+import { Progress } from './progress.ts'
+
+export function backup(program: Command, context: Context): void {
+  program
+    .command('backup')
+    .description('copy the store and the artifacts into a new folder, checked; a running server goes on')
+    .argument('[into]', 'where that folder is made', '.')
+    .action(async (into: string) => {
+      const { dataDir } = embeddedOnly(context, 'pg_dump')
+      await finishRestore(dataDir)
+      const artifacts = folderArtifactFiles(join(dataDir, artifactFolder))
+      const bar = new Progress()
+      const { folder, manifest, leftOut } = await makeBackup(
+        resolve(into),
+        {
+          dataDir,
+          version,
+          now: Date.now,
+          copyStore: (path, report) => copyStore(storePath(dataDir), path, Date.now(), report),
+          readArtifact: (artifactId, bytes) => artifacts.read(artifactId, 0, bytes - 1),
+        },
+        shownBy(bar),
+      )
+      const total = totalBytes(manifest)
+      bar.end({ done: total, total, text: `${megabytes(total)} in ${manifest.files.length} files` })
+      for (const artifactId of leftOut) {
+        context.warn(`artifact ${artifactId} is left out: its file is gone or not whole`)
+      }
+      const { document = 0, event = 0 } = manifest.counts
+      context.say(`${document} documents and ${event} events are in ${folder}`)
+    })
+}
+
+export const megabytes = (bytes: number): string => `${(bytes / 2 ** 20).toFixed(1)} MiB`
+
+export function shownBy(bar: Progress): Report {
+  return ({ step, done, total }: BackupProgress) => bar.show({ done, total, text: step })
+}

@@ -1,0 +1,43 @@
+import { resolve } from 'node:path'
+import type { Command } from 'commander'
+import { totalBytes } from '../operator/backup-manifest.ts'
+import { restoreBackup } from '../operator/restore-backup.ts'
+import { removeIndex } from '../storage/segments/index-files.ts'
+import { newestMigration } from '../storage/sql/migrate.ts'
+import { prepareRestored, refuseInUse, removeStoreLog } from '../storage/sqlite/backup-store.ts'
+import { storePath } from '../storage/sqlite/open-sqlite-store.ts'
+import { megabytes, shownBy } from './backup.ts'
+import type { Context } from './context.ts'
+import { embeddedOnly } from './embedded-only.ts'
+import { Progress } from './progress.ts'
+
+export function restore(program: Command, context: Context): void {
+  program
+    .command('restore')
+    .description('put a backup into the data folder, whole or not at all; no server may run on it')
+    .argument('<from>', 'the folder that tidemark backup made')
+    .option('--force', 'replace what the data folder holds')
+    .action(async (from: string, options: { force?: boolean }) => {
+      const { dataDir } = embeddedOnly(context, 'pg_restore')
+      const path = storePath(dataDir)
+      const bar = new Progress()
+      const manifest = await restoreBackup(
+        resolve(from),
+        {
+          dataDir,
+          newestSchema: newestMigration,
+          refuseInUse: () => refuseInUse(path),
+          removeStoreLog: () => removeStoreLog(path),
+          prepareStore: prepareRestored,
+          removeIndex: () => removeIndex(dataDir),
+        },
+        { force: options.force === true },
+        shownBy(bar),
+      )
+      const total = totalBytes(manifest)
+      bar.end({ done: total, total, text: `${megabytes(total)} in ${manifest.files.length} files` })
+      const { document = 0, event = 0 } = manifest.counts
+      context.say(`${document} documents and ${event} events of ${manifest.made_at} are in ${dataDir}`)
+      context.say('the search index is made anew from the store when the server starts')
+    })
+}

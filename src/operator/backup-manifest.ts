@@ -1,0 +1,134 @@
+import { createHash, hash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { readFile, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import { adminTokenFile } from '../access/admin-token.ts'
+import { isId } from '../ids.ts'
+
+/**
+ * A backup is a folder: `manifest.json`, which names every other file with its size and checksum, and
+ *
+ *   tidemark.sqlite              the store
+ *   admin-token.sha256           the hash of the admin token, where one is kept in the data folder
+ *   artifacts/ARTIFACT.parquet   results of analysis runs
+ *
+ * The search index is no part of it: it is made anew from the store, vectors included, when the server next starts.
+ */
+export interface BackupManifest {
+  readonly format: 1
+  /** The version of Tidemark that made it. */
+  readonly tidemark: string
+  readonly made_at: string
+  /** The number of the store's newest migration. */
+  readonly schema: number
+  /** Rows of the store, for people to look at. */
+  readonly counts: Readonly<Record<string, number>>
+  readonly files: readonly BackupFile[]
+}
+
+export interface BackupFile {
+  /** Inside the backup, with slashes. */
+  readonly path: string
+  readonly bytes: number
+  readonly sha256: string
+}
+
+export const storeFile = 'tidemark.sqlite'
+export const artifactFolder = 'artifacts'
+const manifestFile = 'manifest.json'
+
+export const artifactPath = (artifactId: string): string => `${artifactFolder}/${artifactId}.parquet`
+
+/** How far a backup or a restore has come, in bytes; `total` is null where it cannot be known. */
+export interface BackupProgress {
+  readonly step: 'copying the store' | 'checking the copy' | 'copying artifacts' | 'checking the backup' | 'restoring'
+  readonly done: number
+  readonly total: number | null
+}
+
+export type Report = (progress: BackupProgress) => void
+
+/** Why a backup or a restore is not made, in a sentence for the operator. */
+export class BackupError extends Error {}
+
+const checksumOf = (manifest: BackupManifest): string => hash('sha256', JSON.stringify(manifest))
+
+/** With a checksum of itself. */
+export function manifestText(manifest: BackupManifest): string {
+  return `${JSON.stringify({ ...manifest, checksum: checksumOf(manifest) }, null, 2)}\n`
+}
+
+export const manifestPath = (folder: string): string => join(folder, manifestFile)
+
+export async function readManifest(folder: string): Promise<BackupManifest> {
+  const text = await readFile(manifestPath(folder), 'utf8').catch((error: NodeJS.ErrnoException) => {
+    throw new BackupError(
+      error.code === 'ENOENT' || error.code === 'ENOTDIR'
+        ? `${folder} is not a backup: it has no ${manifestFile}`
+        : `${manifestPath(folder)} cannot be read (${error.code})`,
+    )
+  })
+  const damaged = new BackupError(
+    `the backup is damaged: its ${manifestFile} is not as it was written; use another one`,
+  )
+  let read: BackupManifest & { checksum?: unknown }
+  try {
+    read = JSON.parse(text)
+  } catch {
+    throw damaged
+  }
+  if (typeof read !== 'object' || read === null) throw damaged
+  const { checksum, ...manifest } = read
+  if (checksum !== checksumOf(manifest)) throw damaged
+  if (manifest.format !== 1) {
+    throw new BackupError(
+      'the backup was made by a newer version of Tidemark, in another form: restore it with that one',
+    )
+  }
+  if (!manifest.files.every(({ path }) => isOurs(path)) || !manifest.files.some(({ path }) => path === storeFile)) {
+    throw damaged
+  }
+  return manifest
+}
+
+/** What is not a name of ours never becomes a path. */
+function isOurs(path: string): boolean {
+  if (path === storeFile || path === adminTokenFile) return true
+  const artifactId = /^artifacts\/([^/]+)\.parquet$/.exec(path)?.[1]
+  return artifactId !== undefined && isId('art', artifactId)
+}
+
+/** Reads every file of a backup and throws at the first that is not what the manifest says. */
+export async function checkFiles(folder: string, manifest: BackupManifest, report: Report): Promise<void> {
+  const total = totalBytes(manifest)
+  let done = 0
+  for (const file of manifest.files) {
+    const path = join(folder, file.path)
+    const found = await stat(path).catch(() => null)
+    if (found === null) throw new BackupError(`the backup is damaged: ${file.path} is missing; use another one`)
+    const sha256 =
+      found.size === file.bytes
+        ? await sha256Of(path, (bytes) => {
+            done += bytes
+            report({ step: 'checking the backup', done, total })
+          })
+        : null
+    if (sha256 !== file.sha256) {
+      throw new BackupError(`the backup is damaged: ${file.path} is not as it was written; use another one`)
+    }
+  }
+}
+
+export const totalBytes = ({ files }: BackupManifest): number => files.reduce((sum, { bytes }) => sum + bytes, 0)
+
+export async function sha256Of(path: string, read: (bytes: number) => void = () => {}): Promise<string> {
+  const digest = createHash('sha256')
+  await pipeline(createReadStream(path, { highWaterMark: 1 << 20 }), async (pieces) => {
+    for await (const piece of pieces as AsyncIterable<Buffer>) {
+      digest.update(piece)
+      read(piece.length)
+    }
+  })
+  return digest.digest('hex')
+}

@@ -1,0 +1,134 @@
+import { createWriteStream } from 'node:fs'
+import { copyFile, mkdir, open, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { adminTokenFile } from '../access/admin-token.ts'
+import { formatTime } from '../time.ts'
+import {
+  artifactFolder,
+  artifactPath,
+  BackupError,
+  type BackupFile,
+  type BackupManifest,
+  manifestPath,
+  manifestText,
+  type Report,
+  sha256Of,
+  storeFile,
+} from './backup-manifest.ts'
+
+export interface StoreCopy {
+  readonly schema: number
+  readonly counts: Readonly<Record<string, number>>
+  /** Artifacts that the copy knows and that have not expired. */
+  readonly artifacts: readonly { readonly artifactId: string; readonly bytes: number; readonly sha256: string }[]
+}
+
+export interface BackupParts {
+  readonly dataDir: string
+  /** The version of Tidemark. */
+  readonly version: string
+  readonly now: () => number
+  /** The store as it is at one moment, as a file that stands alone, checked; writers go on meanwhile. */
+  readonly copyStore: (path: string, report: Report) => Promise<StoreCopy>
+  /** null where there is no such file. */
+  readonly readArtifact: (artifactId: string, bytes: number) => Promise<Readable | null>
+}
+
+export interface MadeBackup {
+  readonly folder: string
+  readonly manifest: BackupManifest
+  /** Artifacts whose file was gone or not whole: of runs that ended their time meanwhile, or of a damaged disk. */
+  readonly leftOut: readonly string[]
+}
+
+/**
+ * A new folder inside `into`. It is written under another name and gets its own when everything in it is on disk: a
+ * backup is whole or is not there.
+ */
+export async function makeBackup(into: string, parts: BackupParts, report: Report): Promise<MadeBackup> {
+  const madeAt = parts.now()
+  const name = `tidemark-backup-${formatTime(madeAt).slice(0, 19).replaceAll(':', '-')}Z`
+  const folder = join(into, name)
+  const partial = `${folder}.partial`
+  await makeFolder(into, partial)
+  try {
+    const { schema, counts, artifacts } = await parts.copyStore(join(partial, storeFile), report)
+    const files: BackupFile[] = [await fileOf(partial, storeFile)]
+    if (await copyToken(parts.dataDir, partial)) files.push(await fileOf(partial, adminTokenFile))
+    await mkdir(join(partial, artifactFolder), { mode: 0o700 })
+    const leftOut: string[] = []
+    for (const [i, { artifactId, bytes, sha256 }] of artifacts.entries()) {
+      report({ step: 'copying artifacts', done: i, total: artifacts.length })
+      const path = artifactPath(artifactId)
+      const content = await parts.readArtifact(artifactId, bytes)
+      if (content !== null) await pipeline(content, createWriteStream(join(partial, path), fresh))
+      const file = content === null ? null : await fileOf(partial, path)
+      if (file?.sha256 === sha256) files.push(file)
+      else {
+        leftOut.push(artifactId)
+        await rm(join(partial, path), { force: true })
+      }
+    }
+    const version = parts.version
+    const manifest = { format: 1, tidemark: version, made_at: formatTime(madeAt), schema, counts, files } as const
+    await writeFile(manifestPath(partial), manifestText(manifest), { ...fresh, flag: 'wx' })
+    for (const one of [join(partial, artifactFolder), partial]) await syncFolder(one)
+    await rename(partial, folder)
+    await syncFolder(into)
+    return { folder, manifest, leftOut }
+  } catch (error) {
+    await rm(partial, { recursive: true, force: true })
+    throw error
+  }
+}
+
+/** On disk before it counts, and for nobody else to read: key hashes and signing keys are in it. */
+const fresh = { flags: 'wx', mode: 0o600, flush: true } as const
+
+async function makeFolder(into: string, partial: string): Promise<void> {
+  try {
+    await mkdir(into, { recursive: true })
+    await mkdir(partial, { mode: 0o700 })
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    throw new BackupError(
+      code === 'EEXIST'
+        ? `${partial} is there already: another backup was begun in the same second; try again`
+        : `${into} must be a folder that this user can make or write (${code})`,
+    )
+  }
+}
+
+async function copyToken(dataDir: string, partial: string): Promise<boolean> {
+  try {
+    await copyFile(join(dataDir, adminTokenFile), join(partial, adminTokenFile))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false
+    throw error
+  }
+  const copy = await open(join(partial, adminTokenFile))
+  try {
+    await copy.sync()
+  } finally {
+    await copy.close()
+  }
+  return true
+}
+
+/** As it was read back. */
+async function fileOf(folder: string, path: string): Promise<BackupFile> {
+  const { size } = await stat(join(folder, path))
+  return { path, bytes: size, sha256: await sha256Of(join(folder, path)) }
+}
+
+/** A name is an entry of its folder, and on disk only when the folder is. */
+export async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder)
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}

@@ -1,0 +1,144 @@
+/**
+ * A backup in place of what a data folder holds, all or nothing.
+ *
+ * 1. Everything in the backup is checked, before anything is touched.
+ * 2. It is copied into `restore.partial` in the data folder, the store first, and checked again on the way.
+ * 3. Artifacts are moved into place, which harms nobody: the store that is there does not know them. The search index is
+ *    removed: it can be made anew from either store.
+ * 4. The store is moved into place. This one rename is the moment from which the folder is the restored one.
+ * 5. The admin token's hash is moved into place. Where the process was ended between the two, `restore.partial` has a
+ *    token and no store, and `finishRestore`, at the next start, does the rest.
+ */
+import { createHash } from 'node:crypto'
+import { createReadStream, createWriteStream, existsSync } from 'node:fs'
+import { mkdir, readdir, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import { adminTokenFile } from '../access/admin-token.ts'
+import {
+  artifactFolder,
+  BackupError,
+  type BackupFile,
+  type BackupManifest,
+  checkFiles,
+  type Report,
+  readManifest,
+  storeFile,
+  totalBytes,
+} from './backup-manifest.ts'
+import { syncFolder } from './make-backup.ts'
+
+export interface RestoreParts {
+  readonly dataDir: string
+  /** The newest schema that this version knows. */
+  readonly newestSchema: number
+  /** Throws where a process has the store that is there open. */
+  readonly refuseInUse: () => void
+  /** Removes what is beside the store that is there, which nobody has open. */
+  readonly removeStoreLog: () => Promise<void>
+  /** What a store needs that goes on from an earlier time, on the copy that is not yet in place. */
+  readonly prepareStore: (path: string) => Promise<void>
+  readonly removeIndex: () => Promise<void>
+}
+
+const staging = (dataDir: string): string => join(dataDir, 'restore.partial')
+
+export async function restoreBackup(
+  from: string,
+  parts: RestoreParts,
+  options: { readonly force: boolean },
+  report: Report,
+): Promise<BackupManifest> {
+  const { dataDir } = parts
+  const manifest = await readManifest(from)
+  if (manifest.schema > parts.newestSchema) {
+    throw new BackupError(
+      `the backup was made by a newer version of Tidemark (${manifest.tidemark}, schema ${manifest.schema}, this version knows ${parts.newestSchema}): restore it with that version`,
+    )
+  }
+  await checkFiles(from, manifest, report)
+  await mkdir(dataDir, { recursive: true })
+  const found = (await readdir(dataDir)).filter((name) => name !== 'restore.partial')
+  if (found.length > 0 && !options.force) {
+    throw new BackupError(
+      `${dataDir} is not empty: set TIDEMARK_DATA_DIR to another folder, or replace what is there with --force`,
+    )
+  }
+  parts.refuseInUse()
+  const staged = staging(dataDir)
+  await removeStaged(staged)
+  try {
+    await stage(from, manifest, staged, report)
+    await parts.prepareStore(join(staged, storeFile))
+    // A server may have been started meanwhile.
+    parts.refuseInUse()
+    await moveArtifacts(staged, dataDir)
+    await parts.removeIndex()
+    await syncFolder(staged)
+    await parts.removeStoreLog()
+    await rename(join(staged, storeFile), join(dataDir, storeFile))
+  } catch (error) {
+    await removeStaged(staged)
+    throw error
+  }
+  await syncFolder(dataDir)
+  await finishRestore(dataDir)
+  return manifest
+}
+
+/** Does what is left of a restore whose store is in place; nothing where there is none. */
+export async function finishRestore(dataDir: string): Promise<void> {
+  const staged = staging(dataDir)
+  const token = join(staged, adminTokenFile)
+  if (!existsSync(staged) || existsSync(join(staged, storeFile))) return
+  if (existsSync(token)) {
+    await rename(token, join(dataDir, adminTokenFile))
+    await syncFolder(dataDir)
+  }
+  await rm(staged, { recursive: true, force: true })
+}
+
+/** The token first: without a store beside it, it would be taken for one that is still to be put in place. */
+async function removeStaged(staged: string): Promise<void> {
+  await rm(join(staged, adminTokenFile), { force: true })
+  await rm(staged, { recursive: true, force: true })
+}
+
+async function stage(from: string, manifest: BackupManifest, staged: string, report: Report): Promise<void> {
+  await mkdir(join(staged, artifactFolder), { recursive: true, mode: 0o700 })
+  const total = totalBytes(manifest)
+  let done = 0
+  const storeFirst = manifest.files.toSorted((a, b) => Number(b.path === storeFile) - Number(a.path === storeFile))
+  for (const file of storeFirst) {
+    await copyChecked(join(from, file.path), join(staged, file.path), file, (bytes) => {
+      done += bytes
+      report({ step: 'restoring', done, total })
+    })
+  }
+}
+
+async function copyChecked(from: string, to: string, file: BackupFile, copied: (bytes: number) => void): Promise<void> {
+  const digest = createHash('sha256')
+  await pipeline(
+    createReadStream(from, { highWaterMark: 1 << 20 }),
+    async function* (pieces: AsyncIterable<Buffer>) {
+      for await (const piece of pieces) {
+        digest.update(piece)
+        copied(piece.length)
+        yield piece
+      }
+    },
+    createWriteStream(to, { flags: 'wx', mode: 0o600, flush: true }),
+  )
+  if (digest.digest('hex') !== file.sha256)
+    throw new BackupError(`${file.path} of the backup changed while it was read`)
+}
+
+async function moveArtifacts(staged: string, dataDir: string): Promise<void> {
+  const names = await readdir(join(staged, artifactFolder))
+  if (names.length === 0) return
+  const folder = join(dataDir, artifactFolder)
+  await mkdir(folder, { recursive: true })
+  for (const name of names) await rename(join(staged, artifactFolder, name), join(folder, name))
+  await syncFolder(folder)
+}

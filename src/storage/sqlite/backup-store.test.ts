@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { suite, test } from 'node:test'
+import { copyStore, prepareRestored, refuseInUse } from './backup-store.ts'
+import { openSqliteStore, storePath } from './open-sqlite-store.ts'
+
+function folder(t: { after: (clean: () => void) => void }): string {
+  const made = mkdtempSync(join(tmpdir(), 'tidemark-backup-'))
+  t.after(() => rmSync(made, { recursive: true, force: true }))
+  return made
+}
+
+async function openWithDataset(dataDir: string) {
+  const open = await openSqliteStore(dataDir)
+  const dataset = { kind: 'dataset.put', datasetId: 'd', name: 'x', description: null } as const
+  await open.store.operator.commit([dataset], { actor: 'test', at: 1 })
+  return open
+}
+
+const documents = (name: string, count: number) =>
+  Array.from({ length: count }, (_, i) => ({ datasetId: 'd', platform: 'p', externalId: `${name}-${i}`, body: 'b' }))
+
+suite('the copy of a store', () => {
+  test('is of one moment and comes to its end, however much is written meanwhile', async (t) => {
+    const dataDir = folder(t)
+    const open = await openWithDataset(dataDir)
+    await open.store.content.ingest(documents('before', 5000), Date.now())
+    let copying = true
+    let during = 0
+    const writing = (async () => {
+      while (copying) await open.store.content.ingest(documents(`during-${during++}`, 5), Date.now())
+    })()
+    const steps: number[] = []
+    const to = join(dataDir, 'copy.sqlite')
+    const copy = await copyStore(storePath(dataDir), to, Date.now(), ({ done }) => steps.push(done))
+    copying = false
+    await writing
+    const { document, event } = copy.counts
+    assert.equal(document, event, 'every document with its event')
+    assert.ok(document! >= 5000 && document! < 5000 + during * 5)
+    assert.ok(steps.length > 1)
+    assert.ok(!readdirSync(dataDir).some((name) => name.startsWith('copy.sqlite-')), 'it stands alone')
+    await open.close()
+  })
+
+  test('a store that a process has open is in use, one that nobody has open is not', async (t) => {
+    const dataDir = folder(t)
+    refuseInUse(storePath(dataDir))
+    const open = await openWithDataset(dataDir)
+    assert.throws(() => refuseInUse(storePath(dataDir)), /is in use: stop the server/)
+    await open.close()
+    refuseInUse(storePath(dataDir))
+    const again = await openSqliteStore(dataDir)
+    assert.equal((await again.store.operator.datasets()).length, 1)
+    await again.close()
+  })
+
+  test('what is written after a restore comes after everything that readers may have seen', async (t) => {
+    for (const count of [0, 3]) {
+      const dataDir = folder(t)
+      const open = await openWithDataset(dataDir)
+      if (count > 0) await open.store.content.ingest(documents('before', count), Date.now())
+      await open.close()
+      await prepareRestored(storePath(dataDir))
+      const restored = await openSqliteStore(dataDir)
+      await restored.store.content.ingest(documents('after', 2), Date.now())
+      const query = {
+        limit: 10,
+        scanMax: 100,
+        allowed: [{ datasets: ['d'], platforms: null }],
+        eventTypes: null,
+        ingestedFrom: null,
+        ingestedTo: null,
+      }
+      // A cursor of the time that was lost.
+      const gap = await restored.store.changes.read({ ...query, after: 500_000 })
+      assert.deepEqual([gap.count, gap.atEnd], [0, false])
+      const page = await restored.store.changes.read({ ...query, after: gap.position })
+      assert.deepEqual([page.count, page.atEnd], [2, true], 'one look leads over the gap')
+      await restored.close()
+    }
+  })
+})

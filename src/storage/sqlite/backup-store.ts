@@ -1,0 +1,153 @@
+import { existsSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { backup, DatabaseSync } from 'node:sqlite'
+import type { Kysely } from 'kysely'
+import { BackupError, type Report } from '../../operator/backup-manifest.ts'
+import type { StoreCopy } from '../../operator/make-backup.ts'
+import { NewerStoreError, newestMigration, schemaNumber } from '../sql/migrate.ts'
+import type { Tables } from '../sql/tables.ts'
+import { openSqlite } from './node-sqlite.ts'
+
+/** Pages copied between two reports, 4 MB. */
+const pagesAtOnce = 1000
+
+const counted = [
+  'dataset',
+  'application',
+  'collector',
+  'api_key',
+  'document',
+  'document_version',
+  'event',
+  'chunk',
+  'analysis_run',
+  'analysis_artifact',
+] as const satisfies readonly (keyof Tables)[]
+
+/**
+ * Copies the store at `from` into the new file `to`: the pages of one snapshot, which a reading transaction holds from
+ * the first to the last. Without it SQLite begins again whenever another process has written, and under steady writes
+ * never ends. Writers go on; their log is not folded into the file meanwhile, and so grows by what they write.
+ * VACUUM INTO holds a snapshot too, and took twice to four times as long.
+ */
+export async function copyStore(from: string, to: string, now: number, report: Report): Promise<StoreCopy> {
+  if (!existsSync(from)) throw new BackupError(`there is no store at ${from}: set TIDEMARK_DATA_DIR to a data folder`)
+  const source = openSqlite(from, true)
+  try {
+    source.raw.exec('begin')
+    // The first read takes the snapshot.
+    const schema = await schemaNumber(source.db)
+    if (schema > newestMigration) throw new NewerStoreError(schema)
+    const counts = await countRows(source.db)
+    const pageBytes = numberOf(source.raw, 'page_size')
+    await backup(source.raw, to, {
+      rate: pagesAtOnce,
+      progress: ({ totalPages, remainingPages }) =>
+        report({
+          step: 'copying the store',
+          done: (totalPages - remainingPages) * pageBytes,
+          total: totalPages * pageBytes,
+        }),
+    })
+    source.raw.exec('commit')
+    report({ step: 'checking the copy', done: 0, total: null })
+    return { schema, counts, artifacts: await checkCopy(to, counts, now) }
+  } finally {
+    source.raw.close()
+  }
+}
+
+async function checkCopy(path: string, counts: Record<string, number>, now: number): Promise<StoreCopy['artifacts']> {
+  const { raw, db } = openSqlite(path, false)
+  try {
+    // One file that stands alone, which can be read where nothing can be written.
+    raw.exec('pragma journal_mode = delete')
+    const found = raw.prepare('pragma integrity_check(1)').get()?.integrity_check
+    if (found !== 'ok') throw new BackupError(`the store is damaged (${found}): restore an earlier backup`)
+    const copied = await countRows(db)
+    for (const [table, rows] of Object.entries(counts)) {
+      if (copied[table] !== rows) throw new BackupError(`the copy has ${copied[table]} rows in ${table}, not ${rows}`)
+    }
+    const rows = await db
+      .selectFrom('analysis_artifact')
+      .innerJoin('analysis_run', 'analysis_run.run_id', 'analysis_artifact.run_id')
+      .select(['artifact_id', 'byte_count', 'sha256'])
+      .where('expires_at', '>', now)
+      .orderBy('artifact_id')
+      .execute()
+    return rows.map((row) => ({ artifactId: row.artifact_id, bytes: Number(row.byte_count), sha256: row.sha256 }))
+  } finally {
+    raw.close()
+  }
+}
+
+/** Tables that an older schema does not have yet are left out. */
+async function countRows(db: Kysely<Tables>): Promise<Record<string, number>> {
+  const there = new Set((await db.introspection.getTables()).map(({ name }) => name))
+  const counts: Record<string, number> = {}
+  for (const table of counted.filter((name) => there.has(name))) {
+    const row = await db
+      .selectFrom(table)
+      .select(({ fn }) => fn.countAll<number>().as('rows'))
+      .executeTakeFirstOrThrow()
+    counts[table] = Number(row.rows)
+  }
+  return counts
+}
+
+function numberOf(raw: DatabaseSync, pragma: string): number {
+  return Number(raw.prepare(`pragma ${pragma}`).get()?.[pragma])
+}
+
+const sqliteBusy = 5
+const sqliteCorrupt = 11
+const sqliteNotDatabase = 26
+
+/**
+ * Only the one process that has a store open can end its use of a log, which also folds the log into the file. What is
+ * damaged, or no database at all, is in nobody's use.
+ */
+export function refuseInUse(path: string): void {
+  if (!existsSync(path)) return
+  const raw = new DatabaseSync(path)
+  try {
+    raw.exec('pragma journal_mode = delete')
+  } catch (error) {
+    const code = ((error as { errcode?: number }).errcode ?? 0) % 256
+    if (code === sqliteBusy) {
+      throw new BackupError(
+        `the store at ${path} is in use: stop the server and every command that works on it, then try again`,
+      )
+    }
+    if (code !== sqliteCorrupt && code !== sqliteNotDatabase) throw error
+  } finally {
+    raw.close()
+  }
+}
+
+/** A log of another store would be taken for the one of the store that comes in its place. */
+export async function removeStoreLog(path: string): Promise<void> {
+  for (const end of ['-wal', '-shm', '-journal']) await rm(path + end, { force: true })
+}
+
+/**
+ * More events than were written between a backup and its restore. Readers of the feed may have seen those; what is
+ * written from now on must come after them, or they would never see it.
+ */
+const sequencesSkipped = 1_000_000_000
+
+export async function prepareRestored(path: string): Promise<void> {
+  const { raw } = openSqlite(path, false)
+  try {
+    raw.exec('pragma journal_mode = delete')
+    raw.exec('begin immediate')
+    const { changes } = raw
+      .prepare('update sqlite_sequence set seq = seq + ? where name = ?')
+      .run(sequencesSkipped, 'event')
+    if (changes === 0)
+      raw.prepare('insert into sqlite_sequence (name, seq) values (?, ?)').run('event', sequencesSkipped)
+    raw.exec('commit')
+  } finally {
+    raw.close()
+  }
+}

@@ -1,0 +1,320 @@
+import assert from 'node:assert/strict'
+import { hash } from 'node:crypto'
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { before, suite, test } from 'node:test'
+import { type AnalysisWorld, startAnalysisWorld } from './analysis-world.ts'
+import { documentOf, feedPage, send, wholeFeed } from './content.ts'
+import { freshFolder, startServer, startTidemark, type TestServer, tidemark } from './harness.ts'
+import { until } from './until.ts'
+
+/** Every file of a folder with the hash of its bytes. */
+function filesOf(folder: string): Record<string, string> {
+  const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
+  return Object.fromEntries(
+    files.map((entry) => {
+      const path = join(entry.parentPath, entry.name)
+      return [path, hash('sha256', readFileSync(path))]
+    }),
+  )
+}
+
+/** A folder that does not exist yet. */
+const absentFolder = (): string => join(freshFolder(), 'data')
+
+async function backedUp(server: TestServer, into: string = freshFolder()): Promise<string> {
+  const { code, stdout, stderr } = await server.tidemark(['backup', into])
+  assert.equal(code, 0, stderr)
+  const folder = / are in (.*)$/m.exec(stdout)![1]!
+  assert.match(folder, /\/tidemark-backup-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\dZ$/)
+  assert.deepEqual(readdirSync(into), [folder.slice(into.length + 1)])
+  return folder
+}
+
+async function restored(from: string, dataDir: string, ...options: string[]): Promise<void> {
+  const { code, stdout, stderr } = await tidemark(['restore', from, ...options], { dataDir })
+  assert.equal(code, 0, stderr)
+  assert.match(stdout, /documents and \d+ events of .* are in /)
+}
+
+suite('backup and restore', { timeout: 280_000 }, () => {
+  let world: AnalysisWorld
+  let backup: string
+
+  before(async () => {
+    world = await startAnalysisWorld()
+    await world.put(...Array.from({ length: 20 }, (_, i) => documentOf(`a-${i}`, { body: `tide ${i} harbour` })))
+    await world.graph()
+    backup = await backedUp(world.server)
+  })
+
+  test('made while documents come in: everything acknowledged before is in it, and nothing is between', async () => {
+    const { server, key } = world
+    const { collector } = world.search
+    const { cursor } = await wholeFeed(server, key)
+    const edges = await world.graph()
+    const [run] = (await server.consumer(key, 'GET', '/v1/analysis/runs?limit=1')).body.runs
+
+    const acknowledged: string[] = []
+    let batches = 0
+    let writing = true
+    const writer = (async () => {
+      for (; writing; batches++) {
+        const documents = Array.from({ length: 20 }, (_, i) => documentOf(`w-${batches}-${i}`))
+        for (const result of await send(server, collector, documents)) acknowledged.push(result.document_id!)
+      }
+    })()
+    await until('some batches are in', 10_000, async () => batches >= 3)
+    const before = [...acknowledged]
+    const batchesBefore = batches
+    const folder = await backedUp(server)
+    writing = false
+    await writer
+    assert.ok(batches > batchesBefore, 'writers were not held up')
+    const { events: written, cursor: end } = await wholeFeed(server, key)
+
+    const dataDir = absentFolder()
+    await restored(folder, dataDir)
+    const again = await startServer({ dataDir, env: world.search.embedding.env })
+    for (let start = 0; start < before.length; start += 200) {
+      const document_ids = before.slice(start, start + 200)
+      const { body } = await again.consumer(key, 'POST', '/v1/documents/batch-get', { document_ids })
+      assert.deepEqual(body.missing, [])
+    }
+    const { events } = await wholeFeed(again, key)
+    assert.deepEqual(events, written.slice(0, events.length), 'the feed is a beginning of the one that was read')
+    const after = await wholeFeed(again, key, { cursor })
+    assert.deepEqual(after.events, events.slice(-after.events.length))
+    assert.ok(after.events.length >= before.length)
+
+    // A reader that had seen what came after the backup sees what is written after the restore.
+    await send(again, collector, [documentOf('after-the-restore')])
+    let page = await feedPage(again, key, { cursor: end })
+    for (let i = 0; i < 3 && page.items.length === 0; i++)
+      page = await feedPage(again, key, { cursor: page.next_cursor })
+    assert.deepEqual(
+      page.items.map(({ event_type }) => event_type),
+      ['document.created'],
+    )
+    assert.ok(page.items[0]!.sequence > written.at(-1)!.sequence)
+
+    const [artifact] = (await again.consumer(key, 'GET', `/v1/analysis/runs/${run.run_id}/artifacts`)).body.artifacts
+    const path = `/v1/analysis/runs/${run.run_id}/artifacts/${artifact.artifact_id}/file`
+    const file = await fetch(new URL(path, again.address), { headers: { authorization: `Bearer ${key}` } })
+    assert.equal(`sha256:${hash('sha256', new Uint8Array(await file.arrayBuffer()))}`, artifact.checksum)
+    assert.equal(artifact.rows, edges.length)
+    await until('the search index is made anew', 30_000, async () => {
+      const found = await again.consumer(key, 'POST', '/v1/search', { query: 'harbour', mode: 'vector' })
+      return found.body.total >= 20 && !found.body.degraded
+    })
+    await again.stop()
+  })
+
+  test('the admin token that is kept comes with it', async () => {
+    const env = { TIDEMARK_ADMIN_TOKEN: '' }
+    const server = await startServer({ env })
+    const token = /shown this once: (tma_\S+)/.exec(server.stdout)![1]!
+    const folder = await backedUp(server)
+    await server.stop()
+    const dataDir = absentFolder()
+    await restored(folder, dataDir)
+    const again = await startServer({ dataDir, env })
+    assert.doesNotMatch(again.stdout, /tma_/)
+    assert.equal((await again.as(token, 'GET', '/admin/v1/datasets')).status, 200)
+    await again.stop()
+  })
+
+  const damages: [string, RegExp, (folder: string) => void][] = [
+    [
+      'a flipped bit of the store',
+      /damaged: tidemark.sqlite is not/,
+      (folder) => flip(join(folder, 'tidemark.sqlite')),
+    ],
+    [
+      'a flipped bit of an artifact',
+      /damaged: artifacts\/art_\w+.parquet is not/,
+      (folder) => flip(artifactIn(folder)),
+    ],
+    ['a flipped bit of the manifest', /damaged: its manifest.json/, (folder) => flip(join(folder, 'manifest.json'))],
+    ['a missing artifact', /damaged: artifacts\/art_\w+.parquet is missing/, (folder) => rmSync(artifactIn(folder))],
+    ['a missing store', /damaged: tidemark.sqlite is missing/, (folder) => rmSync(join(folder, 'tidemark.sqlite'))],
+    ['a missing manifest', /is not a backup/, (folder) => rmSync(join(folder, 'manifest.json'))],
+    [
+      'a short store',
+      /damaged: tidemark.sqlite is not/,
+      (folder) => truncateSync(join(folder, 'tidemark.sqlite'), 8192),
+    ],
+    ['a short manifest', /damaged: its manifest.json/, (folder) => truncateSync(join(folder, 'manifest.json'), 100)],
+    ['a path out of the folder', /damaged: its manifest.json/, (folder) => rewrite(folder, { files: [outside] })],
+    ['a newer version', /newer version of Tidemark \(.*schema 9999/, (folder) => rewrite(folder, { schema: 9999 })],
+  ]
+  const outside = { path: '../outside', bytes: 0, sha256: hash('sha256', '') }
+  const artifactIn = (folder: string): string => {
+    const artifacts = join(folder, 'artifacts')
+    return join(artifacts, readdirSync(artifacts)[0]!)
+  }
+  const flip = (path: string): void => {
+    const bytes = readFileSync(path)
+    bytes[bytes.length >> 1]! ^= 1
+    writeFileSync(path, bytes)
+  }
+  /** As a program would write it that means harm, or comes from the future. */
+  const rewrite = (folder: string, changes: object): void => {
+    const path = join(folder, 'manifest.json')
+    const { checksum: _, ...manifest } = JSON.parse(readFileSync(path, 'utf8'))
+    const changed = { ...manifest, ...changes }
+    writeFileSync(path, JSON.stringify({ ...changed, checksum: hash('sha256', JSON.stringify(changed)) }))
+  }
+
+  test('a damaged backup is refused, and nothing is changed', async () => {
+    const dataDir = absentFolder()
+    await restored(backup, dataDir)
+    const untouched = filesOf(dataDir)
+    for (const [name, message, damage] of damages) {
+      const folder = join(freshFolder(), 'backup')
+      cpSync(backup, folder, { recursive: true })
+      damage(folder)
+      const { code, stderr } = await tidemark(['restore', folder, '--force'], { dataDir })
+      assert.equal(code, 1, name)
+      assert.match(stderr, message, name)
+      assert.deepEqual(filesOf(dataDir), untouched, name)
+    }
+    const absent = absentFolder()
+    assert.equal((await tidemark(['restore', freshFolder()], { dataDir: absent })).code, 1)
+    assert.ok(!existsSync(absent))
+  })
+
+  test('what is there is replaced only with --force, and never under a running server', async () => {
+    const other = await startServer()
+    await other.makeDataset('other')
+    const running = await tidemark(['restore', backup, '--force'], { dataDir: other.dataDir })
+    assert.equal(running.code, 1)
+    assert.match(running.stderr, /is in use: stop the server/)
+    assert.deepEqual((await other.mustAdmin('GET', '/admin/v1/datasets')).datasets.length, 1)
+    await other.stop()
+    const untouched = filesOf(other.dataDir)
+    const refused = await tidemark(['restore', backup], { dataDir: other.dataDir })
+    assert.equal(refused.code, 1)
+    assert.match(refused.stderr, /is not empty: .*--force/)
+    assert.deepEqual(filesOf(other.dataDir), untouched)
+
+    await restored(backup, other.dataDir, '--force')
+    await other.start(world.search.embedding.env)
+    assert.equal((await other.consumer(world.key, 'GET', '/v1/account')).status, 200)
+    const { datasets } = await other.mustAdmin('GET', '/admin/v1/datasets')
+    assert.deepEqual(datasets.map((one: { dataset_id: string }) => one.dataset_id).sort(), ['forum', 'news'])
+    await other.stop()
+  })
+
+  test('a store that is damaged beyond opening is replaced too', async () => {
+    const dataDir = freshFolder()
+    for (const end of ['', '-wal'])
+      writeFileSync(join(dataDir, `tidemark.sqlite${end}`), 'not a database '.repeat(1000))
+    await restored(backup, dataDir, '--force')
+    const { code, stdout } = await tidemark(['doctor'], { dataDir })
+    assert.equal(code, 0, stdout)
+    assert.match(stdout, /2 datasets/)
+  })
+
+  test('without a store, or with one that is not a file, both say what to do', async () => {
+    const into = freshFolder()
+    const none = await tidemark(['backup', into], { dataDir: absentFolder() })
+    assert.equal(none.code, 1)
+    assert.match(none.stderr, /there is no store at .*: set TIDEMARK_DATA_DIR/)
+    assert.deepEqual(readdirSync(into), [])
+    const env = { TIDEMARK_DATABASE_URL: 'postgres://127.0.0.1/tidemark' }
+    for (const [args, tool] of [
+      [['backup', into], 'pg_dump'],
+      [['restore', backup], 'pg_restore'],
+    ] as const) {
+      const { code, stderr } = await tidemark(args, { env })
+      assert.equal(code, 2)
+      assert.match(stderr, new RegExp(`PostgreSQL, .* use ${tool}`))
+    }
+  })
+
+  suite('kill -9', () => {
+    /** Milliseconds after a command has begun to write: from at once to, on most machines, after its end. */
+    const delays = [0, 10, 40, 160]
+    /** Instances that hold enough to take a while: one dataset and one token each. */
+    const make = async (dataset: string) => {
+      const env = { TIDEMARK_ADMIN_TOKEN: '', TIDEMARK_LOG_LEVEL: 'warn' }
+      const server = await startServer({ env })
+      const token = /shown this once: (tma_\S+)/.exec(server.stdout)![1]!
+      await server.as(token, 'PUT', `/admin/v1/datasets/${dataset}`, { name: dataset })
+      const made = await server.as(token, 'POST', '/admin/v1/collectors', { name: 'x' })
+      const extra_payload = { text: 'x'.repeat(1_000_000) }
+      const documents = Array.from({ length: 40 }, (_, i) =>
+        documentOf(`${dataset}-${i}`, { dataset_id: dataset, extra_payload }),
+      )
+      await send(server, made.body.collector_key, documents)
+      const folder = await backedUp(server)
+      await server.stop()
+      return { dataset, token, server, folder }
+    }
+    let older: Awaited<ReturnType<typeof make>>
+    let newer: Awaited<ReturnType<typeof make>>
+    before(async () => {
+      older = await make('older')
+      newer = await make('newer')
+    })
+    const begun = async (folder: string, name: RegExp): Promise<void> => {
+      while (!readdirSync(folder).some((one) => name.test(one))) await new Promise((resolve) => setImmediate(resolve))
+    }
+
+    test('of a backup: there is a whole one or none', async () => {
+      for (const delayMs of delays) {
+        const into = freshFolder()
+        const command = startTidemark(['backup', into], { dataDir: newer.server.dataDir })
+        await begun(into, /^tidemark-backup-/)
+        await new Promise((resolve) => setTimeout(resolve, delayMs))
+        command.kill9()
+        await command.ended
+        for (const name of readdirSync(into)) {
+          const { code, stderr } = await tidemark(['restore', join(into, name)], { dataDir: absentFolder() })
+          if (name.endsWith('.partial')) assert.match(stderr, /is not a backup/)
+          else assert.equal(code, 0, stderr)
+        }
+      }
+    })
+
+    test('of a restore: the folder is the old one or the new one', async () => {
+      const outcomes: string[] = []
+      for (const delayMs of delays) {
+        const dataDir = join(freshFolder(), 'data')
+        cpSync(older.server.dataDir, dataDir, { recursive: true })
+        const command = startTidemark(['restore', newer.folder, '--force'], { dataDir })
+        await begun(dataDir, /^restore.partial$/)
+        await new Promise((resolve) => setTimeout(resolve, delayMs))
+        command.kill9()
+        await command.ended
+        const server = await startServer({ dataDir, env: { TIDEMARK_ADMIN_TOKEN: '', TIDEMARK_LOG_LEVEL: 'warn' } })
+        const answers = await Promise.all(
+          [older, newer].map(({ token }) => server.as(token, 'GET', '/admin/v1/datasets')),
+        )
+        const known = answers.find(({ status }) => status === 200)!
+        const [dataset] = known.body.datasets
+        assert.deepEqual(
+          answers.map(({ status }) => status),
+          dataset.dataset_id === 'older' ? [200, 401] : [401, 200],
+          'data and token belong together',
+        )
+        outcomes.push(dataset.dataset_id)
+        await server.stop()
+      }
+      assert.ok(outcomes.includes('older'), 'killed before the end at least once')
+    })
+
+    test('of a restore into an empty folder: the next one needs no --force', async () => {
+      const dataDir = freshFolder()
+      mkdirSync(dataDir, { recursive: true })
+      const command = startTidemark(['restore', newer.folder], { dataDir })
+      await begun(dataDir, /^restore.partial$/)
+      command.kill9()
+      await command.ended
+      assert.deepEqual(readdirSync(dataDir), ['restore.partial'])
+      await restored(newer.folder, dataDir)
+      assert.ok(!existsSync(join(dataDir, 'restore.partial')))
+    })
+  })
+})

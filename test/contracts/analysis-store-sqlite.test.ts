@@ -13,6 +13,6 @@ async function open(): Promise<Store> {
 }
 
 suite('the store of analysis runs: sqlite', () => {
-  analysisStoreContract(async () => (await open()).analysis)
+  analysisStoreContract(async () => (await open()).analysis, 150)
 })
 analysisInputContract('sqlite', open)

@@ -210,14 +210,14 @@ const commands = fc.commands(
   { size: '+1' },
 )
 
-export function analysisStoreContract(open: () => Promise<AnalysisStore>): void {
+export function analysisStoreContract(open: () => Promise<AnalysisStore>, numRuns: number): void {
   test('runs move as the table of states says, whatever is done by whom and when', { timeout: 120_000 }, async () => {
     await fc.assert(
       fc.asyncProperty(commands, async (sequence) => {
         const store = await open()
         await fc.asyncModelRun(() => ({ model: { now: 1_800_000_000_000, runs: [] }, real: store }), sequence)
       }),
-      { numRuns: 150 },
+      { numRuns },
     )
   })
 

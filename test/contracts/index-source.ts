@@ -273,7 +273,7 @@ export function checkIndexSource(name: string, openStore: () => Promise<IndexSou
     })
 
     test('odd texts are cut where their chunks were cut', async () => {
-      const body = `${'👩‍👩‍👧 e\u0301 字 '.repeat(300)}\n\n${'ก'.repeat(5000)}\u0000${'x'.repeat(5000)}`
+      const body = `${'👩‍👩‍👧 e\u0301 字 '.repeat(300)}\n\n${'ก'.repeat(5000)}\u0001${'x'.repeat(5000)}`
       await send('odd', { body })
       const [document] = await source.documentsAfter(0, wide)
       assert.equal(document!.versions[0]!.body, body)

@@ -97,7 +97,7 @@ export function sqlAnalysisInput(db: Kysely<Tables>): AnalysisInput {
         .where('profile_id', '=', profileId)
         .where('chunk_id', 'in', chunkIds)
         .execute()
-      return rows.map((row) => ({ chunkId: row.chunk_id, vector: new Float32Array(row.vector.slice().buffer) }))
+      return rows.map((row) => ({ chunkId: row.chunk_id, vector: new Float32Array(new Uint8Array(row.vector).buffer) }))
     },
   }
 }

@@ -47,14 +47,18 @@ export function conditions(query: BrowseQuery, row: string, key: string, settled
     .filter(([kind, values]) => kind !== settled && values.length <= soughtMax)
     .map(([kind, values]) => hasTerm(key, kind, values))
   // By itself and early: where the score's index is walked, it is told before the document is fetched.
-  if (query.scoreMin !== null) tests.push(sql`${sql.ref(`${row}.score`)} >= ${query.scoreMin}`)
-  if (query.scoreMax !== null) tests.push(sql`${sql.ref(`${row}.score`)} <= ${query.scoreMax}`)
+  if (query.scoreMin !== null) tests.push(sql`${sql.ref(`${row}.score`)} >= ${wholeNumber(query.scoreMin)}`)
+  if (query.scoreMax !== null) tests.push(sql`${sql.ref(`${row}.score`)} <= ${wholeNumber(query.scoreMax)}`)
   tests.push(documentTest(query, row))
   return sql.join(
     tests.map((test) => sql`(${test}) is true`),
     sql` and `,
   )
 }
+
+/** Scores are whole numbers that JSON holds exactly; a bound beyond them all need not be a number the database can hold. */
+const wholeNumber = (bound: number): number =>
+  Math.max(Number.MIN_SAFE_INTEGER, Math.min(Number.MAX_SAFE_INTEGER, bound))
 
 function hasTerm(key: string, kind: number, values: readonly string[]): Fragment {
   return sql`exists (select 1 from document_term as other where other.kind = ${sql.lit(kind)} and other.value in (${sql.join(values)}) and other.dataset_id = ${sql.ref(`${key}.dataset_id`)} and other.document_id = ${sql.ref(`${key}.document_id`)})`

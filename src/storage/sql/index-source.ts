@@ -338,5 +338,5 @@ async function withVectors(
 
 /** Copied, because the bytes a driver hands out need not be aligned to four. */
 function asFloats(bytes: Uint8Array): Float32Array {
-  return new Float32Array(bytes.slice().buffer)
+  return new Float32Array(new Uint8Array(bytes).buffer)
 }

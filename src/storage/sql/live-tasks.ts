@@ -161,7 +161,7 @@ async function step(
     .set({ ...change, status })
     .where('run_id', '=', run.run_id)
     .where('status', '=', run.status)
-    .where('lease_id', 'is', run.lease_id)
+    .where('lease_id', 'is not distinct from', run.lease_id)
     .where('items', '=', run.items)
     .executeTakeFirst()
   return numUpdatedRows === 1n

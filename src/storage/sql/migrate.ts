@@ -21,9 +21,8 @@ interface WithMigrations extends Tables {
 }
 
 /** The number of the newest applied migration; 0 for an empty store. Writes nothing. */
-export async function schemaNumber(db: Kysely<Tables>): Promise<number> {
-  const tables = await db.introspection.getTables()
-  if (!tables.some((table) => table.name === 'schema_migration')) return 0
+export async function schemaNumber(db: Kysely<Tables>, dialect: MigrationDialect): Promise<number> {
+  if (!(await dialect.hasTable(db, 'schema_migration'))) return 0
   const row = await (db as unknown as Kysely<WithMigrations>)
     .selectFrom('schema_migration')
     .select(({ fn }) => fn.max('number').as('number'))
@@ -40,7 +39,7 @@ export async function migrate(
   dialect: MigrationDialect,
   nowMs: number,
 ): Promise<readonly string[]> {
-  const found = await schemaNumber(db)
+  const found = await schemaNumber(db, dialect)
   if (found > newestMigration) throw new NewerStoreError(found)
   if (found === 0) {
     await sql`create table if not exists schema_migration (number integer primary key, name text not null, applied_at bigint not null)`.execute(

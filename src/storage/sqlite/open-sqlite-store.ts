@@ -4,8 +4,10 @@ import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { storeFile } from '../../operator/backup-manifest.ts'
+import type { OpenStore } from '../open-store.ts'
 import { migrate, NewerStoreError, newestMigration, schemaNumber } from '../sql/migrate.ts'
-import { isWrite, type Store } from '../sql/sql-store.ts'
+import { remoteStore } from '../sql/remote-store.ts'
+import { isWrite } from '../sql/sql-store.ts'
 import { DatabaseThread } from './database-thread.ts'
 import { sqliteMigrationDialect } from './migration-dialect.ts'
 import { openSqlite } from './node-sqlite.ts'
@@ -14,14 +16,6 @@ import { openSqlite } from './node-sqlite.ts'
 const callsPerReader = 2
 
 export const storePath = (dataDir: string): string => join(dataDir, storeFile)
-
-export interface OpenStore {
-  readonly store: Store
-  readonly migrated: readonly string[]
-  /** Calls that wait or run, for the metrics. */
-  load(): { readonly writer: number; readonly readers: number }
-  close(): Promise<void>
-}
 
 /** The embedded store: one file, one writing thread, some reading ones; nothing of it runs on the main thread. */
 export async function openSqliteStore(dataDir: string): Promise<OpenStore> {
@@ -80,27 +74,16 @@ export async function openSqliteStore(dataDir: string): Promise<OpenStore> {
       startQueued()
     })
 
-  const remotePort = (port: string): unknown =>
-    new Proxy(
-      {},
-      {
-        get: (_, method: string) =>
-          isWrite(port, method)
-            ? (...args: unknown[]) => writer.call({ number: ++calls, port, method, args })
-            : (...args: unknown[]) => read(port, method, args),
-      },
-    )
-  const ports = new Map<string, unknown>()
-  const store = new Proxy({} as Store, {
-    get: (_, port: string) => {
-      if (!ports.has(port)) ports.set(port, remotePort(port))
-      return ports.get(port)
-    },
-  })
+  const call = (port: string, method: string, args: readonly unknown[]): Promise<unknown> =>
+    isWrite(port, method) ? writer.call({ number: ++calls, port, method, args }) : read(port, method, args)
 
   return {
-    store,
+    store: remoteStore(call),
     migrated,
+    // One server at a time has a data folder: its search index sees to that.
+    shared: false,
+    claim: async () => ({ release: async () => {} }),
+    onForeignWrite: () => {},
     load: () => ({
       writer: writer.callsUnderWay,
       readers: queued.length + readers.reduce((sum, reader) => sum + reader.callsUnderWay, 0),
@@ -124,7 +107,7 @@ async function refuseNewer(path: string): Promise<void> {
   untouched.searchParams.set('immutable', '1')
   const { raw, db } = openSqlite(existsSync(`${path}-wal`) ? path : untouched, true)
   try {
-    const found = await schemaNumber(db)
+    const found = await schemaNumber(db, sqliteMigrationDialect)
     if (found > newestMigration) throw new NewerStoreError(found)
   } catch (error) {
     // A look at a file that another process just begins to write may fail; the one below, under a lock, will not.

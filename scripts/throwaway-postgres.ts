@@ -1,0 +1,101 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { chownSync, globSync, mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { userInfo } from 'node:os'
+import { join } from 'node:path'
+
+/**
+ * A PostgreSQL server of one's own: from the installed package, in a new folder, on a free port, as an unprivileged
+ * user, gone with everything in it when `remove` is called.
+ */
+export interface ThrowawayPostgres {
+  /** Of a role that may make databases. */
+  readonly url: string
+  /** Ends it as a crash would, with everything that it was doing. */
+  kill9(): Promise<void>
+  start(): Promise<void>
+  remove(): Promise<void>
+}
+
+/** The folder of the newest installed server's programs; null where there is none. */
+export function findPostgres(): string | null {
+  const installed = globSync([
+    '/usr/lib/postgresql/*/bin/postgres',
+    '/usr/local/pgsql/bin/postgres',
+    '/opt/homebrew/opt/postgresql@*/bin/postgres',
+  ])
+  const version = (path: string) => Number(/(\d+)/.exec(path)?.[1] ?? 0)
+  return installed.sort((a, b) => version(b) - version(a))[0]?.replace(/\/postgres$/, '') ?? null
+}
+
+/** `durable: false` does without waiting for the disk: a crash of the server loses nothing, one of the machine might. */
+export async function throwawayPostgres(options: { durable: boolean }): Promise<ThrowawayPostgres> {
+  const bin = findPostgres()
+  if (bin === null) throw new Error('no PostgreSQL server is installed here (Debian: apt-get install postgresql)')
+  const folder = mkdtempSync('/tmp/tidemark-postgres-')
+  const owner = unprivileged()
+  if (owner !== null) chownSync(folder, owner.uid, owner.gid)
+  const as = { ...(owner ?? {}), cwd: folder, env: { PATH: process.env.PATH ?? '', LC_ALL: 'C.UTF-8' } }
+  const data = join(folder, 'data')
+  const port = await freePort()
+  execFileSync(join(bin, 'initdb'), ['-D', data, '-U', 'tidemark', '--auth=trust', '-E', 'UTF8', '--no-sync'], as)
+  const settings = [
+    `port=${port}`,
+    'listen_addresses=127.0.0.1',
+    `unix_socket_directories=${folder}`,
+    'max_connections=300',
+    'shared_buffers=256MB',
+    ...(options.durable ? [] : ['fsync=off', 'full_page_writes=off']),
+  ]
+  const url = `postgres://tidemark@127.0.0.1:${port}/postgres`
+  let server: ChildProcess | null = null
+  const ended = (child: ChildProcess) => new Promise<void>((resolve) => child.once('exit', () => resolve()))
+
+  const start = async (): Promise<void> => {
+    const child = spawn(join(bin, 'postgres'), ['-D', data, ...settings.flatMap((one) => ['-c', one])], {
+      ...as,
+      stdio: 'ignore',
+    })
+    server = child
+    for (;;) {
+      try {
+        execFileSync(join(bin, 'pg_isready'), ['-q', '-h', '127.0.0.1', '-p', String(port)], as)
+        return
+      } catch {
+        if (child.exitCode !== null) throw new Error(`PostgreSQL ended with ${child.exitCode}`)
+        await new Promise((resolve) => setTimeout(resolve, 50))
+      }
+    }
+  }
+  const end = async (signal: NodeJS.Signals): Promise<void> => {
+    if (server === null || server.exitCode !== null || server.signalCode !== null) return
+    const gone = ended(server)
+    server.kill(signal)
+    await gone
+  }
+  await start()
+  return {
+    url,
+    start,
+    kill9: () => end('SIGKILL'),
+    async remove() {
+      await end('SIGINT')
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** PostgreSQL refuses to run as root. */
+function unprivileged(): { uid: number; gid: number } | null {
+  if (userInfo().uid !== 0) return null
+  const id = (flag: string) => Number(execFileSync('id', [flag, 'nobody'], { encoding: 'utf8' }))
+  return { uid: id('-u'), gid: id('-g') }
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer()
+  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve))
+  const { port } = probe.address() as { port: number }
+  await new Promise((resolve) => probe.close(resolve))
+  return port
+}

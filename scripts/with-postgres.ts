@@ -1,0 +1,15 @@
+import { spawn } from 'node:child_process'
+import { throwawayPostgres } from './throwaway-postgres.ts'
+
+/** `node scripts/with-postgres.ts COMMAND…` runs it with TEST_DATABASE_URL set to a PostgreSQL server made for it. */
+const [command, ...args] = process.argv.slice(2)
+if (command === undefined) {
+  console.error('usage: node scripts/with-postgres.ts COMMAND…')
+  process.exit(2)
+}
+const postgres = await throwawayPostgres({ durable: process.env.DURABLE === '1' })
+const child = spawn(command, args, { stdio: 'inherit', env: { ...process.env, TEST_DATABASE_URL: postgres.url } })
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal))
+const code = await new Promise<number | null>((resolve) => child.once('exit', resolve))
+await postgres.remove()
+process.exit(code ?? 1)

@@ -1,0 +1,122 @@
+import { Kysely, PostgresDialect, type PostgresPoolClient } from 'kysely'
+import pg from 'pg'
+import type { Tables } from '../sql/tables.ts'
+
+/** Statement texts that are kept prepared in each connection; listings have many forms, and rare ones need not be. */
+const preparedMax = 300
+const preparedCharactersMax = 20_000
+
+const connectWithinMs = 5000
+
+/**
+ * What every connection is told first. Nothing may hold a lock for long: a process that stops in the middle of a
+ * transaction would hold up every writer of the instance, so the server ends it, and notices a peer that is gone.
+ */
+const sessionSettings = `
+  set statement_timeout = '60s';
+  set lock_timeout = '30s';
+  set idle_in_transaction_session_timeout = '10s';
+  set tcp_keepalives_idle = 10;
+  set tcp_keepalives_interval = 5;
+  set tcp_keepalives_count = 3;
+  set synchronous_commit = on;
+  set client_encoding = 'UTF8';
+  set jit = off`
+
+/** Whole numbers of 64 bits are counts, times and positions here: all far below 2^53. */
+const types = {
+  getTypeParser: (oid: number, format?: 'text' | 'binary') =>
+    oid === pg.types.builtins.INT8 && format !== 'binary' ? Number : pg.types.getTypeParser(oid, format),
+} as pg.CustomTypesConfig
+
+/** One connection, with the queries that run on it. */
+export interface Connection {
+  readonly client: pg.PoolClient
+  readonly db: Kysely<Tables>
+}
+
+/** A number of connections to one database, opened as they are needed. */
+export class Connections {
+  #pool: pg.Pool
+  #known = new WeakMap<pg.PoolClient, Connection>()
+
+  constructor(url: string, most: number) {
+    this.#pool = new pg.Pool({ ...clientSettings(url), max: most })
+    // A connection that breaks while nobody uses it is replaced by the pool; whoever uses one sees its own error.
+    this.#pool.on('error', () => {})
+  }
+
+  /** Waiting for a connection, or having one. */
+  get inUse(): number {
+    return this.#pool.totalCount - this.#pool.idleCount + this.#pool.waitingCount
+  }
+
+  async take(): Promise<Connection> {
+    const client = await this.#pool.connect()
+    const known = this.#known.get(client)
+    if (known !== undefined) return known
+    try {
+      await client.query(sessionSettings)
+    } catch (error) {
+      client.release(true)
+      throw error
+    }
+    const connection = { client, db: queriesOn(client) }
+    this.#known.set(client, connection)
+    return connection
+  }
+
+  /** A connection in an unknown state is not used again. */
+  giveBack({ client }: Connection, isSound: boolean): void {
+    client.release(!isSound)
+  }
+
+  close(): Promise<void> {
+    return this.#pool.end()
+  }
+}
+
+/** A connection of its own beside the pool, for what lasts: listening, holding a claim. */
+export async function connectAlone(url: string): Promise<pg.Client> {
+  const client = new pg.Client(clientSettings(url))
+  client.on('error', () => {})
+  await client.connect()
+  await client.query(sessionSettings)
+  return client
+}
+
+const clientSettings = (url: string) => ({
+  connectionString: url,
+  application_name: 'tidemark',
+  connectionTimeoutMillis: connectWithinMs,
+  keepAlive: true,
+  types,
+})
+
+function queriesOn(client: pg.PoolClient): Kysely<Tables> {
+  const query = (text: string, parameters: readonly unknown[]) => {
+    const values = parameters.map(asStored)
+    const name = statementName(text)
+    return client.query(name === null ? { text, values } : { name, text, values })
+  }
+  const only = { query, release: () => {} } as unknown as PostgresPoolClient
+  return new Kysely<Tables>({
+    dialect: new PostgresDialect({ pool: { connect: async () => only, end: async () => {} } }),
+  })
+}
+
+/** No text of ours holds a NUL, which PostgreSQL refuses: what is asked for with one is not there. */
+function asStored(value: unknown): unknown {
+  return typeof value === 'string' && value.includes('\0') ? value.replaceAll('\0', '\ufffd') : value
+}
+
+const names = new Map<string, string>()
+
+function statementName(text: string): string | null {
+  const known = names.get(text)
+  if (known !== undefined) return known
+  if (names.size >= preparedMax || text.length > preparedCharactersMax) return null
+  const name = `s${names.size + 1}`
+  names.set(text, name)
+  return name
+}

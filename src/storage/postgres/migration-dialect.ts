@@ -1,0 +1,49 @@
+import {
+  type ColumnDefinitionNode,
+  DataTypeNode,
+  type KyselyPlugin,
+  OperationNodeTransformer,
+  type PluginTransformQueryArgs,
+  type PluginTransformResultArgs,
+  type QueryResult,
+  RawNode,
+  type RootOperationNode,
+  sql,
+  type UnknownRow,
+} from 'kysely'
+import type { MigrationDialect } from '../sql/migrations/migration.ts'
+
+export const postgresMigrationDialect: MigrationDialect = {
+  ascendingKey: (table, column) =>
+    table.addColumn(column, 'bigint', (key) => key.primaryKey().generatedByDefaultAsIdentity()) as never,
+  bytes: 'bytea',
+  storedByKey: (table) => table,
+  async hasTable(db, name) {
+    const found = await sql<{ found: string | null }>`select to_regclass(${name}) as found`.execute(db)
+    return found.rows[0]!.found !== null
+  },
+}
+
+/**
+ * Text is compared by its bytes, as SQLite does it, whatever language the database was made for: the order of ids is the
+ * order of time, and a cursor must mean the same place everywhere.
+ */
+export class TextByBytes implements KyselyPlugin {
+  #transformer = new ColumnTransformer()
+
+  transformQuery({ node }: PluginTransformQueryArgs): RootOperationNode {
+    return this.#transformer.transformNode(node)
+  }
+
+  async transformResult({ result }: PluginTransformResultArgs): Promise<QueryResult<UnknownRow>> {
+    return result
+  }
+}
+
+class ColumnTransformer extends OperationNodeTransformer {
+  protected override transformColumnDefinition(node: ColumnDefinitionNode): ColumnDefinitionNode {
+    const { dataType } = node
+    const isText = DataTypeNode.is(dataType) && dataType.dataType === 'text'
+    return isText ? { ...node, dataType: RawNode.createWithSql('text collate "C"') } : node
+  }
+}

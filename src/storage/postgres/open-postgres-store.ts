@@ -1,0 +1,182 @@
+import { randomUUID } from 'node:crypto'
+import type pg from 'pg'
+import type { Claim, OpenStore } from '../open-store.ts'
+import { migrate, NewerStoreError, newestMigration, schemaNumber } from '../sql/migrate.ts'
+import { remoteStore } from '../sql/remote-store.ts'
+import { isWrite, type Store, sqlStore } from '../sql/sql-store.ts'
+import { type Connection, Connections, connectAlone } from './connections.ts'
+import { ForeignWrites } from './foreign-writes.ts'
+import { postgresMigrationDialect, TextByBytes } from './migration-dialect.ts'
+import { isConnectionLost, OutcomeUnknown, withRetries } from './troubles.ts'
+import { beginMigrating, beginWriting, claimCall } from './write-locks.ts'
+
+/** One snapshot for all that a call reads, and no write by mistake. */
+const beginReading = 'begin isolation level repeatable read read only'
+
+const oldestVersion = 140_000
+
+/**
+ * The store on PostgreSQL: a call of a port is one transaction on one connection. Any number of processes may have it
+ * open; `write-locks.ts` says what keeps them in order.
+ */
+export async function openPostgresStore(url: string, connectionsMax: number): Promise<OpenStore> {
+  const connections = new Connections(url, connectionsMax)
+  const stores = new WeakMap<Connection, Store>()
+  const processId = randomUUID()
+  let migrated: readonly string[]
+  try {
+    migrated = await bringUpToDate(connections)
+  } catch (error) {
+    await connections.close()
+    throw isConnectionLost(error) || isLoginError(error) ? new UnreachableStoreError(url, error as Error) : error
+  }
+  const foreign = new ForeignWrites(url, processId)
+  let writing = 0
+  let reading = 0
+
+  const perform = async (port: keyof Store, method: string, args: readonly unknown[]): Promise<unknown> => {
+    const writes = isWrite(port, method)
+    const connection = await connections.take()
+    let isSound = true
+    try {
+      const { client } = connection
+      await client.query(writes ? beginWriting(port, method) : beginReading)
+      const result = await methodOf(storeOn(connection), port, method)(...args)
+      await (writes ? commit(client, foreign.notice(port, method)) : client.query('commit'))
+      return result
+    } catch (error) {
+      isSound = await rolledBack(connection, error)
+      throw error
+    } finally {
+      connections.giveBack(connection, isSound)
+    }
+  }
+
+  const storeOn = (connection: Connection): Store => {
+    let store = stores.get(connection)
+    if (store === undefined) {
+      store = sqlStore(connection.db)
+      stores.set(connection, store)
+    }
+    return store
+  }
+
+  const call = async (port: keyof Store, method: string, args: readonly unknown[]): Promise<unknown> => {
+    const writes = isWrite(port, method)
+    if (writes) writing++
+    else reading++
+    try {
+      return await withRetries(() => perform(port, method, args))
+    } finally {
+      if (writes) writing--
+      else reading--
+    }
+  }
+
+  return {
+    store: remoteStore(call),
+    migrated,
+    shared: true,
+    load: () => ({ writer: writing, readers: reading }),
+    claim: (_, lost) => claim(url, lost),
+    onForeignWrite: (listener) => foreign.listen(listener),
+    async close() {
+      await foreign.close()
+      await connections.close()
+    },
+  }
+}
+
+/** Where the way there is at fault: what was tried, without its password, and what the database or the network said. */
+export class UnreachableStoreError extends Error {
+  constructor(url: string, cause: Error) {
+    super(
+      `the database ${withoutPassword(url)} cannot be used: ${cause.message || (cause as { code?: string }).code}`,
+      {
+        cause,
+      },
+    )
+    this.name = 'UnreachableStoreError'
+  }
+}
+
+function withoutPassword(url: string): string {
+  const parsed = URL.parse(url)
+  return parsed === null ? 'of TIDEMARK_DATABASE_URL' : `${parsed.host}${parsed.pathname}`
+}
+
+/** Wrong user or password (class 28), or no such database. */
+function isLoginError(error: unknown): boolean {
+  const { code } = error as { code?: string }
+  return code === '3D000' || (code?.startsWith('28') ?? false)
+}
+
+type Method = (...args: readonly unknown[]) => Promise<unknown>
+
+function methodOf(store: Store, port: keyof Store, method: string): Method {
+  return (store[port] as unknown as Record<string, Method>)[method]!.bind(store[port])
+}
+
+/** After this was sent, a lost connection no longer tells whether it was done. */
+async function commit(client: pg.PoolClient, notice: string | null): Promise<void> {
+  try {
+    await client.query(notice === null ? 'commit' : `${notice}; commit`)
+  } catch (error) {
+    throw isConnectionLost(error) ? new OutcomeUnknown(error) : error
+  }
+}
+
+/** Whether the connection can be used again. */
+async function rolledBack({ client }: Connection, error: unknown): Promise<boolean> {
+  if (error instanceof OutcomeUnknown || isConnectionLost(error)) return false
+  return client.query('rollback').then(
+    () => true,
+    () => false,
+  )
+}
+
+async function bringUpToDate(connections: Connections): Promise<readonly string[]> {
+  const connection = await withRetries(() => connections.take())
+  const { client, db } = connection
+  try {
+    const version = Number((await client.query('show server_version_num')).rows[0].server_version_num)
+    if (version < oldestVersion) {
+      throw new Error(`PostgreSQL 14 or later is needed; this one is ${Math.floor(version / 10_000)}`)
+    }
+    // Looking first takes no lock: most starts find nothing to do.
+    const found = await schemaNumber(db, postgresMigrationDialect)
+    if (found > newestMigration) throw new NewerStoreError(found)
+    if (found === newestMigration) return []
+    await client.query(beginMigrating)
+    try {
+      const applied = await migrate(db.withPlugin(new TextByBytes()), postgresMigrationDialect, Date.now())
+      await client.query('commit')
+      return applied
+    } catch (error) {
+      await client.query('rollback')
+      throw error
+    }
+  } finally {
+    connections.giveBack(connection, true)
+  }
+}
+
+/** Held by a session: when that ends, however it ends, the claim is free for another process. */
+async function claim(url: string, lost: () => void): Promise<Claim | null> {
+  const client = await connectAlone(url)
+  const { taken } = (await client.query(claimCall())).rows[0] as { taken: boolean }
+  if (!taken) {
+    await client.end()
+    return null
+  }
+  let released = false
+  client.on('end', () => {
+    if (!released) lost()
+  })
+  return {
+    async release() {
+      released = true
+      await client.end()
+    },
+  }
+}

@@ -1,0 +1,68 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import pg from 'pg'
+
+/** Of concurrent transactions one was chosen to give way: the same again will do. */
+const gaveWay = new Set(['40001', '40P01', '55P03'])
+
+/** The server is going away, starting, or ended this connection; class 08 is about connections altogether. */
+const serverGone = new Set(['57P01', '57P02', '57P03', '25P03', '53300'])
+
+const networkCodes = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'ENOENT',
+])
+
+export function isGivingWay(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && gaveWay.has(error.code ?? '')
+}
+
+/** The connection is of no more use, through no fault of what was asked. */
+export function isConnectionLost(error: unknown): boolean {
+  if (error instanceof pg.DatabaseError) {
+    return serverGone.has(error.code ?? '') || (error.code ?? '').startsWith('08')
+  }
+  if (!(error instanceof Error)) return false
+  if (networkCodes.has((error as NodeJS.ErrnoException).code ?? '')) return true
+  // An attempt on every address of a host fails with all their errors together.
+  if (error instanceof AggregateError) return error.errors.some(isConnectionLost)
+  // The driver's own words: it has no codes for these.
+  return /^(Connection terminated|timeout expired|timeout exceeded when trying to connect|Client has encountered)/.test(
+    error.message,
+  )
+}
+
+/** Long enough for a server that is started again by its keeper; a caller waits no longer than for a slow answer. */
+const retryWithinMs = 8000
+const firstPauseMs = 20
+const pauseMaxMs = 500
+
+/** Thrown through `withRetries` when the work may have been done although its connection was lost. */
+export class OutcomeUnknown extends Error {
+  constructor(cause: unknown) {
+    super('the connection to the database was lost while a change was being committed', { cause })
+    this.name = 'OutcomeUnknown'
+  }
+}
+
+/** Does the work again while the trouble is one that passes and none of it was done. */
+export async function withRetries<T>(work: () => Promise<T>): Promise<T> {
+  const giveUpAt = Date.now() + retryWithinMs
+  for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMaxMs, pauseMs * 2)) {
+    try {
+      return await work()
+    } catch (error) {
+      const passes = isGivingWay(error) || isConnectionLost(error)
+      // Spread out, so that those that met do not meet again.
+      const waitMs = pauseMs * (0.5 + Math.random())
+      if (!passes || Date.now() + waitMs > giveUpAt) throw error
+      await delay(waitMs)
+    }
+  }
+}

@@ -1,0 +1,47 @@
+import { after } from 'node:test'
+import { openPostgresStore } from '../../src/storage/postgres/open-postgres-store.ts'
+import type { Store } from '../../src/storage/sql/sql-store.ts'
+import { freshDatabase } from '../support/fresh-database.ts'
+
+interface PostgresFixture extends Store {
+  /** Another process would have it so: connections of its own to the same database. */
+  reopen(): Promise<PostgresFixture>
+  close(): Promise<void>
+}
+
+/** What a suite did not close itself. */
+const left = new Set<() => Promise<void>>()
+after(async () => {
+  for (const close of left) await close()
+})
+
+/** A store in a database of its own, as an instance has it. */
+export async function openPostgres(): Promise<PostgresFixture> {
+  const { url, remove } = await freshDatabase()
+  const open = async (): Promise<PostgresFixture> => {
+    const { store, close } = await openPostgresStore(url, 4)
+    const closeAll = async (): Promise<void> => {
+      left.delete(closeAll)
+      await close()
+      await remove()
+    }
+    left.add(closeAll)
+    return {
+      access: store.access,
+      operator: store.operator,
+      content: store.content,
+      changes: store.changes,
+      catalog: store.catalog,
+      indexSource: store.indexSource,
+      live: store.live,
+      analysis: store.analysis,
+      async reopen() {
+        left.delete(closeAll)
+        await close()
+        return open()
+      },
+      close: closeAll,
+    }
+  }
+  return open()
+}

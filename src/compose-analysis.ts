@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import type { FastifyBaseLogger } from 'fastify'
 import type { AnalysisStore } from './analysis/analysis-store.ts'
 import { analysisArtifactRoutes } from './analysis/artifact-routes.ts'
@@ -18,19 +19,29 @@ import { startAnalysis } from './worker/analysis.ts'
 /** The analysis side of an instance: its routes, and the worker that executes runs. */
 export interface AnalysisSide {
   routes(app: TypedApp, cursors: Cursors): void
+  /** Another process may have added a run, or cancelled one. */
+  wake(): void
   close(): Promise<void>
 }
 
-export function composeAnalysis(config: Config, store: AnalysisStore, logger: FastifyBaseLogger): AnalysisSide {
-  const files = folderArtifactFiles(join(config.dataDir, artifactFolder))
+export function composeAnalysis(
+  config: Config,
+  store: AnalysisStore,
+  works: boolean,
+  logger: FastifyBaseLogger,
+): AnalysisSide {
+  const files = folderArtifactFiles(
+    config.artifactsUrl === null ? join(config.dataDir, artifactFolder) : fileURLToPath(config.artifactsUrl),
+  )
   // Half of the cores at low priority: requests get theirs without waiting.
   const threads = Math.max(1, Math.floor(availableParallelism() / 2))
-  const worker = startAnalysis({ store, files, compute: computeGraph, threads, now: Date.now }, logger)
+  const parts = { store, files, compute: computeGraph, threads, now: Date.now }
+  const worker = works ? startAnalysis(parts, logger) : null
   const runs = new AnalysisRuns({
     store,
     files,
-    added: () => worker.wake(),
-    cancelled: (runId) => worker.cancelled(runId),
+    added: () => worker?.wake(),
+    cancelled: (runId) => worker?.cancelled(runId),
   })
   const subscriptions = new AnalysisSubscriptions(store)
   return {
@@ -39,6 +50,7 @@ export function composeAnalysis(config: Config, store: AnalysisStore, logger: Fa
       analysisArtifactRoutes(app, runs)
       analysisSubscriptionRoutes(app, subscriptions, cursors)
     },
-    close: () => worker.stop(),
+    wake: () => worker?.wake(),
+    close: async () => worker?.stop(),
   }
 }

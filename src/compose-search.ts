@@ -14,6 +14,7 @@ import { indexingState } from './search/indexing-state.ts'
 import { defaultRerankWeights } from './search/rerank.ts'
 import type { SearchIndex } from './search/search-index.ts'
 import { Searcher } from './search/searcher.ts'
+import type { OpenStore } from './storage/open-store.ts'
 import {
   indexPath,
   readPointer,
@@ -39,10 +40,11 @@ export interface SearchSide {
 
 export async function composeSearch(
   config: Config,
-  source: IndexSource,
+  open: OpenStore,
   operator: Operator,
   logger: FastifyBaseLogger,
 ): Promise<SearchSide> {
+  const source = open.store.indexSource
   const opened = await openServed(config.dataDir)
   let { generation } = opened
   const index = new CurrentIndex(opened.index)
@@ -65,7 +67,8 @@ export async function composeSearch(
     rerankWeights: defaultRerankWeights,
     crossEncoder: crossEncoderOf(config.rerankUrl, logger),
   })
-  const indexing = startIndexing(source, index, embedder, learn, logger)
+  const makes = open.shared ? () => open.makesVectors() : null
+  const indexing = startIndexing(source, index, embedder, learn, logger, makes)
   const adopting = repeat(
     'adopt-index',
     adoptEveryMs,

@@ -2,7 +2,9 @@ import { mkdir } from 'node:fs/promises'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import { adminTokenHash } from './access/admin-token.ts'
 import { Authenticator } from './access/authenticate.ts'
+import { RateLimits } from './access/rate-limits.ts'
 import { accessRoutes } from './access/routes.ts'
+import { SharedRates } from './access/shared-rates.ts'
 import { UsageBook } from './access/usage-book.ts'
 import { catalogRoutes } from './catalog/catalog-routes.ts'
 import { classificationRoutes } from './catalog/classification-routes.ts'
@@ -11,6 +13,7 @@ import { ChangeSignal } from './changes/change-signal.ts'
 import { changesRoutes } from './changes/routes.ts'
 import { type AnalysisSide, composeAnalysis } from './compose-analysis.ts'
 import { composeSearch, type SearchSide } from './compose-search.ts'
+import { openStore } from './compose-store.ts'
 import type { Config } from './config.ts'
 import { Cursors } from './cursors.ts'
 import { Metrics } from './http/metrics.ts'
@@ -27,7 +30,7 @@ import { finishRestore } from './operator/restore-backup.ts'
 import { operatorRoutes } from './operator/routes.ts'
 import { indexingRoutes } from './search/admin-routes.ts'
 import { searchRoutes } from './search/routes.ts'
-import { type OpenStore, openSqliteStore } from './storage/sqlite/open-sqlite-store.ts'
+import type { OpenStore } from './storage/open-store.ts'
 import { startFeedRetention } from './worker/feed-retention.ts'
 import { startLive } from './worker/live.ts'
 
@@ -41,7 +44,7 @@ export interface Workbench {
 }
 
 export async function composeWorkbench(config: Config): Promise<Workbench> {
-  const open = await openSqliteStore(config.dataDir)
+  const open = await openStore(config)
   return {
     store: open.store,
     operator: new Operator(open.store.operator, () => {}),
@@ -67,8 +70,10 @@ export interface Instance {
 export async function compose(config: Config, logger: FastifyBaseLogger): Promise<Instance> {
   await mkdir(config.dataDir, { recursive: true })
   await finishRestore(config.dataDir)
-  const open = await openSqliteStore(config.dataDir)
+  const open = await openStore(config)
   const { store } = open
+  const answers = config.roles.includes('api')
+  const works = config.roles.includes('worker')
   let search: SearchSide | null = null
   let analysis: AnalysisSide | null = null
   try {
@@ -77,19 +82,23 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
     const operator = new Operator(store.operator, () => authenticating?.forget())
     const cursors = await Cursors.load(store.access)
     const signal = new ChangeSignal(async () => (await store.changes.state()).newest)
-    const searchSide = await composeSearch(config, store.indexSource, operator, logger)
-    search = searchSide
+    search = answers ? await composeSearch(config, open, operator, logger) : null
     // After all that can fail: a token that is made must come to be shown.
     const token = await adminTokenHash(config.dataDir, config.adminToken)
     const authenticator = new Authenticator(store.access, token.hash)
     authenticating = authenticator
-    const { index, embedder, searcher } = searchSide
-    const analysisSide = composeAnalysis(config, store.analysis, logger)
+    const analysisSide = composeAnalysis(config, store.analysis, works, logger)
     analysis = analysisSide
+    const searchSide = search
     const written = (): void => {
       signal.notify()
-      searchSide.wake()
+      searchSide?.wake()
     }
+    open.onForeignWrite((port) => {
+      if (port === 'content') written()
+      else if (port === 'operator') authenticator.forget()
+      else if (port === 'analysis') analysisSide.wake()
+    })
     const ingest = new Ingest(store.content, written)
     const live = new LiveQueries(store.live, (error) => logger.error({ err: error }, 'the task queue failed'))
     const metrics = new Metrics()
@@ -102,30 +111,25 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
 
     let stopping = false
     const checks: Record<string, Check> = {
-      index: searchSide.check,
+      ...(searchSide === null ? {} : { index: searchSide.check }),
       serving: async () => ({ ok: !stopping, detail: stopping ? 'shutting down' : 'accepting requests' }),
-      store: async () => {
-        const answered = await Promise.race([
-          store.access.signingKeys().then(
-            () => true,
-            () => false,
-          ),
-          new Promise<boolean>((resolve) => setTimeout(resolve, storeAnswersWithinMs, false).unref()),
-        ])
-        return { ok: answered, detail: answered ? 'answers' : `does not answer within ${storeAnswersWithinMs} ms` }
-      },
+      store: () => storeCheck(open),
     }
 
     const app = await makeServer({
       logger,
       authenticator,
       usage,
+      rates: open.shared ? new SharedRates(store.access) : new RateLimits(),
       metrics,
       corsOrigins: config.corsOrigins,
       requestsInFlightMax: config.requestsInFlightMax,
       routes: (plain) => {
         const typed = plain as unknown as TypedApp
         publicRoutes(typed, metrics, checks)
+        // A process that only works in the background still says how it is.
+        if (searchSide === null) return
+        const { index, embedder, searcher } = searchSide
         accessRoutes(typed, usage)
         operatorRoutes(typed, operator)
         ingestRoutes(typed, ingest)
@@ -141,7 +145,7 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
       },
     })
     await app.ready()
-    const jobs = [startFeedRetention(store.changes, logger), startLive(store.live, logger)]
+    const jobs = works ? [startFeedRetention(store.changes, logger), startLive(store.live, logger)] : []
 
     return {
       app,
@@ -157,7 +161,7 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
         await ingest.idle()
         await Promise.all(jobs.map((job) => job.stop()))
         await analysisSide.close()
-        await searchSide.close()
+        await searchSide?.close()
         await usage.close()
         await open.close()
       },
@@ -171,3 +175,14 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
 }
 
 const storeAnswersWithinMs = 2000
+
+async function storeCheck({ store }: OpenStore): ReturnType<Check> {
+  const ok = await Promise.race([
+    store.access.signingKeys().then(
+      () => true,
+      () => false,
+    ),
+    new Promise<boolean>((resolve) => setTimeout(resolve, storeAnswersWithinMs, false).unref()),
+  ])
+  return { ok, detail: ok ? 'answers' : `does not answer within ${storeAnswersWithinMs} ms` }
+}

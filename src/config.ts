@@ -9,6 +9,10 @@ export interface Config {
   readonly port: number
   readonly dataDir: string
   readonly adminToken: string | null
+  readonly databaseUrl: string | null
+  readonly databaseConnectionsMax: number
+  readonly roles: readonly Role[]
+  readonly artifactsUrl: string | null
   readonly logLevel: LogLevel
   readonly corsOrigins: readonly string[]
   readonly requestsInFlightMax: number
@@ -22,6 +26,10 @@ export interface Config {
 
 const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
 type LogLevel = (typeof logLevels)[number]
+
+/** `api` answers requests, `worker` does what nobody waits for. One process usually does both. */
+const roles = ['api', 'worker'] as const
+export type Role = (typeof roles)[number]
 
 interface Setting<T> {
   readonly fallback: string | null
@@ -61,6 +69,37 @@ const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     about: 'the admin token; made and printed once when absent',
     expected: '16 to 256 printable characters without spaces',
     parse: (text) => (/^[\x21-\x7e]{16,256}$/.test(text) ? text : undefined),
+  },
+  databaseUrl: {
+    fallback: null,
+    about: 'a PostgreSQL database (14 or later) to keep everything in; the embedded store when absent',
+    expected: 'an address such as postgres://user:password@host:5432/tidemark?sslmode=verify-full',
+    parse: (text) => {
+      const url = /^postgres(ql)?:\/\//.test(text) ? URL.parse(text) : null
+      return url === null || url.pathname.length < 2 ? undefined : text
+    },
+  },
+  databaseConnectionsMax: {
+    fallback: '10',
+    about: 'connections this process opens to the database at most, two further ones apart',
+    expected: 'a whole number from 2 to 1000',
+    parse: integer(2, 1000),
+  },
+  roles: {
+    fallback: 'api,worker',
+    about: 'what this process does: api answers requests, worker runs jobs in the background',
+    expected: 'api, worker or api,worker',
+    parse: (text) => {
+      const named = text.split(',').map((one) => one.trim())
+      const known = roles.filter((role) => named.includes(role))
+      return known.length === named.length ? known : undefined
+    },
+  },
+  artifactsUrl: {
+    fallback: null,
+    about: 'the folder that keeps results of analysis, shared by all processes; the data folder when absent',
+    expected: 'the address of a folder, such as file:///srv/tidemark/artifacts',
+    parse: (text) => (/^file:\/\/\/./.test(text) && URL.canParse(text) ? text : undefined),
   },
   logLevel: {
     fallback: 'info',
@@ -193,13 +232,17 @@ export function readConfig(
   if (values.embeddingUrl !== null && values.embeddingModel === null) {
     faults.push('TIDEMARK_EMBEDDING_URL is set, but TIDEMARK_EMBEDDING_MODEL must then be the name of a model')
   }
+  const roles = values.roles as readonly Role[] | undefined
+  if (values.databaseUrl === null && roles !== undefined && roles.length < 2) {
+    faults.push('TIDEMARK_ROLES splits the work over processes, which needs a TIDEMARK_DATABASE_URL that they share')
+  }
   if (faults.length > 0) throw new ConfigError(faults)
   return values as unknown as Config
 }
 
 /** A wrong secret is still a secret. */
 function shown(key: string, text: string): string {
-  return ['adminToken', 'embeddingKey', 'rerankUrl'].includes(key)
+  return ['adminToken', 'databaseUrl', 'embeddingKey', 'rerankUrl'].includes(key)
     ? `a text of ${text.length} characters`
     : JSON.stringify(text)
 }

@@ -44,6 +44,7 @@ export const errorTable = {
   live_query_unavailable: { status: 503, retryable: true },
   search_backend_unavailable: { status: 503, retryable: true },
   overloaded: { status: 503, retryable: true },
+  store_unavailable: { status: 503, retryable: true },
   catalog_unavailable: { status: 503, retryable: true },
   changes_unavailable: { status: 503, retryable: true },
 } as const satisfies Record<string, { status: number; retryable: boolean }>

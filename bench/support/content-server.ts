@@ -6,6 +6,7 @@
 import { pino } from 'pino'
 import { adminTokenHash } from '../../src/access/admin-token.ts'
 import { Authenticator } from '../../src/access/authenticate.ts'
+import { RateLimits } from '../../src/access/rate-limits.ts'
 import { UsageBook } from '../../src/access/usage-book.ts'
 import { documentRoutes } from '../../src/catalog/document-routes.ts'
 import { ChangeSignal } from '../../src/changes/change-signal.ts'
@@ -33,6 +34,7 @@ const app = await makeServer({
   logger: pino({ level: 'fatal' }),
   authenticator,
   usage,
+  rates: new RateLimits(),
   metrics: new Metrics(),
   corsOrigins: [],
   requestsInFlightMax: 512,

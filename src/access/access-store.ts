@@ -1,6 +1,7 @@
 import type { SigningKey } from '../cursors.ts'
 import type { EntitlementInput } from './entitlement.ts'
 import type { Policy } from './policy.ts'
+import type { Rate } from './rate-limits.ts'
 
 /** The port: what authentication and limits need of the store. */
 export interface AccessStore {
@@ -8,6 +9,8 @@ export interface AccessStore {
   findKey(hash: string): Promise<KeyWithOwner | null>
   /** Takes one unit where fewer than `limit` are used; all takes of one call are decided one after the other. */
   takeQuota(takes: readonly QuotaTake[]): Promise<readonly QuotaResult[]>
+  /** Takes up to so many tokens of a bucket that all processes share, and says how many are left in it. */
+  takeTokens(name: string, rate: Rate, wanted: number, nowMs: number): Promise<{ granted: number; left: number }>
   /** Adds counts and the times keys were last used; both are only ever reported, never decided on. */
   recordUse(use: { readonly counts: readonly UsageCount[]; readonly keys: readonly KeyUse[] }): Promise<void>
   usageOf(applicationId: string, day: string): Promise<readonly { operation: string; used: number }[]>

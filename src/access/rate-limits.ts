@@ -16,50 +16,66 @@ export interface RateState {
   readonly retryAfterSeconds: number
 }
 
-interface Bucket {
-  tokens: number
-  updatedMs: number
-  /** As of the last take: how fast it fills, and to where. */
-  rate: Rate
+export interface Bucket {
+  readonly tokens: number
+  readonly updatedMs: number
+}
+
+/** Who takes a request's token: in this process, or in the store where several processes share it. */
+export interface Rates {
+  /** A promise only where somebody else must be asked. */
+  take(name: string, rate: Rate): RateState | Promise<RateState>
+}
+
+/** As many whole tokens as there are, up to what is wanted. A bucket that is not known is full. */
+export function takeTokens(
+  bucket: Bucket | null,
+  rate: Rate,
+  wanted: number,
+  nowMs: number,
+): { readonly granted: number; readonly bucket: Bucket } {
+  const tokens = bucket === null ? rate.burst : tokensAt(bucket, rate, nowMs)
+  const granted = Math.min(wanted, Math.floor(tokens))
+  // Clocks of several processes differ a little: time never goes back for a bucket, or it would fill twice.
+  const updatedMs = Math.max(nowMs, bucket?.updatedMs ?? nowMs)
+  return { granted, bucket: { tokens: tokens - granted, updatedMs } }
+}
+
+export function rateState(allowed: boolean, tokens: number, rate: Rate): RateState {
+  return {
+    allowed,
+    remaining: Math.floor(tokens),
+    resetSeconds: Math.ceil((rate.burst - tokens) / rate.perSecond),
+    retryAfterSeconds: allowed ? 0 : Math.max(1, Math.ceil((1 - tokens) / rate.perSecond)),
+  }
 }
 
 /** Idle buckets are full ones, so forgetting them changes nothing; from this many on they are looked for. */
 const bucketsMax = 50_000
 
-export class RateLimits {
-  #buckets = new Map<string, Bucket>()
+/** The buckets of a store that one process serves. */
+export class RateLimits implements Rates {
+  #buckets = new Map<string, Bucket & { readonly rate: Rate }>()
   #forgetFrom = bucketsMax
 
-  /** `nowMs` comes from a clock that never steps back (performance.now): a wall clock set back and on again would fill twice. */
-  take(name: string, rate: Rate, nowMs: number): RateState {
-    let bucket = this.#buckets.get(name)
-    if (bucket === undefined) {
-      if (this.#buckets.size >= this.#forgetFrom) this.#forgetFull(nowMs)
-      bucket = { tokens: rate.burst, updatedMs: nowMs, rate }
-      this.#buckets.set(name, bucket)
-    }
-    bucket.tokens = Math.min(rate.burst, tokensAt(bucket, nowMs))
-    bucket.updatedMs = nowMs
-    bucket.rate = rate
-    const allowed = bucket.tokens >= 1
-    if (allowed) bucket.tokens -= 1
-    return {
-      allowed,
-      remaining: Math.floor(bucket.tokens),
-      resetSeconds: Math.ceil((rate.burst - bucket.tokens) / rate.perSecond),
-      retryAfterSeconds: allowed ? 0 : Math.max(1, Math.ceil((1 - bucket.tokens) / rate.perSecond)),
-    }
+  /** `nowMs` comes from a clock that never steps back: a wall clock set back and on again would fill twice. */
+  take(name: string, rate: Rate, nowMs: number = performance.now()): RateState {
+    const known = this.#buckets.get(name)
+    if (known === undefined && this.#buckets.size >= this.#forgetFrom) this.#forgetFull(nowMs)
+    const { granted, bucket } = takeTokens(known ?? null, rate, 1, nowMs)
+    this.#buckets.set(name, { ...bucket, rate })
+    return rateState(granted === 1, bucket.tokens, rate)
   }
 
   #forgetFull(nowMs: number): void {
     for (const [name, bucket] of this.#buckets) {
-      if (tokensAt(bucket, nowMs) >= bucket.rate.burst) this.#buckets.delete(name)
+      if (tokensAt(bucket, bucket.rate, nowMs) >= bucket.rate.burst) this.#buckets.delete(name)
     }
     // Where most are in use, looking again at every new one would cost more than it frees.
     this.#forgetFrom = Math.max(bucketsMax, this.#buckets.size * 2)
   }
 }
 
-function tokensAt({ tokens, updatedMs, rate }: Bucket, nowMs: number): number {
-  return Math.min(rate.burst, tokens + ((nowMs - updatedMs) * rate.perSecond) / 1000)
+function tokensAt({ tokens, updatedMs }: Bucket, rate: Rate, nowMs: number): number {
+  return Math.min(rate.burst, tokens + (Math.max(0, nowMs - updatedMs) * rate.perSecond) / 1000)
 }

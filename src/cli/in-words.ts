@@ -1,5 +1,6 @@
 import { ConfigError } from '../config.ts'
 import { TidemarkError } from '../errors.ts'
+import { UnreachableStoreError } from '../storage/postgres/open-postgres-store.ts'
 import { NewerStoreError } from '../storage/sql/migrate.ts'
 
 /** Exit codes: 0 done, 1 failed, 2 the command, its arguments or a setting were wrong. */
@@ -8,7 +9,7 @@ export const misused = 2
 
 /** A sentence, not a stack: what the operator can act on. What a setting is to blame for says so by its name. */
 export function inWords(error: unknown): { readonly message: string; readonly exitCode: number } {
-  if (error instanceof ConfigError || error instanceof NewerStoreError) {
+  if (error instanceof ConfigError || error instanceof NewerStoreError || error instanceof UnreachableStoreError) {
     return { message: error.message, exitCode: misused }
   }
   if (error instanceof TidemarkError)

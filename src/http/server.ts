@@ -11,8 +11,8 @@ import Fastify, {
 import type { Authenticator } from '../access/authenticate.ts'
 import { quotaOperations } from '../access/operations.ts'
 import { rateOf } from '../access/policy.ts'
-import type { Consumer, Principal } from '../access/principal.ts'
-import { RateLimits } from '../access/rate-limits.ts'
+import type { Principal } from '../access/principal.ts'
+import type { Rate, RateState, Rates } from '../access/rate-limits.ts'
 import type { UsageBook } from '../access/usage-book.ts'
 import { TidemarkError } from '../errors.ts'
 import { validatorFor } from '../validation.ts'
@@ -35,6 +35,7 @@ export interface ServerParts {
   readonly logger: FastifyBaseLogger
   readonly authenticator: Authenticator
   readonly usage: UsageBook
+  readonly rates: Rates
   readonly metrics: Metrics
   readonly corsOrigins: readonly string[]
   readonly requestsInFlightMax: number
@@ -47,9 +48,8 @@ export interface ServerParts {
  * and schema (400), then the route: scope (403), quota (429), work.
  */
 export async function makeServer(parts: ServerParts): Promise<FastifyInstance> {
-  const { authenticator, usage, metrics } = parts
+  const { authenticator, usage, rates, metrics } = parts
   const permits = new Permits(parts.requestsInFlightMax)
-  const rates = new RateLimits()
   const table = new RouteTable()
 
   const app = Fastify({
@@ -112,27 +112,36 @@ export async function makeServer(parts: ServerParts): Promise<FastifyInstance> {
 
   app.addHook('onRequest', (request, reply, done) => {
     const { surface, invalid = 'invalid_request' } = request.routeOptions.config
-    const admit = (principal: Principal | null): void => {
-      let refusal: Error | undefined
-      try {
-        if (surface !== undefined && surface !== 'public') {
-          if (principal === null) throw new TidemarkError('unauthorized', credentialNeeded[surface])
-          request.principal = principal
-          if (principal.kind !== 'admin') usage.recordKeyUse(principal.keyId, Date.now())
-          if (principal.kind === 'consumer') takeRate(principal, rates, reply)
-        }
-        // No text of ours holds a NUL, and not every store can even be asked for one.
-        if (request.url.includes('%00')) {
-          throw new TidemarkError(invalid, 'the path and query must not contain the NUL character (%00)')
-        }
-      } catch (error) {
-        refusal = error as Error
+    /** What is done last: the rest of the request runs in here, and its failures are not ours to answer again. */
+    const admit = (): void => {
+      // No text of ours holds a NUL, and not every store can even be asked for one.
+      const hasNul = request.url.includes('%00')
+      const message = 'the path and query must not contain the NUL character (%00)'
+      done(hasNul ? new TidemarkError(invalid, message) : undefined)
+    }
+    const within = (rate: Rate, state: RateState): void => {
+      const refusal = tellRate(rate, state, reply)
+      if (refusal === null) admit()
+      else done(refusal)
+    }
+    const recognise = (principal: Principal | null): void => {
+      if (principal === null) {
+        done(new TidemarkError('unauthorized', credentialNeeded[surface as keyof typeof credentialNeeded]))
+        return
       }
-      // Outside of the try: the rest of the request runs in here, and its failures are not ours to answer again.
-      done(refusal)
+      request.principal = principal
+      if (principal.kind !== 'admin') usage.recordKeyUse(principal.keyId, Date.now())
+      if (principal.kind !== 'consumer') {
+        admit()
+        return
+      }
+      const rate = rateOf(principal.policy)
+      const state = rates.take(principal.applicationId, rate)
+      if (state instanceof Promise) state.then((taken) => within(rate, taken), done)
+      else within(rate, state)
     }
     if (surface === undefined || surface === 'public') {
-      admit(null)
+      admit()
       return
     }
     reply.header('cache-control', 'no-store')
@@ -144,8 +153,8 @@ export async function makeServer(parts: ServerParts): Promise<FastifyInstance> {
     }
     const secret = bearerOf(request.headers.authorization)
     const principal = secret === null ? null : authenticator.identify(secret, surface)
-    if (principal instanceof Promise) principal.then(admit, done)
-    else admit(principal)
+    if (principal instanceof Promise) principal.then(recognise, done)
+    else recognise(principal)
   })
 
   app.addHook('onResponse', (request, reply, done) => {
@@ -216,16 +225,14 @@ const credentialNeeded = {
   admin: 'send "Authorization: Bearer …" with the admin token',
 } as const
 
-function takeRate(consumer: Consumer, rates: RateLimits, reply: FastifyReply): void {
-  const rate = rateOf(consumer.policy)
-  const state = rates.take(consumer.applicationId, rate, performance.now())
+/** Says how much of the rate is left; the refusal where nothing is. */
+function tellRate(rate: Rate, state: RateState, reply: FastifyReply): TidemarkError | null {
   reply.header(
     'ratelimit-policy',
     `"requests";q=${rate.burst};w=${Math.max(1, Math.ceil(rate.burst / rate.perSecond))}`,
   )
   reply.header('ratelimit', `"requests";r=${state.remaining};t=${state.resetSeconds}`)
-  if (state.allowed) return
-  throw new TidemarkError('rate_limit_exceeded', `more than ${rate.perSecond} requests a second: wait and try again`, {
-    retryAfterSeconds: state.retryAfterSeconds,
-  })
+  if (state.allowed) return null
+  const message = `more than ${rate.perSecond} requests a second: wait and try again`
+  return new TidemarkError('rate_limit_exceeded', message, { retryAfterSeconds: state.retryAfterSeconds })
 }

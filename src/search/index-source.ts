@@ -18,6 +18,11 @@ export interface IndexSource {
   putVectors(profileId: string, vectors: readonly StoredVector[]): Promise<void>
   /** Vectors of the given chunks, of every registered profile, as far as there are any. */
   vectors(chunkIds: readonly string[]): Promise<readonly LateVector[]>
+  /** Those of the given chunks that still wait for a vector of the profile. */
+  stillWaiting(profileId: string, chunkIds: readonly string[]): Promise<readonly string[]>
+  /** Vectors of one profile in the order of their chunks' ids. */
+  vectorsAfter(profileId: string, chunkId: string, limit: number): Promise<readonly Omit<LateVector, 'profileId'>[]>
+  vectorCount(profileId: string): Promise<number>
   /** Called when the vectors are in the index, or can never be made. */
   doneWaiting(profileId: string, chunkIds: readonly string[]): Promise<void>
   backlog(indexedRevision: number): Promise<Backlog>

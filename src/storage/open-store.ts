@@ -9,17 +9,11 @@ export interface OpenStore {
   /** Calls that wait or run, for the metrics. */
   load(): { readonly writer: number; readonly readers: number }
   /**
-   * Takes what only one process of an instance may have at a time; null while another has it. It is lost when the
-   * process ends, or cannot reach the store any more: `lost` then is called, once.
+   * Whether it falls to this process to make vectors, which one process at a time does for all. Asked again and again:
+   * when the one that did it is gone, the next that asks takes over.
    */
-  claim(what: Claimable, lost: () => void): Promise<Claim | null>
+  makesVectors(): Promise<boolean>
   /** Calls back when another process may have written to a port. What is missed now and then must be found by looking. */
   onForeignWrite(listener: (port: keyof Store) => void): void
   close(): Promise<void>
-}
-
-export type Claimable = 'search-index'
-
-export interface Claim {
-  release(): Promise<void>
 }

@@ -1,6 +1,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { Embedder } from '../embedding/embedder.ts'
 import { addLateVectors, feedIndex } from '../search/feed-index.ts'
+import { VectorFollower } from '../search/follow-vectors.ts'
 import type { IndexSource } from '../search/index-source.ts'
 import { makeVectors } from '../search/make-vectors.ts'
 import type { SearchIndex } from '../search/search-index.ts'
@@ -28,6 +29,9 @@ export interface Indexing {
  * One at a time: a step of words, the handing over of vectors, the exchange of the index. A vector that came before its
  * words would be lost, because the index does not know the chunk yet; after them, or read with them, it is not. An
  * index that was exchanged in the middle of a step would miss what lies between the two positions.
+ *
+ * Where several processes share a store, each keeps an index of its own and one of them makes the vectors: `makes` says
+ * whether it is this one. The others bring into their index what that one put into the store.
  */
 export function startIndexing(
   source: IndexSource,
@@ -35,11 +39,13 @@ export function startIndexing(
   embedder: Embedder,
   learn: () => Promise<void>,
   logger: FastifyBaseLogger,
+  makes: (() => Promise<boolean>) | null = null,
 ): Indexing {
   let position: number | null = null
   const abort = new AbortController()
   let recent: { chunkId: string; at: number }[] = []
   const alone = oneAtATime()
+  const follower = makes === null ? null : new VectorFollower(source, index, embedder.profileId)
 
   /** Where the index stands; an index that cannot be gone on from is emptied. */
   const startPosition = async (): Promise<number> => {
@@ -69,6 +75,7 @@ export function startIndexing(
       position ??= await startPosition()
       const step = await feedIndex(source, index, position, [embedder.profileId])
       position = step.position
+      follower?.await(step.withoutVector)
       if (step.documents > 0) vectors.wake()
       return step.documents > 0
     } catch (error) {
@@ -82,11 +89,14 @@ export function startIndexing(
     'vectors',
     lookEveryMs,
     async () => {
+      const followed = follower !== null && (await alone(() => follower.follow()))
+      if (makes !== null && !(await makes())) return followed
       const made = await makeVectors(source, index, embedder, alone, abort.signal)
+      follower?.have(made)
       const now = Date.now()
       recent = [...recent.filter(({ at }) => now - at < recentMs), ...made.map((chunkId) => ({ chunkId, at: now }))]
       await learn()
-      return made.length > 0
+      return made.length > 0 || followed
     },
     logger,
   )
@@ -97,6 +107,7 @@ export function startIndexing(
       await alone(async () => {
         await replace()
         position = null
+        follower?.compareAll()
       })
       words.wake()
     },

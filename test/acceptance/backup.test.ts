@@ -265,7 +265,7 @@ suite('backup and restore', { timeout: 280_000 }, () => {
     test('of a backup: there is a whole one or none', async () => {
       for (const delayMs of delays) {
         const into = freshFolder()
-        const command = startTidemark(['backup', into], { dataDir: newer.server.dataDir })
+        const command = await startTidemark(['backup', into], { dataDir: newer.server.dataDir })
         await begun(into, /^tidemark-backup-/)
         await new Promise((resolve) => setTimeout(resolve, delayMs))
         command.kill9()
@@ -283,7 +283,7 @@ suite('backup and restore', { timeout: 280_000 }, () => {
       for (const delayMs of delays) {
         const dataDir = join(freshFolder(), 'data')
         cpSync(older.server.dataDir, dataDir, { recursive: true })
-        const command = startTidemark(['restore', newer.folder, '--force'], { dataDir })
+        const command = await startTidemark(['restore', newer.folder, '--force'], { dataDir })
         await begun(dataDir, /^restore.partial$/)
         await new Promise((resolve) => setTimeout(resolve, delayMs))
         command.kill9()
@@ -308,7 +308,7 @@ suite('backup and restore', { timeout: 280_000 }, () => {
     test('of a restore into an empty folder: the next one needs no --force', async () => {
       const dataDir = freshFolder()
       mkdirSync(dataDir, { recursive: true })
-      const command = startTidemark(['restore', newer.folder], { dataDir })
+      const command = await startTidemark(['restore', newer.folder], { dataDir })
       await begun(dataDir, /^restore.partial$/)
       command.kill9()
       await command.ended

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { freshDatabase } from '../support/fresh-database.ts'
 
 /**
  * Starts the real server as a child process and speaks to it as its users do: over HTTP and through the command line.
@@ -15,9 +16,11 @@ import { join } from 'node:path'
  *
  * Child processes and data folders are cleaned up when the test process ends; a suite need not do it.
  *
- * Another store or other settings: `startServer({ env: { TIDEMARK_DATABASE_URL: '…' } })` for one server, or, for a
- * whole run, variables that start with ACCEPTANCE_ (ACCEPTANCE_TIDEMARK_DATABASE_URL), which every server and command
- * gets without that beginning.
+ * With STORE=postgres every data folder has a database of its own beside it, on the server of TEST_DATABASE_URL: the
+ * same tests then say the same of the other store.
+ *
+ * Other settings for a whole run: variables that start with ACCEPTANCE_ (ACCEPTANCE_TIDEMARK_LOG_LEVEL), which every
+ * server and command gets without that beginning.
  */
 export const adminToken = 'tma_acceptance-tests-only-0123456789'
 
@@ -50,15 +53,35 @@ export interface CallOptions {
   readonly body?: unknown
 }
 
+/** The store that this run is about. */
+export const store = process.env.STORE === 'postgres' ? 'postgres' : 'sqlite'
+
+const databases = new Map<string, Promise<string>>()
+
+/** The settings that say where a data folder's store is. */
+async function storeOf(dataDir: string): Promise<Record<string, string>> {
+  if (store === 'sqlite') return {}
+  let url = databases.get(dataDir)
+  if (url === undefined) {
+    url = freshDatabase().then((made) => made.url)
+    databases.set(dataDir, url)
+  }
+  return { TIDEMARK_DATABASE_URL: await url }
+}
+
 /** Everything that acceptance runs put into a child's environment: ours without TIDEMARK_*, then the run's own. */
-function environment(dataDir: string, own: Readonly<Record<string, string>>): Record<string, string> {
+async function environment(
+  dataDir: string,
+  own: Readonly<Record<string, string>>,
+): Promise<Record<string, string>> {
   const env: Record<string, string> = {}
   for (const [name, value] of Object.entries(process.env)) {
     if (value === undefined || name.startsWith('TIDEMARK_') || name.startsWith('NODE_TEST')) continue
     if (name.startsWith('ACCEPTANCE_')) env[name.slice('ACCEPTANCE_'.length)] = value
     else env[name] = value
   }
-  return { ...env, TIDEMARK_DATA_DIR: dataDir, TIDEMARK_PORT: '0', TIDEMARK_ADMIN_TOKEN: adminToken, ...own }
+  const settings = { TIDEMARK_DATA_DIR: dataDir, TIDEMARK_PORT: '0', TIDEMARK_ADMIN_TOKEN: adminToken }
+  return { ...env, ...settings, ...(await storeOf(dataDir)), ...own }
 }
 
 const folders = new Set<string>()
@@ -89,16 +112,16 @@ interface Ended {
 }
 
 /** One run of the command line, to its end. */
-export function tidemark(args: readonly string[], options: CommandOptions = {}): Promise<Ended> {
-  return startTidemark(args, options).ended
+export async function tidemark(args: readonly string[], options: CommandOptions = {}): Promise<Ended> {
+  return (await startTidemark(args, options)).ended
 }
 
 /** One run of the command line that can be ended before. */
-export function startTidemark(
+export async function startTidemark(
   args: readonly string[],
   options: CommandOptions = {},
-): { readonly ended: Promise<Ended>; kill9(): void } {
-  const env = environment(options.dataDir ?? freshFolder(), options.env ?? {})
+): Promise<{ readonly ended: Promise<Ended>; kill9(): void }> {
+  const env = await environment(options.dataDir ?? freshFolder(), options.env ?? {})
   const child = spawn(process.execPath, [main, ...args], { env, stdio: ['pipe', 'pipe', 'pipe'] })
   children.add(child)
   let stdout = ''
@@ -150,7 +173,7 @@ export class TestServer {
     this.stdout = ''
     this.stderr = ''
     const child = spawn(process.execPath, [main, 'serve', ...(this.#options.args ?? [])], {
-      env: environment(this.dataDir, this.#options.env ?? {}),
+      env: await environment(this.dataDir, this.#options.env ?? {}),
       stdio: ['ignore', 'pipe', this.#options.dropLog === true ? 'ignore' : 'pipe'],
     })
     children.add(child)

@@ -51,7 +51,8 @@ test('revoking acts on the very next request, twice is no error, and the other k
   assert.equal(revoked.status, 200)
   await expectError(server, await account(doomed.key), 401, 'unauthorized')
   const again = await server.admin('POST', `/admin/v1/keys/${doomed.keyId}/revoke`)
-  assert.deepEqual(again.body, revoked.body)
+  // When it was last used is written down a moment later.
+  assert.deepEqual({ ...again.body, last_used_at: null }, { ...revoked.body, last_used_at: null })
   assert.equal(await status(key), 200)
   await expectError(server, await server.admin('POST', '/admin/v1/keys/key_unknown/revoke'), 404, 'not_found')
 })

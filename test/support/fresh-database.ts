@@ -1,7 +1,7 @@
 import pg from 'pg'
 
 /** Where a PostgreSQL server is to be found for the tests; null runs them on SQLite alone. */
-export const testDatabaseUrl = process.env.TEST_DATABASE_URL ?? null
+const testDatabaseUrl = process.env.TEST_DATABASE_URL ?? null
 
 let made = 0
 

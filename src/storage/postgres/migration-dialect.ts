@@ -18,6 +18,7 @@ export const postgresMigrationDialect: MigrationDialect = {
     table.addColumn(column, 'bigint', (key) => key.primaryKey().generatedByDefaultAsIdentity()) as never,
   bytes: 'bytea',
   storedByKey: (table) => table,
+  forgettable: (table) => table.modifyFront(sql`unlogged`),
   async hasTable(db, name) {
     const found = await sql<{ found: string | null }>`select to_regclass(${name}) as found`.execute(db)
     return found.rows[0]!.found !== null

@@ -1,14 +1,16 @@
 import { randomUUID } from 'node:crypto'
 import type pg from 'pg'
-import type { Claim, OpenStore } from '../open-store.ts'
+import { TidemarkError } from '../../errors.ts'
+import type { OpenStore } from '../open-store.ts'
 import { migrate, NewerStoreError, newestMigration, schemaNumber } from '../sql/migrate.ts'
 import { remoteStore } from '../sql/remote-store.ts'
 import { isWrite, type Store, sqlStore } from '../sql/sql-store.ts'
-import { type Connection, Connections, connectAlone } from './connections.ts'
+import { Claim } from './claim.ts'
+import { type Connection, Connections } from './connections.ts'
 import { ForeignWrites } from './foreign-writes.ts'
 import { postgresMigrationDialect, TextByBytes } from './migration-dialect.ts'
 import { isConnectionLost, OutcomeUnknown, withRetries } from './troubles.ts'
-import { beginMigrating, beginWriting, claimCall } from './write-locks.ts'
+import { beginMigrating, beginWriting } from './write-locks.ts'
 
 /** One snapshot for all that a call reads, and no write by mistake. */
 const beginReading = 'begin isolation level repeatable read read only'
@@ -31,6 +33,7 @@ export async function openPostgresStore(url: string, connectionsMax: number): Pr
     throw isConnectionLost(error) || isLoginError(error) ? new UnreachableStoreError(url, error as Error) : error
   }
   const foreign = new ForeignWrites(url, processId)
+  const claim = new Claim(url)
   let writing = 0
   let reading = 0
 
@@ -67,6 +70,8 @@ export async function openPostgresStore(url: string, connectionsMax: number): Pr
     else reading++
     try {
       return await withRetries(() => perform(port, method, args))
+    } catch (error) {
+      throw error instanceof OutcomeUnknown || isConnectionLost(error) ? unavailable(error) : error
     } finally {
       if (writes) writing--
       else reading--
@@ -78,14 +83,21 @@ export async function openPostgresStore(url: string, connectionsMax: number): Pr
     migrated,
     shared: true,
     load: () => ({ writer: writing, readers: reading }),
-    claim: (_, lost) => claim(url, lost),
+    makesVectors: () => claim.has(),
     onForeignWrite: (listener) => foreign.listen(listener),
     async close() {
+      await claim.close()
       await foreign.close()
       await connections.close()
     },
   }
 }
+
+const unavailable = (cause: unknown): TidemarkError =>
+  new TidemarkError('store_unavailable', 'the database cannot be reached at the moment: try again soon', {
+    retryAfterSeconds: 5,
+    cause,
+  })
 
 /** Where the way there is at fault: what was tried, without its password, and what the database or the network said. */
 export class UnreachableStoreError extends Error {
@@ -158,25 +170,5 @@ async function bringUpToDate(connections: Connections): Promise<readonly string[
     }
   } finally {
     connections.giveBack(connection, true)
-  }
-}
-
-/** Held by a session: when that ends, however it ends, the claim is free for another process. */
-async function claim(url: string, lost: () => void): Promise<Claim | null> {
-  const client = await connectAlone(url)
-  const { taken } = (await client.query(claimCall())).rows[0] as { taken: boolean }
-  if (!taken) {
-    await client.end()
-    return null
-  }
-  let released = false
-  client.on('end', () => {
-    if (!released) lost()
-  })
-  return {
-    async release() {
-      released = true
-      await client.end()
-    },
   }
 }

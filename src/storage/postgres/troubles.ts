@@ -19,7 +19,7 @@ const networkCodes = new Set([
   'ENOENT',
 ])
 
-export function isGivingWay(error: unknown): boolean {
+function isGivingWay(error: unknown): boolean {
   return error instanceof pg.DatabaseError && gaveWay.has(error.code ?? '')
 }
 

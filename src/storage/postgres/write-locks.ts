@@ -16,16 +16,28 @@ const tidemark = 0x7464_6d6b
 /** What a method needs besides the lock of its own port; always in this order, so that none waits in a circle. */
 const further: Partial<Record<string, keyof Store>> = { 'live.deliver': 'content' }
 
+/**
+ * Requests wait for it, and what a crash takes back does no harm: it waits neither for the port's other writers nor for
+ * the disk.
+ */
+const hasty = 'access.takeTokens'
+const hastyLock = 50
+
 export function beginWriting(port: keyof Store, method: string): string {
-  const also = further[`${port}.${method}`]
-  const locks = also === undefined ? [port] : [port, also]
-  return ['begin', ...locks.map((one) => `select ${lockCall('pg_advisory_xact_lock', ports.indexOf(one))}`)].join('; ')
+  const name = `${port}.${method}`
+  if (name === hasty) return begin(['set local synchronous_commit = off'], [hastyLock])
+  const also = further[name]
+  return begin([], also === undefined ? [ports.indexOf(port)] : [ports.indexOf(port), ports.indexOf(also)])
 }
 
-/** Migrations of one database, one process at a time. */
-export const beginMigrating = `begin; set local lock_timeout = 0; set local statement_timeout = 0; select ${lockCall('pg_advisory_xact_lock', 100)}`
+const begin = (settings: readonly string[], locks: readonly number[]): string =>
+  ['begin', ...settings, ...locks.map((lock) => `select ${lockCall('pg_advisory_xact_lock', lock)}`)].join('; ')
 
-export const claimCall = (): string => `select ${lockCall('pg_try_advisory_lock', 101)} as taken`
+/** Migrations of one database, one process at a time. */
+export const beginMigrating = begin(['set local lock_timeout = 0', 'set local statement_timeout = 0'], [100])
+
+/** Held by a session for as long as it lasts. */
+export const claimCall = `select ${lockCall('pg_try_advisory_lock', 101)} as taken`
 
 function lockCall(name: string, number: number): string {
   return `${name}(${tidemark}, ${number})`

@@ -1,5 +1,6 @@
 import type { Kysely } from 'kysely'
 import type { AccessStore, KeyWithOwner } from '../../access/access-store.ts'
+import { takeTokens } from '../../access/rate-limits.ts'
 import type { SigningKey } from '../../cursors.ts'
 import type { Tables } from './tables.ts'
 
@@ -47,6 +48,19 @@ export function sqlAccessStore(db: Kysely<Tables>): AccessStore {
         results.push({ taken: row !== undefined && take.limit > 0, used: row?.used ?? take.limit })
       }
       return results
+    },
+
+    async takeTokens(name, rate, wanted, nowMs) {
+      const row = await db.selectFrom('rate_bucket').selectAll().where('name', '=', name).executeTakeFirst()
+      const known = row === undefined ? null : { tokens: row.tokens, updatedMs: row.updated_at }
+      const { granted, bucket } = takeTokens(known, rate, wanted, nowMs)
+      const values = { tokens: bucket.tokens, updated_at: bucket.updatedMs }
+      await db
+        .insertInto('rate_bucket')
+        .values({ name, ...values })
+        .onConflict((conflict) => conflict.column('name').doUpdateSet(values))
+        .execute()
+      return { granted, left: bucket.tokens }
     },
 
     async recordUse({ counts, keys }) {

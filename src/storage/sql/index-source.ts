@@ -167,6 +167,43 @@ export function sqlIndexSource(db: Kysely<Tables>): IndexSource {
       }))
     },
 
+    async stillWaiting(profileId, chunkIds) {
+      if (chunkIds.length === 0) return []
+      const rows = await db
+        .selectFrom('pending_vector')
+        .select('chunk_id')
+        .where('profile_id', '=', profileId)
+        .where('chunk_id', 'in', chunkIds)
+        .execute()
+      return rows.map((row) => row.chunk_id)
+    },
+
+    async vectorsAfter(profileId, chunkId, limit) {
+      const rows = await db
+        .selectFrom('chunk_vector')
+        .innerJoin('chunk', 'chunk.chunk_id', 'chunk_vector.chunk_id')
+        .select(['chunk.chunk_id', 'document_id', 'vector'])
+        .where('profile_id', '=', profileId)
+        .where('chunk_vector.chunk_id', '>', chunkId)
+        .orderBy('chunk_vector.chunk_id')
+        .limit(limit)
+        .execute()
+      return rows.map((row) => ({
+        chunkId: row.chunk_id,
+        documentId: row.document_id,
+        vector: asFloats(row.vector),
+      }))
+    },
+
+    async vectorCount(profileId) {
+      const row = await db
+        .selectFrom('chunk_vector')
+        .select((eb) => eb.fn.countAll<number>().as('count'))
+        .where('profile_id', '=', profileId)
+        .executeTakeFirstOrThrow()
+      return Number(row.count)
+    },
+
     async doneWaiting(profileId, chunkIds) {
       for (const chunkId of chunkIds) {
         await db

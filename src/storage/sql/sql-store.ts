@@ -47,7 +47,7 @@ export function sqlStore(db: Kysely<Tables>): Store {
 
 /** Methods that write. The rest is served from read-only connections, so a method missing here fails its first test. */
 const writes: { readonly [Port in keyof Store]: readonly (keyof Store[Port])[] } = {
-  access: ['takeQuota', 'recordUse', 'addSigningKey', 'removeSigningKeysBefore'],
+  access: ['takeQuota', 'takeTokens', 'recordUse', 'addSigningKey', 'removeSigningKeysBefore'],
   operator: ['commit'],
   content: ['ingest'],
   changes: ['removeBefore'],

@@ -13,6 +13,7 @@ export interface Tables {
   collector: CollectorRow
   api_key: ApiKeyRow
   usage: UsageRow
+  rate_bucket: RateBucketRow
   audit: AuditRow
   signing_key: SigningKeyRow
   document: DocumentRow
@@ -110,6 +111,13 @@ interface UsageRow {
   day: string
   operation: string
   used: number
+}
+
+/** How many requests an application may make now, where several processes answer them. */
+interface RateBucketRow {
+  name: string
+  tokens: number
+  updated_at: number
 }
 
 interface AuditRow {

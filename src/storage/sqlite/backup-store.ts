@@ -6,6 +6,7 @@ import { BackupError, type Report } from '../../operator/backup-manifest.ts'
 import type { StoreCopy } from '../../operator/make-backup.ts'
 import { NewerStoreError, newestMigration, schemaNumber } from '../sql/migrate.ts'
 import type { Tables } from '../sql/tables.ts'
+import { sqliteMigrationDialect } from './migration-dialect.ts'
 import { openSqlite } from './node-sqlite.ts'
 
 /** Pages copied between two reports, 4 MB. */
@@ -36,7 +37,7 @@ export async function copyStore(from: string, to: string, now: number, report: R
   try {
     source.raw.exec('begin')
     // The first read takes the snapshot.
-    const schema = await schemaNumber(source.db)
+    const schema = await schemaNumber(source.db, sqliteMigrationDialect)
     if (schema > newestMigration) throw new NewerStoreError(schema)
     const counts = await countRows(source.db)
     const pageBytes = numberOf(source.raw, 'page_size')

@@ -82,7 +82,7 @@ export async function openSqliteStore(dataDir: string): Promise<OpenStore> {
     migrated,
     // One server at a time has a data folder: its search index sees to that.
     shared: false,
-    claim: async () => ({ release: async () => {} }),
+    makesVectors: async () => true,
     onForeignWrite: () => {},
     load: () => ({
       writer: writer.callsUnderWay,

@@ -3,6 +3,7 @@ import { content } from './0002-content.ts'
 import { indexing } from './0003-indexing.ts'
 import { analysis } from './0004-analysis.ts'
 import { live } from './0005-live.ts'
+import { sharing } from './0006-sharing.ts'
 import type { Migration } from './migration.ts'
 
-export const migrations: readonly Migration[] = [access, content, indexing, analysis, live]
+export const migrations: readonly Migration[] = [access, content, indexing, analysis, live, sharing]

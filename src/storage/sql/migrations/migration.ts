@@ -19,5 +19,7 @@ export interface MigrationDialect {
   readonly bytes: 'blob' | 'bytea'
   /** A table that is stored in the order of its primary key, where the database can do that. */
   storedByKey<T extends string, C extends string>(table: CreateTableBuilder<T, C>): CreateTableBuilder<T, C>
+  /** A table that may be empty after a crash, and is cheaper to write for it, where the database can do that. */
+  forgettable<T extends string, C extends string>(table: CreateTableBuilder<T, C>): CreateTableBuilder<T, C>
   hasTable(db: Kysely<Tables>, name: string): Promise<boolean>
 }

@@ -1,0 +1,15 @@
+import type { Migration } from './migration.ts'
+
+/** What several processes that serve one store share of each other's state. */
+export const sharing: Migration = {
+  number: 6,
+  name: 'sharing',
+  async up(db, dialect) {
+    await dialect
+      .forgettable(db.schema.createTable('rate_bucket'))
+      .addColumn('name', 'text', (column) => column.primaryKey())
+      .addColumn('tokens', 'double precision', (column) => column.notNull())
+      .addColumn('updated_at', 'bigint', (column) => column.notNull())
+      .execute()
+  },
+}

@@ -1,20 +1,59 @@
 import { spawnSync } from 'node:child_process'
 import { globSync } from 'node:fs'
 import { findChromium } from '../test/browser/find-chromium.ts'
+import { removeTestDatabases } from '../test/support/fresh-database.ts'
 
-/** `npm test [-- FILE…]`: every test file, each in its own process, as many at once as there are cores. */
+/**
+ * `npm test [-- FILE…]`: every test file, each in its own process, as many at once as there are cores. Where
+ * TEST_DATABASE_URL names a PostgreSQL server, what depends on the store is run a second time, on that.
+ */
 const named = process.argv.slice(2)
-const files = named.length > 0 ? named : globSync(['src/**/*.test.ts', 'test/**/*.test.ts']).sort()
-const browser = named.length > 0 || findChromium() !== null
-const chosen = browser ? files : files.filter((file) => !file.startsWith('test/browser/'))
-if (chosen.length === 0) {
-  console.error('no test files found')
-  process.exit(1)
+const onPostgres = (file: string): boolean => file.endsWith('-postgres.test.ts')
+const hasPostgres = process.env.TEST_DATABASE_URL !== undefined
+
+function run(about: string, store: 'sqlite' | 'postgres', files: readonly string[]): boolean {
+  if (files.length === 0) return true
+  console.log(`== ${about}: ${files.length} files`)
+  const { status } = spawnSync(
+    process.execPath,
+    ['--test', '--test-reporter=spec', '--test-timeout=300000', ...files],
+    { stdio: 'inherit', env: { ...process.env, STORE: store } },
+  )
+  return status === 0
 }
-const { status } = spawnSync(process.execPath, ['--test', '--test-reporter=spec', '--test-timeout=300000', ...chosen], {
-  stdio: 'inherit',
-})
-if (!browser) {
-  console.log('Left out: test/browser, because there is no Chromium here. Install it, or set CHROMIUM_PATH, to run it.')
+
+if (named.length > 0) {
+  const passed = [
+    run(
+      'on SQLite',
+      'sqlite',
+      named.filter((file) => !onPostgres(file)),
+    ),
+    hasPostgres && run('on PostgreSQL', 'postgres', named),
+  ]
+  process.exit(passed[0] && passed[1] !== false ? 0 : 1)
 }
-process.exit(status ?? 1)
+
+const leftOut: string[] = []
+let files = globSync(['src/**/*.test.ts', 'test/**/*.test.ts']).sort()
+if (findChromium() === null) {
+  files = files.filter((file) => !file.startsWith('test/browser/'))
+  leftOut.push('the browser tests, because there is no Chromium here: install it, or set CHROMIUM_PATH')
+}
+const dependsOnStore = files.filter((file) => onPostgres(file) || file.startsWith('test/acceptance/'))
+let passed = run(
+  'on SQLite',
+  'sqlite',
+  files.filter((file) => !onPostgres(file)),
+)
+if (hasPostgres) {
+  passed = run('on PostgreSQL', 'postgres', dependsOnStore) && passed
+  await removeTestDatabases()
+} else {
+  leftOut.push(
+    `the same on PostgreSQL (${dependsOnStore.length} files), because TEST_DATABASE_URL is not set: where Debian's ` +
+      'package postgresql is installed, "node scripts/with-postgres.ts npm test" runs everything',
+  )
+}
+for (const one of leftOut) console.log(`Left out: ${one}.`)
+process.exit(passed ? 0 : 1)

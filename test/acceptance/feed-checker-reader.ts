@@ -13,7 +13,7 @@ export class Reader {
   events: FeedEvent[] = []
   replayed = 0
   readonly wrongReplays: string[] = []
-  #server: TestServer
+  #server: () => TestServer
   #key: string
   #filter: Readonly<Record<string, string>>
   #random: (below: number) => number
@@ -23,7 +23,7 @@ export class Reader {
   #expected: FeedEvent[] = []
 
   constructor(
-    server: TestServer,
+    server: () => TestServer,
     key: string,
     options: { name: string; filter: Readonly<Record<string, string>>; seed: number },
   ) {
@@ -50,7 +50,7 @@ export class Reader {
   async #page(waitSeconds: number): Promise<FeedPage | null> {
     try {
       const limit = this.#random(3) === 0 ? 1 + this.#random(10) : 1 + this.#random(200)
-      const answer = await feedAnswer(this.#server, this.#key, {
+      const answer = await feedAnswer(this.#server(), this.#key, {
         ...this.#filter,
         limit,
         wait: waitSeconds,

@@ -32,12 +32,13 @@ export class Writer {
   /** Documents that were acknowledged as changed: each made an event at least. */
   changed = 0
   sentAgain = 0
-  #server: TestServer
+  #server: () => TestServer
   #key: string
   #name: string
   #random: (below: number) => number
 
-  constructor(server: TestServer, key: string, name: string, seed: number) {
+  /** `server` gives the process to speak to, each time it is asked. */
+  constructor(server: () => TestServer, key: string, name: string, seed: number) {
     this.#server = server
     this.#key = key
     this.#name = name
@@ -87,7 +88,7 @@ export class Writer {
   async #sendBatch(batch: readonly Written[]): Promise<number> {
     try {
       const documents = batch.map((one) => this.#document(one))
-      const answer = await this.#server.collector(this.#key, 'POST', path, { documents })
+      const answer = await this.#server().collector(this.#key, 'POST', path, { documents })
       if (answer.status >= 500) return 0
       return this.#take(batch, answer.text)
     } catch {
@@ -96,7 +97,7 @@ export class Writer {
   }
 
   async #sendLines(batch: readonly Written[]): Promise<number> {
-    const request = new OpenRequest(this.#server, this.#key)
+    const request = new OpenRequest(this.#server(), this.#key)
     try {
       for (let from = 0; from < batch.length; from += 40) {
         const lines = batch.slice(from, from + 40).map((one) => `${JSON.stringify(this.#document(one))}\n`)

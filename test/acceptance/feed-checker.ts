@@ -6,7 +6,8 @@ import { chance, Writer } from './feed-checker-writer.ts'
 import { startServer, type TestServer } from './harness.ts'
 
 /**
- * The checker of the change feed: many writers, readers that restart, and a server that is killed again and again.
+ * The checker of the change feed: many writers, readers that restart, and a server that is killed again and again; or a
+ * fleet of them on one database, each request to another one, and the database killed too.
  * Afterwards nothing may be lost, repeated or out of order, and every acknowledged document must be readable as it was
  * acknowledged.
  */
@@ -17,7 +18,18 @@ export interface CheckOptions {
   readonly seed: number
   /** Between two kills, at the least and at the most. */
   readonly livesMs: readonly [number, number]
+  /** Further processes on the same store, killed as well; none when absent. */
+  readonly fleet?: Fleet
   readonly report?: (line: string) => void
+}
+
+export interface Fleet {
+  readonly databaseUrl: string
+  /** Processes that answer requests, and processes that only work in the background. */
+  readonly api: number
+  readonly workers: number
+  /** Kills the database itself, and starts it again. */
+  killDatabase(): Promise<void>
 }
 
 export interface CheckResult extends Verdict {
@@ -43,16 +55,20 @@ export async function checkFeed(options: CheckOptions): Promise<CheckResult> {
   const report = options.report ?? (() => {})
   // No vectors are made: the feed is what is checked, and the model would take the processor from it.
   const noVectors = { TIDEMARK_EMBEDDING_URL: 'http://127.0.0.1:9', TIDEMARK_EMBEDDING_MODEL: 'none' }
-  const server = await startServer({ env: { TIDEMARK_LOG_LEVEL: 'fatal', ...noVectors } })
+  const servers = await startAll({ TIDEMARK_LOG_LEVEL: 'fatal', ...noVectors }, options.fleet)
+  const answering = servers.slice(0, options.fleet?.api ?? 1)
+  const server = answering[0]!
+  const choose = chance(options.seed + 2000)
+  const any = (): TestServer => answering[choose(answering.length)]!
   try {
     for (const dataset of ['even', 'odd']) await server.makeDataset(dataset)
     const { key } = await server.makeApplication({ entitlements: [{ datasets: ['even', 'odd'] }] })
     const writers: Writer[] = []
     for (let i = 0; i < options.writers; i++) {
-      writers.push(new Writer(server, (await server.makeCollector()).key, `w${i}`, options.seed + i))
+      writers.push(new Writer(any, (await server.makeCollector()).key, `w${i}`, options.seed + i))
     }
     const readers = filters.map(
-      (filter, i) => new Reader(server, key, { name: `reader ${i}`, filter, seed: options.seed + 100 + i }),
+      (filter, i) => new Reader(any, key, { name: `reader ${i}`, filter, seed: options.seed + 100 + i }),
     )
 
     let written = false
@@ -70,8 +86,13 @@ export async function checkFeed(options: CheckOptions): Promise<CheckResult> {
     ).finally(() => {
       written = true
     })
+    const kill: (() => Promise<void>)[] = servers.map((one) => async () => {
+      await one.kill9()
+      await one.start()
+    })
+    if (options.fleet !== undefined) kill.push(() => options.fleet!.killDatabase())
     const killing = killAgain(
-      server,
+      kill,
       options,
       () => written,
       () => report(`${changed()} changes acknowledged, killed again`),
@@ -102,12 +123,23 @@ export async function checkFeed(options: CheckOptions): Promise<CheckResult> {
       unreadable: await countUnreadable(server, key, writers),
     }
   } finally {
-    await server.kill9()
+    await Promise.all(servers.map((one) => one.kill9()))
   }
 }
 
+async function startAll(env: Readonly<Record<string, string>>, fleet: Fleet | undefined): Promise<TestServer[]> {
+  if (fleet === undefined) return [await startServer({ env })]
+  const roles = [...Array(fleet.api).fill('api'), ...Array(fleet.workers).fill('worker')]
+  const servers: TestServer[] = []
+  for (const role of roles) {
+    const own = { TIDEMARK_ROLES: role, TIDEMARK_DATABASE_URL: fleet.databaseUrl }
+    servers.push(await startServer({ env: { ...env, ...own } }))
+  }
+  return servers
+}
+
 async function killAgain(
-  server: TestServer,
+  kill: readonly (() => Promise<void>)[],
   { livesMs: [least, most], seed }: CheckOptions,
   done: () => boolean,
   killed: () => void,
@@ -117,9 +149,8 @@ async function killAgain(
     const lives = least + random(most - least + 1)
     for (const until = Date.now() + lives; Date.now() < until && !done(); ) await delay(20)
     if (done() && kills > 0) return kills
-    await server.kill9()
+    await kill[random(kill.length)]!()
     killed()
-    await server.start()
   }
 }
 

@@ -70,10 +70,7 @@ async function storeOf(dataDir: string): Promise<Record<string, string>> {
 }
 
 /** Everything that acceptance runs put into a child's environment: ours without TIDEMARK_*, then the run's own. */
-async function environment(
-  dataDir: string,
-  own: Readonly<Record<string, string>>,
-): Promise<Record<string, string>> {
+async function environment(dataDir: string, own: Readonly<Record<string, string>>): Promise<Record<string, string>> {
   const env: Record<string, string> = {}
   for (const [name, value] of Object.entries(process.env)) {
     if (value === undefined || name.startsWith('TIDEMARK_') || name.startsWith('NODE_TEST')) continue

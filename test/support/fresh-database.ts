@@ -1,24 +1,40 @@
 import pg from 'pg'
 
-/** Where a PostgreSQL server is to be found for the tests; null runs them on SQLite alone. */
-const testDatabaseUrl = process.env.TEST_DATABASE_URL ?? null
+/** Databases of the tests are known by their names. */
+const prefix = 'tidemark_test_'
 
 let made = 0
 
-/** An empty database of its own on the server of the tests. */
+/** An empty database of its own on the server of TEST_DATABASE_URL. */
 export async function freshDatabase(): Promise<{ url: string; remove(): Promise<void> }> {
-  const name = `test_${process.pid}_${++made}`
-  await administer(`create database ${name}`)
-  const url = new URL(testDatabaseUrl!)
+  const name = `${prefix}${process.pid}_${++made}`
+  await administer((client) => client.query(`create database ${name}`))
+  const url = new URL(serverUrl())
   url.pathname = `/${name}`
-  return { url: url.href, remove: () => administer(`drop database ${name} with (force)`) }
+  return { url: url.href, remove: () => administer((client) => client.query(`drop database ${name} with (force)`)) }
 }
 
-async function administer(statement: string): Promise<void> {
-  const client = new pg.Client(testDatabaseUrl!)
+/** What test processes left behind. */
+export async function removeTestDatabases(): Promise<void> {
+  await administer(async (client) => {
+    const found = await client.query(`select datname from pg_database where starts_with(datname, '${prefix}')`)
+    for (const { datname } of found.rows) await client.query(`drop database ${datname} with (force)`)
+  })
+}
+
+function serverUrl(): string {
+  const url = process.env.TEST_DATABASE_URL
+  if (url === undefined) {
+    throw new Error('set TEST_DATABASE_URL, or run through: node scripts/with-postgres.ts COMMAND…')
+  }
+  return url
+}
+
+async function administer(work: (client: pg.Client) => Promise<unknown>): Promise<void> {
+  const client = new pg.Client(serverUrl())
   await client.connect()
   try {
-    await client.query(statement)
+    await work(client)
   } finally {
     await client.end()
   }

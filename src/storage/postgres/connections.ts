@@ -42,8 +42,9 @@ export class Connections {
 
   constructor(url: string, most: number) {
     this.#pool = new pg.Pool({ ...clientSettings(url), max: most })
-    // A connection that breaks while nobody uses it is replaced by the pool; whoever uses one sees its own error.
+    // A connection that breaks while nobody uses it is replaced by the pool; whoever uses one sees its query fail.
     this.#pool.on('error', () => {})
+    this.#pool.on('connect', (client) => client.on('error', () => {}))
   }
 
   /** Waiting for a connection, or having one. */

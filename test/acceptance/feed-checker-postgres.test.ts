@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { throwawayPostgres } from '../../scripts/throwaway-postgres.ts'
+import { checkFeed, summaryOf } from './feed-checker.ts'
+
+test('three processes that answer, two that work, one database, all killed again and again: the feed has no hole', async () => {
+  const postgres = await throwawayPostgres({ durable: false })
+  try {
+    const result = await checkFeed({
+      events: 5000,
+      writers: 8,
+      seed: 20_261_115,
+      livesMs: [500, 2000],
+      fleet: {
+        databaseUrl: postgres.url,
+        api: 3,
+        workers: 2,
+        async killDatabase() {
+          await postgres.kill9()
+          await postgres.start()
+        },
+      },
+    })
+    const { text, good } = summaryOf(result)
+    console.log(text)
+    assert.ok(good, [text, ...result.faults, ...result.wrongReplays].join('\n'))
+    assert.ok(result.events >= 5000 && result.kills > 0 && result.replayed > 0)
+  } finally {
+    await postgres.remove()
+  }
+})

@@ -54,7 +54,7 @@ export interface CallOptions {
 }
 
 /** The store that this run is about. */
-export const store = process.env.STORE === 'postgres' ? 'postgres' : 'sqlite'
+const store = process.env.STORE === 'postgres' ? 'postgres' : 'sqlite'
 
 const databases = new Map<string, Promise<string>>()
 
@@ -145,6 +145,11 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
   const server = new TestServer(options)
   await server.start()
   return server
+}
+
+/** Another process on the store of a server, with a data folder of its own. */
+export async function startBeside(server: TestServer, env: Readonly<Record<string, string>> = {}): Promise<TestServer> {
+  return startServer({ env: { ...(await storeOf(server.dataDir)), ...env } })
 }
 
 export class TestServer {

@@ -286,6 +286,29 @@ export function checkIndexSource(name: string, openStore: () => Promise<IndexSou
         assert.equal(texts.get(chunkId)!.text, body.slice(startsAt, endsAt))
     })
 
+    test('what another process made can be followed: what still waits, what there is, how many', async () => {
+      for (const name of ['a', 'b', 'c']) await send(name)
+      const ids = (await keep(await source.documentsAfter(0, wide))).map(({ chunkId }) => chunkId).sort()
+      assert.deepEqual([...(await source.stillWaiting('m', [...ids, 'chk_none']))].sort(), ids)
+      assert.deepEqual(await source.stillWaiting('old', ids), [])
+      assert.deepEqual(await source.stillWaiting('m', []), [])
+      assert.equal(await source.vectorCount('m'), 0)
+      const made = ids.slice(0, 2).map((chunkId, i) => ({ chunkId, vector: Float32Array.of(i, 1, 2) }))
+      await source.putVectors('m', made)
+      await source.putVectors('old', made.slice(0, 1))
+      await source.doneWaiting('m', ids.slice(0, 2))
+      assert.deepEqual(await source.stillWaiting('m', ids), ids.slice(2))
+      assert.equal(await source.vectorCount('m'), 2)
+      const [first, ...rest] = await source.vectorsAfter('m', '', 1)
+      assert.deepEqual([first!.chunkId, first!.vector, rest], [ids[0], made[0]!.vector, []])
+      assert.ok(first!.documentId.startsWith('doc_'))
+      assert.deepEqual(
+        (await source.vectorsAfter('m', ids[0]!, 10)).map(({ chunkId }) => chunkId),
+        [ids[1]],
+      )
+      assert.deepEqual(await source.vectorsAfter('m', ids[1]!, 10), [])
+    })
+
     test('many at once', async () => {
       for (let i = 0; i < 150; i++) await send(`m${i}`)
       const chunks = await keep(await source.documentsAfter(0, wide))

@@ -1,0 +1,4 @@
+import { checkAccessStore } from './access-store.ts'
+import { openPostgres } from './postgres-fixture.ts'
+
+checkAccessStore('postgres', openPostgres)

@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import type { AccessStore } from '../../src/access/access-store.ts'
+import { makeSigningKey } from '../../src/cursors.ts'
+
+/** What every store of limits and signing keys keeps, however many ask at once. */
+export function checkAccessStore(
+  name: string,
+  open: () => Promise<{ readonly access: AccessStore; close(): Promise<void> }>,
+): void {
+  suite(`access store: ${name}`, () => {
+    const withStore = async (work: (access: AccessStore) => Promise<void>): Promise<void> => {
+      const { access, close } = await open()
+      await work(access).finally(close)
+    }
+    const take = { applicationId: 'app', operation: 'search', day: '2026-11-15', limit: 10 }
+
+    test('of racing takes of a quota exactly the limit is given', () =>
+      withStore(async (access) => {
+        const taken = await Promise.all(Array.from({ length: 40 }, () => access.takeQuota([take])))
+        assert.equal(taken.filter(([one]) => one!.taken).length, 10)
+        assert.deepEqual(await access.takeQuota([take, { ...take, operation: 'other', limit: 0 }]), [
+          { taken: false, used: 10 },
+          { taken: false, used: 0 },
+        ])
+        assert.deepEqual(await access.usageOf('app', take.day), [
+          { operation: 'other', used: 0 },
+          { operation: 'search', used: 10 },
+        ])
+      }))
+
+    test('of racing takes of tokens exactly what the bucket holds, and it fills as time goes by', () =>
+      withStore(async (access) => {
+        const rate = { perSecond: 2, burst: 20 }
+        const now = 1_800_000_000_000
+        const taken = await Promise.all(Array.from({ length: 15 }, () => access.takeTokens('a', rate, 2, now)))
+        assert.equal(
+          taken.reduce((sum, { granted }) => sum + granted, 0),
+          20,
+        )
+        assert.deepEqual(await access.takeTokens('a', rate, 5, now + 1000), { granted: 2, left: 0 })
+        // Another process's clock may be behind: no time is counted twice.
+        assert.deepEqual(await access.takeTokens('a', rate, 5, now), { granted: 0, left: 0 })
+        assert.deepEqual(await access.takeTokens('a', rate, 5, now + 1500), { granted: 1, left: 0 })
+        assert.deepEqual(await access.takeTokens('b', rate, 1, now), { granted: 1, left: 19 })
+        assert.deepEqual(await access.takeTokens('a', rate, 100, now + 3_600_000), { granted: 20, left: 0 })
+      }))
+
+    test('racing processes agree on one signing key', () =>
+      withStore(async (access) => {
+        const added = await Promise.all(
+          Array.from({ length: 5 }, (_, i) => access.addSigningKey(makeSigningKey(1000 + i), true)),
+        )
+        assert.equal(new Set(added.map((keys) => JSON.stringify(keys))).size, 1)
+        assert.equal((await access.signingKeys()).length, 1)
+      }))
+  })
+}

@@ -1,6 +1,7 @@
-import { analyse } from '../text/analyse.ts'
+import { analyse, locateTerms } from '../text/analyse.ts'
 import { guessLanguage } from '../text/guess-language.ts'
 import type { AnalysedField, KeywordQuery, TermGroup } from '../text/types.ts'
+import { WantedTerms } from '../text/wanted-terms.ts'
 
 /**
  * Hybrid ranking, second step: the best candidates are read word by word. To the fused score are added how many of the
@@ -42,22 +43,21 @@ export function rerankerOf(query: KeywordQuery, queryText: string, weights: Rera
     if (count === 0 || (title === '' && body === '')) return exactFrom * (score / total)
     const rules = language ?? guessLanguage(`${title}\n${body}`)
     const inTitle = wanted.find(title, rules)
-    const inBody = wanted.find(body, rules)
+    const inBody = wanted.places(body, rules)
     const order = wanted.order(rules)
     const titlePhrase = standsAs(order, inTitle.places)
-    const isPhrase = order.length > 1 && (titlePhrase || standsAs(order, inBody.places))
+    const isPhrase = order.length > 1 && (titlePhrase || standsAs(order, inBody))
     const isTitle = titlePhrase && inTitle.length <= order.length
-    const standsSomewhere = (steps: readonly Step[]) =>
-      standsAs(steps, inTitle.places) || standsAs(steps, inBody.places)
+    const standsSomewhere = (steps: readonly Step[]) => standsAs(steps, inTitle.places) || standsAs(steps, inBody)
     const isExact =
       isTitle ||
       (isPhrase && order.length >= exactWordsMin) ||
       (wanted.isAllQuoted && wanted.quoted.every(standsSomewhere))
-    const covered = wanted.groups.filter((_, i) => inTitle.places[i]!.length > 0 || inBody.places[i]!.length > 0)
+    const covered = wanted.groups.filter((_, i) => inTitle.places[i]!.length > 0 || inBody[i]!.length > 0)
     const sum =
       score +
       weights.coverage * (covered.length / count) +
-      weights.proximity * closeness(inBody.places) +
+      weights.proximity * closeness(inBody) +
       weights.title * (inTitle.places.filter((places) => places.length > 0).length / count) +
       weights.phrase * (isPhrase || isTitle ? 1 : 0)
     return isExact ? exactFrom + (1 - exactFrom) * (sum / total) : exactFrom * (sum / total)
@@ -80,6 +80,7 @@ class WantedWords {
   /** A quote within a question is no more than a part of it: lifting what holds it cost .001 of nDCG@10 in Arabic. */
   readonly isAllQuoted: boolean
   readonly #text: string
+  readonly #wanted: WantedTerms
   readonly #groupsOf = new Map<string, number[]>()
   readonly #orders = new Map<string | null, readonly Step[]>()
 
@@ -99,17 +100,26 @@ class WantedWords {
     this.quoted = quoted
     this.isAllQuoted = groups.length > 0 && quoted.flat().length === groups.length
     this.#text = text
+    this.#wanted = new WantedTerms(this.#groupsOf.keys())
   }
 
+  places(text: string, language: string | null): Places {
+    return this.#placesIn(locateTerms(text, language, this.#wanted))
+  }
+
+  /** With the length of the text, for which every word has to be read. */
   find(text: string, language: string | null): { places: Places; length: number } {
-    const places: number[][] = this.groups.map(() => [])
-    if (text === '') return { places, length: 0 }
     const field = analyse(text, language)
+    return { places: this.#placesIn(field), length: field.length }
+  }
+
+  #placesIn(field: AnalysedField): Places {
+    const places: number[][] = this.groups.map(() => [])
     this.#each(field, (group, position) => {
       const known = places[group]!
       if (known.at(-1) !== position) known.push(position)
     })
-    return { places, length: field.length }
+    return places
   }
 
   /** The query as a text of that language has it; empty where a word of the query is none in that language. */

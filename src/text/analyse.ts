@@ -4,6 +4,7 @@ import { guessLanguage } from './guess-language.ts'
 import { scanRuns } from './scan-words.ts'
 import { baseLanguage, type StemRule, stemRule, WHOLE } from './stem-word.ts'
 import type { AnalysedField, LocatedField } from './types.ts'
+import { WantedTerms } from './wanted-terms.ts'
 import { wordTerms } from './word-terms.ts'
 
 /**
@@ -43,47 +44,42 @@ export function analyse(text: string, language: string | null): AnalysedField {
 export function analyseLocated(text: string, language: string | null): LocatedField {
   const field: LocatedField = { terms: [], positions: [], length: 0, starts: [], ends: [] }
   field.length = walk(text, language, (term, position, start, end) => {
-    field.terms.push(term)
-    field.positions.push(position)
-    field.starts.push(start)
-    field.ends.push(end)
+    pushLocated(field, term, position, start, end)
   })
   return field
 }
 
-/** Of all others the terms of a word begin as the word does, case apart; these take prefixes off. */
-const PREFIX_STEMMED: ReadonlySet<string> = new Set(['ga', 'id'])
-
 /**
- * Where the wanted terms stand in a text. A word that begins with an ASCII letter that no wanted term begins with is
- * passed over unread, which makes this several times faster than reading it all.
+ * The wanted terms of a text, at the positions that reading it all would give. Words that can be told to give none are
+ * passed over unread, which makes this several times faster. The length is left at 0: it takes all words to know it.
  */
-export function locateTerms(
-  text: string,
-  language: string | null,
-  wanted: ReadonlyMap<string, unknown>,
-  sink: (term: string, start: number, end: number) => void,
-): void {
-  const base = baseLanguage(language) ?? guessLanguage(text)
-  const passedOver = new Uint8Array(128)
-  if (base === null || !PREFIX_STEMMED.has(base)) {
-    passedOver.fill(1, 0x41, 0x5b).fill(1, 0x61, 0x7b)
-    for (const term of wanted.keys()) {
-      const first = term.charCodeAt(0)
-      if (first < 128) passedOver[first] = passedOver[first & 0x5f] = 0
-    }
-  }
-  walk(text, base, (term, _, start, end) => wanted.has(term) && sink(term, start, end), passedOver)
+export function locateTerms(text: string, language: string | null, wanted: WantedTerms): LocatedField {
+  const field: LocatedField = { terms: [], positions: [], length: 0, starts: [], ends: [] }
+  walk(
+    text,
+    language,
+    (term, position, start, end) => {
+      if (wanted.has(term)) pushLocated(field, term, position, start, end)
+    },
+    wanted,
+  )
+  return field
 }
 
-const nothingPassedOver = new Uint8Array(128)
+function pushLocated(field: LocatedField, term: string, position: number, start: number, end: number): void {
+  field.terms.push(term)
+  field.positions.push(position)
+  field.starts.push(start)
+  field.ends.push(end)
+}
 
 /**
- * Returns the length: positions, less those of stop words. Words that begin with a character of `passedOver` are left
- * out; positions and length then mean nothing.
+ * Returns the length: positions, less those of stop words. With `wanted`, words that give no such term are passed over
+ * where that can be told, and the length means nothing.
  */
-function walk(text: string, language: string | null, sink: TermSink, passedOver = nothingPassedOver): number {
+function walk(text: string, language: string | null, sink: TermSink, wanted: WantedTerms | null = null): number {
   const base = baseLanguage(language) ?? guessLanguage(text)
+  const passing = wanted !== null && WantedTerms.canPassOver(base) ? wanted : null
   const rules: StemRule[] = []
   let position = 0
   let stopWords = 0
@@ -92,7 +88,9 @@ function walk(text: string, language: string | null, sink: TermSink, passedOver 
       position = addDictionaryWords(text, start, end, position, sink)
     } else if (charClass >= CharClass.han) {
       position = addPairs(text, start, end, position, sink)
-    } else if (passedOver[text.charCodeAt(start)] !== 1) {
+    } else if (passing?.passesOver(text, start)) {
+      position += 1
+    } else {
       rules[charClass] ??= stemRule(base, charClass)
       const { terms, isStopWord } = wordTerms(text.slice(start, end), rules[charClass])
       if (terms.length === 0) return

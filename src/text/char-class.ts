@@ -70,3 +70,9 @@ export function charClassOf(codePoint: number): CharClass {
 export function isAlphabetic(charClass: CharClass): boolean {
   return charClass >= CharClass.digit && charClass <= CharClass.letter
 }
+
+/** The letters a..z of either case. */
+export function isPlainLetter(code: number): boolean {
+  const lower = code | 0x20
+  return lower >= 0x61 && lower <= 0x7a
+}

@@ -1,14 +1,45 @@
-import { analyseLocated, locateTerms } from './analyse.ts'
+import { locateTerms } from './analyse.ts'
 import type { KeywordQuery, LocatedField, PhraseClause } from './types.ts'
+import { WantedTerms } from './wanted-terms.ts'
 
 /** A place in the text that a clause of the query matched; `clause` is its index among the query's clauses. */
 export type Hit = { start: number; end: number; clause: number }
+
+/** What has to be known of a query to find it in texts: worked out once, for as long as the query is in use. */
+type Looked = {
+  clausesByTerm: ReadonlyMap<string, readonly number[]>
+  phrases: readonly (readonly [number, PhraseClause])[]
+  wanted: WantedTerms
+}
+const lookedFor = new WeakMap<KeywordQuery, Looked>()
 
 /**
  * Where a text matches the words and phrases that a query asks for, in order of their start. A phrase is one hit from
  * its first word to its last; its words elsewhere are none.
  */
 export function findHits(text: string, language: string | null, query: KeywordQuery): Hit[] {
+  let looked = lookedFor.get(query)
+  if (looked === undefined) {
+    looked = lookFor(query)
+    lookedFor.set(query, looked)
+  }
+  const { clausesByTerm, phrases, wanted } = looked
+  if (clausesByTerm.size === 0 && phrases.length === 0) return []
+
+  const field = locateTerms(text, language, wanted)
+  const hits: Hit[] = []
+  for (const [index, term] of field.terms.entries()) {
+    for (const clause of clausesByTerm.get(term) ?? []) {
+      hits.push({ start: field.starts[index]!, end: field.ends[index]!, clause })
+    }
+  }
+  for (const [clause, phrase] of phrases) {
+    for (const range of findPhrase(field, phrase)) hits.push({ ...range, clause })
+  }
+  return hits.sort((a, b) => a.start - b.start || a.end - b.end)
+}
+
+function lookFor(query: KeywordQuery): Looked {
   const clausesByTerm = new Map<string, number[]>()
   const phrases: [number, PhraseClause][] = []
   for (const [index, clause] of query.clauses.entries()) {
@@ -16,21 +47,8 @@ export function findHits(text: string, language: string | null, query: KeywordQu
     if (clause.type === 'phrase') phrases.push([index, clause])
     else for (const term of clause.group) clausesByTerm.set(term, [...(clausesByTerm.get(term) ?? []), index])
   }
-  if (clausesByTerm.size === 0 && phrases.length === 0) return []
-
-  const hits: Hit[] = []
-  if (clausesByTerm.size > 0) {
-    locateTerms(text, language, clausesByTerm, (term, start, end) => {
-      for (const clause of clausesByTerm.get(term)!) hits.push({ start, end, clause })
-    })
-  }
-  if (phrases.length > 0) {
-    const field = analyseLocated(text, language)
-    for (const [clause, phrase] of phrases) {
-      for (const range of findPhrase(field, phrase)) hits.push({ ...range, clause })
-    }
-  }
-  return hits.sort((a, b) => a.start - b.start || a.end - b.end)
+  const inPhrases = phrases.flatMap(([, { groups }]) => groups.flat())
+  return { clausesByTerm, phrases, wanted: new WantedTerms([...clausesByTerm.keys(), ...inPhrases]) }
 }
 
 function* findPhrase(field: LocatedField, { groups }: PhraseClause): Generator<{ start: number; end: number }> {

@@ -1,4 +1,4 @@
-import { CharClass, charClassOf, isAlphabetic } from './char-class.ts'
+import { CharClass, charClassOf, isAlphabetic, isPlainLetter } from './char-class.ts'
 
 /**
  * Receives each run of text that the analysis treats as one: a word of an alphabetic script (`charClass` is that of
@@ -63,6 +63,11 @@ function endOfWord(text: string, start: number, afterFirst: number, charClass: C
   let previous = charClass
   while (index < length) {
     const code = text.charCodeAt(index)
+    if (isPlainLetter(code)) {
+      index += 1
+      previous = CharClass.latin
+      continue
+    }
     const codePoint = code >= 0xd800 && code <= 0xdbff ? text.codePointAt(index)! : code
     const next = charClassOf(codePoint)
     if (isAlphabetic(next) || next === CharClass.extend) {

@@ -47,7 +47,7 @@ function present(item: LiveItem, query: KeywordQuery, scope: Scope): Result | nu
   const language = item.language ?? guessLanguage(`${item.title ?? ''}\n${body}`)
   // Hits in a body that may not be read must not decide which chunk is named.
   const hits = readable.has('body') ? findHits(body, language, query) : []
-  const chunks = chunksOf(item.documentId, item)
+  const chunks = [...chunksOf(item.documentId, item)]
   let best = chunks[0]!
   let bestHits = 0
   for (const chunk of chunks) {

@@ -28,10 +28,9 @@ export async function prepareDocument(
   const chunks: ChunkRecord[] = []
   for (const version of document.versions) {
     const language = version.language ?? guessLanguage(`${version.title ?? ''}\n${version.body ?? ''}`)
-    const records = chunksOf(documentId, version)
     const vectorsOf = Map.groupBy(version.vectors, ({ chunkId }) => chunkId)
     const indexed: IndexedChunk[] = []
-    for (const record of records) {
+    for (const record of chunksOf(documentId, version)) {
       const text = (version.body ?? '').slice(record.startsAt, record.endsAt)
       await breathe(text.length)
       indexed.push({
@@ -39,8 +38,8 @@ export async function prepareDocument(
         body: analyse(text, language),
         vectors: vectorsOf.get(record.chunkId) ?? [],
       })
+      chunks.push(record)
     }
-    for (const record of records) chunks.push(record)
     changes.push({
       kind: 'put_version',
       documentId,
@@ -54,19 +53,21 @@ export async function prepareDocument(
   return { changes, chunks }
 }
 
-/** A version without a body has one empty chunk, so that its title can be found. */
-export function chunksOf(
+/** A version without a body has one empty chunk, so that its title can be found. Cut as they are asked for. */
+export function* chunksOf(
   documentId: string,
   { versionId, body }: Pick<SourceVersion, 'versionId' | 'body'>,
-): ChunkRecord[] {
-  const ranges = chunkText(body ?? '')
+): Generator<ChunkRecord> {
   const madeAt = idTimeMs(versionId)
-  return (ranges.length === 0 ? [{ start: 0, end: 0 }] : ranges).map(({ start, end }, ordinal) => ({
+  const record = (ordinal: number, startsAt: number, endsAt: number): ChunkRecord => ({
     chunkId: derivedId('chk', madeAt, `${chunkRules} ${versionId} ${ordinal}`),
     documentId,
     versionId,
     ordinal,
-    startsAt: start,
-    endsAt: end,
-  }))
+    startsAt,
+    endsAt,
+  })
+  let ordinal = 0
+  for (const { start, end } of chunkText(body ?? '')) yield record(ordinal++, start, end)
+  if (ordinal === 0) yield record(0, 0, 0)
 }

@@ -2,13 +2,15 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { arbitraryText } from './arbitrary-text.ts'
-import { chunkText } from './chunk-text.ts'
+import { type ChunkOptions, chunkText } from './chunk-text.ts'
 import { splitSentences } from './split-sentences.ts'
 import { sizeInWords } from './text-size.ts'
 
 function sentencesOf(text: string): string[] {
-  return splitSentences(text).map(({ start, end }) => text.slice(start, end))
+  return [...splitSentences(text)].map(({ start, end }) => text.slice(start, end))
 }
+
+const chunksOf = (body: string, options?: Partial<ChunkOptions>) => [...chunkText(body, options)]
 
 test('sentences end at their marks and at blank lines', () => {
   assert.deepEqual(sentencesOf('Dr. Smith left. “Why?” It cost 3.5 dollars! \n\nA heading\n\nOne\nline'), [
@@ -25,16 +27,16 @@ test('sentences end at their marks and at blank lines', () => {
 })
 
 test('a short body is one chunk, an empty one none', () => {
-  assert.deepEqual(chunkText('  One sentence. Another.  '), [{ start: 2, end: 24 }])
-  assert.deepEqual(chunkText(''), [])
-  assert.deepEqual(chunkText(' \n\t '), [])
+  assert.deepEqual(chunksOf('  One sentence. Another.  '), [{ start: 2, end: 24 }])
+  assert.deepEqual(chunksOf(''), [])
+  assert.deepEqual(chunksOf(' \n\t '), [])
 })
 
 test('chunks are whole sentences that overlap', () => {
   const body = Array.from({ length: 60 }, (_, index) => `Sentence number ${index} has exactly eight words here.`).join(
     ' ',
   )
-  const chunks = chunkText(body).map(({ start, end }) => body.slice(start, end))
+  const chunks = chunksOf(body).map(({ start, end }) => body.slice(start, end))
   assert.ok(chunks.length > 1)
   for (const [index, chunk] of chunks.entries()) {
     assert.match(chunk, /^Sentence .* here\.$/u)
@@ -45,18 +47,18 @@ test('chunks are whole sentences that overlap', () => {
 
 test('the last chunk is not a leftover', () => {
   const body = Array.from({ length: 28 }, () => 'Eight words of text are in this one.').join(' ')
-  assert.equal(chunkText(body).length, 1)
+  assert.equal(chunksOf(body).length, 1)
 })
 
 test('a sentence that is too long is cut between words', () => {
   const body = 'word '.repeat(1000).trim()
-  for (const { start, end } of chunkText(body)) assert.match(body.slice(start, end), /^(?:word )*word$/u)
+  for (const { start, end } of chunksOf(body)) assert.match(body.slice(start, end), /^(?:word )*word$/u)
 })
 
 test('a cut splits no character', () => {
   for (const character of ['👩‍👩‍👧', '𠀀', 'e\u0301', '机']) {
     const body = character.repeat(3000)
-    for (const { start, end } of chunkText(body)) {
+    for (const { start, end } of chunksOf(body)) {
       assert.equal(start % character.length, 0)
       assert.equal(end % character.length, 0)
     }
@@ -67,7 +69,7 @@ test('every character that is not blank lies in a chunk; chunks ascend, are boun
   const limits = { targetWords: 12, maxWords: 20, overlapWords: 6, maxLength: 120 }
   fc.assert(
     fc.property(arbitraryText, (body) => {
-      const chunks = chunkText(body, limits)
+      const chunks = chunksOf(body, limits)
       let covered = 0
       for (const [index, { start, end }] of chunks.entries()) {
         const before = chunks[index - 1]
@@ -78,7 +80,7 @@ test('every character that is not blank lies in a chunk; chunks ascend, are boun
         covered = Math.max(covered, end)
       }
       assert.equal(body.slice(covered).trim(), '')
-      assert.deepEqual(chunkText(body, limits), chunks)
+      assert.deepEqual(chunksOf(body, limits), chunks)
     }),
   )
 })
@@ -87,7 +89,7 @@ test('hostile bodies take time in proportion to their length', () => {
   for (const unit of ['a', '!', '. ', '.")', '\n ', '\u0301', '\ud800', '机', 'A. ', ' ', '👩‍👩‍👧']) {
     const body = unit.repeat(Math.floor(300_000 / unit.length))
     const began = performance.now()
-    for (const { start, end } of chunkText(body)) assert.ok(end - start <= 4000)
+    for (const { start, end } of chunksOf(body)) assert.ok(end - start <= 4000)
     assert.ok(performance.now() - began < 3000, JSON.stringify(unit))
   }
 })

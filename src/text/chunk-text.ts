@@ -30,59 +30,72 @@ let graphemes: Intl.Segmenter | undefined
 /**
  * Cuts a body into chunks that begin and end with sentences and overlap a little, so that a passage near an edge is
  * whole in one of them. Chunks are ranges of the body, in order; every character that is not blank lies in one.
- * An empty or blank body has none.
+ * An empty or blank body has none. A chunk is cut when it is asked for, so that between two of a long body there is time
+ * for other work.
  */
-export function chunkText(body: string, options: Partial<ChunkOptions> = {}): TextRange[] {
+export function* chunkText(body: string, options: Partial<ChunkOptions> = {}): Generator<TextRange> {
   const limits = { ...DEFAULT_CHUNK_OPTIONS, ...options }
-  const sentences = splitSentences(body).flatMap((sentence) => cutSentence(body, sentence, limits))
-  const chunks: TextRange[] = []
-  let first = 0
-  while (first < sentences.length) {
+  const sentences = new Sentences(body, limits)
+  for (let first = 0; sentences.at(first) !== undefined; ) {
     const next = endOfChunk(sentences, first, limits)
-    chunks.push({ start: sentences[first]!.start, end: sentences[next - 1]!.end })
-    first = next < sentences.length ? startOfOverlap(sentences, first, next, limits) : next
+    yield { start: sentences.at(first)!.start, end: sentences.at(next - 1)!.end }
+    first = sentences.at(next) === undefined ? next : startOfOverlap(sentences, first, next, limits)
   }
-  return chunks
+}
+
+/** The sentences of a body, found as they are asked for. */
+class Sentences {
+  /** Where the last one ends. */
+  readonly end: number
+  readonly #found: Sentence[] = []
+  readonly #rest: Iterator<Sentence>
+
+  constructor(body: string, limits: ChunkOptions) {
+    this.end = body.trimEnd().length
+    this.#rest = cutSentences(body, limits)
+  }
+
+  at(index: number): Sentence | undefined {
+    while (this.#found.length <= index) {
+      const { value, done } = this.#rest.next()
+      if (done) return undefined
+      this.#found.push(value)
+    }
+    return this.#found[index]
+  }
 }
 
 /** The sentence after the last one that the chunk from `first` takes in. */
-function endOfChunk(sentences: readonly Sentence[], first: number, limits: ChunkOptions): number {
-  const start = sentences[first]!.start
-  let words = sentences[first]!.words
+function endOfChunk(sentences: Sentences, first: number, limits: ChunkOptions): number {
+  const { start } = sentences.at(first)!
+  let { words } = sentences.at(first)!
   let next = first + 1
-  while (next < sentences.length) {
-    const sentence = sentences[next]!
-    const fits = words + sentence.words <= limits.maxWords && sentence.end - start <= limits.maxLength
-    if (!fits || (words + sentence.words > limits.targetWords && !fitsWhole(sentences, next, start, words, limits)))
-      break
-    words += sentence.words
-    next += 1
+  for (let one = sentences.at(next); one !== undefined; one = sentences.at(++next)) {
+    const fits = words + one.words <= limits.maxWords && one.end - start <= limits.maxLength
+    if (!fits || (words + one.words > limits.targetWords && !fitsWhole(sentences, next, start, words, limits))) break
+    words += one.words
   }
   return next
 }
 
 /** Whether everything that is left fits too: a last chunk of one sentence is worth less than a chunk over the target. */
-function fitsWhole(
-  sentences: readonly Sentence[],
-  next: number,
-  start: number,
-  words: number,
-  limits: ChunkOptions,
-): boolean {
-  if (sentences.at(-1)!.end - start > limits.maxLength) return false
+function fitsWhole(sentences: Sentences, next: number, start: number, words: number, limits: ChunkOptions): boolean {
+  if (sentences.end - start > limits.maxLength) return false
   let total = words
-  for (let index = next; index < sentences.length && total <= limits.maxWords; index += 1)
-    total += sentences[index]!.words
+  let index = next
+  for (let one = sentences.at(index); one !== undefined && total <= limits.maxWords; one = sentences.at(++index)) {
+    total += one.words
+  }
   return total <= limits.maxWords
 }
 
 /** Where the next chunk starts: at `next`, or before it by the overlap that leaves room for the sentence at `next`. */
-function startOfOverlap(sentences: readonly Sentence[], first: number, next: number, limits: ChunkOptions): number {
-  const { words: newWords, end } = sentences[next]!
+function startOfOverlap(sentences: Sentences, first: number, next: number, limits: ChunkOptions): number {
+  const { words: newWords, end } = sentences.at(next)!
   let start = next
   let words = 0
   while (start - 1 > first && next - start < OVERLAP_SENTENCES_MAX) {
-    const sentence = sentences[start - 1]!
+    const sentence = sentences.at(start - 1)!
     words += sentence.words
     if (words > limits.overlapWords || words + newWords > limits.maxWords || end - sentence.start > limits.maxLength)
       break
@@ -91,20 +104,21 @@ function startOfOverlap(sentences: readonly Sentence[], first: number, next: num
   return start
 }
 
-/** A sentence over the maximum, in pieces that end between words where it has any. */
-function cutSentence(text: string, sentence: TextRange, limits: ChunkOptions): Sentence[] {
-  const { start, end } = sentence
-  const words = sizeInWords(text, start, end)
-  if (words <= limits.maxWords && end - start <= limits.maxLength) return [{ start, end, words }]
-  const pieces: Sentence[] = []
-  let from = start
-  while (from < end) {
-    const to = endOfPiece(text, from, end, limits)
-    const piece = trimRange(text, from, to)
-    if (piece.start < piece.end) pieces.push({ ...piece, words: sizeInWords(text, piece.start, piece.end) })
-    from = to
+/** The sentences of a text; one over the maximum comes in pieces that end between words where it has any. */
+function* cutSentences(text: string, limits: ChunkOptions): Generator<Sentence> {
+  for (const { start, end } of splitSentences(text)) {
+    const words = end - start <= limits.maxLength ? sizeInWords(text, start, end) : Number.POSITIVE_INFINITY
+    if (words <= limits.maxWords) {
+      yield { start, end, words }
+      continue
+    }
+    for (let from = start; from < end; ) {
+      const to = endOfPiece(text, from, end, limits)
+      const piece = trimRange(text, from, to)
+      if (piece.start < piece.end) yield { ...piece, words: sizeInWords(text, piece.start, piece.end) }
+      from = to
+    }
   }
-  return pieces
 }
 
 function endOfPiece(text: string, start: number, end: number, limits: ChunkOptions): number {

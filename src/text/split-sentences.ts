@@ -16,8 +16,7 @@ const ABBREVIATIONS = new Set(
  * brackets that close after them, and at a blank line. `Intl.Segmenter` would also end one at every `Dr.` and `J.`:
  * 1,460 sentences in the English of XQuAD, 1,169 here.
  */
-export function splitSentences(text: string): TextRange[] {
-  const sentences: TextRange[] = []
+export function* splitSentences(text: string): Generator<TextRange> {
   const candidates = new RegExp(MAY_END, 'gu')
   let start = 0
   for (let found = candidates.exec(text); found !== null; found = candidates.exec(text)) {
@@ -25,11 +24,10 @@ export function splitSentences(text: string): TextRange[] {
     const end = text[index] === '\n' ? endOfBlankLine(text, index) : endOfStops(text, index)
     candidates.lastIndex = Math.max(end, index + 1)
     if (end === index || !isSentenceEnd(text, start, index, end)) continue
-    pushTrimmed(sentences, text, start, end)
+    yield* trimmed(text, start, end)
     start = end
   }
-  pushTrimmed(sentences, text, start, text.length)
-  return sentences
+  yield* trimmed(text, start, text.length)
 }
 
 /** The end of the blanks from the line break at `index` on, if they hold another one; `index` itself if not. */
@@ -64,9 +62,9 @@ function isAbbreviation(text: string, sentenceStart: number, fullStop: number): 
   return /^(?:\p{L}|.*\.\p{L})$/u.test(before) || ABBREVIATIONS.has(before.toLowerCase())
 }
 
-function pushTrimmed(ranges: TextRange[], text: string, start: number, end: number): void {
+function* trimmed(text: string, start: number, end: number): Generator<TextRange> {
   const range = trimRange(text, start, end)
-  if (range.start < range.end) ranges.push(range)
+  if (range.start < range.end) yield range
 }
 
 export function trimRange(text: string, start: number, end: number): TextRange {

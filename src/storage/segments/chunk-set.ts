@@ -12,10 +12,6 @@ export class ChunkSet {
     return (this.words[chunk >>> 5]! & (1 << (chunk & 31))) !== 0
   }
 
-  add(chunk: number): void {
-    this.words[chunk >>> 5]! |= 1 << (chunk & 31)
-  }
-
   addTerm(image: SegmentImage, term: number): void {
     const at = findTerm(image, term)
     if (at < 0) return
@@ -26,14 +22,6 @@ export class ChunkSet {
       const chunk = chunks[p]!
       words[chunk >>> 5]! |= 1 << (chunk & 31)
     }
-  }
-
-  intersect(other: ChunkSet): void {
-    for (let i = 0; i < this.words.length; i++) this.words[i]! &= other.words[i]!
-  }
-
-  unite(other: ChunkSet): void {
-    for (let i = 0; i < this.words.length; i++) this.words[i]! |= other.words[i]!
   }
 
   /** Writes the numbers ascending into `list`; returns how many. */

@@ -1,5 +1,5 @@
 ;; The inner loops of keyword search over one segment. Memory 0 is the shared arena with the segment, read only; memory 1
-;; belongs to the reader: tables, scores, lists. `walk-postings.ts` and `match-phrase.ts` have the same in plain
+;; belongs to the reader: tables, scores, lists. `keyword-kernel.ts` and `match-phrase.ts` have the same in plain
 ;; JavaScript, with the same results to the bit: the operations and their order are the same.
 ;; After a change here: node scripts/check-kernel.ts --write
 ;;

@@ -2,6 +2,7 @@ import type { ChunkScore, DocumentHit, KeywordOutcome, KeywordPosition } from '.
 import { ChunkScorer, weighFrequency } from './chunk-scorer.ts'
 import type { CompiledFilter } from './compile-filter.ts'
 import type { KeywordKernel, WalkedSegment } from './keyword-kernel.ts'
+import { siftPhrase } from './pair-sieve.ts'
 import type { KeywordPlan, PlannedClause, PlannedPhrase, PlannedTerm } from './plan-keyword.ts'
 import { chunksWithAll, groupsOfClause } from './required-chunks.ts'
 import type { SearchView, Segment } from './segment.ts'
@@ -94,7 +95,9 @@ function addClause(kernel: KeywordKernel, walked: WalkedSegment, clause: Planned
 function addPhrase(kernel: KeywordKernel, walked: WalkedSegment, phrase: PlannedPhrase, known: boolean): void {
   const { image, plan, filter } = walked
   const { scores } = kernel.sum
-  const count = keepVisible(walked, chunksWithAll(image, phrase.groups, list), (chunk) => !known || scores[chunk] !== 0)
+  const count = chunksWithAll(image, phrase.groups, list, (all) =>
+    keepVisible(walked, siftPhrases(image, [phrase], all), (chunk) => !known || scores[chunk] !== 0),
+  )
   const frequencies = kernel.phrases(walked, phrase.groups, list, count)
   for (let i = 0; i < count; i++) {
     if (frequencies[i] === 0) continue
@@ -119,6 +122,14 @@ function keepVisible(walked: WalkedSegment, count: number, wanted: (chunk: numbe
   return kept
 }
 
+/** Of the first `count` chunks in the list, leaves those in which every phrase may stand. */
+function siftPhrases(image: SegmentImage, clauses: readonly PlannedClause[], count: number): number {
+  return clauses.reduce(
+    (left, clause) => (clause.type === 'phrase' ? siftPhrase(image, clause.groups, list, left) : left),
+    count,
+  )
+}
+
 /** Of the first `count` chunks in the list, leaves those in which every phrase stands somewhere. */
 function keepPhrases(
   kernel: KeywordKernel,
@@ -139,7 +150,9 @@ function keepPhrases(
 
 function scoreRequired(kernel: KeywordKernel, walked: WalkedSegment): void {
   const { image, plan, filter } = walked
-  const visible = keepVisible(walked, chunksWithAll(image, plan.must.flatMap(groupsOfClause), list), () => true)
+  const visible = chunksWithAll(image, plan.must.flatMap(groupsOfClause), list, (all) =>
+    keepVisible(walked, siftPhrases(image, plan.must, all), () => true),
+  )
   const count = keepPhrases(kernel, walked, visible, plan.must)
   if (count === 0) return
   const scorer = new ChunkScorer(image, plan)
@@ -153,7 +166,9 @@ function scoreRequired(kernel: KeywordKernel, walked: WalkedSegment): void {
 function exclude(kernel: KeywordKernel, walked: WalkedSegment, clause: PlannedClause): void {
   const { image, plan, filter } = walked
   const { scores } = kernel.sum
-  const scored = keepVisible(walked, chunksWithAll(image, groupsOfClause(clause), list), (chunk) => scores[chunk] !== 0)
+  const scored = chunksWithAll(image, groupsOfClause(clause), list, (all) =>
+    keepVisible(walked, siftPhrases(image, [clause], all), (chunk) => scores[chunk] !== 0),
+  )
   const count = keepPhrases(kernel, walked, scored, [clause])
   if (count === 0) return
   const scorer = new ChunkScorer(image, { ...plan, must: [], any: [clause], mustNot: [], boosts: [] })
@@ -177,27 +192,4 @@ function otherChunks(search: KeywordSearch, segment: Segment, document: number, 
   }
   found.sort((a, b) => b.score - a.score || a.chunk - b.chunk)
   return found.slice(0, search.otherChunksMax).map(({ chunk, score }) => chunkScore(image, chunk, score))
-}
-
-/** The best matching chunk of one document, `null` when none matches. */
-export function bestKeywordChunk(
-  segment: Segment,
-  document: number,
-  plan: KeywordPlan,
-  filter: CompiledFilter,
-): ChunkScore | null {
-  const { image } = segment
-  if (plan.empty) return null
-  const scorer = new ChunkScorer(image, plan)
-  let best = 0
-  let bestChunk = -1
-  for (let chunk = image.documentFirstChunk[document]!; chunk < image.documentFirstChunk[document + 1]!; chunk++) {
-    const mask = filter.maskOf(image, chunk)
-    const score = mask === 0 ? 0 : scorer.score(chunk, mask)
-    if (score > best) {
-      best = score
-      bestChunk = chunk
-    }
-  }
-  return bestChunk < 0 ? null : chunkScore(image, bestChunk, best)
 }

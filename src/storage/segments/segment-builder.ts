@@ -1,3 +1,4 @@
+import { PairSieveBuilder } from './pair-sieve.ts'
 import { exceptionCode, writeImage } from './segment-image.ts'
 import { longStep, stepShift, termMask } from './token-stream.ts'
 
@@ -95,7 +96,24 @@ export class SegmentBuilder {
       ...this.#postings(),
       bodyTokens: this.#bodyTokens.view(),
       titleTokens: this.#titleTokens.view(),
+      pairSlices: this.#pairSlices(),
     })
+  }
+
+  #pairSlices(): Uint32Array {
+    const { array: bodyStart } = this.#bodyStart
+    const { array: titleStart } = this.#titleStart
+    const versionOf = this.#chunkVersion.view()
+    const terms = versionOf.reduce(
+      (sum, version) => sum + titleStart[version + 1]! - titleStart[version]!,
+      this.#bodyTokens.length,
+    )
+    const sieve = new PairSieveBuilder(this.chunks, terms)
+    versionOf.forEach((version, chunk) => {
+      sieve.add(chunk, this.#titleTokens.array, titleStart[version]!, titleStart[version + 1]!)
+      sieve.add(chunk, this.#bodyTokens.array, bodyStart[chunk]!, bodyStart[chunk + 1]!)
+    })
+    return sieve.slices
   }
 
   /** Counts, lays the lists out, fills them: three passes over the token numbers. */

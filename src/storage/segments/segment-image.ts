@@ -8,7 +8,7 @@
  * Layout: 16 bytes of head (magic, format, section count, total bytes), then offset and element count of every section
  * (two 32-bit numbers each), then the sections, each aligned to 8 bytes. Little-endian.
  */
-const formatVersion = 1
+const formatVersion = 2
 const magic = 0x5445_5331
 const headBytes = 16
 
@@ -57,6 +57,8 @@ const sections = {
   exceptionFrequency: 'u32',
   bodyTokens: 'u32',
   titleTokens: 'u32',
+  /** Which chunks may hold two terms side by side, see `pair-sieve.ts`. */
+  pairSlices: 'u32',
 } as const
 
 export type SectionName = keyof typeof sections
@@ -151,7 +153,9 @@ function viewOf(element: keyof ElementArrays, bytes: Uint8Array<ArrayBufferLike>
 }
 
 /** What an operator wants to know of memory: bytes by purpose. */
-export function bytesByPurpose(image: SegmentImage): Record<'postings' | 'tokens' | 'ids' | 'columns', number> {
+export function bytesByPurpose(
+  image: SegmentImage,
+): Record<'postings' | 'tokens' | 'pairs' | 'ids' | 'columns', number> {
   const postings: readonly SectionName[] = [
     'term',
     'postingStart',
@@ -170,8 +174,8 @@ export function bytesByPurpose(image: SegmentImage): Record<'postings' | 'tokens
     'documentIdStart',
   ]
   const sum = (names: readonly SectionName[]) => names.reduce((bytes, name) => bytes + image[name].byteLength, 0)
-  const known = { postings: sum(postings), tokens: sum(tokens), ids: sum(ids) }
-  return { ...known, columns: image.bytes - known.postings - known.tokens - known.ids }
+  const known = { postings: sum(postings), tokens: sum(tokens), pairs: sum(['pairSlices']), ids: sum(ids) }
+  return { ...known, columns: image.bytes - known.postings - known.tokens - known.pairs - known.ids }
 }
 
 function textAt(bytes: Buffer<ArrayBufferLike>, starts: Uint32Array<ArrayBufferLike>, at: number): string {
@@ -214,15 +218,28 @@ export function compareDocumentIds(a: SegmentImage, documentA: number, b: Segmen
 
 /** The first document of the segment whose id is not below `id`. */
 export function lowerBoundDocument(image: SegmentImage, id: Uint8Array): number {
+  const { documentIds: ids, documentIdStart: starts } = image
+  const shared = sharedPrefix(image)
+  const order = compareBytes(ids, 0, shared, id, 0, Math.min(shared, id.length))
+  if (order !== 0) return order < 0 ? image.documents : 0
   let low = 0
   let high = image.documents
   while (low < high) {
     const middle = (low + high) >>> 1
-    const { documentIds: ids, documentIdStart: starts } = image
-    if (compareBytes(ids, starts[middle]!, starts[middle + 1]!, id, 0, id.length) < 0) low = middle + 1
+    if (compareBytes(ids, starts[middle]! + shared, starts[middle + 1]!, id, shared, id.length) < 0) low = middle + 1
     else high = middle
   }
   return low
+}
+
+/** With how many bytes all ids of the segment begin: those that the first and the last have in common. */
+function sharedPrefix({ documentIds: ids, documentIdStart: starts, documents }: SegmentImage): number {
+  if (documents === 0) return 0
+  const last = starts[documents - 1]!
+  const most = Math.min(starts[1]!, starts[documents]! - last)
+  let shared = 0
+  while (shared < most && ids[shared] === ids[last + shared]) shared++
+  return shared
 }
 
 /** -1 when the segment does not hold the document. */

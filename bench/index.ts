@@ -62,7 +62,10 @@ async function measure(chunks: number, vectors: boolean, fts5: boolean, at: stri
     console.log(`file ${megabytes(statSync(path).size)}`)
     await reportMemory(index)
     const cells = await keywordCells(index)
-    if (vectors) await vectorCells(index)
+    if (vectors) {
+      await vectorCells(index)
+      await scoreCells(index)
+    }
     await pageCells(index)
     await callers(index)
     await whileWriting(index, chunks)
@@ -113,20 +116,45 @@ async function keywordCells(index: SearchIndex): Promise<Cells> {
 const asked = (name: Parameters<typeof scopeOf>[0]) => ({ scope: scopeOf(name), filters: noFilters, timeoutMs })
 
 async function vectorCells(index: SearchIndex): Promise<void> {
-  console.log('\nvector top 20, one caller, ms')
-  for (const name of ['100 %', '50 %', '5 %', '0.1 %'] as const) {
-    const random = randomFrom(8)
-    const times: number[] = []
-    let found = 0
-    for (let i = 0; i < 60; i++) {
-      const vector = drawVector(random)
-      const start = performance.now()
-      const page = await index.vector({ profileId, vector, ...asked(name), topK: 20 })
-      if (i >= 10) times.push(performance.now() - start)
-      if (page.outcome === 'found') found = page.hits.length
+  console.log('\nvector, one caller, ms')
+  for (const topK of [20, 200]) {
+    for (const name of ['100 %', '50 %', '5 %', '0.1 %'] as const) {
+      const random = randomFrom(8)
+      const times: number[] = []
+      let found = 0
+      for (let i = 0; i < 60; i++) {
+        const vector = drawVector(random)
+        const start = performance.now()
+        const page = await index.vector({ profileId, vector, ...asked(name), topK })
+        if (i >= 10) times.push(performance.now() - start)
+        if (page.outcome === 'found') found = page.hits.length
+      }
+      console.log(row(`top ${topK} ${name}`, times, found))
     }
-    console.log(row(name, times, found))
   }
+}
+
+/** What hybrid search asks: both branches' candidates, and what each of them scores in the other branch. */
+async function scoreCells(index: SearchIndex): Promise<void> {
+  const random = randomFrom(10)
+  const times: number[] = []
+  let scored = 0
+  for (let i = 0; i < 60; i++) {
+    const vector = drawVector(random)
+    const { query } = kinds['three words OR']!(random)
+    const pages = await Promise.all([
+      index.vector({ profileId, vector, ...asked('50 %'), topK: 200 }),
+      index.keyword({ query, ...asked('50 %'), limit: 200, after: null, otherChunksMax: 0 }),
+    ])
+    const hits = pages.flatMap((page) => (page.outcome === 'found' ? page.hits : []))
+    const documentIds = [...new Set(hits.map((hit) => hit.documentId))]
+    const start = performance.now()
+    const page = await index.score({ documentIds, query, vector: { profileId, vector }, ...asked('50 %') })
+    if (i >= 10) times.push(performance.now() - start)
+    if (page.outcome === 'found') scored = page.scores.length
+  }
+  console.log('\nscores of given documents, ms')
+  console.log(row('both branches 50 %', times, scored))
 }
 
 async function pageCells(index: SearchIndex): Promise<void> {

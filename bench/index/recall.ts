@@ -6,7 +6,7 @@ import { openSegmentsIndex } from '../../src/storage/segments/segments-index.ts'
 
 const dimensions = 384
 const queries = 200
-const topK = 20
+const topKs = [20, 200]
 const timeoutMs = 60_000
 const empty = { terms: [], positions: [], length: 0 }
 const shares = { '100 %': 1, '10 %': 10, '1 %': 100, '0.1 %': 1000 }
@@ -21,7 +21,7 @@ function cosine(a: Float32Array, b: Float32Array): number {
   return product / Math.sqrt(squaresA * squaresB)
 }
 
-/** Recall at 20 against an exact scan, on the vectors of a file; the last 200 rows are the queries. */
+/** Recall against an exact scan, on the vectors of a file; the last 200 rows are the queries. */
 export async function recallOfFile(file: string): Promise<void> {
   const bytes = readFileSync(file)
   const all = new Float32Array(new Uint8Array(bytes).buffer)
@@ -36,25 +36,28 @@ export async function recallOfFile(file: string): Promise<void> {
       const changes = documents.slice(from, from + 500).map((vector, i) => put(from + i, vector))
       await index.apply({ position: from + 1, changes })
     }
-    console.log(`${documents.length} vectors, ${queries} queries, recall at ${topK}`)
+    console.log(`${documents.length} vectors, ${queries} queries, recall at ${topKs.join(' and ')}`)
     for (const [name, step] of Object.entries(shares)) {
       const entry = { platforms: null, languages: null, regions: null, publishedFrom: null, publishedTo: null }
       const datasets = Object.values(shares)
         .filter((share) => share >= step)
         .map((share) => `every${share}`)
       const scope = { entries: [{ ...entry, datasets, fields: ['body' as const] }] }
-      let [same, wanted] = [0, 0]
+      const counts = topKs.map(() => ({ same: 0, wanted: 0 }))
       for (const vector of rows.slice(-queries)) {
-        const page = await index.vector({ profileId: 'p', vector, scope, filters: noFilters, topK, timeoutMs })
-        const found = new Set(page.outcome === 'found' ? page.hits.map((hit) => hit.documentId) : [])
         const exact = documents
           .flatMap((row, i) => (i % step === 0 ? [{ id: `d${i}`, score: cosine(vector, row) }] : []))
           .sort((a, b) => b.score - a.score)
-          .slice(0, topK)
-        wanted += exact.length
-        same += exact.filter(({ id }) => found.has(id)).length
+        for (const [i, topK] of topKs.entries()) {
+          const page = await index.vector({ profileId: 'p', vector, scope, filters: noFilters, topK, timeoutMs })
+          const found = new Set(page.outcome === 'found' ? page.hits.map((hit) => hit.documentId) : [])
+          const nearest = exact.slice(0, topK)
+          counts[i]!.wanted += nearest.length
+          counts[i]!.same += nearest.filter(({ id }) => found.has(id)).length
+        }
       }
-      console.log(`${name.padStart(6)}  ${(same / wanted).toFixed(4)}`)
+      const shown = counts.map(({ same, wanted }) => (same / wanted).toFixed(4))
+      console.log(`${name.padStart(6)}  ${shown.join('  ')}`)
     }
   } finally {
     await index.close()

@@ -17,10 +17,10 @@ import type { FilterClass } from './filter-classes.ts'
 import { KeywordKernel } from './keyword-kernel.ts'
 import { planKeyword, readTermCounts, type TermCounts } from './plan-keyword.ts'
 import type { ListUpdate, Profile, ReaderCall, ReaderOptions } from './protocol.ts'
-import { bestKeywordChunk, searchKeyword } from './search-keyword.ts'
-import { nearestChunk, searchVector } from './search-vector.ts'
+import { scoreDocuments } from './score-documents.ts'
+import { searchKeyword } from './search-keyword.ts'
+import { type ReadFloats, searchVector } from './search-vector.ts'
 import { openColumn, openSegment, type SearchView, type Segment } from './segment.ts'
-import { findDocument } from './segment-image.ts'
 import { SimdKeywordKernel } from './simd-keyword-kernel.ts'
 import { TermDictionary } from './term-dictionary.ts'
 import { usableVector } from './vector-column.ts'
@@ -112,7 +112,7 @@ export class IndexReader {
       vector,
       topK: wholeNumber(request.topK),
       kernel: this.#kernel,
-      readFloats: (number, key) => this.#readFloats(number, key),
+      readFloats: this.#readFloats,
       deadline,
     })
   }
@@ -123,26 +123,17 @@ export class IndexReader {
     const plan = planKeyword(request.query ?? noQuery, counts ?? emptyCounts, snapshot, this.#options.titleWeight)
     const profile = this.#profiles.find(({ profileId }) => profileId === request.vector?.profileId)
     const vector = profile && request.vector ? usableVector(request.vector.vector, profile.dimensions) : null
-    const near =
-      profile === undefined || vector === null
-        ? null
-        : {
-            filter,
-            profile: profile.number,
-            vector,
-            readFloats: (number: number, key: number) => this.#readFloats(number, key),
-          }
-    const scores = []
-    for (const documentId of request.documentIds) {
-      if (performance.now() > deadline) return { outcome: 'timed_out' }
-      const place = findAlive(view, documentId)
-      scores.push({
-        documentId,
-        keyword: place && bestKeywordChunk(place.segment, place.document, plan, filter),
-        vector: place && near && nearestChunk(near, place.segment, place.document),
-      })
-    }
-    return { outcome: 'found', scores }
+    return scoreDocuments({
+      view,
+      documentIds: request.documentIds,
+      plan,
+      filter,
+      near:
+        profile === undefined || vector === null
+          ? null
+          : { profile: profile.number, vector, kernel: this.#kernel, readFloats: this.#readFloats },
+      deadline,
+    })
   }
 
   #count(request: CountRequest, deadline: number): CountOutcome {
@@ -211,13 +202,13 @@ export class IndexReader {
     }
   }
 
-  #readFloats(profile: number, vectorKey: number): Float32Array | null {
+  readonly #readFloats: ReadFloats = (profile, vectorKeys) => {
     try {
       this.#vectors ??= new VectorReader(this.#options.path)
-      return this.#vectors.read(vectorId(profile, vectorKey))
+      return this.#vectors.read(vectorKeys.map((key) => vectorId(profile, key)))
     } catch {
       // A file that cannot be read costs the last step of precision, not the answer; the writer will notice and say so.
-      return null
+      return []
     }
   }
 }
@@ -226,14 +217,4 @@ const emptyCounts: TermCounts = { numbers: new Map(), counts: new Map() }
 
 function wholeNumber(value: number): number {
   return Number.isFinite(value) ? Math.max(0, Math.trunc(value)) : 0
-}
-
-function findAlive(view: SearchView, documentId: string): { segment: Segment; document: number } | null {
-  const id = new TextEncoder().encode(documentId)
-  for (const segment of view.segments) {
-    const document = findDocument(segment.image, id)
-    if (document < 0) continue
-    if (segment.died[segment.image.documentFirstChunk[document]!]! > view.generation) return { segment, document }
-  }
-  return null
 }

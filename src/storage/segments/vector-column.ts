@@ -66,16 +66,19 @@ export class VectorColumn {
   }
 }
 
-export function packSigns(vector: ArrayLike<number>, into: Uint8Array<ArrayBufferLike>): void {
+function packSigns(vector: ArrayLike<number>, into: Uint8Array<ArrayBufferLike>): void {
   into.fill(0)
   for (let i = 0; i < vector.length; i++) if (vector[i]! > 0) into[i >>> 3]! |= 1 << (i & 7)
 }
 
+/** The largest signed byte: a row's components lie between it and its negative. */
+const byteMax = 127
+
 /**
- * Writes the direction of the vector as signed bytes and returns the scale: byte times scale is about the component of
- * the vector of length 1.
+ * Writes the direction of the vector as whole numbers of at most `most` and returns the scale: number times scale is
+ * about the component of the vector of length 1, half a scale away at most.
  */
-export function packBytes(vector: ArrayLike<number>, into: Int8Array<ArrayBufferLike>): number {
+function packScaled(vector: ArrayLike<number>, into: Int8Array<ArrayBufferLike> | Int16Array, most: number): number {
   let largest = 0
   let squares = 0
   for (let i = 0; i < vector.length; i++) {
@@ -83,8 +86,44 @@ export function packBytes(vector: ArrayLike<number>, into: Int8Array<ArrayBuffer
     squares += vector[i]! * vector[i]!
   }
   into.fill(0)
-  for (let i = 0; i < vector.length; i++) into[i] = Math.round((vector[i]! / largest) * 127)
-  return largest / 127 / Math.sqrt(squares)
+  for (let i = 0; i < vector.length; i++) into[i] = Math.round((vector[i]! / largest) * most)
+  return largest / most / Math.sqrt(squares)
+}
+
+/** A row as signed bytes. */
+function packBytes(vector: ArrayLike<number>, into: Int8Array<ArrayBufferLike>): number {
+  return packScaled(vector, into, byteMax)
+}
+
+/** A query in the forms in which it is compared, all padded like the rows. */
+export interface PackedQuery {
+  readonly bits: Uint8Array
+  /** The components' sizes in four bits, a plane each, the highest first: what a sign that differs weighs. */
+  readonly planes: Uint8Array
+  /** As fine as products with a row of bytes fit 32 bits: next to the row's error their own is nothing. */
+  readonly components: Int16Array
+  /** Component times scale is about that of the vector of length 1. */
+  readonly scale: number
+}
+
+/** The largest weight of a component. */
+export const weightMax = 15
+
+export function packQuery(vector: Float32Array): PackedQuery {
+  const { bitsStride, bytesStride } = columnLayout(0, vector.length)
+  const bits = new Uint8Array(bitsStride)
+  packSigns(vector, bits)
+  const planes = new Uint8Array(4 * bitsStride)
+  const largest = vector.reduce((most, component) => Math.max(most, Math.abs(component)), 0)
+  vector.forEach((component, i) => {
+    const weight = Math.round((Math.abs(component) / largest) * weightMax)
+    for (let plane = 0; plane < 4; plane++) {
+      planes[plane * bitsStride + (i >>> 3)]! |= ((weight >>> (3 - plane)) & 1) << (i & 7)
+    }
+  })
+  const components = new Int16Array(bytesStride)
+  const most = Math.min(Math.floor((2 ** 31 - 1) / byteMax / vector.length), 2 ** 15 - 1)
+  return { bits, planes, components, scale: packScaled(vector, components, most) }
 }
 
 /** A vector as it is kept, or `null` for one that cannot be compared: not finite, all zero, or of another size. */

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { Arena, bytesOf } from './arena.ts'
 import { openColumn } from './segment.ts'
-import { columnLayout, packBytes, packSigns } from './vector-column.ts'
+import { columnLayout, packQuery } from './vector-column.ts'
 import { openKernel } from './vector-kernel.ts'
 
 test('the SIMD kernel gives what the plain one gives, for every size', () => {
@@ -27,13 +27,9 @@ test('the SIMD kernel gives what the plain one gives, for every size', () => {
           return Float32Array.from({ length: size }, (_, i) => Math.sin(seed * 9999 + i * (1 + seed)))
         }
         for (let row = 0; row < rows; row++) open.column.set(row, draw())
-        const bits = new Uint8Array(layout.bitsStride)
-        const bytes = new Int8Array(layout.bytesStride)
-        const query = draw()
-        packSigns(query, bits)
-        packBytes(query, bytes)
+        const query = packQuery(draw())
         const list = Uint16Array.from({ length: rows }, (_, i) => i).filter((row) => row % 3 !== 1)
-        for (const kernel of [simd, plain]) kernel.setQuery(bits, bytes)
+        for (const kernel of [simd, plain]) kernel.setQuery(query)
         for (const limit of [size, Math.floor(size / 2), 0]) {
           for (const first of [0, rows >> 1]) {
             const near = [simd, plain].map((kernel) => {
@@ -45,6 +41,7 @@ test('the SIMD kernel gives what the plain one gives, for every size', () => {
         }
         const some = list.length
         assert.deepEqual(simd.distancesOf(open, list).slice(0, some), plain.distancesOf(open, list).slice(0, some))
+        assert.deepEqual(simd.weightsOf(open, list).slice(0, some), plain.weightsOf(open, list).slice(0, some))
         assert.deepEqual(simd.productsOf(open, list).slice(0, some), plain.productsOf(open, list).slice(0, some))
         arena.free(block)
       },

@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs'
 import type { OpenColumn } from './segment.ts'
 import { segmentChunksMax } from './segment-image.ts'
+import type { PackedQuery } from './vector-column.ts'
 
 /**
- * The three inner loops of vector search, over the rows of one column. What a call returns is overwritten by the next
+ * The four inner loops of vector search, over the rows of one column. What a call returns is overwritten by the next
  * call. `list` is ascending row numbers.
  */
 export interface VectorKernel {
-  /** The query's sign bits and signed bytes, padded like the rows. */
-  setQuery(bits: Uint8Array, bytes: Int8Array): void
+  setQuery(query: PackedQuery): void
   /**
    * Of `count` rows from `first` on, those that differ from the query in at most `limit` bits: their numbers and
    * distances are in `nearRows` and `nearDistances`. Returns how many.
@@ -17,7 +17,9 @@ export interface VectorKernel {
   readonly nearRows: Uint16Array
   readonly nearDistances: Uint16Array
   distancesOf(column: OpenColumn, list: Uint16Array): Uint16Array
-  /** Products of the signed bytes. */
+  /** The weights of the components whose signs differ from the query's, added up. */
+  weightsOf(column: OpenColumn, list: Uint16Array): Int32Array
+  /** Products of the query's components with the signed bytes. */
   productsOf(column: OpenColumn, list: Uint16Array): Int32Array
 }
 
@@ -25,8 +27,9 @@ export function openKernel(kind: 'simd' | 'plain', memories: readonly WebAssembl
   return kind === 'plain' ? new PlainKernel() : new SimdKernel(memories)
 }
 
-const queryBytesAt = 1024
-const listAt = 16_384
+const planesAt = 1024
+const componentsAt = planesAt + 4 * 1024
+const listAt = 32_768
 const nearAt = listAt + segmentChunksMax * 2
 const outAt = nearAt + segmentChunksMax * 2
 const scratchPages = (outAt + segmentChunksMax * 4) / 65_536
@@ -35,6 +38,15 @@ interface KernelExports {
   distances(rows: number, count: number, query: number, blocks: number, out: number): void
   within(out: number, count: number, limit: number, first: number, list: number, near: number): number
   distances_of(rows: number, list: number, count: number, query: number, blocks: number, out: number): void
+  weights_of(
+    rows: number,
+    list: number,
+    count: number,
+    query: number,
+    planes: number,
+    blocks: number,
+    out: number,
+  ): void
   products_of(rows: number, list: number, count: number, query: number, blocks: number, out: number): void
 }
 
@@ -49,15 +61,16 @@ class SimdKernel implements VectorKernel {
   readonly nearRows = this.#list
   readonly nearDistances = new Uint16Array(this.#scratch.buffer as ArrayBuffer, nearAt, segmentChunksMax)
   readonly #distances = new Uint16Array(this.#scratch.buffer as ArrayBuffer, outAt, segmentChunksMax)
-  readonly #products = new Int32Array(this.#scratch.buffer as ArrayBuffer, outAt, segmentChunksMax)
+  readonly #sums = new Int32Array(this.#scratch.buffer as ArrayBuffer, outAt, segmentChunksMax)
 
   constructor(memories: readonly WebAssembly.Memory[]) {
     this.#memories = memories
   }
 
-  setQuery(bits: Uint8Array, bytes: Int8Array): void {
+  setQuery({ bits, planes, components }: PackedQuery): void {
     this.#bytes.set(bits, 0)
-    this.#bytes.set(new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length), queryBytesAt)
+    this.#bytes.set(planes, planesAt)
+    this.#bytes.set(new Uint8Array(components.buffer, components.byteOffset, components.byteLength), componentsAt)
   }
 
   near({ column, place }: OpenColumn, first: number, count: number, limit: number): number {
@@ -75,12 +88,20 @@ class SimdKernel implements VectorKernel {
     return this.#distances
   }
 
+  weightsOf({ column, place }: OpenColumn, list: Uint16Array): Int32Array {
+    const { bitsAt, bitsStride } = column.layout
+    this.#list.set(list)
+    const rows = place.block.offset + bitsAt
+    this.#exportsFor(place.block.arena).weights_of(rows, listAt, list.length, 0, planesAt, bitsStride / 16, outAt)
+    return this.#sums
+  }
+
   productsOf({ column, place }: OpenColumn, list: Uint16Array): Int32Array {
     const { bytesAt, bytesStride } = column.layout
     this.#list.set(list)
     const rows = place.block.offset + bytesAt
-    this.#exportsFor(place.block.arena).products_of(rows, listAt, list.length, queryBytesAt, bytesStride / 16, outAt)
-    return this.#products
+    this.#exportsFor(place.block.arena).products_of(rows, listAt, list.length, componentsAt, bytesStride / 16, outAt)
+    return this.#sums
   }
 
   #exportsFor(arena: number): KernelExports {
@@ -108,11 +129,13 @@ class PlainKernel implements VectorKernel {
   readonly #out = new Int32Array(segmentChunksMax)
   readonly #distances = new Uint16Array(segmentChunksMax)
   #bits = new Uint16Array(0)
-  #bytes = new Int8Array(0)
+  #planes = new Uint8Array(0)
+  #components = new Int16Array(0)
 
-  setQuery(bits: Uint8Array, bytes: Int8Array): void {
+  setQuery({ bits, planes, components }: PackedQuery): void {
     this.#bits = new Uint16Array(bits.slice().buffer)
-    this.#bytes = bytes.slice()
+    this.#planes = planes.slice()
+    this.#components = components.slice()
   }
 
   near(open: OpenColumn, first: number, count: number, limit: number): number {
@@ -133,11 +156,27 @@ class PlainKernel implements VectorKernel {
     return this.#distances
   }
 
+  weightsOf({ column }: OpenColumn, list: Uint16Array): Int32Array {
+    const stride = column.layout.bitsStride
+    const signs = new Uint8Array(this.#bits.buffer)
+    list.forEach((row, i) => {
+      let sum = 0
+      for (let at = 0; at < stride; at++) {
+        const differ = column.bits[row * stride + at]! ^ signs[at]!
+        for (let plane = 0; plane < 4; plane++) {
+          sum += bitCount[differ & this.#planes[plane * stride + at]!]! << (3 - plane)
+        }
+      }
+      this.#out[i] = sum
+    })
+    return this.#out
+  }
+
   productsOf({ column }: OpenColumn, list: Uint16Array): Int32Array {
     const stride = column.layout.bytesStride
     list.forEach((row, i) => {
       let sum = 0
-      for (let at = 0; at < stride; at++) sum += column.bytes[row * stride + at]! * this.#bytes[at]!
+      for (let at = 0; at < stride; at++) sum += column.bytes[row * stride + at]! * this.#components[at]!
       this.#out[i] = sum
     })
     return this.#out

@@ -147,7 +147,64 @@
       (br_if $row
         (i32.lt_u (local.tee $out (i32.add (local.get $out) (i32.const 2))) (local.get $end)))))
 
-  ;; Products of the query's signed bytes with those of the rows at $list, as 32-bit numbers at $out.
+  ;; For the rows at $list, the weights of the components whose signs differ from the query's, added up, as 32-bit numbers
+  ;; at $out. Weights go up to 15: $planes has their four bits, one plane of $blocks blocks each, the highest first.
+  (func (export "weights_of") (param $rows i32) (param $list i32) (param $count i32) (param $query i32) (param $planes i32)
+    (param $blocks i32) (param $out i32)
+    (local $end i32)
+    (local $row i32)
+    (local $at i32)
+    (local $plane i32)
+    (local $stride i32)
+    (local $differ v128)
+    (local $weights v128)
+    (local $sum v128)
+    (local.set $end (i32.add (local.get $out) (i32.shl (local.get $count) (i32.const 2))))
+    (local.set $stride (i32.shl (local.get $blocks) (i32.const 4)))
+    (if (i32.eqz (local.get $count)) (then (return)))
+    (loop $next
+      (local.set $row
+        (i32.add (local.get $rows) (i32.mul (i32.load16_u $scratch (local.get $list)) (local.get $stride))))
+      (local.set $at (i32.const 0))
+      (local.set $sum (v128.const i32x4 0 0 0 0))
+      (loop $block
+        (local.set $differ
+          (v128.xor
+            (v128.load $arena (i32.add (local.get $row) (local.get $at)))
+            (v128.load $scratch (i32.add (local.get $query) (local.get $at)))))
+        ;; From the highest bit down: what was counted so far counts double. Eight bits of weight 15 fit a byte.
+        (local.set $plane (i32.add (local.get $planes) (local.get $at)))
+        (local.set $weights
+          (i8x16.popcnt (v128.and (local.get $differ) (v128.load $scratch (local.get $plane)))))
+        (local.set $plane (i32.add (local.get $plane) (local.get $stride)))
+        (local.set $weights
+          (i8x16.add
+            (i8x16.add (local.get $weights) (local.get $weights))
+            (i8x16.popcnt (v128.and (local.get $differ) (v128.load $scratch (local.get $plane))))))
+        (local.set $plane (i32.add (local.get $plane) (local.get $stride)))
+        (local.set $weights
+          (i8x16.add
+            (i8x16.add (local.get $weights) (local.get $weights))
+            (i8x16.popcnt (v128.and (local.get $differ) (v128.load $scratch (local.get $plane))))))
+        (local.set $plane (i32.add (local.get $plane) (local.get $stride)))
+        (local.set $weights
+          (i8x16.add
+            (i8x16.add (local.get $weights) (local.get $weights))
+            (i8x16.popcnt (v128.and (local.get $differ) (v128.load $scratch (local.get $plane))))))
+        (local.set $sum
+          (i32x4.add
+            (local.get $sum)
+            (i32x4.extadd_pairwise_i16x8_u (i16x8.extadd_pairwise_i8x16_u (local.get $weights)))))
+        (br_if $block
+          (i32.lt_u
+            (local.tee $at (i32.add (local.get $at) (i32.const 16)))
+            (local.get $stride))))
+      (i32.store $scratch (local.get $out) (call $lanes_sum (local.get $sum)))
+      (local.set $list (i32.add (local.get $list) (i32.const 2)))
+      (br_if $next
+        (i32.lt_u (local.tee $out (i32.add (local.get $out) (i32.const 4))) (local.get $end)))))
+
+  ;; Products of the query's 16-bit components with the signed bytes of the rows at $list, as 32-bit numbers at $out.
   (func (export "products_of") (param $rows i32) (param $list i32) (param $count i32) (param $query i32)
     (param $blocks i32) (param $out i32)
     (local $end i32)
@@ -156,7 +213,6 @@
     (local $left i32)
     (local $sum v128)
     (local $a v128)
-    (local $b v128)
     (local.set $end (i32.add (local.get $out) (i32.shl (local.get $count) (i32.const 2))))
     (if (i32.eqz (local.get $count)) (then (return)))
     (loop $next
@@ -169,19 +225,18 @@
       (local.set $sum (v128.const i32x4 0 0 0 0))
       (loop $block
         (local.set $a (v128.load $arena (local.get $row)))
-        (local.set $b (v128.load $scratch (local.get $at)))
         (local.set $sum
           (i32x4.add
             (local.get $sum)
             (i32x4.add
               (i32x4.dot_i16x8_s
                 (i16x8.extend_low_i8x16_s (local.get $a))
-                (i16x8.extend_low_i8x16_s (local.get $b)))
+                (v128.load $scratch (local.get $at)))
               (i32x4.dot_i16x8_s
                 (i16x8.extend_high_i8x16_s (local.get $a))
-                (i16x8.extend_high_i8x16_s (local.get $b))))))
+                (v128.load $scratch offset=16 (local.get $at))))))
         (local.set $row (i32.add (local.get $row) (i32.const 16)))
-        (local.set $at (i32.add (local.get $at) (i32.const 16)))
+        (local.set $at (i32.add (local.get $at) (i32.const 32)))
         (br_if $block (local.tee $left (i32.sub (local.get $left) (i32.const 1)))))
       (i32.store $scratch (local.get $out) (call $lanes_sum (local.get $sum)))
       (local.set $list (i32.add (local.get $list) (i32.const 2)))

@@ -104,8 +104,14 @@ async function fill(folder: string, from: number, stored: number, alone: boolean
     const perSecond = await sendStream(server, collector, { from, to: stored })
     clearInterval(sampling)
     const memory = await server.memory()
+    const index = alone ? null : await server.index()
     const told =
-      memory === null ? 'unknown here' : `${memory.peakMb.toFixed(0)} MB, not file-backed ${anonymousMb.toFixed(0)} MB`
+      (memory === null
+        ? 'unknown here'
+        : `${memory.peakMb.toFixed(0)} MB, not file-backed ${anonymousMb.toFixed(0)} MB`) +
+      (index === null
+        ? ''
+        : `; at the end the index holds ${index.documents} documents in ${index.memoryMb.toFixed(0)} MB`)
     console.log(`(a stream of ${stored - from} lines: ${perSecond.toFixed(0)} a second; peak memory ${told})`)
     return stored
   } finally {

@@ -2,6 +2,10 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { Agent, request } from 'node:http'
+import project from '../../package.json' with { type: 'json' }
+
+/** How the product starts node. */
+const nodeFlags = project.scripts.tidemark.split(' ').filter((word) => word.startsWith('--'))
 
 const adminToken = 'tma_bench-only-0123456789abcdef'
 
@@ -29,7 +33,7 @@ export class ServerProcess {
       ? new URL('./content-server.ts', import.meta.url)
       : new URL('../../src/main.ts', import.meta.url)
     const args = alone ? [dataDir, adminToken] : ['serve']
-    const child = spawn(process.execPath, [...execArgv, script.pathname, ...args], {
+    const child = spawn(process.execPath, [...nodeFlags, ...execArgv, script.pathname, ...args], {
       env: {
         ...process.env,
         TIDEMARK_DATA_DIR: dataDir,
@@ -65,6 +69,12 @@ export class ServerProcess {
     if (status === null) return null
     const mb = (name: string) => Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)?.[1] ?? Number.NaN) / 1024
     return { peakMb: mb('VmHWM'), anonymousMb: mb('RssAnon') }
+  }
+
+  /** What the search index of a whole instance holds, and in how much memory. */
+  async index(): Promise<{ documents: number; memoryMb: number }> {
+    const { indexed_documents, memory_bytes } = JSON.parse(await this.call(adminToken, 'GET', '/admin/v1/indexing'))
+    return { documents: indexed_documents, memoryMb: memory_bytes / 1024 / 1024 }
   }
 
   /** Processor time so far, of all threads, as Linux tells it; NaN elsewhere. */

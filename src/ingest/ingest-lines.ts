@@ -3,8 +3,11 @@ import type { IncomingDocument, IngestResult } from './content-store.ts'
 import type { Ingest } from './ingest.ts'
 import type { Line } from './read-lines.ts'
 
-/** A portion is written when it is this large, or when the sender pauses for this long. */
-const portionDocumentsMax = 500
+/**
+ * A portion is written when it is this large, or when the sender pauses for this long. Half a transaction: two that
+ * wait share one, and what is under way is soon done with, so that little of it outlives the young generation.
+ */
+const portionDocumentsMax = 250
 const portionCharactersMax = 4_000_000
 const pauseMs = 25
 

@@ -14,6 +14,13 @@ const statementsKeptMax = 500
  */
 const checkpointPages = 4000
 
+/**
+ * Pages that a connection keeps in memory of its own: enough for the upper levels of every index. The rest the system
+ * keeps, once for all connections.
+ */
+const readerCacheKb = 16_384
+const writerCacheKb = 32_768
+
 export interface SqliteConnection {
   readonly raw: DatabaseSync
   readonly db: Kysely<Tables>
@@ -26,7 +33,7 @@ export function openSqlite(path: string | URL, readOnly: boolean): SqliteConnect
     raw.exec('pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on')
     raw.exec(`pragma wal_autocheckpoint = ${checkpointPages}`)
   }
-  raw.exec('pragma cache_size = -65536; pragma temp_store = memory')
+  raw.exec(`pragma cache_size = -${readOnly ? readerCacheKb : writerCacheKb}; pragma temp_store = memory`)
   return { raw, db: new Kysely<Tables>({ dialect: new SqliteDialect({ database: asKyselyDatabase(raw) }) }) }
 }
 

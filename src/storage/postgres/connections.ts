@@ -10,7 +10,8 @@ const connectWithinMs = 5000
 
 /**
  * What every connection is told first. Nothing may hold a lock for long: a process that stops in the middle of a
- * transaction would hold up every writer of the instance, so the server ends it, and notices a peer that is gone.
+ * transaction would hold up every writer of the instance, so the server ends it, and notices a peer that is gone. A
+ * plan that must do for any value is no plan for a listing: common and rare values want different ones.
  */
 const sessionSettings = `
   set statement_timeout = '60s';
@@ -20,6 +21,7 @@ const sessionSettings = `
   set tcp_keepalives_interval = 5;
   set tcp_keepalives_count = 3;
   set synchronous_commit = on;
+  set plan_cache_mode = force_custom_plan;
   set client_encoding = 'UTF8';
   set jit = off`
 

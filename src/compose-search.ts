@@ -67,6 +67,11 @@ export async function composeSearch(
     rerankWeights: defaultRerankWeights,
     crossEncoder: crossEncoderOf(config.rerankUrl, logger),
   })
+  if (open.shared && !(await open.makesVectors())) {
+    logger.warn(
+      'several processes answer for this database, and each keeps a search index of its own, fed from there: their memory adds up, and they can be moments apart; an index server for all of them is not supported yet',
+    )
+  }
   const makes = open.shared ? () => open.makesVectors() : null
   const indexing = startIndexing(source, index, embedder, learn, logger, makes)
   const adopting = repeat(

@@ -1,7 +1,11 @@
 import type { CreateTableBuilder, Kysely } from 'kysely'
 import type { Tables } from '../tables.ts'
 
-/** Forward only. Each runs once, in a transaction, in the order of its number; a landed one is never edited. */
+/**
+ * Forward only. Each runs once, in a transaction, in the order of its number; a landed one is never edited. None may
+ * rewrite or scan a table that can be large: what exists gets nullable columns and new tables beside it, or a whole
+ * instance would wait for its locks.
+ */
 export interface Migration {
   readonly number: number
   readonly name: string

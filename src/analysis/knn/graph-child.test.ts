@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, suite, test } from 'node:test'
@@ -50,7 +50,43 @@ async function read(path: string): Promise<Record<string, unknown>[]> {
   return parquetReadObjects({ file, compressors })
 }
 
+/** The priorities of all threads of all processes that this one has started; those that just end are left out. */
+function niceOfChildren(): number[] {
+  const children = readdirSync('/proc/self/task').flatMap((thread) =>
+    readFileSync(`/proc/self/task/${thread}/children`, 'utf8').split(' ').filter(Boolean),
+  )
+  return children.flatMap((child) => {
+    try {
+      return readdirSync(`/proc/${child}/task`).map((thread) => {
+        const stat = readFileSync(`/proc/${child}/task/${thread}/stat`, 'utf8')
+        // The name, in parentheses, may hold anything; the priority is the 17th field after it.
+        return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[16])
+      })
+    } catch {
+      return []
+    }
+  })
+}
+
 suite("a graph's process", { timeout: 120_000 }, () => {
+  test('leaves the cores to others, with every thread', { skip: !existsSync('/proc/self/task') }, async () => {
+    const seen: number[] = []
+    const job = { dimensions, nodesMax: 600, k: 10, minSimilarity: null, threads: 2 }
+    await computeGraph({
+      job: { ...job, path: join(folder, `${files++}.parquet`) },
+      portions: (async function* () {
+        // The second is asked for when the process has taken the first.
+        for await (const portion of portions(600)) {
+          yield portion
+          seen.push(...niceOfChildren())
+        }
+      })(),
+      signal: new AbortController().signal,
+      progress: () => seen.push(...niceOfChildren()),
+    })
+    assert.deepEqual([...new Set(seen)], [19])
+  })
+
   test('writes the file it says, the same with one thread and with two', async () => {
     const [one, two] = [compute(1200), compute(1200, { threads: 2 })]
     const [first, second] = await Promise.all([one.work, two.work])

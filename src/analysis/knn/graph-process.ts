@@ -11,6 +11,7 @@
  *
  * It ends with its parent. Its priority is lowered before anything else, so that threads it starts have it too.
  */
+import { readdirSync } from 'node:fs'
 import { constants, setPriority } from 'node:os'
 import type { GraphCost, GraphJob, NodePortion } from './compute-graph.ts'
 import type { WrittenFile } from './edge-table.ts'
@@ -26,7 +27,8 @@ export type FromGraph =
   | { readonly type: 'done'; readonly file: WrittenFile & GraphCost }
   | { readonly type: 'failed'; readonly message: string }
 
-setPriority(constants.priority.PRIORITY_LOW)
+// On Linux a priority is a thread's own, and the runtime has started some before it came here.
+for (const thread of threadsSoFar()) setPriority(thread, constants.priority.PRIORITY_LOW)
 process.on('disconnect', () => process.exit())
 // What a terminal or supervisor sends to the whole group is for the parent to act on.
 process.on('SIGINT', () => {})
@@ -34,6 +36,15 @@ process.on('SIGTERM', () => {})
 
 const { GraphComputation } = await import('./compute-graph.ts')
 let computation: InstanceType<typeof GraphComputation> | null = null
+
+/** 0, where they cannot be known, is the process. */
+function threadsSoFar(): number[] {
+  try {
+    return readdirSync('/proc/self/task').map(Number)
+  } catch {
+    return [0]
+  }
+}
 
 function send(message: FromGraph): Promise<void> {
   return new Promise((resolve) => process.send!(message, undefined, {}, () => resolve()))

@@ -6,8 +6,8 @@ import { dirname, join, normalize } from 'node:path'
  *
  *   main -> cli -> compose -> http | worker | storage -> slices -> ports
  *
- * and no cycles between files. dependency-cruiser was the first choice; it reads TypeScript through the compiler's
- * JavaScript interface, which the native compiler (7) does not have.
+ * no cycles between files, and no variable of the environment read but by main.ts. dependency-cruiser was the first
+ * choice; it reads TypeScript through the compiler's JavaScript interface, which the native compiler (7) does not have.
  */
 const root = new URL('..', import.meta.url).pathname
 const files = globSync('src/**/*.ts', { cwd: root }).filter((file) => !file.endsWith('.test.ts'))
@@ -96,6 +96,13 @@ const imports = files.flatMap(importsOf)
 const faults: string[] = []
 for (const one of imports) {
   for (const { says, broken } of rules) if (broken(one)) faults.push(`${one.from} imports ${one.to}: ${says}`)
+}
+
+// A whole environment may be handed on to a process that is started; a variable is read by main.ts, and through it.
+for (const file of files) {
+  if (file !== 'src/main.ts' && /process\.env[.[]/.test(readFileSync(join(root, file), 'utf8'))) {
+    faults.push(`${file} reads a variable of the environment: what is set comes through config.ts or the context`)
+  }
 }
 
 const next = Map.groupBy(

@@ -11,7 +11,7 @@ export function start(program: Command, context: Context): void {
   addSettingFlags(command).action(async (options: Record<string, unknown>) => {
     // A person looks at this terminal: only what went wrong is logged, unless they ask for more.
     const config = context.config({
-      TIDEMARK_LOG_LEVEL: process.env.TIDEMARK_LOG_LEVEL ?? 'warn',
+      TIDEMARK_LOG_LEVEL: context.environment.TIDEMARK_LOG_LEVEL ?? 'warn',
       ...overridesFrom(options),
     })
     const instance = await compose(config, makeLogger(config))

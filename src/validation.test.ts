@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { type TSchema, Type } from 'typebox'
-import { detailsOf, messageOf, printable, validatorFor } from './validation.ts'
+import { detailsOf, laterThan, messageOf, printable, validatorFor } from './validation.ts'
 
 /** The message for a value that a schema refuses; null where it takes it. */
 function refusal(schema: TSchema, value: unknown, part = 'body'): string | null {
@@ -11,6 +11,7 @@ function refusal(schema: TSchema, value: unknown, part = 'body'): string | null 
 }
 
 const strict = { additionalProperties: false } as const
+const time = Type.Optional(Type.String({ format: 'date-time' }))
 const cases: [string, TSchema, unknown, string][] = [
   ['unknown field', Type.Object({}, strict), { a: 1 }, 'a is not known here'],
   ['missing field', Type.Object({ a: Type.String() }), {}, 'a is required'],
@@ -31,6 +32,12 @@ const cases: [string, TSchema, unknown, string][] = [
     Type.Object({ a: Type.String({ format: 'date' }) }),
     { a: '2026-02-30' },
     'a must be a calendar day such as 2026-11-15',
+  ],
+  [
+    'a time that must be later than another',
+    Type.Object({ from: time, to: Type.String({ format: 'date-time', [laterThan]: 'from' }) }),
+    { from: '2026-02-01T00:00:00Z', to: '2026-02-01T01:00:00+01:00' },
+    'to must be later than from',
   ],
   [
     'printable',
@@ -63,6 +70,12 @@ const cases: [string, TSchema, unknown, string][] = [
     'a must be a whole number',
   ],
 ]
+
+test('a time is later than one that is absent, or is no time, or is before it', () => {
+  const schema = Type.Object({ from: Type.Optional(Type.Unknown()), to: Type.String({ [laterThan]: 'from' }) })
+  const to = '2026-02-01T00:00:00Z'
+  for (const from of [undefined, 5, 'noon', '2026-01-31T23:59:59Z']) assert.equal(refusal(schema, { from, to }), null)
+})
 
 for (const [name, schema, value, message] of cases) {
   test(`the message names the field and what it should be: ${name}`, () =>

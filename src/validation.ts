@@ -1,4 +1,5 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
+import type { SchemaValidateFunction } from 'ajv/dist/types/index.js'
 import type { ErrorDetail } from './errors.ts'
 import { parseTime } from './time.ts'
 
@@ -12,8 +13,20 @@ const options = { allErrors: true, useDefaults: true, removeAdditional: false, s
 function make(coerceTypes: boolean): Ajv2020 {
   const ajv = new Ajv2020({ ...options, coerceTypes, verbose: coerceTypes })
   ajv.addFormat('date-time', { type: 'string', validate: (text: string) => parseTime(text) !== null })
+  ajv.addKeyword({ keyword: laterThan, type: 'string', schemaType: 'string', validate: isLater })
   ajv.addFormat('date', { type: 'string', validate: (text: string) => parseTime(`${text}T00:00:00Z`) !== null })
   return ajv
+}
+
+/** On a time: the name of the field beside it that must be an earlier one, where it is there. */
+export const laterThan = 'x-later-than'
+
+const isLater: SchemaValidateFunction = (other: string, text: string, _, context) => {
+  const beside = context?.parentData[other]
+  const [earlier, later] = [typeof beside === 'string' ? parseTime(beside) : null, parseTime(text)]
+  isLater.errors = [{ keyword: laterThan, params: { other } }]
+  // What is not a time at all is refused by its format.
+  return earlier === null || later === null || later > earlier
 }
 
 const asTheyAre = make(false)
@@ -77,6 +90,8 @@ function detailOf(error: ErrorObject): ErrorDetail {
       return { path, message: `must be ${JSON.stringify(params.allowedValue)}` }
     case 'format':
       return { path, message: `must be ${formats[String(params.format)] ?? 'of the right form'}` }
+    case laterThan:
+      return { path, message: `must be later than ${params.other}` }
     case 'pattern':
       if (params.pattern === printable) return { path, message: 'must not contain control characters' }
       return { path, message: `must match the pattern ${params.pattern}` }

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { parseTime } from '../time.ts'
-import { printable } from '../validation.ts'
+import { laterThan, printable } from '../validation.ts'
 import { fieldPermissions, type ScopeEntry } from './scope.ts'
 
 const code = (description: string) => Type.String({ minLength: 1, maxLength: 128, pattern: printable, description })
@@ -14,7 +14,9 @@ export const EntitlementInput = Type.Object(
     languages: Type.Optional(codes('an ISO 639-1 language code')),
     regions: Type.Optional(codes('a region code')),
     published_from: Type.Optional(Type.String({ format: 'date-time', description: 'Inclusive.' })),
-    published_to: Type.Optional(Type.String({ format: 'date-time', description: 'Exclusive.' })),
+    published_to: Type.Optional(
+      Type.String({ format: 'date-time', [laterThan]: 'published_from', description: 'Exclusive.' }),
+    ),
     fields: Type.Optional(
       Type.Array(Type.Enum(fieldPermissions), {
         minItems: 1,

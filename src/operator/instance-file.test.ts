@@ -37,6 +37,7 @@ const apply = async (content: unknown): Promise<Plan> => {
 }
 
 const half = { dataset_id: 'half', name: 'Half' }
+const backwards = { published_from: '2026-02-01T00:00:00Z', published_to: '2026-01-01T00:00:00Z' }
 const wrong: [string, unknown, RegExp][] = [
   ['a list', ['a'], /^the file must be an object/],
   ['a text', 'datasets', /^the file must be an object/],
@@ -46,6 +47,11 @@ const wrong: [string, unknown, RegExp][] = [
   ['a bad id', { datasets: [{ dataset_id: 'a b', name: 'x' }] }, /^datasets\.0\.dataset_id must/],
   ['a bad policy', { applications: [{ name: 'x', policy: { burst: 0 } }] }, /^applications\.0\.policy\.burst must/],
   ['a bad entitlement', { applications: [{ name: 'x', entitlements: [{}] }] }, /entitlements\.0\.datasets is required/],
+  [
+    'a time that ends before it begins',
+    { applications: [{ name: 'x', entitlements: [{ datasets: ['a'], ...backwards }] }] },
+    /^applications\.0\.entitlements\.0\.published_to must be later than published_from/,
+  ],
   ['a dataset twice', { datasets: [half, half] }, /dataset "half" is in the file twice/],
   ['an application twice', { applications: [{ name: 'A' }, { name: 'A' }] }, /application "A" is in the file twice/],
   ['a collector twice', { collectors: [{ name: 'A' }, { name: 'A' }] }, /collector "A" is in the file twice/],

@@ -184,6 +184,11 @@ test('entitlements: replaced as a whole, each entry checked', async () => {
     { entitlements: [{ datasets: ['a'], published_to: 'soon' }] },
     /published_to must be an RFC 3339/,
   )
+  for (const published_to of ['2026-01-31T00:00:00Z', '2026-02-01T00:00:00Z']) {
+    const entry = { datasets: ['a'], published_from: '2026-02-01T00:00:00Z', published_to }
+    const message = /^entitlements\.0\.published_to must be later than published_from/
+    await refused('PUT', path, { entitlements: [entry] }, message)
+  }
   await refused(
     'PUT',
     path,

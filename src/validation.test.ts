@@ -92,6 +92,15 @@ test('query texts become numbers and booleans, bodies stay as they are', () => {
   )
 })
 
+test('a whole number in a query is digits and nothing else', () => {
+  const schema = Type.Object({ n: Type.Integer({ minimum: -50, maximum: 50 }) })
+  for (const n of ['0', '5', '-5', '007']) assert.equal(refusal(schema, { n }, 'querystring'), null, n)
+  for (const n of ['0x10', '1e1', '1.0', '+5', ' 5', '5 ', '', '0b1', '٥', 'Infinity', '--5', '5,']) {
+    assert.equal(refusal(schema, { n }, 'querystring'), 'n must be a whole number', n)
+  }
+  assert.equal(refusal(schema, { n: '51' }, 'querystring'), 'n must be <= 50')
+})
+
 test('three faults are named, the rest counted, and at most twenty listed', () => {
   const many = Object.fromEntries(Array.from({ length: 100 }, (_, i) => [`f${i}`, 1]))
   assert.match(

@@ -33,7 +33,28 @@ const asTheyAre = make(false)
 const fromText = make(true)
 
 export function validatorFor(schema: object, part: string | undefined): ValidateFunction {
-  return part === 'querystring' || part === 'params' ? fromText.compile(schema) : asTheyAre.compile(schema)
+  return part === 'querystring' || part === 'params' ? fromTextOnly(schema) : asTheyAre.compile(schema)
+}
+
+/** Digits alone are a whole number; Ajv would also take 0x10, 1e1 and 1.0 for one. */
+const wholeNumber = /^-?\d+$/
+
+function fromTextOnly(schema: object): ValidateFunction {
+  const validate = fromText.compile(schema)
+  const { properties = {} } = schema as { properties?: Record<string, { type?: unknown }> }
+  const integers = Object.keys(properties).filter((name) => properties[name]!.type === 'integer')
+  const checked = (data: Record<string, unknown>): boolean => {
+    for (const name of integers) {
+      const text = data[name]
+      // As a text that is no number in anybody's eyes, it is refused with the words for a wrong type.
+      if (typeof text === 'string' && !wholeNumber.test(text)) data[name] = 'NaN'
+    }
+    const valid = validate(data)
+    checked.errors = validate.errors
+    return valid
+  }
+  checked.errors = validate.errors
+  return checked as ValidateFunction
 }
 
 /** The pattern of texts that stand in lists, logs and terminals, and that every store can hold. */

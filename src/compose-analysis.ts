@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { FastifyBaseLogger } from 'fastify'
 import type { AnalysisStore } from './analysis/analysis-store.ts'
+import type { ArtifactFiles } from './analysis/artifact-files.ts'
 import { analysisArtifactRoutes } from './analysis/artifact-routes.ts'
 import { computeGraph } from './analysis/knn/graph-child.ts'
 import { analysisRunRoutes } from './analysis/run-routes.ts'
@@ -24,15 +25,17 @@ export interface AnalysisSide {
   close(): Promise<void>
 }
 
+export function artifactFilesOf({ artifactsUrl, dataDir }: Config): ArtifactFiles {
+  return folderArtifactFiles(artifactsUrl === null ? join(dataDir, artifactFolder) : fileURLToPath(artifactsUrl))
+}
+
 export function composeAnalysis(
   config: Config,
   store: AnalysisStore,
   works: boolean,
   logger: FastifyBaseLogger,
 ): AnalysisSide {
-  const files = folderArtifactFiles(
-    config.artifactsUrl === null ? join(config.dataDir, artifactFolder) : fileURLToPath(config.artifactsUrl),
-  )
+  const files = artifactFilesOf(config)
   // Half of the cores at low priority: requests get theirs without waiting.
   const threads = Math.max(1, Math.floor(availableParallelism() / 2))
   const parts = { store, files, compute: computeGraph, threads, now: Date.now }

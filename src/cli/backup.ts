@@ -1,9 +1,9 @@
-import { join, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import type { Command } from 'commander'
-import { artifactFolder, type BackupProgress, type Report, totalBytes } from '../operator/backup-manifest.ts'
+import { artifactFilesOf } from '../compose-analysis.ts'
+import { type BackupProgress, type Report, totalBytes } from '../operator/backup-manifest.ts'
 import { makeBackup } from '../operator/make-backup.ts'
 import { finishRestore } from '../operator/restore-backup.ts'
-import { folderArtifactFiles } from '../storage/files/artifact-files.ts'
 import { copyStore } from '../storage/sqlite/backup-store.ts'
 import { storePath } from '../storage/sqlite/open-sqlite-store.ts'
 import { version } from '../version.ts'
@@ -17,9 +17,10 @@ export function backup(program: Command, context: Context): void {
     .description('copy the store and the artifacts into a new folder, checked; a running server goes on')
     .argument('[into]', 'where that folder is made', '.')
     .action(async (into: string) => {
-      const { dataDir } = embeddedOnly(context, 'pg_dump')
+      const config = embeddedOnly(context, 'pg_dump')
+      const { dataDir } = config
       await finishRestore(dataDir)
-      const artifacts = folderArtifactFiles(join(dataDir, artifactFolder))
+      const artifacts = artifactFilesOf(config)
       const bar = new Progress()
       const { folder, manifest, leftOut } = await makeBackup(
         resolve(into),

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
+import { artifactFilesOf } from '../compose-analysis.ts'
 import { totalBytes } from '../operator/backup-manifest.ts'
 import { restoreBackup } from '../operator/restore-backup.ts'
 import { removeIndex } from '../storage/segments/index-files.ts'
@@ -18,13 +19,15 @@ export function restore(program: Command, context: Context): void {
     .argument('<from>', 'the folder that tidemark backup made')
     .option('--force', 'replace what the data folder holds')
     .action(async (from: string, options: { force?: boolean }) => {
-      const { dataDir } = embeddedOnly(context, 'pg_restore')
+      const config = embeddedOnly(context, 'pg_restore')
+      const { dataDir } = config
       const path = storePath(dataDir)
       const bar = new Progress()
       const manifest = await restoreBackup(
         resolve(from),
         {
           dataDir,
+          artifacts: artifactFilesOf(config),
           newestSchema: newestMigration,
           refuseInUse: () => refuseInUse(path),
           removeStoreLog: () => removeStoreLog(path),

@@ -93,10 +93,12 @@ export async function readManifest(folder: string): Promise<BackupManifest> {
 }
 
 /** What is not a name of ours never becomes a path. */
-function isOurs(path: string): boolean {
-  if (path === storeFile || path === adminTokenFile) return true
-  const artifactId = /^artifacts\/([^/]+)\.parquet$/.exec(path)?.[1]
-  return artifactId !== undefined && isId('art', artifactId)
+const isOurs = (path: string): boolean => path === storeFile || path === adminTokenFile || artifactIdOf(path) !== null
+
+/** The artifact whose file this is; null for other files. */
+export function artifactIdOf(path: string): string | null {
+  const name = /^artifacts\/([^/]+)\.parquet$/.exec(path)?.[1]
+  return name !== undefined && isId('art', name) ? name : null
 }
 
 /** Reads every file of a backup and throws at the first that is not what the manifest says. */

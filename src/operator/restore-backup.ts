@@ -2,9 +2,10 @@
  * A backup in place of what a data folder holds, all or nothing.
  *
  * 1. Everything in the backup is checked, before anything is touched.
- * 2. It is copied into `restore.partial` in the data folder, the store first, and checked again on the way.
- * 3. Artifacts are moved into place, which harms nobody: the store that is there does not know them. The search index is
- *    removed: it can be made anew from either store.
+ * 2. It is copied into `restore.partial` in the data folder, the store first, and artifacts beside the others as drafts;
+ *    all of it is checked again on the way.
+ * 3. Artifacts are kept, which harms nobody: the store that is there does not know them. The search index is removed: it
+ *    can be made anew from either store.
  * 4. The store is moved into place. This one rename is the moment from which the folder is the restored one.
  * 5. The admin token's hash is moved into place. Where the process was ended between the two, `restore.partial` has a
  *    token and no store, and `finishRestore`, at the next start, does the rest.
@@ -17,6 +18,7 @@ import { pipeline } from 'node:stream/promises'
 import { adminTokenFile } from '../access/admin-token.ts'
 import {
   artifactFolder,
+  artifactIdOf,
   BackupError,
   type BackupFile,
   type BackupManifest,
@@ -30,6 +32,7 @@ import { syncFolder } from './make-backup.ts'
 
 export interface RestoreParts {
   readonly dataDir: string
+  readonly artifacts: { draftPath(artifactId: string): Promise<string>; keep(artifactId: string): Promise<void> }
   /** The newest schema that this version knows. */
   readonly newestSchema: number
   /** Throws where a process has the store that is there open. */
@@ -41,7 +44,11 @@ export interface RestoreParts {
   readonly removeIndex: () => Promise<void>
 }
 
-const staging = (dataDir: string): string => join(dataDir, 'restore.partial')
+const stagingFolder = 'restore.partial'
+const staging = (dataDir: string): string => join(dataDir, stagingFolder)
+
+/** What is in a folder that was empty when a restore into it was stopped. */
+const leftByRestore: readonly string[] = [stagingFolder, artifactFolder]
 
 export async function restoreBackup(
   from: string,
@@ -58,7 +65,7 @@ export async function restoreBackup(
   }
   await checkFiles(from, manifest, report)
   await mkdir(dataDir, { recursive: true })
-  const found = (await readdir(dataDir)).filter((name) => name !== 'restore.partial')
+  const found = (await readdir(dataDir)).filter((name) => !leftByRestore.includes(name))
   if (found.length > 0 && !options.force) {
     throw new BackupError(
       `${dataDir} is not empty: set TIDEMARK_DATA_DIR to another folder, or replace what is there with --force`,
@@ -66,18 +73,20 @@ export async function restoreBackup(
   }
   parts.refuseInUse()
   const staged = staging(dataDir)
+  const artifactIds = manifest.files.flatMap(({ path }) => artifactIdOf(path) ?? [])
   await removeStaged(staged)
   try {
-    await stage(from, manifest, staged, report)
+    await stage(from, manifest, parts, report)
     await parts.prepareStore(join(staged, storeFile))
     // A server may have been started meanwhile.
     parts.refuseInUse()
-    await moveArtifacts(staged, dataDir)
+    for (const artifactId of artifactIds) await parts.artifacts.keep(artifactId)
     await parts.removeIndex()
     await syncFolder(staged)
     await parts.removeStoreLog()
     await rename(join(staged, storeFile), join(dataDir, storeFile))
   } catch (error) {
+    for (const artifactId of artifactIds) await rm(await parts.artifacts.draftPath(artifactId), { force: true })
     await removeStaged(staged)
     throw error
   }
@@ -104,13 +113,16 @@ async function removeStaged(staged: string): Promise<void> {
   await rm(staged, { recursive: true, force: true })
 }
 
-async function stage(from: string, manifest: BackupManifest, staged: string, report: Report): Promise<void> {
-  await mkdir(join(staged, artifactFolder), { recursive: true, mode: 0o700 })
+async function stage(from: string, manifest: BackupManifest, parts: RestoreParts, report: Report): Promise<void> {
+  const staged = staging(parts.dataDir)
+  await mkdir(staged, { mode: 0o700 })
   const total = totalBytes(manifest)
   let done = 0
   const storeFirst = manifest.files.toSorted((a, b) => Number(b.path === storeFile) - Number(a.path === storeFile))
   for (const file of storeFirst) {
-    await copyChecked(join(from, file.path), join(staged, file.path), file, (bytes) => {
+    const artifactId = artifactIdOf(file.path)
+    const to = artifactId === null ? join(staged, file.path) : await parts.artifacts.draftPath(artifactId)
+    await copyChecked(join(from, file.path), to, file, (bytes) => {
       done += bytes
       report({ step: 'restoring', done, total })
     })
@@ -128,17 +140,8 @@ async function copyChecked(from: string, to: string, file: BackupFile, copied: (
         yield piece
       }
     },
-    createWriteStream(to, { flags: 'wx', mode: 0o600, flush: true }),
+    createWriteStream(to, { flags: 'w', mode: 0o600, flush: true }),
   )
   if (digest.digest('hex') !== file.sha256)
     throw new BackupError(`${file.path} of the backup changed while it was read`)
-}
-
-async function moveArtifacts(staged: string, dataDir: string): Promise<void> {
-  const names = await readdir(join(staged, artifactFolder))
-  if (names.length === 0) return
-  const folder = join(dataDir, artifactFolder)
-  await mkdir(folder, { recursive: true })
-  for (const name of names) await rename(join(staged, artifactFolder, name), join(folder, name))
-  await syncFolder(folder)
 }

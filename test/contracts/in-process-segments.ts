@@ -1,4 +1,4 @@
-import { MessageChannel, type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
+import { MessageChannel, type MessagePort } from 'node:worker_threads'
 import type {
   ApplyOutcome,
   CountOutcome,
@@ -36,7 +36,7 @@ export class InProcessSegments implements SearchIndex {
   readonly #ports: MessagePort[] = []
   #writer!: IndexWriter
   #reader!: IndexReader
-  #orders!: MessagePort
+  #order: MergeOrder | null = null
   #merged: MergeDone | null = null
   /** Merges that took effect. */
   merges = 0
@@ -49,13 +49,14 @@ export class InProcessSegments implements SearchIndex {
   /** Up to so many steps; a merge is made in one step and takes effect in a later one. */
   tidy(steps: number): void {
     for (let i = 0; i < steps; i++) {
-      const order = receiveMessageOnPort(this.#orders)
       if (this.#merged !== null) {
         this.#writer.merged(this.#merged)
         this.#merged = null
         this.merges++
-      } else if (order !== undefined) this.#merged = runMerge(order.message as MergeOrder, this.#scratch).done
-      else if (!this.#writer.tidy() && !this.#writer.merging) return
+      } else if (this.#order !== null) {
+        this.#merged = runMerge(this.#order, this.#scratch).done
+        this.#order = null
+      } else if (!this.#writer.tidy() && !this.#writer.merging) return
     }
   }
 
@@ -109,19 +110,20 @@ export class InProcessSegments implements SearchIndex {
     const { path, sealChunks, segmentChunks, titleWeight = 3, kernel = 'simd' } = this.#options
     const shared = { control: new Control().buffer, dictionary: new TermDictionary().buffers }
     const list = new MessageChannel()
-    const merging = new MessageChannel()
-    this.#ports.push(list.port1, merging.port1)
-    this.#orders = merging.port2
+    this.#ports.push(list.port1)
     const limits = { sealChunks, segmentChunks, mergeMemoryBytes: 2 ** 30, mergeFanIn: 2 }
     this.#writer = new IndexWriter({
       path,
       analysis: '',
       shared,
       readers: [list.port1],
-      merger: merging.port1,
+      startMerge: (order) => {
+        this.#order = order
+      },
       ...limits,
     })
     this.#reader = new IndexReader({ path, reader: 0, shared, writer: list.port2, titleWeight, kernel })
+    this.#order = null
     this.#merged = null
   }
 

@@ -26,7 +26,10 @@ interface RunningMerge {
 }
 
 interface MaintenanceParts {
-  readonly options: Pick<WriterOptions, 'merger' | 'sealChunks' | 'segmentChunks' | 'mergeMemoryBytes' | 'mergeFanIn'>
+  readonly options: Pick<
+    WriterOptions,
+    'startMerge' | 'sealChunks' | 'segmentChunks' | 'mergeMemoryBytes' | 'mergeFanIn'
+  >
   readonly control: Control
   readonly published: PublishedSegments
   readonly rows: Map<number, SegmentRow>
@@ -206,8 +209,7 @@ export class Maintenance {
       source.deadKeys = []
       source.late = []
     }
-    options.merger.postMessage({
-      kind: 'merge',
+    options.startMerge({
       memories: published.arena.memories,
       sources: sources.map((source) => source.place),
       generation: control.generation,

@@ -18,7 +18,7 @@ export interface Profile {
   readonly dimensions: number
 }
 
-/** Writer to readers and to the merger: what changed since the list version before. */
+/** Writer to readers: what changed since the list version before. */
 export interface ListUpdate {
   readonly kind: 'list'
   readonly version: number
@@ -33,8 +33,8 @@ export interface ListUpdate {
   readonly fileEpoch: number
 }
 
+/** What a merge thread is started with, and what it sends back. */
 export interface MergeOrder {
-  readonly kind: 'merge'
   readonly memories: readonly WebAssembly.Memory[]
   readonly sources: readonly SegmentPlace[]
   readonly generation: number
@@ -56,7 +56,8 @@ export interface WriterOptions {
   readonly analysis: string
   readonly shared: SharedBuffers
   readonly readers: readonly MessagePort[]
-  readonly merger: MessagePort
+  /** Calls back `IndexWriter.merged` when it is done, however it ends. */
+  readonly startMerge: (order: MergeOrder) => void
   readonly sealChunks: number
   readonly segmentChunks: number
   readonly mergeMemoryBytes: number
@@ -70,10 +71,6 @@ export interface ReaderOptions {
   readonly writer: MessagePort
   readonly titleWeight: number
   readonly kernel: 'simd' | 'plain'
-}
-
-export interface MergerOptions {
-  readonly writer: MessagePort
 }
 
 export type WriterCall =

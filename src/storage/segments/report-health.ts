@@ -22,6 +22,7 @@ export function reportHealth(parts: HealthParts): IndexHealth {
   const memory = {
     postings: 0,
     tokens: 0,
+    pairs: 0,
     ids: 0,
     columns: 0,
     deaths: 0,
@@ -34,6 +35,7 @@ export function reportHealth(parts: HealthParts): IndexHealth {
     const bytes = bytesByPurpose(segment.image)
     memory.postings += bytes.postings
     memory.tokens += bytes.tokens
+    memory.pairs += bytes.pairs
     memory.ids += bytes.ids
     memory.columns += bytes.columns
     memory.deaths += segment.died.byteLength

@@ -50,14 +50,11 @@ export async function openSegmentsIndex(options: SegmentsIndexOptions): Promise<
   const readers = Math.min(readersMax, Math.max(1, options.readers ?? availableParallelism()))
   const shared = { control: new Control().buffer, dictionary: new TermDictionary().buffers }
   const lists = Array.from({ length: readers }, () => new MessageChannel())
-  const merging = new MessageChannel()
   const writer = startWriter(
     options,
     shared,
     lists.map(({ port1 }) => port1),
-    merging.port1,
   )
-  const merger = startThread(new URL('./merge-thread.ts', import.meta.url), { writer: merging.port2 }, [merging.port2])
   const searchers = lists.map(({ port2 }, reader) => {
     const data = {
       path: options.path,
@@ -70,7 +67,7 @@ export async function openSegmentsIndex(options: SegmentsIndexOptions): Promise<
     return new Searcher(startThread(new URL('./reader-thread.ts', import.meta.url), data, [port2]))
   })
   const writing = new Calls(writer)
-  const workers = [writer, merger, ...searchers.map(({ worker }) => worker)]
+  const workers = [writer, ...searchers.map(({ worker }) => worker)]
   try {
     return new SegmentsIndex(writing, searchers, workers, (await writing.started()) as IndexHealth)
   } catch (error) {
@@ -79,25 +76,19 @@ export async function openSegmentsIndex(options: SegmentsIndexOptions): Promise<
   }
 }
 
-function startWriter(
-  options: SegmentsIndexOptions,
-  shared: SharedBuffers,
-  readers: readonly MessagePort[],
-  merger: MessagePort,
-): Worker {
+function startWriter(options: SegmentsIndexOptions, shared: SharedBuffers, readers: readonly MessagePort[]): Worker {
   const segmentChunks = Math.min(segmentChunksMax, options.segmentChunks ?? segmentChunksMax)
   const data = {
     path: options.path,
     analysis: options.analysis ?? '',
     shared,
     readers,
-    merger,
     segmentChunks,
     sealChunks: Math.min(segmentChunks, options.sealChunks ?? 4096),
     mergeMemoryBytes: options.mergeMemoryBytes ?? 256 * 1024 * 1024,
     mergeFanIn: options.mergeFanIn ?? 8,
   }
-  return startThread(new URL('./writer-thread.ts', import.meta.url), data, [...readers, merger])
+  return startThread(new URL('./writer-thread.ts', import.meta.url), data, readers)
 }
 
 function startThread(file: URL, workerData: unknown, transferList: readonly MessagePort[]): Worker {

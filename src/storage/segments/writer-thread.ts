@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite'
-import { parentPort, workerData } from 'node:worker_threads'
+import { parentPort, Worker, workerData } from 'node:worker_threads'
 import { IndexWriter } from './index-writer.ts'
-import type { MergeDone, Numbered, Reply, WriterCall, WriterOptions } from './protocol.ts'
+import type { MergeDone, MergeOrder, Numbered, Reply, WriterCall, WriterOptions } from './protocol.ts'
 
 /**
  * The writer's loop: calls in the order in which they came, and one step of background work whenever none waits. A
@@ -9,17 +9,13 @@ import type { MergeDone, Numbered, Reply, WriterCall, WriterOptions } from './pr
  */
 const retryMs = 1000
 
-const options = workerData as WriterOptions
+const options = workerData as Omit<WriterOptions, 'startMerge'>
 const port = parentPort!
 const queue: Numbered<WriterCall>[] = []
 let awake = false
 
 const lock = lockFile(`${options.path}-lock`)
-const writer = new IndexWriter(options)
-options.merger.on('message', (done: MergeDone) => {
-  inBackground(() => writer.merged(done))
-  wake()
-})
+const writer = new IndexWriter({ ...options, startMerge })
 port.on('message', (call: Numbered<WriterCall>) => {
   queue.push(call)
   wake()
@@ -38,6 +34,22 @@ function lockFile(path: string): DatabaseSync {
   return db
 }
 
+/** Each merge has a thread of its own: merges are rare, and an idle thread would keep what the last one took. */
+function startMerge(order: MergeOrder): void {
+  const merger = new Worker(new URL('./merge-thread.ts', import.meta.url), { workerData: order })
+  let done: MergeDone = { merged: null, reason: 'the merge thread ended early' }
+  merger.once('message', (message: MergeDone) => {
+    done = message
+  })
+  merger.once('error', (error) => {
+    done = { merged: null, reason: error instanceof Error ? error.message : String(error) }
+  })
+  merger.once('exit', () => {
+    inBackground(() => writer.merged(done))
+    wake()
+  })
+}
+
 function wake(): void {
   if (awake) return
   awake = true
@@ -53,7 +65,6 @@ function turn(): void {
     port.postMessage(answer(next))
     if (next.message.call === 'close') {
       lock.close()
-      options.merger.close()
       port.close()
       return
     }

@@ -1,8 +1,10 @@
 import { existsSync } from 'node:fs'
 import type { Command } from 'commander'
-import { examineAccess, examineMachine, type Finding } from '../operator/examine.ts'
+import { storeSchema } from '../compose-store.ts'
+import { examineAccess, examineMachine, examineSchema, type Finding } from '../operator/examine.ts'
 import { examineIndex } from '../search/examine-index.ts'
 import { inspectIndex } from '../storage/segments/inspect-index.ts'
+import { newestMigration } from '../storage/sql/migrate.ts'
 import type { Context } from './context.ts'
 import { inWords } from './in-words.ts'
 import { withWorkbench } from './with-workbench.ts'
@@ -29,6 +31,9 @@ export function doctor(program: Command, context: Context): void {
 
 async function examineStore(context: Context): Promise<readonly Finding[]> {
   try {
+    const old = examineSchema(await storeSchema(context.config()), newestMigration)
+    // Opening it would bring it up to date.
+    if (old !== null) return [old]
     return await withWorkbench(context, async ({ operator, store }) => [
       ...(await examineAccess(operator.read)),
       ...(await examineIndex(store.indexSource, await inspectIndex(context.config().dataDir))),

@@ -66,6 +66,16 @@ export async function examineMachine(dataDir: string): Promise<readonly Finding[
   return findings
 }
 
+/** What is to be said of a store that this version has yet to make or to bring up to date; null where it is neither. */
+export function examineSchema(found: number, newest: number): Finding | null {
+  if (found === 0) return warning('no store yet', 'tidemark serve makes it, and tidemark migrate too')
+  if (found >= newest) return null
+  return warning(
+    `the store is of an older version (schema ${found}, this version has ${newest}): nothing else of it was looked at`,
+    'make a backup (tidemark backup); then tidemark migrate, or the next start, brings it up to date',
+  )
+}
+
 /** Looks at what the store holds. Changes nothing. */
 export async function examineAccess(store: Omit<OperatorStore, 'commit'>): Promise<readonly Finding[]> {
   const findings: Finding[] = []

@@ -40,6 +40,24 @@ test('data written by a newer version is refused by every command and left as it
   assert.deepEqual(snapshot(server.dataDir), before)
 })
 
+test('doctor only looks: it makes no store, and brings none up to date', async () => {
+  const dataDir = freshFolder()
+  const empty = await tidemark(['doctor'], { dataDir })
+  assert.equal(empty.code, 0)
+  assert.match(empty.stdout, /note +no store yet\n +do: tidemark serve/)
+  assert.deepEqual(readdirSync(dataDir), [])
+
+  assert.equal((await tidemark(['migrate'], { dataDir })).code, 0)
+  const database = new DatabaseSync(join(dataDir, 'tidemark.sqlite'))
+  database.exec('delete from schema_migration where number = (select max(number) from schema_migration)')
+  database.close()
+  const before = snapshot(dataDir)
+  const old = await tidemark(['doctor'], { dataDir })
+  assert.equal(old.code, 0)
+  assert.match(old.stdout, /note +the store is of an older version \(schema \d+, .*\n +do: make a backup/)
+  assert.deepEqual(snapshot(dataDir), before)
+})
+
 test('of servers that start at once on an empty folder one serves, and the others say why they do not', async () => {
   const dataDir = freshFolder()
   const env = { TIDEMARK_ADMIN_TOKEN: '' }

@@ -30,7 +30,7 @@ export async function openPostgresStore(url: string, connectionsMax: number): Pr
     migrated = await bringUpToDate(connections)
   } catch (error) {
     await connections.close()
-    throw isConnectionLost(error) || isLoginError(error) ? new UnreachableStoreError(url, error as Error) : error
+    throw asUnreachable(url, error)
   }
   const foreign = new ForeignWrites(url, processId)
   const claim = new Claim(url)
@@ -112,6 +112,9 @@ export class UnreachableStoreError extends Error {
   }
 }
 
+const asUnreachable = (url: string, error: unknown): unknown =>
+  isConnectionLost(error) || isLoginError(error) ? new UnreachableStoreError(url, error as Error) : error
+
 function withoutPassword(url: string): string {
   const parsed = URL.parse(url)
   return parsed === null ? 'of TIDEMARK_DATABASE_URL' : `${parsed.host}${parsed.pathname}`
@@ -145,6 +148,23 @@ async function rolledBack({ client }: Connection, error: unknown): Promise<boole
     () => true,
     () => false,
   )
+}
+
+/** The schema of the store in a database, 0 where there is none; only looks. */
+export async function postgresSchema(url: string): Promise<number> {
+  const connections = new Connections(url, 1)
+  try {
+    const connection = await connections.take()
+    try {
+      return await schemaNumber(connection.db, postgresMigrationDialect)
+    } finally {
+      connections.giveBack(connection, true)
+    }
+  } catch (error) {
+    throw asUnreachable(url, error)
+  } finally {
+    await connections.close()
+  }
 }
 
 async function bringUpToDate(connections: Connections): Promise<readonly string[]> {

@@ -21,7 +21,7 @@ export const storePath = (dataDir: string): string => join(dataDir, storeFile)
 export async function openSqliteStore(dataDir: string): Promise<OpenStore> {
   const path = storePath(dataDir)
   await mkdir(dataDir, { recursive: true })
-  await refuseNewer(path)
+  await refuseNewer(dataDir)
   const migrated = await bringUpToDate(path)
 
   const [writer, firstReader] = await Promise.all([
@@ -98,23 +98,27 @@ export async function openSqliteStore(dataDir: string): Promise<OpenStore> {
 }
 
 /**
- * Looks without writing: opening a newer file for writing could already change it. Where no process left a write-ahead
- * log, the file is opened as immutable, because even a reading connection makes files beside one that uses such a log.
+ * The schema of the store in a data folder, 0 where there is none. Looks without writing: opening a newer file for
+ * writing could already change it. Where no process left a write-ahead log, the file is opened as immutable, because
+ * even a reading connection makes files beside one that uses such a log.
  */
-async function refuseNewer(path: string): Promise<void> {
-  if (!existsSync(path)) return
+export async function sqliteSchema(dataDir: string): Promise<number> {
+  const path = storePath(dataDir)
+  if (!existsSync(path)) return 0
   const untouched = pathToFileURL(path)
   untouched.searchParams.set('immutable', '1')
   const { raw, db } = openSqlite(existsSync(`${path}-wal`) ? path : untouched, true)
   try {
-    const found = await schemaNumber(db, sqliteMigrationDialect)
-    if (found > newestMigration) throw new NewerStoreError(found)
-  } catch (error) {
-    // A look at a file that another process just begins to write may fail; the one below, under a lock, will not.
-    if (error instanceof NewerStoreError) throw error
+    return await schemaNumber(db, sqliteMigrationDialect)
   } finally {
     raw.close()
   }
+}
+
+async function refuseNewer(dataDir: string): Promise<void> {
+  // A look at a file that another process just begins to write may fail; the one below, under a lock, will not.
+  const found = await sqliteSchema(dataDir).catch(() => 0)
+  if (found > newestMigration) throw new NewerStoreError(found)
 }
 
 async function bringUpToDate(path: string): Promise<readonly string[]> {

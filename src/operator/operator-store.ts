@@ -63,6 +63,8 @@ export type Change =
   | { kind: 'key.revoke'; keyId: string }
   /** The old key lives on until `oldExpiresAt`, or its own earlier end. */
   | { kind: 'key.rotate'; keyId: string; oldExpiresAt: number; replacement: NewKey }
+  /** For the audit log alone: the token is no part of the store. */
+  | { kind: 'admin_token.replace' }
 
 /** The secret itself never reaches the store: only its hash and what is shown of it in lists. */
 export interface NewKey {

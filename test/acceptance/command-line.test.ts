@@ -219,7 +219,7 @@ test('openapi prints what the server serves, without touching the data folder', 
   assert.deepEqual(JSON.parse(stdout), (await server.call('GET', '/openapi.json')).body)
 })
 
-test('admin-token makes one that works after a restart, where none is set', async () => {
+test('admin-token makes one that works after a restart, where none is set, and is in the audit log', async () => {
   const own = await startServer({ env: { TIDEMARK_ADMIN_TOKEN: '' } })
   const [, made] = /admin token, shown this once: (tma_\S+)/.exec(own.stdout)!
   assert.equal((await own.as(made!, 'GET', '/admin/v1/datasets')).status, 200)
@@ -229,4 +229,10 @@ test('admin-token makes one that works after a restart, where none is set', asyn
   assert.doesNotMatch(own.stdout, /tma_/, 'it is shown once')
   assert.equal((await own.as(made!, 'GET', '/admin/v1/datasets')).status, 401)
   assert.equal((await own.as(stdout.trim(), 'GET', '/admin/v1/datasets')).status, 200)
+  const { body } = await own.as(stdout.trim(), 'GET', '/admin/v1/audit')
+  const lines = body.audit.filter((line: { action: string }) => line.action === 'admin_token.replace')
+  assert.deepEqual(
+    lines.map(({ actor, target, detail }: Record<string, unknown>) => [actor, target, detail]),
+    [['command-line', 'admin', {}]],
+  )
 })

@@ -91,6 +91,8 @@ export async function applyChange(db: Kysely<Tables>, change: Change, nowMs: num
       await db.updateTable('api_key').set({ expires_at }).where('key_id', '=', change.keyId).execute()
       return 'updated'
     }
+    case 'admin_token.replace':
+      return 'updated'
   }
 }
 

@@ -174,5 +174,7 @@ function targetOf(change: Change): string {
     case 'key.revoke':
     case 'key.rotate':
       return change.keyId
+    case 'admin_token.replace':
+      return 'admin'
   }
 }

@@ -124,13 +124,13 @@ async function measure(
     for (const [i, { text, grades }] of rest) {
       progress(`${set.name}: query ${i + 1} of ${set.queries.length}`)
       for (const mode of modes) {
+        const body = { query: text.slice(0, 1000), limit: 100, fields: ['language'] }
+        const send = () => server.consumer(key, 'POST', `/v1/search/${mode}`, body)
         const startedMs = performance.now()
-        const answer = await server.consumer(key, 'POST', `/v1/search/${mode}`, {
-          query: text.slice(0, 1000),
-          limit: 100,
-          fields: ['language'],
-        })
+        let answer = await send()
         times[mode].push(performance.now() - startedMs)
+        // On a busy machine an embedding may come too late, which says nothing about the ranking.
+        for (let again = 0; answer.body.degraded && again < 5; again++) answer = await send()
         if (answer.status !== 200 || answer.body.degraded) throw new Error(`${mode} "${text}": ${answer.text}`)
         const ranked = answer.body.results.map((one: { document_id: string }) => idOf.get(one.document_id)!)
         sums[mode][0] += ndcg(ranked, grades, 10)

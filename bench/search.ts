@@ -106,10 +106,11 @@ async function bareSearch(index: SearchIndex, mode: Mode, random: Random): Promi
   const asked = { scope: everything, filters: noFilters, timeoutMs: 60_000 }
   const query = parseQuery(drawText(random), null)
   const near = { profileId: builtInProfile.id, vector: drawVector(random) }
-  const limit = mode === 'keyword' ? limits.resultsDefault : limits.candidatesMax
+  const limit = mode === 'keyword' ? limits.resultsDefault : limits.hybridCandidatesMax
+  const topK = mode === 'vector' ? limits.vectorCandidatesMax : limits.hybridCandidatesMax
   const [keyword, vector] = await Promise.all([
     mode === 'vector' ? null : index.keyword({ ...asked, query, limit, after: null, otherChunksMax: 0 }),
-    mode === 'keyword' ? null : index.vector({ ...asked, ...near, topK: limits.candidatesMax }),
+    mode === 'keyword' ? null : index.vector({ ...asked, ...near, topK }),
   ])
   if (mode !== 'hybrid' || keyword?.outcome !== 'found' || vector?.outcome !== 'found') return
   const documentIds = [...new Set([...keyword.hits, ...vector.hits].map(({ documentId }) => documentId))]

@@ -58,6 +58,13 @@ export async function composeSearch(
       await operator.commit('start', [{ kind: 'profile.put', ...profile, status: 'active', isDefault: true }])
     },
   })
+  if (open.shared && !(await open.makesVectors())) {
+    logger.warn(
+      'several processes answer for this database, and each keeps a search index of its own, fed from there: their memory adds up, and they can be moments apart; an index server for all of them is not supported yet',
+    )
+  }
+  const makes = open.shared ? () => open.makesVectors() : null
+  const indexing = await startIndexing(source, index, embedder, learn, logger, makes)
   const searcher = new Searcher({
     index,
     source,
@@ -66,14 +73,8 @@ export async function composeSearch(
     weights: config.hybridWeights ?? defaultWeights,
     rerankWeights: defaultRerankWeights,
     crossEncoder: crossEncoderOf(config.rerankUrl, logger),
+    isRefilling: () => indexing.isRefilling,
   })
-  if (open.shared && !(await open.makesVectors())) {
-    logger.warn(
-      'several processes answer for this database, and each keeps a search index of its own, fed from there: their memory adds up, and they can be moments apart; an index server for all of them is not supported yet',
-    )
-  }
-  const makes = open.shared ? () => open.makesVectors() : null
-  const indexing = startIndexing(source, index, embedder, learn, logger, makes)
   const adopting = repeat(
     'adopt-index',
     adoptEveryMs,

@@ -100,7 +100,16 @@ function searcherOver(given: readonly Given[], parts: Partial<SearcherParts> = {
   }
   const cache = new QueryCache()
   const weights = { weights: defaultWeights, rerankWeights: defaultRerankWeights }
-  return new Searcher({ index, source, embedder, cache, ...weights, crossEncoder: null, ...parts })
+  return new Searcher({
+    index,
+    source,
+    embedder,
+    cache,
+    ...weights,
+    crossEncoder: null,
+    isRefilling: () => false,
+    ...parts,
+  })
 }
 
 async function search(searcher: Searcher, query: string, limit = 20, scope: Scope = all): Promise<readonly Found[]> {

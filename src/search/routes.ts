@@ -29,6 +29,7 @@ const warningMessages: Record<Warning, string> = {
   vector_search_unavailable: 'The vector branch timed out or is down; these are keyword results.',
   keyword_search_timed_out: 'The keyword branch timed out; its results are missing.',
   live_query_unavailable: 'A live top-up could not be started; these are historical results.',
+  search_index_rebuilding: 'The search index is being built anew; documents that are not in it yet are missing.',
 }
 
 const Answer = Type.Object({
@@ -40,7 +41,14 @@ const Answer = Type.Object({
   top_k: Type.Integer({ description: 'Candidates that were considered.' }),
   cursor: Type.Optional(Type.String({ description: 'Only when a next page exists (keyword mode).' })),
   degraded: Type.Boolean(),
-  warnings: Type.Array(Type.Object({ code: Type.String(), message: Type.String() })),
+  warnings: Type.Array(
+    Type.Object({ code: Type.Enum(Object.keys(warningMessages) as Warning[]), message: Type.String() }),
+    {
+      description: Object.entries(warningMessages)
+        .map(([code, message]) => `- \`${code}\`: ${message}`)
+        .join('\n'),
+    },
+  ),
   live_query: Type.Union([LiveQuery, Type.Null()], {
     description: 'The live top-up, where one was asked for and started.',
   }),

@@ -35,7 +35,13 @@ const hit = (documentId: string) => ({
   otherChunks: [],
 })
 
-function searcherOf(keyword: Fate, vector: Fate, embeds = true, dimensions: number | null = 2) {
+function searcherOf(
+  keyword: Fate,
+  vector: Fate,
+  embeds = true,
+  dimensions: number | null = 2,
+  isRefilling = () => false,
+) {
   const asked: VectorRequest[] = []
   const outcome = (fate: Fate, documentId: string) => {
     if (fate === 'throws') throw new Error('broken')
@@ -61,7 +67,7 @@ function searcherOf(keyword: Fate, vector: Fate, embeds = true, dimensions: numb
     return texts.map(() => Float32Array.of(1, 0))
   }
   const embedder = { profileId: 'm', dimensions, languages: null, embed } as unknown as Embedder
-  const parts = { index, source, embedder, cache: new QueryCache(), crossEncoder: null }
+  const parts = { index, source, embedder, cache: new QueryCache(), crossEncoder: null, isRefilling }
   const searcher = new Searcher({ ...parts, weights: defaultWeights, rerankWeights: defaultRerankWeights })
   return { searcher, asked }
 }
@@ -125,6 +131,15 @@ suite('a search of which a part fails', () => {
     const { searcher } = searcherOf('found', 'found', false, null)
     assert.equal(await answer(searcher, 'vector', own), 'none vector_search_unavailable')
     assert.equal(await answer(searcher, 'vector', { ...own, ...text }), 'k vector_search_unavailable')
+  })
+
+  test('an index that is being built anew is said, whatever else is', async () => {
+    let refilling = true
+    const { searcher } = searcherOf('found', 'throws', true, 2, () => refilling)
+    assert.equal(await answer(searcher, 'keyword', text), 'k search_index_rebuilding')
+    assert.equal(await answer(searcher, 'vector', text), 'k vector_search_unavailable search_index_rebuilding')
+    refilling = false
+    assert.equal(await answer(searcher, 'keyword', text), 'k')
   })
 
   test('a vector of any length reaches the index whole', async () => {

@@ -21,7 +21,11 @@ import type {
 } from './search-index.ts'
 import type { SearchRequest } from './search-request.ts'
 
-export type Warning = 'vector_search_unavailable' | 'keyword_search_timed_out' | 'live_query_unavailable'
+export type Warning =
+  | 'vector_search_unavailable'
+  | 'keyword_search_timed_out'
+  | 'live_query_unavailable'
+  | 'search_index_rebuilding'
 
 /** A result before it is put into the words and permissions of the answer. */
 export interface Found {
@@ -52,6 +56,8 @@ export interface SearcherParts {
   readonly rerankWeights: RerankWeights
   /** Null: the own reranker has the last word. */
   readonly crossEncoder: CrossEncoder | null
+  /** Whether the index lacks documents because it is being built anew. */
+  readonly isRefilling: () => boolean
 }
 
 /** The three ways to search, and what each does when a part of it fails. */
@@ -67,7 +73,14 @@ export class Searcher {
     return this.#parts.embedder.dimensions
   }
 
-  search(request: SearchRequest, scope: Scope, after: KeywordPosition | null): Promise<SearchResult> {
+  async search(request: SearchRequest, scope: Scope, after: KeywordPosition | null): Promise<SearchResult> {
+    // Asked before: what the last step of the refilling adds may come too late for this search.
+    const isRefilling = this.#parts.isRefilling()
+    const result = await this.#searchBy(request, scope, after)
+    return isRefilling ? { ...result, warnings: [...result.warnings, 'search_index_rebuilding'] } : result
+  }
+
+  #searchBy(request: SearchRequest, scope: Scope, after: KeywordPosition | null): Promise<SearchResult> {
     const query = parseQuery(request.text, request.filters.languages)
     switch (request.mode) {
       case 'keyword':
@@ -104,9 +117,9 @@ export class Searcher {
 
   /** Falls back to the words of the query, where there are any. */
   async #vector(request: SearchRequest, scope: Scope, query: KeywordQuery): Promise<SearchResult> {
-    const outcome = await this.#vectorBranch(request, scope)
+    const outcome = await this.#vectorBranch(request, scope, limits.vectorCandidatesMax)
     if (outcome.outcome !== 'found') {
-      if (request.text === '') return nothing(query, limits.candidatesMax, ['vector_search_unavailable'])
+      if (request.text === '') return nothing(query, limits.vectorCandidatesMax, ['vector_search_unavailable'])
       const fallback = await this.#keyword(request, scope, query, null, ['vector_search_unavailable'])
       return { ...fallback, next: null }
     }
@@ -116,7 +129,7 @@ export class Searcher {
         .map((hit) => ({ ...foundBy(hit), keywordScore: null, vectorScore: hit.score })),
       query,
       totalChunks: outcome.hits.reduce((sum, { otherChunks }) => sum + 1 + otherChunks.length, 0),
-      topK: limits.candidatesMax,
+      topK: limits.vectorCandidatesMax,
       next: null,
       warnings: [],
     }
@@ -124,8 +137,8 @@ export class Searcher {
 
   async #hybrid(request: SearchRequest, scope: Scope, query: KeywordQuery): Promise<SearchResult> {
     const [keyword, vector] = await Promise.all([
-      this.#keywordBranch(request, scope, query, limits.candidatesMax, null),
-      this.#vectorBranch(request, scope),
+      this.#keywordBranch(request, scope, query, limits.hybridCandidatesMax, null),
+      this.#vectorBranch(request, scope, limits.hybridCandidatesMax),
     ])
     const warnings: Warning[] = []
     if (vector.outcome !== 'found') warnings.push('vector_search_unavailable')
@@ -145,7 +158,7 @@ export class Searcher {
       found: found.slice(0, request.limit),
       query,
       totalChunks: keyword.outcome === 'found' ? keyword.totalChunks : vectorHits.length,
-      topK: limits.candidatesMax,
+      topK: limits.hybridCandidatesMax,
       next: null,
       warnings,
     }
@@ -173,6 +186,7 @@ export class Searcher {
   async #vectorBranch(
     request: SearchRequest,
     scope: Scope,
+    topK: number,
   ): Promise<(VectorOutcome & { outcome: 'found'; vector: Float32Array }) | { outcome: 'failed' }> {
     const startedAt = Date.now()
     try {
@@ -183,7 +197,7 @@ export class Searcher {
         vector,
         scope,
         filters: request.filters,
-        topK: limits.candidatesMax,
+        topK,
         timeoutMs,
       })
       return outcome.outcome === 'found' ? { ...outcome, vector } : { outcome: 'failed' }

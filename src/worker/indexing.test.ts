@@ -139,7 +139,7 @@ suite('indexing', () => {
     const fakes = new Fakes()
     fakes.applyMs = 20
     fakes.add(21)
-    const indexing = fakes.start()
+    const indexing = await fakes.start()
     await fakes.settled()
     await indexing.stop()
     assert.equal(fakes.words.size, 21)
@@ -150,23 +150,43 @@ suite('indexing', () => {
   test('a damaged index is emptied and fed again, with the vectors that were made before', async () => {
     const fakes = new Fakes()
     fakes.add(5)
-    const first = fakes.start()
+    const first = await fakes.start()
     await fakes.settled()
     await first.stop()
     fakes.state = 'needs_rebuild'
     fakes.position = 0
-    const again = fakes.start()
+    const again = await fakes.start()
     await fakes.settled()
     await again.stop()
     assert.equal(fakes.cleared, 1)
     assert.equal(fakes.withVector.size, 5)
   })
 
+  test('an index that lacks what the store has is refilling until it has it; what comes in later is no part of that', async () => {
+    const fakes = new Fakes()
+    fakes.add(5)
+    const indexing = await fakes.start()
+    assert.equal(indexing.isRefilling, true)
+    await fakes.settled()
+    await indexing.exchange(async () => {})
+    assert.equal(indexing.isRefilling, false)
+    fakes.applyMs = 20
+    fakes.add(5)
+    indexing.wake()
+    while (fakes.feeding === 0) await sleep(1)
+    assert.equal(indexing.isRefilling, false)
+    await fakes.settled()
+    await indexing.stop()
+    const again = await fakes.start()
+    assert.equal(again.isRefilling, false)
+    await again.stop()
+  })
+
   test('an index ahead of its store is not gone on from', async () => {
     const fakes = new Fakes()
     fakes.add(3)
     fakes.position = 7
-    const indexing = fakes.start()
+    const indexing = await fakes.start()
     while (fakes.cleared === 0) await sleep(5)
     await fakes.settled()
     await indexing.stop()
@@ -178,7 +198,7 @@ suite('indexing', () => {
     const fakes = new Fakes()
     fakes.applyMs = 30
     fakes.add(6)
-    const indexing = fakes.start()
+    const indexing = await fakes.start()
     while (fakes.feeding === 0) await sleep(1)
     // The other index has nothing at all.
     await indexing.exchange(async () => {

@@ -14,6 +14,8 @@ const lookEveryMs = 500
 const recentMs = 120_000
 
 export interface Indexing {
+  /** The index does not have all yet that the store had at the start, or when the index was emptied. */
+  readonly isRefilling: boolean
   /** There may be something new to index. */
   wake(): void
   /** Puts another index in place of the served one while nothing is being written to it; its own position counts then. */
@@ -33,15 +35,17 @@ export interface Indexing {
  * Where several processes share a store, each keeps an index of its own and one of them makes the vectors: `makes` says
  * whether it is this one. The others bring into their index what that one put into the store.
  */
-export function startIndexing(
+export async function startIndexing(
   source: IndexSource,
   index: SearchIndex,
   embedder: Embedder,
   learn: () => Promise<void>,
   logger: FastifyBaseLogger,
   makes: (() => Promise<boolean>) | null = null,
-): Indexing {
+): Promise<Indexing> {
   let position: number | null = null
+  /** Where the index has all that it was found to lack; null when it has. */
+  let refilledAt: number | null = 0
   const abort = new AbortController()
   let recent: { chunkId: string; at: number }[] = []
   const alone = oneAtATime()
@@ -67,7 +71,9 @@ export function startIndexing(
       index,
       recent.map(({ chunkId }) => chunkId),
     )
-    return reason === null ? health.position : 0
+    const start = reason === null ? health.position : 0
+    if (refilledAt !== null || reason !== null) refilledAt = start < newest ? newest : null
+    return start
   }
 
   const feed = async (): Promise<boolean> => {
@@ -75,6 +81,7 @@ export function startIndexing(
       position ??= await startPosition()
       const step = await feedIndex(source, index, position, [embedder.profileId])
       position = step.position
+      if (refilledAt !== null && (position >= refilledAt || step.documents === 0)) refilledAt = null
       follower?.await(step.withoutVector)
       if (step.documents > 0) vectors.wake()
       return step.documents > 0
@@ -84,6 +91,8 @@ export function startIndexing(
       throw error
     }
   }
+  // Known before the first search can come; where it fails, the loop below says so and tries again.
+  position = await startPosition().catch(() => null)
   const words = repeat('indexing', lookEveryMs, () => alone(feed), logger)
   const vectors: Repeating = repeat(
     'vectors',
@@ -102,6 +111,9 @@ export function startIndexing(
   )
 
   return {
+    get isRefilling() {
+      return refilledAt !== null
+    },
     wake: () => words.wake(),
     async exchange(replace) {
       await alone(async () => {

@@ -92,11 +92,15 @@ suite('the index is lost', () => {
       damage()
       world.embedding.texts.length = 0
       await world.server.start()
-      // Honest at every moment: not there yet, or there.
+      // Honest at every moment: not there yet, there in part and saying so, or there.
       await until('it is back', 20_000, async () => {
         const answer = await world.raw({ query: 'keelword', limit: 5 })
         assert.ok([200, 503].includes(answer.status), answer.text)
         if (answer.status === 503) assert.equal(answer.body.code, 'search_backend_unavailable')
+        else if (answer.body.total_chunks < sent) {
+          assert.equal(answer.body.degraded, true)
+          assert.ok(answer.body.warnings.some(({ code }: { code: string }) => code === 'search_index_rebuilding'))
+        }
         assert.equal((await world.server.call('GET', '/healthz')).status, 200)
         const state = await world.indexing()
         return state.state === 'ready' && state.pending_documents === 0

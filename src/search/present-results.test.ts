@@ -27,10 +27,11 @@ const chunk = (number: number, fields: Partial<ShownChunk> = {}): ShownChunk => 
   document: { datasetId: 'd', platform: 'p', language: 'en', region: null, publishedAt: 0, contentType: 'post' },
   ...fields,
 })
-const found = (number: number, others: readonly number[] = []): Found => ({
+const found = (number: number, others: readonly number[] = [], shown: ShownChunk | null = null): Found => ({
   documentId: `doc_${number}`,
   best: { chunkId: `chk_${number}`, versionId: `ver_${number}`, score: 2 },
   others: others.map((one) => ({ chunkId: `chk_${one}`, versionId: `ver_${number}`, score: 1 })),
+  shown,
   score: 2,
   keywordScore: 2,
   vectorScore: null,
@@ -64,9 +65,12 @@ async function present(
 }
 
 suite('results in the words of the API', () => {
-  test('one call to the store for a page, none for an empty one', async () => {
+  test('one call to the store for a page, none for what was read already or an empty one', async () => {
     assert.equal((await present({ query: 'heron' }, [found(1), found(2)], [chunk(1), chunk(2)])).length, 2)
     assert.equal(calls, 1)
+    const [read] = await present({ query: 'heron' }, [found(1, [], chunk(1))], [])
+    assert.equal(read!.title, 'A heron')
+    assert.equal(calls, 0)
     assert.deepEqual(await present({ query: 'heron' }, [], []), [])
     assert.equal(calls, 0)
   })

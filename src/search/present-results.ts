@@ -3,7 +3,7 @@ import { readableFields, type Scope } from '../access/scope.ts'
 import { findHits, type Hit } from '../text/find-hits.ts'
 import { highlight, summarise } from '../text/highlight.ts'
 import { formatOptionalTime } from '../time.ts'
-import type { ChunkText, IndexSource } from './index-source.ts'
+import type { ChunkText, IndexSource, ShownChunk } from './index-source.ts'
 import { searchLimits as limits } from './limits.ts'
 import type { SearchRequest } from './search-request.ts'
 import type { Found, SearchResult } from './searcher.ts'
@@ -52,12 +52,13 @@ export async function presentResults(
   source: IndexSource,
 ): Promise<ResultItem[]> {
   const { found } = result
-  const chunkIds = found.flatMap((one) => [
-    one.best.chunkId,
+  const unread = found.flatMap((one) => [
+    ...(one.shown === null ? [one.best.chunkId] : []),
     ...(request.chunks ? othersOf(one).map((chunk) => chunk.chunkId) : []),
   ])
-  if (chunkIds.length === 0) return []
-  const textOf = new Map((await source.shownChunks(chunkIds)).map((text) => [text.chunkId, text]))
+  const read = unread.length === 0 ? [] : await source.shownChunks(unread)
+  const textOf = new Map<string, ShownChunk>()
+  for (const text of [...found.map(({ shown }) => shown), ...read]) if (text !== null) textOf.set(text.chunkId, text)
   return found.flatMap((one): ResultItem[] => {
     const text = textOf.get(one.best.chunkId)
     const readable = text === undefined ? null : readableFields(scope, text.document)

@@ -8,7 +8,7 @@ import { parseQuery } from '../text/parse-query.ts'
 import type { KeywordQuery } from '../text/types.ts'
 import type { CrossEncoder } from './cross-encoder.ts'
 import { type Candidate, type FusionWeights, fuse } from './fuse.ts'
-import type { ChunkText, IndexSource, ResultDocument } from './index-source.ts'
+import type { ChunkText, IndexSource, ResultDocument, ShownChunk } from './index-source.ts'
 import { searchLimits as limits } from './limits.ts'
 import { type RerankWeights, rerankerOf } from './rerank.ts'
 import type {
@@ -32,6 +32,8 @@ export interface Found {
   readonly documentId: string
   readonly best: ChunkScore
   readonly others: readonly ChunkScore[]
+  /** The best chunk, where the search has read it already. */
+  readonly shown: ShownChunk | null
   readonly score: number
   readonly keywordScore: number | null
   readonly vectorScore: number | null
@@ -301,16 +303,19 @@ export class Searcher {
       const readable = readableFields(scope, one.document)
       const title = readable?.has('title') ? (text?.title ?? '') : ''
       const body = readable?.has('body') ? (text?.text ?? '') : ''
-      return { ...one, title, body, score: rerank({ score: one.score, title, body, language: text?.language ?? null }) }
+      const shown = text === undefined ? null : { ...text, document: one.document }
+      const score = rerank({ score: one.score, title, body, language: text?.language ?? null })
+      return { ...one, title, body, shown, score }
     })
     read.sort(byScore)
     const scores = await this.#crossEncoded(queryText, read)
     return read
       .map(
-        ({ documentId, best, others, keyword, cosine }, i): Found => ({
+        ({ documentId, best, others, shown, keyword, cosine }, i): Found => ({
           documentId,
           best,
           others,
+          shown,
           score: scores[i]!,
           keywordScore: keyword,
           vectorScore: cosine,
@@ -345,7 +350,14 @@ interface RankedCandidate extends Candidate {
 }
 
 function foundBy(hit: DocumentHit) {
-  return { documentId: hit.documentId, best: hit, others: hit.otherChunks, score: hit.score, rerankScore: null }
+  return {
+    documentId: hit.documentId,
+    best: hit,
+    others: hit.otherChunks,
+    shown: null,
+    score: hit.score,
+    rerankScore: null,
+  }
 }
 
 interface Scored {

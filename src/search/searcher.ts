@@ -300,7 +300,7 @@ export class Searcher {
     const rerank = rerankerOf(query, queryText, this.#parts.rerankWeights)
     const read = ranked.map((one) => {
       const text = texts.get(one.best.chunkId)
-      const readable = readableFields(scope, one.document)
+      const readable = text === undefined ? null : readableFields(scope, one.document)
       const title = readable?.has('title') ? (text?.title ?? '') : ''
       const body = readable?.has('body') ? (text?.text ?? '') : ''
       const shown = text === undefined ? null : { ...text, document: one.document }

@@ -6,9 +6,9 @@ const prefix = 'tidemark_test_'
 let made = 0
 
 /** An empty database of its own on the server of TEST_DATABASE_URL. */
-export async function freshDatabase(): Promise<{ url: string; remove(): Promise<void> }> {
+export async function freshDatabase(options = ''): Promise<{ url: string; remove(): Promise<void> }> {
   const name = `${prefix}${process.pid}_${++made}`
-  await administer((client) => client.query(`create database ${name}`))
+  await administer((client) => client.query(`create database ${name} ${options}`))
   const url = new URL(serverUrl())
   url.pathname = `/${name}`
   return { url: url.href, remove: () => administer((client) => client.query(`drop database ${name} with (force)`)) }

@@ -1,0 +1,161 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import pg from 'pg'
+import { freshDatabase } from '../../../test/support/fresh-database.ts'
+import { TidemarkError } from '../../errors.ts'
+import type { OpenStore } from '../open-store.ts'
+import { NewerStoreError, newestMigration } from '../sql/migrate.ts'
+import { migrations } from '../sql/migrations/index.ts'
+import { openPostgresStore, UnreachableStoreError } from './open-postgres-store.ts'
+
+const put = (datasetId: string) => ({ kind: 'dataset.put', datasetId, name: 'x', description: null }) as const
+const mark = { actor: 'test', at: 1 }
+const documents = (names: readonly string[]) =>
+  names.map((externalId) => ({ datasetId: 'd', platform: 'p', externalId, body: externalId }))
+
+interface Cleaning {
+  after(clean: () => Promise<void>): void
+}
+
+async function database(t: Cleaning, options = ''): Promise<string> {
+  const { url, remove } = await freshDatabase(options)
+  t.after(remove)
+  return url
+}
+
+async function opened(t: Cleaning, url: string): Promise<OpenStore> {
+  const open = await openPostgresStore(url, 4)
+  t.after(() => open.close())
+  return open
+}
+
+async function asAdministrator<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client(url)
+  await client.connect()
+  try {
+    return await work(client)
+  } finally {
+    await client.end()
+  }
+}
+
+const endOthers = (url: string) =>
+  asAdministrator(url, (client) =>
+    client.query(
+      'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
+    ),
+  )
+
+test('an empty database gets every migration once, however many open it at once', async (t) => {
+  const url = await database(t)
+  const all = await Promise.all(Array.from({ length: 4 }, () => opened(t, url)))
+  assert.deepEqual(
+    all.flatMap(({ migrated }) => [...migrated]),
+    migrations.map(({ name }) => name),
+  )
+  await all[0]!.store.operator.commit([put('a')], mark)
+  for (const { store } of all) assert.equal((await store.operator.datasets()).length, 1)
+})
+
+test('a database of a newer version is refused', async (t) => {
+  const url = await database(t)
+  await opened(t, url)
+  await asAdministrator(url, (client) =>
+    client.query(`insert into schema_migration values (${newestMigration + 1}, 'next', 0)`),
+  )
+  await assert.rejects(openPostgresStore(url, 2), NewerStoreError)
+})
+
+test('what cannot be reached is named without its password', async () => {
+  const nobody = 'postgres://someone:very-secret@127.0.0.1:9/nothing'
+  await assert.rejects(openPostgresStore(nobody, 2), (error) => {
+    assert.ok(error instanceof UnreachableStoreError)
+    assert.match(error.message, /127\.0\.0\.1:9\/nothing cannot be used: .*ECONNREFUSED/)
+    assert.doesNotMatch(error.message, /very-secret/)
+    return true
+  })
+})
+
+test('text is in the order of its bytes, whatever language the database was made for', async (t) => {
+  const url = await database(t, "template template0 locale_provider icu icu_locale 'en-US' locale 'C.UTF-8'")
+  const { store } = await opened(t, url)
+  await store.operator.commit(['b', 'A', 'a', 'B', '-', 'é', 'z'].map(put), mark)
+  assert.deepEqual(
+    (await store.operator.datasets()).map(({ datasetId }) => datasetId),
+    ['-', 'A', 'B', 'a', 'b', 'z', 'é'],
+  )
+})
+
+test('connections that the server ends are replaced: reads and writes under way are done all the same', async (t) => {
+  const url = await database(t)
+  const { store } = await opened(t, url)
+  await store.operator.commit([put('d')], mark)
+  let ended = false
+  const work = Array.from({ length: 6 }, async (_, worker) => {
+    for (let i = 0; !ended || i < 20; i++) {
+      // Where the connection was lost at the very commit nobody can say whether it was done; sending again is safe.
+      for (let sent = false; !sent; ) {
+        const results = await store.content.ingest(documents([`${worker}-${i}`]), Date.now()).catch((error) => {
+          assert.ok(error instanceof TidemarkError && error.code === 'store_unavailable', String(error))
+          return null
+        })
+        sent = results !== null
+      }
+      assert.equal((await store.operator.datasets()).length, 1)
+    }
+    return worker
+  })
+  for (let kill = 0; kill < 10; kill++) await endOthers(url)
+  ended = true
+  await Promise.all(work)
+  const { newest } = await store.changes.state()
+  assert.ok(newest >= 6 * 20)
+})
+
+test('a method that fails leaves nothing behind and its connection good for the next', async (t) => {
+  const { store } = await opened(t, await database(t))
+  const unknown = { kind: 'key.revoke', keyId: 'key_none' } as const
+  await assert.rejects(store.operator.commit([put('a'), unknown], mark), /there is no key/)
+  assert.deepEqual(await store.operator.datasets(), [])
+  await store.operator.commit([put('b')], mark)
+  assert.equal((await store.operator.datasets()).length, 1)
+})
+
+test('a process hears of what others write, and not of what it writes itself', async (t) => {
+  const url = await database(t)
+  const [here, there] = await Promise.all([opened(t, url), opened(t, url)])
+  const heard: string[] = []
+  let next = Promise.withResolvers<void>()
+  here.onForeignWrite((port) => {
+    heard.push(port)
+    next.resolve()
+  })
+  // The first word is that it listens now.
+  await next.promise
+  await here.store.operator.commit([put('d')], mark)
+  await here.store.content.ingest(documents(['own']), 1)
+  heard.length = 0
+  next = Promise.withResolvers()
+  await there.store.content.ingest(documents(['foreign']), 1)
+  await next.promise
+  assert.deepEqual(heard, ['content'])
+})
+
+test('one process makes the vectors; when it ends another one does', async (t) => {
+  const url = await database(t)
+  const [first, second] = [await openPostgresStore(url, 2), await opened(t, url)]
+  assert.ok(await first.makesVectors())
+  assert.ok(!(await second.makesVectors()))
+  assert.ok(await first.makesVectors())
+  await first.close()
+  while (!(await second.makesVectors())) await new Promise((resolve) => setTimeout(resolve, 50))
+})
+
+test('of a lost connection the turn at making vectors is lost too', async (t) => {
+  const url = await database(t)
+  const store = await opened(t, url)
+  assert.ok(await store.makesVectors())
+  await endOthers(url)
+  while (await store.makesVectors()) await new Promise((resolve) => setTimeout(resolve, 10))
+  while (!(await store.makesVectors())) await new Promise((resolve) => setTimeout(resolve, 50))
+})

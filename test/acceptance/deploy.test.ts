@@ -32,6 +32,14 @@ test('the compose file is whole: every volume is declared, every process has a d
   }
 })
 
+test('the product is started everywhere with the same flags', () => {
+  const flags = (JSON.parse(read('package.json')).scripts.tidemark as string).match(/--[a-z-]+=\d+/g)!
+  assert.ok(flags.length > 0)
+  for (const flag of flags) {
+    for (const file of ['deploy/Dockerfile', 'deploy/tidemark.service']) assert.ok(read(file).includes(flag), file)
+  }
+})
+
 test('what operations are told to watch is in the metrics', async () => {
   const server = await startServer()
   const metrics = (await server.admin('GET', '/metrics')).text

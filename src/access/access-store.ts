@@ -9,8 +9,8 @@ export interface AccessStore {
   findKey(hash: string): Promise<KeyWithOwner | null>
   /** Takes one unit where fewer than `limit` are used; all takes of one call are decided one after the other. */
   takeQuota(takes: readonly QuotaTake[]): Promise<readonly QuotaResult[]>
-  /** Takes up to so many tokens of a bucket that all processes share, and says how many are left in it. */
-  takeTokens(name: string, rate: Rate, wanted: number, nowMs: number): Promise<{ granted: number; left: number }>
+  /** Takes up to so many tokens of buckets that all processes share, each named once, and says how many are left. */
+  takeTokens(takes: readonly TokenTake[], nowMs: number): Promise<readonly TokensTaken[]>
   /** Adds counts and the times keys were last used; both are only ever reported, never decided on. */
   recordUse(use: { readonly counts: readonly UsageCount[]; readonly keys: readonly KeyUse[] }): Promise<void>
   usageOf(applicationId: string, day: string): Promise<readonly { operation: string; used: number }[]>
@@ -53,6 +53,17 @@ export interface QuotaTake {
 export interface QuotaResult {
   readonly taken: boolean
   readonly used: number
+}
+
+export interface TokenTake {
+  readonly name: string
+  readonly rate: Rate
+  readonly wanted: number
+}
+
+export interface TokensTaken {
+  readonly granted: number
+  readonly left: number
 }
 
 export interface UsageCount {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { AccessStore } from './access-store.ts'
+import type { AccessStore, TokenTake } from './access-store.ts'
 import { type Bucket, type Rate, takeTokens } from './rate-limits.ts'
 import { SharedRates } from './shared-rates.ts'
 
@@ -12,13 +12,15 @@ class SharedBuckets {
   failure: Error | null = null
 
   readonly store = {
-    takeTokens: async (name: string, rate: Rate, wanted: number, nowMs: number) => {
+    takeTokens: async (takes: readonly TokenTake[], nowMs: number) => {
       this.asked++
       await new Promise((resolve) => setImmediate(resolve))
       if (this.failure !== null) throw this.failure
-      const { granted, bucket } = takeTokens(this.buckets.get(name) ?? null, rate, wanted, nowMs)
-      this.buckets.set(name, bucket)
-      return { granted, left: bucket.tokens }
+      return takes.map(({ name, rate, wanted }) => {
+        const { granted, bucket } = takeTokens(this.buckets.get(name) ?? null, rate, wanted, nowMs)
+        this.buckets.set(name, bucket)
+        return { granted, left: bucket.tokens }
+      })
     },
   } as unknown as AccessStore
 }
@@ -59,4 +61,13 @@ test('applications do not share buckets, and a store that fails fails the reques
   await assert.rejects(async () => rates.take('c', still(1)), /gone/)
   shared.failure = null
   assert.ok((await rates.take('c', still(1))).allowed)
+})
+
+test('many applications are asked for together', async () => {
+  const shared = new SharedBuckets()
+  const rates = new SharedRates(shared.store)
+  const names = Array.from({ length: 200 }, (_, i) => `app-${i}`)
+  const states = await Promise.all(names.map((name) => rates.take(name, still(1))))
+  assert.ok(states.every(({ allowed }) => allowed))
+  assert.ok(shared.asked <= 2, `${shared.asked} questions`)
 })

@@ -1,4 +1,4 @@
-import type { AccessStore } from './access-store.ts'
+import type { AccessStore, TokensTaken } from './access-store.ts'
 import { type Rate, type RateState, type Rates, rateState } from './rate-limits.ts'
 
 /**
@@ -14,8 +14,11 @@ interface Reserve {
   untilMs: number
   /** In the bucket of the store when it was last asked. */
   left: number
-  waiting: { resolve: (state: RateState) => void; reject: (error: unknown) => void }[]
-  asking: boolean
+}
+
+interface Waiting {
+  rate: Rate
+  readonly requests: { resolve: (state: RateState) => void; reject: (error: unknown) => void }[]
 }
 
 const reservesMax = 50_000
@@ -24,53 +27,54 @@ const reservesMax = 50_000
 export class SharedRates implements Rates {
   #store: AccessStore
   #reserves = new Map<string, Reserve>()
+  #waiting = new Map<string, Waiting>()
+  #asking = false
 
   constructor(store: AccessStore) {
     this.#store = store
   }
 
   take(name: string, rate: Rate): RateState | Promise<RateState> {
-    const reserve = this.#reserveOf(name)
-    if (reserve.tokens >= 1 && performance.now() < reserve.untilMs) {
+    const reserve = this.#reserves.get(name)
+    if (reserve !== undefined && reserve.tokens >= 1 && performance.now() < reserve.untilMs) {
       reserve.tokens--
       return rateState(true, reserve.left + reserve.tokens, rate)
     }
     return new Promise((resolve, reject) => {
-      reserve.waiting.push({ resolve, reject })
-      if (!reserve.asking) void this.#ask(name, rate, reserve)
+      let waiting = this.#waiting.get(name)
+      if (waiting === undefined) {
+        waiting = { rate, requests: [] }
+        this.#waiting.set(name, waiting)
+      }
+      waiting.rate = rate
+      waiting.requests.push({ resolve, reject })
+      if (!this.#asking) void this.#ask()
     })
   }
 
-  /** Those that come while the store is asked are asked for together, next. */
-  async #ask(name: string, rate: Rate, reserve: Reserve): Promise<void> {
-    reserve.asking = true
-    while (reserve.waiting.length > 0) {
-      const group = reserve.waiting
-      reserve.waiting = []
-      const wanted = group.length + Math.floor(rate.perSecond * aheadSeconds)
+  /** Those that come while the store is asked, of all applications, are asked for together, next. */
+  async #ask(): Promise<void> {
+    this.#asking = true
+    while (this.#waiting.size > 0) {
+      const group = [...this.#waiting]
+      this.#waiting = new Map()
+      const takes = group.map(([name, { rate, requests }]) => {
+        return { name, rate, wanted: requests.length + Math.floor(rate.perSecond * aheadSeconds) }
+      })
       try {
-        const { granted, left } = await this.#store.takeTokens(name, rate, wanted, Date.now())
-        const spare = Math.max(0, granted - group.length)
-        reserve.tokens = spare
-        reserve.untilMs = performance.now() + keptMs
-        reserve.left = left
-        for (const [i, { resolve }] of group.entries()) resolve(rateState(i < granted, left + spare, rate))
+        const taken = await this.#store.takeTokens(takes, Date.now())
+        for (const [i, [name, waiting]] of group.entries()) this.#serve(name, waiting, taken[i]!)
       } catch (error) {
-        for (const { reject } of group) reject(error)
+        for (const [, { requests }] of group) for (const { reject } of requests) reject(error)
       }
     }
-    reserve.asking = false
+    this.#asking = false
   }
 
-  #reserveOf(name: string): Reserve {
-    let reserve = this.#reserves.get(name)
-    if (reserve === undefined) {
-      if (this.#reserves.size >= reservesMax) {
-        for (const [one, { asking }] of this.#reserves) if (!asking) this.#reserves.delete(one)
-      }
-      reserve = { tokens: 0, untilMs: 0, left: 0, waiting: [], asking: false }
-      this.#reserves.set(name, reserve)
-    }
-    return reserve
+  #serve(name: string, { rate, requests }: Waiting, { granted, left }: TokensTaken): void {
+    const tokens = Math.max(0, granted - requests.length)
+    if (this.#reserves.size >= reservesMax) this.#reserves.clear()
+    this.#reserves.set(name, { tokens, untilMs: performance.now() + keptMs, left })
+    for (const [i, { resolve }] of requests.entries()) resolve(rateState(i < granted, left + tokens, rate))
   }
 }

@@ -33,17 +33,25 @@ export function checkAccessStore(
       withStore(async (access) => {
         const rate = { perSecond: 2, burst: 20 }
         const now = 1_800_000_000_000
-        const taken = await Promise.all(Array.from({ length: 15 }, () => access.takeTokens('a', rate, 2, now)))
+        const take = async (name: string, wanted: number, at: number) =>
+          (await access.takeTokens([{ name, rate, wanted }], at))[0]!
+        const taken = await Promise.all(Array.from({ length: 15 }, () => take('a', 2, now)))
         assert.equal(
           taken.reduce((sum, { granted }) => sum + granted, 0),
           20,
         )
-        assert.deepEqual(await access.takeTokens('a', rate, 5, now + 1000), { granted: 2, left: 0 })
+        assert.deepEqual(await take('a', 5, now + 1000), { granted: 2, left: 0 })
         // Another process's clock may be behind: no time is counted twice.
-        assert.deepEqual(await access.takeTokens('a', rate, 5, now), { granted: 0, left: 0 })
-        assert.deepEqual(await access.takeTokens('a', rate, 5, now + 1500), { granted: 1, left: 0 })
-        assert.deepEqual(await access.takeTokens('b', rate, 1, now), { granted: 1, left: 19 })
-        assert.deepEqual(await access.takeTokens('a', rate, 100, now + 3_600_000), { granted: 20, left: 0 })
+        assert.deepEqual(await take('a', 5, now), { granted: 0, left: 0 })
+        assert.deepEqual(await take('a', 5, now + 1500), { granted: 1, left: 0 })
+        assert.deepEqual(await take('b', 1, now), { granted: 1, left: 19 })
+        const later = now + 3_600_000
+        assert.deepEqual(await take('a', 100, later), { granted: 20, left: 0 })
+        const both = ['a', 'c'].map((name) => ({ name, rate, wanted: 3 }))
+        assert.deepEqual(await access.takeTokens(both, later), [
+          { granted: 0, left: 0 },
+          { granted: 3, left: 17 },
+        ])
       }))
 
     test('racing processes agree on one signing key', () =>

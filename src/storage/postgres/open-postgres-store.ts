@@ -9,8 +9,8 @@ import { Claim } from './claim.ts'
 import { type Connection, Connections } from './connections.ts'
 import { ForeignWrites } from './foreign-writes.ts'
 import { postgresMigrationDialect, TextByBytes } from './migration-dialect.ts'
-import { isConnectionLost, OutcomeUnknown, withRetries } from './troubles.ts'
-import { beginMigrating, beginWriting } from './write-locks.ts'
+import { isConnectionLost, isPassing, OutcomeUnknown, withRetries } from './troubles.ts'
+import { beginMigrating, type Writing, writingOf } from './write-locks.ts'
 
 /** One snapshot for all that a call reads, and no write by mistake. */
 const beginReading = 'begin isolation level repeatable read read only'
@@ -34,18 +34,21 @@ export async function openPostgresStore(url: string, connectionsMax: number): Pr
   }
   const foreign = new ForeignWrites(url, processId)
   const claim = new Claim(url)
-  let writing = 0
-  let reading = 0
+  const under = { reading: { count: 0 }, writing: { count: 0 } }
 
-  const perform = async (port: keyof Store, method: string, args: readonly unknown[]): Promise<unknown> => {
-    const writes = isWrite(port, method)
+  const perform = async (
+    port: keyof Store,
+    method: string,
+    args: readonly unknown[],
+    writing: Writing | null,
+  ): Promise<unknown> => {
     const connection = await connections.take()
     let isSound = true
     try {
       const { client } = connection
-      await client.query(writes ? beginWriting(port, method) : beginReading)
+      await client.query(writing?.begin ?? beginReading)
       const result = await methodOf(storeOn(connection), port, method)(...args)
-      await (writes ? commit(client, foreign.notice(port, method)) : client.query('commit'))
+      await (writing === null ? client.query('commit') : commit(client, foreign.notice(port, method)))
       return result
     } catch (error) {
       isSound = await rolledBack(connection, error)
@@ -64,17 +67,28 @@ export async function openPostgresStore(url: string, connectionsMax: number): Pr
     return store
   }
 
+  const queues = new Map<string, Promise<unknown>>()
+  const inTurn = (queue: string, work: () => Promise<unknown>): Promise<unknown> => {
+    const result = (queues.get(queue) ?? Promise.resolve()).then(work)
+    queues.set(
+      queue,
+      result.catch(() => undefined),
+    )
+    return result
+  }
+
   const call = async (port: keyof Store, method: string, args: readonly unknown[]): Promise<unknown> => {
-    const writes = isWrite(port, method)
-    if (writes) writing++
-    else reading++
+    const writing = isWrite(port, method) ? writingOf(port, method) : null
+    const since = Date.now()
+    const work = () => withRetries(() => perform(port, method, args, writing), since)
+    const calls = writing === null ? under.reading : under.writing
+    calls.count++
     try {
-      return await withRetries(() => perform(port, method, args))
+      return await (writing === null ? work() : inTurn(writing.queue, work))
     } catch (error) {
-      throw error instanceof OutcomeUnknown || isConnectionLost(error) ? unavailable(error) : error
+      throw error instanceof OutcomeUnknown || isPassing(error) ? unavailable(error) : error
     } finally {
-      if (writes) writing--
-      else reading--
+      calls.count--
     }
   }
 
@@ -82,7 +96,7 @@ export async function openPostgresStore(url: string, connectionsMax: number): Pr
     store: remoteStore(call),
     migrated,
     shared: true,
-    load: () => ({ writer: writing, readers: reading }),
+    load: () => ({ writer: under.writing.count, readers: under.reading.count }),
     makesVectors: () => claim.has(),
     onForeignWrite: (listener) => foreign.listen(listener),
     async close() {
@@ -94,7 +108,7 @@ export async function openPostgresStore(url: string, connectionsMax: number): Pr
 }
 
 const unavailable = (cause: unknown): TidemarkError =>
-  new TidemarkError('store_unavailable', 'the database cannot be reached at the moment: try again soon', {
+  new TidemarkError('store_unavailable', 'the database cannot be used at the moment: try again soon', {
     retryAfterSeconds: 5,
     cause,
   })

@@ -19,8 +19,9 @@ const networkCodes = new Set([
   'ENOENT',
 ])
 
-function isGivingWay(error: unknown): boolean {
-  return error instanceof pg.DatabaseError && gaveWay.has(error.code ?? '')
+/** A trouble that passes: the same again, a little later, may well do. */
+export function isPassing(error: unknown): boolean {
+  return isConnectionLost(error) || (error instanceof pg.DatabaseError && gaveWay.has(error.code ?? ''))
 }
 
 /** The connection is of no more use, through no fault of what was asked. */
@@ -51,17 +52,19 @@ export class OutcomeUnknown extends Error {
   }
 }
 
-/** Does the work again while the trouble is one that passes and none of it was done. */
-export async function withRetries<T>(work: () => Promise<T>): Promise<T> {
-  const giveUpAt = Date.now() + retryWithinMs
+/**
+ * Does the work again while the trouble is one that passes and none of it was done. `since` is when somebody began to
+ * wait for it.
+ */
+export async function withRetries<T>(work: () => Promise<T>, since: number = Date.now()): Promise<T> {
+  const giveUpAt = since + retryWithinMs
   for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMaxMs, pauseMs * 2)) {
     try {
       return await work()
     } catch (error) {
-      const passes = isGivingWay(error) || isConnectionLost(error)
       // Spread out, so that those that met do not meet again.
       const waitMs = pauseMs * (0.5 + Math.random())
-      if (!passes || Date.now() + waitMs > giveUpAt) throw error
+      if (!isPassing(error) || Date.now() + waitMs > giveUpAt) throw error
       await delay(waitMs)
     }
   }

@@ -23,11 +23,18 @@ const further: Partial<Record<string, keyof Store>> = { 'live.deliver': 'content
 const hasty = 'access.takeTokens'
 const hastyLock = 50
 
-export function beginWriting(port: keyof Store, method: string): string {
+export interface Writing {
+  /** Calls of one queue wait for each other in the process, or each would hold a connection while it waits. */
+  readonly queue: string
+  readonly begin: string
+}
+
+export function writingOf(port: keyof Store, method: string): Writing {
   const name = `${port}.${method}`
-  if (name === hasty) return begin(['set local synchronous_commit = off'], [hastyLock])
+  if (name === hasty) return { queue: hasty, begin: begin(['set local synchronous_commit = off'], [hastyLock]) }
   const also = further[name]
-  return begin([], also === undefined ? [ports.indexOf(port)] : [ports.indexOf(port), ports.indexOf(also)])
+  const locks = also === undefined ? [ports.indexOf(port)] : [ports.indexOf(port), ports.indexOf(also)]
+  return { queue: port, begin: begin([], locks) }
 }
 
 const begin = (settings: readonly string[], locks: readonly number[]): string =>

@@ -50,17 +50,23 @@ export function sqlAccessStore(db: Kysely<Tables>): AccessStore {
       return results
     },
 
-    async takeTokens(name, rate, wanted, nowMs) {
-      const row = await db.selectFrom('rate_bucket').selectAll().where('name', '=', name).executeTakeFirst()
-      const known = row === undefined ? null : { tokens: row.tokens, updatedMs: row.updated_at }
-      const { granted, bucket } = takeTokens(known, rate, wanted, nowMs)
-      const values = { tokens: bucket.tokens, updated_at: bucket.updatedMs }
+    async takeTokens(takes, nowMs) {
+      const names = takes.map(({ name }) => name)
+      const rows = await db.selectFrom('rate_bucket').selectAll().where('name', 'in', names).execute()
+      const known = new Map(rows.map((row) => [row.name, { tokens: row.tokens, updatedMs: row.updated_at }]))
+      const taken = takes.map(({ name, rate, wanted }) => takeTokens(known.get(name) ?? null, rate, wanted, nowMs))
       await db
         .insertInto('rate_bucket')
-        .values({ name, ...values })
-        .onConflict((conflict) => conflict.column('name').doUpdateSet(values))
+        .values(
+          taken.map(({ bucket }, i) => ({ name: names[i]!, tokens: bucket.tokens, updated_at: bucket.updatedMs })),
+        )
+        .onConflict((conflict) =>
+          conflict
+            .column('name')
+            .doUpdateSet((eb) => ({ tokens: eb.ref('excluded.tokens'), updated_at: eb.ref('excluded.updated_at') })),
+        )
         .execute()
-      return { granted, left: bucket.tokens }
+      return taken.map(({ granted, bucket }) => ({ granted, left: bucket.tokens }))
     },
 
     async recordUse({ counts, keys }) {

@@ -35,8 +35,16 @@ const outAt = nearAt + segmentChunksMax * 2
 const scratchPages = (outAt + segmentChunksMax * 4) / 65_536
 
 interface KernelExports {
-  distances(rows: number, count: number, query: number, blocks: number, out: number): void
-  within(out: number, count: number, limit: number, first: number, list: number, near: number): number
+  near(
+    rows: number,
+    count: number,
+    query: number,
+    blocks: number,
+    limit: number,
+    first: number,
+    list: number,
+    near: number,
+  ): number
   distances_of(rows: number, list: number, count: number, query: number, blocks: number, out: number): void
   weights_of(
     rows: number,
@@ -75,9 +83,9 @@ class SimdKernel implements VectorKernel {
 
   near({ column, place }: OpenColumn, first: number, count: number, limit: number): number {
     const { bitsAt, bitsStride } = column.layout
+    const rows = place.block.offset + bitsAt + first * bitsStride
     const kernel = this.#exportsFor(place.block.arena)
-    kernel.distances(place.block.offset + bitsAt + first * bitsStride, count, 0, bitsStride / 16, outAt)
-    return kernel.within(outAt, count, limit, first, listAt, nearAt)
+    return kernel.near(rows, count, 0, bitsStride / 16, limit, first, listAt, nearAt)
   }
 
   distancesOf({ column, place }: OpenColumn, list: Uint16Array): Uint16Array {

@@ -9,6 +9,7 @@ import type { TypedApp } from '../http/typed.ts'
 import { parseTime } from '../time.ts'
 import { type ChangeLog, eventTypes } from './change-log.ts'
 import type { ChangeSignal } from './change-signal.ts'
+import { readAhead } from './read-ahead.ts'
 import { RemovedEvents, readChanges, retentionDays, startOf } from './read-changes.ts'
 
 const waitSecondsMax = 30
@@ -60,6 +61,7 @@ export interface ChangesParts {
 
 export function changesRoutes(app: TypedApp, { log, signal, cursors, usage }: ChangesParts): void {
   const removed = new RemovedEvents(log)
+  const pages = readAhead(log)
   app.get(
     '/v1/changes',
     {
@@ -102,7 +104,7 @@ export function changesRoutes(app: TypedApp, { log, signal, cursors, usage }: Ch
           filter: { allowed: scope.entries, eventTypes: types, ingestedFrom, ingestedTo },
           waiting: () => request.releasePermit?.(),
         },
-        log,
+        pages,
         signal,
         cursors,
       )

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { before, suite, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { type AnalysisWorld, startAnalysisWorld } from './analysis-world.ts'
-import { absentFolder, backedUp, restored, skip } from './backups.ts'
+import { absentFolder, backedUp, restored } from './backups.ts'
 import { documentOf, feedPage, send, wholeFeed } from './content.ts'
 import { freshFolder, startServer, tidemark } from './harness.ts'
 import { until } from './until.ts'
@@ -21,7 +21,7 @@ function filesOf(folder: string): Record<string, string> {
   )
 }
 
-suite('backup and restore', { timeout: 280_000, skip }, () => {
+suite('backup and restore', { timeout: 280_000 }, () => {
   let world: AnalysisWorld
   let backup: string
 

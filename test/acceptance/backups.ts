@@ -3,10 +3,7 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { freshFolder, type TestServer, tidemark } from './harness.ts'
 
-/** What the tests of backups share. */
-export const skip = process.env.STORE === 'postgres' && 'of the embedded store: PostgreSQL has tools of its own'
-
-/** A folder that does not exist yet. */
+/** What the tests of backups share: a folder that does not exist yet. */
 export const absentFolder = (): string => join(freshFolder(), 'data')
 
 export async function backedUp(server: TestServer, into: string = freshFolder()): Promise<string> {

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { cpSync, existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { before, suite, test } from 'node:test'
-import { absentFolder, backedUp, restored, skip } from './backups.ts'
+import { absentFolder, backedUp, restored } from './backups.ts'
 import { documentOf, send } from './content.ts'
 import { freshFolder, startServer, startTidemark, tidemark } from './harness.ts'
 
-suite('kill -9 of a backup and of a restore', { timeout: 280_000, skip }, () => {
+suite('kill -9 of a backup and of a restore', { timeout: 280_000 }, () => {
   /** Milliseconds after a command has begun to write: from at once to, on most machines, after its end. */
   const delays = [0, 10, 40, 160]
   /** Instances that hold enough to take a while: one dataset and one token each. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -56,6 +56,14 @@ test('doctor only looks: it makes no store, and brings none up to date', async (
   assert.equal(old.code, 0)
   assert.match(old.stdout, /note +the store is of an older version \(schema \d+, .*\n +do: make a backup/)
   assert.deepEqual(snapshot(dataDir), before)
+})
+
+test('doctor names a file that is no database', async () => {
+  const dataDir = freshFolder()
+  writeFileSync(join(dataDir, 'tidemark.sqlite'), 'not a database '.repeat(500))
+  const { code, stdout } = await tidemark(['doctor'], { dataDir })
+  assert.equal(code, 1)
+  assert.match(stdout, /FAIL +the store cannot be opened: .*not a database/)
 })
 
 test('of servers that start at once on an empty folder one serves, and the others say why they do not', async () => {

@@ -7,6 +7,7 @@ import { backup } from './backup.ts'
 import { collect } from './collect.ts'
 import { collector } from './collector.ts'
 import type { Context } from './context.ts'
+import { copy } from './copy.ts'
 import { cursorKey } from './cursor-key.ts'
 import { doctor } from './doctor.ts'
 import { importCommand } from './import.ts'
@@ -35,6 +36,7 @@ const commands = [
   reindex,
   backup,
   restore,
+  copy,
   openapi,
 ]
 

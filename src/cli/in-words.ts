@@ -1,16 +1,18 @@
 import { ConfigError } from '../config.ts'
 import { TidemarkError } from '../errors.ts'
-import { UnreachableStoreError } from '../storage/postgres/open-postgres-store.ts'
+import { UnfinishedCopyError, UnreachableStoreError } from '../storage/postgres/open-postgres-store.ts'
 import { NewerStoreError } from '../storage/sql/migrate.ts'
 
 /** Exit codes: 0 done, 1 failed, 2 the command, its arguments or a setting were wrong. */
 export const failed = 1
 export const misused = 2
 
+const blamesSettings = [ConfigError, NewerStoreError, UnreachableStoreError, UnfinishedCopyError]
+
 /** A sentence, not a stack: what the operator can act on. What a setting is to blame for says so by its name. */
 export function inWords(error: unknown): { readonly message: string; readonly exitCode: number } {
-  if (error instanceof ConfigError || error instanceof NewerStoreError || error instanceof UnreachableStoreError) {
-    return { message: error.message, exitCode: misused }
+  if (blamesSettings.some((kind) => error instanceof kind)) {
+    return { message: (error as Error).message, exitCode: misused }
   }
   if (error instanceof TidemarkError)
     return { message: error.message, exitCode: error.status === 400 ? misused : failed }

@@ -146,8 +146,11 @@ export class AnalysisWorld {
   }
 }
 
-export async function startAnalysisWorld(policy: object = {}): Promise<AnalysisWorld> {
-  const search = await startWorld()
+export async function startAnalysisWorld(
+  policy: object = {},
+  env: Readonly<Record<string, string>> = {},
+): Promise<AnalysisWorld> {
+  const search = await startWorld({ env })
   const { key, applicationId } = await search.server.makeApplication({
     entitlements: [{ datasets: ['news', 'forum'] }],
     policy: { analysis_enabled: true, ...policy },

@@ -106,12 +106,13 @@ export async function startWorld(
     readonly datasets?: readonly string[]
     readonly embedding?: FakeEmbedding
     readonly dataDir?: string
+    readonly env?: Readonly<Record<string, string>>
   } = {},
 ): Promise<SearchWorld> {
   const embedding = options.embedding ?? (await new FakeEmbedding().start())
   const datasets = options.datasets ?? ['news', 'forum']
   const server = await startServer({
-    env: { ...embedding.env, TIDEMARK_LOG_LEVEL: 'warn' },
+    env: { ...embedding.env, TIDEMARK_LOG_LEVEL: 'warn', ...options.env },
     ...(options.dataDir === undefined ? {} : { dataDir: options.dataDir }),
   })
   for (const dataset of datasets) await server.makeDataset(dataset)

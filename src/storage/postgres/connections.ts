@@ -96,7 +96,7 @@ const clientSettings = (url: string) => ({
   types,
 })
 
-function queriesOn(client: pg.PoolClient): Kysely<Tables> {
+export function queriesOn(client: pg.ClientBase): Kysely<Tables> {
   const query = (text: string, parameters: readonly unknown[]) => {
     const values = parameters.map(asStored)
     const name = statementName(text)

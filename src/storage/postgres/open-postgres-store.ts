@@ -15,7 +15,7 @@ import { beginMigrating, type Writing, writingOf } from './write-locks.ts'
 /** One snapshot for all that a call reads, and no write by mistake. */
 const beginReading = 'begin isolation level repeatable read read only'
 
-const oldestVersion = 140_000
+export const oldestVersion = 140_000
 
 /**
  * The store on PostgreSQL: a call of a port is one transaction on one connection. Any number of processes may have it
@@ -126,10 +126,10 @@ export class UnreachableStoreError extends Error {
   }
 }
 
-const asUnreachable = (url: string, error: unknown): unknown =>
+export const asUnreachable = (url: string, error: unknown): unknown =>
   isConnectionLost(error) || isLoginError(error) ? new UnreachableStoreError(url, error as Error) : error
 
-function withoutPassword(url: string): string {
+export function withoutPassword(url: string): string {
   const parsed = URL.parse(url)
   return parsed === null ? 'of TIDEMARK_DATABASE_URL' : `${parsed.host}${parsed.pathname}`
 }
@@ -181,14 +181,31 @@ export async function postgresSchema(url: string): Promise<number> {
   }
 }
 
+export async function refuseOld(client: pg.ClientBase): Promise<void> {
+  const version = Number((await client.query('show server_version_num')).rows[0].server_version_num)
+  if (version < oldestVersion) {
+    throw new Error(`PostgreSQL 14 or later is needed; this one is ${Math.floor(version / 10_000)}`)
+  }
+}
+
+/** A table that is there for as long as a copy into the database is not finished. */
+export const unfinishedCopy = 'unfinished_copy'
+
+export class UnfinishedCopyError extends Error {
+  constructor() {
+    super(
+      'the database is a copy that is not finished: run tidemark copy again, until it says that the copy is complete',
+    )
+    this.name = 'UnfinishedCopyError'
+  }
+}
+
 async function bringUpToDate(connections: Connections): Promise<readonly string[]> {
   const connection = await withRetries(() => connections.take())
   const { client, db } = connection
   try {
-    const version = Number((await client.query('show server_version_num')).rows[0].server_version_num)
-    if (version < oldestVersion) {
-      throw new Error(`PostgreSQL 14 or later is needed; this one is ${Math.floor(version / 10_000)}`)
-    }
+    await refuseOld(client)
+    if (await postgresMigrationDialect.hasTable(db, unfinishedCopy)) throw new UnfinishedCopyError()
     // Looking first takes no lock: most starts find nothing to do.
     const found = await schemaNumber(db, postgresMigrationDialect)
     if (found > newestMigration) throw new NewerStoreError(found)

@@ -44,7 +44,14 @@ const begin = (settings: readonly string[], locks: readonly number[]): string =>
 export const beginMigrating = begin(['set local lock_timeout = 0', 'set local statement_timeout = 0'], [100])
 
 /** Held by a session for as long as it lasts. */
-export const claimCall = `select ${lockCall('pg_try_advisory_lock', 101)} as taken`
+export const claimCall = tryLock(101)
+
+/** One at a time copies into a database. */
+export const copyCall = tryLock(102)
+
+function tryLock(number: number): string {
+  return `select ${lockCall('pg_try_advisory_lock', number)} as taken`
+}
 
 function lockCall(name: string, number: number): string {
   return `${name}(${tidemark}, ${number})`

@@ -7,7 +7,7 @@ import type { StoreCopy } from '../../operator/make-backup.ts'
 import { NewerStoreError, newestMigration, schemaNumber } from '../sql/migrate.ts'
 import type { Tables } from '../sql/tables.ts'
 import { sqliteMigrationDialect } from './migration-dialect.ts'
-import { openSqlite } from './node-sqlite.ts'
+import { errorKind, isBusy, openSqlite } from './node-sqlite.ts'
 
 /** Pages copied between two reports, 4 MB. */
 const pagesAtOnce = 1000
@@ -100,7 +100,6 @@ function numberOf(raw: DatabaseSync, pragma: string): number {
   return Number(raw.prepare(`pragma ${pragma}`).get()?.[pragma])
 }
 
-const sqliteBusy = 5
 const sqliteCorrupt = 11
 const sqliteNotDatabase = 26
 
@@ -114,13 +113,12 @@ export function refuseInUse(path: string): void {
   try {
     raw.exec('pragma journal_mode = delete')
   } catch (error) {
-    const code = ((error as { errcode?: number }).errcode ?? 0) % 256
-    if (code === sqliteBusy) {
+    if (isBusy(error)) {
       throw new BackupError(
         `the store at ${path} is in use: stop the server and every command that works on it, then try again`,
       )
     }
-    if (code !== sqliteCorrupt && code !== sqliteNotDatabase) throw error
+    if (![sqliteCorrupt, sqliteNotDatabase].includes(errorKind(error))) throw error
   } finally {
     raw.close()
   }

@@ -34,8 +34,20 @@ export function openSqlite(path: string | URL, readOnly: boolean): SqliteConnect
     raw.exec(`pragma wal_autocheckpoint = ${checkpointPages}`)
   }
   raw.exec(`pragma cache_size = -${readOnly ? readerCacheKb : writerCacheKb}; pragma temp_store = memory`)
+  return queriesOn(raw)
+}
+
+export function queriesOn(raw: DatabaseSync): SqliteConnection {
   return { raw, db: new Kysely<Tables>({ dialect: new SqliteDialect({ database: asKyselyDatabase(raw) }) }) }
 }
+
+const sqliteBusy = 5
+
+/** SQLite's code for the kind of an error; what is finer stands in the higher bits. */
+export const errorKind = (error: unknown): number => ((error as { errcode?: number }).errcode ?? 0) % 256
+
+/** Another connection has a lock that is in the way. */
+export const isBusy = (error: unknown): boolean => errorKind(error) === sqliteBusy
 
 function asKyselyDatabase(raw: DatabaseSync): SqliteDatabase {
   const kept = new Map<string, ReturnType<SqliteDatabase['prepare']>>()

@@ -1,0 +1,108 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import type { Command } from 'commander'
+import { type Config, ConfigError } from '../config.ts'
+import { artifactFolder } from '../operator/backup-manifest.ts'
+import { CopyError, type CopyResult, copyInstance, type PassKind } from '../operator/copy-instance.ts'
+import { finishRestore } from '../operator/restore-backup.ts'
+import { openCopyTarget } from '../storage/postgres/copy-target.ts'
+import { openCopySource } from '../storage/sqlite/copy-source.ts'
+import { storePath } from '../storage/sqlite/open-sqlite-store.ts'
+import type { Context } from './context.ts'
+import { Progress } from './progress.ts'
+
+interface Options {
+  readonly from?: string
+  readonly to?: string
+  readonly verify?: boolean
+}
+
+export function copy(program: Command, context: Context): void {
+  program
+    .command('copy')
+    .description(
+      'move the embedded store into PostgreSQL: most of it while the server serves, the rest when it is stopped',
+    )
+    .option('--from <folder>', 'the data folder [TIDEMARK_DATA_DIR]')
+    .option('--to <address>', 'the database, postgres://… [TIDEMARK_DATABASE_URL]')
+    .option('--verify', 'only compare the two, row for row')
+    .action(async (options: Options) => {
+      const config = configOf(context, options)
+      const { dataDir } = config
+      await finishRestore(dataDir)
+      const source = await openCopySource(storePath(dataDir))
+      try {
+        if (options.verify === true && !source.alone) {
+          throw new CopyError('the store is in use, and may change while it is compared: stop the server first')
+        }
+        const kind: PassKind = options.verify === true ? 'compare' : source.alone ? 'final' : 'bulk'
+        const target = await openCopyTarget(config.databaseUrl, source.tables, source.instance, kind !== 'compare')
+        try {
+          const bar = new Progress()
+          const startedAt = Date.now()
+          const rate = (done: number) => Math.round(done / Math.max(0.001, (Date.now() - startedAt) / 1000))
+          const result = await copyInstance(source, target, kind, ({ table, done, total }) =>
+            bar.show({ done, total, text: `${table}, ${rate(done)} rows a second` }),
+          )
+          const total = rowsIn(result)
+          bar.end({ done: total, total, text: `${total} rows, ${rate(total)} a second` })
+          conclude(context, kind, result, config)
+        } finally {
+          await target.close()
+        }
+      } finally {
+        source.close()
+      }
+    })
+}
+
+function configOf(context: Context, { from, to }: Options): Config & { readonly databaseUrl: string } {
+  const config = context.config({
+    ...(from === undefined ? {} : { TIDEMARK_DATA_DIR: from }),
+    ...(to === undefined ? {} : { TIDEMARK_DATABASE_URL: to }),
+  })
+  const { dataDir, databaseUrl } = config
+  if (databaseUrl === null) {
+    throw new ConfigError(['say where to copy to: --to postgres://user:password@host:5432/database'])
+  }
+  if (!existsSync(storePath(dataDir))) {
+    throw new ConfigError([`there is no store in ${dataDir}: --from must be the data folder of an instance`])
+  }
+  return { ...config, databaseUrl }
+}
+
+const rowsIn = ({ rows }: CopyResult): number => Object.values(rows).reduce((sum, count) => sum + count, 0)
+
+function conclude(context: Context, kind: PassKind, result: CopyResult, { dataDir, artifactsUrl }: Config): void {
+  const { rows, brought, differences } = result
+  const content = `${rows.document} documents and ${rows.event} events, ${rowsIn(result)} rows in all`
+  if (differences.length > 0) {
+    for (const difference of differences) context.warn(`not the same: ${difference}`)
+    context.warn(
+      kind === 'final'
+        ? 'the copy is not complete: something changes what is written to the database; end that, then run this again'
+        : 'the two are not the same',
+    )
+    context.fail()
+    return
+  }
+  if (kind === 'compare') {
+    context.say(`the same on both sides, by count and SHA-256: ${content}`)
+    return
+  }
+  if (kind === 'bulk') {
+    context.say(`${brought} rows were brought over of ${content}`)
+    context.say('not complete yet, as the store is in use: stop the server, then run the same command once more')
+    return
+  }
+  context.say(`complete, the same on both sides by count and SHA-256: ${content}`)
+  context.say('now set TIDEMARK_DATABASE_URL to the database and start the server')
+  context.say(`keep TIDEMARK_DATA_DIR=${dataDir}: its search index goes on`)
+  if (artifactsUrl === null) {
+    const folder = pathToFileURL(join(dataDir, artifactFolder)).href
+    context.say(
+      `its ${artifactFolder}/ has the results of analysis: other processes need TIDEMARK_ARTIFACTS_URL=${folder}`,
+    )
+  }
+}

@@ -1,0 +1,110 @@
+import { hash } from 'node:crypto'
+import pg from 'pg'
+
+const { BYTEA, FLOAT8, INT2, INT4, INT8, TEXT } = pg.types.builtins
+
+const copyHeader = Buffer.concat([Buffer.from('PGCOPY\n\xff\r\n\0', 'latin1'), Buffer.alloc(8)])
+const copyEnd = -1
+const isNull = -1
+
+/**
+ * Rows in PostgreSQL's binary form, as its function record_send writes them: the number of columns; then of each its
+ * type, its length (-1 for null) and its bytes. Made here and by the server from the same values they are the same
+ * bytes, and so have the same checksum.
+ */
+export class BinaryRows {
+  #types: readonly number[]
+  #bytes = Buffer.allocUnsafe(2 ** 16)
+  #used = 0
+  #ends: number[] = []
+
+  constructor(types: readonly number[], rows: readonly (readonly unknown[])[]) {
+    this.#types = types
+    for (const row of rows) this.#add(row)
+  }
+
+  /** As `digestExpression` in SQL: over the checksums of the rows, in their order. */
+  digest(): Buffer {
+    const digests = Buffer.allocUnsafe(this.#ends.length * 32)
+    let start = 0
+    for (const [i, end] of this.#ends.entries()) {
+      hash('sha256', this.#bytes.subarray(start, end), 'buffer').copy(digests, i * 32)
+      start = end
+    }
+    return hash('sha256', digests, 'buffer')
+  }
+
+  /** As COPY … FROM STDIN (FORMAT binary) wants them: without the types. */
+  forCopy(): Buffer {
+    const bytes = Buffer.allocUnsafe(copyHeader.length + this.#used + 2)
+    let to = copyHeader.copy(bytes)
+    let from = 0
+    for (const _ of this.#ends) {
+      const columns = this.#bytes.readInt32BE(from)
+      from += 4
+      to = bytes.writeInt16BE(columns, to)
+      for (let i = 0; i < columns; i++) {
+        const length = Math.max(0, this.#bytes.readInt32BE(from + 4))
+        to += this.#bytes.copy(bytes, to, from + 4, from + 8 + length)
+        from += 8 + length
+      }
+    }
+    to = bytes.writeInt16BE(copyEnd, to)
+    return bytes.subarray(0, to)
+  }
+
+  #add(row: readonly unknown[]): void {
+    this.#reserve(4)
+    this.#used = this.#bytes.writeInt32BE(row.length, this.#used)
+    for (const [i, value] of row.entries()) {
+      this.#reserve(8 + roomFor(value))
+      const type = this.#types[i]!
+      const at = this.#bytes.writeInt32BE(type, this.#used) + 4
+      const length = value === null ? isNull : writeValue(this.#bytes, at, type, value)
+      this.#bytes.writeInt32BE(length, at - 4)
+      this.#used = at + Math.max(0, length)
+    }
+    this.#ends.push(this.#used)
+  }
+
+  #reserve(more: number): void {
+    if (this.#used + more <= this.#bytes.length) return
+    const wider = Buffer.allocUnsafe(Math.max(this.#bytes.length * 2, this.#used + more))
+    this.#bytes.copy(wider, 0, 0, this.#used)
+    this.#bytes = wider
+  }
+}
+
+/** What `BinaryRows.digest` is of the same columns in the same order of rows. */
+export function digestExpression(columns: string, order: string): string {
+  const digests = `string_agg(sha256(record_send(row(${columns}))), ''::bytea order by ${order})`
+  return `sha256(coalesce(${digests}, ''::bytea))`
+}
+
+/** Bytes at most: a unit of UTF-16 takes three, and a number eight. */
+function roomFor(value: unknown): number {
+  if (typeof value === 'string') return value.length * 3
+  return value instanceof Uint8Array ? value.byteLength : 8
+}
+
+/** Returns the number of bytes. */
+function writeValue(bytes: Buffer, at: number, type: number, value: unknown): number {
+  if (type === TEXT && typeof value === 'string') return bytes.write(value, at)
+  if (type === BYTEA && value instanceof Uint8Array) {
+    bytes.set(value, at)
+    return value.byteLength
+  }
+  if (typeof value === 'number') {
+    if (type === FLOAT8) return bytes.writeDoubleBE(value, at) - at
+    if (Number.isSafeInteger(value)) {
+      if (type === INT2) return bytes.writeInt16BE(value, at) - at
+      if (type === INT4) return bytes.writeInt32BE(value, at) - at
+      if (type === INT8) {
+        const high = Math.floor(value / 2 ** 32)
+        bytes.writeInt32BE(high, at)
+        return bytes.writeUInt32BE(value - high * 2 ** 32, at + 4) - at
+      }
+    }
+  }
+  throw new Error(`a ${typeof value} cannot be written as PostgreSQL's type ${type}`)
+}

@@ -1,0 +1,258 @@
+import pg from 'pg'
+import {
+  type CopiedTable,
+  CopyError,
+  type CopyTarget,
+  type KeyRange,
+  type Row,
+  type TargetBlock,
+} from '../../operator/copy-instance.ts'
+import { migrate, schemaNumber } from '../sql/migrate.ts'
+import { BinaryRows, digestExpression } from './binary-rows.ts'
+import { connectAlone, queriesOn } from './connections.ts'
+import { postgresMigrationDialect, TextByBytes } from './migration-dialect.ts'
+import { asUnreachable, refuseOld, unfinishedCopy, withoutPassword } from './open-postgres-store.ts'
+import { beginMigrating, copyCall } from './write-locks.ts'
+
+/**
+ * What is written needs no wait for the disk until the end, whose commit brings all before it there. A block's range is
+ * always best found by the key, also while the server knows nothing of a table that was filled just now.
+ */
+const settings = `
+  set statement_timeout = 0;
+  set idle_in_transaction_session_timeout = 0;
+  set synchronous_commit = off;
+  set enable_seqscan = off`
+
+interface TargetTable extends CopiedTable {
+  /** Of the columns, by their numbers. */
+  readonly types: readonly number[]
+  /** The column whose values the database gives out; null where there is none. */
+  readonly ascending: string | null
+}
+
+export interface OpenCopyTarget extends CopyTarget {
+  close(): Promise<void>
+}
+
+/** `tables` are those of the source; `instance` tells whose data it is. A target that is only compared is not touched. */
+export async function openCopyTarget(
+  url: string,
+  tables: readonly string[],
+  instance: string | null,
+  writes: boolean,
+): Promise<OpenCopyTarget> {
+  const client = await connectAlone(url).catch((error: unknown) => {
+    throw asUnreachable(url, error)
+  })
+  try {
+    await client.query(settings)
+    await refuseOld(client)
+    if (!(await client.query(copyCall)).rows[0].taken)
+      throw new CopyError('another copy into this database is under way')
+    if (writes) await prepare(client, url, instance)
+    else await refuseOther(client, url, instance)
+    const described = await describe(client, tables)
+    return {
+      tables: described,
+      block: (table, rows, range) => new Block(client, table as TargetTable, rows, range),
+      complete: (lastNumber) => complete(client, described, lastNumber),
+      close: () => client.end(),
+    }
+  } catch (error) {
+    await client.end()
+    throw error
+  }
+}
+
+/** Tables, and the mark with them: no moment has a part of the data without it. */
+async function prepare(client: pg.Client, url: string, instance: string | null): Promise<void> {
+  const db = queriesOn(client)
+  await client.query(beginMigrating)
+  try {
+    const begun = await markOf(client)
+    if (begun !== null && begun.instance !== instance) {
+      throw new CopyError(
+        `the database ${withoutPassword(url)} has a part of another instance, whose copy was begun: use an empty one`,
+      )
+    }
+    if (begun === null && (await schemaNumber(db, postgresMigrationDialect)) > 0)
+      await refuseUsed(client, url, instance)
+    await migrate(db.withPlugin(new TextByBytes()), postgresMigrationDialect, Date.now())
+    if (begun === null) {
+      await client.query(`create table ${unfinishedCopy} (instance text)`)
+      await client.query(`insert into ${unfinishedCopy} values ($1)`, [instance])
+    }
+    await client.query('commit')
+  } catch (error) {
+    await client.query('rollback')
+    throw error
+  }
+}
+
+async function markOf(client: pg.Client): Promise<{ readonly instance: string | null } | null> {
+  const there = (await client.query('select to_regclass($1) is not null as there', [unfinishedCopy])).rows[0].there
+  return there ? (await client.query(`select instance from ${unfinishedCopy}`)).rows[0] : null
+}
+
+/** Whatever is done to an instance is in its audit log, and serving it makes a key that signs cursors. */
+async function refuseUsed(client: pg.Client, url: string, instance: string | null): Promise<void> {
+  const { first, keys } = (
+    await client.query('select (select min(audit_id) from audit) as first, exists(select from signing_key) as keys')
+  ).rows[0]
+  if (first === null && !keys) return
+  const place = `the database ${withoutPassword(url)}`
+  throw new CopyError(
+    first === instance
+      ? `${place} has this instance already, complete: serve it, or compare with --verify; to copy again use an empty one`
+      : `${place} has another instance: use an empty one`,
+  )
+}
+
+async function refuseOther(client: pg.Client, url: string, instance: string | null): Promise<void> {
+  const has = (await schemaNumber(queriesOn(client), postgresMigrationDialect)) > 0
+  const begun = has ? await markOf(client) : null
+  const found =
+    begun?.instance ?? (has ? (await client.query('select min(audit_id) as first from audit')).rows[0].first : null)
+  if (!has || found !== instance) {
+    throw new CopyError(`the database ${withoutPassword(url)} has no copy of this instance: make one without --verify`)
+  }
+}
+
+/** Tables that may be forgotten are not copied, nor is what says which migrations were applied when. */
+async function describe(client: pg.Client, names: readonly string[]): Promise<readonly TargetTable[]> {
+  const { rows } = await client.query(
+    `select name, columns.names as columns, columns.types, key.names as key, columns.ascending
+     from unnest($1::text[]) as name
+     join pg_class c on c.oid = to_regclass(name)
+     cross join lateral (
+       select json_agg(attname order by attnum) as names, json_agg(atttypid::int order by attnum) as types,
+         min(attname) filter (where attidentity <> '') as ascending
+       from pg_attribute where attrelid = c.oid and attnum > 0 and not attisdropped
+     ) as columns
+     cross join lateral (
+       select json_agg(attname order by place) as names
+       from pg_index, unnest(indkey::int2[]) with ordinality as k(number, place), pg_attribute
+       where indrelid = c.oid and indisprimary and attrelid = c.oid and attnum = number
+     ) as key
+     where relpersistence = 'p' and name <> 'schema_migration'
+     order by exists(select from pg_constraint where conrelid = c.oid and contype = 'f'), name`,
+    [names],
+  )
+  return rows
+}
+
+async function complete(
+  client: pg.Client,
+  tables: readonly TargetTable[],
+  lastNumber: (table: string) => number,
+): Promise<void> {
+  await client.query(`analyze ${quoted(tables.map(({ name }) => name))}`)
+  await client.query('begin; set local synchronous_commit = on')
+  for (const { name, ascending } of tables) {
+    if (ascending === null) continue
+    const last = lastNumber(name)
+    const sequence = 'pg_get_serial_sequence($1, $2)'
+    await client.query(`select setval(${sequence}, $3, $4)`, [name, ascending, Math.max(1, last), last > 0])
+  }
+  await client.query(`drop table ${unfinishedCopy}`)
+  await client.query('commit')
+}
+
+class Block implements TargetBlock {
+  #client: pg.Client
+  #table: TargetTable
+  #rows: BinaryRows
+  #count: number
+  #digest: Buffer
+  #condition: string
+  #bounds: readonly unknown[]
+  #found = 0
+
+  constructor(client: pg.Client, table: TargetTable, rows: readonly Row[], { after, through }: KeyRange) {
+    this.#client = client
+    this.#table = table
+    this.#rows = new BinaryRows(table.types, rows)
+    this.#count = rows.length
+    this.#digest = this.#rows.digest()
+    this.#bounds = [...(after ?? []), ...(through ?? [])]
+    const key = `(${quoted(table.key)})`
+    const values = (first: number) => `(${table.key.map((_, i) => `$${first + i}`).join(', ')})`
+    const conditions = [
+      after === null ? [] : `${key} > ${values(1)}`,
+      through === null ? [] : `${key} <= ${values(1 + (after ?? []).length)}`,
+    ].flat()
+    this.#condition = conditions.length === 0 ? 'true' : conditions.join(' and ')
+  }
+
+  async compare(): Promise<{ rows: number; same: boolean }> {
+    const { name, columns, key } = this.#table
+    const found = await this.#client.query<{ rows: number; digest: Buffer }>(
+      `select count(*) as rows, ${digestExpression(quoted(columns), quoted(key))} as digest
+       from "${name}" where ${this.#condition}`,
+      [...this.#bounds],
+    )
+    const { rows, digest } = found.rows[0]!
+    this.#found = rows
+    return { rows, same: rows === this.#count && this.#digest.equals(digest) }
+  }
+
+  async put(): Promise<void> {
+    await this.#client.query('begin')
+    try {
+      if (this.#found === 0) await this.#copyInto(`"${this.#table.name}"`)
+      else await this.#merge()
+      await this.#client.query('commit')
+    } catch (error) {
+      await this.#client.query('rollback').catch(() => {})
+      throw error
+    }
+  }
+
+  /** Rows that are the same stay untouched, and none that others refer to is ever gone. */
+  async #merge(): Promise<void> {
+    const { name, columns, key } = this.#table
+    const wanted = `"wanted_${name}"`
+    await this.#client.query(`create temporary table if not exists ${wanted} (like "${name}") on commit delete rows`)
+    await this.#copyInto(wanted)
+    await this.#client.query(
+      `delete from "${name}" where ${this.#condition} and (${quoted(key)}) not in (select ${quoted(key)} from ${wanted})`,
+      [...this.#bounds],
+    )
+    const others = columns.filter((column) => !key.includes(column))
+    const all = (table: string) => `(${columns.map((column) => `${table}."${column}"`).join(', ')})`
+    const update =
+      others.length === 0
+        ? 'nothing'
+        : `update set ${others.map((column) => `"${column}" = excluded."${column}"`).join(', ')}
+           where ${all('existing')} is distinct from ${all('excluded')}`
+    await this.#client.query(
+      `insert into "${name}" as existing (${quoted(columns)}) select ${quoted(columns)} from ${wanted}
+       on conflict (${quoted(key)}) do ${update}`,
+    )
+  }
+
+  #copyInto(table: string): Promise<void> {
+    const text = `copy ${table} (${quoted(this.#table.columns)}) from stdin (format binary)`
+    return new Promise((resolve, reject) => {
+      this.#client.query(new CopyIn(text, this.#rows.forCopy(), (error) => (error ? reject(error) : resolve())))
+    })
+  }
+}
+
+/** The driver leaves it to others to send what COPY … FROM STDIN wants. */
+class CopyIn extends pg.Query {
+  #bytes: Buffer
+
+  constructor(text: string, bytes: Buffer, done: (error: Error | null) => void) {
+    super(text, done as never)
+    this.#bytes = bytes
+  }
+
+  handleCopyInResponse(connection: { sendCopyFromChunk(bytes: Buffer): void; endCopyFrom(): void }): void {
+    connection.sendCopyFromChunk(this.#bytes)
+    connection.endCopyFrom()
+  }
+}
+
+const quoted = (names: readonly string[]): string => names.map((name) => `"${name}"`).join(', ')

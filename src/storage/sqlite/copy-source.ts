@@ -1,0 +1,68 @@
+import { DatabaseSync, type SQLOutputValue } from 'node:sqlite'
+import { CopyError, type CopySource } from '../../operator/copy-instance.ts'
+import { NewerStoreError, newestMigration, schemaNumber } from '../sql/migrate.ts'
+import { sqliteMigrationDialect } from './migration-dialect.ts'
+import { isBusy, openSqlite, queriesOn, type SqliteConnection } from './node-sqlite.ts'
+
+export interface OpenCopySource extends CopySource {
+  /** Nobody else has the store, nor can have it until this is closed. */
+  readonly alone: boolean
+  readonly tables: readonly string[]
+  /** The oldest entry of the audit log, which no other instance has; null where nothing was ever done. */
+  readonly instance: string | null
+  close(): void
+}
+
+/** The store at a path, to be read as it is at one moment. A server that has it open goes on, and may write. */
+export async function openCopySource(path: string): Promise<OpenCopySource> {
+  const held = holdAlone(path)
+  const { raw, db } = held ?? openSqlite(path, true)
+  try {
+    if (held === null) raw.exec('begin')
+    // The first read takes the snapshot.
+    const schema = await schemaNumber(db, sqliteMigrationDialect)
+    if (schema > newestMigration) throw new NewerStoreError(schema)
+    if (schema < newestMigration) {
+      throw new CopyError(
+        `the store at ${path} was last used by an older version (schema ${schema}, this version's is ${newestMigration}): ` +
+          'bring it up to date with tidemark migrate, or by serving it once',
+      )
+    }
+  } catch (error) {
+    raw.close()
+    throw error
+  }
+  const value = (text: string, ...parameters: string[]): SQLOutputValue =>
+    Object.values(raw.prepare(text).get(...parameters) ?? { none: null })[0]!
+  return {
+    alone: held !== null,
+    tables: raw
+      .prepare("select name from sqlite_master where type = 'table' and name not like 'sqlite%'")
+      .all()
+      .map(({ name }) => String(name)),
+    instance: value('select min(audit_id) from audit') as string | null,
+    count: (table) => Number(value(`select count(*) from "${table}"`)),
+    rows: ({ name, columns, key }) => {
+      const statement = raw.prepare(`select ${quoted(columns)} from "${name}" order by ${quoted(key)}`)
+      statement.setReturnArrays(true)
+      return statement.iterate() as Iterable<unknown> as Iterable<readonly unknown[]>
+    },
+    lastNumber: (table) => Number(value('select seq from sqlite_sequence where name = ?', table) ?? 0),
+    close: () => raw.close(),
+  }
+}
+
+const quoted = (names: readonly string[]): string => names.map((name) => `"${name}"`).join(', ')
+
+/** Only the one process that has a store open can end its use of a log; then it locks it. null where it is not alone. */
+function holdAlone(path: string): SqliteConnection | null {
+  const raw = new DatabaseSync(path)
+  try {
+    raw.exec('pragma journal_mode = delete; begin exclusive')
+  } catch (error) {
+    raw.close()
+    if (isBusy(error)) return null
+    throw error
+  }
+  return queriesOn(raw)
+}

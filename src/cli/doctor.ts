@@ -1,8 +1,10 @@
 import { existsSync } from 'node:fs'
 import type { Command } from 'commander'
 import { storeSchema } from '../compose-store.ts'
-import { examineAccess, examineMachine, examineSchema, type Finding } from '../operator/examine.ts'
+import type { Config } from '../config.ts'
+import { examineAccess, examineMachine, examineSchema, type Finding, failure } from '../operator/examine.ts'
 import { examineIndex } from '../search/examine-index.ts'
+import { examineDatabase } from '../storage/postgres/examine-database.ts'
 import { inspectIndex } from '../storage/segments/inspect-index.ts'
 import { newestMigration } from '../storage/sql/migrate.ts'
 import type { Context } from './context.ts'
@@ -21,7 +23,8 @@ export function doctor(program: Command, context: Context): void {
       const findings = [...(await examineMachine(config.dataDir))]
       // Looking must not make a folder where there is none.
       const broken = findings.some(({ state }) => state === 'failure')
-      if (!broken && existsSync(config.dataDir)) findings.push(...(await examineStore(context)))
+      const isThere = config.databaseUrl !== null || existsSync(config.dataDir)
+      if (!broken && isThere) findings.push(...(await examineStore(context, config)))
       for (const { state, about, advice } of findings) {
         context.say(`${marks[state]} ${about}${advice === null ? '' : `\n         do: ${advice}`}`)
       }
@@ -29,17 +32,21 @@ export function doctor(program: Command, context: Context): void {
     })
 }
 
-async function examineStore(context: Context): Promise<readonly Finding[]> {
+async function examineStore(context: Context, config: Config): Promise<readonly Finding[]> {
+  const { databaseUrl, databaseConnectionsMax, dataDir } = config
+  const findings: Finding[] = []
   try {
-    const old = examineSchema(await storeSchema(context.config()), newestMigration)
+    if (databaseUrl !== null) findings.push(...(await examineDatabase(databaseUrl, databaseConnectionsMax)))
+    const old = examineSchema(await storeSchema(config), newestMigration)
     // Opening it would bring it up to date.
-    if (old !== null) return [old]
-    return await withWorkbench(context, async ({ operator, store }) => [
-      ...(await examineAccess(operator.read)),
-      ...(await examineIndex(store.indexSource, await inspectIndex(context.config().dataDir))),
-    ])
+    if (old !== null) return [...findings, old]
+    await withWorkbench(context, async ({ operator, store }) => {
+      findings.push(...(await examineAccess(operator.read)))
+      findings.push(...(await examineIndex(store.indexSource, await inspectIndex(dataDir))))
+    })
   } catch (error) {
     const about = `the store cannot be opened: ${inWords(error).message}`
-    return [{ state: 'failure', about, advice: 'mend what this names, then run tidemark doctor again' }]
+    findings.push(failure(about, 'mend what this names, then run tidemark doctor again'))
   }
+  return findings
 }

@@ -14,9 +14,9 @@ const freeBytesWanted = 2 ** 30
 const expiresSoonMs = 7 * 86_400_000
 const nodeMajorNeeded = 26
 
-const ok = (about: string): Finding => ({ state: 'ok', about, advice: null })
-const warning = (about: string, advice: string): Finding => ({ state: 'warning', about, advice })
-const failure = (about: string, advice: string): Finding => ({ state: 'failure', about, advice })
+export const ok = (about: string): Finding => ({ state: 'ok', about, advice: null })
+export const warning = (about: string, advice: string): Finding => ({ state: 'warning', about, advice })
+export const failure = (about: string, advice: string): Finding => ({ state: 'failure', about, advice })
 
 /** Looks at what surrounds the store, as a careful operator would. Changes nothing. */
 export async function examineMachine(dataDir: string): Promise<readonly Finding[]> {

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { before, suite, test } from 'node:test'
-import pg from 'pg'
 import { freshDatabase } from '../support/fresh-database.ts'
+import { inDatabase } from '../support/in-database.ts'
 import { type AnalysisWorld, startAnalysisWorld } from './analysis-world.ts'
 import { documentOf, eventsAfter, type FeedEvent, feedPage, type Sent, send, wholeFeed } from './content.ts'
 import { freshFolder, startServer, startTidemark, type TestServer, tidemark } from './harness.ts'
@@ -35,19 +35,6 @@ async function refusedToServe(url: string): Promise<void> {
     assert.equal(code, 2, stderr)
     assert.equal(stdout, '')
     assert.match(stderr, /^tidemark: the database is a copy that is not finished: run tidemark copy again, [^\n]+\n$/)
-  }
-}
-
-/** Straight into the database, as a hand that should not. */
-async function inDatabase(url: string, ...statements: string[]): Promise<pg.QueryResult['rows']> {
-  const client = new pg.Client(url)
-  await client.connect()
-  try {
-    let rows: pg.QueryResult['rows'] = []
-    for (const statement of statements) rows = (await client.query(statement)).rows
-    return rows
-  } finally {
-    await client.end()
   }
 }
 

@@ -41,8 +41,5 @@ const fleetOn = (postgres: ThrowawayPostgres): Fleet => ({
   databaseUrl: postgres.url,
   api: 3,
   workers: 2,
-  async killDatabase() {
-    await postgres.kill9()
-    await postgres.start()
-  },
+  killDatabase: () => postgres.crash(),
 })

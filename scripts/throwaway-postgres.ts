@@ -11,9 +11,8 @@ import { join } from 'node:path'
 export interface ThrowawayPostgres {
   /** Of a role that may make databases. */
   readonly url: string
-  /** Ends it as a crash would, with everything that it was doing. */
-  kill9(): Promise<void>
-  start(): Promise<void>
+  /** Ends it with everything that it was doing, and starts it again: it recovers from its log. */
+  crash(): Promise<void>
   remove(): Promise<void>
 }
 
@@ -76,8 +75,10 @@ export async function throwawayPostgres(options: { durable: boolean }): Promise<
   await start()
   return {
     url,
-    start,
-    kill9: () => end('SIGKILL'),
+    async crash() {
+      await end('SIGKILL')
+      await start()
+    },
     async remove() {
       await end('SIGINT')
       rmSync(folder, { recursive: true, force: true })

@@ -1,5 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { Embedder } from '../embedding/embedder.ts'
+import { oneAtATime } from '../one-at-a-time.ts'
 import { addLateVectors, feedIndex } from '../search/feed-index.ts'
 import { VectorFollower } from '../search/follow-vectors.ts'
 import type { IndexSource } from '../search/index-source.ts'
@@ -127,15 +128,5 @@ export async function startIndexing(
       abort.abort()
       await Promise.all([words.stop(), vectors.stop()])
     },
-  }
-}
-
-/** Runs what it is given one after the other, in the order of asking. A failure is the asker's alone. */
-function oneAtATime(): <T>(work: () => Promise<T>) => Promise<T> {
-  let last: Promise<unknown> = Promise.resolve()
-  return (work) => {
-    const result = last.then(work)
-    last = result.catch(() => undefined)
-    return result
   }
 }

@@ -15,10 +15,7 @@ test('three processes that answer, two that work, one database, all killed again
         databaseUrl: postgres.url,
         api: 3,
         workers: 2,
-        async killDatabase() {
-          await postgres.kill9()
-          await postgres.start()
-        },
+        killDatabase: () => postgres.crash(),
       },
     })
     const { text, good } = summaryOf(result)

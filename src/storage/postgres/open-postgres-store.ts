@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type pg from 'pg'
 import { TidemarkError } from '../../errors.ts'
+import { oneAtATime } from '../../one-at-a-time.ts'
 import type { OpenStore } from '../open-store.ts'
 import { migrate, NewerStoreError, newestMigration, schemaNumber } from '../sql/migrate.ts'
 import { remoteStore } from '../sql/remote-store.ts'
@@ -67,14 +68,14 @@ export async function openPostgresStore(url: string, connectionsMax: number): Pr
     return store
   }
 
-  const queues = new Map<string, Promise<unknown>>()
-  const inTurn = (queue: string, work: () => Promise<unknown>): Promise<unknown> => {
-    const result = (queues.get(queue) ?? Promise.resolve()).then(work)
-    queues.set(
-      queue,
-      result.catch(() => undefined),
-    )
-    return result
+  const queues = new Map<string, ReturnType<typeof oneAtATime>>()
+  const queueOf = (name: string): ReturnType<typeof oneAtATime> => {
+    let queue = queues.get(name)
+    if (queue === undefined) {
+      queue = oneAtATime()
+      queues.set(name, queue)
+    }
+    return queue
   }
 
   const call = async (port: keyof Store, method: string, args: readonly unknown[]): Promise<unknown> => {
@@ -84,7 +85,7 @@ export async function openPostgresStore(url: string, connectionsMax: number): Pr
     const calls = writing === null ? under.reading : under.writing
     calls.count++
     try {
-      return await (writing === null ? work() : inTurn(writing.queue, work))
+      return await (writing === null ? work() : queueOf(writing.queue)(work))
     } catch (error) {
       throw error instanceof OutcomeUnknown || isPassing(error) ? unavailable(error) : error
     } finally {

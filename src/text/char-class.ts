@@ -76,3 +76,12 @@ export function isPlainLetter(code: number): boolean {
   const lower = code | 0x20
   return lower >= 0x61 && lower <= 0x7a
 }
+
+export function isDigit(code: number): boolean {
+  return code >= 0x30 && code <= 0x39
+}
+
+/** The blanks and control characters of ASCII: no word goes on over one. */
+export function isBlank(code: number): boolean {
+  return code <= 0x20
+}

@@ -1,4 +1,4 @@
-import { locateTerms } from './analyse.ts'
+import { findTerms, locateTerms } from './analyse.ts'
 import type { KeywordQuery, LocatedField, PhraseClause } from './types.ts'
 import { WantedTerms } from './wanted-terms.ts'
 
@@ -26,15 +26,18 @@ export function findHits(text: string, language: string | null, query: KeywordQu
   const { clausesByTerm, phrases, wanted } = looked
   if (clausesByTerm.size === 0 && phrases.length === 0) return []
 
-  const field = locateTerms(text, language, wanted)
   const hits: Hit[] = []
-  for (const [index, term] of field.terms.entries()) {
-    for (const clause of clausesByTerm.get(term) ?? []) {
-      hits.push({ start: field.starts[index]!, end: field.ends[index]!, clause })
-    }
+  const see = (term: string, start: number, end: number): void => {
+    for (const clause of clausesByTerm.get(term) ?? []) hits.push({ start, end, clause })
   }
-  for (const [clause, phrase] of phrases) {
-    for (const range of findPhrase(field, phrase)) hits.push({ ...range, clause })
+  if (phrases.length === 0) {
+    findTerms(text, language, wanted, see)
+  } else {
+    const field = locateTerms(text, language, wanted)
+    for (const [index, term] of field.terms.entries()) see(term, field.starts[index]!, field.ends[index]!)
+    for (const [clause, phrase] of phrases) {
+      for (const range of findPhrase(field, phrase)) hits.push({ ...range, clause })
+    }
   }
   return hits.sort((a, b) => a.start - b.start || a.end - b.end)
 }

@@ -18,6 +18,8 @@ const UNDECOMPOSED: Readonly<Record<string, string>> = {
   ى: 'ي',
 }
 
+/** Most words of most texts: nothing to do but the case. */
+const PLAIN = /^[A-Za-z]*$/u
 const NEEDS_FOLDING = /[^\0-\x7f]/u
 const UNDECOMPOSED_LETTERS = new RegExp(`[${Object.keys(UNDECOMPOSED).join('')}]`, 'gu')
 /**
@@ -40,6 +42,7 @@ function asciiDigit(digit: string): string {
 
 /** Compatibility forms, case, and characters that are no part of a word; accents are kept, for the stemmers. */
 export function normaliseWord(word: string): string {
+  if (PLAIN.test(word)) return word.toLowerCase()
   const lower = word.normalize('NFKC').toLowerCase()
   if (!NEEDS_FOLDING.test(lower)) return normaliseSeparators(lower.replace(/'s?$/u, ''))
   const bare = lower

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { analyseLocated, locateTerms } from './analyse.ts'
+import { analyseLocated, findTerms, locateTerms } from './analyse.ts'
 import { arbitraryText } from './arbitrary-text.ts'
 import type { LocatedField } from './types.ts'
 import { WantedTerms } from './wanted-terms.ts'
@@ -23,9 +23,13 @@ test('wanted terms are located where reading everything finds them, in every lan
       const field = analyseLocated(text, language)
       const some = picks.flatMap((pick) => field.terms[pick % field.terms.length] ?? [])
       const wanted = new WantedTerms([...some, 'walrus'])
+      const expected = rowsOf(field).filter(([term]) => wanted.has(term))
+      assert.deepEqual(rowsOf(locateTerms(text, language, wanted)), expected)
+      const found: [string, number, number][] = []
+      findTerms(text, language, wanted, (term, start, end) => found.push([term, start, end]))
       assert.deepEqual(
-        rowsOf(locateTerms(text, language, wanted)),
-        rowsOf(field).filter(([term]) => wanted.has(term)),
+        found,
+        expected.map(([term, , start, end]) => [term, start, end]),
       )
     }),
     { numRuns: 3000 },

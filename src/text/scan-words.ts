@@ -32,11 +32,11 @@ function classAt(text: string, index: number): CharClass {
  * at full stops, colons, underscores and apostrophes between letters (`example.com`, `l'homme`). Digits keep the
  * separators between them (`1,000`, `2.5`), abbreviations of single letters stay whole (`U.S.`), and a possessive
  * `'s` stays with its word. The break never depends on a language, so a query is cut as the document was.
+ * A part of the text is cut as the whole is where it begins and ends at a blank.
  */
-export function scanRuns(text: string, sink: RunSink): void {
-  const length = text.length
-  let index = 0
-  while (index < length) {
+export function scanRuns(text: string, sink: RunSink, from = 0, to = text.length): void {
+  let index = from
+  while (index < to) {
     const first = text.codePointAt(index)!
     const charClass = charClassOf(first)
     const start = index
@@ -46,7 +46,7 @@ export function scanRuns(text: string, sink: RunSink): void {
       sink(start, index, charClass)
     } else if (charClass >= CharClass.han) {
       const run = runClass(charClass)
-      while (index < length) {
+      while (index < to) {
         const codePoint = text.codePointAt(index)!
         const next = charClassOf(codePoint)
         if (next !== CharClass.extend && runClass(next) !== run) break

@@ -1,56 +1,105 @@
-import { isPlainLetter } from './char-class.ts'
-import { baseLanguage } from './stem-word.ts'
+import { isBlank, isDigit, isPlainLetter } from './char-class.ts'
 
 /**
- * In every other language the terms of a word begin with its first two letters, case and accents apart. Irish and
- * Indonesian take prefixes off, Serbian is written in two alphabets, Finnish drops doubled letters, and Turkish hardens
- * the last letter of a stem, however short that is.
+ * How many of a word's first letters its terms begin with, case and accents apart: in every other language two. Irish
+ * and Indonesian take prefixes off, and Serbian is written in two alphabets. Finnish drops doubled letters, and Turkish
+ * hardens the last letter of a stem, however short that is.
  */
-const BEGINS_OTHERWISE: ReadonlySet<string> = new Set(['fi', 'ga', 'id', 'sr', 'tr'])
+const LETTERS_KEPT: ReadonlyMap<string | null, 0 | 1> = new Map([
+  ['ga', 0],
+  ['id', 0],
+  ['sr', 0],
+  ['fi', 1],
+  ['tr', 1],
+])
 
 /** The one exception in English: `dying` is `die`. */
 const STEM_OF_YING = /^[a-z]ie$/u
 
 const LETTER_BITS = 5
 const LETTER_MASK = 31
+const LAST_ASCII = 0x7f
 
 /** Terms that are looked for in many texts: most words of a text are known not to give one by how they begin. */
 export class WantedTerms {
   readonly #terms: ReadonlySet<string>
-  /** By the first letter, and by the first two: whether a wanted term begins so. */
-  readonly #firsts = new Uint8Array(1 << LETTER_BITS)
-  readonly #pairs = new Uint8Array(1 << (2 * LETTER_BITS))
+  /** By how many letters are kept. */
+  readonly #beginnings: Beginnings[] = []
 
   constructor(terms: Iterable<string>) {
     this.#terms = new Set(terms)
-    for (const term of this.#terms) {
-      const first = term.charCodeAt(0)
-      const second = term.charCodeAt(1)
-      if (!isPlainLetter(first)) continue
-      const row = (first & LETTER_MASK) << LETTER_BITS
-      this.#firsts[first & LETTER_MASK] = 1
-      if (!isPlainLetter(second)) this.#pairs.fill(1, row, row + LETTER_MASK + 1)
-      else this.#pairs[row | (second & LETTER_MASK)] = 1
-      if (STEM_OF_YING.test(term)) this.#pairs[row | ('y'.charCodeAt(0) & LETTER_MASK)] = 1
-    }
   }
 
   has(term: string): boolean {
     return this.#terms.has(term)
   }
 
-  /** Whether words of this language can be told by how they begin. */
-  static canPassOver(language: string | null): boolean {
-    return language === null || !BEGINS_OTHERWISE.has(baseLanguage(language) ?? '')
+  /** How these terms can be told by the beginning of a word in a language; null where they cannot. */
+  beginningsIn(language: string | null): Beginnings | null {
+    const kept = LETTERS_KEPT.get(language) ?? 2
+    if (kept === 0) return null
+    this.#beginnings[kept] ??= new Beginnings(this.#terms, kept)
+    return this.#beginnings[kept]
+  }
+}
+
+/** How wanted terms begin. */
+export class Beginnings {
+  /** By the first letter of a word, and by its first two, 0 for its end: whether a wanted term may begin so. */
+  readonly #firsts = new Uint8Array(1 << LETTER_BITS)
+  readonly #pairs = new Uint8Array(1 << (2 * LETTER_BITS))
+  /** Whether one begins with a digit: no word that begins with a letter gives such a term, nor the other way round. */
+  readonly #digits: boolean
+
+  constructor(terms: ReadonlySet<string>, kept: 1 | 2) {
+    this.#digits = [...terms].some((term) => isDigit(term.charCodeAt(0)))
+    for (const term of terms) {
+      const first = term.charCodeAt(0)
+      const second = term.charCodeAt(1)
+      if (!isPlainLetter(first)) continue
+      // Of a stem of one letter the last is the first: Turkish `dler` is `t`.
+      if (kept === 1 && term.length === 1) {
+        this.#firsts.fill(1)
+        this.#pairs.fill(1)
+      }
+      const row = (first & LETTER_MASK) << LETTER_BITS
+      this.#firsts[first & LETTER_MASK] = 1
+      if (kept === 1 || !isPlainLetter(second)) this.#pairs.fill(1, row, row + LETTER_MASK + 1)
+      else this.#pairs[row | (second & LETTER_MASK)] = 1
+      if (STEM_OF_YING.test(term)) this.#pairs[row | ('y'.charCodeAt(0) & LETTER_MASK)] = 1
+    }
   }
 
   /** Whether the word at this place gives no wanted term, as far as its first letters tell. */
-  passesOver(text: string, start: number): boolean {
+  passOver(text: string, start: number): boolean {
     const first = text.charCodeAt(start)
-    if (!isPlainLetter(first)) return false
-    if (this.#firsts[first & LETTER_MASK] === 0) return true
-    const second = text.charCodeAt(start + 1)
-    if (!isPlainLetter(second)) return false
-    return this.#pairs[((first & LETTER_MASK) << LETTER_BITS) | (second & LETTER_MASK)] === 0
+    return isPlainLetter(first) && !this.#may(first, text.charCodeAt(start + 1))
+  }
+
+  /**
+   * The first place from `from` on at which a word may begin that gives a wanted term; the end of the text where there is
+   * none. `from` is not within a word.
+   */
+  nextPlace(text: string, from: number): number {
+    let inWord = false
+    for (let index = from; index < text.length; index += 1) {
+      const code = text.charCodeAt(index)
+      if (isPlainLetter(code)) {
+        if (!inWord && this.#may(code, text.charCodeAt(index + 1))) return index
+        inWord = true
+      } else {
+        if (code > LAST_ASCII || (this.#digits && isDigit(code))) return index
+        inWord = false
+      }
+    }
+    return text.length
+  }
+
+  #may(first: number, second: number): boolean {
+    if (this.#firsts[first & LETTER_MASK] === 0) return false
+    const row = (first & LETTER_MASK) << LETTER_BITS
+    if (isBlank(second)) return this.#pairs[row] === 1
+    // What follows may be an accent, or a full stop within an abbreviation.
+    return !isPlainLetter(second) || this.#pairs[row | (second & LETTER_MASK)] === 1
   }
 }

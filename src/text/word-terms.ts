@@ -50,9 +50,15 @@ function cutWord(word: string): string {
   return word.slice(0, splitsPair ? WORD_LENGTH_MAX - 1 : WORD_LENGTH_MAX)
 }
 
-/** V8 keeps the whole text alive behind a long slice of it; the cache must hold the word alone. */
+const NARROW = /^[\0-\xff]*$/u
+
+/**
+ * V8 keeps the whole text alive behind a long slice of it; the cache must hold the word alone. In one byte a letter where
+ * that is enough: the slices it is compared with are so too, and two of a kind are compared much faster.
+ */
 function detach(slice: string): string {
-  return Buffer.from(slice, 'utf16le').toString('utf16le')
+  const encoding = NARROW.test(slice) ? 'latin1' : 'utf16le'
+  return Buffer.from(slice, encoding).toString(encoding)
 }
 
 /**

@@ -9,7 +9,11 @@ export const searchLimits = {
   highlightsMax: 3,
   /** Chunks of one document listed in `matched_chunks`. */
   chunksPerDocumentMax: 5,
-  /** Chunks that vector mode looks at, whatever the limit. */
+  /**
+   * Chunks that vector mode looks at: so many for each result at first, because several may be of one document, and the
+   * most where those gave too few documents. The answer is the same as with the most at once.
+   */
+  vectorCandidatesPerResult: 3,
   vectorCandidatesMax: 200,
   /**
    * Candidates of each branch in hybrid mode, whatever the limit, so that scores do not depend on it. Twice as many gave

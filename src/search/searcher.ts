@@ -119,9 +119,21 @@ export class Searcher {
 
   /** Falls back to the words of the query, where there are any. */
   async #vector(request: SearchRequest, scope: Scope, query: KeywordQuery): Promise<SearchResult> {
-    const outcome = await this.#vectorBranch(request, scope, limits.vectorCandidatesMax)
+    const most = limits.vectorCandidatesMax
+    let topK: number = request.chunks ? most : Math.min(most, request.limit * limits.vectorCandidatesPerResult)
+    let outcome = await this.#vectorBranch(request, scope, topK)
+    // Too few documents among the nearest chunks, and there are further chunks: a long one has taken their places.
+    if (
+      topK < most &&
+      outcome.outcome === 'found' &&
+      outcome.hits.length < request.limit &&
+      chunksOf(outcome) === topK
+    ) {
+      topK = most
+      outcome = await this.#vectorBranch(request, scope, topK)
+    }
     if (outcome.outcome !== 'found') {
-      if (request.text === '') return nothing(query, limits.vectorCandidatesMax, ['vector_search_unavailable'])
+      if (request.text === '') return nothing(query, topK, ['vector_search_unavailable'])
       const fallback = await this.#keyword(request, scope, query, null, ['vector_search_unavailable'])
       return { ...fallback, next: null }
     }
@@ -130,8 +142,8 @@ export class Searcher {
         .slice(0, request.limit)
         .map((hit) => ({ ...foundBy(hit), keywordScore: null, vectorScore: hit.score })),
       query,
-      totalChunks: outcome.hits.reduce((sum, { otherChunks }) => sum + 1 + otherChunks.length, 0),
-      topK: limits.vectorCandidatesMax,
+      totalChunks: chunksOf(outcome),
+      topK,
       next: null,
       warnings: [],
     }
@@ -237,33 +249,41 @@ export class Searcher {
     const documentIds = [...hits.keys()]
     if (documentIds.length === 0) return []
     const { embedder, index, source } = this.#parts
-    const [scored, documents] = await Promise.all([
-      index.score({
-        documentIds,
-        query,
-        vector: vector === null ? null : { profileId: embedder.profileId, vector },
+    const near = vector === null ? null : { profileId: embedder.profileId, vector }
+    /** What one branch would have given to the documents that only the other one found. */
+    const completed = async (missing: 'keyword' | 'vector'): Promise<ReadonlyMap<string, ChunkScore | null>> => {
+      const lacking = documentIds.filter((documentId) => hits.get(documentId)![missing] === null)
+      if (lacking.length === 0) return new Map()
+      const scored = await index.score({
+        documentIds: lacking,
+        query: missing === 'keyword' ? query : null,
+        vector: missing === 'vector' ? near : null,
         scope,
         filters: request.filters,
         timeoutMs: limits.keywordWaitMs,
-      }),
+      })
+      return new Map(scored.outcome === 'found' ? scored.scores.map((one) => [one.documentId, one[missing]]) : [])
+    }
+    const [keywordScores, vectorScores, documents] = await Promise.all([
+      completed('keyword'),
+      near === null ? new Map<string, ChunkScore>() : completed('vector'),
       source.results(documentIds),
     ])
-    const scores = new Map(scored.outcome === 'found' ? scored.scores.map((one) => [one.documentId, one] as const) : [])
     // The caller's own vector is taken at its word; of a text in a language unknown to the model it would say nothing.
     const queryKnown = request.queryVector !== null || knowsLanguage(embedder, guessLanguage(request.text))
     const isMarked = query.clauses.some(({ kind }) => kind !== 'any')
     const candidates = documents.flatMap((document): RankedCandidate[] => {
       const hit = hits.get(document.documentId)!
-      const completed = scores.get(document.documentId)
-      const best = hit.keyword ?? completed?.keyword ?? hit.vector
-      const keyword = hit.keyword?.score ?? completed?.keyword?.score ?? null
+      const byWords = hit.keyword ?? keywordScores.get(document.documentId) ?? null
+      const best = byWords ?? hit.vector
+      const keyword = byWords?.score ?? null
       // What was demanded or excluded by a sign is so for the vector branch too.
       if (best === null || (isMarked && keyword === null)) return []
       return [
         {
           documentId: document.documentId,
           keyword,
-          cosine: hit.vector?.score ?? completed?.vector?.score ?? null,
+          cosine: (hit.vector ?? vectorScores.get(document.documentId))?.score ?? null,
           quality: document.quality,
           publishedAt: document.publishedAt,
           languageKnown: queryKnown && knowsLanguage(embedder, document.language),
@@ -348,6 +368,9 @@ interface RankedCandidate extends Candidate {
   readonly best: ChunkScore
   readonly others: readonly ChunkScore[]
 }
+
+const chunksOf = ({ hits }: { readonly hits: readonly DocumentHit[] }): number =>
+  hits.reduce((sum, { otherChunks }) => sum + 1 + otherChunks.length, 0)
 
 function foundBy(hit: DocumentHit) {
   return {

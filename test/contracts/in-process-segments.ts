@@ -16,9 +16,10 @@ import type {
 import { Control } from '../../src/storage/segments/control.ts'
 import { IndexReader } from '../../src/storage/segments/index-reader.ts'
 import { IndexWriter } from '../../src/storage/segments/index-writer.ts'
-import type { MergeDone, MergeOrder, ReaderCall } from '../../src/storage/segments/protocol.ts'
+import type { MergeDone, MergeOrder, ReaderCall, SplitCall } from '../../src/storage/segments/protocol.ts'
 import { runMerge } from '../../src/storage/segments/run-merge.ts'
 import { TermScratch } from '../../src/storage/segments/segment-builder.ts'
+import { mergeReplies } from '../../src/storage/segments/split-search.ts'
 import { TermDictionary } from '../../src/storage/segments/term-dictionary.ts'
 
 export interface InProcessOptions {
@@ -40,6 +41,8 @@ export class InProcessSegments implements SearchIndex {
   #merged: MergeDone | null = null
   /** Merges that took effect. */
   merges = 0
+  /** How many threads would share a search; here one reader does the parts one after the other. */
+  parts = 1
 
   constructor(options: InProcessOptions) {
     this.#options = options
@@ -70,11 +73,11 @@ export class InProcessSegments implements SearchIndex {
   }
 
   async keyword(request: KeywordRequest): Promise<KeywordOutcome> {
-    return this.#ask({ call: 'keyword', request }) as KeywordOutcome
+    return this.#split({ call: 'keyword', request }) as KeywordOutcome
   }
 
   async vector(request: VectorRequest): Promise<VectorOutcome> {
-    return this.#ask({ call: 'vector', request }) as VectorOutcome
+    return this.#split({ call: 'vector', request }) as VectorOutcome
   }
 
   async score(request: ScoreRequest): Promise<ScoreOutcome> {
@@ -103,7 +106,14 @@ export class InProcessSegments implements SearchIndex {
   }
 
   #ask(call: ReaderCall): unknown {
-    return this.#reader.answer(call, performance.now() + call.request.timeoutMs)
+    return this.#reader.answer(call, performance.now() + call.request.timeoutMs).outcome
+  }
+
+  #split(call: SplitCall): unknown {
+    const deadline = performance.now() + call.request.timeoutMs
+    const of = this.parts
+    const replies = Array.from({ length: of }, (_, number) => this.#reader.answer(call, deadline, { number, of }))
+    return mergeReplies(call, replies)
   }
 
   #open(): void {

@@ -9,7 +9,9 @@ import { searchIndexContract } from './search-index.ts'
 const folder = mkdtempSync(join(tmpdir(), 'segments-contract-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
 
-searchIndexContract('segments', () =>
-  openSegmentsIndex({ path: join(folder, 'index.db'), sealChunks: 8, segmentChunks: 32, mergeFanIn: 2 }),
+const layout = { sealChunks: 8, segmentChunks: 32, mergeFanIn: 2 }
+searchIndexContract('segments', () => openSegmentsIndex({ path: join(folder, 'index.db'), ...layout }))
+searchIndexContract('segments, every search by three threads', () =>
+  openSegmentsIndex({ path: join(folder, 'split.db'), ...layout, readers: 3, splitFromChunks: 0 }),
 )
 searchIndexContract('brute force, the measure of the others', async () => new BruteForceIndex())

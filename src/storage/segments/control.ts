@@ -18,6 +18,8 @@ const pinsMax = 240
 const unpinned = 0x7fffffff
 
 export interface Snapshot {
+  /** Differs from that of every other state. */
+  state: number
   version: number
   generation: number
   chunks: number
@@ -53,6 +55,11 @@ export class Control {
     return Atomics.load(this.#words, versionAt)
   }
 
+  /** Of the whole index, as of about now. */
+  get chunks(): number {
+    return this.#statistics[0]!
+  }
+
   /** `change` stamps deaths with the generation it is given and adjusts term counts; it must be short. */
   publish(publication: Publication, change: (generation: number) => void): void {
     const generation = this.generation + 1
@@ -85,7 +92,8 @@ export class Control {
       const chunks = this.#statistics[0]!
       const totalLength = this.#statistics[1]!
       read()
-      if (Atomics.load(this.#words, sequenceAt) === sequence) return { version, generation, chunks, totalLength }
+      if (Atomics.load(this.#words, sequenceAt) === sequence)
+        return { state: sequence, version, generation, chunks, totalLength }
     }
   }
 

@@ -111,6 +111,7 @@ type Step =
   | { do: 'tidy'; steps: number }
   | { do: 'reopen' }
   | { do: 'checkpoint' }
+  | { do: 'split'; parts: number }
   | ({ do: 'ask' } & Ask)
 
 const ask = fc.record({
@@ -127,6 +128,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
   { weight: 3, arbitrary: fc.record({ do: fc.constant('tidy' as const), steps: fc.integer({ min: 1, max: 12 }) }) },
   { weight: 1, arbitrary: fc.constantFrom<Step>({ do: 'reopen' }, { do: 'checkpoint' }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('split' as const), parts: fc.integer({ min: 1, max: 4 }) }) },
   { weight: 5, arbitrary: ask },
 )
 
@@ -145,6 +147,7 @@ for (const kernel of ['simd', 'plain'] as const) {
             if (now.do === 'tidy') index.tidy(now.steps)
             else if (now.do === 'reopen') index.reopen()
             else if (now.do === 'checkpoint') await index.checkpoint()
+            else if (now.do === 'split') index.parts = now.parts
             else if (now.do === 'ask') await assertSameAnswers(index, expected, now)
             else {
               const batch = { position: ++position, changes: now.changes }

@@ -16,17 +16,16 @@ import { VectorReader, vectorId } from './durable-file.ts'
 import type { FilterClass } from './filter-classes.ts'
 import { KeywordKernel } from './keyword-kernel.ts'
 import { planKeyword, readTermCounts, type TermCounts } from './plan-keyword.ts'
-import type { ListUpdate, Profile, ReaderCall, ReaderOptions } from './protocol.ts'
+import type { ListUpdate, Outcome, Profile, ReaderCall, ReaderOptions, SearchReply } from './protocol.ts'
 import { scoreDocuments } from './score-documents.ts'
 import { searchKeyword } from './search-keyword.ts'
 import { type ReadFloats, searchVector } from './search-vector.ts'
 import { openColumn, openSegment, type SearchView, type Segment } from './segment.ts'
 import { SimdKeywordKernel } from './simd-keyword-kernel.ts'
+import { type Part, segmentsOf, wholeIndex } from './split-search.ts'
 import { TermDictionary } from './term-dictionary.ts'
 import { usableVector } from './vector-column.ts'
 import { openKernel, type VectorKernel } from './vector-kernel.ts'
-
-type Outcome = KeywordOutcome | VectorOutcome | ScoreOutcome | CountOutcome
 
 interface Opened {
   readonly view: SearchView
@@ -51,6 +50,7 @@ export class IndexReader {
   #waiting: ListUpdate[] = []
   #vectors: VectorReader | null = null
   #fileEpoch = 0
+  #state = 0
 
   constructor(options: ReaderOptions) {
     this.#options = options
@@ -61,20 +61,25 @@ export class IndexReader {
   }
 
   /** `deadline` is on the clock of `performance.now()`. */
-  answer(call: ReaderCall, deadline: number): Outcome {
+  answer(call: ReaderCall, deadline: number, part: Part = wholeIndex): SearchReply {
     try {
-      switch (call.call) {
-        case 'keyword':
-          return this.#keyword(call.request, deadline)
-        case 'vector':
-          return this.#vector(call.request, deadline)
-        case 'score':
-          return this.#score(call.request, deadline)
-        case 'count':
-          return this.#count(call.request, deadline)
-      }
+      const outcome = this.#answer(call, deadline, part)
+      return { outcome, state: this.#state }
     } finally {
       this.#control.unpin(this.#options.reader)
+    }
+  }
+
+  #answer(call: ReaderCall, deadline: number, part: Part): Outcome {
+    switch (call.call) {
+      case 'keyword':
+        return this.#keyword(call.request, deadline, part)
+      case 'vector':
+        return this.#vector(call.request, deadline, part)
+      case 'score':
+        return this.#score(call.request, deadline)
+      case 'count':
+        return this.#count(call.request, deadline)
     }
   }
 
@@ -85,8 +90,8 @@ export class IndexReader {
     this.#control.unpin(this.#options.reader)
   }
 
-  #keyword(request: KeywordRequest, deadline: number): KeywordOutcome {
-    const { view, snapshot, counts } = this.#open(request.query)
+  #keyword(request: KeywordRequest, deadline: number, part: Part): KeywordOutcome {
+    const { view, snapshot, counts } = this.#open(request.query, part)
     const filter = this.#filters.filterFor(request.scope, request.filters)
     return searchKeyword({
       view,
@@ -100,8 +105,8 @@ export class IndexReader {
     })
   }
 
-  #vector(request: VectorRequest, deadline: number): VectorOutcome {
-    const { view } = this.#open(null)
+  #vector(request: VectorRequest, deadline: number, part: Part): VectorOutcome {
+    const { view } = this.#open(null, part)
     const profile = this.#profiles.find(({ profileId }) => profileId === request.profileId)
     const vector = profile === undefined ? null : usableVector(request.vector, profile.dimensions)
     if (profile === undefined || vector === null) return { outcome: 'found', hits: [] }
@@ -155,14 +160,15 @@ export class IndexReader {
   }
 
   /** The state of the index as of now; the reader stays in it until `unpin`. */
-  #open(query: KeywordQuery | null): Opened {
+  #open(query: KeywordQuery | null, part: Part = wholeIndex): Opened {
     let counts: TermCounts | null = null
     const snapshot = this.#control.snapshot(this.#options.reader, () => {
       if (query !== null) counts = readTermCounts(query, this.#dictionary)
     })
     this.#follow(snapshot.version)
+    this.#state = snapshot.state
     return {
-      view: { segments: this.#segments, generation: snapshot.generation },
+      view: { segments: segmentsOf(part, this.#segments), generation: snapshot.generation },
       snapshot,
       counts,
     }

@@ -1,9 +1,13 @@
 import type { MessagePort } from 'node:worker_threads'
 import type {
+  CountOutcome,
   CountRequest,
   IndexBatch,
+  KeywordOutcome,
   KeywordRequest,
+  ScoreOutcome,
   ScoreRequest,
+  VectorOutcome,
   VectorRequest,
 } from '../../search/search-index.ts'
 import type { FilterClass } from './filter-classes.ts'
@@ -77,11 +81,23 @@ export type WriterCall =
   | { readonly call: 'apply'; readonly batch: IndexBatch }
   | { readonly call: 'health' | 'checkpoint' | 'clear' | 'close' }
 
-export type ReaderCall =
+/** A search that several threads can do together. */
+export type SplitCall =
   | { readonly call: 'keyword'; readonly request: KeywordRequest }
   | { readonly call: 'vector'; readonly request: VectorRequest }
+
+export type ReaderCall =
+  | SplitCall
   | { readonly call: 'score'; readonly request: ScoreRequest }
   | { readonly call: 'count'; readonly request: CountRequest }
+
+export type Outcome = KeywordOutcome | VectorOutcome | ScoreOutcome | CountOutcome
+
+export interface SearchReply {
+  readonly outcome: Outcome
+  /** Names the state of the index that was searched: equal for equal states. `null` where none was. */
+  readonly state: number | null
+}
 
 export interface Numbered<T> {
   readonly id: number

@@ -19,9 +19,11 @@ import type {
   VectorRequest,
 } from '../../search/search-index.ts'
 import { Control, readersMax } from './control.ts'
-import type { ReaderCall, Reply, SharedBuffers, WriterCall } from './protocol.ts'
+import type { ReaderCall, SharedBuffers, WriterCall } from './protocol.ts'
+import { SearchThreads } from './search-threads.ts'
 import { segmentChunksMax } from './segment-image.ts'
 import { TermDictionary } from './term-dictionary.ts'
+import { ThreadCalls } from './thread-calls.ts'
 
 export interface SegmentsIndexOptions {
   /** The durable file; `-wal`, `-shm` and `-lock` stand beside it. */
@@ -30,6 +32,8 @@ export interface SegmentsIndexOptions {
   readonly analysis?: string
   /** Search threads; as many as there are cores when left out. */
   readonly readers?: number
+  /** Chunks of the whole index from which on one search is done by several threads, where they have nothing else to do. */
+  readonly splitFromChunks?: number
   /** How much more a word in the title counts than one in the body. */
   readonly titleWeight?: number
   /** Chunks that are gathered before they become one segment of the file. */
@@ -48,14 +52,15 @@ export interface SegmentsIndexOptions {
 export async function openSegmentsIndex(options: SegmentsIndexOptions): Promise<SearchIndex> {
   mkdirSync(dirname(options.path), { recursive: true })
   const readers = Math.min(readersMax, Math.max(1, options.readers ?? availableParallelism()))
-  const shared = { control: new Control().buffer, dictionary: new TermDictionary().buffers }
+  const control = new Control()
+  const shared = { control: control.buffer, dictionary: new TermDictionary().buffers }
   const lists = Array.from({ length: readers }, () => new MessageChannel())
   const writer = startWriter(
     options,
     shared,
     lists.map(({ port1 }) => port1),
   )
-  const searchers = lists.map(({ port2 }, reader) => {
+  const readingThreads = lists.map(({ port2 }, reader) => {
     const data = {
       path: options.path,
       reader,
@@ -64,12 +69,17 @@ export async function openSegmentsIndex(options: SegmentsIndexOptions): Promise<
       titleWeight: options.titleWeight ?? 3,
       kernel: options.kernel ?? 'simd',
     }
-    return new Searcher(startThread(new URL('./reader-thread.ts', import.meta.url), data, [port2]))
+    return startThread(new URL('./reader-thread.ts', import.meta.url), data, [port2])
   })
-  const writing = new Calls(writer)
-  const workers = [writer, ...searchers.map(({ worker }) => worker)]
+  const writing = new ThreadCalls(writer)
+  const reading = new SearchThreads(
+    readingThreads.map((thread) => new ThreadCalls(thread)),
+    control,
+    options.splitFromChunks ?? 100_000,
+  )
+  const workers = [writer, ...readingThreads]
   try {
-    return new SegmentsIndex(writing, searchers, workers, (await writing.started()) as IndexHealth)
+    return new SegmentsIndex(writing, reading, workers, (await writing.started()) as IndexHealth)
   } catch (error) {
     await Promise.all(workers.map((worker) => worker.terminate()))
     throw error
@@ -95,74 +105,18 @@ function startThread(file: URL, workerData: unknown, transferList: readonly Mess
   return new Worker(file, { workerData, transferList: [...transferList] })
 }
 
-interface Waiting {
-  readonly resolve: (result: unknown) => void
-  readonly reject: (error: Error) => void
-}
-
-/** Calls to one thread and the replies to them. A thread that ends takes its open calls with it. */
-class Calls {
-  readonly worker: Worker
-  readonly #waiting = new Map<number, Waiting>()
-  #last = 0
-  #ended: Error | null = null
-
-  constructor(worker: Worker) {
-    this.worker = worker
-    worker.on('message', ({ id, result, error }: Reply) => {
-      const waiting = this.#waiting.get(id)
-      this.#waiting.delete(id)
-      if (error === undefined) waiting?.resolve(result)
-      else waiting?.reject(new Error(error))
-    })
-    worker.on('error', (error) => this.#end(error instanceof Error ? error : new Error(String(error))))
-    worker.on('exit', () => this.#end(new Error('the index is closed')))
-  }
-
-  /** The message a thread sends of itself when it has started, numbered 0. Asked for before the thread can run. */
-  started(): Promise<unknown> {
-    return new Promise((resolve, reject) => this.#waiting.set(0, { resolve, reject }))
-  }
-
-  call(message: object): Promise<unknown> {
-    if (this.#ended !== null) return Promise.reject(this.#ended)
-    const id = ++this.#last
-    return new Promise((resolve, reject) => {
-      this.#waiting.set(id, { resolve, reject })
-      this.worker.postMessage({ id, message })
-    })
-  }
-
-  #end(error: Error): void {
-    this.#ended ??= error
-    for (const { reject } of this.#waiting.values()) reject(this.#ended)
-    this.#waiting.clear()
-  }
-}
-
-class Searcher extends Calls {
-  busy = false
-}
-
-interface QueuedSearch {
-  readonly message: ReaderCall
-  readonly deadline: number
-  readonly resolve: (outcome: unknown) => void
-}
-
 /** The port's adapter: lives on the main thread and only passes messages on. */
 class SegmentsIndex implements SearchIndex {
-  readonly #writing: Calls
-  readonly #searchers: readonly Searcher[]
+  readonly #writing: ThreadCalls
+  readonly #reading: SearchThreads
   readonly #workers: readonly Worker[]
-  readonly #queue: QueuedSearch[] = []
   /** Why searches cannot be answered; empty when they can. */
   #damage: string
   #closed = false
 
-  constructor(writing: Calls, searchers: readonly Searcher[], workers: readonly Worker[], { reason }: IndexHealth) {
+  constructor(writing: ThreadCalls, reading: SearchThreads, workers: readonly Worker[], { reason }: IndexHealth) {
     this.#writing = writing
-    this.#searchers = searchers
+    this.#reading = reading
     this.#workers = workers
     this.#damage = reason
   }
@@ -190,7 +144,7 @@ class SegmentsIndex implements SearchIndex {
     if (this.#closed) return
     this.#closed = true
     this.#damage = 'the index is closed'
-    for (const { resolve } of this.#queue.splice(0)) resolve(this.#unavailable())
+    this.#reading.giveUp(this.#unavailable())
     await this.#write({ call: 'close' }).catch(() => undefined)
     await Promise.all(this.#workers.map((worker) => worker.terminate()))
   }
@@ -220,30 +174,8 @@ class SegmentsIndex implements SearchIndex {
     return { outcome: 'unavailable', reason: this.#damage }
   }
 
-  #search(message: ReaderCall): Promise<unknown> {
-    if (this.#damage !== '') return Promise.resolve(this.#unavailable())
-    const deadline = performance.timeOrigin + performance.now() + message.request.timeoutMs
-    return new Promise((resolve) => {
-      this.#queue.push({ message, deadline, resolve })
-      this.#dispatch()
-    })
-  }
-
-  #dispatch(): void {
-    for (const searcher of this.#searchers) {
-      if (searcher.busy) continue
-      const next = this.#queue.shift()
-      if (next === undefined) return
-      searcher.busy = true
-      searcher
-        .call({ ...next.message, deadline: next.deadline })
-        .catch((error: Error): Unavailable => ({ outcome: 'unavailable', reason: error.message }))
-        .then((outcome) => {
-          searcher.busy = false
-          this.#dispatch()
-          next.resolve(outcome)
-        })
-    }
+  async #search(message: ReaderCall): Promise<unknown> {
+    return this.#damage === '' ? this.#reading.search(message) : this.#unavailable()
   }
 }
 

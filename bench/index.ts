@@ -67,9 +67,12 @@ async function measure(chunks: number, vectors: boolean, fts5: boolean, at: stri
       await scoreCells(index)
     }
     await pageCells(index)
-    await callers(index)
+    await callers(index, 'searches shared by the threads')
     await whileWriting(index, chunks)
     await index.close()
+    const unshared = await openSegmentsIndex({ path, splitFromChunks: Number.POSITIVE_INFINITY })
+    await callers(unshared, 'each search by one thread')
+    await unshared.close()
     if (fts5) compareWithFts5(chunks, cells)
   } finally {
     rmSync(folder, { recursive: true, force: true })
@@ -192,12 +195,12 @@ async function searchFor(index: SearchIndex, ms: number, seed: number, times: nu
   return (searches * 1000) / ms
 }
 
-async function callers(index: SearchIndex): Promise<void> {
+async function callers(index: SearchIndex, how: string): Promise<void> {
   const one = await searchFor(index, searchMs, 11)
   const four = await Promise.all([12, 13, 14, 15].map((seed) => searchFor(index, searchMs, seed)))
   const sum = four.reduce((total, rate) => total + rate, 0)
   console.log(`\nload of the machine ${loadavg()[0]!.toFixed(1)}`)
-  console.log(`one caller ${one.toFixed(0)}/s, four callers ${sum.toFixed(0)}/s: ${(sum / one).toFixed(2)} x`)
+  console.log(`${how}: one caller ${one.toFixed(0)}/s, four callers ${sum.toFixed(0)}/s: ${(sum / one).toFixed(2)} x`)
 }
 
 async function whileWriting(index: SearchIndex, chunks: number): Promise<void> {

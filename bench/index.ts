@@ -67,11 +67,14 @@ async function measure(chunks: number, vectors: boolean, fts5: boolean, at: stri
       await scoreCells(index)
     }
     await pageCells(index)
-    await callers(index, 'searches shared by the threads')
+    console.log('\n# large searches shared by the threads')
+    await callers(index)
     await whileWriting(index, chunks)
     await index.close()
+    console.log('\n# each search by one thread')
     const unshared = await openSegmentsIndex({ path, splitFromChunks: Number.POSITIVE_INFINITY })
-    await callers(unshared, 'each search by one thread')
+    await callers(unshared)
+    await whileWriting(unshared, chunks)
     await unshared.close()
     if (fts5) compareWithFts5(chunks, cells)
   } finally {
@@ -195,12 +198,12 @@ async function searchFor(index: SearchIndex, ms: number, seed: number, times: nu
   return (searches * 1000) / ms
 }
 
-async function callers(index: SearchIndex, how: string): Promise<void> {
+async function callers(index: SearchIndex): Promise<void> {
   const one = await searchFor(index, searchMs, 11)
   const four = await Promise.all([12, 13, 14, 15].map((seed) => searchFor(index, searchMs, seed)))
   const sum = four.reduce((total, rate) => total + rate, 0)
   console.log(`\nload of the machine ${loadavg()[0]!.toFixed(1)}`)
-  console.log(`${how}: one caller ${one.toFixed(0)}/s, four callers ${sum.toFixed(0)}/s: ${(sum / one).toFixed(2)} x`)
+  console.log(`one caller ${one.toFixed(0)}/s, four callers ${sum.toFixed(0)}/s: ${(sum / one).toFixed(2)} x`)
 }
 
 async function whileWriting(index: SearchIndex, chunks: number): Promise<void> {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { closeSync, globSync, openSync, readFileSync, rmSync, statSync, truncateSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { before, suite, test } from 'node:test'
-import { documentOf } from './content.ts'
+import { documentOf, sendLines } from './content.ts'
 import { fakeVector } from './fake-embedding.ts'
 import { type SearchWorld, startWorld } from './search-world.ts'
 import { until } from './until.ts'
@@ -113,6 +113,35 @@ suite('the index is lost', () => {
       )
     })
   }
+})
+
+test('while an index is made anew, searches find what is there and say that documents are missing', async () => {
+  const large = await startWorld()
+  const count = 3000
+  const lines = Array.from({ length: count }, (_, i) => JSON.stringify(documentOf(`l-${i}`, { body: bodyOf(i) })))
+  assert.equal((await sendLines(large.server, large.collector, lines.join('\n'))).status, 200)
+  const found = () => large.search({ query: 'keelword', limit: 1 })
+  await until('all are found', 60_000, async () => (await found()).total_chunks === count)
+  assert.equal(await large.server.stop(), 0)
+  for (const name of globSync('search*.sqlite*', { cwd: large.server.dataDir }))
+    rmSync(join(large.server.dataDir, name))
+  await large.server.start()
+  const parts: number[] = []
+  await until('it is whole again', 60_000, async () => {
+    const { total_chunks, degraded, warnings } = await found()
+    assert.deepEqual(
+      warnings.map(({ code }) => code),
+      degraded ? ['search_index_rebuilding'] : [],
+    )
+    if (total_chunks < count) {
+      assert.equal(degraded, true)
+      parts.push(total_chunks)
+    }
+    return !degraded
+  })
+  assert.ok(parts.length > 0, 'no search came before the index was whole')
+  assert.equal((await found()).total_chunks, count)
+  assert.equal(await large.server.stop(), 0)
 })
 
 /** Bytes that no index ever had, over a part of the file. */

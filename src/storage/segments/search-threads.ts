@@ -1,11 +1,16 @@
 import type { Unavailable } from '../../search/search-index.ts'
 import type { Control } from './control.ts'
-import type { Outcome, ReaderCall, SearchReply } from './protocol.ts'
+import { readTermCounts } from './plan-keyword.ts'
+import type { Outcome, ReaderCall, SearchReply, SplitCall } from './protocol.ts'
 import { mergeReplies, type Part, wholeIndex } from './split-search.ts'
+import type { TermDictionary } from './term-dictionary.ts'
 import type { ThreadCalls } from './thread-calls.ts'
 
 /** While the index changes so fast that parts of a search saw different states of it, none is split for this long. */
-const unsplitMs = 1000
+const unsplitMs = 20
+
+/** A posting that is scored takes about as long as so many vectors that are compared by their bits. */
+const chunksPerPosting = 4
 
 interface Thread {
   readonly calls: ThreadCalls
@@ -22,31 +27,33 @@ interface Waiting {
 
 /**
  * Hands searches to the threads that answer them, one at a time each. While fewer searches than threads are under way, a
- * search of a large index is split among them all: whoever is alone gets all cores, and many get one each.
+ * large search is shared by them all: whoever is alone gets all cores, and many get one each.
  */
 export class SearchThreads {
   readonly #threads: readonly Thread[]
   readonly #control: Control
+  readonly #dictionary: TermDictionary
   readonly #splitFromChunks: number
   readonly #queue: Waiting[] = []
   #underWay = 0
   #unsplitUntil = 0
 
-  constructor(threads: readonly ThreadCalls[], control: Control, splitFromChunks: number) {
+  constructor(threads: readonly ThreadCalls[], control: Control, dictionary: TermDictionary, splitFromChunks: number) {
     this.#threads = threads.map((calls) => ({ calls, busy: false }))
     this.#control = control
+    this.#dictionary = dictionary
     this.#splitFromChunks = splitFromChunks
   }
 
   async search(message: ReaderCall): Promise<Outcome> {
     const deadline = performance.timeOrigin + performance.now() + message.request.timeoutMs
-    const isSplit = (message.call === 'keyword' || message.call === 'vector') && this.#maySplit()
+    const isShared = this.#isShared(message)
     this.#underWay++
     try {
-      if (isSplit) {
+      if (isShared) {
         const of = this.#threads.length
         const parts = this.#threads.map((_, number) => this.#ask(message, deadline, { number, of }))
-        const merged = mergeReplies(message, await Promise.all(parts))
+        const merged = mergeReplies(message as SplitCall, await Promise.all(parts))
         if (merged !== null) return merged
         this.#unsplitUntil = performance.now() + unsplitMs
       }
@@ -61,9 +68,17 @@ export class SearchThreads {
     for (const { resolve } of this.#queue.splice(0)) resolve({ outcome, state: null })
   }
 
-  #maySplit(): boolean {
+  #isShared(message: ReaderCall): boolean {
     if (this.#threads.length === 1 || this.#underWay >= this.#threads.length) return false
-    return this.#control.chunks >= this.#splitFromChunks && performance.now() >= this.#unsplitUntil
+    return performance.now() >= this.#unsplitUntil && this.#workOf(message) >= this.#splitFromChunks
+  }
+
+  /** In chunks whose vectors are compared; what is done by one thread alone counts for nothing. */
+  #workOf({ call, request }: ReaderCall): number {
+    if (call === 'vector') return this.#control.chunks
+    if (call !== 'keyword') return -1
+    const { counts } = readTermCounts(request.query, this.#dictionary)
+    return chunksPerPosting * counts.values().reduce((sum, count) => sum + count, 0)
   }
 
   #ask(message: ReaderCall, deadline: number, part: Part): Promise<SearchReply> {

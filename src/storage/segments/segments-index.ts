@@ -32,7 +32,7 @@ export interface SegmentsIndexOptions {
   readonly analysis?: string
   /** Search threads; as many as there are cores when left out. */
   readonly readers?: number
-  /** Chunks of the whole index from which on one search is done by several threads, where they have nothing else to do. */
+  /** Vectors to compare, or as much work by words, from which on idle threads share a search. */
   readonly splitFromChunks?: number
   /** How much more a word in the title counts than one in the body. */
   readonly titleWeight?: number
@@ -53,7 +53,8 @@ export async function openSegmentsIndex(options: SegmentsIndexOptions): Promise<
   mkdirSync(dirname(options.path), { recursive: true })
   const readers = Math.min(readersMax, Math.max(1, options.readers ?? availableParallelism()))
   const control = new Control()
-  const shared = { control: control.buffer, dictionary: new TermDictionary().buffers }
+  const dictionary = new TermDictionary()
+  const shared = { control: control.buffer, dictionary: dictionary.buffers }
   const lists = Array.from({ length: readers }, () => new MessageChannel())
   const writer = startWriter(
     options,
@@ -75,6 +76,7 @@ export async function openSegmentsIndex(options: SegmentsIndexOptions): Promise<
   const reading = new SearchThreads(
     readingThreads.map((thread) => new ThreadCalls(thread)),
     control,
+    dictionary,
     options.splitFromChunks ?? 100_000,
   )
   const workers = [writer, ...readingThreads]

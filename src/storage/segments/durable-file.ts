@@ -159,6 +159,8 @@ export class DurableFile {
         if (at + piece.length > into.length) throw new DamagedFile(`blob ${blob} is too long`)
         into.set(piece, at)
         at += piece.length
+        // Given back at once: a thread that has loaded its index has no reason to collect garbage, and would keep it.
+        piece.buffer.transfer(0)
       }
       if (at !== bytes || at !== into.length) throw new DamagedFile(`blob ${blob} is cut short`)
     })
@@ -304,7 +306,7 @@ function packVector(floats: Float32Array): Uint8Array {
   const data = new Uint8Array(floats.byteLength + 4)
   data.set(new Uint8Array(floats.buffer, floats.byteOffset, floats.byteLength))
   new DataView(data.buffer).setUint32(floats.byteLength, crc32(data.subarray(0, floats.byteLength)), true)
-  return data
+  return data as Uint8Array<ArrayBuffer>
 }
 
 function unpackVector(data: unknown): Float32Array | null {
@@ -314,10 +316,10 @@ function unpackVector(data: unknown): Float32Array | null {
   return crc32(data.subarray(0, end)) === crc ? new Float32Array(data.slice(0, end).buffer) : null
 }
 
-function checkedBytes(what: string, data: unknown, crc: unknown): Uint8Array {
+function checkedBytes(what: string, data: unknown, crc: unknown): Uint8Array<ArrayBuffer> {
   if (!(data instanceof Uint8Array) || crc32(data) !== crc)
     throw new DamagedFile(`checksum of a ${what} does not match`)
-  return data
+  return data as Uint8Array<ArrayBuffer>
 }
 
 function checkedJson<T>(what: string, data: unknown, crc: unknown): T {

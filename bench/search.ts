@@ -39,7 +39,7 @@ import { spell } from './search/spell.ts'
 const adminToken = 'tma_bench-only-0123456789'
 let cellMs = 3000
 /** For each mode, all at once, before anything is measured. */
-const warmMs = 10_000
+const warmMs = 30_000
 const modes = ['keyword', 'vector', 'hybrid'] as const
 type Mode = (typeof modes)[number]
 const datasets = Array.from({ length: 100 }, (_, i) => `d${i}`)

@@ -58,8 +58,7 @@ function candidateLanguages(query: string, filter: readonly string[] | null): Ca
  */
 function readWords(piece: string, candidates: CandidateLanguages): QueryWord[] {
   const words: { start: number; end: number; terms: Set<string> }[] = []
-  const languages = hasStemmedScript(piece) ? candidates.languages : candidates.languages.slice(0, 1)
-  for (const language of languages) {
+  for (const language of differingLanguages(piece, candidates.languages)) {
     const field = analyseLocated(piece, language)
     for (const [index, term] of field.terms.entries()) {
       const position = field.positions[index]!
@@ -99,11 +98,19 @@ function isStopWordOfQuery(folded: string, script: CharClass, language: string |
   return isStopWord(folded, stemRule(language, script).language ?? language)
 }
 
-/** Han, kana, Hangul, Thai and digits come out the same under every language. */
-function hasStemmedScript(text: string): boolean {
+/**
+ * Those of the languages that can read a text otherwise than the ones before them: Latin words are English to a Russian
+ * text, and Han, kana, Hangul, Thai and digits come out the same under every language.
+ */
+function differingLanguages(text: string, languages: readonly string[]): readonly string[] {
+  const scripts = new Set<CharClass>()
   for (const character of text) {
     const charClass = charClassOf(character.codePointAt(0)!)
-    if (isAlphabetic(charClass) && charClass !== CharClass.digit) return true
+    if (isAlphabetic(charClass) && charClass !== CharClass.digit) scripts.add(charClass)
   }
-  return false
+  const [script] = scripts
+  if (script === undefined) return languages.slice(0, 1)
+  if (scripts.size > 1) return languages
+  const rules = languages.map((language) => stemRule(language, script))
+  return languages.filter((_, i) => rules.indexOf(rules[i]!) === i)
 }

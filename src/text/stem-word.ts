@@ -27,7 +27,8 @@ import { stemmer as ukrainian } from '@orama/stemmers/ukrainian'
 import { CharClass } from './char-class.ts'
 import { stemEnglish } from './stem-english.ts'
 
-const RULES_MAX = 512
+/** Kept of each kind. Language codes come from outside: a stream of invented ones must not fill the memory. */
+const LANGUAGES_MAX = 512
 
 type Stemmer = (word: string) => string
 
@@ -109,10 +110,19 @@ const DEFAULT_LANGUAGES: ReadonlyMap<CharClass, string> = new Map<CharClass, str
   [CharClass.tamil, 'ta'],
 ])
 
+/** Asked for every text that is read: each language is looked at once. */
+const baseLanguages = new Map<string, string | null>()
+
 /** `en-GB`, `EN` and `en` are `en`; null for what is no language code. */
 export function baseLanguage(language: string | null): string | null {
-  const code = /^[a-z]{2,3}(?=$|[-_])/u.exec((language ?? '').toLowerCase())?.[0]
-  return code === undefined ? null : (ALIASES[code] ?? code)
+  if (language === null) return null
+  let base = baseLanguages.get(language)
+  if (base === undefined) {
+    const code = /^[a-z]{2,3}(?=$|[-_])/u.exec(language.toLowerCase())?.[0]
+    base = code === undefined ? null : (ALIASES[code] ?? code)
+    if (baseLanguages.size < LANGUAGES_MAX) baseLanguages.set(language, base)
+  }
+  return base
 }
 
 /**
@@ -128,15 +138,27 @@ function rule(form: StemRule['form'], language: string | null): StemRule {
   const known = rules.get(key)
   if (known !== undefined) return known
   const made = { form, language }
-  // Language codes come from outside: a stream of invented ones must not fill the memory.
-  if (rules.size < RULES_MAX) rules.set(key, made)
+  if (rules.size < LANGUAGES_MAX) rules.set(key, made)
   return made
 }
+
+/** By language, then by script. */
+const rulesOf = new Map<string | null, (StemRule | undefined)[]>()
 
 export const WHOLE: StemRule = { form: 'whole', language: null }
 
 /** The rule for a word of this script in a text of this language (as `baseLanguage` gives it). */
 export function stemRule(language: string | null, script: CharClass): StemRule {
+  let known = rulesOf.get(language)
+  if (known === undefined) {
+    known = []
+    if (rulesOf.size < LANGUAGES_MAX) rulesOf.set(language, known)
+  }
+  known[script] ??= findRule(language, script)
+  return known[script]
+}
+
+function findRule(language: string | null, script: CharClass): StemRule {
   if (script === CharClass.digit) return WHOLE
   if (language !== null) {
     const scripts = STEMMERS.get(language)?.scripts

@@ -121,7 +121,8 @@ export class Searcher {
   async #vector(request: SearchRequest, scope: Scope, query: KeywordQuery): Promise<SearchResult> {
     const most = limits.vectorCandidatesMax
     let topK: number = request.chunks ? most : Math.min(most, request.limit * limits.vectorCandidatesPerResult)
-    let outcome = await this.#vectorBranch(request, scope, topK)
+    const startedAt = Date.now()
+    let outcome = await this.#vectorBranch(request, scope, topK, startedAt)
     // Too few documents among the nearest chunks, and there are further chunks: a long one has taken their places.
     if (
       topK < most &&
@@ -130,7 +131,7 @@ export class Searcher {
       chunksOf(outcome) === topK
     ) {
       topK = most
-      outcome = await this.#vectorBranch(request, scope, topK)
+      outcome = await this.#vectorBranch(request, scope, topK, startedAt)
     }
     if (outcome.outcome !== 'found') {
       if (request.text === '') return nothing(query, topK, ['vector_search_unavailable'])
@@ -201,8 +202,8 @@ export class Searcher {
     request: SearchRequest,
     scope: Scope,
     topK: number,
+    startedAt = Date.now(),
   ): Promise<(VectorOutcome & { outcome: 'found'; vector: Float32Array }) | { outcome: 'failed' }> {
-    const startedAt = Date.now()
     try {
       const vector = await this.#queryVector(request)
       const timeoutMs = Math.max(1, limits.vectorWaitMs - (Date.now() - startedAt))

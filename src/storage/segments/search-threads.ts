@@ -9,6 +9,9 @@ import type { ThreadCalls } from './thread-calls.ts'
 /** While the index changes so fast that parts of a search saw different states of it, none is split for this long. */
 const unsplitMs = 20
 
+/** More would do the later steps of a vector search, which every part does for itself, too often. */
+const partsMax = 4
+
 /** A posting that is scored takes about as long as so many vectors that are compared by their bits. */
 const chunksPerPosting = 4
 
@@ -26,14 +29,15 @@ interface Waiting {
 }
 
 /**
- * Hands searches to the threads that answer them, one at a time each. While fewer searches than threads are under way, a
- * large search is shared by them all: whoever is alone gets all cores, and many get one each.
+ * Hands searches to the threads that answer them, one at a time each. A large search is shared by several while there are
+ * threads enough for all that is under way: whoever is alone gets all cores of a small machine, and many get one each.
  */
 export class SearchThreads {
   readonly #threads: readonly Thread[]
   readonly #control: Control
   readonly #dictionary: TermDictionary
   readonly #splitFromChunks: number
+  readonly #parts: readonly Part[]
   readonly #queue: Waiting[] = []
   #underWay = 0
   #unsplitUntil = 0
@@ -43,6 +47,8 @@ export class SearchThreads {
     this.#control = control
     this.#dictionary = dictionary
     this.#splitFromChunks = splitFromChunks
+    const of = Math.min(partsMax, threads.length)
+    this.#parts = Array.from({ length: of }, (_, number) => ({ number, of }))
   }
 
   async search(message: ReaderCall): Promise<Outcome> {
@@ -51,9 +57,8 @@ export class SearchThreads {
     this.#underWay++
     try {
       if (isShared) {
-        const of = this.#threads.length
-        const parts = this.#threads.map((_, number) => this.#ask(message, deadline, { number, of }))
-        const merged = mergeReplies(message as SplitCall, await Promise.all(parts))
+        const replies = this.#parts.map((part) => this.#ask(message, deadline, part))
+        const merged = mergeReplies(message as SplitCall, await Promise.all(replies))
         if (merged !== null) return merged
         this.#unsplitUntil = performance.now() + unsplitMs
       }
@@ -69,7 +74,8 @@ export class SearchThreads {
   }
 
   #isShared(message: ReaderCall): boolean {
-    if (this.#threads.length === 1 || this.#underWay >= this.#threads.length) return false
+    const parts = this.#parts.length
+    if (parts === 1 || this.#underWay * parts > this.#threads.length) return false
     return performance.now() >= this.#unsplitUntil && this.#workOf(message) >= this.#splitFromChunks
   }
 

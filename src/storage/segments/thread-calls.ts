@@ -8,13 +8,13 @@ interface Waiting {
 
 /** Calls to one thread and the replies to them. A thread that ends takes its open calls with it. */
 export class ThreadCalls {
-  readonly worker: Worker
+  readonly #worker: Worker
   readonly #waiting = new Map<number, Waiting>()
   #last = 0
   #ended: Error | null = null
 
   constructor(worker: Worker) {
-    this.worker = worker
+    this.#worker = worker
     worker.on('message', ({ id, result, error }: Reply) => {
       const waiting = this.#waiting.get(id)
       this.#waiting.delete(id)
@@ -35,7 +35,7 @@ export class ThreadCalls {
     const id = ++this.#last
     return new Promise((resolve, reject) => {
       this.#waiting.set(id, { resolve, reject })
-      this.worker.postMessage({ id, message })
+      this.#worker.postMessage({ id, message })
     })
   }
 

@@ -8,7 +8,7 @@
  * Queries are of three words, rare to common; vectors are the caller's own, so that embedding is measured apart. Server,
  * client and index share the machine's cores.
  */
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -35,8 +35,8 @@ import {
   timed,
 } from './search/client.ts'
 import { spell } from './search/spell.ts'
+import { adminToken, ServerProcess } from './support/server-process.ts'
 
-const adminToken = 'tma_bench-only-0123456789'
 let cellMs = 3000
 /** For each mode, all at once, before anything is measured. */
 const warmMs = 30_000
@@ -145,7 +145,7 @@ async function bareSearch(index: SearchIndex, mode: Mode, { query, vector }: Bar
 
 async function overHttp(folder: string, index: SearchIndex): Promise<void> {
   const startedMs = performance.now()
-  const server = await startServer(folder)
+  const server = await ServerProcess.start(folder, false)
   try {
     const startMs = performance.now() - startedMs
     const admin = new Client(server.address, adminToken)
@@ -172,13 +172,12 @@ async function overHttp(folder: string, index: SearchIndex): Promise<void> {
       show(mode, 4, times)
     }
     await embedding(client)
-    console.log(`\nstarted in ${startMs.toFixed(0)} ms; ${memoryOf(server.child.pid!)}`)
+    console.log(`\nstarted in ${startMs.toFixed(0)} ms; ${memoryOf(server.pid)}`)
     await probes(server.address, client)
     await freshness(client, new Client(server.address, collector_key))
-    console.log(`at the end ${memoryOf(server.child.pid!)}`)
+    console.log(`at the end ${memoryOf(server.pid)}`)
   } finally {
-    server.child.kill('SIGTERM')
-    await new Promise((resolve) => server.child.once('close', resolve))
+    await server.stop()
   }
 }
 
@@ -269,25 +268,6 @@ async function freshness(client: Client, collector: Client): Promise<void> {
     const shown = [0.5, 0.99].map((share) => quantile(times, share).toFixed(0))
     console.log(`acknowledged to found, ${loaded ? 'four search hybrid' : 'idle'}: p50 ${shown[0]}, p99 ${shown[1]} ms`)
   }
-}
-
-async function startServer(folder: string): Promise<{ child: ChildProcess; address: string }> {
-  const main = new URL('../src/main.ts', import.meta.url).pathname
-  const env = { ...process.env, TIDEMARK_DATA_DIR: folder, TIDEMARK_PORT: '0', TIDEMARK_ADMIN_TOKEN: adminToken }
-  const child = spawn(process.execPath, [main, 'serve'], {
-    env: { ...env, TIDEMARK_LOG_LEVEL: 'error' },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  const address = await new Promise<string>((resolve, reject) => {
-    let printed = ''
-    child.stdout.setEncoding('utf8').on('data', (text) => {
-      printed += text
-      const found = /^Tidemark serves (http:\S+)$/m.exec(printed)
-      if (found !== null) resolve(found[1]!)
-    })
-    child.once('close', (code) => reject(new Error(`the server ended with code ${code}`)))
-  })
-  return { child, address }
 }
 
 /** Of the process and its children, as Linux tells it: what is theirs alone and what they share in memory. */

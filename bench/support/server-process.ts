@@ -7,7 +7,7 @@ import project from '../../package.json' with { type: 'json' }
 /** How the product starts node. */
 const nodeFlags = project.scripts.tidemark.split(' ').filter((word) => word.startsWith('--'))
 
-const adminToken = 'tma_bench-only-0123456789abcdef'
+export const adminToken = 'tma_bench-only-0123456789abcdef'
 
 export interface Memory {
   /** The most that was ever resident, mapped database pages included. */
@@ -54,6 +54,10 @@ export class ServerProcess {
       }
     }
     throw new Error(`the server did not start: ${printed}`)
+  }
+
+  get pid(): number {
+    return this.#child.pid!
   }
 
   async stop(): Promise<void> {

@@ -26,9 +26,9 @@ test('a search by several threads sees each document once while documents move b
     let searches = 0
     await it.apply(...documents.map((id) => putVersion(id, version)))
     const all = documents.toSorted()
-    const until = performance.now() + 2000
+    const isDone = () => searches >= 200 && version >= 12
     const write = async (): Promise<void> => {
-      while (performance.now() < until) {
+      while (!isDone()) {
         version++
         for (let from = 0; from < documents.length; from += 7) {
           await it.apply(...documents.slice(from, from + 7).map((id) => putVersion(id, version)))
@@ -36,7 +36,7 @@ test('a search by several threads sees each document once while documents move b
       }
     }
     const search = async (): Promise<void> => {
-      while (performance.now() < until) {
+      while (!isDone()) {
         const pages = await Promise.all([index.keyword(it.request('tide')), index.vector(near)])
         for (const page of pages) {
           assert.ok(page.outcome === 'found')
@@ -46,7 +46,6 @@ test('a search by several threads sees each document once while documents move b
       }
     }
     await Promise.all([write(), search()])
-    assert.ok(searches > 20 && version > 3, `${searches} searches, ${version} versions`)
   } finally {
     await index.close()
     rmSync(folder, { recursive: true, force: true })

@@ -6,7 +6,7 @@ import type { ChunkRecord, SourceDocument, SourceVersion } from './index-source.
 import type { IndexChange, IndexedChunk } from './search-index.ts'
 
 /** Part of every chunk id: other rules make other chunks, and vectors of the old ones no longer apply. */
-const chunkRules = 1
+const chunkRules = 2
 
 export interface Prepared {
   readonly changes: readonly IndexChange[]

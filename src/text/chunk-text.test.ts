@@ -65,6 +65,15 @@ test('a cut splits no character', () => {
   }
 })
 
+test('no chunk is all overlap, where a short sentence stands before a long one', () => {
+  const [short, long] = ['A few words here.', `${'word '.repeat(250)}end.`]
+  const body = `${'One sentence of six words more. '.repeat(36)}${short} ${long} ${'And so on and on. '.repeat(30)}`
+  const chunks = chunksOf(body)
+  for (const [i, { end }] of chunks.entries()) assert.ok(i === 0 || end > chunks[i - 1]!.end)
+  const withLong = chunks.find(({ end }) => end > body.indexOf(long))!
+  assert.ok(body.slice(withLong.start, withLong.end).includes(`${short} ${long}`), 'the long one has its overlap')
+})
+
 test('every character that is not blank lies in a chunk; chunks ascend, are bounded and the same each time', () => {
   const limits = { targetWords: 12, maxWords: 20, overlapWords: 6, maxLength: 120 }
   fc.assert(

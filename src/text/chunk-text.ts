@@ -36,10 +36,14 @@ let graphemes: Intl.Segmenter | undefined
 export function* chunkText(body: string, options: Partial<ChunkOptions> = {}): Generator<TextRange> {
   const limits = { ...DEFAULT_CHUNK_OPTIONS, ...options }
   const sentences = new Sentences(body, limits)
-  for (let first = 0; sentences.at(first) !== undefined; ) {
-    const next = endOfChunk(sentences, first, limits)
+  let first = 0
+  /** The first sentence that no chunk has yet. */
+  let fresh = 0
+  while (sentences.at(fresh) !== undefined) {
+    const next = endOfChunk(sentences, first, fresh, limits)
     yield { start: sentences.at(first)!.start, end: sentences.at(next - 1)!.end }
-    first = sentences.at(next) === undefined ? next : startOfOverlap(sentences, first, next, limits)
+    if (sentences.at(next) !== undefined) first = startOfOverlap(sentences, first, next, limits)
+    fresh = next
   }
 }
 
@@ -65,14 +69,15 @@ class Sentences {
   }
 }
 
-/** The sentence after the last one that the chunk from `first` takes in. */
-function endOfChunk(sentences: Sentences, first: number, limits: ChunkOptions): number {
+/** The sentence after the last one that the chunk from `first` takes in: `fresh` at least, which is known to fit. */
+function endOfChunk(sentences: Sentences, first: number, fresh: number, limits: ChunkOptions): number {
   const { start } = sentences.at(first)!
   let { words } = sentences.at(first)!
   let next = first + 1
   for (let one = sentences.at(next); one !== undefined; one = sentences.at(++next)) {
     const fits = words + one.words <= limits.maxWords && one.end - start <= limits.maxLength
-    if (!fits || (words + one.words > limits.targetWords && !fitsWhole(sentences, next, start, words, limits))) break
+    const isEnough = next > fresh && words + one.words > limits.targetWords
+    if (!fits || (isEnough && !fitsWhole(sentences, next, start, words, limits))) break
     words += one.words
   }
   return next

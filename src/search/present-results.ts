@@ -70,24 +70,26 @@ export async function presentResults(
     const { fields } = request
     // Looked for once, for the summary and the highlights.
     const hits = request.highlights && bodyReadable ? findHits(text.text, text.language, result.query) : undefined
+    const shown: Pick<ResultItem, 'title' | 'content_type' | 'language' | 'published_at' | 'body'> = {}
+    if (fields.has('title') && titleReadable) shown.title = text.title
+    if (fields.has('content_type')) shown.content_type = document.contentType
+    if (fields.has('language')) shown.language = document.language
+    if (fields.has('published_at')) shown.published_at = formatOptionalTime(document.publishedAt)
+    if (fields.has('body') && bodyReadable) {
+      shown.body = summarise(text.text, text.language, result.query, limits.summaryCharactersMax, hits)
+    }
     const item: ResultItem = {
       document_id: one.documentId,
       version_id: one.best.versionId,
       best_chunk_id: one.best.chunkId,
       dataset_id: document.datasetId,
       source_platform: document.platform,
+      ...shown,
       origin: 'indexed',
       score: one.score,
       keyword_score: one.keywordScore,
       vector_score: one.vectorScore,
       rerank_score: one.rerankScore,
-    }
-    if (fields.has('title') && titleReadable) item.title = text.title
-    if (fields.has('content_type')) item.content_type = document.contentType
-    if (fields.has('language')) item.language = document.language
-    if (fields.has('published_at')) item.published_at = formatOptionalTime(document.publishedAt)
-    if (fields.has('body') && bodyReadable) {
-      item.body = summarise(text.text, text.language, result.query, limits.summaryCharactersMax, hits)
     }
     if (request.highlights) item.highlights = highlightsOf(text, result, titleReadable, hits ?? [])
     if (request.chunks) item.matched_chunks = matchedChunks(one, textOf, result, fields.has('body') && bodyReadable)

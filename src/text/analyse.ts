@@ -103,7 +103,7 @@ function pushLocated(field: LocatedField, term: string, position: number, start:
 
 /**
  * Returns the length: positions, less those of stop words. With `wanted`, words that give no such term are passed over
- * where that can be told, and the length means nothing.
+ * where that can be told, and the length means nothing; `anywhere` in the text, positions mean nothing either.
  */
 function walk(
   text: string,

@@ -23,7 +23,7 @@ const writerCacheKb = 32_768
 
 /**
  * Bytes of the file that readers see as memory, the most that SQLite takes: the texts of 20 results are read in half the
- * time, because no page has to be asked of the system and copied.
+ * time, because no page has to be asked of the system and copied. The price: a disk that fails to read ends the process.
  */
 const readerMapBytes = 2 ** 31 - 65_536
 

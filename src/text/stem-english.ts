@@ -8,7 +8,7 @@
 const VOWEL = /[aeiouy]/u
 const SHORT_SYLLABLE = /(?:[^aeiouy][aeiouy][^aeiouywxY]|^[aeiouy][^aeiouy]|^past)$/u
 const DOUBLE = /(?:bb|dd|ff|gg|mm|nn|pp|rr|tt)$/u
-const R1_EXCEPTIONS = /^(?:gener|commun|arsen|past|univers|later|emerg|organ)/u
+const R1_EXCEPTIONS = /^(?:gener|commun|arsen|past|univers|later|emerg|organ|inter)/u
 const REGION = /[aeiouy][^aeiouy]/u
 
 const WHOLE_WORDS: ReadonlyMap<string, string> = new Map([

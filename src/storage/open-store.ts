@@ -1,4 +1,5 @@
 import type { Store } from './sql/sql-store.ts'
+import type { Told } from './sql/store-calls.ts'
 
 /** An open store, whatever it is kept in. */
 export interface OpenStore {
@@ -13,7 +14,7 @@ export interface OpenStore {
    * when the one that did it is gone, the next that asks takes over.
    */
   makesVectors(): Promise<boolean>
-  /** Calls back when another process may have written to a port. What is missed now and then must be found by looking. */
-  onForeignWrite(listener: (port: keyof Store) => void): void
+  /** Calls back when another process may have written. What is missed now and then must be found by looking. */
+  onForeignWrite(listener: (about: Told) => void): void
   close(): Promise<void>
 }

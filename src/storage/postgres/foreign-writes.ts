@@ -1,17 +1,8 @@
 import type pg from 'pg'
-import type { Store } from '../sql/sql-store.ts'
+import { type Told, told, type Write } from '../sql/store-calls.ts'
 import { connectAlone } from './connections.ts'
 
 const channel = 'tidemark_writes'
-
-/** Writes that other processes wait for, and the port that they are about. The rest is found by looking. */
-const told: Readonly<Record<string, keyof Store>> = {
-  'content.ingest': 'content',
-  'live.deliver': 'content',
-  'operator.commit': 'operator',
-  'analysis.addRun': 'analysis',
-  'analysis.cancelRun': 'analysis',
-}
 
 const connectAgainMs = 1000
 
@@ -20,7 +11,7 @@ export class ForeignWrites {
   #url: string
   #processId: string
   #client: pg.Client | null = null
-  #listeners: ((port: keyof Store) => void)[] = []
+  #listeners: ((about: Told) => void)[] = []
   #closed = false
   #again: NodeJS.Timeout | undefined
 
@@ -30,12 +21,11 @@ export class ForeignWrites {
   }
 
   /** The statement that tells of a write; null where nobody waits for it. */
-  notice(port: keyof Store, method: string): string | null {
-    const about = told[`${port}.${method}`]
-    return about === undefined ? null : `notify ${channel}, '${this.#processId} ${about}'`
+  notice({ tells }: Write): string | null {
+    return tells === undefined ? null : `notify ${channel}, '${this.#processId} ${tells}'`
   }
 
-  listen(listener: (port: keyof Store) => void): void {
+  listen(listener: (about: Told) => void): void {
     this.#listeners.push(listener)
     if (this.#listeners.length === 1) void this.#connect()
   }
@@ -52,17 +42,23 @@ export class ForeignWrites {
       if (this.#closed) return void (await client.end())
       this.#client = client
       client.on('notification', ({ payload = '' }) => {
-        const [from, port] = payload.split(' ')
+        const [from, word] = payload.split(' ')
         if (from === this.#processId) return
-        for (const listener of this.#listeners) listener(port as keyof Store)
+        // A process of another version may tell what this one does not know.
+        const about = told.find((known) => known === word)
+        if (about !== undefined) this.#tell(about)
       })
       client.on('end', () => this.#connectLater())
       await client.query(`listen ${channel}`)
       // What was written while nobody listened is looked for once.
-      for (const port of new Set(Object.values(told))) for (const listener of this.#listeners) listener(port)
+      for (const about of told) this.#tell(about)
     } catch {
       this.#connectLater()
     }
+  }
+
+  #tell(about: Told): void {
+    for (const listener of this.#listeners) listener(about)
   }
 
   #connectLater(): void {

@@ -141,6 +141,27 @@ test('a process hears of what others write, and not of what it writes itself', a
   assert.deepEqual(heard, ['content'])
 })
 
+test('a writer of another version is waited for, by the number of its lock', async (t) => {
+  const url = await database(t)
+  const { store } = await opened(t, url)
+  await store.operator.commit([put('d')], mark)
+  await asAdministrator(url, async (older) => {
+    await older.query('select pg_advisory_lock(1952738667, 2)')
+    let done = false
+    const ingesting = store.content.ingest(documents(['a']), 1).finally(() => {
+      done = true
+    })
+    const waiting = "select from pg_locks where locktype = 'advisory' and objid = 2 and not granted"
+    while ((await older.query(waiting)).rowCount === 0) assert.ok(!done, 'it did not wait')
+    // What takes another lock goes on, and so does what reads.
+    await store.operator.commit([put('e')], mark)
+    assert.equal((await store.changes.state()).newest, 0)
+    assert.ok(!done)
+    await older.query('select pg_advisory_unlock(1952738667, 2)')
+    assert.equal((await ingesting).length, 1)
+  })
+})
+
 test('one process makes the vectors; when it ends another one does', async (t) => {
   const url = await database(t)
   const [first, second] = [await openPostgresStore(url, 2), await opened(t, url)]

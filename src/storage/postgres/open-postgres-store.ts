@@ -5,13 +5,14 @@ import { oneAtATime } from '../../one-at-a-time.ts'
 import type { OpenStore } from '../open-store.ts'
 import { migrate, NewerStoreError, newestMigration, schemaNumber } from '../sql/migrate.ts'
 import { remoteStore } from '../sql/remote-store.ts'
-import { isWrite, type Store, sqlStore } from '../sql/sql-store.ts'
+import { type Store, sqlStore } from '../sql/sql-store.ts'
+import type { NamedCall } from '../sql/store-calls.ts'
 import { Claim } from './claim.ts'
 import { type Connection, Connections } from './connections.ts'
 import { ForeignWrites } from './foreign-writes.ts'
 import { postgresMigrationDialect, TextByBytes } from './migration-dialect.ts'
 import { isConnectionLost, isPassing, OutcomeUnknown, withRetries } from './troubles.ts'
-import { beginMigrating, type Writing, writingOf } from './write-locks.ts'
+import { beginMigrating, beginWriting } from './write-locks.ts'
 
 /** One snapshot for all that a call reads, and no write by mistake. */
 const beginReading = 'begin isolation level repeatable read read only'
@@ -20,7 +21,7 @@ export const oldestVersion = 140_000
 
 /**
  * The store on PostgreSQL: a call of a port is one transaction on one connection. Any number of processes may have it
- * open; `write-locks.ts` says what keeps them in order.
+ * open; `write-locks.ts` says what keeps them in order, `sql/store-calls.ts` what each call is.
  */
 export async function openPostgresStore(url: string, connectionsMax: number): Promise<OpenStore> {
   const connections = new Connections(url, connectionsMax)
@@ -37,19 +38,14 @@ export async function openPostgresStore(url: string, connectionsMax: number): Pr
   const claim = new Claim(url)
   const under = { reading: { count: 0 }, writing: { count: 0 } }
 
-  const perform = async (
-    port: keyof Store,
-    method: string,
-    args: readonly unknown[],
-    writing: Writing | null,
-  ): Promise<unknown> => {
+  const transact = async ({ port, method, write }: NamedCall, args: readonly unknown[]): Promise<unknown> => {
     const connection = await connections.take()
     let isSound = true
     try {
       const { client } = connection
-      await client.query(writing?.begin ?? beginReading)
+      await client.query(write === null ? beginReading : beginWriting(write))
       const result = await methodOf(storeOn(connection), port, method)(...args)
-      await (writing === null ? client.query('commit') : commit(client, foreign.notice(port, method)))
+      await (write === null ? client.query('commit') : commit(client, foreign.notice(write)))
       return result
     } catch (error) {
       isSound = await rolledBack(connection, error)
@@ -68,6 +64,7 @@ export async function openPostgresStore(url: string, connectionsMax: number): Pr
     return store
   }
 
+  /** Calls that begin with the same lock wait for each other here, or each would hold a connection while it waits. */
   const queues = new Map<string, ReturnType<typeof oneAtATime>>()
   const queueOf = (name: string): ReturnType<typeof oneAtATime> => {
     let queue = queues.get(name)
@@ -78,14 +75,14 @@ export async function openPostgresStore(url: string, connectionsMax: number): Pr
     return queue
   }
 
-  const call = async (port: keyof Store, method: string, args: readonly unknown[]): Promise<unknown> => {
-    const writing = isWrite(port, method) ? writingOf(port, method) : null
+  const perform = async (call: NamedCall, args: readonly unknown[]): Promise<unknown> => {
+    const { write } = call
     const since = Date.now()
-    const work = () => withRetries(() => perform(port, method, args, writing), since)
-    const calls = writing === null ? under.reading : under.writing
+    const work = () => withRetries(() => transact(call, args), since)
+    const calls = write === null ? under.reading : under.writing
     calls.count++
     try {
-      return await (writing === null ? work() : queueOf(writing.queue)(work))
+      return await (write === null ? work() : queueOf(write.locks[0])(work))
     } catch (error) {
       throw error instanceof OutcomeUnknown || isPassing(error) ? unavailable(error) : error
     } finally {
@@ -94,7 +91,7 @@ export async function openPostgresStore(url: string, connectionsMax: number): Pr
   }
 
   return {
-    store: remoteStore(call),
+    store: remoteStore(perform),
     migrated,
     shared: true,
     load: () => ({ writer: under.writing.count, readers: under.reading.count }),

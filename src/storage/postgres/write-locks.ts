@@ -1,4 +1,4 @@
-import type { Store } from '../sql/sql-store.ts'
+import type { Write, WriteLock } from '../sql/store-calls.ts'
 
 /**
  * One writer at a time for each port, over all processes: the lock is taken first and ends with the transaction. This
@@ -6,53 +6,51 @@ import type { Store } from '../sql/sql-store.ts'
  * under the lock and visible before the next writer has it, so the order of numbers is the order in which events become
  * visible; so it is with index revisions; and what a method has read stays true until it has written.
  *
- * Ports do not wait for each other, and readers wait for nobody.
+ * Ports do not wait for each other, and readers wait for nobody. `sql/store-calls.ts` says which call takes which locks.
+ *
+ * A number stays what it is for ever: during an upgrade processes of two versions write side by side, and exclude each
+ * other by it. What is new gets a number that was never used.
  */
-const ports = ['access', 'operator', 'content', 'changes', 'catalog', 'indexSource', 'live', 'analysis'] as const
+export const lockNumbers = {
+  access: 0,
+  operator: 1,
+  content: 2,
+  changes: 3,
+  catalog: 4,
+  indexSource: 5,
+  live: 6,
+  analysis: 7,
+  tokens: 50,
+  migration: 100,
+  vectors: 101,
+  copy: 102,
+} as const satisfies Record<WriteLock | 'migration' | 'vectors' | 'copy', number>
+
+type Lock = keyof typeof lockNumbers
 
 /** The first half of the lock's number, so that other users of the same database are unlikely to meet it. */
-const tidemark = 0x7464_6d6b
+export const lockSpace = 0x7464_6d6b
 
-/** What a method needs besides the lock of its own port; always in this order, so that none waits in a circle. */
-const further: Partial<Record<string, keyof Store>> = { 'live.deliver': 'content' }
-
-/**
- * Requests wait for it, and what a crash takes back does no harm: it waits neither for the port's other writers nor for
- * the disk.
- */
-const hasty = 'access.takeTokens'
-const hastyLock = 50
-
-export interface Writing {
-  /** Calls of one queue wait for each other in the process, or each would hold a connection while it waits. */
-  readonly queue: string
-  readonly begin: string
+export function beginWriting({ locks, mayBeLost }: Write): string {
+  return begin(mayBeLost ? ['set local synchronous_commit = off'] : [], locks)
 }
 
-export function writingOf(port: keyof Store, method: string): Writing {
-  const name = `${port}.${method}`
-  if (name === hasty) return { queue: hasty, begin: begin(['set local synchronous_commit = off'], [hastyLock]) }
-  const also = further[name]
-  const locks = also === undefined ? [ports.indexOf(port)] : [ports.indexOf(port), ports.indexOf(also)]
-  return { queue: port, begin: begin([], locks) }
-}
-
-const begin = (settings: readonly string[], locks: readonly number[]): string =>
+const begin = (settings: readonly string[], locks: readonly Lock[]): string =>
   ['begin', ...settings, ...locks.map((lock) => `select ${lockCall('pg_advisory_xact_lock', lock)}`)].join('; ')
 
 /** Migrations of one database, one process at a time. */
-export const beginMigrating = begin(['set local lock_timeout = 0', 'set local statement_timeout = 0'], [100])
+export const beginMigrating = begin(['set local lock_timeout = 0', 'set local statement_timeout = 0'], ['migration'])
 
-/** Held by a session for as long as it lasts. */
-export const claimCall = tryLock(101)
+/** Who makes vectors; held by a session for as long as it lasts. */
+export const claimCall = tryLock('vectors')
 
 /** One at a time copies into a database. */
-export const copyCall = tryLock(102)
+export const copyCall = tryLock('copy')
 
-function tryLock(number: number): string {
-  return `select ${lockCall('pg_try_advisory_lock', number)} as taken`
+function tryLock(lock: Lock): string {
+  return `select ${lockCall('pg_try_advisory_lock', lock)} as taken`
 }
 
-function lockCall(name: string, number: number): string {
-  return `${name}(${tidemark}, ${number})`
+function lockCall(name: string, lock: Lock): string {
+  return `${name}(${lockSpace}, ${lockNumbers[lock]})`
 }

@@ -44,31 +44,3 @@ export function sqlStore(db: Kysely<Tables>): Store {
     analysis: sqlAnalysisStore(db),
   }
 }
-
-/** Methods that write. The rest is served from read-only connections, so a method missing here fails its first test. */
-const writes: { readonly [Port in keyof Store]: readonly (keyof Store[Port])[] } = {
-  access: ['takeQuota', 'takeTokens', 'recordUse', 'addSigningKey', 'removeSigningKeysBefore'],
-  operator: ['commit'],
-  content: ['ingest'],
-  changes: ['removeBefore'],
-  catalog: [],
-  indexSource: ['putChunks', 'awaitVectors', 'putVectors', 'doneWaiting'],
-  live: ['create', 'cancel', 'lease', 'heartbeat', 'deliver', 'complete', 'settle', 'forget'],
-  analysis: [
-    'addRun',
-    'cancelRun',
-    'takeRun',
-    'renew',
-    'beginRun',
-    'endRun',
-    'releaseRun',
-    'expireRuns',
-    'removeRuns',
-    'addSubscription',
-    'setPaused',
-  ],
-}
-
-export function isWrite(port: string, method: string): boolean {
-  return (writes[port as keyof Store] as readonly string[]).includes(method)
-}

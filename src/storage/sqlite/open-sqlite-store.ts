@@ -7,7 +7,7 @@ import { storeFile } from '../../operator/backup-manifest.ts'
 import type { OpenStore } from '../open-store.ts'
 import { migrate, NewerStoreError, newestMigration, schemaNumber } from '../sql/migrate.ts'
 import { remoteStore } from '../sql/remote-store.ts'
-import { isWrite } from '../sql/sql-store.ts'
+import type { NamedCall } from '../sql/store-calls.ts'
 import { DatabaseThread } from './database-thread.ts'
 import { sqliteMigrationDialect } from './migration-dialect.ts'
 import { openSqlite } from './node-sqlite.ts'
@@ -74,11 +74,11 @@ export async function openSqliteStore(dataDir: string): Promise<OpenStore> {
       startQueued()
     })
 
-  const call = (port: string, method: string, args: readonly unknown[]): Promise<unknown> =>
-    isWrite(port, method) ? writer.call({ number: ++calls, port, method, args }) : read(port, method, args)
+  const perform = ({ port, method, write }: NamedCall, args: readonly unknown[]): Promise<unknown> =>
+    write === null ? read(port, method, args) : writer.call({ number: ++calls, port, method, args })
 
   return {
-    store: remoteStore(call),
+    store: remoteStore(perform),
     migrated,
     // One server at a time has a data folder: its search index sees to that.
     shared: false,

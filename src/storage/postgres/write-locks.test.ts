@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { beginMigrating, beginWriting, claimCall, copyCall, lockNumbers } from './write-locks.ts'
+
+// Processes of two versions exclude each other by these numbers: a change here breaks upgrades without a stop.
+test('a lock has the same number in every version', () => {
+  assert.deepEqual(lockNumbers, {
+    access: 0,
+    operator: 1,
+    content: 2,
+    changes: 3,
+    catalog: 4,
+    indexSource: 5,
+    live: 6,
+    analysis: 7,
+    tokens: 50,
+    migration: 100,
+    vectors: 101,
+    copy: 102,
+  })
+  assert.equal(new Set(Object.values(lockNumbers)).size, Object.keys(lockNumbers).length)
+})
+
+test('what is sent to take them stays the same too', () => {
+  assert.equal(
+    beginWriting({ locks: ['live', 'content'] }),
+    'begin; select pg_advisory_xact_lock(1952738667, 6); select pg_advisory_xact_lock(1952738667, 2)',
+  )
+  assert.equal(
+    beginWriting({ locks: ['tokens'], mayBeLost: true }),
+    'begin; set local synchronous_commit = off; select pg_advisory_xact_lock(1952738667, 50)',
+  )
+  assert.match(beginMigrating, /; select pg_advisory_xact_lock\(1952738667, 100\)$/)
+  assert.equal(claimCall, 'select pg_try_advisory_lock(1952738667, 101) as taken')
+  assert.equal(copyCall, 'select pg_try_advisory_lock(1952738667, 102) as taken')
+})

@@ -1,0 +1,144 @@
+import type { Store } from './sql-store.ts'
+
+/**
+ * What every call of the store is: whether it reads or writes, which locks a writer takes, and what it tells other
+ * processes. Said here and nowhere else. A call that is missing, or is called otherwise by its port, fails the type
+ * check, so none can lose its lock by a new name.
+ *
+ * SQLite has one writing thread instead of locks, and no other processes to tell.
+ */
+export const storeCalls = {
+  access: {
+    findKey: 'reads',
+    takeQuota: { locks: ['access'] },
+    // Requests wait for it: it waits neither for the port's other writers nor for the disk.
+    takeTokens: { locks: ['tokens'], mayBeLost: true },
+    recordUse: { locks: ['access'] },
+    usageOf: 'reads',
+    signingKeys: 'reads',
+    addSigningKey: { locks: ['access'] },
+    removeSigningKeysBefore: { locks: ['access'] },
+  },
+  operator: {
+    commit: { locks: ['operator'], tells: 'operator' },
+    datasets: 'reads',
+    classifications: 'reads',
+    embeddingProfiles: 'reads',
+    applications: 'reads',
+    application: 'reads',
+    keys: 'reads',
+    key: 'reads',
+    collectors: 'reads',
+    usage: 'reads',
+    audit: 'reads',
+  },
+  content: {
+    ingest: { locks: ['content'], tells: 'content' },
+    knownDatasets: 'reads',
+  },
+  changes: {
+    read: 'reads',
+    state: 'reads',
+    removeBefore: { locks: ['changes'] },
+  },
+  catalog: {
+    documents: 'reads',
+    version: 'reads',
+    versions: 'reads',
+    snapshots: 'reads',
+    browse: 'reads',
+    classifications: 'reads',
+  },
+  indexSource: {
+    documentsAfter: 'reads',
+    newestRevision: 'reads',
+    putChunks: { locks: ['indexSource'] },
+    awaitVectors: { locks: ['indexSource'] },
+    waitingChunks: 'reads',
+    putVectors: { locks: ['indexSource'] },
+    vectors: 'reads',
+    stillWaiting: 'reads',
+    vectorsAfter: 'reads',
+    vectorCount: 'reads',
+    doneWaiting: { locks: ['indexSource'] },
+    backlog: 'reads',
+    chunkCount: 'reads',
+    results: 'reads',
+    chunkTexts: 'reads',
+    shownChunks: 'reads',
+  },
+  live: {
+    create: { locks: ['live'] },
+    cancel: { locks: ['live'] },
+    find: 'reads',
+    items: 'reads',
+    lease: { locks: ['live'] },
+    task: 'reads',
+    heartbeat: { locks: ['live'] },
+    // It writes documents too.
+    deliver: { locks: ['live', 'content'], tells: 'content' },
+    complete: { locks: ['live'] },
+    due: 'reads',
+    settle: { locks: ['live'] },
+    forget: { locks: ['live'] },
+  },
+  analysis: {
+    addRun: { locks: ['analysis'], tells: 'analysis' },
+    run: 'reads',
+    runs: 'reads',
+    cancelRun: { locks: ['analysis'], tells: 'analysis' },
+    artifacts: 'reads',
+    takeRun: { locks: ['analysis'] },
+    renew: { locks: ['analysis'] },
+    beginRun: { locks: ['analysis'] },
+    endRun: { locks: ['analysis'] },
+    releaseRun: { locks: ['analysis'] },
+    expireRuns: { locks: ['analysis'] },
+    removeRuns: { locks: ['analysis'] },
+    knownArtifacts: 'reads',
+    application: 'reads',
+    profile: 'reads',
+    inputChunks: 'reads',
+    chunkVectors: 'reads',
+    addSubscription: { locks: ['analysis'] },
+    subscription: 'reads',
+    subscriptions: 'reads',
+    setPaused: { locks: ['analysis'] },
+  },
+} as const satisfies StoreCalls
+
+export type StoreCalls = {
+  readonly [Port in keyof Store]: { readonly [Method in keyof Store[Port]]: StoreCall }
+}
+
+/** A call that reads has one snapshot and cannot write: one that is declared so by mistake fails its first test. */
+export type StoreCall = 'reads' | Write
+
+export interface Write {
+  /** Taken first, in this order, and held to the end of the transaction: one writer at a time, over all processes. */
+  readonly locks: readonly [WriteLock, ...WriteLock[]]
+  /** What other processes hear about at once. The rest they find by looking. */
+  readonly tells?: Told
+  /** What a crash takes back of it does no harm: the commit does not wait for the disk. */
+  readonly mayBeLost?: true
+}
+
+export type WriteLock = keyof Store | 'tokens'
+
+export const told = ['content', 'operator', 'analysis'] as const
+export type Told = (typeof told)[number]
+
+/** One call by its name, with what it is. */
+export interface NamedCall {
+  readonly port: keyof Store
+  readonly method: string
+  readonly write: Write | null
+}
+
+export const namedCalls: readonly NamedCall[] = Object.entries(storeCalls as StoreCalls).flatMap(([port, methods]) =>
+  Object.entries<StoreCall>(methods).map(([method, call]) => ({
+    port: port as keyof Store,
+    method,
+    write: call === 'reads' ? null : call,
+  })),
+)

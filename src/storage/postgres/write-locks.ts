@@ -29,7 +29,7 @@ export const lockNumbers = {
 type Lock = keyof typeof lockNumbers
 
 /** The first half of the lock's number, so that other users of the same database are unlikely to meet it. */
-export const lockSpace = 0x7464_6d6b
+const lockSpace = 0x7464_6d6b
 
 export function beginWriting({ locks, mayBeLost }: Write): string {
   return begin(mayBeLost ? ['set local synchronous_commit = off'] : [], locks)

@@ -10,7 +10,7 @@ import { dirname, join, normalize } from 'node:path'
  * choice; it reads TypeScript through the compiler's JavaScript interface, which the native compiler (7) does not have.
  */
 const root = new URL('..', import.meta.url).pathname
-const files = globSync('src/**/*.ts', { cwd: root }).filter((file) => !file.endsWith('.test.ts'))
+const files = globSync(['src/**/*.ts', 'console/**/*.ts'], { cwd: root }).filter((file) => !file.endsWith('.test.ts'))
 const slices = [
   'access',
   'operator',
@@ -44,8 +44,8 @@ function importsOf(file: string): Import[] {
   return found
 }
 
-/** The first folder below src, or the file's own name at the top. */
-const placeOf = (file: string): string => file.split('/')[1]!
+/** The first folder below src, or the file's own name at the top; all of console/ is one place. */
+const placeOf = (file: string): string => (file.startsWith('console/') ? 'console' : file.split('/')[1]!)
 const inside = (file: string, place: string): boolean => placeOf(file) === place
 const isSlice = (file: string): boolean => slices.includes(placeOf(file))
 const isRoutes = (file: string): boolean => file.endsWith('routes.ts')
@@ -83,6 +83,12 @@ const rules: { readonly says: string; readonly broken: (one: Import) => boolean 
     says: 'a collector knows the server by its HTTP API alone: of the project it takes only pure code',
     broken: ({ from, to, outside }) =>
       !outside && inside(from, 'feeds') && !['feeds', 'text', 'config.ts', 'validation.ts'].includes(placeOf(to)),
+  },
+  {
+    says: 'the console speaks HTTP only: it imports nothing from outside itself, and nothing imports it',
+    broken: ({ from, to, outside }) =>
+      (inside(from, 'console') && (outside || !inside(to, 'console'))) ||
+      (!outside && inside(to, 'console') && !inside(from, 'console')),
   },
   {
     says: 'nothing imports main.ts, and only main.ts and cli/ import cli/',

@@ -42,7 +42,7 @@ if (named.length > 0) {
 }
 
 const leftOut: string[] = []
-let files = globSync(['src/**/*.test.ts', 'test/**/*.test.ts']).sort()
+let files = globSync(['src/**/*.test.ts', 'console/**/*.test.ts', 'test/**/*.test.ts']).sort()
 if (findChromium() === null) {
   files = files.filter((file) => !file.startsWith('test/browser/'))
   leftOut.push('the browser tests, because there is no Chromium here: install it, or set CHROMIUM_PATH')

@@ -16,6 +16,7 @@ import { composeSearch, type SearchSide } from './compose-search.ts'
 import { openStore } from './compose-store.ts'
 import type { Config } from './config.ts'
 import { Cursors } from './cursors.ts'
+import { consoleRoutes } from './http/console-routes.ts'
 import { Metrics } from './http/metrics.ts'
 import { type Check, publicRoutes } from './http/public-routes.ts'
 import { makeServer } from './http/server.ts'
@@ -127,6 +128,7 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
       routes: (plain) => {
         const typed = plain as unknown as TypedApp
         publicRoutes(typed, metrics, checks)
+        consoleRoutes(typed)
         // A process that only works in the background still says how it is.
         if (searchSide === null) return
         const { index, embedder, searcher } = searchSide

@@ -1,21 +1,10 @@
-import { readFile } from 'node:fs/promises'
-import { extname } from 'node:path'
 import { Type } from 'typebox'
-import { TidemarkError } from '../errors.ts'
 import type { Metrics } from './metrics.ts'
 import { ErrorSchema } from './openapi.ts'
 import type { TypedApp } from './typed.ts'
 
 /** What a probe found: `ok`, or what is the matter, in words for an operator. */
 export type Check = () => Promise<{ readonly ok: boolean; readonly detail: string }>
-
-const pages = new URL('./pages/', import.meta.url)
-const types: Record<string, string> = {
-  '.html': 'text/html; charset=utf-8',
-  '.css': 'text/css; charset=utf-8',
-  '.js': 'text/javascript; charset=utf-8',
-  '.svg': 'image/svg+xml',
-}
 
 const Ready = Type.Object({
   ready: Type.Boolean(),
@@ -25,9 +14,8 @@ const Ready = Type.Object({
 export function publicRoutes(app: TypedApp, metrics: Metrics, checks: Readonly<Record<string, Check>>): void {
   app.addSchema(ErrorSchema)
   const about = (summary: string) => ({ tags: ['Service'], summary })
-  const open = (
-    operation: 'health.live' | 'health.ready' | 'openapi.read' | 'pages.landing' | 'pages.docs' | 'pages.asset',
-  ) => ({ surface: 'public', operation, invalid: 'invalid_request' }) as const
+  const open = (operation: 'health.live' | 'health.ready' | 'openapi.read') =>
+    ({ surface: 'public', operation, invalid: 'invalid_request' }) as const
 
   app.get(
     '/healthz',
@@ -70,26 +58,5 @@ export function publicRoutes(app: TypedApp, metrics: Metrics, checks: Readonly<R
         .type('text/plain; version=0.0.4; charset=utf-8')
         .serializer((text) => String(text))
         .send(await metrics.text()),
-  )
-
-  const page = (url: string, file: string, operation: 'pages.landing' | 'pages.docs') =>
-    app.get(url, { config: open(operation), schema: { hide: true } }, async (_request, reply) =>
-      reply.type(types['.html']!).send(await readFile(new URL(file, pages))),
-    )
-  page('/', 'landing.html', 'pages.landing')
-  page('/docs', 'docs.html', 'pages.docs')
-
-  app.get(
-    '/assets/:name',
-    {
-      config: open('pages.asset'),
-      schema: { hide: true, params: Type.Object({ name: Type.String({ pattern: '^[a-z0-9-]+\\.(css|js|svg)$' }) }) },
-    },
-    async (request, reply) => {
-      const { name } = request.params
-      const content = await readFile(new URL(`assets/${name}`, pages)).catch(() => null)
-      if (content === null) throw new TidemarkError('not_found', 'there is no such file')
-      return reply.type(types[extname(name)]!).header('cache-control', 'public, max-age=300').send(content)
-    },
   )
 }

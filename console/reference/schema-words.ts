@@ -1,13 +1,13 @@
-import { plain } from './openapi-model.js'
+import { type Description, type PlainSchema, plain, type Schema } from './openapi-model.ts'
 
 /** A schema's type in a few words: `string`, `array of integer`, `Error or null`. */
-export function typeWords(description, schema, depth = 0) {
+export function typeWords(description: Description, schema: Schema | PlainSchema | undefined, depth = 0): string {
   const known = plain(description, schema)
   const base = baseWords(description, known, depth)
   return known.nullable ? `${base} or null` : base
 }
 
-function baseWords(description, known, depth) {
+function baseWords(description: Description, known: PlainSchema, depth: number): string {
   if (known.variants) {
     const words = known.variants.map((variant) => typeWords(description, variant, depth + 1))
     return [...new Set(words)].join(' or ')
@@ -30,16 +30,16 @@ function baseWords(description, known, depth) {
 }
 
 /** The schema of the values of an object with free names, or null. TypeBox writes it as a pattern for every name. */
-export function mapValues(known) {
+export function mapValues(known: PlainSchema): Schema | null {
   if (known.properties && Object.keys(known.properties).length > 0) return null
-  const patterns = Object.values(known.patternProperties ?? {})
-  if (patterns.length > 0) return patterns[0]
+  const [pattern] = Object.values(known.patternProperties ?? {})
+  if (pattern !== undefined) return pattern
   const { additionalProperties } = known
   return additionalProperties && typeof additionalProperties === 'object' ? additionalProperties : null
 }
 
 /** Limits in words, each short enough for a chip. */
-export function limitWords(description, schema) {
+export function limitWords(description: Description, schema: Schema | PlainSchema): readonly string[] {
   const known = plain(description, schema)
   const words = [
     range(known.minLength, known.maxLength, 'character', 'characters'),
@@ -54,15 +54,15 @@ export function limitWords(description, schema) {
   return words.filter((word) => word !== null)
 }
 
-function range(from, to, one, many) {
+function range(from: number | undefined, to: number | undefined, one: string, many: string): string | null {
   if (from === undefined && to === undefined) return null
-  const unit = (n) => (n === 1 ? one : many)
+  const unit = (n: number): string => (n === 1 ? one : many)
   if (from === undefined || from === 0) return to === undefined ? null : `up to ${show(to)} ${unit(to)}`
   if (to === undefined) return `at least ${show(from)} ${unit(from)}`
   return from === to ? `${show(from)} ${unit(to)}` : `${show(from)} to ${show(to)} ${unit(to)}`
 }
 
-function numbers({ minimum, maximum, exclusiveMinimum, exclusiveMaximum }) {
+function numbers({ minimum, maximum, exclusiveMinimum, exclusiveMaximum }: PlainSchema): string | null {
   const low = minimum ?? exclusiveMinimum
   const high = maximum ?? exclusiveMaximum
   const lowWords = minimum === undefined ? `more than ${show(exclusiveMinimum)}` : `at least ${show(minimum)}`
@@ -74,4 +74,4 @@ function numbers({ minimum, maximum, exclusiveMinimum, exclusiveMaximum }) {
   return `${lowWords}, ${highWords}`
 }
 
-const show = (n) => (typeof n === 'number' ? n.toLocaleString('en') : n)
+const show = (n: number | undefined): string => n?.toLocaleString('en') ?? ''

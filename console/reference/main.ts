@@ -1,20 +1,20 @@
-import { wireKeyDialog } from './credentials.js'
-import { el, fill } from './dom.js'
-import { markdown } from './markdown-light.js'
-import { wireNavigation } from './navigation.js'
-import { readModel } from './openapi-model.js'
-import { operationView } from './operation-view.js'
-import { overview } from './overview.js'
+import { byId, el, fill } from '../shared/dom.ts'
+import { markdown } from '../shared/markdown-light.ts'
+import { wireKeyDialog } from './credentials.ts'
+import { wireNavigation } from './navigation.ts'
+import { type Model, readModel } from './openapi-model.ts'
+import { operationView } from './operation-view.ts'
+import { overview } from './overview.ts'
 
-const main = document.getElementById('main')
+const main = byId('main')
 
-async function load() {
+async function load(): Promise<Model> {
   const response = await fetch('/openapi.json')
   if (!response.ok) throw new Error(`the description answers ${response.status}`)
   return readModel(await response.json())
 }
 
-function show(model) {
+function show(model: Model): void {
   const parts = overview(model)
   const groups = model.groups.map((group) =>
     el(
@@ -29,24 +29,19 @@ function show(model) {
     parts.map(({ node }) => node),
     groups,
   )
-  document.getElementById('version').textContent = model.description.info.version
+  byId('version').textContent = model.description.info.version
   wireNavigation(model, parts)
-  wireKeyDialog(
-    model.schemes,
-    document.getElementById('key-dialog'),
-    document.getElementById('keys'),
-    document.getElementById('keys-state'),
-  )
+  wireKeyDialog(Object.keys(model.schemes), byId<HTMLDialogElement>('key-dialog'), byId('keys'), byId('keys-state'))
   window.addEventListener('hashchange', goToHash)
   goToHash()
 }
 
 /** The parts are made after the page has loaded, so the browser cannot have gone to the link's part by itself. */
-function goToHash() {
+function goToHash(): void {
   const target = document.getElementById(decodeURIComponent(location.hash.slice(1)))
   if (!target || target === main) return
   target.scrollIntoView({ behavior: 'instant' })
-  target.querySelector('[tabindex="-1"]')?.focus({ preventScroll: true })
+  target.querySelector<HTMLElement>('[tabindex="-1"]')?.focus({ preventScroll: true })
 }
 
 load()

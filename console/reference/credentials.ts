@@ -1,21 +1,21 @@
-import { el, fill } from './dom.js'
+import { el, fill } from '../shared/dom.ts'
 
 /**
  * The keys typed in, by security scheme. They live in this tab's session storage and go nowhere but into requests to
  * this host; closing the tab forgets them.
  */
 const prefix = 'tidemark.key.'
-const listeners = new Set()
+const listeners = new Set<(scheme: string, value: string) => void>()
 
 export const credentials = {
-  get(scheme) {
+  get(scheme: string): string {
     try {
       return sessionStorage.getItem(prefix + scheme) ?? ''
     } catch {
       return ''
     }
   },
-  set(scheme, value) {
+  set(scheme: string, value: string): void {
     try {
       if (value === '') sessionStorage.removeItem(prefix + scheme)
       else sessionStorage.setItem(prefix + scheme, value)
@@ -24,20 +24,24 @@ export const credentials = {
     }
     for (const listener of listeners) listener(scheme, value)
   },
-  subscribe(listener) {
+  subscribe(listener: (scheme: string, value: string) => void): void {
     listeners.add(listener)
   },
 }
 
 /** What people call a scheme. */
-export function schemeTitle(scheme) {
-  return { consumer: 'Consumer key', collector: 'Collector key', admin: 'Admin token' }[scheme] ?? scheme
+const titles: Record<string, string> = {
+  consumer: 'Consumer key',
+  collector: 'Collector key',
+  admin: 'Admin token',
 }
 
-const hints = { consumer: 'tmc_…', collector: 'tml_…', admin: 'tma_…' }
+export const schemeTitle = (scheme: string): string => titles[scheme] ?? scheme
+
+const hints: Record<string, string> = { consumer: 'tmc_…', collector: 'tml_…', admin: 'tma_…' }
 
 /** A field for one key, the same value wherever it is shown. `id` must be unique on the page. */
-export function keyField(scheme, id) {
+export function keyField(scheme: string, id: string): HTMLElement {
   const input = el('input', {
     id,
     type: 'password',
@@ -54,8 +58,12 @@ export function keyField(scheme, id) {
 }
 
 /** Fills the dialog for all keys and wires the button that opens it. */
-export function wireKeyDialog(schemes, dialog, button, state) {
-  const names = Object.keys(schemes)
+export function wireKeyDialog(
+  names: readonly string[],
+  dialog: HTMLDialogElement,
+  button: HTMLElement,
+  state: HTMLElement,
+): void {
   const showState = () => {
     const set = names.filter((name) => credentials.get(name) !== '').length
     state.textContent = set === 0 ? 'Set keys' : `Keys: ${set} of ${names.length}`
@@ -77,10 +85,9 @@ export function wireKeyDialog(schemes, dialog, button, state) {
         {
           type: 'button',
           class: 'button',
-          click: () =>
-            names.forEach((name) => {
-              credentials.set(name, '')
-            }),
+          click: () => {
+            for (const name of names) credentials.set(name, '')
+          },
         },
         'Forget all',
       ),

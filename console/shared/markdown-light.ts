@@ -1,8 +1,8 @@
-import { el } from './dom.js'
+import { type Content, el } from './dom.ts'
 
 /** Paragraphs, lists with `-`, `code`, **bold** and [links](…): what descriptions use, and no more. Makes nodes, never markup. */
-export function markdown(text) {
-  return String(text ?? '')
+export function markdown(text: string | undefined): readonly HTMLElement[] {
+  return (text ?? '')
     .trim()
     .split(/\n\s*\n/)
     .filter((block) => block !== '')
@@ -21,22 +21,22 @@ export function markdown(text) {
 
 const marks = /`([^`]+)`|\*\*([^*]+)\*\*|\[([^\]]+)\]\(([^)\s]+)\)/g
 
-export function inline(text) {
-  const nodes = []
+export function inline(text = ''): readonly Content[] {
+  const nodes: Content[] = []
   let at = 0
-  for (const match of String(text ?? '').matchAll(marks)) {
+  for (const match of text.matchAll(marks)) {
     if (match.index > at) nodes.push(text.slice(at, match.index))
     const [whole, code, bold, label, href] = match
     if (code !== undefined) nodes.push(el('code', {}, code))
     else if (bold !== undefined) nodes.push(el('strong', {}, bold))
-    else nodes.push(safeLink(label, href))
+    else nodes.push(safeLink(label!, href!))
     at = match.index + whole.length
   }
-  nodes.push(String(text ?? '').slice(at))
+  nodes.push(text.slice(at))
   return nodes
 }
 
 /** A description may link to the web or within this host; any other scheme stays plain text. */
-function safeLink(label, href) {
+function safeLink(label: string, href: string): Content {
   return /^(https?:\/\/|\/(?!\/)|#)/.test(href) ? el('a', { href, rel: 'noreferrer' }, label) : label
 }

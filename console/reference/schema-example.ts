@@ -1,10 +1,10 @@
-import { plain } from './openapi-model.js'
-import { mapValues } from './schema-words.js'
+import { type Description, type PlainSchema, plain, type Schema } from './openapi-model.ts'
+import { mapValues } from './schema-words.ts'
 
 const depthMax = 6
 
 /** Values that fields of these names usually have, so that an example reads like an answer and not like a form. */
-const byName = [
+const byName: readonly (readonly [RegExp, string])[] = [
   [/^(query)$/, 'tidal power'],
   [/(^|_)dataset(s|_id|_ids)?$/, 'news'],
   [/platforms?$/, 'rss'],
@@ -26,7 +26,13 @@ const byName = [
  * An example of a schema: its own where it has one. For a request (`sparse`) only the required fields and those with
  * an example of their own, so that what is sent is the least that works.
  */
-export function exampleOf(description, schema, { sparse = false } = {}, name = '', depth = 0) {
+export function exampleOf(
+  description: Description,
+  schema: Schema | PlainSchema | undefined,
+  { sparse = false } = {},
+  name = '',
+  depth = 0,
+): unknown {
   const known = plain(description, schema)
   const given = known.examples?.[0] ?? known.example
   if (given !== undefined) return given
@@ -42,7 +48,7 @@ export function exampleOf(description, schema, { sparse = false } = {}, name = '
   return simple(known, name)
 }
 
-function exampleObject(description, known, sparse, depth) {
+function exampleObject(description: Description, known: PlainSchema, sparse: boolean, depth: number): object {
   const required = new Set(known.required ?? [])
   const fields = Object.entries(known.properties ?? {}).filter(
     ([name, schema]) => !sparse || required.has(name) || hasExample(plain(description, schema)),
@@ -56,9 +62,9 @@ function exampleObject(description, known, sparse, depth) {
   )
 }
 
-const hasExample = (schema) => schema.examples !== undefined || schema.example !== undefined
+const hasExample = (schema: PlainSchema): boolean => schema.examples !== undefined || schema.example !== undefined
 
-function simple(known, name) {
+function simple(known: PlainSchema, name: string): unknown {
   if (known.type === 'boolean') return false
   if (known.type === 'integer' || known.type === 'number') return known.minimum ?? 1
   if (known.type === 'string') {
@@ -70,6 +76,6 @@ function simple(known, name) {
 }
 
 /** What a parameter shows as its placeholder in a path: `{document_id}` becomes `DOCUMENT_ID`. */
-export function placeholderOf(name) {
+export function placeholderOf(name: string): string {
   return name.replaceAll('-', '_').toUpperCase()
 }

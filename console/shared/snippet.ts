@@ -1,12 +1,12 @@
-import { el, fill } from './dom.js'
+import { type Content, el, fill } from './dom.ts'
 
 const copiedForMs = 1600
 
 /** A button that copies what `text` gives at the moment of the click, and says whether that worked. */
-export function copyButton(text, what) {
+function copyButton(text: () => string, what: string): HTMLButtonElement {
   const word = el('span', { 'aria-live': 'polite' }, 'Copy')
   const button = el('button', { class: 'copy', type: 'button', title: `Copy ${what}` }, word)
-  let timer
+  let timer: ReturnType<typeof setTimeout> | undefined
   button.addEventListener('click', async () => {
     word.textContent = (await copy(text())) ? 'Copied' : 'Select and copy'
     clearTimeout(timer)
@@ -17,8 +17,13 @@ export function copyButton(text, what) {
   return button
 }
 
+export interface Snippet {
+  readonly box: HTMLElement
+  set(text: string, nodes?: Content): void
+}
+
 /** A titled box of code. `set` replaces its content: a string, or nodes with the string to copy. */
-export function snippet(title, { wrap = false } = {}) {
+export function snippet(title: string, { wrap = false } = {}): Snippet {
   let source = ''
   const pre = el('pre', { class: wrap ? 'wrap' : null, tabindex: 0 })
   const box = el(
@@ -34,7 +39,7 @@ export function snippet(title, { wrap = false } = {}) {
   )
   return {
     box,
-    set(text, nodes = text) {
+    set(text, nodes: Content = text) {
       source = text
       fill(pre, nodes)
     },
@@ -42,7 +47,7 @@ export function snippet(title, { wrap = false } = {}) {
 }
 
 /** The clipboard of the browser wants a secure origin; on plain HTTP the older command still works. */
-async function copy(text) {
+async function copy(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text)
     return true

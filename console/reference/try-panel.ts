@@ -1,16 +1,16 @@
-import { keyField } from './credentials.js'
-import { el, fill } from './dom.js'
-import { jsonNodes } from './json-view.js'
-import { plain } from './openapi-model.js'
-import { bodyExample, buildRequest, changed, keyOf } from './request.js'
-import { snippet } from './snippet.js'
+import { type Content, el, fill } from '../shared/dom.ts'
+import { jsonNodes } from '../shared/json-view.ts'
+import { snippet } from '../shared/snippet.ts'
+import { keyField } from './credentials.ts'
+import { type Description, type Operation, type Parameter, plain } from './openapi-model.ts'
+import { bodyExample, buildRequest, changed, type Draft, keyOf } from './request.ts'
 
 const shownHeaders = ['x-request-id', 'ratelimit', 'ratelimit-policy', 'retry-after', 'content-type', 'etag', 'allow']
 const shownCharacters = 400_000
 
 /** The form that fills in a request, sends it to this host, and shows the answer. */
-export function tryPanel(description, operation, state) {
-  const idOf = (name) => `try-${operation.id}-${name}`
+export function tryPanel(description: Description, operation: Operation, state: Draft): HTMLElement {
+  const idOf = (name: string): string => `try-${operation.id}-${name}`
   const answer = el('div', { class: 'answer', 'aria-live': 'polite' })
   const send = el('button', { type: 'submit', class: 'button main' }, 'Send request')
   const form = el(
@@ -31,7 +31,7 @@ export function tryPanel(description, operation, state) {
   return el('div', {}, form, answer)
 }
 
-function parameterField(description, parameter, state, id) {
+function parameterField(description: Description, parameter: Parameter, state: Draft, id: string): HTMLElement {
   const schema = plain(description, parameter.schema)
   const key = keyOf(parameter)
   const choices = schema.type === 'boolean' ? [true, false] : (schema.enum ?? null)
@@ -41,7 +41,7 @@ function parameterField(description, parameter, state, id) {
         'select',
         { id },
         el('option', { value: '' }, hint || 'not sent'),
-        choices.map((value) => el('option', { value }, String(value))),
+        choices.map((value) => el('option', { value: String(value) }, String(value))),
       )
     : el('input', {
         id,
@@ -60,17 +60,18 @@ function parameterField(description, parameter, state, id) {
   return el('div', { class: 'input-row' }, el('label', { for: id }, el('code', {}, parameter.name), mark), input)
 }
 
-function bodyField(description, state, id) {
+function bodyField(description: Description, state: Draft, id: string): Content {
   const fault = el('p', { class: 'fault', id: `${id}-fault`, role: 'status' })
   const area = el('textarea', { id, class: 'code', rows: 8, spellcheck: 'false', 'aria-describedby': `${id}-fault` })
   area.value = state.body
-  const check = () => {
+  const check = (): void => {
+    const type = state.contentType ?? ''
     fault.textContent = ''
-    if (!/json$/.test(state.contentType) || /ndjson/.test(state.contentType) || area.value.trim() === '') return
+    if (!/json$/.test(type) || /ndjson/.test(type) || area.value.trim() === '') return
     try {
       JSON.parse(area.value)
     } catch (error) {
-      fault.textContent = `Not JSON yet: ${error.message}`
+      fault.textContent = `Not JSON yet: ${messageOf(error)}`
     }
   }
   area.addEventListener('input', () => {
@@ -83,14 +84,20 @@ function bodyField(description, state, id) {
   return [pick, el('div', { class: 'input-row tall' }, el('label', { for: id }, 'Body'), area, fault)]
 }
 
-function typeField(description, state, area, check, id) {
+function typeField(
+  description: Description,
+  state: Draft,
+  area: HTMLTextAreaElement,
+  check: () => void,
+  id: string,
+): HTMLElement {
   const select = el(
     'select',
     { id },
     state.bodies.map(({ type }) => el('option', { value: type }, type)),
   )
   select.addEventListener('change', () => {
-    const media = state.bodies.find(({ type }) => type === select.value)
+    const media = state.bodies.find(({ type }) => type === select.value)!
     state.contentType = media.type
     state.body = bodyExample(
       description,
@@ -103,7 +110,10 @@ function typeField(description, state, area, check, id) {
   return el('div', { class: 'input-row' }, el('label', { for: id }, 'Content type'), select)
 }
 
-async function exchange({ method, url, headers, body }, answer) {
+async function exchange(
+  { method, url, headers, body }: ReturnType<typeof buildRequest>,
+  answer: HTMLElement,
+): Promise<void> {
   fill(answer, el('p', { class: 'waiting' }, 'Waiting for the answer …'))
   const from = performance.now()
   try {
@@ -112,11 +122,13 @@ async function exchange({ method, url, headers, body }, answer) {
     const ms = performance.now() - from
     fill(answer, summary(response, data, ms), headerList(response), await content(response, data))
   } catch (error) {
-    fill(answer, el('p', { class: 'fault' }, `No answer: ${error.message}. Is the service still running?`))
+    fill(answer, el('p', { class: 'fault' }, `No answer: ${messageOf(error)}. Is the service still running?`))
   }
 }
 
-function summary(response, data, ms) {
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+
+function summary(response: Response, data: Blob, ms: number): HTMLElement {
   const kind = response.ok ? 'good' : response.status < 500 ? 'warn' : 'bad'
   return el(
     'p',
@@ -127,7 +139,7 @@ function summary(response, data, ms) {
   )
 }
 
-function headerList(response) {
+function headerList(response: Response): HTMLElement {
   const rows = shownHeaders.filter((name) => response.headers.has(name))
   return el(
     'dl',
@@ -136,7 +148,7 @@ function headerList(response) {
   )
 }
 
-async function content(response, data) {
+async function content(response: Response, data: Blob): Promise<HTMLElement> {
   const type = response.headers.get('content-type') ?? ''
   if (data.size === 0) return el('p', { class: 'waiting' }, 'The answer has no body.')
   if (!/json|text|xml/.test(type)) {
@@ -157,7 +169,7 @@ async function content(response, data) {
   return shown.box
 }
 
-function prettyJson(text) {
+function prettyJson(text: string): string | null {
   try {
     return JSON.stringify(JSON.parse(text), null, 2)
   } catch {
@@ -165,9 +177,9 @@ function prettyJson(text) {
   }
 }
 
-function fileName(response) {
+function fileName(response: Response): string {
   const given = /filename="([^"]+)"/.exec(response.headers.get('content-disposition') ?? '')?.[1]
   return given ?? new URL(response.url).pathname.split('/').filter(Boolean).at(-1) ?? 'answer'
 }
 
-const bytes = (size) => (size < 1024 ? `${size} B` : `${(size / 1024).toFixed(1)} kB`)
+const bytes = (size: number): string => (size < 1024 ? `${size} B` : `${(size / 1024).toFixed(1)} kB`)

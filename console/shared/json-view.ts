@@ -1,13 +1,13 @@
-import { el } from './dom.js'
+import { type Content, el } from './dom.ts'
 
 /** Colouring makes a node for every token; beyond this many characters the text stays plain. */
 const colouredMax = 200_000
 const tokens = /("(?:\\.|[^"\\])*")(\s*:)?|\b(?:true|false|null)\b|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g
 
 /** JSON text as nodes, coloured. */
-export function jsonNodes(text) {
+export function jsonNodes(text: string): readonly Content[] {
   if (text.length > colouredMax) return [text]
-  const nodes = []
+  const nodes: Content[] = []
   let at = 0
   for (const match of text.matchAll(tokens)) {
     if (match.index > at) nodes.push(text.slice(at, match.index))

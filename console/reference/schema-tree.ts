@@ -1,12 +1,32 @@
-import { el } from './dom.js'
-import { inline, markdown } from './markdown-light.js'
-import { plain } from './openapi-model.js'
-import { limitWords, mapValues, typeWords } from './schema-words.js'
+import { type Content, el } from '../shared/dom.ts'
+import { inline, markdown } from '../shared/markdown-light.ts'
+import { type Description, type Parameter, type PlainSchema, plain, type Schema } from './openapi-model.ts'
+import { limitWords, mapValues, typeWords } from './schema-words.ts'
 
 const valuesShown = 12
 
+/** Where a tree is shown: an answer says which fields it may lack, a request which ones it needs. */
+interface View {
+  readonly description: Description
+  readonly answer: boolean
+}
+
+interface Field {
+  readonly name: string | null
+  readonly schema: Schema | PlainSchema | undefined
+  /** Null where the question does not arise. */
+  readonly required: boolean | null
+  readonly text?: string | undefined
+}
+
+/** What a fold holds, made when it is first opened. */
+interface Inside {
+  readonly label: string
+  make(): readonly HTMLElement[]
+}
+
 /** The fields of a schema, nested ones folded. Folded parts are made when first opened, so a schema may contain itself. */
-export function schemaTree(description, schema, { answer = false } = {}) {
+export function schemaTree(description: Description, schema: Schema, { answer = false } = {}): HTMLElement {
   const view = { description, answer }
   const known = plain(description, schema)
   const inside = insideOf(view, known)
@@ -16,12 +36,15 @@ export function schemaTree(description, schema, { answer = false } = {}) {
 }
 
 /** A row for one parameter. */
-export function parameterRow(description, { name, schema, required, description: text }) {
-  return fieldRow({ description, answer: false }, { name, schema, required, text })
+export function parameterRow(
+  description: Description,
+  { name, schema, required, description: text }: Parameter,
+): HTMLElement {
+  return fieldRow({ description, answer: false }, { name, schema, required: required ?? null, text })
 }
 
 /** A row for one field. What a reader must know: which fields to send, and which ones an answer may lack. */
-function fieldRow(view, { name, schema, required, text }) {
+function fieldRow(view: View, { name, schema, required, text }: Field): HTMLElement {
   const { description } = view
   const known = plain(description, schema)
   const words = text ?? known.description
@@ -45,7 +68,7 @@ function fieldRow(view, { name, schema, required, text }) {
   )
 }
 
-function limits(description, known) {
+function limits(description: Description, known: PlainSchema): Content {
   const own = limitWords(description, known)
   const each = known.type === 'array' && known.items ? limitWords(description, known.items) : []
   const words = [...own, ...each.map((word) => `each ${word}`)]
@@ -57,11 +80,11 @@ function limits(description, known) {
   )
 }
 
-function allowed(description, known) {
+function allowed(description: Description, known: PlainSchema): Content {
   const holder = known.type === 'array' ? plain(description, known.items ?? {}) : known
   const values = holder.enum ?? (holder.const === undefined ? [] : [holder.const])
   if (values.length === 0) return null
-  const show = (list) => list.map((value) => el('code', {}, String(value)))
+  const show = (list: readonly unknown[]): HTMLElement[] => list.map((value) => el('code', {}, String(value)))
   const rest = values.slice(valuesShown)
   return el(
     'div',
@@ -80,7 +103,7 @@ function allowed(description, known) {
 }
 
 /** What is inside a schema: fields, the values of a map, the items of a list, or the shapes of a union. Null if nothing. */
-function insideOf(view, known) {
+function insideOf(view: View, known: PlainSchema): Inside | null {
   const { description } = view
   if (known.type === 'array') return insideOf(view, plain(description, known.items ?? {}))
   if (known.variants) {
@@ -107,7 +130,7 @@ function insideOf(view, known) {
   }
 }
 
-function variant(view, schema, index) {
+function variant(view: View, schema: PlainSchema, index: number): HTMLElement {
   const known = plain(view.description, schema)
   const inside = insideOf(view, known)
   return el(
@@ -119,11 +142,11 @@ function variant(view, schema, index) {
       known.title ?? `Shape ${index + 1}`,
       known.description ? [': ', inline(known.description)] : null,
     ),
-    inside.make(),
+    inside?.make(),
   )
 }
 
-function fold(inside) {
+function fold(inside: Inside): HTMLElement {
   const body = el('div', { class: 'nested' })
   const details = el('details', { class: 'fold' }, el('summary', {}, inside.label), body)
   details.addEventListener('toggle', () => {
@@ -133,9 +156,9 @@ function fold(inside) {
 }
 
 /** Opens every fold, the ones made on the way included. Three levels are as deep as reading goes. */
-export function unfold(tree) {
+export function unfold(tree: HTMLElement): void {
   for (let level = 0; level < 3; level += 1) {
-    for (const details of tree.querySelectorAll('details.fold:not([open])')) {
+    for (const details of tree.querySelectorAll<HTMLDetailsElement>('details.fold:not([open])')) {
       details.open = true
       // The toggle event comes later; the next level must be there now.
       details.dispatchEvent(new Event('toggle'))

@@ -1,17 +1,25 @@
-import { el, fill } from './dom.js'
-import { methodBadge } from './operation-view.js'
+import { byId, type Content, el, fill } from '../shared/dom.ts'
+import type { Model } from './openapi-model.ts'
+import { methodBadge } from './operation-view.ts'
+import type { Section } from './overview.ts'
+
+interface Entry {
+  readonly item: HTMLElement
+  /** What the filter looks at. */
+  readonly text: string
+}
 
 /** The list on the left: groups of links, a filter, the mark of where the reader is, and the fold-out on phones. */
-export function wireNavigation(model, sections) {
-  const nav = document.getElementById('nav')
-  const groups = document.getElementById('groups')
-  const entries = []
-  const link = (id, ...content) => {
+export function wireNavigation(model: Model, sections: readonly Section[]): void {
+  const nav = byId('nav')
+  const entries: Entry[] = []
+  const link = (id: string, ...content: Content[]): HTMLAnchorElement => {
     const anchor = el('a', { href: `#${id}` }, content)
     anchor.dataset.target = id
     return anchor
   }
-  const list = (title, items) => el('section', {}, el('h2', {}, title), el('ul', {}, items))
+  const list = (title: string, items: Content): HTMLElement =>
+    el('section', {}, el('h2', {}, title), el('ul', {}, items))
   const start = sections.map(({ id, title }) => el('li', {}, link(id, el('span', { class: 'nav-title' }, title))))
   const lists = model.groups.map((group) => {
     const items = group.operations.map((operation) => {
@@ -29,15 +37,20 @@ export function wireNavigation(model, sections) {
     return list(group.name, items)
   })
   const opening = list('Start', start)
-  fill(groups, opening, lists)
+  fill(byId('groups'), opening, lists)
   wireFilter(nav, opening, lists, entries)
   wireMenu(nav)
   wireSpy(nav)
 }
 
-function wireFilter(nav, opening, lists, entries) {
-  const input = document.getElementById('filter')
-  const none = document.getElementById('none')
+function wireFilter(
+  nav: HTMLElement,
+  opening: HTMLElement,
+  lists: readonly HTMLElement[],
+  entries: readonly Entry[],
+): void {
+  const input = byId<HTMLInputElement>('filter')
+  const none = byId('none')
   input.addEventListener('input', () => {
     const words = input.value.toLowerCase().split(/\s+/).filter(Boolean)
     for (const { item, text } of entries) item.hidden = !words.every((word) => text.includes(word))
@@ -52,10 +65,10 @@ function wireFilter(nav, opening, lists, entries) {
     }
   })
   nav.addEventListener('keydown', (event) => {
-    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
+    const step = steps[event.key]
     if (step === undefined) return
-    const stops = [input, ...nav.querySelectorAll('section:not([hidden]) li:not([hidden]) a')]
-    stops[stops.indexOf(document.activeElement) + step]?.focus()
+    const stops = [input, ...nav.querySelectorAll<HTMLElement>('section:not([hidden]) li:not([hidden]) a')]
+    stops[stops.indexOf(document.activeElement as HTMLElement) + step]?.focus()
     event.preventDefault()
   })
   document.addEventListener('keydown', (event) => {
@@ -67,16 +80,19 @@ function wireFilter(nav, opening, lists, entries) {
   })
 }
 
-function openMenu(open) {
+/** How far an arrow key moves in the list. */
+const steps: Readonly<Record<string, number>> = { ArrowDown: 1, ArrowUp: -1 }
+
+function openMenu(open: boolean): void {
   document.body.classList.toggle('nav-open', open)
-  document.getElementById('menu').setAttribute('aria-expanded', String(open))
+  byId('menu').setAttribute('aria-expanded', String(open))
 }
 
-function wireMenu(nav) {
-  const button = document.getElementById('menu')
+function wireMenu(nav: HTMLElement): void {
+  const button = byId('menu')
   button.addEventListener('click', () => openMenu(button.getAttribute('aria-expanded') !== 'true'))
   nav.addEventListener('click', (event) => {
-    if (event.target.closest('a')) openMenu(false)
+    if ((event.target as Element).closest('a')) openMenu(false)
   })
   document.addEventListener('keydown', (event) => {
     if (event.key === 'Escape') openMenu(false)
@@ -84,10 +100,11 @@ function wireMenu(nav) {
 }
 
 /** Marks the link of the part nearest the top of the window. */
-function wireSpy(nav) {
-  const anchors = new Map([...nav.querySelectorAll('a[data-target]')].map((anchor) => [anchor.dataset.target, anchor]))
-  const seen = new Set()
-  let current = null
+function wireSpy(nav: HTMLElement): void {
+  const links = [...nav.querySelectorAll<HTMLElement>('a[data-target]')]
+  const anchors = new Map(links.map((anchor) => [anchor.dataset.target!, anchor]))
+  const seen = new Set<Element>()
+  let current: HTMLElement | null = null
   const observer = new IntersectionObserver(
     (changes) => {
       for (const { target, isIntersecting } of changes) {
@@ -96,9 +113,9 @@ function wireSpy(nav) {
       }
       const [top] = [...seen].sort((a, b) => a.getBoundingClientRect().top - b.getBoundingClientRect().top).slice(-1)
       const next = top === undefined ? current : anchors.get(top.id)
-      if (next === current || next === undefined) return
+      if (next === current || next === undefined || next === null) return
       current?.removeAttribute('aria-current')
-      next?.setAttribute('aria-current', 'location')
+      next.setAttribute('aria-current', 'location')
       current = next
       reveal(nav, next)
     },
@@ -111,7 +128,7 @@ function wireSpy(nav) {
 }
 
 /** Scrolls the list alone; `scrollIntoView` would move the page as well. */
-function reveal(nav, anchor) {
+function reveal(nav: HTMLElement, anchor: HTMLElement): void {
   const box = anchor.getBoundingClientRect()
   const frame = nav.getBoundingClientRect()
   if (box.top < frame.top + 80) nav.scrollTop -= frame.top + 80 - box.top

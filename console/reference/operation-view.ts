@@ -1,15 +1,15 @@
-import { schemeTitle } from './credentials.js'
-import { el, fill } from './dom.js'
-import { jsonNodes } from './json-view.js'
-import { inline, markdown } from './markdown-light.js'
-import { contentOf, follow } from './openapi-model.js'
-import { buildRequest, curlOf, requestOf } from './request.js'
-import { exampleOf } from './schema-example.js'
-import { parameterRow, schemaTree, unfold } from './schema-tree.js'
-import { snippet } from './snippet.js'
-import { tryPanel } from './try-panel.js'
+import { type Content, el, fill } from '../shared/dom.ts'
+import { jsonNodes } from '../shared/json-view.ts'
+import { inline, markdown } from '../shared/markdown-light.ts'
+import { snippet } from '../shared/snippet.ts'
+import { schemeTitle } from './credentials.ts'
+import { contentOf, type Description, follow, type Operation, type Schema } from './openapi-model.ts'
+import { buildRequest, curlOf, requestOf } from './request.ts'
+import { exampleOf } from './schema-example.ts'
+import { parameterRow, schemaTree, unfold } from './schema-tree.ts'
+import { tryPanel } from './try-panel.ts'
 
-const reasons = {
+const reasons: Readonly<Record<string, string>> = {
   200: 'OK',
   201: 'Made',
   202: 'Accepted; the work goes on',
@@ -20,14 +20,14 @@ const places = [
   ['path', 'Path parameters'],
   ['query', 'Query parameters'],
   ['header', 'Headers'],
-]
+] as const
 
-export function methodBadge(method) {
+export function methodBadge(method: string): HTMLElement {
   return el('span', { class: `method ${method}` }, method.toUpperCase())
 }
 
 /** One operation: words and schemas on the left, the request, the trial and an example answer on the right. */
-export function operationView(description, operation) {
+export function operationView(description: Description, operation: Operation): HTMLElement {
   return el(
     'article',
     { class: 'operation', id: operation.id, 'aria-labelledby': `${operation.id}-title` },
@@ -70,14 +70,14 @@ export function operationView(description, operation) {
 }
 
 /** A path that may break at its slashes and shows its parameters. */
-function pathNodes(path) {
-  return path.split(/(\{[^}]+\})/).flatMap((part) => {
+function pathNodes(path: string): readonly Content[] {
+  return path.split(/(\{[^}]+\})/).flatMap((part): Content[] => {
     if (part.startsWith('{')) return [el('span', { class: 'path-parameter' }, part)]
     return part.split(/(?=\/)/).flatMap((piece) => [el('wbr'), piece])
   })
 }
 
-function parameters(description, operation) {
+function parameters(description: Description, operation: Operation): Content {
   return places.map(([place, title]) => {
     const here = operation.parameters.filter((one) => one.in === place)
     if (here.length === 0) return null
@@ -86,14 +86,14 @@ function parameters(description, operation) {
   })
 }
 
-function requestBody(description, operation) {
+function requestBody(description: Description, operation: Operation): Content {
   if (!operation.requestBody) return null
   const contents = contentOf(description, operation.requestBody)
   const { description: text } = follow(description, operation.requestBody)
   const trees = contents
-    .filter(({ schema }) => schema)
+    .flatMap(({ schema }) => schema ?? [])
     .slice(0, 1)
-    .map(({ schema }) => schemaTree(description, schema))
+    .map((schema) => schemaTree(description, schema))
   return el(
     'section',
     {},
@@ -103,7 +103,7 @@ function requestBody(description, operation) {
   )
 }
 
-function heading(title, note, trees) {
+function heading(title: string | null, note: string, trees: readonly HTMLElement[]): HTMLElement {
   const foldable = trees.some((tree) => tree.querySelector('details.fold'))
   const open = el('button', { type: 'button', class: 'unfold', click: () => trees.forEach(unfold) }, 'Open all')
   return el(
@@ -115,11 +115,11 @@ function heading(title, note, trees) {
   )
 }
 
-function responses(description, operation) {
+function responses(description: Description, operation: Operation): HTMLElement {
   const rows = Object.entries(operation.responses ?? {}).map(([status, value]) => {
     const response = follow(description, value)
     const [content] = contentOf(description, response)
-    const kind = status < 300 ? 'good' : status < 500 ? 'warn' : 'bad'
+    const kind = isGood(status) ? 'good' : Number(status) < 500 ? 'warn' : 'bad'
     const given = response.description === 'Default Response' ? '' : response.description
     const line = [
       el('span', { class: `status-code ${kind}` }, status),
@@ -127,7 +127,7 @@ function responses(description, operation) {
     ]
     if (!content?.schema || isError(content.schema)) return el('div', { class: 'response plain' }, line)
     const body = el('div', { class: 'response-body' })
-    const details = el('details', { class: 'response', open: status < 300 }, el('summary', {}, line), body)
+    const details = el('details', { class: 'response', open: isGood(status) }, el('summary', {}, line), body)
     const tree = schemaTree(description, content.schema, { answer: true })
     fill(body, heading(null, content.type, [tree]), tree)
     return details
@@ -136,9 +136,11 @@ function responses(description, operation) {
 }
 
 /** Every error has the same shape, shown once in the overview. */
-const isError = (schema) => schema.$ref?.endsWith('/Error') === true
+const isError = (schema: Schema): boolean => schema.$ref?.endsWith('/Error') === true
 
-function side(description, operation) {
+const isGood = (status: string): boolean => Number(status) < 300
+
+function side(description: Description, operation: Operation): HTMLElement {
   const state = requestOf(description, operation)
   const request = snippet('curl', { wrap: true })
   const show = () => request.set(curlOf(buildRequest(operation, state, { forShell: true })))
@@ -156,8 +158,8 @@ function side(description, operation) {
   )
 }
 
-function exampleAnswer(description, operation) {
-  const [status, value] = Object.entries(operation.responses ?? {}).find(([code]) => code < 300) ?? []
+function exampleAnswer(description: Description, operation: Operation): Content {
+  const [status, value] = Object.entries(operation.responses ?? {}).find(([code]) => isGood(code)) ?? []
   const [content] = status === undefined ? [] : contentOf(description, value)
   if (!content?.schema || !/json/.test(content.type)) return null
   const given = content.example ?? Object.values(content.examples ?? {})[0]?.value

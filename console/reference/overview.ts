@@ -1,15 +1,23 @@
-import { schemeTitle } from './credentials.js'
-import { el } from './dom.js'
-import { inline, markdown } from './markdown-light.js'
-import { schemaTree } from './schema-tree.js'
-import { snippet } from './snippet.js'
+import { el } from '../shared/dom.ts'
+import { inline, markdown } from '../shared/markdown-light.ts'
+import { snippet } from '../shared/snippet.ts'
+import { schemeTitle } from './credentials.ts'
+import type { Model } from './openapi-model.ts'
+import { schemaTree } from './schema-tree.ts'
+
+/** A part of the page before its operations, by the id of its link. */
+export interface Section {
+  readonly id: string
+  readonly title: string
+  readonly node: HTMLElement
+}
 
 /** The parts before the first operation: what this is, which credential opens what, what an error looks like. */
-export function overview(model) {
+export function overview(model: Model): readonly Section[] {
   const { description } = model
   const base = snippet('Base address', { wrap: true })
   base.set(location.origin)
-  const parts = [
+  const parts: Section[] = [
     {
       id: 'overview',
       title: 'Overview',
@@ -37,7 +45,7 @@ export function overview(model) {
   return parts
 }
 
-function authentication({ schemes, operations }) {
+function authentication({ schemes, operations }: Model): HTMLElement {
   const cards = Object.entries(schemes).map(([name, scheme]) => {
     const opened = operations.filter((operation) => operation.scheme === name)
     const prefixes = [...new Set(opened.map(({ path }) => path.match(/^\/(?:[a-z]+\/)?v\d+|^\/[a-z]+/)?.[0]))]

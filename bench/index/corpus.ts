@@ -79,6 +79,7 @@ export function* corpus(chunks: number, withVectors: boolean): Generator<PutVers
         language: `l${Math.floor(random() * languages)}`,
         region: null,
         contentType: 'post',
+        status: 'active',
         publishedAt: 1_700_000_000_000 + document,
       },
       title: drawField(random, 5),

@@ -78,6 +78,7 @@ function put(number: number, vector: Float32Array) {
       language: null,
       region: null,
       contentType: null,
+      status: 'active' as const,
       publishedAt: null,
     },
     title: empty,

@@ -1,5 +1,6 @@
 import { type Static, type TSchema, Type } from 'typebox'
 import { type FieldPermission, readableFields, type Scope } from '../access/scope.ts'
+import { documentStatuses } from '../ingest/content-store.ts'
 import { formatOptionalTime, formatTime } from '../time.ts'
 import type { DocumentRecord, SnapshotRecord } from './catalog-store.ts'
 
@@ -41,7 +42,7 @@ export const Document = Type.Object({
   content_type: orNull(Type.String()),
   language: orNull(Type.String()),
   region: orNull(Type.String()),
-  status: Type.Enum(['active', 'unavailable']),
+  status: Type.Enum(documentStatuses),
   current_version_id: Type.String(),
   published_at: orNull(time),
   created_at: Type.String({ format: 'date-time', description: 'First-ingest time.' }),

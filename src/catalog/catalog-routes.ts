@@ -7,6 +7,7 @@ import { TidemarkError } from '../errors.ts'
 import { listParameter, splitList } from '../http/list-parameter.ts'
 import { consumerOf, scopeOf } from '../http/route.ts'
 import type { TypedApp } from '../http/typed.ts'
+import { documentStatuses } from '../ingest/content-store.ts'
 import { formatOptionalTime, formatTime, parseTime } from '../time.ts'
 import { Author, authorAnswer, Document, documentAnswer, readable, Snapshot, snapshotAnswer } from './answers.ts'
 import { checkInterval, checkScores, ingestWindow, invalid, needsOf, type Window } from './browse.ts'
@@ -55,7 +56,7 @@ const listing = {
         'Exact lookup of a document id or URL, or of the platform’s own id when a platform is given. Not full text. Without times it has no window.',
     }),
   ),
-  status: Type.Optional(Type.Enum(['active', 'unavailable'])),
+  status: Type.Optional(Type.Enum(documentStatuses)),
 }
 const BrowseQuery = Type.Object(
   {

@@ -1,4 +1,5 @@
 import type { Scope, ScopedDocument } from '../access/scope.ts'
+import type { DocumentStatus } from '../ingest/content-store.ts'
 
 /** The port: documents as they are read. */
 export interface CatalogStore {
@@ -34,7 +35,7 @@ export interface BrowseQuery {
   readonly publishedTo: number | null
   readonly createdFrom: number | null
   readonly createdTo: number | null
-  readonly status: 'active' | 'unavailable' | null
+  readonly status: DocumentStatus | null
   /** A document id, a URL or, where platforms are named, an id on those platforms. */
   readonly exact: { readonly text: string; readonly platforms: readonly string[] | null } | null
   /** The last id of the previous page. */
@@ -63,7 +64,7 @@ export interface DocumentRecord extends ScopedDocument {
   readonly url: string | null
   readonly title: string | null
   readonly contentType: string | null
-  readonly status: 'active' | 'unavailable'
+  readonly status: DocumentStatus
   readonly currentVersionId: string
   readonly versionCount: number
   readonly createdAt: number

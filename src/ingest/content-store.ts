@@ -35,7 +35,9 @@ export interface IncomingDocument {
   readonly extraPayload?: Readonly<Record<string, unknown>> | null
 }
 
-export type DocumentStatus = 'active' | 'unavailable'
+/** What the collector last said of the original. */
+export const documentStatuses = ['active', 'unavailable'] as const
+export type DocumentStatus = (typeof documentStatuses)[number]
 
 export interface Fact {
   readonly kind: string

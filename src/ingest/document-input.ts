@@ -1,7 +1,7 @@
 import { type Static, type TSchema, Type } from 'typebox'
 import { parseTime } from '../time.ts'
 import { detailsOf, messageOf, validatorFor } from '../validation.ts'
-import type { Fact, IncomingDocument, Refusal } from './content-store.ts'
+import { documentStatuses, type Fact, type IncomingDocument, type Refusal } from './content-store.ts'
 import { ingestLimits as limits } from './limits.ts'
 
 /** What a collector sends, as it is validated and described. Absent keeps what is known; null takes it away. */
@@ -83,7 +83,7 @@ const contentFields = {
   ),
   metrics: orNull(Type.Record(key, Type.Number(), { ...strict, maxProperties: 100 })),
   quality: orNull(Type.Number({ minimum: 0, maximum: 1, description: 'How good the content is, for ranking.' })),
-  status: Type.Optional(Type.Enum(['active', 'unavailable'], { description: '`active` when absent.' })),
+  status: Type.Optional(Type.Enum(documentStatuses, { description: '`active` when absent.' })),
   facts: orNull(Type.Array(FactInput, { maxItems: 200 })),
   extra_payload: orNull(Type.Record(Type.String(), Type.Unknown(), { description: 'Kept, never returned.' })),
 }

@@ -1,4 +1,4 @@
-import type { IncomingDocument, IngestResult } from '../ingest/content-store.ts'
+import type { DocumentStatus, IncomingDocument, IngestResult } from '../ingest/content-store.ts'
 import type { ResourceKind } from './limits.ts'
 import type { RunState } from './states.ts'
 
@@ -90,6 +90,7 @@ export interface LiveItem {
   readonly region: string | null
   readonly publishedAt: number | null
   readonly contentType: string | null
+  readonly status: DocumentStatus
   /** The current version. */
   readonly versionId: string
   readonly title: string | null

@@ -65,6 +65,7 @@ function present(item: LiveItem, query: KeywordQuery, scope: Scope): Result | nu
     content_type: item.contentType,
     language: item.language,
     published_at: formatOptionalTime(item.publishedAt),
+    status: item.status,
     ...(readable.has('body') ? { body: summarise(text, language, query, searchLimits.summaryCharactersMax) } : {}),
     origin: 'live',
     score: 1 / (1 + item.place[0]),

@@ -5,7 +5,15 @@ import { addLateVectors, feedIndex } from './feed-index.ts'
 import type { ChunkRecord, IndexSource, SourceDocument } from './index-source.ts'
 import type { IndexBatch, SearchIndex } from './search-index.ts'
 
-const columns = { datasetId: 'd', platform: 'p', language: null, region: null, publishedAt: null, contentType: null }
+const columns = {
+  datasetId: 'd',
+  platform: 'p',
+  language: null,
+  region: null,
+  publishedAt: null,
+  contentType: null,
+  status: 'active' as const,
+}
 const documentOf = (revision: number, body: string): SourceDocument => ({
   documentId: newId('doc'),
   revision,

@@ -70,6 +70,7 @@ function searcherOver(given: readonly Given[], parts: Partial<SearcherParts> = {
             region: null,
             publishedAt: null,
             contentType: null,
+            status: 'active' as const,
             title,
             quality: null,
             currentVersionId: `version-${id}`,

@@ -6,7 +6,15 @@ import { arbitraryText } from '../text/arbitrary-text.ts'
 import type { SourceDocument, SourceVersion } from './index-source.ts'
 import { prepareDocument } from './prepare-document.ts'
 
-const columns = { datasetId: 'd', platform: 'p', language: null, region: null, publishedAt: null, contentType: null }
+const columns = {
+  datasetId: 'd',
+  platform: 'p',
+  language: null,
+  region: null,
+  publishedAt: null,
+  contentType: null,
+  status: 'active' as const,
+}
 const still = async (): Promise<void> => {}
 
 const documentOf = (...versions: Partial<SourceVersion>[]): SourceDocument => ({

@@ -24,7 +24,15 @@ const chunk = (number: number, fields: Partial<ShownChunk> = {}): ShownChunk => 
   title: 'A heron',
   language: 'en',
   text: 'The heron stands still.',
-  document: { datasetId: 'd', platform: 'p', language: 'en', region: null, publishedAt: 0, contentType: 'post' },
+  document: {
+    datasetId: 'd',
+    platform: 'p',
+    language: 'en',
+    region: null,
+    publishedAt: 0,
+    contentType: 'post',
+    status: 'active',
+  },
   ...fields,
 })
 const found = (number: number, others: readonly number[] = [], shown: ShownChunk | null = null): Found => ({

@@ -1,5 +1,6 @@
 import { type Static, type TSchema, Type } from 'typebox'
 import { readableFields, type Scope } from '../access/scope.ts'
+import { documentStatuses } from '../ingest/content-store.ts'
 import { findHits, type Hit } from '../text/find-hits.ts'
 import { highlight, summarise } from '../text/highlight.ts'
 import { formatOptionalTime } from '../time.ts'
@@ -20,6 +21,9 @@ export const ResultItem = Type.Object({
   content_type: Type.Optional(orNull(Type.String())),
   language: Type.Optional(orNull(Type.String())),
   published_at: Type.Optional(orNull(Type.String({ format: 'date-time' }))),
+  status: Type.Optional(
+    Type.Enum(documentStatuses, { description: 'An addition: what the collector last said of the original.' }),
+  ),
   body: Type.Optional(
     Type.String({ description: `At most ${limits.summaryCharactersMax} characters around the best match.` }),
   ),
@@ -70,11 +74,12 @@ export async function presentResults(
     const { fields } = request
     // Looked for once, for the summary and the highlights.
     const hits = request.highlights && bodyReadable ? findHits(text.text, text.language, result.query) : undefined
-    const shown: Pick<ResultItem, 'title' | 'content_type' | 'language' | 'published_at' | 'body'> = {}
+    const shown: Pick<ResultItem, 'title' | 'content_type' | 'language' | 'published_at' | 'status' | 'body'> = {}
     if (fields.has('title') && titleReadable) shown.title = text.title
     if (fields.has('content_type')) shown.content_type = document.contentType
     if (fields.has('language')) shown.language = document.language
     if (fields.has('published_at')) shown.published_at = formatOptionalTime(document.publishedAt)
+    if (fields.has('status')) shown.status = document.status
     if (fields.has('body') && bodyReadable) {
       shown.body = summarise(text.text, text.language, result.query, limits.summaryCharactersMax, hits)
     }

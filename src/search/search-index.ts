@@ -1,4 +1,5 @@
 import type { Scope, ScopedDocument } from '../access/scope.ts'
+import type { DocumentStatus } from '../ingest/content-store.ts'
 import type { AnalysedField, KeywordQuery } from '../text/types.ts'
 
 /**
@@ -30,6 +31,7 @@ export interface SearchIndex {
 /** The columns that scope and filters look at. They belong to the document: its versions share them. */
 export interface DocumentColumns extends ScopedDocument {
   readonly contentType: string | null
+  readonly status: DocumentStatus
 }
 
 export interface ChunkVector {
@@ -84,6 +86,7 @@ export interface SearchFilters {
   readonly languages: readonly string[] | null
   readonly regions: readonly string[] | null
   readonly contentTypes: readonly string[] | null
+  readonly statuses: readonly DocumentStatus[] | null
   /** Milliseconds since 1970, inclusive. */
   readonly publishedFrom: number | null
   /** Milliseconds since 1970, exclusive. */
@@ -97,6 +100,7 @@ export const noFilters: SearchFilters = {
   languages: null,
   regions: null,
   contentTypes: null,
+  statuses: null,
   publishedFrom: null,
   publishedTo: null,
   includeNonCurrent: false,

@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
 import type { FieldPermission } from '../access/scope.ts'
 import { TidemarkError } from '../errors.ts'
+import { documentStatuses } from '../ingest/content-store.ts'
 import { liveFields } from '../live/live-request.ts'
 import { parseTime } from '../time.ts'
 import { searchLimits as limits } from './limits.ts'
@@ -10,7 +11,7 @@ export const modes = ['keyword', 'vector', 'hybrid'] as const
 export type Mode = (typeof modes)[number]
 
 /** The descriptive fields of a result that a request can choose among. */
-export const resultFields = ['title', 'body', 'content_type', 'language', 'published_at'] as const
+export const resultFields = ['title', 'body', 'content_type', 'language', 'published_at', 'status'] as const
 export type ResultField = (typeof resultFields)[number]
 
 const strict = { additionalProperties: false } as const
@@ -48,6 +49,14 @@ const fields = {
   languages: values('ISO 639-1 codes.'),
   published_from: time('Inclusive.'),
   published_to: time('Exclusive.'),
+  status: Type.Optional(
+    Type.Array(Type.Enum(documentStatuses), {
+      minItems: 1,
+      maxItems: documentStatuses.length,
+      uniqueItems: true,
+      description: 'An addition: what the collector last said of the original. Both when absent.',
+    }),
+  ),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: limits.resultsMax, default: limits.resultsDefault })),
   cursor: Type.Optional(
     Type.String({ description: 'Keyword mode only: `cursor` of the previous page, all else unchanged.' }),
@@ -122,6 +131,7 @@ export function checkSearch(body: SearchBody, fixedMode: Mode | null, dimensions
       datasets: body.datasets ?? null,
       platforms: body.platforms ?? null,
       languages: body.languages ?? null,
+      statuses: body.status ?? null,
       publishedFrom,
       publishedTo,
       includeNonCurrent: body.include_non_current ?? false,

@@ -56,7 +56,15 @@ function searcherOf(
     },
     score: async () => ({ outcome: 'found', scores: [] }),
   } as unknown as SearchIndex
-  const columns = { datasetId: 'd', platform: 'p', language: null, region: null, publishedAt: null, contentType: null }
+  const columns = {
+    datasetId: 'd',
+    platform: 'p',
+    language: null,
+    region: null,
+    publishedAt: null,
+    contentType: null,
+    status: 'active' as const,
+  }
   const source = {
     results: async (ids: readonly string[]) =>
       ids.map((documentId) => ({ documentId, ...columns, title: null, quality: null, currentVersionId: 'v' })),

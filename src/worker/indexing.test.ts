@@ -16,6 +16,7 @@ const columns = {
   region: null,
   publishedAt: null,
   contentType: null,
+  status: 'active' as const,
 }
 
 /** A store and an index in memory, both as slow as they are told to be. */

@@ -83,6 +83,7 @@ suite('modes', () => {
       'rerank_score',
       'score',
       'source_platform',
+      'status',
       'title',
       'vector_score',
       'version_id',

@@ -279,6 +279,7 @@ function passes(filters: SearchFilters, { columns, current }: HeldChunk): boolea
     allows(filters.languages, columns.language) &&
     allows(filters.regions, columns.region) &&
     allows(filters.contentTypes, columns.contentType) &&
+    allows(filters.statuses, columns.status) &&
     (filters.publishedFrom === null || (publishedAt !== null && publishedAt >= filters.publishedFrom)) &&
     (filters.publishedTo === null || (publishedAt !== null && publishedAt < filters.publishedTo))
   )

@@ -83,6 +83,7 @@ export function checkIndexSource(name: string, openStore: () => Promise<IndexSou
         region: 'GB',
         publishedAt: 5,
         contentType: 'post',
+        status: 'active',
       })
       assert.deepEqual(
         a!.versions.map(({ current, language, title, body, vectors }) => ({ current, language, title, body, vectors })),
@@ -125,6 +126,9 @@ export function checkIndexSource(name: string, openStore: () => Promise<IndexSou
       await send('a', { region: 'DE' })
       const [later] = await source.documentsAfter(seen, wide)
       assert.deepEqual([later!.columns.region, later!.versions], ['DE', []])
+      await send('a', { status: 'unavailable' })
+      const [gone] = await source.documentsAfter(later!.revision, wide)
+      assert.deepEqual([gone!.columns.status, gone!.versions], ['unavailable', []])
     })
 
     test('a step is bounded by documents and by characters, and is never empty while there is something', async () => {

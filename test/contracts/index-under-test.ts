@@ -38,6 +38,7 @@ export const columns: DocumentColumns = {
   language: 'en',
   region: 'eu',
   contentType: 'post',
+  status: 'active',
   publishedAt: 1000,
 }
 

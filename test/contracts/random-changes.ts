@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { fieldPermissions, type Scope } from '../../src/access/scope.ts'
+import { documentStatuses } from '../../src/ingest/content-store.ts'
 import type { DocumentColumns, IndexChange, SearchFilters } from '../../src/search/search-index.ts'
 import type { AnalysedField, Clause, KeywordQuery } from '../../src/text/types.ts'
 
@@ -10,6 +11,7 @@ const platforms = ['p1', 'p2']
 const languages = ['en', 'fr']
 const regions = ['eu', 'us']
 const contentTypes = ['post', 'video']
+const statuses = [...documentStatuses]
 export const profiles = [
   { profileId: 'small', dimensions: 3 },
   { profileId: 'large', dimensions: 130 },
@@ -45,6 +47,7 @@ export const columns: fc.Arbitrary<DocumentColumns> = fc.record({
   language: orNull(languages),
   region: orNull(regions),
   contentType: orNull(contentTypes),
+  status: fc.constantFrom(...statuses),
   publishedAt: fc.option(time, { nil: null }),
 })
 
@@ -139,6 +142,7 @@ export const filters: fc.Arbitrary<SearchFilters> = fc.record({
   languages: seldom(fc.subarray(languages)),
   regions: seldom(fc.subarray(regions)),
   contentTypes: seldom(fc.subarray(contentTypes)),
+  statuses: seldom(fc.subarray(statuses)),
   publishedFrom: seldom(time),
   publishedTo: seldom(time),
   includeNonCurrent: fc.boolean(),

@@ -76,7 +76,9 @@ export function scopeExamples(it: () => IndexUnderTest): void {
     await it().start(
       put('d1', ['word'], { columns: { datasetId: 'news', platform: 'web', language: 'en', contentType: 'post' } }),
       put('d2', ['word'], { columns: { datasetId: 'blogs', platform: 'app', language: 'fr', contentType: 'video' } }),
-      put('d3', ['word'], { columns: { region: 'us', language: null, contentType: null, publishedAt: 5 } }),
+      put('d3', ['word'], {
+        columns: { region: 'us', language: null, contentType: null, publishedAt: 5, status: 'unavailable' },
+      }),
     )
     const filtered = (filters: Partial<SearchFilters>) => it().found('word', { filters: { ...noFilters, ...filters } })
     assert.deepEqual(await filtered({ datasets: ['blogs'] }), ['d2'])
@@ -84,6 +86,8 @@ export function scopeExamples(it: () => IndexUnderTest): void {
     assert.deepEqual(await filtered({ languages: ['en', 'fr'] }), ['d1', 'd2'])
     assert.deepEqual(await filtered({ regions: ['us'] }), ['d3'])
     assert.deepEqual(await filtered({ contentTypes: ['video'] }), ['d2'])
+    assert.deepEqual(await filtered({ statuses: ['unavailable'] }), ['d3'])
+    assert.deepEqual(await filtered({ statuses: ['active'], languages: ['fr'] }), ['d2'])
     assert.deepEqual(await filtered({ publishedTo: 1000 }), ['d3'])
     assert.deepEqual(await filtered({ publishedFrom: 1000, languages: ['fr'] }), ['d2'])
     assert.deepEqual(await filtered({ datasets: [] }), [])

@@ -57,6 +57,7 @@ test('more windows than there is room for rules are told apart all the same', ()
     language: null,
     region: null,
     contentType: null,
+    status: 'active' as const,
     publishedAt: i % 7,
   }))
   const entry = { platforms: null, languages: null, regions: null, fields: ['body' as const] }
@@ -78,7 +79,15 @@ test('a filter that is kept learns of new classes', () => {
   const classes = new FilterClasses()
   const cache = new FilterCache(classes.list)
   const before = cache.filterFor(random.wholeScope, noFilters)
-  const columns = { datasetId: 'd1', platform: 'p', language: null, region: null, contentType: null, publishedAt: null }
+  const columns = {
+    datasetId: 'd1',
+    platform: 'p',
+    language: null,
+    region: null,
+    contentType: null,
+    status: 'active' as const,
+    publishedAt: null,
+  }
   const image = segmentOf([columns, { ...columns, datasetId: 'elsewhere' }], classes)
   const filter = cache.filterFor(random.wholeScope, noFilters)
   assert.equal(filter, before)

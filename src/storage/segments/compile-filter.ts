@@ -68,6 +68,7 @@ export class CompiledFilter {
   readonly #entries: readonly CompiledEntry[]
   readonly #filters: Conditions
   readonly #contentTypes: ReadonlySet<string> | null
+  readonly #statuses: ReadonlySet<string> | null
   readonly #includeNonCurrent: boolean
   /** By table entry less `firstTimed`: the same few windows hold for all classes of a request. */
   readonly timeRules: TimeRule[] = []
@@ -98,6 +99,7 @@ export class CompiledFilter {
       window: windowOf(filters.publishedFrom, filters.publishedTo, bothMask),
     }
     this.#contentTypes = setOf(filters.contentTypes)
+    this.#statuses = setOf(filters.statuses)
     this.#includeNonCurrent = filters.includeNonCurrent
     this.extend()
   }
@@ -138,7 +140,8 @@ export class CompiledFilter {
   #decide(number: number): number {
     const found = this.#classes[number]!
     if (!found.current && !this.#includeNonCurrent) return 0
-    if (!meets(this.#filters, found) || !allows(this.#contentTypes, found.contentType)) return 0
+    if (!meets(this.#filters, found)) return 0
+    if (!allows(this.#contentTypes, found.contentType) || !allows(this.#statuses, found.status)) return 0
     const asked = this.#filters.window
     let always = 0
     const windows: Window[] = []

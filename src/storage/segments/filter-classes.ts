@@ -2,15 +2,10 @@ import type { DocumentColumns } from '../../search/search-index.ts'
 
 /**
  * The filter columns of a chunk, all but the publication time, as one number: real content has few combinations of
- * dataset, platform, language, region, content type and current-or-not, so a search decides once for each combination
- * and then looks one byte up for each posting.
+ * dataset, platform, language, region, content type, status and current-or-not, so a search decides once for each
+ * combination and then looks one byte up for each posting.
  */
-export interface FilterClass {
-  readonly datasetId: string
-  readonly platform: string
-  readonly language: string | null
-  readonly region: string | null
-  readonly contentType: string | null
+export interface FilterClass extends Omit<DocumentColumns, 'publishedAt'> {
   readonly current: boolean
 }
 
@@ -19,13 +14,13 @@ export class FilterClasses {
   readonly #numbers = new Map<string, number>()
 
   add(columns: DocumentColumns, current: boolean): number {
-    const { datasetId, platform, language, region, contentType } = columns
-    return this.addClass({ datasetId, platform, language, region, contentType, current })
+    const { datasetId, platform, language, region, contentType, status } = columns
+    return this.addClass({ datasetId, platform, language, region, contentType, status, current })
   }
 
   addClass(filterClass: FilterClass): number {
-    const { datasetId, platform, language, region, contentType, current } = filterClass
-    const key = JSON.stringify([datasetId, platform, language, region, contentType, current])
+    const { datasetId, platform, language, region, contentType, status, current } = filterClass
+    const key = JSON.stringify([datasetId, platform, language, region, contentType, status, current])
     const known = this.#numbers.get(key)
     if (known !== undefined) return known
     this.#numbers.set(key, this.list.length)

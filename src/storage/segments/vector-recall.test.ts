@@ -60,6 +60,7 @@ test('clustered vectors: recall of at least .99 at scopes of 100, 10, 1 and 0.1 
           language: null,
           region: null,
           contentType: null,
+          status: 'active' as const,
           publishedAt: null,
         },
         title: empty,

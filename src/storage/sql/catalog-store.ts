@@ -2,6 +2,7 @@ import type { Kysely } from 'kysely'
 import type { CatalogStore, DocumentRecord, Page, SnapshotRecord } from '../../catalog/catalog-store.ts'
 import { idTimeMs } from '../../ids.ts'
 import { browseIds } from './browse.ts'
+import { statusOf } from './document-state.ts'
 import type { DocumentRow, SnapshotRow, Tables } from './tables.ts'
 
 /** What a record shows. Not the rest: facts and the extra payload can be far larger than all of this. */
@@ -165,7 +166,7 @@ function documentRecord(row: RecordRow): DocumentRecord {
     contentType: row.content_type,
     language: row.language,
     region: row.region,
-    status: row.status === 'unavailable' ? 'unavailable' : 'active',
+    status: statusOf(row),
     currentVersionId: row.current_version_id,
     versionCount: row.version_count,
     publishedAt: row.published_at,

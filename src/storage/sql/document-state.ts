@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { Insertable } from 'kysely'
 import { type IdPrefix, idTimeMs, newId } from '../../ids.ts'
-import type { Fact, IncomingDocument, Outcome } from '../../ingest/content-store.ts'
+import type { DocumentStatus, Fact, IncomingDocument, Outcome } from '../../ingest/content-store.ts'
 import type { DocumentRow, DocumentTermRow, DocumentVersionRow, EventRow, FactSetRow, SnapshotRow } from './tables.ts'
 
 export const termKinds = { topic: 1, tag: 2, classification: 3 } as const
@@ -232,8 +232,11 @@ export class DocumentState {
   }
 }
 
+export const statusOf = (row: Pick<DocumentRow, 'status'>): DocumentStatus =>
+  row.status === 'unavailable' ? 'unavailable' : 'active'
+
 /** What scopes and search filters look at. */
-const indexedFields = new Set(['language', 'region', 'published_at', 'content_type'])
+const indexedFields = new Set(['language', 'region', 'published_at', 'content_type', 'status'])
 
 const emptyRow: Omit<DocumentRow, 'document_id'> = {
   dataset_id: '',

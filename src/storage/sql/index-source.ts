@@ -1,25 +1,17 @@
 import type { Kysely } from 'kysely'
 import { idTimeMs } from '../../ids.ts'
 import type { ChunkText, IndexSource, SourceDocument, SourceVersion } from '../../search/index-source.ts'
+import type { DocumentColumns } from '../../search/search-index.ts'
+import { statusOf } from './document-state.ts'
 import { insertRows } from './insert-rows.ts'
-import type { ChunkRow, DocumentVersionRow, Tables } from './tables.ts'
+import type { ChunkRow, DocumentRow, DocumentVersionRow, Tables } from './tables.ts'
 
 export function sqlIndexSource(db: Kysely<Tables>): IndexSource {
   return {
     async documentsAfter(revision, limits) {
       const rows = await db
         .selectFrom('document')
-        .select([
-          'document_id',
-          'index_revision',
-          'current_version_id',
-          'dataset_id',
-          'source_platform',
-          'language',
-          'region',
-          'published_at',
-          'content_type',
-        ])
+        .select(['document_id', 'index_revision', 'current_version_id', ...columnNames])
         .where('index_revision', '>', revision)
         .orderBy('index_revision')
         .limit(limits.documents)
@@ -37,14 +29,7 @@ export function sqlIndexSource(db: Kysely<Tables>): IndexSource {
         documents.push({
           documentId: row.document_id,
           revision: row.index_revision,
-          columns: {
-            datasetId: row.dataset_id,
-            platform: row.source_platform,
-            language: row.language,
-            region: row.region,
-            publishedAt: row.published_at,
-            contentType: row.content_type,
-          },
+          columns: columnsOf(row),
           versions: await withVectors(db, versions, row.current_version_id),
         })
         characters += versions.reduce((sum, { body }) => sum + (body?.length ?? 0), 0)
@@ -250,28 +235,12 @@ export function sqlIndexSource(db: Kysely<Tables>): IndexSource {
       if (documentIds.length === 0) return []
       const rows = await db
         .selectFrom('document')
-        .select([
-          'document_id',
-          'dataset_id',
-          'source_platform',
-          'language',
-          'region',
-          'published_at',
-          'content_type',
-          'title',
-          'quality',
-          'current_version_id',
-        ])
+        .select(['document_id', 'title', 'quality', 'current_version_id', ...columnNames])
         .where('document_id', 'in', documentIds)
         .execute()
       return rows.map((row) => ({
+        ...columnsOf(row),
         documentId: row.document_id,
-        datasetId: row.dataset_id,
-        platform: row.source_platform,
-        language: row.language,
-        region: row.region,
-        publishedAt: row.published_at,
-        contentType: row.content_type,
         title: row.title,
         quality: row.quality,
         currentVersionId: row.current_version_id,
@@ -294,20 +263,41 @@ export function sqlIndexSource(db: Kysely<Tables>): IndexSource {
           'region',
           'document.published_at as document_published_at',
           'content_type',
+          'status',
         ])
         .execute()
       return rows.map((row) => ({
         ...asChunkText(row),
-        document: {
-          datasetId: row.dataset_id,
-          platform: row.source_platform,
+        document: columnsOf({
+          ...row,
           language: row.document_language,
-          region: row.region,
-          publishedAt: row.document_published_at,
-          contentType: row.content_type,
-        },
+          published_at: row.document_published_at,
+        }),
       }))
     },
+  }
+}
+
+/** What the index and the results know of a document beside its texts. */
+const columnNames = [
+  'dataset_id',
+  'source_platform',
+  'language',
+  'region',
+  'published_at',
+  'content_type',
+  'status',
+] as const satisfies readonly (keyof DocumentRow)[]
+
+function columnsOf(row: Pick<DocumentRow, (typeof columnNames)[number]>): DocumentColumns {
+  return {
+    datasetId: row.dataset_id,
+    platform: row.source_platform,
+    language: row.language,
+    region: row.region,
+    publishedAt: row.published_at,
+    contentType: row.content_type,
+    status: statusOf(row),
   }
 }
 

@@ -3,6 +3,7 @@ import { firstIdAt, newId } from '../../ids.ts'
 import { liveLimits, type ResourceKind } from '../../live/limits.ts'
 import type { Creation, LiveQuery, LiveStore, NewLiveQuery } from '../../live/live-store.ts'
 import type { RunState } from '../../live/states.ts'
+import { statusOf } from './document-state.ts'
 import { insertRows } from './insert-rows.ts'
 import { liveTasks } from './live-tasks.ts'
 import type { LiveQueryRow, LiveRunRow, Tables } from './tables.ts'
@@ -63,6 +64,7 @@ export function sqlLiveStore(db: Kysely<Tables>): LiveStore {
           'document.region',
           'document.published_at',
           'document.content_type',
+          'document.status',
           'document.current_version_id',
           'document_version.title',
           'document_version.body',
@@ -89,6 +91,7 @@ export function sqlLiveStore(db: Kysely<Tables>): LiveStore {
         region: row.region,
         publishedAt: row.published_at,
         contentType: row.content_type,
+        status: statusOf(row),
         versionId: row.current_version_id,
         title: row.title,
         body: row.body,

@@ -19,6 +19,7 @@ export function batchAt(position: number): IndexBatch {
     language: null,
     region: null,
     contentType: null,
+    status: 'active' as const,
     publishedAt: draw(1000),
   })
   const text = () => fieldOf(Array.from({ length: 3 + draw(20) }, () => words[draw(words.length)]!).join(' '))

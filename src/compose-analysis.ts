@@ -13,6 +13,7 @@ import { AnalysisSubscriptions } from './analysis/subscriptions.ts'
 import type { Config } from './config.ts'
 import type { Cursors } from './cursors.ts'
 import type { TypedApp } from './http/typed.ts'
+import type { OpenParts } from './open-parts.ts'
 import { artifactFolder } from './operator/backup-manifest.ts'
 import { folderArtifactFiles } from './storage/files/artifact-files.ts'
 import { startAnalysis } from './worker/analysis.ts'
@@ -22,7 +23,6 @@ export interface AnalysisSide {
   routes(app: TypedApp, cursors: Cursors): void
   /** Another process may have added a run, or cancelled one. */
   wake(): void
-  close(): Promise<void>
 }
 
 export function artifactFilesOf({ artifactsUrl, dataDir }: Config): ArtifactFiles {
@@ -33,13 +33,14 @@ export function composeAnalysis(
   config: Config,
   store: AnalysisStore,
   works: boolean,
+  parts: OpenParts,
   logger: FastifyBaseLogger,
 ): AnalysisSide {
   const files = artifactFilesOf(config)
   // Half of the cores at low priority: requests get theirs without waiting.
   const threads = Math.max(1, Math.floor(availableParallelism() / 2))
-  const parts = { store, files, compute: computeGraph, threads, now: Date.now }
-  const worker = works ? startAnalysis(parts, logger) : null
+  const worker = works ? startAnalysis({ store, files, compute: computeGraph, threads, now: Date.now }, logger) : null
+  parts.opened('analysis', () => worker?.stop())
   const runs = new AnalysisRuns({
     store,
     files,
@@ -54,6 +55,5 @@ export function composeAnalysis(
       analysisSubscriptionRoutes(app, subscriptions, cursors)
     },
     wake: () => worker?.wake(),
-    close: async () => worker?.stop(),
   }
 }

@@ -4,6 +4,7 @@ import type { Embedder } from './embedding/embedder.ts'
 import { QueryCache } from './embedding/query-cache.ts'
 import { registerEmbedder } from './embedding/register-embedder.ts'
 import type { Check } from './http/public-routes.ts'
+import type { OpenParts } from './open-parts.ts'
 import type { Operator } from './operator/operator.ts'
 import { type CrossEncoder, HttpCrossEncoder } from './search/cross-encoder.ts'
 import { CurrentIndex } from './search/current-index.ts'
@@ -35,19 +36,20 @@ export interface SearchSide {
   readonly check: Check
   /** Something was written that may have to be indexed. */
   wake(): void
-  close(): Promise<void>
 }
 
 export async function composeSearch(
   config: Config,
   open: OpenStore,
   operator: Operator,
+  parts: OpenParts,
   logger: FastifyBaseLogger,
 ): Promise<SearchSide> {
   const source = open.store.indexSource
   const opened = await openServed(config.dataDir)
   let { generation } = opened
   const index = new CurrentIndex(opened.index)
+  parts.opened('search index', () => index.close())
   const { embedder, learn } = await registerEmbedder(config, {
     embeddingProfiles: () => operator.read.embeddingProfiles(),
     register: async (profile) => {
@@ -58,6 +60,7 @@ export async function composeSearch(
       await operator.commit('start', [{ kind: 'profile.put', ...profile, status: 'active', isDefault: true }])
     },
   })
+  parts.opened('embedder', () => embedder.close())
   if (open.shared && !(await open.makesVectors())) {
     logger.warn(
       'several processes answer for this database, and each keeps a search index of its own, fed from there: their memory adds up, and they can be moments apart; an index server for all of them is not supported yet',
@@ -65,6 +68,7 @@ export async function composeSearch(
   }
   const makes = open.shared ? () => open.makesVectors() : null
   const indexing = await startIndexing(source, index, embedder, learn, logger, makes)
+  parts.opened('indexing', () => indexing.stop())
   const searcher = new Searcher({
     index,
     source,
@@ -90,6 +94,7 @@ export async function composeSearch(
     },
     logger,
   )
+  parts.opened('adoption of a rebuilt index', () => adopting.stop())
   return {
     index,
     embedder,
@@ -104,12 +109,6 @@ export async function composeSearch(
       return { ok: true, detail: [size, waiting === 0 ? 'up to date' : behind, ...warnings].join(', ') }
     },
     wake: () => indexing.wake(),
-    async close() {
-      await adopting.stop()
-      await indexing.stop()
-      await embedder.close()
-      await index.close()
-    },
   }
 }
 

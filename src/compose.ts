@@ -11,8 +11,8 @@ import { classificationRoutes } from './catalog/classification-routes.ts'
 import { documentRoutes } from './catalog/document-routes.ts'
 import { ChangeSignal } from './changes/change-signal.ts'
 import { changesRoutes } from './changes/routes.ts'
-import { type AnalysisSide, composeAnalysis } from './compose-analysis.ts'
-import { composeSearch, type SearchSide } from './compose-search.ts'
+import { composeAnalysis } from './compose-analysis.ts'
+import { composeSearch } from './compose-search.ts'
 import { openStore } from './compose-store.ts'
 import type { Config } from './config.ts'
 import { Cursors } from './cursors.ts'
@@ -26,6 +26,7 @@ import { ingestRoutes } from './ingest/routes.ts'
 import { LiveQueries } from './live/live-queries.ts'
 import { liveRoutes } from './live/routes.ts'
 import { taskRoutes } from './live/task-routes.ts'
+import { OpenParts } from './open-parts.ts'
 import { Operator } from './operator/operator.ts'
 import { finishRestore } from './operator/restore-backup.ts'
 import { operatorRoutes } from './operator/routes.ts'
@@ -48,14 +49,14 @@ export async function composeWorkbench(config: Config): Promise<Workbench> {
   const open = await openStore(config)
   return {
     store: open.store,
-    operator: new Operator(open.store.operator, () => {}),
+    operator: new Operator(open.store.operator),
     ingest: new Ingest(open.store.content, () => {}),
     migrated: open.migrated,
     close: () => open.close(),
   }
 }
 
-/** A running instance: everything wired, listening when `listen` is called, gone when `close` resolves. */
+/** A running instance: everything wired, listening when `listen` is called, gone when `close` has ended. */
 export interface Instance {
   readonly app: FastifyInstance
   readonly operator: Operator
@@ -64,115 +65,104 @@ export interface Instance {
   /** The admin token, the one time it is made. */
   readonly madeAdminToken: string | null
   listen(): Promise<string>
-  /** Phases: not ready; no new connections; requests under way end; background work ends; the store closes. */
+  /** In the reverse order of what `compose` opens. Rejects when all is closed that would close, and something did not. */
   close(): Promise<void>
 }
 
 export async function compose(config: Config, logger: FastifyBaseLogger): Promise<Instance> {
-  await mkdir(config.dataDir, { recursive: true })
-  await finishRestore(config.dataDir)
-  const open = await openStore(config)
-  const { store } = open
   const answers = config.roles.includes('api')
   const works = config.roles.includes('worker')
-  let search: SearchSide | null = null
-  let analysis: AnalysisSide | null = null
-  try {
-    const usage = new UsageBook(store.access, (error) => logger.error({ err: error }, 'use could not be recorded'))
-    let authenticating: Authenticator | null = null
-    const operator = new Operator(store.operator, () => authenticating?.forget())
-    const cursors = await Cursors.load(store.access)
-    const signal = new ChangeSignal(async () => (await store.changes.state()).newest)
-    search = answers ? await composeSearch(config, open, operator, logger) : null
-    // After all that can fail: a token that is made must come to be shown.
-    const token = await adminTokenHash(config.dataDir, config.adminToken)
-    const authenticator = new Authenticator(store.access, token.hash)
-    authenticating = authenticator
-    const analysisSide = composeAnalysis(config, store.analysis, works, logger)
-    analysis = analysisSide
-    const searchSide = search
-    const written = (): void => {
-      signal.notify()
-      searchSide?.wake()
-    }
-    open.onForeignWrite((port) => {
-      if (port === 'content') written()
-      else if (port === 'operator') authenticator.forget()
-      else if (port === 'analysis') analysisSide.wake()
-    })
-    const ingest = new Ingest(store.content, written)
-    const live = new LiveQueries(store.live, (error) => logger.error({ err: error }, 'the task queue failed'))
-    const metrics = new Metrics()
-    metrics.gauge(
-      'tidemark_store_writer_calls',
-      'Calls waiting for or running on the writer.',
-      () => open.load().writer,
-    )
-    metrics.gauge('tidemark_store_reader_calls', 'Calls waiting for or running on readers.', () => open.load().readers)
+  await mkdir(config.dataDir, { recursive: true })
+  await finishRestore(config.dataDir)
+  await using parts = new OpenParts(logger)
 
-    let stopping = false
-    const checks: Record<string, Check> = {
-      ...(searchSide === null ? {} : { index: searchSide.check }),
-      serving: async () => ({ ok: !stopping, detail: stopping ? 'shutting down' : 'accepting requests' }),
-      store: () => storeCheck(open),
-    }
+  const open = await openStore(config)
+  parts.opened('store', () => open.close())
+  const { store } = open
+  const usage = new UsageBook(store.access, (error) => logger.error({ err: error }, 'use could not be recorded'))
+  parts.opened('usage', () => usage.close())
+  const operator = new Operator(store.operator)
+  const cursors = await Cursors.load(store.access)
+  const signal = new ChangeSignal(async () => (await store.changes.state()).newest)
+  const search = answers ? await composeSearch(config, open, operator, parts, logger) : null
+  const analysis = composeAnalysis(config, store.analysis, works, parts, logger)
+  const written = (): void => {
+    signal.notify()
+    search?.wake()
+  }
+  const ingest = new Ingest(store.content, written)
+  parts.opened('ingest', () => ingest.idle())
+  const live = new LiveQueries(store.live, (error) => logger.error({ err: error }, 'the task queue failed'))
+  if (works) {
+    const jobs = [startFeedRetention(store.changes, logger), startLive(store.live, logger)]
+    parts.opened('jobs', () => Promise.all(jobs.map((job) => job.stop())))
+  }
 
-    const app = await makeServer({
-      logger,
-      authenticator,
-      usage,
-      rates: open.shared ? new SharedRates(store.access) : new RateLimits(),
-      metrics,
-      corsOrigins: config.corsOrigins,
-      requestsInFlightMax: config.requestsInFlightMax,
-      routes: (plain) => {
-        const typed = plain as unknown as TypedApp
-        publicRoutes(typed, metrics, checks)
-        consoleRoutes(typed)
-        // A process that only works in the background still says how it is.
-        if (searchSide === null) return
-        const { index, embedder, searcher } = searchSide
-        accessRoutes(typed, usage)
-        operatorRoutes(typed, operator)
-        ingestRoutes(typed, ingest)
-        changesRoutes(typed, { log: store.changes, signal, cursors, usage })
-        documentRoutes(typed, store.catalog, cursors)
-        catalogRoutes(typed, { store: store.catalog, cursors, timeoutMs: config.catalogTimeoutMs })
-        searchRoutes(typed, { searcher, source: store.indexSource, cursors, usage, live })
-        liveRoutes(typed, { live, cursors })
-        taskRoutes(typed, store.live, written)
-        indexingRoutes(typed, { index, source: store.indexSource, embedder })
-        analysisSide.routes(typed, cursors)
-        classificationRoutes(typed, { store: store.catalog, timeoutMs: config.catalogTimeoutMs })
-      },
-    })
-    await app.ready()
-    const jobs = works ? [startFeedRetention(store.changes, logger), startLive(store.live, logger)] : []
+  // After all that can fail: a token that is made must come to be shown.
+  const token = await adminTokenHash(config.dataDir, config.adminToken)
+  const authenticator = new Authenticator(store.access, token.hash)
+  operator.onChange(() => authenticator.forget())
+  open.onForeignWrite((port) => {
+    if (port === 'content') written()
+    else if (port === 'operator') authenticator.forget()
+    else if (port === 'analysis') analysis.wake()
+  })
 
-    return {
-      app,
-      operator,
-      ingest,
-      store,
-      madeAdminToken: token.made,
-      listen: () => app.listen({ host: config.host, port: config.port }),
-      async close() {
-        stopping = true
-        signal.close()
-        await app.close()
-        await ingest.idle()
-        await Promise.all(jobs.map((job) => job.stop()))
-        await analysisSide.close()
-        await searchSide?.close()
-        await usage.close()
-        await open.close()
-      },
-    }
-  } catch (error) {
-    await analysis?.close()
-    await search?.close()
-    await open.close()
-    throw error
+  const metrics = new Metrics()
+  metrics.gauge('tidemark_store_writer_calls', 'Calls waiting for or running on the writer.', () => open.load().writer)
+  metrics.gauge('tidemark_store_reader_calls', 'Calls waiting for or running on readers.', () => open.load().readers)
+  let stopping = false
+  const checks: Record<string, Check> = {
+    ...(search === null ? {} : { index: search.check }),
+    serving: async () => ({ ok: !stopping, detail: stopping ? 'shutting down' : 'accepting requests' }),
+    store: () => storeCheck(open),
+  }
+  const app = await makeServer({
+    logger,
+    authenticator,
+    usage,
+    rates: open.shared ? new SharedRates(store.access) : new RateLimits(),
+    metrics,
+    corsOrigins: config.corsOrigins,
+    requestsInFlightMax: config.requestsInFlightMax,
+    routes: (plain) => {
+      const typed = plain as unknown as TypedApp
+      publicRoutes(typed, metrics, checks)
+      consoleRoutes(typed)
+      // A process that only works in the background still says how it is.
+      if (search === null) return
+      const { index, embedder, searcher } = search
+      accessRoutes(typed, usage)
+      operatorRoutes(typed, operator)
+      ingestRoutes(typed, ingest)
+      changesRoutes(typed, { log: store.changes, signal, cursors, usage })
+      documentRoutes(typed, store.catalog, cursors)
+      catalogRoutes(typed, { store: store.catalog, cursors, timeoutMs: config.catalogTimeoutMs })
+      searchRoutes(typed, { searcher, source: store.indexSource, cursors, usage, live })
+      liveRoutes(typed, { live, cursors })
+      taskRoutes(typed, store.live, written)
+      indexingRoutes(typed, { index, source: store.indexSource, embedder })
+      analysis.routes(typed, cursors)
+      classificationRoutes(typed, { store: store.catalog, timeoutMs: config.catalogTimeoutMs })
+    },
+  })
+  // Requests that do not come to their end in time are cut off, before what they work with closes.
+  parts.opened('connections', () => app.server.closeAllConnections())
+  parts.opened('requests', () => app.close(), config.shutdownTimeoutMs)
+  parts.opened('readiness', () => {
+    stopping = true
+    signal.close()
+  })
+  await app.ready()
+
+  return {
+    app,
+    operator,
+    ingest,
+    store,
+    madeAdminToken: token.made,
+    listen: () => app.listen({ host: config.host, port: config.port }),
+    close: parts.handOver(),
   }
 }
 

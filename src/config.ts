@@ -17,6 +17,7 @@ export interface Config {
   readonly corsOrigins: readonly string[]
   readonly requestsInFlightMax: number
   readonly catalogTimeoutMs: number
+  readonly shutdownTimeoutMs: number
   readonly embeddingUrl: string | null
   readonly embeddingModel: string | null
   readonly embeddingKey: string | null
@@ -127,6 +128,12 @@ const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     about: 'milliseconds the store may take for a listing before the answer is 503',
     expected: 'a whole number from 1 to 600000',
     parse: integer(1, 600_000),
+  },
+  shutdownTimeoutMs: {
+    fallback: '20000',
+    about: 'milliseconds that requests under way may take to end after SIGTERM; then their connections are closed',
+    expected: 'a whole number from 1 to 3600000',
+    parse: integer(1, 3_600_000),
   },
   embeddingUrl: {
     fallback: null,

@@ -14,7 +14,7 @@ let operator: Operator
 
 before(async () => {
   open = await openSqliteStore(folder)
-  operator = new Operator(open.store.operator, () => {})
+  operator = new Operator(open.store.operator)
   await apply({
     datasets: [{ dataset_id: 'news', name: 'News' }],
     embedding_profiles: [{ id: 'acme', provider: 'http', model: 'm', dimensions: 4, status: 'active' }],

@@ -25,12 +25,15 @@ export interface ShownKey {
 export class Operator {
   readonly read: Omit<OperatorStore, 'commit'>
   #store: OperatorStore
-  #changed: () => void
+  #changed: () => void = () => {}
 
-  /** `changed` is called after each committed change, so that this process applies it to the very next request. */
-  constructor(store: OperatorStore, changed: () => void) {
+  constructor(store: OperatorStore) {
     this.read = store
     this.#store = store
+  }
+
+  /** `changed` is called after each committed change, so that this process applies it to the very next request. */
+  onChange(changed: () => void): void {
     this.#changed = changed
   }
 

@@ -223,11 +223,11 @@ export class TestServer {
     }
   }
 
-  /** The log's lines as objects. */
+  /** The log's lines as objects; what a command says in words when it fails is not one. */
   get logs(): Record<string, unknown>[] {
     return this.stderr
       .split('\n')
-      .filter((line) => line !== '')
+      .filter((line) => line !== '' && !line.startsWith('tidemark: '))
       .map((line) => JSON.parse(line) as Record<string, unknown>)
   }
 

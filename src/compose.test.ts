@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { test } from 'node:test'
+import { pino } from 'pino'
+import { adminTokenFile } from './access/admin-token.ts'
+import { compose, composeWorkbench } from './compose.ts'
+import { readConfig } from './config.ts'
+import { refuseInUse } from './storage/sqlite/backup-store.ts'
+import { storePath } from './storage/sqlite/open-sqlite-store.ts'
+
+const inStore = (dataDir: string, sql: string): void => {
+  const database = new DatabaseSync(storePath(dataDir))
+  database.exec(sql)
+  database.close()
+}
+
+const faults = [
+  {
+    // Comes when the search index is open already.
+    what: 'the embedding profile cannot be registered',
+    make: (dataDir: string) => inStore(dataDir, 'alter table embedding_profile rename to away'),
+    mend: (dataDir: string) => inStore(dataDir, 'alter table away rename to embedding_profile'),
+    error: /no such table: embedding_profile/,
+  },
+  {
+    what: 'the admin token cannot be kept',
+    make: (dataDir: string) => void mkdirSync(join(dataDir, adminTokenFile)),
+    mend: (dataDir: string) => rmSync(join(dataDir, adminTokenFile), { recursive: true }),
+    error: { code: 'EEXIST' },
+  },
+]
+
+for (const { what, make, mend, error } of faults) {
+  test(`a start that fails because ${what} leaves nothing open`, async (t) => {
+    const dataDir = mkdtempSync(join(tmpdir(), 'tidemark-compose-'))
+    t.after(() => rmSync(dataDir, { recursive: true, force: true }))
+    const config = readConfig({ TIDEMARK_DATA_DIR: dataDir, TIDEMARK_PORT: '0' })
+    await (await composeWorkbench(config)).close()
+    const logger = pino({ level: 'silent' })
+    make(dataDir)
+    await assert.rejects(compose(config, logger), error)
+    refuseInUse(storePath(dataDir))
+
+    mend(dataDir)
+    // The index refuses to be opened a second time.
+    const instance = await compose(config, logger)
+    assert.ok(URL.canParse(await instance.listen()))
+    await instance.close()
+    refuseInUse(storePath(dataDir))
+  })
+}

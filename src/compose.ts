@@ -121,7 +121,9 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
     logger,
     authenticator,
     usage,
-    rates: open.shared ? new SharedRates(store.access) : new RateLimits(),
+    rates: open.shared
+      ? new SharedRates(store.access, (error) => logger.warn({ err: error }, 'unused rates could not be given back'))
+      : new RateLimits(),
     metrics,
     corsOrigins: config.corsOrigins,
     requestsInFlightMax: config.requestsInFlightMax,

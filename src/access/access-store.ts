@@ -1,7 +1,7 @@
 import type { SigningKey } from '../cursors.ts'
 import type { EntitlementInput } from './entitlement.ts'
 import type { Policy } from './policy.ts'
-import type { Rate } from './rate-limits.ts'
+import type { Rate, Take } from './rate-limits.ts'
 
 /** The port: what authentication and limits need of the store. */
 export interface AccessStore {
@@ -9,7 +9,7 @@ export interface AccessStore {
   findKey(hash: string): Promise<KeyWithOwner | null>
   /** Takes one unit where fewer than `limit` are used; all takes of one call are decided one after the other. */
   takeQuota(takes: readonly QuotaTake[]): Promise<readonly QuotaResult[]>
-  /** Takes up to so many tokens of buckets that all processes share, each named once, and says how many are left. */
+  /** Takes tokens of buckets that all processes share, each named once, and says how many are left. */
   takeTokens(takes: readonly TokenTake[], nowMs: number): Promise<readonly TokensTaken[]>
   /** Adds counts and the times keys were last used; both are only ever reported, never decided on. */
   recordUse(use: { readonly counts: readonly UsageCount[]; readonly keys: readonly KeyUse[] }): Promise<void>
@@ -55,10 +55,9 @@ export interface QuotaResult {
   readonly used: number
 }
 
-export interface TokenTake {
+export interface TokenTake extends Take {
   readonly name: string
   readonly rate: Rate
-  readonly wanted: number
 }
 
 export interface TokensTaken {

@@ -27,15 +27,24 @@ export interface Rates {
   take(name: string, rate: Rate): RateState | Promise<RateState>
 }
 
+export interface Take {
+  readonly wanted: number
+  /** For requests that are still to come: of these, no more than half of what is left, so that others find some too. */
+  readonly ahead?: number
+  /** Taken before, and not needed. */
+  readonly returned?: number
+}
+
 /** As many whole tokens as there are, up to what is wanted. A bucket that is not known is full. */
 export function takeTokens(
   bucket: Bucket | null,
   rate: Rate,
-  wanted: number,
+  { wanted, ahead = 0, returned = 0 }: Take,
   nowMs: number,
 ): { readonly granted: number; readonly bucket: Bucket } {
-  const tokens = bucket === null ? rate.burst : tokensAt(bucket, rate, nowMs)
-  const granted = Math.min(wanted, Math.floor(tokens))
+  const tokens = bucket === null ? rate.burst : Math.min(rate.burst, tokensAt(bucket, rate, nowMs) + returned)
+  const needed = Math.min(wanted, Math.floor(tokens))
+  const granted = needed + Math.min(ahead, Math.floor((tokens - needed) / 2))
   // Clocks of several processes differ a little: time never goes back for a bucket, or it would fill twice.
   const updatedMs = Math.max(nowMs, bucket?.updatedMs ?? nowMs)
   return { granted, bucket: { tokens: tokens - granted, updatedMs } }
@@ -62,7 +71,7 @@ export class RateLimits implements Rates {
   take(name: string, rate: Rate, nowMs: number = performance.now()): RateState {
     const known = this.#buckets.get(name)
     if (known === undefined && this.#buckets.size >= this.#forgetFrom) this.#forgetFull(nowMs)
-    const { granted, bucket } = takeTokens(known ?? null, rate, 1, nowMs)
+    const { granted, bucket } = takeTokens(known ?? null, rate, { wanted: 1 }, nowMs)
     this.#buckets.set(name, { ...bucket, rate })
     return rateState(granted === 1, bucket.tokens, rate)
   }

@@ -1,53 +1,82 @@
-import type { AccessStore, TokensTaken } from './access-store.ts'
+import type { AccessStore, TokensTaken, TokenTake } from './access-store.ts'
 import { type Rate, type RateState, type Rates, rateState } from './rate-limits.ts'
 
 /**
- * What is taken ahead of requests that have not come yet, as a share of a second, and for how long it is kept: a rate of
- * 50 costs one question to the store for every third request, one of 1,000 for every fiftieth. What is not used in time
- * is lost, so an application never gets more than its rate and at most this share less.
+ * The buckets of a store that several processes serve: kept there, taken from in small portions ahead of the requests.
+ *
+ * With what its waiting requests need, a process takes as many tokens more as it had requests in the last quarter of a
+ * second, and no more than a twentieth of what the rate allows in a second. So an application that is allowed 50
+ * requests a second costs one question to the store for every third of them, and one that is allowed 1,000 for every
+ * fiftieth. What is taken is used or given back: a token is lost only with its process, or when the store fails. What is
+ * held makes up for pauses, as the bucket itself does: an application may get that much more than its burst at once.
  */
 const aheadSeconds = 0.05
-const keptMs = 250
+const recentMs = 250
+
+/** Buckets that one question is about, at most. */
+const bucketsMax = 1000
 
 interface Reserve {
+  readonly name: string
+  rate: Rate
   tokens: number
-  untilMs: number
   /** In the bucket of the store when it was last asked. */
   left: number
+  /** Requests of late, the older ones counting ever less. */
+  recent: number
+  recentAtMs: number
+  /** Requests that there was no token for. While there are any, no token is held. */
+  waiting: { readonly resolve: (state: RateState) => void; readonly reject: (error: unknown) => void }[]
+  /** Tokens on their way back. */
+  returning: number
 }
 
-interface Waiting {
-  rate: Rate
-  readonly requests: { resolve: (state: RateState) => void; reject: (error: unknown) => void }[]
+/** What time it is, and what is to be done later. */
+export interface Clock {
+  /** Never steps back. */
+  nowMs(): number
+  /** The same in all processes, more or less. */
+  wallMs(): number
+  after(ms: number, work: () => void): void
 }
 
-const reservesMax = 50_000
+const machineClock: Clock = {
+  nowMs: () => performance.now(),
+  wallMs: () => Date.now(),
+  after: (ms, work) => void setTimeout(work, ms).unref(),
+}
 
-/** The buckets of a store that several processes serve: kept there, taken from in small portions. */
 export class SharedRates implements Rates {
   #store: AccessStore
+  #report: (error: unknown) => void
+  #clock: Clock
+  /** Of applications that made requests of late. */
   #reserves = new Map<string, Reserve>()
-  #waiting = new Map<string, Waiting>()
+  /** Those with requests that wait, or with tokens to give back. */
+  #wanting = new Set<Reserve>()
   #asking = false
 
-  constructor(store: AccessStore) {
+  /** `report` hears of tokens that could not be given back: no request waited for that. */
+  constructor(store: AccessStore, report: (error: unknown) => void, clock: Clock = machineClock) {
     this.#store = store
+    this.#report = report
+    this.#clock = clock
   }
 
   take(name: string, rate: Rate): RateState | Promise<RateState> {
-    const reserve = this.#reserves.get(name)
-    if (reserve !== undefined && reserve.tokens >= 1 && performance.now() < reserve.untilMs) {
+    const reserve = this.#reserveOf(name, rate)
+    this.#fade(reserve)
+    reserve.recent++
+    // A policy that allows less than before holds from this request on.
+    reserve.rate = rate
+    reserve.tokens = Math.min(reserve.tokens, aheadMax(rate))
+    if (reserve.tokens > 0) {
       reserve.tokens--
       return rateState(true, reserve.left + reserve.tokens, rate)
     }
     return new Promise((resolve, reject) => {
-      let waiting = this.#waiting.get(name)
-      if (waiting === undefined) {
-        waiting = { rate, requests: [] }
-        this.#waiting.set(name, waiting)
-      }
-      waiting.rate = rate
-      waiting.requests.push({ resolve, reject })
+      reserve.waiting.push({ resolve, reject })
+      this.#wanting.add(reserve)
       if (!this.#asking) void this.#ask()
     })
   }
@@ -55,26 +84,75 @@ export class SharedRates implements Rates {
   /** Those that come while the store is asked, of all applications, are asked for together, next. */
   async #ask(): Promise<void> {
     this.#asking = true
-    while (this.#waiting.size > 0) {
-      const group = [...this.#waiting]
-      this.#waiting = new Map()
-      const takes = group.map(([name, { rate, requests }]) => {
-        return { name, rate, wanted: requests.length + Math.floor(rate.perSecond * aheadSeconds) }
-      })
+    while (this.#wanting.size > 0) {
+      const group = this.#wanting.values().take(bucketsMax).toArray()
+      const takes = group.map((reserve) => this.#takeOf(reserve))
       try {
-        const taken = await this.#store.takeTokens(takes, Date.now())
-        for (const [i, [name, waiting]] of group.entries()) this.#serve(name, waiting, taken[i]!)
+        const taken = await this.#store.takeTokens(takes, this.#clock.wallMs())
+        for (const [i, reserve] of group.entries()) serve(reserve, takes[i]!.wanted, taken[i]!)
       } catch (error) {
-        for (const [, { requests }] of group) for (const { reject } of requests) reject(error)
+        const failed = group.flatMap(({ waiting }, i) => waiting.splice(0, takes[i]!.wanted))
+        for (const { reject } of failed) reject(error)
+        if (failed.length === 0) this.#report(error)
+      }
+      for (const reserve of group) {
+        if (reserve.waiting.length === 0 && reserve.returning === 0) this.#wanting.delete(reserve)
       }
     }
     this.#asking = false
   }
 
-  #serve(name: string, { rate, requests }: Waiting, { granted, left }: TokensTaken): void {
-    const tokens = Math.max(0, granted - requests.length)
-    if (this.#reserves.size >= reservesMax) this.#reserves.clear()
-    this.#reserves.set(name, { tokens, untilMs: performance.now() + keptMs, left })
-    for (const [i, { resolve }] of requests.entries()) resolve(rateState(i < granted, left + tokens, rate))
+  #takeOf(reserve: Reserve): TokenTake {
+    this.#fade(reserve)
+    const { name, rate, waiting, returning: returned } = reserve
+    reserve.returning = 0
+    const ahead = waiting.length === 0 ? 0 : Math.min(aheadMax(rate), Math.floor(reserve.recent))
+    return { name, rate, wanted: waiting.length, ahead, returned }
+  }
+
+  #reserveOf(name: string, rate: Rate): Reserve {
+    const known = this.#reserves.get(name)
+    if (known !== undefined) return known
+    if (this.#reserves.size === 0) this.#clock.after(recentMs, () => this.#giveBack())
+    const recentAtMs = this.#clock.nowMs()
+    const reserve = { name, rate, tokens: 0, left: 0, recent: 0, recentAtMs, waiting: [], returning: 0 }
+    this.#reserves.set(name, reserve)
+    return reserve
+  }
+
+  /** What is more than the requests of late give reason to hold goes back, of all applications in one. */
+  #giveBack(): void {
+    for (const [name, reserve] of this.#reserves) {
+      this.#fade(reserve)
+      const surplus = reserve.tokens - Math.floor(reserve.recent)
+      if (surplus > 0) {
+        reserve.tokens -= surplus
+        reserve.returning += surplus
+        this.#wanting.add(reserve)
+      }
+      if (reserve.tokens === 0 && reserve.recent < 1 && !this.#wanting.has(reserve)) this.#reserves.delete(name)
+    }
+    if (!this.#asking) void this.#ask()
+    if (this.#reserves.size > 0) this.#clock.after(recentMs, () => this.#giveBack())
+  }
+
+  #fade(reserve: Reserve): void {
+    const nowMs = this.#clock.nowMs()
+    reserve.recent *= Math.exp((reserve.recentAtMs - nowMs) / recentMs)
+    reserve.recentAtMs = nowMs
+  }
+}
+
+const aheadMax = (rate: Rate): number => Math.floor(rate.perSecond * aheadSeconds)
+
+/** The first `asked` of those that wait get what they asked for; what is left over serves those that came since. */
+function serve(reserve: Reserve, asked: number, { granted, left }: TokensTaken): void {
+  const { rate, waiting } = reserve
+  reserve.left = left
+  reserve.tokens += granted
+  for (const { resolve } of waiting.splice(0, Math.max(asked, reserve.tokens))) {
+    const allowed = reserve.tokens > 0
+    if (allowed) reserve.tokens--
+    resolve(rateState(allowed, left + reserve.tokens, rate))
   }
 }

@@ -54,6 +54,21 @@ export function checkAccessStore(
         ])
       }))
 
+    test('ahead of requests no more than half of what is left is taken, and what comes back is there again', () =>
+      withStore(async (access) => {
+        const rate = { perSecond: 2, burst: 20 }
+        const now = 1_800_000_000_000
+        const take = async (numbers: { wanted: number; ahead?: number; returned?: number }) =>
+          (await access.takeTokens([{ name: 'a', rate, ...numbers }], now))[0]!
+        assert.deepEqual(await take({ wanted: 4, ahead: 5 }), { granted: 9, left: 11 })
+        assert.deepEqual(await take({ wanted: 1, ahead: 50 }), { granted: 6, left: 5 })
+        assert.deepEqual(await take({ wanted: 8, ahead: 8 }), { granted: 5, left: 0 })
+        assert.deepEqual(await take({ wanted: 0, returned: 7 }), { granted: 0, left: 7 })
+        assert.deepEqual(await take({ wanted: 6, returned: 1 }), { granted: 6, left: 2 })
+        // A bucket is never fuller than full.
+        assert.deepEqual(await take({ wanted: 0, returned: 100 }), { granted: 0, left: 20 })
+      }))
+
     test('racing processes agree on one signing key', () =>
       withStore(async (access) => {
         const added = await Promise.all(

@@ -54,7 +54,7 @@ export function sqlAccessStore(db: Kysely<Tables>): AccessStore {
       const names = takes.map(({ name }) => name)
       const rows = await db.selectFrom('rate_bucket').selectAll().where('name', 'in', names).execute()
       const known = new Map(rows.map((row) => [row.name, { tokens: row.tokens, updatedMs: row.updated_at }]))
-      const taken = takes.map(({ name, rate, wanted }) => takeTokens(known.get(name) ?? null, rate, wanted, nowMs))
+      const taken = takes.map((take) => takeTokens(known.get(take.name) ?? null, take.rate, take, nowMs))
       await db
         .insertInto('rate_bucket')
         .values(

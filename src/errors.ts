@@ -27,6 +27,8 @@ export const errorTable = {
   range_not_satisfiable: { status: 416, retryable: false },
   expectation_failed: { status: 417, retryable: false },
   idempotency_key_reused: { status: 422, retryable: false },
+  /** For logs and metrics: nobody is there to read it. */
+  client_closed_request: { status: 499, retryable: true },
   headers_too_large: { status: 431, retryable: false },
   request_timeout: { status: 408, retryable: true },
   invalid_request: { status: 400, retryable: false },

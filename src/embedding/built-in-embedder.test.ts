@@ -10,6 +10,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import fc from 'fast-check'
 import { BuiltInEmbedder, startModelProcess } from './built-in-embedder.ts'
 import { builtInProfile } from './built-in-profile.ts'
+import { Callers } from './callers.ts'
 import type { EmbeddingErrorCode } from './embedding-error.ts'
 import { EmbeddingError } from './embedding-error.ts'
 
@@ -112,6 +113,21 @@ test('a query goes ahead of passages that wait', async () => {
   await passages
 })
 
+test('a query goes ahead of those that wait for another caller, and so does one that it joins', async () => {
+  const done: string[] = []
+  const ask = (name: string, callers: Callers): Promise<void> =>
+    embedder.embed([`${name} ${long}`.slice(0, 1000)], 'query', undefined, callers).then(() => void done.push(name))
+  const shared = new Callers('crowd')
+  const crowd = Array.from({ length: 12 }, (_, i) => ask(`crowd ${i}`, new Callers('crowd')))
+  crowd.push(ask('shared', shared))
+  await ask('single', new Callers('single'))
+  assert.ok(done.length <= 3, `${done}`)
+  shared.join('single')
+  await crowd.at(-1)
+  assert.ok(done.length <= 7, `${done}`)
+  await Promise.all(crowd)
+})
+
 test('the main thread stays free', async () => {
   const before = performance.eventLoopUtilization()
   await embedder.embed(Array(4).fill(long), 'passage')
@@ -134,13 +150,17 @@ test('giving up rejects at once, stops the work and leaves nothing behind', asyn
   await assert.rejects(embedder.embed(['a'], 'query', controller.signal), fails('aborted'))
 })
 
-test('refuses passages beyond its queue, and still takes queries', async () => {
+test('refuses passages beyond its queue and still takes queries; refuses those of one caller, not of another', async () => {
   const { embedder: small } = reachable({ waitingTextsMax: 10 })
   const first = small.embed(Array(12).fill('text'), 'passage')
   await assert.rejects(small.embed(['text'], 'passage'), fails('overloaded'))
   assert.equal((await small.embed(['text'], 'query')).length, 1)
   await first
   assert.equal((await small.embed(['text'], 'passage')).length, 1)
+  const crowd = Array.from({ length: 10 }, () => small.embed(['text'], 'query', undefined, new Callers('crowd')))
+  await assert.rejects(small.embed(['text'], 'query', undefined, new Callers('crowd')), fails('overloaded'))
+  assert.equal((await small.embed(['text'], 'query', undefined, new Callers('single'))).length, 1)
+  await Promise.all(crowd)
   await small.close()
 })
 

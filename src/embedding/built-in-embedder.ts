@@ -20,13 +20,14 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import type { FromModel, ToModel } from './built-in-process.ts'
 import { builtInProfile } from './built-in-profile.ts'
+import { Callers } from './callers.ts'
 import type { Embedder, EmbeddingKind } from './embedder.ts'
 import { abortedError, closedError, EmbeddingError } from './embedding-error.ts'
 
 export interface BuiltInEmbedderOptions {
   /** Threads inside one run. On two busy cores two were slower than one. */
   readonly threads?: number
-  /** Texts of one kind that may wait; a single call may exceed it when nothing else waits. */
+  /** Texts of one kind that may wait for one caller; a single call may exceed it when nothing else of it waits. */
   readonly waitingTextsMax?: number
   /** After the second death in a row, doubling up to `restMaxMs`; a damaged model rests `restMaxMs`. */
   readonly restMs?: number
@@ -36,7 +37,8 @@ export interface BuiltInEmbedderOptions {
 }
 
 interface Pending {
-  readonly kind: EmbeddingKind
+  /** In whose line it waits, of which kind. */
+  readonly line: string
   readonly count: number
   readonly resolve: (vectors: Float32Array[]) => void
   readonly reject: (error: EmbeddingError) => void
@@ -74,7 +76,7 @@ export class BuiltInEmbedder implements Embedder {
   readonly #restMs: number
   readonly #restMaxMs: number
   readonly #pending = new Map<number, Pending>()
-  readonly #waitingTexts: Record<EmbeddingKind, number> = { query: 0, passage: 0 }
+  readonly #waitingTexts = new Map<string, number>()
   #process: ChildProcess | null = null
   #nextId = 1
   #deathsInRow = 0
@@ -89,21 +91,29 @@ export class BuiltInEmbedder implements Embedder {
     this.#restMaxMs = options.restMaxMs ?? 30_000
   }
 
-  async embed(texts: readonly string[], kind: EmbeddingKind, signal?: AbortSignal): Promise<Float32Array[]> {
+  async embed(
+    texts: readonly string[],
+    kind: EmbeddingKind,
+    signal?: AbortSignal,
+    callers: Callers = new Callers(),
+  ): Promise<Float32Array[]> {
     if (this.#closed) throw closedError()
     if (signal?.aborted) throw abortedError()
     if (texts.length === 0) return []
-    const waiting = this.#waitingTexts[kind]
+    // Who joins later does not wait for more than the first does.
+    const line = `${kind} ${callers.ids[0]}`
+    const waiting = this.#waitingTexts.get(line) ?? 0
     if (waiting > 0 && waiting + texts.length > this.#waitingTextsMax) {
       throw new EmbeddingError('overloaded', `${waiting} texts wait for the built-in model`)
     }
     const model = this.#running()
     const id = this.#nextId++
     const { promise, resolve, reject } = Promise.withResolvers<Float32Array[]>()
-    this.#pending.set(id, { kind, count: texts.length, resolve, reject })
-    this.#waitingTexts[kind] += texts.length
+    this.#pending.set(id, { line, count: texts.length, resolve, reject })
+    this.#waitingTexts.set(line, waiting + texts.length)
     if (this.#pending.size === 1) keepAlive(model, true)
-    post(model, { type: 'embed', id, kind, texts })
+    post(model, { type: 'embed', id, kind, callers: callers.ids, texts })
+    callers.onJoin = (caller) => post(model, { type: 'join', id, caller })
     const onAbort = (): void => {
       post(model, { type: 'cancel', id })
       this.#settle(id)?.reject(abortedError())
@@ -113,6 +123,7 @@ export class BuiltInEmbedder implements Embedder {
       return await promise
     } finally {
       signal?.removeEventListener('abort', onAbort)
+      callers.onJoin = () => {}
     }
   }
 
@@ -178,7 +189,9 @@ export class BuiltInEmbedder implements Embedder {
     const pending = this.#pending.get(id)
     if (pending === undefined) return undefined
     this.#pending.delete(id)
-    this.#waitingTexts[pending.kind] -= pending.count
+    const waiting = this.#waitingTexts.get(pending.line)! - pending.count
+    if (waiting === 0) this.#waitingTexts.delete(pending.line)
+    else this.#waitingTexts.set(pending.line, waiting)
     if (this.#pending.size === 0 && this.#process !== null) keepAlive(this.#process, false)
     return pending
   }

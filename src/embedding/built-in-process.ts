@@ -1,7 +1,9 @@
 /**
  * The process that runs the built-in model, started by `BuiltInEmbedder` as `built-in-process.ts DIRECTORY THREADS`.
  *
- *   in   embed   id, kind, texts         queued; answered once by `done` or `failed`, unless cancelled before
+ *   in   embed   id, kind, callers,      queued; answered once by `done` or `failed`, unless cancelled before
+ *                texts
+ *        join    id, caller              one more waits for it: it is run in the turn of whoever comes first
  *        cancel  id                      texts that have not been run are dropped; there is no answer
  *   out  damaged message                 the model cannot be loaded; the process ends
  *        done    id, vectors             count x dimensions numbers, each vector of length 1
@@ -20,7 +22,10 @@ import { normaliseVector, vectorsOrFault } from './normalise-vector.ts'
 import type { Job } from './run-queue.ts'
 import { RunQueue } from './run-queue.ts'
 
-export type ToModel = ({ readonly type: 'embed' } & Job) | { readonly type: 'cancel'; readonly id: number }
+export type ToModel =
+  | ({ readonly type: 'embed' } & Job)
+  | { readonly type: 'join'; readonly id: number; readonly caller: string }
+  | { readonly type: 'cancel'; readonly id: number }
 
 export type FromModel =
   | { readonly type: 'damaged'; readonly message: string }
@@ -44,12 +49,17 @@ process.on('disconnect', () => process.exit())
 process.on('SIGINT', () => {})
 process.on('SIGTERM', () => {})
 process.on('message', (message: ToModel) => {
-  if (message.type === 'cancel') {
-    queue.remove(message.id)
-    return
+  switch (message.type) {
+    case 'embed':
+      queue.add({ ...message, results: [] })
+      wake()
+      return
+    case 'join':
+      queue.join(message.id, message.caller)
+      return
+    case 'cancel':
+      queue.remove(message.id)
   }
-  queue.add({ ...message, results: [] })
-  wake()
 })
 
 function send(message: FromModel): void {

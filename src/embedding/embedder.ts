@@ -1,3 +1,5 @@
+import type { Callers } from './callers.ts'
+
 /** Queries and passages of the same words may get different vectors: some models want a prefix on one of them. */
 export type EmbeddingKind = 'query' | 'passage'
 
@@ -6,7 +8,8 @@ export type EmbeddingKind = 'query' | 'passage'
  *
  * `embed` gives one vector a text, in order, each of length 1 and of the profile's dimensions, or fails as a whole
  * with an `EmbeddingError`; where single texts are at fault the error names them, and the others can be sent again
- * without them. It rejects at once when `signal` fires. No texts give no vectors and no call.
+ * without them. It rejects at once when `signal` fires. No texts give no vectors and no call. Where texts have to wait,
+ * `callers` take turns, those who are not named together as one.
  */
 export interface Embedder {
   readonly profileId: string
@@ -15,7 +18,7 @@ export interface Embedder {
   readonly dimensions: number | null
   /** Lower-case primary language subtags (`en`); `null` when the model is not limited to some languages. */
   readonly languages: readonly string[] | null
-  embed(texts: readonly string[], kind: EmbeddingKind, signal?: AbortSignal): Promise<Float32Array[]>
+  embed(texts: readonly string[], kind: EmbeddingKind, signal?: AbortSignal, callers?: Callers): Promise<Float32Array[]>
   /** Ends what runs in the background. Pending and later calls fail with `closed`. */
   close(): Promise<void>
 }

@@ -7,6 +7,7 @@ import type { TestContext } from 'node:test'
 import { test } from 'node:test'
 import { inspect } from 'node:util'
 import fc from 'fast-check'
+import { Callers } from './callers.ts'
 import type { EmbeddingErrorCode } from './embedding-error.ts'
 import { EmbeddingError } from './embedding-error.ts'
 import type { HttpEmbedderOptions } from './http-embedder.ts'
@@ -457,3 +458,45 @@ async function until(call: () => Promise<unknown>): Promise<void> {
     }
   }
 }
+
+test('queries beyond those under way wait here: in turn between callers, shared by who joins, left by who gives up', async (t) => {
+  const { provider, embedder } = await setUp(t, { queriesMax: 2 })
+  const open: (() => void)[] = []
+  provider.reply = (request, response) => {
+    if (request.input[0] === 'passage') answer(request, response)
+    else open.push(() => answer(request, response))
+  }
+  const sent = (): string[] => provider.received.map(({ input }) => input[0]!)
+  const arrived = async (count: number): Promise<void> => {
+    while (provider.received.length < count) await once(provider.server, 'received')
+  }
+  const ask = (text: string, callers: Callers, signal?: AbortSignal) => embedder.embed([text], 'query', signal, callers)
+  const controller = new AbortController()
+  const shared = new Callers('a')
+  const all = ['a1', 'a2', 'a3', 'a4'].map((text) => ask(text, new Callers('a')))
+  const given = ask('given up', new Callers('b'), controller.signal)
+  all.push(ask('b1', new Callers('b')), ask('shared', shared))
+  shared.join('c')
+  await arrived(2)
+  controller.abort()
+  await assert.rejects(given, fails('aborted'))
+  // Passages do not wait for queries, nor queries for passages.
+  await embedder.embed(['passage'], 'passage')
+  for (let answered = 0; answered < 6; answered++) {
+    open[answered]!()
+    await arrived(Math.min(7, answered + 4))
+  }
+  await Promise.all(all)
+  assert.deepEqual(sent().slice(0, 2).sort(), ['a1', 'a2'])
+  assert.deepEqual(sent().slice(2), ['passage', 'b1', 'shared', 'a3', 'a4'])
+})
+
+test('closing fails the queries that wait', async (t) => {
+  const { provider, embedder } = await setUp(t, { queriesMax: 1 })
+  provider.reply = hang
+  const all = ['a', 'b', 'c'].map((text) => assert.rejects(embedder.embed([text], 'query'), fails('closed')))
+  await once(provider.server, 'received')
+  await embedder.close()
+  await Promise.all(all)
+  assert.equal(provider.received.length, 1)
+})

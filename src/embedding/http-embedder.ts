@@ -11,10 +11,12 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { batchTexts } from './batch-texts.ts'
+import { Callers } from './callers.ts'
 import type { Permit } from './circuit-breaker.ts'
 import { CircuitBreaker } from './circuit-breaker.ts'
 import type { Embedder, EmbeddingKind } from './embedder.ts'
 import { abortedError, closedError, EmbeddingError } from './embedding-error.ts'
+import { FairTurns } from './fair-turns.ts'
 import type { TextFault } from './normalise-vector.ts'
 import { normaliseVector, vectorsOrFault } from './normalise-vector.ts'
 import type { Endpoint, RequestOutcome } from './request-embeddings.ts'
@@ -35,6 +37,11 @@ export interface HttpEmbedderOptions {
   readonly batchCharsMax?: number
   /** Requests of one call at a time. */
   readonly requestsMax?: number
+  /**
+   * Queries at the provider at once; others wait here, where callers take turns. A provider that works on one after the
+   * other lets a query wait for that many, one that takes 0.1 s for each makes ten times as many in a second.
+   */
+  readonly queriesMax?: number
   /** Below the 5 seconds that a search waits, so that a provider that hangs is seen to fail. */
   readonly queryTimeoutMs?: number
   readonly passageTimeoutMs?: number
@@ -78,6 +85,7 @@ export class HttpEmbedder implements Embedder {
   readonly #timeoutsMs: Readonly<Record<EmbeddingKind, number>>
   readonly #limits: { textsMax: number; charsMax: number }
   readonly #requestsMax: number
+  readonly #queryTurns: FairTurns
   readonly #attemptsMax: number
   readonly #retryDelayMs: number
   readonly #retryDelayMaxMs: number
@@ -97,6 +105,7 @@ export class HttpEmbedder implements Embedder {
     // Reading 32 vectors of 1,536 numbers as JSON takes the main thread about 6 ms.
     this.#limits = { textsMax: options.batchTextsMax ?? 32, charsMax: options.batchCharsMax ?? 64_000 }
     this.#requestsMax = options.requestsMax ?? 4
+    this.#queryTurns = new FairTurns(options.queriesMax ?? 8)
     this.#attemptsMax = options.attemptsMax ?? 3
     this.#retryDelayMs = options.retryDelayMs ?? 200
     this.#retryDelayMaxMs = options.retryDelayMaxMs ?? 10_000
@@ -111,9 +120,24 @@ export class HttpEmbedder implements Embedder {
     return this.#dimensions
   }
 
-  async embed(texts: readonly string[], kind: EmbeddingKind, signal?: AbortSignal): Promise<Float32Array[]> {
+  async embed(
+    texts: readonly string[],
+    kind: EmbeddingKind,
+    signal?: AbortSignal,
+    callers: Callers = new Callers(),
+  ): Promise<Float32Array[]> {
     if (this.#closed) throw closedError()
     if (signal?.aborted) throw abortedError()
+    if (kind === 'passage') return this.#embedNow(texts, kind, signal)
+    return this.#queryTurns.run(callers, signal, () => this.#embedNow(texts, kind, signal))
+  }
+
+  async #embedNow(
+    texts: readonly string[],
+    kind: EmbeddingKind,
+    signal: AbortSignal | undefined,
+  ): Promise<Float32Array[]> {
+    if (this.#closed) throw closedError()
     // Half of a surrogate pair cannot be written as UTF-8, and makes strict providers refuse the whole request.
     const prefixed = texts.map((text) => (this.#prefixes[kind] + text).toWellFormed())
     const batches = batchTexts(prefixed, this.#limits)

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { getEventListeners } from 'node:events'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import type { Callers } from './callers.ts'
 import type { Embedder } from './embedder.ts'
 import { abortedError, EmbeddingError } from './embedding-error.ts'
 import { QueryCache } from './query-cache.ts'
@@ -11,19 +12,25 @@ class HeldEmbedder implements Embedder {
   readonly model = 'held'
   readonly dimensions = 1
   readonly languages = null
-  readonly asked: { text: string; signal: AbortSignal; answer: (vector: Float32Array) => void; fail: () => void }[] = []
+  readonly asked: {
+    text: string
+    signal: AbortSignal
+    callers?: Callers | undefined
+    answer: (vector: Float32Array) => void
+    fail: () => void
+  }[] = []
   readonly profileId: string
 
   constructor(profileId = 'held') {
     this.profileId = profileId
   }
 
-  embed(texts: readonly string[], kind: string, signal?: AbortSignal): Promise<Float32Array[]> {
+  embed(texts: readonly string[], kind: string, signal?: AbortSignal, callers?: Callers): Promise<Float32Array[]> {
     assert.equal(kind, 'query')
     return new Promise((resolve, reject) => {
       signal!.addEventListener('abort', () => reject(abortedError()))
       const fail = (): void => reject(new EmbeddingError('unavailable', 'down'))
-      this.asked.push({ text: texts[0]!, signal: signal!, answer: (vector) => resolve([vector]), fail })
+      this.asked.push({ text: texts[0]!, signal: signal!, callers, answer: (vector) => resolve([vector]), fail })
     })
   }
 
@@ -51,6 +58,20 @@ test('the same query at the same time is embedded once, and each caller has its 
   assert.equal(second![0], 7)
   assert.equal((await cache.embed(embedder, 'a'))[0], 7)
   assert.equal(embedder.asked.length, 1)
+})
+
+test('whoever asks for what waits already joins it by name, once', async () => {
+  const cache = new QueryCache()
+  const embedder = new HeldEmbedder()
+  const all = [cache.embed(embedder, 'a', undefined, 'first')]
+  const joined: string[] = []
+  embedder.asked[0]!.callers!.onJoin = (caller) => joined.push(caller)
+  for (const caller of ['second', 'first', 'second', 'third']) all.push(cache.embed(embedder, 'a', undefined, caller))
+  assert.deepEqual(joined, ['second', 'third'])
+  assert.deepEqual(embedder.asked[0]!.callers!.ids, ['first', 'second', 'third'])
+  assert.equal(embedder.asked.length, 1)
+  embedder.asked[0]!.answer(Float32Array.of(7))
+  await Promise.all(all)
 })
 
 test('profiles do not share vectors', async () => {

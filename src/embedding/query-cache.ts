@@ -1,3 +1,4 @@
+import { Callers } from './callers.ts'
 import type { Embedder } from './embedder.ts'
 import { abortedError } from './embedding-error.ts'
 
@@ -10,13 +11,14 @@ export interface QueryCacheOptions {
 interface Flight {
   readonly promise: Promise<Float32Array>
   readonly controller: AbortController
+  readonly callers: Callers
   waiters: number
 }
 
 /**
  * Remembers the vectors of queries, least recently used out first, for all profiles together; the same query asked
- * for by many at once is embedded once. A shared embedding goes on until its last caller has given up. Failures are
- * not remembered. Callers get copies.
+ * for by many at once is embedded once, in the turn of whichever caller comes first. A shared embedding goes on until the
+ * last who waits for it has given up. Failures are not remembered. Callers get copies.
  */
 export class QueryCache {
   readonly #entriesMax: number
@@ -35,7 +37,7 @@ export class QueryCache {
     return this.#entries.size
   }
 
-  async embed(embedder: Embedder, text: string, signal?: AbortSignal): Promise<Float32Array> {
+  async embed(embedder: Embedder, text: string, signal?: AbortSignal, caller?: string): Promise<Float32Array> {
     if (signal?.aborted) throw abortedError()
     // The length in front keeps two pairs of profile and text from making one key.
     const key = `${embedder.profileId.length}:${embedder.profileId}${text}`
@@ -45,7 +47,9 @@ export class QueryCache {
       this.#entries.set(key, known)
       return known.slice()
     }
-    const flight = this.#flights.get(key) ?? this.#takeOff(key, embedder, text)
+    const underWay = this.#flights.get(key)
+    if (caller !== undefined) underWay?.callers.join(caller)
+    const flight = underWay ?? this.#takeOff(key, embedder, text, new Callers(caller))
     flight.waiters++
     const vector = await this.#wait(key, flight, signal)
     return vector.slice()
@@ -67,13 +71,13 @@ export class QueryCache {
     }
   }
 
-  #takeOff(key: string, embedder: Embedder, text: string): Flight {
+  #takeOff(key: string, embedder: Embedder, text: string, callers: Callers): Flight {
     const controller = new AbortController()
-    const promise = embedder.embed([text], 'query', controller.signal).then(([vector]) => {
+    const promise = embedder.embed([text], 'query', controller.signal, callers).then(([vector]) => {
       this.#remember(key, vector!)
       return vector!
     })
-    const flight = { promise, controller, waiters: 0 }
+    const flight = { promise, controller, callers, waiters: 0 }
     this.#flights.set(key, flight)
     // Also tells the runtime that a failure nobody waits for any more is no surprise.
     promise.catch(() => {}).finally(() => this.#flights.get(key) === flight && this.#flights.delete(key))

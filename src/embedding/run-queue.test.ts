@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { RunQueue } from './run-queue.ts'
 
 const job = fc.record({
+  callers: fc.constantFrom(['a'], ['b'], ['a', 'b']),
   kind: fc.constantFrom('query' as const, 'passage' as const),
   texts: fc.array(fc.string(), { maxLength: 6 }),
 })
@@ -46,10 +47,37 @@ test('hands out every text once, in the order of its job, and a waiting query be
 
 test('a job taken out is not run any further', () => {
   const queue = new RunQueue()
-  queue.add({ id: 1, kind: 'passage', texts: ['a', 'b', 'c'] })
-  queue.add({ id: 2, kind: 'passage', texts: ['d'] })
+  queue.add({ id: 1, kind: 'passage', callers: ['a'], texts: ['a', 'b', 'c'] })
+  queue.add({ id: 2, kind: 'passage', callers: ['a'], texts: ['d'] })
   assert.equal(queue.next()?.textIndex, 0)
   queue.remove(1)
   assert.equal(queue.next()?.job.id, 2)
   assert.equal(queue.next(), null)
+})
+
+test('of 40 queries of one caller and one of another, the other is next, with or without passages', () => {
+  for (const passages of [0, 40]) {
+    const queue = new RunQueue()
+    const add = (id: number, kind: 'query' | 'passage', caller: string) =>
+      queue.add({ id, kind, callers: [caller], texts: ['text'] })
+    for (let id = 0; id < passages; id++) add(1000 + id, 'passage', 'background')
+    for (let id = 0; id < 40; id++) add(id, 'query', 'crowd')
+    assert.equal(queue.next()?.job.id, 0)
+    add(100, 'query', 'single')
+    assert.equal(queue.next()?.job.id, 100)
+    assert.equal(queue.next()?.job.id, 1)
+  }
+})
+
+test('a query that another caller joins is run in its turn, once', () => {
+  const queue = new RunQueue()
+  for (let id = 0; id < 4; id++) queue.add({ id, kind: 'query', callers: ['crowd'], texts: ['text'] })
+  assert.equal(queue.next()?.job.id, 0)
+  queue.join(3, 'single')
+  queue.join(0, 'single')
+  queue.join(99, 'single')
+  assert.deepEqual(
+    [queue.next(), queue.next(), queue.next(), queue.next()].map((run) => run?.job.id),
+    [3, 1, 2, undefined],
+  )
 })

@@ -1,8 +1,10 @@
+import { FairQueue } from '../fair-queue.ts'
 import type { EmbeddingKind } from './embedder.ts'
 
 export interface Job {
   readonly id: number
   readonly kind: EmbeddingKind
+  readonly callers: readonly string[]
   readonly texts: readonly string[]
 }
 
@@ -15,24 +17,31 @@ export interface Run<J extends Job> {
 const queriesInRowMax = 8
 
 /**
- * The order in which texts reach the model, one text at a time: queries before passages, each kind first come first
- * served. A query that arrives waits for at most the run in progress, the queries before it, and one passage in eight.
+ * The order in which texts reach the model, one text at a time: queries before passages, each kind in turn between its
+ * callers. A query that arrives waits for at most the run in progress, the queries of its own caller, one query of each
+ * other caller for each of those, and one passage in eight.
  */
 export class RunQueue<J extends Job> {
-  readonly #waiting: Record<EmbeddingKind, Map<number, { job: J; next: number }>> = {
-    query: new Map(),
-    passage: new Map(),
-  }
+  readonly #waiting: Record<EmbeddingKind, FairQueue<Run<J>>> = { query: new FairQueue(), passage: new FairQueue() }
+  /** What of each job has not been handed out yet. */
+  readonly #runs = new Map<number, Run<J>[]>()
   #queriesInRow = 0
 
   add(job: J): void {
-    if (job.texts.length > 0) this.#waiting[job.kind].set(job.id, { job, next: 0 })
+    const runs = job.texts.map((_, textIndex) => ({ job, textIndex }))
+    if (runs.length > 0) this.#runs.set(job.id, runs)
+    for (const caller of job.callers) for (const run of runs) this.#waiting[job.kind].add(caller, run)
+  }
+
+  /** One more waits for the job. */
+  join(id: number, caller: string): void {
+    for (const run of this.#runs.get(id) ?? []) this.#waiting[run.job.kind].join(caller, run)
   }
 
   /** Forgets what of the job has not been handed out yet. */
   remove(id: number): void {
-    this.#waiting.query.delete(id)
-    this.#waiting.passage.delete(id)
+    for (const run of this.#runs.get(id) ?? []) this.#waiting[run.job.kind].remove(run)
+    this.#runs.delete(id)
   }
 
   next(): Run<J> | null {
@@ -45,10 +54,12 @@ export class RunQueue<J extends Job> {
   }
 
   #take(kind: EmbeddingKind): Run<J> | null {
-    const first = this.#waiting[kind].values().next().value
-    if (first === undefined) return null
-    const textIndex = first.next++
-    if (first.next >= first.job.texts.length) this.#waiting[kind].delete(first.job.id)
-    return { job: first.job, textIndex }
+    const run = this.#waiting[kind].take()
+    if (run === undefined) return null
+    const { id } = run.job
+    const left = this.#runs.get(id)!
+    left.shift()
+    if (left.length === 0) this.#runs.delete(id)
+    return run
   }
 }

@@ -4,6 +4,7 @@ import { type AccessRequest, compileScope } from '../access/compile-scope.ts'
 import type { Operation } from '../access/operations.ts'
 import type { Collector, Consumer, Principal } from '../access/principal.ts'
 import type { Scope } from '../access/scope.ts'
+import type { Caller } from '../caller.ts'
 import { type ErrorCode, TidemarkError } from '../errors.ts'
 
 /** Where a route stands, and so which credential opens it. */
@@ -55,8 +56,16 @@ export const optionalBody = <T extends TSchema>(schema: T) => Type.Union([schema
 /** Fires when the client goes away before it is answered. */
 export function abortSignalOf(reply: FastifyReply): AbortSignal {
   const controller = new AbortController()
-  reply.raw.once('close', () => {
-    if (!reply.raw.writableFinished) controller.abort()
-  })
+  const onClose = (): void => {
+    if (reply.raw.writableFinished) return
+    controller.abort(new TidemarkError('client_closed_request', 'the client went away before it was answered'))
+  }
+  if (reply.raw.closed) onClose()
+  else reply.raw.once('close', onClose)
   return controller.signal
+}
+
+/** For work that waits in queues: its turn is the application's, and it is dropped when the client goes away. */
+export function callerOf(request: FastifyRequest, reply: FastifyReply): Caller {
+  return { id: consumerOf(request).applicationId, signal: abortSignalOf(reply) }
 }

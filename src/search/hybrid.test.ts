@@ -114,7 +114,8 @@ function searcherOver(given: readonly Given[], parts: Partial<SearcherParts> = {
 }
 
 async function search(searcher: Searcher, query: string, limit = 20, scope: Scope = all): Promise<readonly Found[]> {
-  const { found } = await searcher.search(checkSearch({ query, limit }, 'hybrid', 2), scope, null)
+  const caller = { id: 'application', signal: new AbortController().signal }
+  const { found } = await searcher.search(checkSearch({ query, limit }, 'hybrid', 2), scope, null, caller)
   return found
 }
 const ids = (found: readonly Found[]): string[] => found.map(({ documentId }) => documentId)

@@ -4,7 +4,7 @@ import type { Operation } from '../access/operations.ts'
 import type { UsageBook } from '../access/usage-book.ts'
 import type { Cursors } from '../cursors.ts'
 import { takeQuota } from '../http/quota.ts'
-import { consumerOf, scopeOf } from '../http/route.ts'
+import { callerOf, consumerOf, scopeOf } from '../http/route.ts'
 import type { TypedApp } from '../http/typed.ts'
 import type { LiveQueries } from '../live/live-queries.ts'
 import { liveTopUpOf } from '../live/live-request.ts'
@@ -163,7 +163,7 @@ async function answer(
     if (started !== null) await live.takeBack(started)
     throw error
   }
-  const result = await searcher.search(search, scope, after)
+  const result = await searcher.search(search, scope, after, callerOf(request, reply))
   const results = await presentResults(result, search, scope, source)
   const warnings: Warning[] = [...result.warnings]
   if (liveRequest !== null && started === null) warnings.push('live_query_unavailable')

@@ -10,7 +10,7 @@ import type { IndexSource } from './index-source.ts'
 import { defaultRerankWeights } from './rerank.ts'
 import type { SearchIndex, VectorRequest } from './search-index.ts'
 import { checkSearch, type Mode } from './search-request.ts'
-import { Searcher } from './searcher.ts'
+import { Searcher, type SearcherParts } from './searcher.ts'
 
 /** Every mode with every way in which its branches can fail. */
 const scope: Scope = {
@@ -26,6 +26,7 @@ const scope: Scope = {
     },
   ],
 }
+const caller = { id: 'application', signal: new AbortController().signal }
 type Fate = 'found' | 'timed_out' | 'unavailable' | 'throws'
 const hit = (documentId: string) => ({
   documentId,
@@ -41,6 +42,7 @@ function searcherOf(
   embeds = true,
   dimensions: number | null = 2,
   isRefilling = () => false,
+  own: Partial<SearcherParts> = {},
 ) {
   const asked: VectorRequest[] = []
   const outcome = (fate: Fate, documentId: string) => {
@@ -75,7 +77,7 @@ function searcherOf(
     return texts.map(() => Float32Array.of(1, 0))
   }
   const embedder = { profileId: 'm', dimensions, languages: null, embed } as unknown as Embedder
-  const parts = { index, source, embedder, cache: new QueryCache(), crossEncoder: null, isRefilling }
+  const parts = { index, source, embedder, cache: new QueryCache(), crossEncoder: null, isRefilling, ...own }
   const searcher = new Searcher({ ...parts, weights: defaultWeights, rerankWeights: defaultRerankWeights })
   return { searcher, asked }
 }
@@ -87,7 +89,7 @@ async function answer(
   body: { query?: string; query_vector?: number[] },
 ): Promise<string> {
   try {
-    const { found, warnings } = await searcher.search(checkSearch({ mode, ...body }, null, 2), scope, null)
+    const { found, warnings } = await searcher.search(checkSearch({ mode, ...body }, null, 2), scope, null, caller)
     return [
       found
         .map(({ documentId }) => documentId)
@@ -160,6 +162,30 @@ suite('a search of which a part fails', () => {
       await answer(searcher, 'vector', { query_vector })
       const vector = Array.from(asked[0]!.vector)
       assert.ok(vector.every(Number.isFinite) && Math.max(...vector.map(Math.abs)) === 1, `${vector}`)
+    }
+  })
+
+  test('once nobody waits for the answer nothing more is asked for, and the reason is the error', async () => {
+    const gone = new Error('gone')
+    for (const mode of ['vector', 'hybrid'] as const) {
+      const controller = new AbortController()
+      const asked: string[] = []
+      const index = new Proxy({} as SearchIndex, {
+        get: (_, call) => async () => {
+          asked.push(String(call))
+          return { outcome: 'found', hits: [hit('k')], totalChunks: 1, next: null }
+        },
+      })
+      const embed: Embedder['embed'] = (_texts, _kind, signal) =>
+        new Promise((_, reject) => {
+          signal!.addEventListener('abort', () => reject(new EmbeddingError('aborted', 'given up')))
+          setImmediate(() => controller.abort(gone))
+        })
+      const embedder = { profileId: 'm', dimensions: 2, languages: null, embed } as unknown as Embedder
+      const { searcher } = searcherOf('found', 'found', true, 2, undefined, { index, embedder })
+      const search = checkSearch({ mode, ...text }, null, 2)
+      await assert.rejects(searcher.search(search, scope, null, { id: 'a', signal: controller.signal }), gone)
+      assert.deepEqual(asked, mode === 'vector' ? [] : ['keyword'])
     }
   })
 })

@@ -1,4 +1,5 @@
 import { readableFields, type Scope } from '../access/scope.ts'
+import type { Caller } from '../caller.ts'
 import { type Embedder, knowsLanguage } from '../embedding/embedder.ts'
 import type { QueryCache } from '../embedding/query-cache.ts'
 import { withDeadline } from '../embedding/with-deadline.ts'
@@ -75,22 +76,33 @@ export class Searcher {
     return this.#parts.embedder.dimensions
   }
 
-  async search(request: SearchRequest, scope: Scope, after: KeywordPosition | null): Promise<SearchResult> {
+  /** Rejects with the reason of the caller's signal once that has fired. */
+  async search(
+    request: SearchRequest,
+    scope: Scope,
+    after: KeywordPosition | null,
+    caller: Caller,
+  ): Promise<SearchResult> {
     // Asked before: what the last step of the refilling adds may come too late for this search.
     const isRefilling = this.#parts.isRefilling()
-    const result = await this.#searchBy(request, scope, after)
+    const result = await this.#searchBy(request, scope, after, caller)
     return isRefilling ? { ...result, warnings: [...result.warnings, 'search_index_rebuilding'] } : result
   }
 
-  #searchBy(request: SearchRequest, scope: Scope, after: KeywordPosition | null): Promise<SearchResult> {
+  #searchBy(
+    request: SearchRequest,
+    scope: Scope,
+    after: KeywordPosition | null,
+    caller: Caller,
+  ): Promise<SearchResult> {
     const query = parseQuery(request.text, request.filters.languages)
     switch (request.mode) {
       case 'keyword':
-        return this.#keyword(request, scope, query, after, [])
+        return this.#keyword(request, scope, query, after, caller, [])
       case 'vector':
-        return this.#vector(request, scope, query)
+        return this.#vector(request, scope, query, caller)
       case 'hybrid':
-        return this.#hybrid(request, scope, query)
+        return this.#hybrid(request, scope, query, caller)
     }
   }
 
@@ -99,9 +111,11 @@ export class Searcher {
     scope: Scope,
     query: KeywordQuery,
     after: KeywordPosition | null,
+    caller: Caller,
     warnings: readonly Warning[],
   ): Promise<SearchResult> {
-    const outcome = await this.#keywordBranch(request, scope, query, request.limit, after)
+    const outcome = await this.#keywordBranch(request, scope, query, request.limit, after, caller)
+    caller.signal.throwIfAborted()
     if (outcome.outcome === 'unavailable') throw unavailable()
     if (outcome.outcome === 'timed_out') {
       if (warnings.length > 0) throw unavailable()
@@ -118,11 +132,11 @@ export class Searcher {
   }
 
   /** Falls back to the words of the query, where there are any. */
-  async #vector(request: SearchRequest, scope: Scope, query: KeywordQuery): Promise<SearchResult> {
+  async #vector(request: SearchRequest, scope: Scope, query: KeywordQuery, caller: Caller): Promise<SearchResult> {
     const most = limits.vectorCandidatesMax
     let topK: number = request.chunks ? most : Math.min(most, request.limit * limits.vectorCandidatesPerResult)
     const startedAt = Date.now()
-    let outcome = await this.#vectorBranch(request, scope, topK, startedAt)
+    let outcome = await this.#vectorBranch(request, scope, topK, caller, startedAt)
     // Too few documents among the nearest chunks, and there are further chunks: a long one has taken their places.
     if (
       topK < most &&
@@ -131,11 +145,12 @@ export class Searcher {
       chunksOf(outcome) === topK
     ) {
       topK = most
-      outcome = await this.#vectorBranch(request, scope, topK, startedAt)
+      outcome = await this.#vectorBranch(request, scope, topK, caller, startedAt)
     }
+    caller.signal.throwIfAborted()
     if (outcome.outcome !== 'found') {
       if (request.text === '') return nothing(query, topK, ['vector_search_unavailable'])
-      const fallback = await this.#keyword(request, scope, query, null, ['vector_search_unavailable'])
+      const fallback = await this.#keyword(request, scope, query, null, caller, ['vector_search_unavailable'])
       return { ...fallback, next: null }
     }
     return {
@@ -150,11 +165,12 @@ export class Searcher {
     }
   }
 
-  async #hybrid(request: SearchRequest, scope: Scope, query: KeywordQuery): Promise<SearchResult> {
+  async #hybrid(request: SearchRequest, scope: Scope, query: KeywordQuery, caller: Caller): Promise<SearchResult> {
     const [keyword, vector] = await Promise.all([
-      this.#keywordBranch(request, scope, query, limits.hybridCandidatesMax, null),
-      this.#vectorBranch(request, scope, limits.hybridCandidatesMax),
+      this.#keywordBranch(request, scope, query, limits.hybridCandidatesMax, null, caller),
+      this.#vectorBranch(request, scope, limits.hybridCandidatesMax, caller),
     ])
+    caller.signal.throwIfAborted()
     const warnings: Warning[] = []
     if (vector.outcome !== 'found') warnings.push('vector_search_unavailable')
     if (keyword.outcome !== 'found') warnings.push('keyword_search_timed_out')
@@ -168,6 +184,7 @@ export class Searcher {
       keywordHits,
       vectorHits,
       vector.outcome === 'found' ? vector.vector : null,
+      caller,
     )
     return {
       found: found.slice(0, request.limit),
@@ -185,16 +202,14 @@ export class Searcher {
     query: KeywordQuery,
     limit: number,
     after: KeywordPosition | null,
+    caller: Caller,
   ): Promise<KeywordOutcome> {
-    return this.#parts.index.keyword({
-      query,
-      scope,
-      filters: request.filters,
-      limit,
-      after,
-      otherChunksMax: request.chunks ? limits.chunksPerDocumentMax - 1 : 0,
-      timeoutMs: limits.keywordWaitMs,
-    })
+    const otherChunksMax = request.chunks ? limits.chunksPerDocumentMax - 1 : 0
+    const { filters } = request
+    return this.#parts.index.keyword(
+      { query, scope, filters, limit, after, otherChunksMax, timeoutMs: limits.keywordWaitMs },
+      caller,
+    )
   }
 
   /** Embedding and search share one time limit. Whatever goes wrong is one outcome: this branch is not there. */
@@ -202,26 +217,24 @@ export class Searcher {
     request: SearchRequest,
     scope: Scope,
     topK: number,
+    caller: Caller,
     startedAt = Date.now(),
   ): Promise<(VectorOutcome & { outcome: 'found'; vector: Float32Array }) | { outcome: 'failed' }> {
     try {
-      const vector = await this.#queryVector(request)
-      const timeoutMs = Math.max(1, limits.vectorWaitMs - (Date.now() - startedAt))
-      const outcome = await this.#parts.index.vector({
-        profileId: this.#parts.embedder.profileId,
-        vector,
-        scope,
-        filters: request.filters,
-        topK,
-        timeoutMs,
-      })
+      const leftMs = (): number => Math.max(1, limits.vectorWaitMs - (Date.now() - startedAt))
+      const vector = await this.#queryVector(request, leftMs(), caller)
+      const { profileId } = this.#parts.embedder
+      const outcome = await this.#parts.index.vector(
+        { profileId, vector, scope, filters: request.filters, topK, timeoutMs: leftMs() },
+        caller,
+      )
       return outcome.outcome === 'found' ? { ...outcome, vector } : { outcome: 'failed' }
     } catch {
       return { outcome: 'failed' }
     }
   }
 
-  async #queryVector(request: SearchRequest): Promise<Float32Array> {
+  async #queryVector(request: SearchRequest, withinMs: number, caller: Caller): Promise<Float32Array> {
     if (request.queryVector !== null) {
       // No vector has ever been made: what would be compared is not there yet, which is not the same as no match.
       if (this.#parts.embedder.dimensions === null) throw new Error('the dimensions are not known yet')
@@ -229,8 +242,8 @@ export class Searcher {
       const largest = Math.max(...request.queryVector.map(Math.abs))
       return Float32Array.from(request.queryVector, (value) => value / largest)
     }
-    return withDeadline(limits.vectorWaitMs, undefined, (signal) =>
-      this.#parts.cache.embed(this.#parts.embedder, request.text, signal),
+    return withDeadline(withinMs, caller.signal, (signal) =>
+      this.#parts.cache.embed(this.#parts.embedder, request.text, signal, caller.id),
     )
   }
 
@@ -242,6 +255,7 @@ export class Searcher {
     keywordHits: readonly DocumentHit[],
     vectorHits: readonly DocumentHit[],
     vector: Float32Array | null,
+    caller: Caller,
   ): Promise<Found[]> {
     const hits = new Map<string, { keyword: DocumentHit | null; vector: DocumentHit | null }>()
     for (const hit of keywordHits) hits.set(hit.documentId, { keyword: hit, vector: null })
@@ -255,14 +269,15 @@ export class Searcher {
     const completed = async (missing: 'keyword' | 'vector'): Promise<ReadonlyMap<string, ChunkScore | null>> => {
       const lacking = documentIds.filter((documentId) => hits.get(documentId)![missing] === null)
       if (lacking.length === 0) return new Map()
-      const scored = await index.score({
+      const asked = {
         documentIds: lacking,
         query: missing === 'keyword' ? query : null,
         vector: missing === 'vector' ? near : null,
         scope,
         filters: request.filters,
         timeoutMs: limits.keywordWaitMs,
-      })
+      }
+      const scored = await index.score(asked, caller)
       return new Map(scored.outcome === 'found' ? scored.scores.map((one) => [one.documentId, one[missing]]) : [])
     }
     const [keywordScores, vectorScores, documents] = await Promise.all([
@@ -270,6 +285,7 @@ export class Searcher {
       near === null ? new Map<string, ChunkScore>() : completed('vector'),
       source.results(documentIds),
     ])
+    caller.signal.throwIfAborted()
     // The caller's own vector is taken at its word; of a text in a language unknown to the model it would say nothing.
     const queryKnown = request.queryVector !== null || knowsLanguage(embedder, guessLanguage(request.text))
     const isMarked = query.clauses.some(({ kind }) => kind !== 'any')

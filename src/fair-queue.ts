@@ -1,0 +1,70 @@
+/**
+ * What waits, by who waits for it: first come, first served in the line of one caller, and by rounds between the lines.
+ * In a round every caller is served once at most, and one who comes and has not been served in it still is: beside a
+ * crowd of another's, a single item is taken next. An item that several wait for stands in the line of each and is taken
+ * once, in the turn of whoever comes first.
+ */
+export class FairQueue<T> {
+  readonly #lines = new Map<string, Set<T>>()
+  readonly #callers = new Map<T, Set<string>>()
+  /** Callers with a line, in the order of their turns. */
+  #thisRound = new Set<string>()
+  #nextRound = new Set<string>()
+  /** In this round; they may have no line any more. */
+  readonly #served = new Set<string>()
+
+  get size(): number {
+    return this.#callers.size
+  }
+
+  waitingFor(caller: string): number {
+    return this.#lines.get(caller)?.size ?? 0
+  }
+
+  add(caller: string, item: T): void {
+    this.#callers.set(item, (this.#callers.get(item) ?? new Set()).add(caller))
+    const line = this.#lines.get(caller)
+    if (line !== undefined) {
+      line.add(item)
+      return
+    }
+    this.#lines.set(caller, new Set([item]))
+    const round = this.#served.has(caller) ? this.#nextRound : this.#thisRound
+    round.add(caller)
+  }
+
+  /** One more waits for it; nothing happens where it does not wait any more. */
+  join(caller: string, item: T): void {
+    if (this.#callers.has(item)) this.add(caller, item)
+  }
+
+  /** Whether it was still waiting. */
+  remove(item: T): boolean {
+    for (const caller of this.#callers.get(item) ?? []) {
+      const line = this.#lines.get(caller)!
+      line.delete(item)
+      if (line.size > 0) continue
+      this.#lines.delete(caller)
+      this.#thisRound.delete(caller)
+      this.#nextRound.delete(caller)
+    }
+    return this.#callers.delete(item)
+  }
+
+  take(): T | undefined {
+    if (this.#thisRound.size === 0) {
+      this.#thisRound = this.#nextRound
+      this.#nextRound = new Set()
+      this.#served.clear()
+    }
+    for (const caller of this.#thisRound) {
+      this.#thisRound.delete(caller)
+      this.#nextRound.add(caller)
+      this.#served.add(caller)
+      const [item] = this.#lines.get(caller)!
+      this.remove(item!)
+      return item
+    }
+    return undefined
+  }
+}

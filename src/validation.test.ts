@@ -2,25 +2,27 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { type TSchema, Type } from 'typebox'
-import { detailsOf, laterThan, messageOf, printable, validatorFor } from './validation.ts'
+import { choice, choices, detailsOf, laterThan, messageOf, printable, validatorFor } from './validation.ts'
 
 /** The message for a value that a schema refuses; null where it takes it. */
 function refusal(schema: TSchema, value: unknown, part = 'body'): string | null {
   const validate = validatorFor(schema, part)
-  return validate(value) ? null : messageOf(detailsOf(validate.errors ?? []))
+  return validate(value) ? null : messageOf(detailsOf(validate.errors))
 }
 
 const strict = { additionalProperties: false } as const
+const shortText = Type.String({ maxLength: 100 })
 const time = Type.Optional(Type.String({ format: 'date-time' }))
 const cases: [string, TSchema, unknown, string][] = [
   ['unknown field', Type.Object({}, strict), { a: 1 }, 'a is not known here'],
-  ['missing field', Type.Object({ a: Type.String() }), {}, 'a is required'],
-  ['text', Type.Object({ a: Type.String() }), { a: 1 }, 'a must be a text (one value)'],
+  ['missing field', Type.Object({ a: shortText }), {}, 'a is required'],
+  ['text', Type.Object({ a: shortText }), { a: 1 }, 'a must be a text (one value)'],
   ['whole number', Type.Object({ a: Type.Integer() }), { a: 1.5 }, 'a must be a whole number'],
   ['yes or no', Type.Object({ a: Type.Boolean() }), { a: 'yes' }, 'a must be true or false'],
-  ['list', Type.Object({ a: Type.Array(Type.String()) }), { a: 'x' }, 'a must be a list'],
+  ['list', Type.Object({ a: Type.Array(shortText, { maxItems: 9 }) }), { a: 'x' }, 'a must be a list'],
   ['the body itself', Type.Object({}), [], 'the body must be an object'],
-  ['choice', Type.Object({ a: Type.Enum(['x', 'y']) }), { a: 'z' }, 'a must be one of x, y'],
+  ['choice', Type.Object({ a: choice(['x', 'y']) }), { a: 'z' }, 'a must be one of x, y'],
+  ['choice, given something else', Type.Object({ a: choice(['x', 'y']) }), { a: 5 }, 'a must be one of x, y'],
   [
     'time',
     Type.Object({ a: Type.String({ format: 'date-time' }) }),
@@ -41,13 +43,13 @@ const cases: [string, TSchema, unknown, string][] = [
   ],
   [
     'printable',
-    Type.Object({ a: Type.String({ pattern: printable }) }),
+    Type.Object({ a: Type.String({ maxLength: 9, pattern: printable }) }),
     { a: '\u0007' },
     'a must not contain control characters',
   ],
   [
     'deep path',
-    Type.Object({ a: Type.Array(Type.Object({ b: Type.Integer() })) }),
+    Type.Object({ a: Type.Array(Type.Object({ b: Type.Integer() }), { maxItems: 9 }) }),
     { a: [{ b: 1 }, { b: 'x' }] },
     'a.1.b must be a whole number',
   ],
@@ -57,12 +59,7 @@ const cases: [string, TSchema, unknown, string][] = [
     { 'a/b~c': 'x' },
     'a/b~c must be a whole number',
   ],
-  [
-    'text or null',
-    Type.Object({ a: Type.Union([Type.String(), Type.Null()]) }),
-    { a: 1 },
-    'a must be a text (one value)',
-  ],
+  ['text or null', Type.Object({ a: Type.Union([shortText, Type.Null()]) }), { a: 1 }, 'a must be a text (one value)'],
   [
     'object or null, its field at fault',
     Type.Union([Type.Object({ a: Type.Integer() }), Type.Null()]),
@@ -72,7 +69,10 @@ const cases: [string, TSchema, unknown, string][] = [
 ]
 
 test('a time is later than one that is absent, or is no time, or is before it', () => {
-  const schema = Type.Object({ from: Type.Optional(Type.Unknown()), to: Type.String({ [laterThan]: 'from' }) })
+  const schema = Type.Object({
+    from: Type.Optional(Type.Unknown()),
+    to: Type.String({ maxLength: 99, [laterThan]: 'from' }),
+  })
   const to = '2026-02-01T00:00:00Z'
   for (const from of [undefined, 5, 'noon', '2026-01-31T23:59:59Z']) assert.equal(refusal(schema, { from, to }), null)
 })
@@ -113,7 +113,7 @@ test('no value makes validation itself fail, and a refusal always has a message'
   const schema = Type.Object(
     {
       name: Type.String({ minLength: 1, maxLength: 5, pattern: printable }),
-      tags: Type.Optional(Type.Array(Type.String(), { maxItems: 2, uniqueItems: true })),
+      tags: Type.Optional(Type.Array(shortText, { maxItems: 2, uniqueItems: true })),
       when: Type.Optional(Type.Union([Type.String({ format: 'date-time' }), Type.Null()])),
     },
     strict,
@@ -128,4 +128,47 @@ test('no value makes validation itself fail, and a refusal always has a message'
     ),
     { numRuns: 1000 },
   )
+})
+
+test('a schema that would let one value cost more than its size is refused before it is used', () => {
+  const unbounded: [TSchema, RegExp][] = [
+    [Type.Array(shortText), /the whole is a list without maxItems/],
+    [Type.Object({ a: Type.Object({ b: Type.Array(shortText) }) }), /\/a\/b is a list without maxItems/],
+    [Type.Union([Type.Array(shortText), Type.Null()]), /list without maxItems/],
+    [Type.Array(Type.Array(shortText), { maxItems: 1 }), /\/\* is a list without maxItems/],
+    [Type.Record(shortText, Type.Array(shortText), { maxProperties: 1 }), /list without maxItems/],
+    [Type.Array(Type.Enum(['a']), { maxItems: 9, uniqueItems: true }), /items of no simple type.*choice without type/],
+    [Type.Array(Type.Object({}), { maxItems: 9, uniqueItems: true }), /items of no simple type/],
+    [Type.Object({ a: Type.Enum(['a']) }), /\/a is a choice without type/],
+    [Type.Object({ a: Type.Unsafe({ const: 1 }) }), /\/a is a choice without type/],
+    [Type.Object({ a: Type.String() }), /\/a is an endless text/],
+    [Type.String({ pattern: '^[a-z]{2,}$' }), /endless text/],
+    [Type.String({ pattern: '^[a-z]*$' }), /endless text/],
+    [Type.String({ pattern: '^[a-z]{2}' }), /endless text/],
+    [Type.Record(Type.String(), Type.Number()), /object without maxProperties/],
+    [Type.Object({}, { additionalProperties: Type.Number() }), /object without maxProperties/],
+  ]
+  for (const [schema, message] of unbounded) assert.throws(() => validatorFor(schema, 'body'), message)
+  const bounded = [
+    Type.Array(choice(['a']), { maxItems: 9, uniqueItems: true }),
+    Type.String({ pattern: '^[^*+]{1,9}[{]?$' }),
+    Type.Record(Type.String(), Type.Unknown()),
+    choices(['a', 'b'], 'Some.'),
+  ]
+  for (const schema of bounded) validatorFor(schema, 'body')
+  validatorFor(Type.Object({ a: Type.String() }), 'querystring')
+})
+
+test('of a value of ten thousand parts every fault is told, of a larger one the first', () => {
+  const schema = Type.Object(
+    { numbers: Type.Array(Type.Number(), { maxItems: 100_000 }), a: Type.Integer(), b: Type.Integer() },
+    strict,
+  )
+  const faulty = (parts: number) => ({ numbers: Array.from({ length: parts - 4 }, () => 1), a: 'x', b: 'y', c: 'z' })
+  assert.equal(
+    refusal(schema, faulty(9_999)),
+    'c is not known here; a must be a whole number; b must be a whole number',
+  )
+  assert.equal(refusal(schema, faulty(10_002)), 'c is not known here')
+  assert.equal(refusal(schema, { numbers: Array.from({ length: 90_000 }, () => 1), a: 1, b: 2 }), null)
 })

@@ -1,17 +1,26 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
 import type { SchemaValidateFunction } from 'ajv/dist/types/index.js'
+import { type TSchemaOptions, Type } from 'typebox'
+import { unboundedPartsOf } from './bounded-schema.ts'
 import type { ErrorDetail } from './errors.ts'
 import { parseTime } from './time.ts'
 
 /**
- * Two validators from the same schemas: bodies are taken as they are; query strings and path parameters, which are all
- * text, may become numbers and booleans. Unknown fields are refused by the schemas (`additionalProperties: false`).
+ * Bodies are taken as they are; query strings and path parameters, which are all text, may become numbers and booleans.
+ * Unknown fields are refused by the schemas (`additionalProperties: false`).
+ *
+ * Each schema is compiled twice. The first validator stops at the first fault, and alone decides: what it costs is
+ * bounded by the schema's own limits, whatever is sent. The second finds every fault for the answer, and is asked only
+ * about values that were refused and are small.
  */
-const options = { allErrors: true, useDefaults: true, removeAdditional: false, strict: false } as const
+const options = { useDefaults: true, removeAdditional: false, strict: false } as const
+
+/** Values within a value, beyond which only its first fault is told. */
+const toldInFullMax = 10_000
 
 /** `verbose` only where values are short: it keeps the value at fault, by which a repeated parameter is told. */
-function make(coerceTypes: boolean): Ajv2020 {
-  const ajv = new Ajv2020({ ...options, coerceTypes, verbose: coerceTypes })
+function make(coerceTypes: boolean, allErrors: boolean): Ajv2020 {
+  const ajv = new Ajv2020({ ...options, coerceTypes, allErrors, verbose: coerceTypes })
   ajv.addFormat('date-time', { type: 'string', validate: (text: string) => parseTime(text) !== null })
   ajv.addKeyword({ keyword: laterThan, type: 'string', schemaType: 'string', validate: isLater })
   ajv.addFormat('date', { type: 'string', validate: (text: string) => parseTime(`${text}T00:00:00Z`) !== null })
@@ -22,40 +31,82 @@ function make(coerceTypes: boolean): Ajv2020 {
 export const laterThan = 'x-later-than'
 
 const isLater: SchemaValidateFunction = (other: string, text: string, _, context) => {
-  const beside = context?.parentData[other]
+  const beside = context?.parentData?.[other]
   const [earlier, later] = [typeof beside === 'string' ? parseTime(beside) : null, parseTime(text)]
   isLater.errors = [{ keyword: laterThan, params: { other } }]
   // What is not a time at all is refused by its format.
   return earlier === null || later === null || later > earlier
 }
 
-const asTheyAre = make(false)
-const fromText = make(true)
+const asTheyAre = { firstFault: make(false, false), everyFault: make(false, true) }
+const fromText = { firstFault: make(true, false), everyFault: make(true, true) }
 
-export function validatorFor(schema: object, part: string | undefined): ValidateFunction {
-  return part === 'querystring' || part === 'params' ? fromTextOnly(schema) : asTheyAre.compile(schema)
+export interface Validator {
+  (value: unknown): boolean
+  errors: ErrorObject[]
+}
+
+/** Throws for a schema under which checking a value could cost more than reading it. */
+export function validatorFor(schema: object, part: string | undefined): Validator {
+  const unbounded = unboundedPartsOf(schema, part)
+  if (unbounded.length > 0) throw new Error(`a schema has no bounds: ${unbounded.join('; ')}`)
+  const isText = part === 'querystring' || part === 'params'
+  const kind = isText ? fromText : asTheyAre
+  const prepare = isText ? markWrongIntegers(schema) : null
+  const decide = kind.firstFault.compile(schema)
+  let describe: ValidateFunction | null = null
+  const validate = (value: unknown): boolean => {
+    prepare?.(value as Record<string, unknown>)
+    if (decide(value)) return true
+    validate.errors = decide.errors ?? []
+    if (holdsMoreThan(toldInFullMax, value)) return false
+    // Compiled when first needed: a good request never needs it.
+    describe ??= kind.everyFault.compile(schema)
+    if (!describe(value)) validate.errors = describe.errors ?? []
+    return false
+  }
+  validate.errors = [] as ErrorObject[]
+  return validate
+}
+
+/** Whether there are more values in a value than so many. */
+function holdsMoreThan(most: number, value: unknown): boolean {
+  const found = [value]
+  // What is found is added at the end and looked at in its turn.
+  for (const one of found) {
+    if (typeof one !== 'object' || one === null) continue
+    if (Array.isArray(one)) {
+      if (found.length + one.length > most) return true
+      found.push(...one)
+    } else {
+      for (const name in one) if (found.push((one as Record<string, unknown>)[name]) > most) return true
+    }
+  }
+  return false
 }
 
 /** Digits alone are a whole number; Ajv would also take 0x10, 1e1 and 1.0 for one. */
 const wholeNumber = /^-?\d+$/
 
-function fromTextOnly(schema: object): ValidateFunction {
-  const validate = fromText.compile(schema)
+/** As a text that is no number in anybody's eyes, it is refused with the words for a wrong type. */
+function markWrongIntegers(schema: object): (data: Record<string, unknown>) => void {
   const { properties = {} } = schema as { properties?: Record<string, { type?: unknown }> }
   const integers = Object.keys(properties).filter((name) => properties[name]!.type === 'integer')
-  const checked = (data: Record<string, unknown>): boolean => {
+  return (data) => {
     for (const name of integers) {
       const text = data[name]
-      // As a text that is no number in anybody's eyes, it is refused with the words for a wrong type.
       if (typeof text === 'string' && !wholeNumber.test(text)) data[name] = 'NaN'
     }
-    const valid = validate(data)
-    checked.errors = validate.errors
-    return valid
   }
-  checked.errors = validate.errors
-  return checked as ValidateFunction
 }
+
+/** One of some texts. With its type, or comparing the items of a list would be comparing everything with everything. */
+export const choice = <Values extends string[]>(values: readonly [...Values], about: TSchemaOptions = {}) =>
+  Type.Enum(values, { type: 'string', ...about })
+
+/** Some of some texts, each once. */
+export const choices = <Values extends string[]>(values: readonly [...Values], description: string) =>
+  Type.Array(choice(values), { minItems: 1, maxItems: values.length, uniqueItems: true, description })
 
 /** The pattern of texts that stand in lists, logs and terminals, and that every store can hold. */
 export const printable = '^[^\\u0000-\\u001f\\u007f]*$'
@@ -63,12 +114,16 @@ export const printable = '^[^\\u0000-\\u001f\\u007f]*$'
 /** At most this many faults are listed; a body of garbage need not be answered with a book. */
 const detailsMax = 20
 
+/** Several errors can be about one fault, so more of them are looked at; no more than these, or it would take long. */
+const errorsMax = 10 * detailsMax
+
 /** Ajv's errors as sentences about fields: what the path is and what it should be. */
-export function detailsOf(errors: readonly ErrorObject[]): readonly ErrorDetail[] {
+export function detailsOf(found: readonly ErrorObject[]): readonly ErrorDetail[] {
+  const errors = found.slice(0, errorsMax)
   const details: ErrorDetail[] = []
   for (const error of errors) {
     // A failed branch of a union is reported by its branches too; the union itself adds nothing.
-    if (error.keyword === 'if' || (error.keyword === 'anyOf' && errors.length > 1 && !onlyConstants(error))) continue
+    if (error.keyword === 'if' || (error.keyword === 'anyOf' && errors.length > 1)) continue
     // "or null" is one branch of a union; the other branches say what the value should have been.
     if (
       isNullBranch(error) &&
@@ -80,6 +135,11 @@ export function detailsOf(errors: readonly ErrorObject[]): readonly ErrorDetail[
       )
     )
       continue
+    if (
+      error.keyword === 'type' &&
+      errors.some((other) => isChoice(other) && other.instancePath === error.instancePath)
+    )
+      continue
     const detail = detailOf(error)
     if (!details.some((one) => one.path === detail.path && one.message === detail.message)) details.push(detail)
     if (details.length === detailsMax) break
@@ -87,17 +147,13 @@ export function detailsOf(errors: readonly ErrorObject[]): readonly ErrorDetail[
   return details
 }
 
+/** Its own fault says more than that its type is wrong. */
+const isChoice = (error: ErrorObject): boolean => error.keyword === 'enum'
+
 const isNullBranch = (error: ErrorObject): boolean => error.keyword === 'type' && error.params.type === 'null'
 
-function onlyConstants(error: ErrorObject): boolean {
-  return (
-    Array.isArray(error.schema) &&
-    error.schema.every((one) => typeof one === 'object' && one !== null && 'const' in one)
-  )
-}
-
 function detailOf(error: ErrorObject): ErrorDetail {
-  const path = shortened(error.instancePath.slice(1).replaceAll('/', '.').replaceAll('~1', '/').replaceAll('~0', '~'))
+  const path = pathOf(error.instancePath)
   const below = (name: string) => shortened(path === '' ? name : `${path}.${name}`)
   const params = error.params as Record<string, unknown>
   switch (error.keyword) {
@@ -125,7 +181,19 @@ function detailOf(error: ErrorObject): ErrorDetail {
 }
 
 /** A name that the caller made up may be as long as its whole request. */
-const shortened = (path: string): string => (path.length > 200 ? `${path.slice(0, 200)}…` : path)
+const pathCharactersMax = 200
+const shortened = (path: string): string =>
+  path.length > pathCharactersMax ? `${path.slice(0, pathCharactersMax)}…` : path
+
+/** Of a JSON pointer no more is read than can be shown; two of its characters may stand for one. */
+const pathOf = (pointer: string): string =>
+  shortened(
+    pointer
+      .slice(1, 2 * pathCharactersMax + 4)
+      .replaceAll('/', '.')
+      .replaceAll('~1', '/')
+      .replaceAll('~0', '~'),
+  )
 
 const formats: Record<string, string> = {
   'date-time': 'an RFC 3339 time such as 2026-11-15T08:30:00Z',

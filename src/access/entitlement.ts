@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { parseTime } from '../time.ts'
-import { laterThan, printable } from '../validation.ts'
+import { choices, laterThan, printable } from '../validation.ts'
 import { fieldPermissions, type ScopeEntry } from './scope.ts'
 
 const code = (description: string) => Type.String({ minLength: 1, maxLength: 128, pattern: printable, description })
@@ -17,13 +17,7 @@ export const EntitlementInput = Type.Object(
     published_to: Type.Optional(
       Type.String({ format: 'date-time', [laterThan]: 'published_from', description: 'Exclusive.' }),
     ),
-    fields: Type.Optional(
-      Type.Array(Type.Enum(fieldPermissions), {
-        minItems: 1,
-        uniqueItems: true,
-        description: 'Field permissions; all six when absent.',
-      }),
-    ),
+    fields: Type.Optional(choices(fieldPermissions, 'Field permissions; all six when absent.')),
   },
   {
     additionalProperties: false,

@@ -4,6 +4,7 @@ import { TidemarkError } from '../errors.ts'
 import { consumerOf } from '../http/route.ts'
 import type { TypedApp } from '../http/typed.ts'
 import { formatTime } from '../time.ts'
+import { choice } from '../validation.ts'
 import { namesTag, rangeOf } from './byte-range.ts'
 import { nothing, RunById } from './run-routes.ts'
 import type { AnalysisRuns } from './runs.ts'
@@ -12,7 +13,7 @@ const mediaType = 'application/vnd.apache.parquet'
 
 const ArtifactAnswer = Type.Object({
   artifact_id: Type.String(),
-  format: Type.Enum(['parquet']),
+  format: choice(['parquet']),
   rows: Type.Integer(),
   bytes: Type.Integer(),
   checksum: Type.String({ description: '`sha256:` and the digest in hex.' }),

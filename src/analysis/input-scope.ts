@@ -3,7 +3,7 @@ import { type Access, compileScope } from '../access/compile-scope.ts'
 import type { Scope, ScopeEntry } from '../access/scope.ts'
 import type { ErrorDetail } from '../errors.ts'
 import { parseTime } from '../time.ts'
-import { printable } from '../validation.ts'
+import { choice, printable } from '../validation.ts'
 import { analysisLimits } from './limits.ts'
 
 const codes = (description: string) =>
@@ -23,7 +23,7 @@ export const InputScope = Type.Object(
     regions: Type.Optional(codes('Region codes.')),
     content_types: Type.Optional(codes('Content types.')),
     subject_types: Type.Optional(
-      Type.Array(Type.Enum(['chunk']), { minItems: 1, maxItems: 1, description: 'Vectors stand for chunks of text.' }),
+      Type.Array(choice(['chunk']), { minItems: 1, maxItems: 1, description: 'Vectors stand for chunks of text.' }),
     ),
     published_from: time('Publication time, inclusive.'),
     published_to: time('Publication time, exclusive.'),

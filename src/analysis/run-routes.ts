@@ -5,6 +5,7 @@ import type { Cursors } from '../cursors.ts'
 import { consumerOf } from '../http/route.ts'
 import type { TypedApp } from '../http/typed.ts'
 import { formatOptionalTime, formatTime, parseTime } from '../time.ts'
+import { choice } from '../validation.ts'
 import { analysisTypes, type Run, runErrorCodes } from './analysis-store.ts'
 import { InputScope } from './input-scope.ts'
 import { analysisLimits } from './limits.ts'
@@ -18,7 +19,7 @@ const optionalTime = Type.Union([time, Type.Null()])
 
 const RunAnswer = Type.Object({
   run_id: Type.String(),
-  analysis_type: Type.Enum(analysisTypes),
+  analysis_type: choice(analysisTypes),
   embedding_profile_id: Type.Union([Type.String(), Type.Null()]),
   input_scope: InputScope,
   parameters: Type.Union([
@@ -27,7 +28,7 @@ const RunAnswer = Type.Object({
   ]),
   input_cutoff_at: time,
   retention_days: Type.Integer(),
-  status: Type.Enum(runStatuses),
+  status: choice(runStatuses),
   progress: Type.Number({ description: 'How much of the computation is done, from 0 to 1.' }),
   created_at: time,
   started_at: optionalTime,
@@ -35,7 +36,7 @@ const RunAnswer = Type.Object({
   expires_at: time,
   error: Type.Optional(
     Type.Object(
-      { code: Type.Enum(runErrorCodes), message: Type.String() },
+      { code: choice(runErrorCodes), message: Type.String() },
       { description: 'Only of a failed run: what to change.' },
     ),
   ),
@@ -43,7 +44,7 @@ const RunAnswer = Type.Object({
 
 const CreateBody = Type.Object(
   {
-    analysis_type: Type.Enum(analysisTypes, { description: 'Only `knn_graph` is executed; the others end `failed`.' }),
+    analysis_type: choice(analysisTypes, { description: 'Only `knn_graph` is executed; the others end `failed`.' }),
     embedding_profile_id: Type.Optional(
       Type.String({
         minLength: 1,
@@ -132,7 +133,7 @@ export function analysisRunRoutes(app: TypedApp, runs: AnalysisRuns, cursors: Cu
       schema: {
         ...about('The runs of the application, newest first', 'Expired runs are listed for another 30 days.'),
         querystring: Type.Object(
-          { ...pageParameters, status: Type.Optional(Type.Enum(runStatuses)) },
+          { ...pageParameters, status: Type.Optional(choice(runStatuses)) },
           { additionalProperties: false },
         ),
         response: { 200: Type.Object({ runs: Type.Array(RunAnswer), next_cursor: Type.Optional(Type.String()) }) },

@@ -4,7 +4,7 @@ import type { Cursors } from '../cursors.ts'
 import { consumerOf } from '../http/route.ts'
 import type { TypedApp } from '../http/typed.ts'
 import { formatTime } from '../time.ts'
-import { printable } from '../validation.ts'
+import { choice, printable } from '../validation.ts'
 import { analysisTypes, executionModes } from './analysis-store.ts'
 import { InputScope } from './input-scope.ts'
 import { analysisLimits } from './limits.ts'
@@ -19,13 +19,13 @@ const orNull = <T extends Parameters<typeof Type.Union>[0][number]>(schema: T) =
 const SubscriptionAnswer = Type.Object({
   subscription_id: Type.String(),
   name: Type.String(),
-  analysis_type: Type.Enum(analysisTypes),
+  analysis_type: choice(analysisTypes),
   input_scope: InputScope,
-  execution_mode: Type.Enum(executionModes),
+  execution_mode: choice(executionModes),
   embedding_profile_id: orNull(Type.String()),
   interval_seconds: orNull(Type.Integer()),
   artifact_retention_days: orNull(Type.Integer()),
-  status: Type.Enum(subscriptionStatuses, {
+  status: choice(subscriptionStatuses, {
     description:
       '`disabled` while the application has no analysis, `reconciliation_required` while the scope or the profile is not allowed.',
   }),
@@ -36,9 +36,9 @@ const SubscriptionAnswer = Type.Object({
 const CreateBody = Type.Object(
   {
     name: Type.String({ minLength: 1, maxLength: analysisLimits.nameCharactersMax, pattern: printable }),
-    analysis_type: Type.Enum(analysisTypes),
+    analysis_type: choice(analysisTypes),
     input_scope: InputScope,
-    execution_mode: Type.Enum(executionModes),
+    execution_mode: choice(executionModes),
     embedding_profile_id: Type.Optional(
       Type.String({ minLength: 1, maxLength: 128, description: 'Required for every type but `feature_rollup`.' }),
     ),

@@ -2,6 +2,7 @@ import { type Static, type TSchema, Type } from 'typebox'
 import { type FieldPermission, readableFields, type Scope } from '../access/scope.ts'
 import { documentStatuses } from '../ingest/content-store.ts'
 import { formatOptionalTime, formatTime } from '../time.ts'
+import { choice } from '../validation.ts'
 import type { DocumentRecord, SnapshotRecord } from './catalog-store.ts'
 
 const orNull = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()])
@@ -42,7 +43,7 @@ export const Document = Type.Object({
   content_type: orNull(Type.String()),
   language: orNull(Type.String()),
   region: orNull(Type.String()),
-  status: Type.Enum(documentStatuses),
+  status: choice(documentStatuses),
   current_version_id: Type.String(),
   published_at: orNull(time),
   created_at: Type.String({ format: 'date-time', description: 'First-ingest time.' }),

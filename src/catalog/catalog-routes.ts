@@ -9,6 +9,7 @@ import { consumerOf, scopeOf } from '../http/route.ts'
 import type { TypedApp } from '../http/typed.ts'
 import { documentStatuses } from '../ingest/content-store.ts'
 import { formatOptionalTime, formatTime, parseTime } from '../time.ts'
+import { choice } from '../validation.ts'
 import { Author, authorAnswer, Document, documentAnswer, readable, Snapshot, snapshotAnswer } from './answers.ts'
 import { checkInterval, checkScores, ingestWindow, invalid, needsOf, type Window } from './browse.ts'
 import type { CatalogStore, DocumentRecord } from './catalog-store.ts'
@@ -56,7 +57,7 @@ const listing = {
         'Exact lookup of a document id or URL, or of the platform’s own id when a platform is given. Not full text. Without times it has no window.',
     }),
   ),
-  status: Type.Optional(Type.Enum(documentStatuses)),
+  status: Type.Optional(choice(documentStatuses)),
 }
 const BrowseQuery = Type.Object(
   {

@@ -7,6 +7,7 @@ import { takeQuota } from '../http/quota.ts'
 import { abortSignalOf, consumerOf, scopeOf } from '../http/route.ts'
 import type { TypedApp } from '../http/typed.ts'
 import { parseTime } from '../time.ts'
+import { choice } from '../validation.ts'
 import { type ChangeLog, eventTypes } from './change-log.ts'
 import type { ChangeSignal } from './change-signal.ts'
 import { readAhead } from './read-ahead.ts'
@@ -18,7 +19,7 @@ const Event = Type.Object({
   sequence: Type.Integer({ description: 'Position in the one sequence of the instance; strictly increasing.' }),
   event_id: Type.String({ description: 'Handle events idempotently by this.' }),
   schema_version: Type.Integer(),
-  event_type: Type.Enum(eventTypes),
+  event_type: choice(eventTypes),
   dataset_id: Type.String(),
   source_platform: Type.String(),
   document_id: Type.String(),

@@ -6,5 +6,5 @@ import { detailsOf, messageOf, validatorFor } from '../validation.ts'
 export function checkInput<T extends TSchema>(schema: T, input: unknown): Static<T> {
   const validate = validatorFor(schema, 'body')
   if (validate(input)) return input as Static<T>
-  throw new TidemarkError('invalid_request', messageOf(detailsOf(validate.errors ?? [])))
+  throw new TidemarkError('invalid_request', messageOf(detailsOf(validate.errors)))
 }

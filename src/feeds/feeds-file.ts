@@ -12,8 +12,8 @@ const language = Type.Optional(Type.String({ pattern: '^[a-z]{2,3}$' }))
 const File = Type.Object(
   {
     server: address,
-    key: Type.Optional(Type.String({ minLength: 1 })),
-    key_env: Type.Optional(Type.String({ minLength: 1 })),
+    key: Type.Optional(Type.String({ minLength: 1, maxLength: 4096 })),
+    key_env: Type.Optional(Type.String({ minLength: 1, maxLength: 4096 })),
     dataset: Type.String({ minLength: 1, maxLength: 128 }),
     platform: Type.String({ pattern: '^[^,\\s\\u0000-\\u001f]{1,128}$' }),
     feeds: Type.Array(Type.Union([address, Type.Object({ url: address, language }, strict)]), {
@@ -23,8 +23,10 @@ const File = Type.Object(
     every_minutes: Type.Optional(Type.Number({ minimum: 0.01, maximum: 10_080 })),
     poll_seconds: Type.Optional(Type.Number({ minimum: 0.1, maximum: 240 })),
     lease_seconds: Type.Optional(Type.Integer({ minimum: 3, maximum: 900 })),
-    checkpoint: Type.Optional(Type.String({ minLength: 1 })),
-    allow_private_addresses: Type.Optional(Type.Union([Type.Boolean(), Type.Array(Type.String())])),
+    checkpoint: Type.Optional(Type.String({ minLength: 1, maxLength: 4096 })),
+    allow_private_addresses: Type.Optional(
+      Type.Union([Type.Boolean(), Type.Array(Type.String({ maxLength: 128 }), { maxItems: 1000 })]),
+    ),
     limits: Type.Optional(
       Type.Object(
         {
@@ -78,7 +80,7 @@ export function readFeedsFile(path: string, environment: Readonly<Record<string,
     if (error instanceof YAMLParseError) throw fail(error.message)
     throw fail(`cannot be read (${(error as NodeJS.ErrnoException).code ?? error})`)
   }
-  if (!validate(content)) throw fail(messageOf(detailsOf(validate.errors ?? [])).replace(/^the body/, 'the file'))
+  if (!validate(content)) throw fail(messageOf(detailsOf(validate.errors)).replace(/^the body/, 'the file'))
   const file = content as Static<typeof File>
   const key = file.key ?? (file.key_env === undefined ? undefined : environment[file.key_env])
   if (key === undefined || key === '') {
@@ -94,7 +96,8 @@ export function readFeedsFile(path: string, environment: Readonly<Record<string,
   })
   const wrong = [file.server, ...feeds.map(({ url }) => url)].find((url) => !URL.canParse(url))
   if (wrong !== undefined) throw fail(`${JSON.stringify(wrong)} is not an address`)
-  const twin = feeds.find(({ url }, i) => feeds.findIndex((other) => other.url === url) !== i)
+  const seen = new Set<string>()
+  const twin = feeds.find(({ url }) => seen.size === seen.add(url).size)
   if (twin !== undefined) throw fail(`the feed ${twin.url} stands there twice`)
   const inner = file.allow_private_addresses ?? false
   const listed = typeof inner === 'boolean' ? () => inner : allowedNetworks(inner)

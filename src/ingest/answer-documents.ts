@@ -1,5 +1,6 @@
 import { finished, PassThrough, type Readable } from 'node:stream'
 import { type Static, Type } from 'typebox'
+import { choice } from '../validation.ts'
 import { type CheckedLine, checkLine } from './check-lines.ts'
 import { type IncomingDocument, type IngestResult, outcomes, refusalCodes } from './content-store.ts'
 import { checkDocument } from './document-input.ts'
@@ -18,10 +19,10 @@ const ItemResult = Type.Object({
   index: Type.Integer({ description: 'Position of the document in the request, from 0; empty lines do not count.' }),
   document_id: Type.Optional(Type.String()),
   version_id: Type.Optional(Type.String({ description: 'The current version after this request.' })),
-  outcome: Type.Optional(Type.Enum(outcomes)),
+  outcome: Type.Optional(choice(outcomes)),
   error: Type.Optional(
     Type.Object({
-      code: Type.Enum(refusalCodes),
+      code: choice(refusalCodes),
       message: Type.String(),
       details: Type.Optional(Type.Array(Type.Object({ path: Type.String(), message: Type.String() }))),
     }),

@@ -1,6 +1,6 @@
 import { type Static, type TSchema, Type } from 'typebox'
 import { parseTime } from '../time.ts'
-import { detailsOf, messageOf, validatorFor } from '../validation.ts'
+import { choice, detailsOf, messageOf, validatorFor } from '../validation.ts'
 import { documentStatuses, type Fact, type IncomingDocument, type Refusal } from './content-store.ts'
 import { ingestLimits as limits } from './limits.ts'
 
@@ -47,7 +47,7 @@ const Author = Type.Object(
 const FactInput = Type.Object(
   {
     kind: Type.String({ minLength: 1, maxLength: 128, description: '`category` facts carry `metadata.label_code`.' }),
-    level: Type.Optional(Type.Enum(['document', 'version'], { default: 'document' })),
+    level: Type.Optional(choice(['document', 'version'], { default: 'document' })),
     metadata: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
   },
   strict,
@@ -60,6 +60,7 @@ const contentFields = {
   content_type: orNull(code('For example `article`, `post`, `video`.')),
   language: orNull(
     Type.String({
+      maxLength: 128,
       pattern: '^[A-Za-z]{2,3}([-_][A-Za-z0-9]{1,8})*$',
       description: 'ISO 639-1; a regional form such as en-GB is kept as en.',
     }),
@@ -83,7 +84,7 @@ const contentFields = {
   ),
   metrics: orNull(Type.Record(key, Type.Number(), { ...strict, maxProperties: 100 })),
   quality: orNull(Type.Number({ minimum: 0, maximum: 1, description: 'How good the content is, for ranking.' })),
-  status: Type.Optional(Type.Enum(documentStatuses, { description: '`active` when absent.' })),
+  status: Type.Optional(choice(documentStatuses, { description: '`active` when absent.' })),
   facts: orNull(Type.Array(FactInput, { maxItems: 200 })),
   extra_payload: orNull(Type.Record(Type.String(), Type.Unknown(), { description: 'Kept, never returned.' })),
 }
@@ -110,7 +111,7 @@ export type CheckedDocument = { readonly document: IncomingDocument } | { readon
 /** A document from outside, checked and in our own words; or why not, with the path of each field at fault. */
 export function checkDocument(input: unknown): CheckedDocument {
   if (!validate(input)) {
-    const details = detailsOf(validate.errors ?? [])
+    const details = detailsOf(validate.errors)
     return {
       refusal: { code: 'invalid_document', message: messageOf(details).replace('the body', 'the document'), details },
     }

@@ -7,6 +7,8 @@ export const liveLimits = {
   deadlineSecondsMax: 900,
   deadlineSecondsDefault: 300,
   queryCharactersMax: 1000,
+  /** With the spaces around it. */
+  queryUntrimmedMax: 10_000,
   resultsDefault: 20,
   resultsMax: 100,
   leaseSecondsDefault: 60,

@@ -1,12 +1,13 @@
 import { Type } from 'typebox'
 import type { Consumer } from '../access/principal.ts'
 import { TidemarkError } from '../errors.ts'
+import { choice } from '../validation.ts'
 import { liveLimits as limits, type ResourceKind, resourceKinds } from './limits.ts'
 import { itemsMaxOf, type LiveRequest } from './live-queries.ts'
 
 /** What a live query says, beside a search and on its own. */
 export const liveFields = {
-  resource_kind: Type.Enum(resourceKinds),
+  resource_kind: choice(resourceKinds),
   max_items_per_platform: Type.Optional(
     Type.Integer({
       minimum: 1,
@@ -25,7 +26,10 @@ export const liveFields = {
 const platform = Type.String({ minLength: 1, maxLength: 128 })
 export const LiveQueryBody = Type.Object(
   {
-    query: Type.String({ description: `1 to ${limits.queryCharactersMax} characters after trimming.` }),
+    query: Type.String({
+      maxLength: limits.queryUntrimmedMax,
+      description: `1 to ${limits.queryCharactersMax} characters after trimming.`,
+    }),
     datasets: Type.Array(Type.String({ minLength: 1, maxLength: 128 }), {
       minItems: 1,
       maxItems: 1,

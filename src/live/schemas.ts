@@ -1,5 +1,6 @@
 import { type Static, type TSchema, Type } from 'typebox'
 import { formatOptionalTime, formatTime } from '../time.ts'
+import { choice } from '../validation.ts'
 import { resourceKinds } from './limits.ts'
 import { statusOf } from './live-queries.ts'
 import type { LiveQuery as StoredLiveQuery } from './live-store.ts'
@@ -11,11 +12,11 @@ const time = Type.String({ format: 'date-time' })
 /** A live query in the words of the API, wherever it stands. */
 export const LiveQuery = Type.Object({
   id: Type.String(),
-  status: Type.Enum(queryStates, {
+  status: choice(queryStates, {
     description:
       '`pending`: no run has started; `running`; `completed`: all runs succeeded; `partial`: some did; `failed`: none did.',
   }),
-  resource_kind: Type.Enum(resourceKinds),
+  resource_kind: choice(resourceKinds),
   created_at: time,
   deadline_at: Type.String({ format: 'date-time', description: 'What is not done by then is `timed_out`.' }),
   completed_at: orNull(time),
@@ -23,7 +24,7 @@ export const LiveQuery = Type.Object({
     Type.Object({
       id: Type.String(),
       platform: Type.String(),
-      status: Type.Enum(runStates),
+      status: choice(runStates),
       collection_task_id: Type.String(),
       items: Type.Integer({ description: 'Documents that the collector has brought so far.' }),
       error: orNull(Type.Object({ code: Type.String(), message: Type.String() })),

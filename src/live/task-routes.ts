@@ -8,6 +8,7 @@ import { answerBatch, answerLines } from '../ingest/answer-documents.ts'
 import { ingestLimits } from '../ingest/limits.ts'
 import { documentsBody, isNdjson } from '../ingest/routes.ts'
 import { formatTime } from '../time.ts'
+import { choice, choices } from '../validation.ts'
 import { liveLimits as limits, resourceKinds } from './limits.ts'
 import type { Claim, LiveStore } from './live-store.ts'
 import { held, taskIntake } from './task-intake.ts'
@@ -37,7 +38,7 @@ const Task = Type.Object({
   lease_id: Type.String({ description: 'Names this lease in later requests.' }),
   platform: Type.String(),
   dataset_id: Type.String(),
-  resource_kind: Type.Enum(resourceKinds),
+  resource_kind: choice(resourceKinds),
   query: Type.String(),
   max_items: Type.Integer(),
   deadline_at: time,
@@ -68,13 +69,7 @@ export function taskRoutes(app: TypedApp, store: LiveStore, written: () => void)
               maxItems: limits.leasePlatformsMax,
               uniqueItems: true,
             }),
-            resource_kinds: Type.Optional(
-              Type.Array(Type.Enum(resourceKinds), {
-                minItems: 1,
-                uniqueItems: true,
-                description: 'Every kind when absent.',
-              }),
-            ),
+            resource_kinds: Type.Optional(choices(resourceKinds, 'Every kind when absent.')),
             max: Type.Optional(Type.Integer({ minimum: 1, maximum: limits.tasksMax, default: limits.tasksDefault })),
             lease_seconds: leaseSeconds,
           },
@@ -178,7 +173,7 @@ export function taskRoutes(app: TypedApp, store: LiveStore, written: () => void)
         querystring: LeaseId,
         body: Type.Object(
           {
-            status: Type.Enum(['succeeded', 'failed']),
+            status: choice(['succeeded', 'failed']),
             error: Type.Optional(
               Type.Union(
                 [
@@ -197,7 +192,7 @@ export function taskRoutes(app: TypedApp, store: LiveStore, written: () => void)
         response: {
           200: Type.Object({
             task_id: Type.String(),
-            status: Type.Enum(['succeeded', 'failed']),
+            status: choice(['succeeded', 'failed']),
             items: Type.Integer(),
           }),
           ...refusals,

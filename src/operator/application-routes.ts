@@ -92,7 +92,7 @@ export function applicationRoutes(app: TypedApp, operator: Operator): void {
 
 function checkedPolicy(merged: unknown): Policy {
   if (policyValidator(merged)) return merged as Policy
-  const details = detailsOf(policyValidator.errors ?? []).map(({ path, message }) => ({
+  const details = detailsOf(policyValidator.errors).map(({ path, message }) => ({
     path: `policy.${path}`,
     message,
   }))

@@ -24,7 +24,8 @@ import {
  * same file again changes nothing.
  */
 const strict = { additionalProperties: false } as const
-const listOf = <T extends Parameters<typeof Type.Array>[0]>(item: T) => Type.Optional(Type.Array(item))
+const listOf = <T extends Parameters<typeof Type.Array>[0]>(item: T) =>
+  Type.Optional(Type.Array(item, { maxItems: 10_000 }))
 const InstanceFile = Type.Object(
   {
     datasets: listOf(Type.Object({ dataset_id: DatasetId, ...DatasetInput.properties }, strict)),
@@ -35,11 +36,12 @@ const InstanceFile = Type.Object(
     applications: listOf(
       Type.Object(
         {
-          application_id: Type.Optional(Type.String()),
+          application_id: Type.Optional(Type.String({ maxLength: 128 })),
           ...ApplicationInput.properties,
-          keys: Type.Optional(
-            Type.Array(
-              Type.Object({ name: Type.String({ minLength: 1 }), expires_at: KeyInput.properties.expires_at }, strict),
+          keys: listOf(
+            Type.Object(
+              { name: Type.String({ minLength: 1, maxLength: 200 }), expires_at: KeyInput.properties.expires_at },
+              strict,
             ),
           ),
         },
@@ -59,7 +61,7 @@ export class InstanceFileError extends Error {}
 export function checkInstanceFile(content: unknown): InstanceFile {
   const file = content ?? {}
   if (!validate(file)) {
-    const message = messageOf(detailsOf(validate.errors ?? []))
+    const message = messageOf(detailsOf(validate.errors))
     throw new InstanceFileError(message.replace(/^the body/, 'the file'))
   }
   const checked = file as InstanceFile
@@ -80,7 +82,8 @@ function refuseTwins(file: InstanceFile): void {
     ...applications.map((one) => [`key of ${one.name}`, (one.keys ?? []).map((key) => key.name)] as const),
   ]
   for (const [what, names] of named) {
-    const twin = names.find((name, i) => names.indexOf(name) !== i)
+    const seen = new Set<string>()
+    const twin = names.find((name) => seen.size === seen.add(name).size)
     if (twin !== undefined) throw new InstanceFileError(`${what} "${twin}" is in the file twice`)
   }
 }

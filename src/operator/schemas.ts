@@ -1,7 +1,7 @@
 import { type TSchema, Type } from 'typebox'
 import { EntitlementInput } from '../access/entitlement.ts'
 import { Policy } from '../access/policy.ts'
-import { printable } from '../validation.ts'
+import { choice, printable } from '../validation.ts'
 
 /** Bodies and answers of the admin API, and the parts of a file for `tidemark apply`. */
 const strict = { additionalProperties: false } as const
@@ -72,7 +72,7 @@ export const ProfileInput = Type.Object(
     dimensions: Type.Union([Type.Integer({ minimum: 1, maximum: 65_536 }), Type.Null()], {
       description: 'Null while it is not known.',
     }),
-    status: Type.Enum(['active', 'inactive']),
+    status: choice(['active', 'inactive']),
   },
   strict,
 )
@@ -81,7 +81,7 @@ export const ProfileAnswer = Type.Object({
   provider: Type.String(),
   model: Type.String(),
   dimensions: orNull(Type.Integer()),
-  status: Type.Enum(['active', 'inactive']),
+  status: choice(['active', 'inactive']),
   default: Type.Boolean({ description: 'The profile that searches use.' }),
 })
 

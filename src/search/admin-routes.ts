@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import type { Embedder } from '../embedding/embedder.ts'
 import type { TypedApp } from '../http/typed.ts'
+import { choice } from '../validation.ts'
 import type { IndexSource } from './index-source.ts'
 import { indexingState } from './indexing-state.ts'
 import type { SearchIndex } from './search-index.ts'
@@ -22,7 +23,7 @@ export function indexingRoutes(
         querystring: Type.Object({}, { additionalProperties: false }),
         response: {
           200: Type.Object({
-            state: Type.Enum(['ready', 'needs_rebuild']),
+            state: choice(['ready', 'needs_rebuild']),
             pending_chunks: Type.Integer({
               description: 'Changed documents not yet read, plus chunks that wait for a vector.',
             }),

@@ -3,6 +3,8 @@ export const searchLimits = {
   resultsDefault: 20,
   resultsMax: 100,
   queryCharactersMax: 1000,
+  /** With the spaces around it. */
+  queryUntrimmedMax: 10_000,
   vectorDimensionsMax: 8192,
   /** Characters of a result's `body`. */
   summaryCharactersMax: 500,

@@ -4,6 +4,7 @@ import { documentStatuses } from '../ingest/content-store.ts'
 import { findHits, type Hit } from '../text/find-hits.ts'
 import { highlight, summarise } from '../text/highlight.ts'
 import { formatOptionalTime } from '../time.ts'
+import { choice } from '../validation.ts'
 import type { ChunkText, IndexSource, ShownChunk } from './index-source.ts'
 import { searchLimits as limits } from './limits.ts'
 import type { SearchRequest } from './search-request.ts'
@@ -22,12 +23,12 @@ export const ResultItem = Type.Object({
   language: Type.Optional(orNull(Type.String())),
   published_at: Type.Optional(orNull(Type.String({ format: 'date-time' }))),
   status: Type.Optional(
-    Type.Enum(documentStatuses, { description: 'An addition: what the collector last said of the original.' }),
+    choice(documentStatuses, { description: 'An addition: what the collector last said of the original.' }),
   ),
   body: Type.Optional(
     Type.String({ description: `At most ${limits.summaryCharactersMax} characters around the best match.` }),
   ),
-  origin: Type.Enum(['indexed', 'live']),
+  origin: choice(['indexed', 'live']),
   score: Type.Number({ description: 'Orders the results.' }),
   keyword_score: orNull(Type.Number()),
   vector_score: orNull(Type.Number({ description: 'Cosine similarity.' })),

@@ -9,6 +9,7 @@ import type { TypedApp } from '../http/typed.ts'
 import type { LiveQueries } from '../live/live-queries.ts'
 import { liveTopUpOf } from '../live/live-request.ts'
 import { LiveQuery, liveQueryAnswer } from '../live/schemas.ts'
+import { choice } from '../validation.ts'
 import type { IndexSource } from './index-source.ts'
 import { presentResults, ResultItem } from './present-results.ts'
 import type { KeywordPosition } from './search-index.ts'
@@ -33,7 +34,7 @@ const warningMessages: Record<Warning, string> = {
 }
 
 const Answer = Type.Object({
-  mode: Type.Enum(modes),
+  mode: choice(modes),
   results: Type.Array(ResultItem),
   total: Type.Integer({ description: 'Documents on this page.' }),
   total_documents: Type.Integer({ description: 'Documents on this page.' }),
@@ -42,7 +43,7 @@ const Answer = Type.Object({
   cursor: Type.Optional(Type.String({ description: 'Only when a next page exists (keyword mode).' })),
   degraded: Type.Boolean(),
   warnings: Type.Array(
-    Type.Object({ code: Type.Enum(Object.keys(warningMessages) as Warning[]), message: Type.String() }),
+    Type.Object({ code: choice(Object.keys(warningMessages) as Warning[]), message: Type.String() }),
     {
       description: Object.entries(warningMessages)
         .map(([code, message]) => `- \`${code}\`: ${message}`)

@@ -4,6 +4,7 @@ import { TidemarkError } from '../errors.ts'
 import { documentStatuses } from '../ingest/content-store.ts'
 import { liveFields } from '../live/live-request.ts'
 import { parseTime } from '../time.ts'
+import { choice, choices } from '../validation.ts'
 import { searchLimits as limits } from './limits.ts'
 import { noFilters, type SearchFilters } from './search-index.ts'
 
@@ -28,10 +29,11 @@ const time = (description: string) => Type.Optional(Type.String({ format: 'date-
 
 const fields = {
   mode: Type.Optional(
-    Type.Enum(modes, { description: '`hybrid` when `query_vector` is sent, else `keyword`, when absent.' }),
+    choice(modes, { description: '`hybrid` when `query_vector` is sent, else `keyword`, when absent.' }),
   ),
   query: Type.Optional(
     Type.String({
+      maxLength: limits.queryUntrimmedMax,
       description:
         '1 to 1,000 characters after trimming. In keyword mode bare words are OR-ed, `"…"` is a phrase, `+word` must be there, `-word` must not.',
       examples: ['tidal power'],
@@ -50,24 +52,16 @@ const fields = {
   published_from: time('Inclusive.'),
   published_to: time('Exclusive.'),
   status: Type.Optional(
-    Type.Array(Type.Enum(documentStatuses), {
-      minItems: 1,
-      maxItems: documentStatuses.length,
-      uniqueItems: true,
-      description: 'An addition: what the collector last said of the original. Both when absent.',
-    }),
+    choices(documentStatuses, 'An addition: what the collector last said of the original. Both when absent.'),
   ),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: limits.resultsMax, default: limits.resultsDefault })),
   cursor: Type.Optional(
-    Type.String({ description: 'Keyword mode only: `cursor` of the previous page, all else unchanged.' }),
-  ),
-  fields: Type.Optional(
-    Type.Array(Type.Enum(resultFields), {
-      minItems: 1,
-      uniqueItems: true,
-      description: 'Narrows the returned fields.',
+    Type.String({
+      maxLength: 4096,
+      description: 'Keyword mode only: `cursor` of the previous page, all else unchanged.',
     }),
   ),
+  fields: Type.Optional(choices(resultFields, 'Narrows the returned fields.')),
   include_highlights: Type.Optional(Type.Boolean({ default: false })),
   include_chunks: Type.Optional(Type.Boolean({ default: false })),
   include_non_current: Type.Optional(Type.Boolean({ default: false, description: 'Lets earlier versions take part.' })),

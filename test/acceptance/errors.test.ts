@@ -135,6 +135,54 @@ test('a body of a thousand faults is not answered with a book', async () => {
   assert.ok(answer.text.length < 10_000, `${answer.text.length} characters`)
 })
 
+/** Seconds of the processor that the server has used so far. */
+async function cpuSeconds(): Promise<number> {
+  const { text } = await server.admin('GET', '/metrics')
+  return Number(/^process_cpu_seconds_total (\S+)/m.exec(text)![1])
+}
+
+test('twenty thousand wrong values cost the server next to nothing, and the message still says what is wrong', async () => {
+  const { key: collectorKey } = await server.makeCollector()
+  const lists = Array.from({ length: 20_000 }, (_, i) => [i])
+  const cases: [string, string, string, object, string, RegExp][] = [
+    [key, 'POST', '/v1/search', { query: 'x', fields: lists }, 'invalid_query', /^fields must/],
+    [key, 'POST', '/v1/search', { query: 'x', datasets: lists }, 'invalid_query', /^datasets must/],
+    [key, 'POST', '/v1/search', { query: 'x', query_vector: lists }, 'invalid_query', /^query_vector must/],
+    [
+      collectorKey,
+      'POST',
+      '/collector/v1/tasks/lease',
+      { platforms: ['rss'], resource_kinds: lists },
+      'invalid_request',
+      /^resource_kinds must/,
+    ],
+    [
+      adminToken,
+      'PUT',
+      `/admin/v1/applications/${applicationId}/entitlements`,
+      { entitlements: [{ datasets: ['news'], fields: lists }] },
+      'invalid_request',
+      /^entitlements\.0\.fields must/,
+    ],
+  ]
+  for (const [credential, method, path, body, code, message] of cases) {
+    const before = await cpuSeconds()
+    const answer = await server.as(credential, method, path, body)
+    await expectError(server, answer, 400, code)
+    assert.match(answer.body.message, message)
+    const took = (await cpuSeconds()) - before
+    assert.ok(took < 1, `${path} ${message}: ${took} s`)
+  }
+})
+
+test('a body of more values than anything needs is refused before it is parsed', async () => {
+  const { key: collectorKey } = await server.makeCollector()
+  const documents = `{"documents":[{"extra_payload":{"a":[${'[],'.repeat(300_000)}[]]}}]}`
+  const answer = await server.collector(collectorKey, 'POST', '/collector/v1/documents', documents)
+  await expectError(server, answer, 400, 'invalid_request')
+  assert.match(answer.body.message, /more than 500000 values: send less at once/)
+})
+
 test('unknown and repeated query parameters are 400 and named', async () => {
   const unknown = await server.consumer(key, 'GET', '/v1/account?verbose=1')
   await expectError(server, unknown, 400, 'invalid_request')

@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { jsonLimits, limitPassed } from './json-text.ts'
+
+/** The depth of a value, counted by walking it. */
+function depthOf(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0
+  return 1 + Math.max(0, ...Object.values(value).map(depthOf))
+}
+
+/** The values in a value, itself included. */
+function valuesIn(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 1
+  return Object.values(value).reduce<number>((sum, one) => sum + valuesIn(one), 1)
+}
+
+const text = fc.string({ unit: fc.constantFrom('[', ']', '{', '}', '"', '\\', ',', 'a', '\n', '\u00e9') })
+const { value } = fc.letrec((tie) => ({
+  value: fc.oneof({ maxDepth: 6 }, text, fc.integer(), fc.constant(null), tie('list'), tie('object')),
+  list: fc.array(tie('value'), { maxLength: 3 }),
+  object: fc.dictionary(text, tie('value'), { maxKeys: 3 }),
+}))
+const endless = Number.POSITIVE_INFINITY
+
+test('depth and number of values are seen in the text, brackets and quotes in texts notwithstanding', () => {
+  fc.assert(
+    fc.property(value, fc.constantFrom(0, 2), (one, indent) => {
+      const json = JSON.stringify(one, null, indent)
+      const levels = depthOf(one)
+      assert.equal(limitPassed(json, { levels, values: endless }), null)
+      if (levels > 0) assert.equal(limitPassed(json, { levels: levels - 1, values: endless }), 'levels')
+      const values = valuesIn(one)
+      assert.equal(limitPassed(json, { levels: endless, values: 2 * values }), null)
+      if (values > 1) assert.equal(limitPassed(json, { levels: endless, values: values - 1 }), 'values')
+    }),
+    { numRuns: 2000 },
+  )
+})
+
+test('any text at all is looked at to its end, quickly', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary' }), (any) => [null, 'levels'].includes(limitPassed(any, jsonLimits))),
+  )
+  for (const odd of ['"', '"\\', '\\"', '"\\\\"[', `"${'\\'.repeat(1_000_001)}"`]) {
+    assert.equal(limitPassed(odd, jsonLimits), null)
+  }
+})

@@ -4,6 +4,10 @@
  * A scope is a union of entries. A document is visible when at least one entry matches it in everything
  * (dataset, platform, language, region, publication time); its readable fields are the union of the fields of the
  * entries that match it. Nothing outside `compile-scope.ts` makes a scope, and no reader widens one.
+ *
+ * A version is readable by its own language, or by the document's where it has none, and by its document in all else: an
+ * earlier text in another language is as hidden as a document in that language, and the current one may be hidden where
+ * an earlier one is not.
  */
 
 /** The field permissions an entitlement entry can grant. Everything else of a document comes with any entry. */
@@ -25,7 +29,7 @@ export interface Scope {
   readonly entries: readonly ScopeEntry[]
 }
 
-/** The part of a document that decides who may see it. */
+/** The part of a document, or of one of its versions, that decides who may see it. */
 export interface ScopedDocument {
   readonly datasetId: string
   readonly platform: string
@@ -33,6 +37,9 @@ export interface ScopedDocument {
   readonly region: string | null
   readonly publishedAt: number | null
 }
+
+/** The language that a version is readable by. */
+export const versionLanguage = (own: string | null, ofDocument: string | null): string | null => own ?? ofDocument
 
 /** An entry that restricts languages, regions or times never matches a document that lacks that value. */
 function entryMatches(entry: ScopeEntry, document: ScopedDocument): boolean {

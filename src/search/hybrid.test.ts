@@ -4,7 +4,7 @@ import type { FieldPermission, Scope } from '../access/scope.ts'
 import type { Embedder } from '../embedding/embedder.ts'
 import { QueryCache } from '../embedding/query-cache.ts'
 import { defaultWeights } from './fuse.ts'
-import type { ChunkText, IndexSource, ResultDocument } from './index-source.ts'
+import type { ChunkText, IndexSource, ResultDocument, VersionHead } from './index-source.ts'
 import { searchLimits } from './limits.ts'
 import { defaultRerankWeights } from './rerank.ts'
 import type { DocumentScores, SearchIndex } from './search-index.ts'
@@ -19,6 +19,8 @@ interface Given {
   readonly title?: string
   readonly text?: string
   readonly language?: string
+  /** What the document has become since: the version that is found is an earlier one. */
+  readonly now?: { readonly title: string; readonly language: string }
 }
 
 const scopeOf = (fields: readonly FieldPermission[]): Scope => ({
@@ -62,20 +64,24 @@ function searcherOver(given: readonly Given[], parts: Partial<SearcherParts> = {
       given
         .filter(({ id }) => documentIds.includes(id))
         .map(
-          ({ id, title = null, language = 'en' }): ResultDocument => ({
+          ({ id, title = null, language = 'en', now }): ResultDocument => ({
             documentId: id,
             datasetId: 'news',
             platform: 'rss',
-            language,
+            language: now?.language ?? language,
             region: null,
             publishedAt: null,
             contentType: null,
             status: 'active' as const,
-            title,
+            title: now?.title ?? title,
             quality: null,
-            currentVersionId: `version-${id}`,
+            currentVersionId: now === undefined ? `version-${id}` : `now-${id}`,
           }),
         ),
+    versionHeads: async (versionIds: readonly string[]) =>
+      given
+        .filter(({ id }) => versionIds.includes(`version-${id}`))
+        .map(({ id, title = null, language = 'en' }): VersionHead => ({ versionId: `version-${id}`, title, language })),
     chunkTexts: async (chunkIds: readonly string[]) =>
       given
         .filter(({ id }) => chunkIds.includes(`chunk-${id}`))
@@ -174,6 +180,29 @@ test('a title or body that the reader may not see earns nothing', async () => {
   assert.equal((await order(['title']))[0]!.documentId, 'b')
   const [first, second] = await order(['author'])
   assert.equal(first!.score, second!.score)
+})
+
+test('a title that the reader may not see does not get a document read', async () => {
+  const last = { id: 'last', keyword: 1, cosine: 0.1, text: 'tidal power' }
+  const scores = async (title: string, fields: readonly FieldPermission[]) =>
+    (await search(searcherOver([...many.slice(0, 60), { ...last, title }]), 'tidal power', 100, scopeOf(fields))).map(
+      ({ documentId, score }) => [documentId, score],
+    )
+  assert.deepEqual(await scores('Tidal power', ['body']), await scores('Storms', ['body']))
+  assert.notDeepEqual(await scores('Tidal power', ['title', 'body']), await scores('Storms', ['title', 'body']))
+})
+
+test('what a document has become since is not told by the score of an earlier version', async () => {
+  const given = [
+    { id: 'a', keyword: 5, cosine: 0.7, title: 'Storms', text: 'of the sea', language: 'en' },
+    { id: 'b', keyword: 4, cosine: 0.9, title: 'Waves', text: 'tidal power', language: 'en' },
+  ]
+  const english: Scope = { entries: [{ ...all.entries[0]!, languages: ['en'] }] }
+  const found = async (now: Given['now']) =>
+    (await search(searcherOver(given.map((one) => ({ ...one, ...(now && { now }) }))), 'tidal power', 20, english)).map(
+      ({ documentId, score, shown }) => [documentId, score, shown?.document.language],
+    )
+  assert.deepEqual(await found({ title: 'Tidal power', language: 'de' }), await found(undefined))
 })
 
 test('texts that the reader may not see are not sent to a cross-encoder', async () => {

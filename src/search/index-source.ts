@@ -1,4 +1,4 @@
-import type { DocumentColumns } from './search-index.ts'
+import type { VersionColumns } from './search-index.ts'
 
 /** The port: what the search index is fed from, and where searches read the texts that the index does not hold. */
 export interface IndexSource {
@@ -29,6 +29,8 @@ export interface IndexSource {
   chunkCount(): Promise<number>
   /** What a page of results shows of its documents. Documents that are gone are left out. */
   results(documentIds: readonly string[]): Promise<readonly ResultDocument[]>
+  /** The same of versions that are not current. */
+  versionHeads(versionIds: readonly string[]): Promise<readonly VersionHead[]>
   chunkTexts(chunkIds: readonly string[]): Promise<readonly ChunkText[]>
   /** The same with their documents, in one call: what a page of results needs. Chunks that are gone are left out. */
   shownChunks(chunkIds: readonly string[]): Promise<readonly ShownChunk[]>
@@ -37,7 +39,8 @@ export interface IndexSource {
 export interface SourceDocument {
   readonly documentId: string
   readonly revision: number
-  readonly columns: DocumentColumns
+  /** Those of its current version. */
+  readonly columns: VersionColumns
   /** Versions above the revision asked for, oldest first; none when only columns changed. */
   readonly versions: readonly SourceVersion[]
 }
@@ -88,11 +91,19 @@ export interface Backlog {
   readonly oldestAt: number | null
 }
 
-export interface ResultDocument extends DocumentColumns {
+/** A document with the title and the language of its current version. */
+export interface ResultDocument extends VersionColumns {
   readonly documentId: string
   readonly title: string | null
   readonly quality: number | null
   readonly currentVersionId: string
+}
+
+export interface VersionHead {
+  readonly versionId: string
+  readonly title: string | null
+  /** Its own, or the document's where it has none. */
+  readonly language: string | null
 }
 
 export interface ChunkText {
@@ -107,5 +118,5 @@ export interface ChunkText {
 }
 
 export interface ShownChunk extends ChunkText {
-  readonly document: DocumentColumns
+  readonly document: VersionColumns
 }

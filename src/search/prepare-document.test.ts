@@ -71,6 +71,37 @@ suite('preparing a document for the index', () => {
     })
   })
 
+  test('without a language, title and body are each read by what they show themselves', async () => {
+    const german = 'Die Häfen und die Möwen sind nicht in der Stadt'
+    const english = 'The harbours and the gulls are not in the city'
+    const termsOf = async (title: string, body: string) => {
+      const [change] = (await prepareDocument(documentOf({ title, body }), still)).changes
+      assert.ok(change?.kind === 'put_version')
+      return { title: change.title.terms, body: change.chunks[0]!.body.terms }
+    }
+    const texts = [german, english, 'Häfen Möwen', '']
+    for (const text of texts) {
+      const inTitle = await Promise.all(texts.map(async (body) => (await termsOf(text, body)).title))
+      const inBody = await Promise.all(texts.map(async (title) => (await termsOf(title, text)).body))
+      for (const other of texts.keys()) {
+        assert.deepEqual(inTitle[other], inTitle[0])
+        assert.deepEqual(inBody[other], inBody[0])
+      }
+    }
+  })
+
+  test('a version is told by its own language, or by that of its document', async () => {
+    const document = documentOf({ body: 'One.', language: 'fr' }, { body: 'Two.' })
+    const { changes } = await prepareDocument({ ...document, columns: { ...columns, language: 'de' } }, still)
+    assert.deepEqual(
+      changes.map((change) => change.kind === 'put_version' && change.columns),
+      [
+        { ...columns, language: 'fr' },
+        { ...columns, language: 'de' },
+      ],
+    )
+  })
+
   test('vectors that were made before go with their chunks; those of other chunks go nowhere', async () => {
     const document = documentOf({ body: 'Some body.' })
     const chunkId = (await prepareDocument(document, still)).chunks[0]!.chunkId

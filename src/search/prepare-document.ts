@@ -1,3 +1,4 @@
+import { versionLanguage } from '../access/scope.ts'
 import { derivedId, idTimeMs } from '../ids.ts'
 import { analyse } from '../text/analyse.ts'
 import { chunkText } from '../text/chunk-text.ts'
@@ -27,15 +28,19 @@ export async function prepareDocument(
   const changes: IndexChange[] = []
   const chunks: ChunkRecord[] = []
   for (const version of document.versions) {
-    const language = version.language ?? guessLanguage(`${version.title ?? ''}\n${version.body ?? ''}`)
+    const title = version.title ?? ''
+    const body = version.body ?? ''
+    // Each guessed by itself: a title that a reader may not see must not change how the body's words are read.
+    const titleLanguage = version.language ?? guessLanguage(title)
+    const bodyLanguage = version.language ?? guessLanguage(body)
     const vectorsOf = Map.groupBy(version.vectors, ({ chunkId }) => chunkId)
     const indexed: IndexedChunk[] = []
     for (const record of chunksOf(documentId, version)) {
-      const text = (version.body ?? '').slice(record.startsAt, record.endsAt)
+      const text = body.slice(record.startsAt, record.endsAt)
       await breathe(text.length)
       indexed.push({
         chunkId: record.chunkId,
-        body: analyse(text, language),
+        body: analyse(text, bodyLanguage),
         vectors: vectorsOf.get(record.chunkId) ?? [],
       })
       chunks.push(record)
@@ -44,9 +49,9 @@ export async function prepareDocument(
       kind: 'put_version',
       documentId,
       versionId: version.versionId,
-      columns,
+      columns: { ...columns, language: versionLanguage(version.language, columns.language) },
       current: version.current,
-      title: analyse(version.title ?? '', language),
+      title: analyse(title, titleLanguage),
       chunks: indexed,
     })
   }

@@ -31,11 +31,14 @@ export interface SearchIndex {
   close(): Promise<void>
 }
 
-/** The columns that scope and filters look at. They belong to the document: its versions share them. */
-export interface DocumentColumns extends ScopedDocument {
+/** The columns that scope and filters look at. The language is a version's own; all else is its document's. */
+export interface VersionColumns extends ScopedDocument {
   readonly contentType: string | null
   readonly status: DocumentStatus
 }
+
+/** What the versions of a document share. */
+export type DocumentColumns = Omit<VersionColumns, 'language'>
 
 export interface ChunkVector {
   readonly profileId: string
@@ -50,14 +53,15 @@ export interface IndexedChunk {
 }
 
 /**
- * Puts or replaces one version with all its chunks. `current: true` makes the document's other versions non-current.
- * The title is found through the chunks: a version without any cannot be found.
+ * Puts or replaces one version with all its chunks. `current: true` makes the document's other versions non-current;
+ * they take over all columns but the language. The title is found through the chunks: a version without any cannot be
+ * found.
  */
 export interface PutVersion {
   readonly kind: 'put_version'
   readonly documentId: string
   readonly versionId: string
-  readonly columns: DocumentColumns
+  readonly columns: VersionColumns
   readonly current: boolean
   readonly title: AnalysedField
   readonly chunks: readonly IndexedChunk[]

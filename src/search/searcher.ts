@@ -289,30 +289,47 @@ export class Searcher {
     // The caller's own vector is taken at its word; of a text in a language unknown to the model it would say nothing.
     const queryKnown = request.queryVector !== null || knowsLanguage(embedder, guessLanguage(request.text))
     const isMarked = query.clauses.some(({ kind }) => kind !== 'any')
-    const candidates = documents.flatMap((document): RankedCandidate[] => {
+    const found = documents.flatMap((document) => {
       const hit = hits.get(document.documentId)!
       const byWords = hit.keyword ?? keywordScores.get(document.documentId) ?? null
       const best = byWords ?? hit.vector
       const keyword = byWords?.score ?? null
       // What was demanded or excluded by a sign is so for the vector branch too.
-      if (best === null || (isMarked && keyword === null)) return []
-      return [
-        {
-          documentId: document.documentId,
-          keyword,
-          cosine: (hit.vector ?? vectorScores.get(document.documentId))?.score ?? null,
-          quality: document.quality,
-          publishedAt: document.publishedAt,
-          languageKnown: queryKnown && knowsLanguage(embedder, document.language),
-          document,
-          best,
-          others: (hit.keyword ?? hit.vector)?.otherChunks.filter(({ chunkId }) => chunkId !== best.chunkId) ?? [],
-        },
-      ]
+      return best === null || (isMarked && keyword === null) ? [] : [{ document, hit, best, keyword }]
     })
+    const candidates = (await this.#asFound(found)).map(
+      ({ document, hit, best, keyword }): RankedCandidate => ({
+        documentId: document.documentId,
+        keyword,
+        cosine: (hit.vector ?? vectorScores.get(document.documentId))?.score ?? null,
+        quality: document.quality,
+        publishedAt: document.publishedAt,
+        languageKnown: queryKnown && knowsLanguage(embedder, document.language),
+        document,
+        best,
+        others: (hit.keyword ?? hit.vector)?.otherChunks.filter(({ chunkId }) => chunkId !== best.chunkId) ?? [],
+      }),
+    )
     const fused = fuse(candidates, this.#parts.weights, Date.now())
     const ranked = candidates.map((candidate, i) => ({ ...candidate, score: fused[i]! })).sort(byScore)
     return this.#reranked(ranked, request.text, query, scope)
+  }
+
+  /** Documents of which an earlier version was found have the title and the language of that one: it is what is read. */
+  async #asFound<One extends { readonly document: ResultDocument; readonly best: ChunkScore }>(
+    found: readonly One[],
+  ): Promise<readonly One[]> {
+    const earlier = found.filter(({ document, best }) => best.versionId !== document.currentVersionId)
+    if (earlier.length === 0) return found
+    const heads = await this.#parts.source.versionHeads(earlier.map(({ best }) => best.versionId))
+    const headOf = new Map(heads.map((head) => [head.versionId, head]))
+    return found.flatMap((one) => {
+      if (one.best.versionId === one.document.currentVersionId) return [one]
+      const head = headOf.get(one.best.versionId)
+      return head === undefined
+        ? []
+        : [{ ...one, document: { ...one.document, title: head.title, language: head.language } }]
+    })
   }
 
   /** Reads the best of them; the others keep their order below. Texts that the reader may not see are not looked at. */
@@ -322,26 +339,32 @@ export class Searcher {
     query: KeywordQuery,
     scope: Scope,
   ): Promise<Found[]> {
-    const byWords = ranked.filter(({ keyword }) => keyword !== null).sort((a, b) => b.keyword! - a.keyword!)
+    const opened = ranked.map((one) => {
+      const readable = readableFields(scope, one.document)
+      return {
+        ...one,
+        title: readable?.has('title') ? one.document.title : null,
+        hasBody: readable?.has('body') ?? false,
+      }
+    })
+    const byWords = opened.filter(({ keyword }) => keyword !== null).sort((a, b) => b.keyword! - a.keyword!)
     const asked = queryText.toLowerCase()
-    const sameTitle = ranked.filter(({ document }) => document.title?.trim().toLowerCase() === asked)
+    const sameTitle = opened.filter(({ title }) => title?.trim().toLowerCase() === asked)
     const head = new Set([
-      ...ranked.slice(0, limits.rerankMax),
+      ...opened.slice(0, limits.rerankMax),
       ...byWords.slice(0, limits.rerankByWordsMax),
       ...sameTitle.slice(0, limits.rerankByTitleMax),
     ])
     const texts = new Map<string, ChunkText>()
-    for (const text of await this.#parts.source.chunkTexts([...head].map(({ best }) => best.chunkId))) {
-      texts.set(text.chunkId, text)
-    }
+    const bodies = [...head].filter(({ hasBody }) => hasBody).map(({ best }) => best.chunkId)
+    for (const text of await this.#parts.source.chunkTexts(bodies)) texts.set(text.chunkId, text)
     const rerank = rerankerOf(query, queryText, this.#parts.rerankWeights)
-    const read = ranked.map((one) => {
+    const read = opened.map((one) => {
       const text = texts.get(one.best.chunkId)
-      const readable = text === undefined ? null : readableFields(scope, one.document)
-      const title = readable?.has('title') ? (text?.title ?? '') : ''
-      const body = readable?.has('body') ? (text?.text ?? '') : ''
+      const title = head.has(one) ? (one.title ?? '') : ''
+      const body = text?.text ?? ''
       const shown = text === undefined ? null : { ...text, document: one.document }
-      const score = rerank({ score: one.score, title, body, language: text?.language ?? null })
+      const score = rerank({ score: one.score, title, body, language: one.document.language })
       return { ...one, title, body, shown, score }
     })
     read.sort(byScore)

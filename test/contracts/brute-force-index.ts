@@ -17,6 +17,7 @@ import type {
   SearchIndex,
   VectorOutcome,
   VectorRequest,
+  VersionColumns,
 } from '../../src/search/search-index.ts'
 import type { AnalysedField, Clause, KeywordQuery, TermGroup } from '../../src/text/types.ts'
 
@@ -24,7 +25,7 @@ interface HeldChunk {
   readonly documentId: string
   readonly versionId: string
   readonly chunkId: string
-  readonly columns: DocumentColumns
+  readonly columns: VersionColumns
   readonly current: boolean
   readonly title: AnalysedField
   readonly body: AnalysedField
@@ -168,7 +169,7 @@ export class BruteForceIndex implements SearchIndex {
         const { versionId, columns, current, title } = change
         const kept = own
           .filter((chunk) => chunk.versionId !== versionId)
-          .map((chunk) => ({ ...chunk, columns, current: chunk.current && !current }))
+          .map((chunk) => ({ ...shared(chunk, columns), current: chunk.current && !current }))
         const added = change.chunks.map(({ chunkId, body, vectors }) => {
           const chunk = { documentId, versionId, chunkId, columns, current, title, body, vectors: new Map() }
           for (const { profileId, vector } of vectors) this.#setVector(chunk, profileId, Array.from(vector))
@@ -184,7 +185,7 @@ export class BruteForceIndex implements SearchIndex {
         this.#chunks = others
         break
       case 'set_columns':
-        this.#chunks = [...others, ...own.map((chunk) => ({ ...chunk, columns: change.columns }))]
+        this.#chunks = [...others, ...own.map((chunk) => shared(chunk, change.columns))]
         break
       case 'set_vector':
         for (const chunk of own) {
@@ -259,6 +260,12 @@ export class BruteForceIndex implements SearchIndex {
     return Math.log(1 + (this.#chunks.length - count + 0.5) / (count + 0.5))
   }
 }
+
+/** The chunk with the columns that its document has now; its language is its own. */
+const shared = (chunk: HeldChunk, columns: DocumentColumns): HeldChunk => ({
+  ...chunk,
+  columns: { ...columns, language: chunk.columns.language },
+})
 
 /** Positions at which the groups stand one after the other; for a single term, how often it occurs. */
 function occurrences(field: AnalysedField, groups: readonly TermGroup[]): number {

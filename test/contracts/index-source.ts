@@ -131,6 +131,52 @@ export function checkIndexSource(name: string, openStore: () => Promise<IndexSou
       assert.deepEqual([gone!.columns.status, gone!.versions], ['unavailable', []])
     })
 
+    test('a version that has no language of its own comes again when the language of its document changes', async () => {
+      await send('a', { title: 'None' })
+      await send('a', { title: 'French', language: 'fr' })
+      const seen = await source.newestRevision()
+      const languages = async (after: number) => {
+        const [document] = await source.documentsAfter(after, wide)
+        return [document!.columns.language, ...document!.versions.map(({ title, language }) => [title, language])]
+      }
+      assert.deepEqual(await languages(0), ['fr', ['None', null], ['French', 'fr']])
+      await send('a', { title: 'German', language: 'de' })
+      assert.deepEqual(await languages(seen), ['de', ['None', null], ['German', 'de']])
+      const then = await source.newestRevision()
+      await send('a', { title: 'German', language: 'en' })
+      assert.deepEqual(await languages(then), ['en', ['None', null], ['German', 'en']])
+      const later = await source.newestRevision()
+      await send('a', { title: 'German', region: 'GB' })
+      assert.deepEqual(await languages(later), ['en'])
+    })
+
+    test('the title and the language of an earlier version are its own, or the language that of its document', async () => {
+      await send('a', { title: 'None' })
+      await send('a', { title: 'French', language: 'fr' })
+      await send('a', { title: 'German', language: 'de' })
+      const [document] = await source.documentsAfter(0, wide)
+      const [none, french, german] = document!.versions.map(({ versionId }) => versionId)
+      const heads = await source.versionHeads([none!, french!, 'ver_unknown'])
+      assert.deepEqual(
+        heads.toSorted((one, other) => (one.versionId < other.versionId ? -1 : 1)),
+        [
+          { versionId: none, title: 'None', language: 'de' },
+          { versionId: french, title: 'French', language: 'fr' },
+        ],
+      )
+      assert.deepEqual(await source.versionHeads([]), [])
+      const chunks = await keep([document!])
+      const shown = await source.shownChunks(chunks.map(({ chunkId }) => chunkId))
+      assert.deepEqual(
+        shown.map((chunk) => [chunk.versionId, chunk.language, chunk.document.language]).sort(),
+        [
+          [none, null, 'de'],
+          [french, 'fr', 'fr'],
+          [german, 'de', 'de'],
+        ].sort(),
+      )
+    })
+
     test('a step is bounded by documents and by characters, and is never empty while there is something', async () => {
       for (let i = 0; i < 6; i++) await send(`l${i}`, { body: 'x'.repeat(100) })
       assert.equal((await source.documentsAfter(0, { documents: 4, characters: 1e6 })).length, 4)
@@ -267,8 +313,8 @@ export function checkIndexSource(name: string, openStore: () => Promise<IndexSou
       assert.equal(shown.length, 2)
       for (const { document: columns, ...text } of shown) {
         assert.deepEqual(text, texts.get(text.chunkId))
-        // The document's own language is that of today.
-        assert.deepEqual([columns.language, columns.datasetId, columns.platform], ['de', 'd1', 'p1'])
+        const language = text.versionId === old.versionId ? 'en' : 'de'
+        assert.deepEqual([columns.language, columns.datasetId, columns.platform], [language, 'd1', 'p1'])
       }
       assert.deepEqual(
         [await source.results([]), await source.chunkTexts([]), await source.shownChunks([])],

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { fieldPermissions, type Scope, type ScopeEntry } from '../../src/access/scope.ts'
 import {
-  type DocumentColumns,
   type DocumentHit,
   type IndexChange,
   type KeywordRequest,
@@ -9,6 +8,7 @@ import {
   type PutVersion,
   type SearchFilters,
   type SearchIndex,
+  type VersionColumns,
 } from '../../src/search/search-index.ts'
 import type { AnalysedField, Clause, ClauseKind, KeywordQuery } from '../../src/text/types.ts'
 
@@ -32,7 +32,7 @@ export function queryOf(text: string): KeywordQuery {
   return { clauses, boosts: [] }
 }
 
-export const columns: DocumentColumns = {
+export const columns: VersionColumns = {
   datasetId: 'news',
   platform: 'web',
   language: 'en',
@@ -56,7 +56,7 @@ export const everything: Scope = { entries: [entry] }
 interface PutOptions {
   readonly title?: string
   readonly version?: string
-  readonly columns?: Partial<DocumentColumns>
+  readonly columns?: Partial<VersionColumns>
   readonly current?: boolean
   readonly vectors?: readonly number[][]
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { fieldPermissions, type Scope } from '../../src/access/scope.ts'
 import { documentStatuses } from '../../src/ingest/content-store.ts'
-import type { DocumentColumns, IndexChange, SearchFilters } from '../../src/search/search-index.ts'
+import type { IndexChange, SearchFilters, VersionColumns } from '../../src/search/search-index.ts'
 import type { AnalysedField, Clause, KeywordQuery } from '../../src/text/types.ts'
 
 /** Random content of a small world: few words, few documents, few values, so that everything meets everything. */
@@ -41,7 +41,7 @@ const repeated: fc.Arbitrary<AnalysedField> = fc.tuple(word, fc.integer({ min: 6
 
 const orNull = <T>(values: readonly T[]) => fc.option(fc.constantFrom(...values), { nil: null })
 
-export const columns: fc.Arbitrary<DocumentColumns> = fc.record({
+export const columns: fc.Arbitrary<VersionColumns> = fc.record({
   datasetId: fc.constantFrom(...datasets),
   platform: fc.constantFrom(...platforms),
   language: orNull(languages),

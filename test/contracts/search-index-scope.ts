@@ -72,6 +72,36 @@ export function scopeExamples(it: () => IndexUnderTest): void {
     assert.deepEqual(ids(await it().near([1, 0], split)), ['d1'])
   })
 
+  test('scope and filters go by the language of the version, and by the document in all else', async () => {
+    await it().start(
+      put('d1', ['word old'], { version: 'v1', columns: { language: 'fr', region: 'eu' }, vectors: [[1, 0]] }),
+      put('d1', ['word new'], { version: 'v2', columns: { language: 'de', region: 'us' }, vectors: [[0, 1]] }),
+    )
+    const all = { ...noFilters, includeNonCurrent: true }
+    const seen = async (limits: Partial<ScopeEntry>, filters: SearchFilters = all) => {
+      const scope = { entries: [{ ...entry, ...limits }] }
+      const { hits, totalChunks } = await it().find('word', { scope, filters })
+      const near = await it().near([1, 1], scope, filters)
+      const versions = hits.flatMap((hit) => [hit, ...hit.otherChunks]).map(({ versionId }) => versionId)
+      assert.deepEqual(
+        near.flatMap((hit) => [hit, ...hit.otherChunks].map(({ versionId }) => versionId)).sort(),
+        versions.sort(),
+      )
+      assert.equal(totalChunks, versions.length)
+      return versions
+    }
+    assert.deepEqual(await seen({ languages: ['de'] }), ['v2'])
+    assert.deepEqual(await seen({ languages: ['fr'] }), ['v1'])
+    assert.deepEqual(await seen({ languages: ['fr'] }, noFilters), [])
+    assert.deepEqual(await seen({}, { ...all, languages: ['fr'] }), ['v1'])
+    assert.deepEqual(await seen({ regions: ['us'] }), ['v1', 'v2'])
+    assert.deepEqual(await seen({ regions: ['eu'] }), [])
+    await it().apply({ kind: 'set_columns', documentId: 'd1', columns: { ...columns, region: 'eu' } })
+    assert.deepEqual(await seen({ regions: ['eu'] }), ['v1', 'v2'])
+    assert.deepEqual(await seen({ regions: ['eu'], languages: ['fr'] }), ['v1'])
+    assert.deepEqual(await seen({ regions: ['eu'], languages: ['en'] }), [])
+  })
+
   test('filters narrow, each in its own column', async () => {
     await it().start(
       put('d1', ['word'], { columns: { datasetId: 'news', platform: 'web', language: 'en', contentType: 'post' } }),

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import * as random from '../../../test/contracts/random-changes.ts'
 import { readableFields, type Scope } from '../../access/scope.ts'
-import { type DocumentColumns, noFilters } from '../../search/search-index.ts'
+import { noFilters, type VersionColumns } from '../../search/search-index.ts'
 import { bodyMask, CompiledFilter, FilterCache, titleMask } from './compile-filter.ts'
 import { FilterClasses } from './filter-classes.ts'
 import { SegmentBuilder, TermScratch } from './segment-builder.ts'
@@ -13,7 +13,7 @@ const none = new Uint8Array()
 const noTokens = new Uint32Array()
 
 /** A segment of documents of one chunk each, with these columns. */
-function segmentOf(documents: readonly DocumentColumns[], classes: FilterClasses): SegmentImage {
+function segmentOf(documents: readonly VersionColumns[], classes: FilterClasses): SegmentImage {
   const builder = new SegmentBuilder(new TermScratch())
   documents.forEach((columns, key) => {
     builder.addDocument(none, columns.publishedAt ?? Number.NaN)
@@ -24,7 +24,7 @@ function segmentOf(documents: readonly DocumentColumns[], classes: FilterClasses
   return openImage(builder.finish())
 }
 
-function expectedMask(scope: Scope, columns: DocumentColumns): number {
+function expectedMask(scope: Scope, columns: VersionColumns): number {
   const fields = readableFields(scope, columns)
   return (fields?.has('title') ? titleMask : 0) | (fields?.has('body') ? bodyMask : 0)
 }

@@ -29,6 +29,7 @@ export interface UnitVersion {
   readonly title: Uint32Array<ArrayBufferLike>
   readonly titleLength: number
   readonly chunks: UnitChunk[]
+  readonly language: string | null
   current: boolean
 }
 
@@ -75,6 +76,7 @@ export class DocumentUnit {
       title: encodeField(change.title, number),
       titleLength: lengthOf(change.title.length),
       chunks: [...chunks.values()],
+      language: change.columns.language,
       current: change.current,
     })
     this.columns = change.columns
@@ -156,7 +158,7 @@ export class DocumentUnit {
       builder.addChunk({
         id: chunk.id,
         version: number,
-        classNumber: classes.add(columns, version.current),
+        classNumber: classes.add({ ...columns, language: version.language }, version.current),
         key,
         vectorKey: chunk.vectorKey,
         length: chunk.length,
@@ -169,7 +171,7 @@ export class DocumentUnit {
     const published = image.documentPublished[document]!
     for (let chunk = image.documentFirstChunk[document]!; chunk < image.documentFirstChunk[document + 1]!; chunk++) {
       const from = image.chunkVersion[chunk]!
-      const { current, ...columns } = classes[image.chunkClass[chunk]!]!
+      const { current, language, ...columns } = classes[image.chunkClass[chunk]!]!
       this.columns ??= { ...columns, publishedAt: Number.isNaN(published) ? null : published }
       const name = versionIdAt(image, from)
       let version = this.versions.get(name)
@@ -179,6 +181,7 @@ export class DocumentUnit {
           title: image.titleTokens.subarray(image.titleStart[from]!, image.titleStart[from + 1]!),
           titleLength: image.titleLength[from]!,
           chunks: [],
+          language,
           current,
         }
         this.versions.set(name, version)

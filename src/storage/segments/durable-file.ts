@@ -39,7 +39,7 @@ export interface SegmentRow {
   readonly columns: readonly (BlobRow & { readonly profile: number; readonly dimensions: number })[]
 }
 
-const fileFormat = 3
+const fileFormat = 4
 const pieceBytes = 4 * 1024 * 1024
 const piecesMax = 4096
 

@@ -1,11 +1,11 @@
-import type { DocumentColumns } from '../../search/search-index.ts'
+import type { VersionColumns } from '../../search/search-index.ts'
 
 /**
  * The filter columns of a chunk, all but the publication time, as one number: real content has few combinations of
  * dataset, platform, language, region, content type, status and current-or-not, so a search decides once for each
  * combination and then looks one byte up for each posting.
  */
-export interface FilterClass extends Omit<DocumentColumns, 'publishedAt'> {
+export interface FilterClass extends Omit<VersionColumns, 'publishedAt'> {
   readonly current: boolean
 }
 
@@ -13,7 +13,7 @@ export class FilterClasses {
   readonly list: FilterClass[] = []
   readonly #numbers = new Map<string, number>()
 
-  add(columns: DocumentColumns, current: boolean): number {
+  add(columns: VersionColumns, current: boolean): number {
     const { datasetId, platform, language, region, contentType, status } = columns
     return this.addClass({ datasetId, platform, language, region, contentType, status, current })
   }

@@ -23,7 +23,7 @@ export function sqlContentStore(db: Kysely<Tables>): ContentStore {
       let revision = await lastRevision(db)
       const revise = (): number => ++revision
       const touched = new Set<DocumentState>()
-      const written: Written = { versions: [], languages: [], snapshots: [], factSets: [], events: [] }
+      const written: Written = { versions: [], languages: [], followed: [], snapshots: [], factSets: [], events: [] }
 
       for (const incoming of documents) {
         if (!datasets.has(incoming.datasetId)) {
@@ -73,6 +73,14 @@ export function sqlContentStore(db: Kysely<Tables>): ContentStore {
       await insertRows(db, 'document_version', written.versions)
       for (const { version_id, ...rest } of written.languages) {
         await db.updateTable('document_version').set(rest).where('version_id', '=', version_id).execute()
+      }
+      for (const { document_id, index_revision } of written.followed) {
+        await db
+          .updateTable('document_version')
+          .set({ index_revision })
+          .where('document_id', '=', document_id)
+          .where('language', 'is', null)
+          .execute()
       }
       await insertRows(db, 'snapshot', written.snapshots)
       await insertRows(db, 'fact_set', written.factSets)

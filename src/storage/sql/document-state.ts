@@ -11,6 +11,8 @@ export interface Written {
   versions: DocumentVersionRow[]
   /** Stored versions whose text is in another language than was thought: their words must be read anew. */
   languages: Pick<DocumentVersionRow, 'version_id' | 'language' | 'index_revision'>[]
+  /** Documents whose language changed: their versions without one of their own are readable by it, so they follow. */
+  followed: Pick<DocumentRow, 'document_id' | 'index_revision'>[]
   snapshots: SnapshotRow[]
   factSets: FactSetRow[]
   events: Insertable<EventRow>[]
@@ -99,7 +101,10 @@ export class DocumentState {
     const observedAt = next.observed_at
     next.updated_at = nowMs
     if (newVersion || changed.some((field) => indexedFields.has(field))) next.index_revision = revise()
-    if (!newVersion && changed.includes('language')) this.#changeLanguage(next, written)
+    if (!first && changed.includes('language')) {
+      if (!newVersion) this.#changeLanguage(next, written)
+      written.followed.push({ document_id: next.document_id, index_revision: next.index_revision })
+    }
     if (newVersion) {
       written.versions.push({
         version_id: next.current_version_id,

@@ -1,7 +1,8 @@
 import type { Kysely } from 'kysely'
+import { versionLanguage } from '../../access/scope.ts'
 import { idTimeMs } from '../../ids.ts'
 import type { ChunkText, IndexSource, SourceDocument, SourceVersion } from '../../search/index-source.ts'
-import type { DocumentColumns } from '../../search/search-index.ts'
+import type { VersionColumns } from '../../search/search-index.ts'
 import { statusOf } from './document-state.ts'
 import { insertRows } from './insert-rows.ts'
 import type { ChunkRow, DocumentRow, DocumentVersionRow, Tables } from './tables.ts'
@@ -247,6 +248,26 @@ export function sqlIndexSource(db: Kysely<Tables>): IndexSource {
       }))
     },
 
+    async versionHeads(versionIds) {
+      if (versionIds.length === 0) return []
+      const rows = await db
+        .selectFrom('document_version')
+        .innerJoin('document', 'document.document_id', 'document_version.document_id')
+        .select([
+          'version_id',
+          'document_version.title',
+          'document_version.language',
+          'document.language as document_language',
+        ])
+        .where('version_id', 'in', versionIds)
+        .execute()
+      return rows.map((row) => ({
+        versionId: row.version_id,
+        title: row.title,
+        language: versionLanguage(row.language, row.document_language),
+      }))
+    },
+
     async chunkTexts(chunkIds) {
       if (chunkIds.length === 0) return []
       return (await chunksWithText(db, chunkIds).execute()).map(asChunkText)
@@ -270,7 +291,7 @@ export function sqlIndexSource(db: Kysely<Tables>): IndexSource {
         ...asChunkText(row),
         document: columnsOf({
           ...row,
-          language: row.document_language,
+          language: versionLanguage(row.language, row.document_language),
           published_at: row.document_published_at,
         }),
       }))
@@ -289,7 +310,7 @@ const columnNames = [
   'status',
 ] as const satisfies readonly (keyof DocumentRow)[]
 
-function columnsOf(row: Pick<DocumentRow, (typeof columnNames)[number]>): DocumentColumns {
+function columnsOf(row: Pick<DocumentRow, (typeof columnNames)[number]>): VersionColumns {
   return {
     datasetId: row.dataset_id,
     platform: row.source_platform,

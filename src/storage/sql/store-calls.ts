@@ -65,6 +65,7 @@ export const storeCalls = {
     chunkCount: 'reads',
     results: 'reads',
     chunkTexts: 'reads',
+    versionHeads: 'reads',
     shownChunks: 'reads',
   },
   live: {

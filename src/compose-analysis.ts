@@ -13,6 +13,7 @@ import { AnalysisSubscriptions } from './analysis/subscriptions.ts'
 import type { Config } from './config.ts'
 import type { Cursors } from './cursors.ts'
 import type { TypedApp } from './http/typed.ts'
+import type { Incidents } from './incidents.ts'
 import type { OpenParts } from './open-parts.ts'
 import { artifactFolder } from './operator/backup-manifest.ts'
 import { folderArtifactFiles } from './storage/files/artifact-files.ts'
@@ -34,12 +35,15 @@ export function composeAnalysis(
   store: AnalysisStore,
   works: boolean,
   parts: OpenParts,
+  incidents: Incidents,
   logger: FastifyBaseLogger,
 ): AnalysisSide {
   const files = artifactFilesOf(config)
   // Half of the cores at low priority: requests get theirs without waiting.
   const threads = Math.max(1, Math.floor(availableParallelism() / 2))
-  const worker = works ? startAnalysis({ store, files, compute: computeGraph, threads, now: Date.now }, logger) : null
+  const worker = works
+    ? startAnalysis({ store, files, compute: computeGraph, threads, now: Date.now }, incidents, logger)
+    : null
   parts.opened('analysis', () => worker?.stop())
   const runs = new AnalysisRuns({
     store,

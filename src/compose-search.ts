@@ -4,9 +4,10 @@ import type { Embedder } from './embedding/embedder.ts'
 import { QueryCache } from './embedding/query-cache.ts'
 import { registerEmbedder } from './embedding/register-embedder.ts'
 import type { Check } from './http/public-routes.ts'
+import type { Incidents } from './incidents.ts'
 import type { OpenParts } from './open-parts.ts'
 import type { Operator } from './operator/operator.ts'
-import { type CrossEncoder, HttpCrossEncoder } from './search/cross-encoder.ts'
+import { HttpCrossEncoder } from './search/cross-encoder.ts'
 import { CurrentIndex } from './search/current-index.ts'
 import { addLateVectors, feedIndex } from './search/feed-index.ts'
 import { defaultWeights } from './search/fuse.ts'
@@ -43,6 +44,7 @@ export async function composeSearch(
   open: OpenStore,
   operator: Operator,
   parts: OpenParts,
+  incidents: Incidents,
   logger: FastifyBaseLogger,
 ): Promise<SearchSide> {
   const source = open.store.indexSource
@@ -67,7 +69,7 @@ export async function composeSearch(
     )
   }
   const makes = open.shared ? () => open.makesVectors() : null
-  const indexing = await startIndexing(source, index, embedder, learn, logger, makes)
+  const indexing = await startIndexing(source, index, embedder, learn, incidents, logger, makes)
   parts.opened('indexing', () => indexing.stop())
   const searcher = new Searcher({
     index,
@@ -76,7 +78,7 @@ export async function composeSearch(
     cache: new QueryCache(),
     weights: config.hybridWeights ?? defaultWeights,
     rerankWeights: defaultRerankWeights,
-    crossEncoder: crossEncoderOf(config.rerankUrl, logger),
+    crossEncoder: config.rerankUrl === null ? null : new HttpCrossEncoder({ url: config.rerankUrl }),
     isRefilling: () => indexing.isRefilling,
   })
   const adopting = repeat(
@@ -92,7 +94,7 @@ export async function composeSearch(
       logger.info({ generation }, 'a rebuilt search index is served')
       return false
     },
-    logger,
+    incidents,
   )
   parts.opened('adoption of a rebuilt index', () => adopting.stop())
   return {
@@ -100,9 +102,7 @@ export async function composeSearch(
     embedder,
     searcher,
     check: async () => {
-      const state = await indexingState(index, source).catch(() => null)
-      if (state === null) return { ok: false, detail: 'the index does not answer: start the server again' }
-      const { health, backlog, memoryBytes, warnings } = state
+      const { health, backlog, memoryBytes, warnings } = await indexingState(index, source)
       const waiting = backlog.documents + backlog.waitingVectors
       const behind = `${backlog.documents} documents and ${backlog.waitingVectors} vectors behind`
       const size = `${health.chunks} chunks in ${Math.round(memoryBytes / 2 ** 20)} MiB`
@@ -165,12 +165,4 @@ export async function rebuildIndex(
   // Only a whole index is handed over; a failure above leaves the pointer where it was.
   await writePointer(config.dataDir, { generation, rules: ANALYSIS_VERSION })
   return result
-}
-
-function crossEncoderOf(url: string | null, logger: FastifyBaseLogger): CrossEncoder | null {
-  if (url === null) return null
-  const onFailure = (reason: string): void => {
-    logger.warn({ reason }, 'the rerank endpoint was no help: results keep the order of the own reranker')
-  }
-  return new HttpCrossEncoder({ url, onFailure })
 }

@@ -1,4 +1,5 @@
 import { mkdir } from 'node:fs/promises'
+import { setTimeout } from 'node:timers/promises'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import { adminTokenHash } from './access/admin-token.ts'
 import { Authenticator } from './access/authenticate.ts'
@@ -16,11 +17,13 @@ import { composeSearch } from './compose-search.ts'
 import { openStore } from './compose-store.ts'
 import type { Config } from './config.ts'
 import { Cursors } from './cursors.ts'
+import { UnavailableError } from './errors.ts'
 import { consoleRoutes } from './http/console-routes.ts'
 import { Metrics } from './http/metrics.ts'
 import { type Check, publicRoutes } from './http/public-routes.ts'
 import { makeServer } from './http/server.ts'
 import type { TypedApp } from './http/typed.ts'
+import { LoggedIncidents } from './incidents.ts'
 import { Ingest } from './ingest/ingest.ts'
 import { ingestRoutes } from './ingest/routes.ts'
 import { LiveQueries } from './live/live-queries.ts'
@@ -75,26 +78,28 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
   await mkdir(config.dataDir, { recursive: true })
   await finishRestore(config.dataDir)
   await using parts = new OpenParts(logger)
+  const metrics = new Metrics()
+  const incidents = new LoggedIncidents(logger, (job) => metrics.backgroundFailed(job))
 
   const open = await openStore(config)
   parts.opened('store', () => open.close())
   const { store } = open
-  const usage = new UsageBook(store.access, (error) => logger.error({ err: error }, 'use could not be recorded'))
+  const usage = new UsageBook(store.access, incidents)
   parts.opened('usage', () => usage.close())
   const operator = new Operator(store.operator)
-  const cursors = await Cursors.load(store.access)
-  const signal = new ChangeSignal(async () => (await store.changes.state()).newest)
-  const search = answers ? await composeSearch(config, open, operator, parts, logger) : null
-  const analysis = composeAnalysis(config, store.analysis, works, parts, logger)
+  const cursors = await Cursors.load(store.access, incidents)
+  const signal = new ChangeSignal(async () => (await store.changes.state()).newest, incidents)
+  const search = answers ? await composeSearch(config, open, operator, parts, incidents, logger) : null
+  const analysis = composeAnalysis(config, store.analysis, works, parts, incidents, logger)
   const written = (): void => {
     signal.notify()
     search?.wake()
   }
   const ingest = new Ingest(store.content, written)
   parts.opened('ingest', () => ingest.idle())
-  const live = new LiveQueries(store.live, (error) => logger.error({ err: error }, 'the task queue failed'))
+  const live = new LiveQueries(store.live)
   if (works) {
-    const jobs = [startFeedRetention(store.changes, logger), startLive(store.live, logger)]
+    const jobs = [startFeedRetention(store.changes, incidents), startLive(store.live, incidents)]
     parts.opened('jobs', () => Promise.all(jobs.map((job) => job.stop())))
   }
 
@@ -108,7 +113,6 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
     else if (port === 'analysis') analysis.wake()
   })
 
-  const metrics = new Metrics()
   metrics.gauge('tidemark_store_writer_calls', 'Calls waiting for or running on the writer.', () => open.load().writer)
   metrics.gauge('tidemark_store_reader_calls', 'Calls waiting for or running on readers.', () => open.load().readers)
   let stopping = false
@@ -129,7 +133,7 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
     requestsInFlightMax: config.requestsInFlightMax,
     routes: (plain) => {
       const typed = plain as unknown as TypedApp
-      publicRoutes(typed, metrics, checks)
+      publicRoutes(typed, metrics, checks, incidents)
       consoleRoutes(typed)
       // A process that only works in the background still says how it is.
       if (search === null) return
@@ -171,12 +175,8 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
 const storeAnswersWithinMs = 2000
 
 async function storeCheck({ store }: OpenStore): ReturnType<Check> {
-  const ok = await Promise.race([
-    store.access.signingKeys().then(
-      () => true,
-      () => false,
-    ),
-    new Promise<boolean>((resolve) => setTimeout(resolve, storeAnswersWithinMs, false).unref()),
-  ])
-  return { ok, detail: ok ? 'answers' : `does not answer within ${storeAnswersWithinMs} ms` }
+  const late = setTimeout(storeAnswersWithinMs, 'late' as const, { ref: false })
+  const first = await Promise.race([store.access.signingKeys(), late])
+  if (first === 'late') throw new UnavailableError(`the store does not answer within ${storeAnswersWithinMs} ms`)
+  return { ok: true, detail: 'answers' }
 }

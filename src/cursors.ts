@@ -1,5 +1,6 @@
 import { createHmac, hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { isId, newId } from './ids.ts'
+import { type Incidents, unheard } from './incidents.ts'
 
 /**
  * Opaque, signed cursors. A cursor holds a position, the time it was made, and a digest of what it is bound to (the
@@ -41,19 +42,22 @@ export class Cursors {
   #refreshedAt = Date.now()
   #refreshing: Promise<void> | null = null
 
-  private constructor(store: SigningKeyStore, keys: readonly SigningKey[]) {
+  #incidents: Incidents
+
+  private constructor(store: SigningKeyStore, keys: readonly SigningKey[], incidents: Incidents) {
     this.#store = store
     this.#keys = keys
+    this.#incidents = incidents
   }
 
-  static async load(store: SigningKeyStore): Promise<Cursors> {
-    return new Cursors(store, await store.addSigningKey(makeSigningKey(Date.now()), true))
+  static async load(store: SigningKeyStore, incidents: Incidents = unheard): Promise<Cursors> {
+    return new Cursors(store, await store.addSigningKey(makeSigningKey(Date.now()), true), incidents)
   }
 
   /** `binding` is anything that JSON can hold; equal bindings must have their parts in the same order. */
   sign(binding: unknown, position: unknown, nowMs: number = Date.now()): string {
     // Too late for this cursor, in time for the next: old keys verify anyway.
-    if (this.#isStale()) this.#refresh().catch(() => {})
+    if (this.#isStale()) this.#refreshAside()
     const key = this.#keys[0]!
     const payload = Buffer.from(JSON.stringify([key.keyId, nowMs, digest(binding), position])).toString('base64url')
     return `${payload}.${signature(key, payload)}`
@@ -81,6 +85,13 @@ export class Cursors {
 
   #isStale(): boolean {
     return Date.now() - this.#refreshedAt >= refreshEveryMs
+  }
+
+  #refreshAside(): void {
+    this.#refresh().then(
+      () => this.#incidents.worked('signing-keys'),
+      (error) => this.#incidents.failed('signing-keys', error),
+    )
   }
 
   /** Those that come while the store is being asked share one further question, not the answer under way. */

@@ -81,3 +81,13 @@ export class TidemarkError extends Error {
     return errorTable[this.code].status
   }
 }
+
+/** A part is not there at the moment: what parts throw that know nothing of answers. */
+export class UnavailableError extends Error {
+  override name = 'UnavailableError'
+}
+
+/** A known trouble that passes. Anything else that is thrown is a defect, and is never told as a trouble. */
+export function isUnavailability(error: unknown): error is Error {
+  return error instanceof UnavailableError || (error instanceof TidemarkError && error.status === 503)
+}

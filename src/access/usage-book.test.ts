@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import type { Incidents } from '../incidents.ts'
 import type { OpenStore } from '../storage/open-store.ts'
 import { openSqliteStore } from '../storage/sqlite/open-sqlite-store.ts'
 import type { AccessStore } from './access-store.ts'
@@ -39,7 +40,7 @@ const failing = (method: keyof AccessStore, broken: () => boolean): AccessStore 
       name === method && broken() ? () => Promise.reject(new Error('disk full')) : target[name as keyof AccessStore],
   })
 
-const noError = (error: unknown): void => assert.fail(String(error))
+const noError: Incidents = { failed: (job, error) => assert.fail(`${job}: ${error}`), worked: () => {} }
 const now = Date.UTC(2026, 10, 15, 12)
 
 test('1,000 racing takes of 100 units: exactly 100 get one', async () => {
@@ -94,7 +95,7 @@ test('what could not be written is kept, reported, and written later', async () 
   let broken = true
   const errors: unknown[] = []
   const access = failing('recordUse', () => broken)
-  const book = new UsageBook(access, (error) => errors.push(error))
+  const book = new UsageBook(access, { failed: (_, error) => errors.push(error), worked: () => {} })
   await book.take(consumer('kept'), 'account.read', now)
   await book.flush()
   await book.take(consumer('kept'), 'account.read', now)

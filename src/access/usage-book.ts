@@ -1,3 +1,4 @@
+import type { Incidents } from '../incidents.ts'
 import { secondsToNextUtcDay, utcDay } from '../time.ts'
 import type { AccessStore, QuotaResult, QuotaTake, UsageCount } from './access-store.ts'
 import type { Operation } from './operations.ts'
@@ -35,11 +36,11 @@ export class UsageBook {
   #taking = false
   #timer: NodeJS.Timeout
   #flushing: Promise<void> = Promise.resolve()
-  #onError: (error: unknown) => void
+  #incidents: Incidents
 
-  constructor(store: AccessStore, onError: (error: unknown) => void) {
+  constructor(store: AccessStore, incidents: Incidents) {
     this.#store = store
-    this.#onError = onError
+    this.#incidents = incidents
     this.#timer = setInterval(() => void this.flush(), flushEveryMs)
     this.#timer.unref()
   }
@@ -105,10 +106,11 @@ export class UsageBook {
       this.#forgetStored()
       try {
         await this.#store.recordUse({ counts, keys })
+        this.#incidents.worked('usage')
       } catch (error) {
         for (const count of counts) this.#count(count)
         for (const { keyId, at } of keys) if (!this.#keyUses.has(keyId)) this.#keyUses.set(keyId, at)
-        this.#onError(error)
+        this.#incidents.failed('usage', error)
       }
     })
     return this.#flushing

@@ -21,7 +21,12 @@ export function classificationRoutes(
   app.get(
     '/v1/classifications',
     {
-      config: { surface: 'consumer', operation: 'classifications.list', invalid: 'invalid_classification_query' },
+      config: {
+        surface: 'consumer',
+        operation: 'classifications.list',
+        invalid: 'invalid_classification_query',
+        unavailable: 'catalog_unavailable',
+      },
       schema: {
         tags: ['Catalog'],
         summary: 'The classification dictionary of a dataset',

@@ -52,7 +52,8 @@ const PageQuery = Type.Object(
   },
   { additionalProperties: false },
 )
-const config = (operation: Operation) => ({ surface: 'consumer', operation, invalid }) as const
+const config = (operation: Operation) =>
+  ({ surface: 'consumer', operation, invalid, unavailable: 'catalog_unavailable' }) as const
 const about = (summary: string, description: string) => ({ tags: ['Documents'], summary, description })
 
 export function documentRoutes(app: TypedApp, store: CatalogStore, cursors: Cursors): void {

@@ -1,3 +1,5 @@
+import { type Incidents, unheard } from '../incidents.ts'
+
 /**
  * Wakes readers that wait at the end of the feed. One timer and one question to the store serve all of them, and only
  * while somebody waits: events written by this process wake at once, those of another process within `askEveryMs`.
@@ -10,10 +12,12 @@ export class ChangeSignal {
   #timer: NodeJS.Timeout | null = null
   #lastNewest = -1
   #closed = false
+  #incidents: Incidents
 
   /** `newest` gives the newest sequence in the store. */
-  constructor(newest: () => Promise<number>) {
+  constructor(newest: () => Promise<number>, incidents: Incidents = unheard) {
     this.#newest = newest
+    this.#incidents = incidents
   }
 
   /**
@@ -69,7 +73,12 @@ export class ChangeSignal {
   }
 
   async #ask(): Promise<void> {
-    const newest = await this.#newest().catch(() => -1)
-    if (this.#lastNewest >= 0 && newest > this.#lastNewest) this.notify()
+    try {
+      const newest = await this.#newest()
+      this.#incidents.worked('feed-signal')
+      if (this.#lastNewest >= 0 && newest > this.#lastNewest) this.notify()
+    } catch (error) {
+      this.#incidents.failed('feed-signal', error)
+    }
   }
 }

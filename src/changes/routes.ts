@@ -66,7 +66,12 @@ export function changesRoutes(app: TypedApp, { log, signal, cursors, usage }: Ch
   app.get(
     '/v1/changes',
     {
-      config: { surface: 'consumer', operation: 'changes.read', invalid: 'invalid_changes_query' },
+      config: {
+        surface: 'consumer',
+        operation: 'changes.read',
+        invalid: 'invalid_changes_query',
+        unavailable: 'changes_unavailable',
+      },
       schema: {
         tags: ['Changes'],
         summary: 'The change feed',

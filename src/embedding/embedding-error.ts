@@ -1,3 +1,5 @@
+import { UnavailableError } from '../errors.ts'
+
 /**
  * Every way in which making vectors fails, and whether the same call may succeed later with nobody doing anything.
  *
@@ -37,8 +39,8 @@ export interface EmbeddingErrorDetails {
   readonly retryAfterMs?: number
 }
 
-/** Messages are fit for a log: no text, no key, no path of a file, nothing of what a provider's error body said. */
-export class EmbeddingError extends Error {
+/** Of any code, a known trouble: vectors cannot be had. Messages are fit for a log: no text, no key, no path of a file, nothing of what a provider's error body said. */
+export class EmbeddingError extends UnavailableError {
   override readonly name = 'EmbeddingError'
   readonly code: EmbeddingErrorCode
   readonly retryable: boolean

@@ -16,9 +16,22 @@ export interface ErrorBody {
   details?: readonly { path: string; message: string }[]
 }
 
-/** What the framework or our own code threw, as one of our errors; `invalid` is the 400 code of the route's area. */
-export function errorFrom(error: unknown, invalid: ErrorCode): TidemarkError {
-  if (error instanceof TidemarkError) return error
+/** What an area's errors are called: a bad request, and a store that is not there. */
+export interface AreaCodes {
+  readonly invalid?: ErrorCode
+  readonly unavailable?: ErrorCode
+}
+
+/** What the framework or our own code threw, as one of our errors, in the words of the route's area. */
+export function errorFrom(
+  error: unknown,
+  { invalid = 'invalid_request', unavailable = 'store_unavailable' }: AreaCodes,
+): TidemarkError {
+  if (error instanceof TidemarkError) {
+    if (error.code !== 'store_unavailable' || unavailable === 'store_unavailable') return error
+    const { message, retryAfterSeconds = 1 } = error
+    return new TidemarkError(unavailable, message, { retryAfterSeconds, cause: error })
+  }
   const known = error as { code?: string; statusCode?: number; validation?: ErrorObject[] }
   if (known.validation !== undefined) {
     const details = detailsOf(known.validation)
@@ -51,7 +64,6 @@ export function errorFrom(error: unknown, invalid: ErrorCode): TidemarkError {
 }
 
 export function answerError(error: TidemarkError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  if (error.code === 'internal') request.log.error({ reqId: request.id, err: error.cause ?? error }, 'request failed')
   if (error.retryAfterSeconds !== undefined) reply.header('retry-after', String(error.retryAfterSeconds))
   if (error.status === 401) reply.header('www-authenticate', 'Bearer')
   const body = bodyOf(error, request.id)

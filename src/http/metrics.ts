@@ -1,4 +1,5 @@
-import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { type ErrorCode, errorTable } from '../errors.ts'
 
 /** What `/metrics` tells, in Prometheus's text form. */
 export class Metrics {
@@ -11,8 +12,26 @@ export class Metrics {
     registers: [this.#registry],
   })
 
+  #errors = this.#counter('tidemark_errors_total', 'Answers of 5xx, by their code.', 'code')
+  #degraded = this.#counter('tidemark_degraded_answers_total', 'Answers that lack something, by what.', 'warning')
+  #background = this.#counter('tidemark_background_failures_total', 'Steps of background jobs that failed.', 'job')
+
   constructor() {
     collectDefaultMetrics({ register: this.#registry })
+    // Known from the start, so that the first one is seen as a rise.
+    for (const [code, { status }] of Object.entries(errorTable)) if (status >= 500) this.#errors.inc({ code }, 0)
+  }
+
+  errorAnswered(code: ErrorCode): void {
+    this.#errors.inc({ code })
+  }
+
+  answerDegraded(warning: string): void {
+    this.#degraded.inc({ warning })
+  }
+
+  backgroundFailed(job: string): void {
+    this.#background.inc({ job })
   }
 
   request(operation: string, status: number, seconds: number): void {
@@ -33,5 +52,9 @@ export class Metrics {
 
   text(): Promise<string> {
     return this.#registry.metrics()
+  }
+
+  #counter<Label extends string>(name: string, help: string, label: Label): Counter<Label> {
+    return new Counter({ name, help, labelNames: [label], registers: [this.#registry] })
   }
 }

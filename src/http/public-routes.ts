@@ -1,9 +1,11 @@
 import { Type } from 'typebox'
+import { isUnavailability } from '../errors.ts'
+import type { Incidents } from '../incidents.ts'
 import type { Metrics } from './metrics.ts'
 import { ErrorSchema } from './openapi.ts'
 import type { TypedApp } from './typed.ts'
 
-/** What a probe found: `ok`, or what is the matter, in words for an operator. */
+/** What a probe found: `ok`, or what is the matter, in words for an operator. One that throws has found it not ok. */
 export type Check = () => Promise<{ readonly ok: boolean; readonly detail: string }>
 
 const Ready = Type.Object({
@@ -11,7 +13,22 @@ const Ready = Type.Object({
   checks: Type.Record(Type.String(), Type.Object({ ok: Type.Boolean(), detail: Type.String() })),
 })
 
-export function publicRoutes(app: TypedApp, metrics: Metrics, checks: Readonly<Record<string, Check>>): void {
+export function publicRoutes(
+  app: TypedApp,
+  metrics: Metrics,
+  checks: Readonly<Record<string, Check>>,
+  incidents: Incidents,
+): void {
+  const found = async (name: string, check: Check): ReturnType<Check> => {
+    try {
+      const answer = await check()
+      incidents.worked(`ready.${name}`)
+      return answer
+    } catch (error) {
+      incidents.failed(`ready.${name}`, error)
+      return { ok: false, detail: isUnavailability(error) ? error.message : 'it failed: the log says of what' }
+    }
+  }
   app.addSchema(ErrorSchema)
   const about = (summary: string) => ({ tags: ['Service'], summary })
   const open = (operation: 'health.live' | 'health.ready' | 'openapi.read') =>
@@ -33,11 +50,13 @@ export function publicRoutes(app: TypedApp, metrics: Metrics, checks: Readonly<R
       schema: { ...about('Can it serve? 503 while it cannot'), response: { 200: Ready, 503: Ready } },
     },
     async (_request, reply) => {
-      const found = Object.fromEntries(
-        await Promise.all(Object.entries(checks).map(async ([name, check]) => [name, await check()] as const)),
+      const states = Object.fromEntries(
+        await Promise.all(
+          Object.entries(checks).map(async ([name, check]) => [name, await found(name, check)] as const),
+        ),
       )
-      const ready = Object.values(found).every(({ ok }) => ok)
-      return reply.status(ready ? 200 : 503).send({ ready, checks: found })
+      const ready = Object.values(states).every(({ ok }) => ok)
+      return reply.status(ready ? 200 : 503).send({ ready, checks: states })
     },
   )
 

@@ -16,6 +16,8 @@ export interface RouteConfig {
   readonly operation: Operation
   /** The code of a 400 in this area. */
   readonly invalid: ErrorCode
+  /** The code of a 503 in this area where it has one of its own; else it is `store_unavailable`. */
+  readonly unavailable?: ErrorCode
 }
 
 declare module 'fastify' {
@@ -23,11 +25,14 @@ declare module 'fastify' {
     surface?: Surface
     operation?: Operation
     invalid?: ErrorCode
+    unavailable?: ErrorCode
   }
   interface FastifyRequest {
     principal: Principal | null
     /** Sets the permit of a request free while it only waits, so that long polls do not count as load. */
     releasePermit: (() => void) | null
+    /** The answer lacks something: counted by what it lacks, and logged with the cause. Once a cause and request. */
+    degraded(warning: string, cause: unknown): void
   }
 }
 

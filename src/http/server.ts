@@ -14,7 +14,7 @@ import { rateOf } from '../access/policy.ts'
 import type { Principal } from '../access/principal.ts'
 import type { Rate, RateState, Rates } from '../access/rate-limits.ts'
 import type { UsageBook } from '../access/usage-book.ts'
-import { TidemarkError } from '../errors.ts'
+import { isUnavailability, TidemarkError } from '../errors.ts'
 import { validatorFor } from '../validation.ts'
 import { answerError, answerExpectation, answerUnparsed, errorFrom } from './error-replies.ts'
 import { parseJsonBody } from './json-body.ts'
@@ -51,6 +51,16 @@ export async function makeServer(parts: ServerParts): Promise<FastifyInstance> {
   const { authenticator, usage, rates, metrics } = parts
   const permits = new Permits(parts.requestsInFlightMax)
   const table = new RouteTable()
+  /** Here every error passes that is answered: those of 5xx are logged, each once, and counted. */
+  const answer = (error: TidemarkError, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+    if (error.status >= 500) {
+      metrics.errorAnswered(error.code)
+      const line = { reqId: request.id, code: error.code, err: error.code === 'internal' ? error.cause : error }
+      if (error.code === 'internal') request.log.error(line, 'request failed')
+      else request.log.warn(line, 'request failed')
+    }
+    return answerError(error, request, reply)
+  }
 
   const app = Fastify({
     loggerInstance: parts.logger,
@@ -62,7 +72,7 @@ export async function makeServer(parts: ServerParts): Promise<FastifyInstance> {
     // A path parameter or header that is too long or wrongly escaped is answered like any other bad request.
     routerOptions: { maxParamLength: 512, ignoreTrailingSlash: false },
     frameworkErrors: (error, request, reply) =>
-      answerError(errorFrom(error, 'not_found'), request, reply.headers(securityHeaders)),
+      answer(errorFrom(error, { invalid: 'not_found' }), request, reply.headers(securityHeaders)),
     clientErrorHandler: answerUnparsed,
     // Node would answer a missing Host without a body; the first hook says it properly.
     http: { requireHostHeader: false },
@@ -74,6 +84,12 @@ export async function makeServer(parts: ServerParts): Promise<FastifyInstance> {
   app.setValidatorCompiler(({ schema, httpPart }) => validatorFor(schema as object, httpPart))
   app.decorateRequest('principal', null)
   app.decorateRequest('releasePermit', null)
+  app.decorateRequest('degraded', function (this: FastifyRequest, warning: string, cause: unknown) {
+    metrics.answerDegraded(warning)
+    const line = { reqId: this.id, warning, err: cause }
+    if (isUnavailability(cause)) this.log.warn(line, 'the answer lacks something')
+    else this.log.error(line, 'the answer lacks something')
+  })
 
   app.removeContentTypeParser('text/plain')
   app.removeContentTypeParser('application/json')
@@ -194,19 +210,17 @@ export async function makeServer(parts: ServerParts): Promise<FastifyInstance> {
     app.server.once('close', () => clearInterval(sweep))
   })
 
-  app.setErrorHandler((error, request, reply) =>
-    answerError(errorFrom(error, request.routeOptions.config.invalid ?? 'invalid_request'), request, reply),
-  )
+  app.setErrorHandler((error, request, reply) => answer(errorFrom(error, request.routeOptions.config), request, reply))
   app.setNotFoundHandler((request, reply) => {
     const path = request.url.split('?', 1)[0]!
     const methods = table.methodsFor(path)
     if (methods.length > 0) {
       reply.header('allow', methods.join(', '))
       const message = `${request.method} is not possible here: use ${methods.join(' or ')}`
-      return answerError(new TidemarkError('method_not_allowed', message), request, reply)
+      return answer(new TidemarkError('method_not_allowed', message), request, reply)
     }
     const message = 'there is nothing at this path: /docs lists every route'
-    return answerError(new TidemarkError('not_found', message), request, reply)
+    return answer(new TidemarkError('not_found', message), request, reply)
   })
 
   await app.register(swagger, openApiOptions)

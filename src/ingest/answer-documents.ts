@@ -1,8 +1,9 @@
 import { finished, PassThrough, type Readable } from 'node:stream'
 import { type Static, Type } from 'typebox'
+import { isUnavailability } from '../errors.ts'
 import { choice } from '../validation.ts'
 import { type CheckedLine, checkLine } from './check-lines.ts'
-import { type IncomingDocument, type IngestResult, outcomes, refusalCodes } from './content-store.ts'
+import { type IncomingDocument, type IngestResult, outcomes, type Refusal, refusalCodes } from './content-store.ts'
 import { checkDocument } from './document-input.ts'
 import type { Ingest } from './ingest.ts'
 import { ingestLines } from './ingest-lines.ts'
@@ -60,8 +61,15 @@ function resultItem(index: number, result: IngestResult): Static<typeof ItemResu
   return { index, document_id: result.documentId, version_id: result.versionId, outcome: result.outcome }
 }
 
-/** The answer grows while the request is read. */
-export function answerLines(body: Readable, intake: Intake): PassThrough {
+/** The answer grows while the request is read. `failed` hears of what the store could not write: of each cause once. */
+export function answerLines(body: Readable, intake: Intake, failed: (cause: unknown) => void): PassThrough {
+  const causes = new Set<string>()
+  const notStored = (error: unknown): Refusal => {
+    const cause = error instanceof Error ? error.message : String(error)
+    if (!causes.has(cause)) failed(error)
+    causes.add(cause)
+    return { code: 'not_stored', message: isUnavailability(error) ? error.message : defect }
+  }
   const answer = new PassThrough({ highWaterMark: unreadBytesMax })
   const closed = new Promise<void>((resolve) => answer.once('close', resolve))
   const write = async (): Promise<void> => {
@@ -72,6 +80,7 @@ export function answerLines(body: Readable, intake: Intake): PassThrough {
       lines,
       (line) => allowed(checkLine(line, intake.complete), intake),
       intake,
+      notStored,
     )) {
       let text = ''
       for (const { result } of portion) {
@@ -87,6 +96,9 @@ export function answerLines(body: Readable, intake: Intake): PassThrough {
   write().catch((error) => answer.destroy(error))
   return answer
 }
+
+const defect =
+  'something went wrong here, not in your document; the request id finds it in the log: send it again later'
 
 /** A connection that breaks off takes along what its own stream still holds; what has been handed on is kept and read. */
 function untilBreak(body: Readable): Readable {

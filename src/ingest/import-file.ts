@@ -61,7 +61,11 @@ export async function importFile(
   const watched = watchFailure(lines, (error) => {
     failure = error
   })
-  for await (const portion of ingestLines(watched, checkLine, ingest)) {
+  // An import that is run again goes on where the store failed; to read on would refuse sound lines.
+  const stop = (error: unknown): never => {
+    throw error
+  }
+  for await (const portion of ingestLines(watched, checkLine, ingest, stop)) {
     let { refused } = progress
     for (const { line, result } of portion) {
       if ('refusal' in result) {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import type { CheckedLine } from './check-lines.ts'
-import type { IncomingDocument, IngestResult } from './content-store.ts'
+import type { IncomingDocument, IngestResult, Refusal } from './content-store.ts'
 import { ingestLines } from './ingest-lines.ts'
 import type { Line } from './read-lines.ts'
 
@@ -18,6 +18,8 @@ const resultOf = (document: IncomingDocument): IngestResult => ({
   outcome: 'created',
 })
 const nameOf = (result: IngestResult): string => ('refusal' in result ? result.refusal.message : result.documentId)
+
+const notStored = (error: unknown): Refusal => ({ code: 'not_stored', message: (error as Error).message })
 
 async function* source(texts: Iterable<string>): AsyncGenerator<Line> {
   for (const text of texts) yield lineOf(text)
@@ -40,7 +42,7 @@ suite('a stream of lines is written', () => {
     }
     const texts = Array.from({ length: 2345 }, (_, i) => (i % 7 === 0 ? `!${i}` : i % 11 === 0 ? '-' : String(i)))
     assert.deepEqual(
-      await collect(ingestLines(source(texts), check, { submit })),
+      await collect(ingestLines(source(texts), check, { submit }, notStored)),
       texts.filter((text) => text !== '-'),
     )
     assert.ok(Math.max(...batches) <= 250)
@@ -60,7 +62,7 @@ suite('a stream of lines is written', () => {
       await blocked
       return documents.map(resultOf)
     }
-    const portions = ingestLines(endless(), check, { submit })
+    const portions = ingestLines(endless(), check, { submit }, notStored)
     const first = portions.next()
     await new Promise((resolve) => setTimeout(resolve, 200))
     assert.ok(pulled <= 1100, `${pulled} lines were read`)
@@ -77,7 +79,7 @@ suite('a stream of lines is written', () => {
       await more.promise
       yield lineOf('three')
     }
-    const portions = ingestLines(slow(), check, { submit: async (documents) => documents.map(resultOf) })
+    const portions = ingestLines(slow(), check, { submit: async (documents) => documents.map(resultOf) }, notStored)
     const first = await portions.next()
     assert.ok(first.done !== true)
     assert.deepEqual(
@@ -95,19 +97,28 @@ suite('a stream of lines is written', () => {
       throw new Error('gone')
     }
     const submit = async (documents: readonly IncomingDocument[]) => documents.map(resultOf)
-    assert.deepEqual(await collect(ingestLines(broken(), check, { submit })), ['one', '!two'])
+    assert.deepEqual(await collect(ingestLines(broken(), check, { submit }, notStored)), ['one', '!two'])
   })
 
-  test('with an error for each document that the store could not take', async () => {
+  test('with an error for each document that the store could not take, or to that error where it is thrown on', async () => {
     const submit = async (): Promise<never> => {
       throw new Error('disk full')
     }
+    const texts = ['one', '!two', 'three']
     const results = []
-    for await (const portion of ingestLines(source(['one', '!two', 'three']), check, { submit }))
-      results.push(...portion)
+    for await (const portion of ingestLines(source(texts), check, { submit }, notStored)) results.push(...portion)
     assert.deepEqual(
-      results.map(({ result }) => 'refusal' in result && result.refusal.code),
-      ['not_stored', 'invalid_document', 'not_stored'],
+      results.map(({ result }) => 'refusal' in result && result.refusal),
+      [
+        { code: 'not_stored', message: 'disk full' },
+        { code: 'invalid_document', message: '!two' },
+        { code: 'not_stored', message: 'disk full' },
+      ],
     )
+    const thrownOn = (error: unknown): never => {
+      throw error
+    }
+    const many = Array.from({ length: 1000 }, (_, i) => String(i))
+    await assert.rejects(collect(ingestLines(source(many), check, { submit }, thrownOn)), /disk full/)
   })
 })

@@ -1,5 +1,5 @@
 import type { CheckedLine } from './check-lines.ts'
-import type { IncomingDocument, IngestResult } from './content-store.ts'
+import type { IncomingDocument, IngestResult, Refusal } from './content-store.ts'
 import type { Ingest } from './ingest.ts'
 import type { Line } from './read-lines.ts'
 
@@ -26,12 +26,14 @@ interface Portion {
 /**
  * Reads, checks and writes a stream of lines, in order and with bounded memory. Results come out in the order of the
  * lines, one for each that is not empty, after the line is on disk. A source that breaks off ends the stream: what was
- * complete is written and reported.
+ * complete is written and reported. `notStored` hears of a portion that the store failed to write, and says what its
+ * lines are answered with; where it throws, the stream ends with that.
  */
 export async function* ingestLines(
   source: AsyncIterator<Line>,
   check: (line: Line) => CheckedLine,
   ingest: Pick<Ingest, 'submit'>,
+  notStored: (error: unknown) => Refusal,
 ): AsyncGenerator<readonly LineResult[]> {
   const ahead: Portion[] = []
   let checked: { line: Line; checked: NonNullable<CheckedLine> }[] = []
@@ -40,7 +42,11 @@ export async function* ingestLines(
     const portion = checked
     checked = []
     characters = 0
-    if (portion.length > 0) ahead.push({ results: write(portion, ingest) })
+    if (portion.length === 0) return
+    const results = write(portion, ingest, notStored)
+    // Awaited in its turn; a rejection before that must not count as unhandled.
+    results.catch(() => {})
+    ahead.push({ results })
   }
 
   let next = source.next()
@@ -89,14 +95,15 @@ async function beforePause(next: Promise<IteratorResult<Line>>): Promise<Line | 
 async function write(
   portion: readonly { line: Line; checked: NonNullable<CheckedLine> }[],
   ingest: Pick<Ingest, 'submit'>,
+  notStored: (error: unknown) => Refusal,
 ): Promise<readonly LineResult[]> {
   const documents: IncomingDocument[] = []
   for (const { checked } of portion) if ('document' in checked) documents.push(checked.document)
   let stored: readonly IngestResult[]
   try {
     stored = await ingest.submit(documents)
-  } catch {
-    const refusal = { code: 'not_stored', message: 'the store could not write it: send it again' } as const
+  } catch (error) {
+    const refusal = notStored(error)
     stored = documents.map(() => ({ refusal }))
   }
   let used = 0

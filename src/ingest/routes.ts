@@ -50,7 +50,8 @@ export function ingestRoutes(app: TypedApp, ingest: Ingest): void {
     async (request, reply) => {
       const intake = intakeOf(collectorOf(request), ingest)
       if (isNdjson(request)) {
-        const stream = answerLines(request.body as Readable, intake)
+        const failed = (cause: unknown): void => request.degraded('not_stored', cause)
+        const stream = answerLines(request.body as Readable, intake, failed)
         return reply.type('application/json; charset=utf-8').send(stream as never)
       }
       return { results: await answerBatch((request.body as { documents: unknown[] }).documents, intake) }

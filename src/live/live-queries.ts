@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Consumer } from '../access/principal.ts'
-import { TidemarkError } from '../errors.ts'
+import { isUnavailability, TidemarkError, UnavailableError } from '../errors.ts'
 import { isId } from '../ids.ts'
 import { liveLimits, type ResourceKind } from './limits.ts'
 import type { LiveQuery, LiveStore } from './live-store.ts'
@@ -24,21 +24,23 @@ export interface Started {
   readonly isNew: boolean
 }
 
+/** Live collection is not to be had at the moment; callers see that alone, the log sees why. */
+export interface NotStarted {
+  readonly cause: Error
+}
+
 /** What applications do with live queries. */
 export class LiveQueries {
   readonly store: LiveStore
-  #failed: (error: unknown) => void
 
-  /** `failed` hears of a queue that does not work; callers only see that live is not available. */
-  constructor(store: LiveStore, failed: (error: unknown) => void) {
+  constructor(store: LiveStore) {
     this.store = store
-    this.#failed = failed
   }
 
-  /** Null where live collection is not to be had at the moment. Over a limit or with a used key it throws. */
-  async start(consumer: Consumer, request: LiveRequest): Promise<Started | null> {
+  /** Over a limit or with a used key it throws. */
+  async start(consumer: Consumer, request: LiveRequest): Promise<Started | NotStarted> {
     const { live } = consumer.policy
-    if (live?.enabled !== true) return null
+    if (live?.enabled !== true) return notStarted('live collection is off in the policy of the application')
     const creation = await this.store
       .create(
         {
@@ -57,10 +59,10 @@ export class LiveQueries {
         Date.now(),
       )
       .catch((error: unknown) => {
-        this.#failed(error)
-        return null
+        if (!isUnavailability(error)) throw error
+        return { kind: 'failed', cause: error } as const
       })
-    switch (creation?.kind) {
+    switch (creation.kind) {
       case 'created':
       case 'known':
         return { liveQuery: liveQueryAt(creation.liveQuery, Date.now()), isNew: creation.kind === 'created' }
@@ -81,8 +83,10 @@ export class LiveQueries {
           `${live.requests_per_minute} live queries may be started a minute: wait and try again`,
           { retryAfterSeconds: creation.retryAfterSeconds },
         )
+      case 'failed':
+        return creation
       default:
-        return null
+        return notStarted('no collector has asked for tasks of every platform named')
     }
   }
 
@@ -99,6 +103,8 @@ export class LiveQueries {
     return liveQueryAt(found, Date.now())
   }
 }
+
+const notStarted = (why: string): NotStarted => ({ cause: new UnavailableError(why) })
 
 /** How many items of a platform the policy lets an application ask for. */
 export const itemsMaxOf = ({ policy }: Consumer): number =>

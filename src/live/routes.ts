@@ -15,7 +15,8 @@ import { readResults } from './read-results.ts'
 import { LiveQuery, liveQueryAnswer } from './schemas.ts'
 import { isReady } from './states.ts'
 
-const config = (operation: Operation) => ({ surface: 'consumer', operation, invalid: 'invalid_query' }) as const
+const config = (operation: Operation) =>
+  ({ surface: 'consumer', operation, invalid: 'invalid_query', unavailable: 'live_query_unavailable' }) as const
 const about = (summary: string, description: string) => ({ tags: ['Live'], summary, description })
 const ById = Type.Object({ live_query_id: Type.String({ minLength: 1, maxLength: 128 }) })
 const nothing = Type.Object({}, { additionalProperties: false })
@@ -51,10 +52,12 @@ export function liveRoutes(app: TypedApp, { live, cursors }: LiveParts): void {
       const asked = liveRequestOf(request.headers['idempotency-key'], request.body, consumer)
       liveScope(consumer, asked.dataset, asked.platforms)
       const started = await live.start(consumer, asked)
-      if (started === null) {
+      if ('cause' in started) {
+        if (started.cause instanceof TidemarkError) throw started.cause
         throw new TidemarkError(
           'live_query_unavailable',
           'live collection cannot be started now: it is off for this application, or no collector serves every platform named',
+          { cause: started.cause },
         )
       }
       return reply.status(202).send(liveQueryAnswer(started.liveQuery))

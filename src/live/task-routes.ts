@@ -123,7 +123,8 @@ export function taskRoutes(app: TypedApp, store: LiveStore, written: () => void)
       // The lease that was looked at is the one that is delivered under, whoever has the next one.
       const intake = taskIntake(store, { ...claim, leaseId: task.leaseId }, task, written)
       if (isNdjson(request)) {
-        const stream = answerLines(request.body as Readable, intake.oneByOne)
+        const failed = (cause: unknown): void => request.degraded('not_stored', cause)
+        const stream = answerLines(request.body as Readable, intake.oneByOne, failed)
         return reply.type('application/json; charset=utf-8').send(stream as never)
       }
       const { documents } = request.body as { documents: unknown[] }

@@ -3,6 +3,8 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
+import { inspect } from 'node:util'
+import { UnavailableError } from '../errors.ts'
 import { HttpCrossEncoder, type HttpCrossEncoderOptions } from './cross-encoder.ts'
 
 interface Received {
@@ -48,7 +50,7 @@ const answering =
 async function start(
   t: TestContext,
   options: Partial<HttpCrossEncoderOptions> = {},
-): Promise<{ server: RerankServer; encoder: HttpCrossEncoder; reasons: string[] }> {
+): Promise<{ server: RerankServer; encoder: HttpCrossEncoder }> {
   const server = new RerankServer()
   server.server.listen(0, '127.0.0.1')
   await once(server.server, 'listening')
@@ -56,14 +58,15 @@ async function start(
     server.server.close()
     server.server.closeAllConnections()
   })
-  const reasons: string[] = []
-  const onFailure = (reason: string): void => void reasons.push(reason)
-  const encoder = new HttpCrossEncoder({ url: server.url, timeoutMs: 2_000, onFailure, ...options })
-  return { server, encoder, reasons }
+  const encoder = new HttpCrossEncoder({ url: server.url, timeoutMs: 2_000, ...options })
+  return { server, encoder }
 }
 
+const unavailable = (message: RegExp) => (error: unknown) =>
+  error instanceof UnavailableError && message.test(error.message)
+
 test('scores come back in the order of the texts, whatever the order of the answer', async (t) => {
-  const { server, encoder, reasons } = await start(t)
+  const { server, encoder } = await start(t)
   assert.deepEqual(await encoder.scores('which?', ['a', 'bbb', 'cc']), [0.01, 0.03, 0.02])
   const [{ path, authorization, body }] = server.received as [Received]
   assert.deepEqual(
@@ -74,7 +77,6 @@ test('scores come back in the order of the texts, whatever the order of the answ
       body: { query: 'which?', documents: ['a', 'bbb', 'cc'], top_n: 3 },
     },
   )
-  assert.deepEqual(reasons, [])
 })
 
 test('an address that ends in /rerank is used as it is, a query string is kept', async (t) => {
@@ -125,40 +127,41 @@ const wrong: Record<string, Reply> = {
 }
 
 for (const [name, reply] of Object.entries(wrong)) {
-  test(`null on ${name}, with a reason that repeats nothing`, async (t) => {
-    const { server, encoder, reasons } = await start(t, { answerBytesMax: 100_000 })
+  test(`unavailable on ${name}, with a reason that repeats nothing`, async (t) => {
+    const { server, encoder } = await start(t, { answerBytesMax: 100_000 })
     server.reply = reply
-    assert.equal(await encoder.scores('secret-query', ['secret-text', 'b']), null)
-    assert.equal(reasons.length, 1)
-    assert.doesNotMatch(reasons[0]!, /secret|127\.0\.0\.1/)
+    await assert.rejects(encoder.scores('secret-query', ['secret-text', 'b']), (error) => {
+      assert.ok(error instanceof UnavailableError)
+      assert.doesNotMatch(inspect(error), /secret|127\.0\.0\.1/)
+      return true
+    })
     server.reply = byLength
     assert.deepEqual(await encoder.scores('q', ['a', 'bb']), [0.01, 0.02])
   })
 }
 
 test('a server that hangs, before the answer or within it, costs the time limit and no more', async (t) => {
-  const { server, encoder, reasons } = await start(t, { timeoutMs: 100 })
+  const { server, encoder } = await start(t, { timeoutMs: 100 })
   for (const reply of [() => {}, (_: Received, response: ServerResponse) => void response.write('{"results"')]) {
     server.reply = reply
     const startedMs = performance.now()
-    assert.equal(await encoder.scores('q', ['a']), null)
+    await assert.rejects(encoder.scores('q', ['a']), unavailable(/did not answer within 100 ms/))
     assert.ok(performance.now() - startedMs < 2_000)
   }
-  assert.deepEqual(reasons, ['it did not answer within 100 ms', 'it did not answer within 100 ms'])
 })
 
 test('a server that is not there', async (t) => {
-  const { server, encoder, reasons } = await start(t)
+  const { server, encoder } = await start(t)
   server.server.close()
   await once(server.server, 'close')
-  assert.equal(await encoder.scores('q', ['a']), null)
-  assert.deepEqual(reasons, ['it cannot be reached'])
+  await assert.rejects(encoder.scores('q', ['a']), unavailable(/cannot be reached/))
 })
 
 test('after failures in a row it is left alone, and asked again later', async (t) => {
   const { server, encoder } = await start(t, { failuresMax: 2, cooldownMs: 200 })
   server.reply = wrong['HTTP 500']!
-  for (let i = 0; i < 5; i++) assert.equal(await encoder.scores('q', ['a']), null)
+  const reasons = [/HTTP 500/, /HTTP 500/, /left alone/, /left alone/, /left alone/]
+  for (const reason of reasons) await assert.rejects(encoder.scores('q', ['a']), unavailable(reason))
   assert.equal(server.received.length, 2)
   server.reply = byLength
   await new Promise((resolve) => setTimeout(resolve, 250))

@@ -5,17 +5,18 @@
  *   POST {url}/rerank  {query, documents: [text, …], top_n}  ->  {results: [{index, relevance_score}, …]}
  *
  * `url` may end in `/rerank` itself; a query string is kept. Whatever goes wrong (no answer in time, an error, a
- * redirect, too long an answer, other than one finite score a text) is one outcome, null, and the search goes on with
- * its own ranking. After a few failures in a row it is left alone for a while, so that a server that hangs does not
- * cost every search its time limit. Error bodies are not read, and nothing that is reported repeats address or texts.
+ * redirect, too long an answer, other than one finite score a text) is one outcome, it is unavailable, and the search
+ * goes on with its own ranking. After a few failures in a row it is left alone for a while, so that a server that hangs
+ * does not cost every search its time limit. Error bodies are not read, and no message repeats address or texts.
  */
 import { CircuitBreaker } from '../embedding/circuit-breaker.ts'
 import { withDeadline } from '../embedding/with-deadline.ts'
+import { UnavailableError } from '../errors.ts'
 import { searchLimits as limits } from './limits.ts'
 
 export interface CrossEncoder {
-  /** One score a text, 0 to 1, in order; null when there is none to be had. Never rejects. */
-  scores(query: string, texts: readonly string[]): Promise<readonly number[] | null>
+  /** One score a text, 0 to 1, in order. Rejects with an `UnavailableError` when there is none to be had. */
+  scores(query: string, texts: readonly string[]): Promise<readonly number[]>
 }
 
 export interface HttpCrossEncoderOptions {
@@ -24,8 +25,6 @@ export interface HttpCrossEncoderOptions {
   readonly answerBytesMax?: number
   readonly failuresMax?: number
   readonly cooldownMs?: number
-  /** Told of each failure, in words that hold no address and no text. */
-  readonly onFailure?: (reason: string) => void
 }
 
 export class HttpCrossEncoder implements CrossEncoder {
@@ -33,7 +32,6 @@ export class HttpCrossEncoder implements CrossEncoder {
   readonly #timeoutMs: number
   readonly #answerBytesMax: number
   readonly #breaker: CircuitBreaker
-  readonly #onFailure: (reason: string) => void
 
   constructor(options: HttpCrossEncoderOptions) {
     const url = new URL(options.url)
@@ -46,21 +44,19 @@ export class HttpCrossEncoder implements CrossEncoder {
       failuresMax: options.failuresMax ?? 3,
       cooldownMs: options.cooldownMs ?? 10_000,
     })
-    this.#onFailure = options.onFailure ?? (() => {})
   }
 
-  async scores(query: string, texts: readonly string[]): Promise<readonly number[] | null> {
+  async scores(query: string, texts: readonly string[]): Promise<readonly number[]> {
     if (texts.length === 0) return []
     const permit = this.#breaker.admit()
-    if (permit === null) return null
+    if (permit === null) throw unavailable('it failed several times and is left alone for a while')
     try {
       const answer = await withDeadline(this.#timeoutMs, undefined, (signal) => this.#exchange(query, texts, signal))
       permit.succeeded()
       return answer
     } catch (error) {
       permit.failed()
-      this.#onFailure(reasonOf(error, this.#timeoutMs))
-      return null
+      throw unavailable(reasonOf(error, this.#timeoutMs))
     }
   }
 
@@ -81,6 +77,8 @@ export class HttpCrossEncoder implements CrossEncoder {
 }
 
 class BadAnswer extends Error {}
+
+const unavailable = (why: string): UnavailableError => new UnavailableError(`the rerank endpoint: ${why}`)
 
 async function readBounded(response: Response, bytesMax: number): Promise<string> {
   const parts: Uint8Array[] = []

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import type { FieldPermission, Scope } from '../access/scope.ts'
 import type { Embedder } from '../embedding/embedder.ts'
 import { QueryCache } from '../embedding/query-cache.ts'
+import { UnavailableError } from '../errors.ts'
 import { defaultWeights } from './fuse.ts'
 import type { ChunkText, IndexSource, ResultDocument, VersionHead } from './index-source.ts'
 import { searchLimits } from './limits.ts'
@@ -261,6 +262,6 @@ test('a cross-encoder has the last word on the best, and the others stay below',
 
 test('without an answer of the cross-encoder the own order stands', async () => {
   const own = await search(searcherOver(many), 'tidal power', 100)
-  const crossEncoder = { scores: async () => null }
+  const crossEncoder = { scores: () => Promise.reject(new UnavailableError('down')) }
   assert.deepEqual(await search(searcherOver(many, { crossEncoder }), 'tidal power', 100), own)
 })

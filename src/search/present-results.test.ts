@@ -60,7 +60,7 @@ async function present(
     totalChunks: 1,
     topK: 20,
     next: null,
-    warnings: [],
+    shortfalls: [],
   }
   calls = 0
   const source = {

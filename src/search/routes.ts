@@ -24,7 +24,7 @@ import {
   SearchBody,
   SearchWithLiveBody,
 } from './search-request.ts'
-import type { Searcher, Warning } from './searcher.ts'
+import type { Searcher, Shortfall, Warning } from './searcher.ts'
 
 const warningMessages: Record<Warning, string> = {
   vector_search_unavailable: 'The vector branch timed out or is down; these are keyword results.',
@@ -63,7 +63,8 @@ export interface SearchParts {
   readonly live: LiveQueries
 }
 
-const config = (operation: Operation) => ({ surface: 'consumer', operation, invalid: 'invalid_query' }) as const
+const config = (operation: Operation) =>
+  ({ surface: 'consumer', operation, invalid: 'invalid_query', unavailable: 'search_backend_unavailable' }) as const
 const about = (summary: string, description: string) => ({ tags: ['Search'], summary, description })
 const response = { 200: Answer }
 const withLive = {
@@ -161,13 +162,15 @@ async function answer(
     await takeQuota(request, reply, usage, operation)
   } catch (error) {
     // Limits of live come before the quota, so that a 429 takes nothing from it; the other way round likewise.
-    if (started !== null) await live.takeBack(started)
+    if (started !== null && 'liveQuery' in started) await live.takeBack(started)
     throw error
   }
   const result = await searcher.search(search, scope, after, callerOf(request, reply))
   const results = await presentResults(result, search, scope, source)
-  const warnings: Warning[] = [...result.warnings]
-  if (liveRequest !== null && started === null) warnings.push('live_query_unavailable')
+  const shortfalls: Shortfall[] = [...result.shortfalls]
+  if (started !== null && 'cause' in started) shortfalls.push({ what: 'live_query_unavailable', cause: started.cause })
+  for (const { what, cause } of shortfalls) request.degraded(what, cause)
+  const warnings = shortfalls.flatMap(({ what }) => (what === 'rerank_unavailable' ? [] : what))
   const made: Static<typeof Answer> = {
     mode: search.mode,
     results,
@@ -178,7 +181,7 @@ async function answer(
     ...(result.next === null ? {} : { cursor: cursors.sign(binding, result.next) }),
     degraded: warnings.length > 0,
     warnings: warnings.map((code) => ({ code, message: warningMessages[code] })),
-    live_query: started === null ? null : liveQueryAnswer(started.liveQuery),
+    live_query: started === null || 'cause' in started ? null : liveQueryAnswer(started.liveQuery),
   }
   // Written here: for values that may be null the framework's serialiser tries one schema after the other, which takes
   // several times as long.

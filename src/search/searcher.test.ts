@@ -4,7 +4,7 @@ import { fieldPermissions, type Scope } from '../access/scope.ts'
 import type { Embedder } from '../embedding/embedder.ts'
 import { EmbeddingError } from '../embedding/embedding-error.ts'
 import { QueryCache } from '../embedding/query-cache.ts'
-import { TidemarkError } from '../errors.ts'
+import { TidemarkError, UnavailableError } from '../errors.ts'
 import { defaultWeights } from './fuse.ts'
 import type { IndexSource } from './index-source.ts'
 import { defaultRerankWeights } from './rerank.ts'
@@ -79,27 +79,29 @@ function searcherOf(
   const embedder = { profileId: 'm', dimensions, languages: null, embed } as unknown as Embedder
   const parts = { index, source, embedder, cache: new QueryCache(), crossEncoder: null, isRefilling, ...own }
   const searcher = new Searcher({ ...parts, weights: defaultWeights, rerankWeights: defaultRerankWeights })
-  return { searcher, asked }
+  return { searcher, asked, index }
 }
 
-/** `503`, or the documents found and the warnings. */
+/** `503`, `defect`, or the documents found and the warnings. */
 async function answer(
   searcher: Searcher,
   mode: Mode,
   body: { query?: string; query_vector?: number[] },
 ): Promise<string> {
   try {
-    const { found, warnings } = await searcher.search(checkSearch({ mode, ...body }, null, 2), scope, null, caller)
+    const { found, shortfalls } = await searcher.search(checkSearch({ mode, ...body }, null, 2), scope, null, caller)
     return [
       found
         .map(({ documentId }) => documentId)
         .sort()
         .join('+') || 'none',
-      ...warnings,
+      ...shortfalls.map(({ what }) => what),
     ].join(' ')
   } catch (error) {
+    if (error instanceof Error && error.message === 'broken') return 'defect'
     assert.ok(error instanceof TidemarkError, String(error))
     assert.equal(error.code, 'search_backend_unavailable')
+    assert.ok(error.cause instanceof UnavailableError, 'the log is told of what')
     return '503'
   }
 }
@@ -113,7 +115,9 @@ const cases: readonly (readonly [Mode, object, Fate, Fate, boolean, string])[] =
   ['vector', text, 'throws', 'found', true, 'v'],
   ['vector', text, 'found', 'timed_out', true, 'k vector_search_unavailable'],
   ['vector', text, 'found', 'unavailable', true, 'k vector_search_unavailable'],
-  ['vector', text, 'found', 'throws', true, 'k vector_search_unavailable'],
+  ['vector', text, 'found', 'throws', true, 'defect'],
+  ['hybrid', text, 'found', 'throws', true, 'defect'],
+  ['hybrid', text, 'throws', 'found', true, 'defect'],
   ['vector', text, 'found', 'found', false, 'k vector_search_unavailable'],
   ['vector', text, 'timed_out', 'timed_out', true, '503'],
   ['vector', text, 'unavailable', 'found', false, '503'],
@@ -137,6 +141,31 @@ suite('a search of which a part fails', () => {
     })
   }
 
+  test('what was lacking comes with its cause, for the log', async () => {
+    const causes = async (parts: Partial<SearcherParts>, vector: Fate, embeds: boolean) => {
+      const { searcher } = searcherOf('found', vector, embeds, 2, () => false, parts)
+      const { shortfalls } = await searcher.search(
+        checkSearch({ mode: 'hybrid', ...text }, null, 2),
+        scope,
+        null,
+        caller,
+      )
+      return shortfalls.map(({ what, cause }) => `${what}: ${(cause as Error).message}`)
+    }
+    const down = 'vector_search_unavailable: down'
+    assert.deepEqual(await causes({}, 'found', false), [down])
+    const inIndex = 'vector_search_unavailable: the index: r'
+    assert.deepEqual(await causes({}, 'unavailable', true), [inIndex])
+    const crossEncoder = { scores: () => Promise.reject(new UnavailableError('asleep')) }
+    assert.deepEqual(await causes({ crossEncoder }, 'found', false), [down, 'rerank_unavailable: asleep'])
+  })
+
+  test('scores that one branch could not give to what the other found are lacking too', async () => {
+    const { searcher, index } = searcherOf('found', 'found')
+    index.score = async () => ({ outcome: 'timed_out' })
+    assert.equal(await answer(searcher, 'hybrid', text), 'k+v keyword_search_timed_out vector_search_unavailable')
+  })
+
   test('a vector while none was ever made: said, not taken for no match', async () => {
     const { searcher } = searcherOf('found', 'found', false, null)
     assert.equal(await answer(searcher, 'vector', own), 'none vector_search_unavailable')
@@ -145,7 +174,7 @@ suite('a search of which a part fails', () => {
 
   test('an index that is being built anew is said, whatever else is', async () => {
     let refilling = true
-    const { searcher } = searcherOf('found', 'throws', true, 2, () => refilling)
+    const { searcher } = searcherOf('found', 'unavailable', true, 2, () => refilling)
     assert.equal(await answer(searcher, 'keyword', text), 'k search_index_rebuilding')
     assert.equal(await answer(searcher, 'vector', text), 'k vector_search_unavailable search_index_rebuilding')
     refilling = false

@@ -3,7 +3,7 @@ import type { Caller } from '../caller.ts'
 import { type Embedder, knowsLanguage } from '../embedding/embedder.ts'
 import type { QueryCache } from '../embedding/query-cache.ts'
 import { withDeadline } from '../embedding/with-deadline.ts'
-import { TidemarkError } from '../errors.ts'
+import { isUnavailability, TidemarkError, UnavailableError } from '../errors.ts'
 import { guessLanguage } from '../text/guess-language.ts'
 import { parseQuery } from '../text/parse-query.ts'
 import type { KeywordQuery } from '../text/types.ts'
@@ -18,6 +18,8 @@ import type {
   KeywordOutcome,
   KeywordPosition,
   SearchIndex,
+  TimedOut,
+  Unavailable,
   VectorOutcome,
 } from './search-index.ts'
 import type { SearchRequest } from './search-request.ts'
@@ -27,6 +29,13 @@ export type Warning =
   | 'keyword_search_timed_out'
   | 'live_query_unavailable'
   | 'search_index_rebuilding'
+
+/** What an answer lacks, and of what it failed: the first for the caller, the second for the log alone. */
+export interface Shortfall {
+  /** Where the cross-encoder is no help the order is the own reranker's, which is no warning to the caller. */
+  readonly what: Warning | 'rerank_unavailable'
+  readonly cause: unknown
+}
 
 /** A result before it is put into the words and permissions of the answer. */
 export interface Found {
@@ -47,7 +56,7 @@ export interface SearchResult {
   readonly totalChunks: number
   readonly topK: number
   readonly next: KeywordPosition | null
-  readonly warnings: readonly Warning[]
+  readonly shortfalls: readonly Shortfall[]
 }
 
 export interface SearcherParts {
@@ -86,7 +95,7 @@ export class Searcher {
     // Asked before: what the last step of the refilling adds may come too late for this search.
     const isRefilling = this.#parts.isRefilling()
     const result = await this.#searchBy(request, scope, after, caller)
-    return isRefilling ? { ...result, warnings: [...result.warnings, 'search_index_rebuilding'] } : result
+    return isRefilling ? { ...result, shortfalls: [...result.shortfalls, rebuilding] } : result
   }
 
   #searchBy(
@@ -112,14 +121,14 @@ export class Searcher {
     query: KeywordQuery,
     after: KeywordPosition | null,
     caller: Caller,
-    warnings: readonly Warning[],
+    shortfalls: readonly Shortfall[],
   ): Promise<SearchResult> {
     const outcome = await this.#keywordBranch(request, scope, query, request.limit, after, caller)
     caller.signal.throwIfAborted()
-    if (outcome.outcome === 'unavailable') throw unavailable()
-    if (outcome.outcome === 'timed_out') {
-      if (warnings.length > 0) throw unavailable()
-      return nothing(query, request.limit, ['keyword_search_timed_out'])
+    if (outcome.outcome !== 'found') {
+      const cause = causeOf(outcome, limits.keywordWaitMs)
+      if (outcome.outcome === 'unavailable' || shortfalls.length > 0) throw unavailable(cause)
+      return nothing(query, request.limit, { what: 'keyword_search_timed_out', cause })
     }
     return {
       found: outcome.hits.map((hit) => ({ ...foundBy(hit), keywordScore: hit.score, vectorScore: null })),
@@ -127,7 +136,7 @@ export class Searcher {
       totalChunks: outcome.totalChunks,
       topK: request.limit,
       next: outcome.next,
-      warnings,
+      shortfalls,
     }
   }
 
@@ -149,8 +158,9 @@ export class Searcher {
     }
     caller.signal.throwIfAborted()
     if (outcome.outcome !== 'found') {
-      if (request.text === '') return nothing(query, topK, ['vector_search_unavailable'])
-      const fallback = await this.#keyword(request, scope, query, null, caller, ['vector_search_unavailable'])
+      const shortfall: Shortfall = { what: 'vector_search_unavailable', cause: outcome.cause }
+      if (request.text === '') return nothing(query, topK, shortfall)
+      const fallback = await this.#keyword(request, scope, query, null, caller, [shortfall])
       return { ...fallback, next: null }
     }
     return {
@@ -161,7 +171,7 @@ export class Searcher {
       totalChunks: chunksOf(outcome),
       topK,
       next: null,
-      warnings: [],
+      shortfalls: [],
     }
   }
 
@@ -171,10 +181,13 @@ export class Searcher {
       this.#vectorBranch(request, scope, limits.hybridCandidatesMax, caller),
     ])
     caller.signal.throwIfAborted()
-    const warnings: Warning[] = []
-    if (vector.outcome !== 'found') warnings.push('vector_search_unavailable')
-    if (keyword.outcome !== 'found') warnings.push('keyword_search_timed_out')
-    if (warnings.length === 2 || keyword.outcome === 'unavailable') throw unavailable()
+    const shortfalls: Shortfall[] = []
+    if (vector.outcome !== 'found') shortfalls.push({ what: 'vector_search_unavailable', cause: vector.cause })
+    if (keyword.outcome !== 'found') {
+      const cause = causeOf(keyword, limits.keywordWaitMs)
+      if (keyword.outcome === 'unavailable' || vector.outcome !== 'found') throw unavailable(cause)
+      shortfalls.push({ what: 'keyword_search_timed_out', cause })
+    }
     const keywordHits = keyword.outcome === 'found' ? keyword.hits : []
     const vectorHits = vector.outcome === 'found' ? vector.hits : []
     const found = await this.#fused(
@@ -185,6 +198,7 @@ export class Searcher {
       vectorHits,
       vector.outcome === 'found' ? vector.vector : null,
       caller,
+      shortfalls,
     )
     return {
       found: found.slice(0, request.limit),
@@ -192,7 +206,7 @@ export class Searcher {
       totalChunks: keyword.outcome === 'found' ? keyword.totalChunks : vectorHits.length,
       topK: limits.hybridCandidatesMax,
       next: null,
-      warnings,
+      shortfalls,
     }
   }
 
@@ -212,14 +226,14 @@ export class Searcher {
     )
   }
 
-  /** Embedding and search share one time limit. Whatever goes wrong is one outcome: this branch is not there. */
+  /** Embedding and search share one time limit. Every trouble is one outcome, this branch is not there; a defect is not. */
   async #vectorBranch(
     request: SearchRequest,
     scope: Scope,
     topK: number,
     caller: Caller,
     startedAt = Date.now(),
-  ): Promise<(VectorOutcome & { outcome: 'found'; vector: Float32Array }) | { outcome: 'failed' }> {
+  ): Promise<(VectorOutcome & { outcome: 'found'; vector: Float32Array }) | { outcome: 'failed'; cause: Error }> {
     try {
       const leftMs = (): number => Math.max(1, limits.vectorWaitMs - (Date.now() - startedAt))
       const vector = await this.#queryVector(request, leftMs(), caller)
@@ -228,16 +242,18 @@ export class Searcher {
         { profileId, vector, scope, filters: request.filters, topK, timeoutMs: leftMs() },
         caller,
       )
-      return outcome.outcome === 'found' ? { ...outcome, vector } : { outcome: 'failed' }
-    } catch {
-      return { outcome: 'failed' }
+      if (outcome.outcome === 'found') return { ...outcome, vector }
+      return { outcome: 'failed', cause: causeOf(outcome, limits.vectorWaitMs) }
+    } catch (error) {
+      if (isUnavailability(error)) return { outcome: 'failed', cause: error }
+      throw error
     }
   }
 
   async #queryVector(request: SearchRequest, withinMs: number, caller: Caller): Promise<Float32Array> {
     if (request.queryVector !== null) {
       // No vector has ever been made: what would be compared is not there yet, which is not the same as no match.
-      if (this.#parts.embedder.dimensions === null) throw new Error('the dimensions are not known yet')
+      if (this.#parts.embedder.dimensions === null) throw new UnavailableError('the dimensions are not known yet')
       // Only the direction counts; brought to 1 first, because 32 bits do not hold every finite number.
       const largest = Math.max(...request.queryVector.map(Math.abs))
       return Float32Array.from(request.queryVector, (value) => value / largest)
@@ -256,6 +272,7 @@ export class Searcher {
     vectorHits: readonly DocumentHit[],
     vector: Float32Array | null,
     caller: Caller,
+    shortfalls: Shortfall[],
   ): Promise<Found[]> {
     const hits = new Map<string, { keyword: DocumentHit | null; vector: DocumentHit | null }>()
     for (const hit of keywordHits) hits.set(hit.documentId, { keyword: hit, vector: null })
@@ -278,7 +295,11 @@ export class Searcher {
         timeoutMs: limits.keywordWaitMs,
       }
       const scored = await index.score(asked, caller)
-      return new Map(scored.outcome === 'found' ? scored.scores.map((one) => [one.documentId, one[missing]]) : [])
+      if (scored.outcome === 'found') return new Map(scored.scores.map((one) => [one.documentId, one[missing]]))
+      const what = missing === 'keyword' ? 'keyword_search_timed_out' : 'vector_search_unavailable'
+      const cause = causeOf(scored, limits.keywordWaitMs)
+      if (shortfalls.every((known) => known.what !== what)) shortfalls.push({ what, cause })
+      return new Map()
     }
     const [keywordScores, vectorScores, documents] = await Promise.all([
       completed('keyword'),
@@ -312,7 +333,7 @@ export class Searcher {
     )
     const fused = fuse(candidates, this.#parts.weights, Date.now())
     const ranked = candidates.map((candidate, i) => ({ ...candidate, score: fused[i]! })).sort(byScore)
-    return this.#reranked(ranked, request.text, query, scope)
+    return this.#reranked(ranked, request.text, query, scope, shortfalls)
   }
 
   /** Documents of which an earlier version was found have the title and the language of that one: it is what is read. */
@@ -338,6 +359,7 @@ export class Searcher {
     queryText: string,
     query: KeywordQuery,
     scope: Scope,
+    shortfalls: Shortfall[],
   ): Promise<Found[]> {
     const opened = ranked.map((one) => {
       const readable = readableFields(scope, one.document)
@@ -368,7 +390,7 @@ export class Searcher {
       return { ...one, title, body, shown, score }
     })
     read.sort(byScore)
-    const scores = await this.#crossEncoded(queryText, read)
+    const scores = await this.#crossEncoded(queryText, read, shortfalls)
     return read
       .map(
         ({ documentId, best, others, shown, keyword, cosine }, i): Found => ({
@@ -389,17 +411,21 @@ export class Searcher {
   async #crossEncoded(
     queryText: string,
     read: readonly { readonly score: number; readonly title: string; readonly body: string }[],
+    shortfalls: Shortfall[],
   ): Promise<number[]> {
     const own = read.map(({ score }) => score)
-    const head = read.slice(0, limits.crossEncoderMax)
-    const given =
-      (await this.#parts.crossEncoder?.scores(
-        queryText,
-        head.map(({ title, body }) => `${title}\n${body}`.trim()),
-      )) ?? null
-    if (given === null || given.length === 0) return own
-    const lowest = Math.min(...given)
-    return own.map((score, i) => given[i] ?? score * lowest)
+    const { crossEncoder } = this.#parts
+    if (crossEncoder === null) return own
+    const texts = read.slice(0, limits.crossEncoderMax).map(({ title, body }) => `${title}\n${body}`.trim())
+    try {
+      const given = await crossEncoder.scores(queryText, texts)
+      const lowest = Math.min(...given)
+      return own.map((score, i) => given[i] ?? score * lowest)
+    } catch (error) {
+      if (!isUnavailability(error)) throw error
+      shortfalls.push({ what: 'rerank_unavailable', cause: error })
+      return own
+    }
   }
 }
 
@@ -430,16 +456,28 @@ interface Scored {
 
 const byScore = (a: Scored, b: Scored): number => b.score - a.score || (a.documentId < b.documentId ? -1 : 1)
 
-function nothing(query: KeywordQuery, topK: number, warnings: readonly Warning[]): SearchResult {
-  return { found: [], query, totalChunks: 0, topK, next: null, warnings }
+function nothing(query: KeywordQuery, topK: number, shortfall: Shortfall): SearchResult {
+  return { found: [], query, totalChunks: 0, topK, next: null, shortfalls: [shortfall] }
 }
 
-function unavailable(): TidemarkError {
+const rebuilding: Shortfall = {
+  what: 'search_index_rebuilding',
+  cause: new UnavailableError('the index does not have all documents yet'),
+}
+
+function causeOf(outcome: TimedOut | Unavailable, waitMs: number): UnavailableError {
+  return new UnavailableError(
+    outcome.outcome === 'unavailable' ? `the index: ${outcome.reason}` : `the index did not answer within ${waitMs} ms`,
+  )
+}
+
+function unavailable(cause: Error): TidemarkError {
   return new TidemarkError(
     'search_backend_unavailable',
     'search is not available: try again later, with growing pauses',
     {
       retryAfterSeconds: 1,
+      cause,
     },
   )
 }

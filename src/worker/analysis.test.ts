@@ -9,6 +9,7 @@ import type { ExecutionParts } from '../analysis/execute-run.ts'
 import type { GraphWork } from '../analysis/knn/graph-child.ts'
 import { AnalysisRuns } from '../analysis/runs.ts'
 import { newId } from '../ids.ts'
+import { unheard } from '../incidents.ts'
 import { folderArtifactFiles } from '../storage/files/artifact-files.ts'
 import { openSqliteStore } from '../storage/sqlite/open-sqlite-store.ts'
 import { applyRetention, removeAbandoned, startAnalysis } from './analysis.ts'
@@ -107,7 +108,7 @@ suite('the worker of analysis runs', { timeout: 120_000 }, () => {
     const queued = await addRun()
     const ids = [queued, validating, running]
     const { parts } = partsWith(quick)
-    const worker = startAnalysis(parts, logger)
+    const worker = startAnalysis(parts, unheard, logger)
     for (const runId of ids) assert.equal((await ended(runId)).status, 'succeeded')
     await worker.stop()
     assert.equal(await store.endRun(ids[0]!, dead, { at: Date.now(), error: { code: 'internal', message: '' } }), false)
@@ -121,7 +122,7 @@ suite('the worker of analysis runs', { timeout: 120_000 }, () => {
       return quick(work)
     })
     const ids = await Promise.all(Array.from({ length: 8 }, () => addRun()))
-    const workers = [startAnalysis(parts, logger), startAnalysis(parts, logger)]
+    const workers = [startAnalysis(parts, unheard, logger), startAnalysis(parts, unheard, logger)]
     for (const runId of ids) assert.equal((await ended(runId)).status, 'succeeded')
     await Promise.all(workers.map((worker) => worker.stop()))
     assert.equal(computed.length, ids.length)
@@ -136,7 +137,7 @@ suite('the worker of analysis runs', { timeout: 120_000 }, () => {
       }
       return quick(work)
     })
-    const worker = startAnalysis(parts, logger)
+    const worker = startAnalysis(parts, unheard, logger)
     const lucky = await addRun()
     worker.wake()
     assert.equal((await ended(lucky)).status, 'succeeded')
@@ -170,7 +171,7 @@ suite('the worker of analysis runs', { timeout: 120_000 }, () => {
   test('a cancel made elsewhere is noticed within 2 seconds, one made here at once', async () => {
     for (const here of [false, true]) {
       const { parts, artifacts } = partsWith(endless)
-      const worker = startAnalysis(parts, logger)
+      const worker = startAnalysis(parts, unheard, logger)
       const runId = await addRun()
       worker.wake()
       await runningOf(store, runId)
@@ -187,14 +188,14 @@ suite('the worker of analysis runs', { timeout: 120_000 }, () => {
 
   test('a worker that ends gives its run up, and the next one takes it', async () => {
     const { parts, artifacts } = partsWith(endless)
-    const first = startAnalysis(parts, logger)
+    const first = startAnalysis(parts, unheard, logger)
     const runId = await addRun()
     first.wake()
     await runningOf(store, runId)
     await draftIn(artifacts)
     await first.stop()
     assert.deepEqual(filesIn(artifacts), [])
-    const second = startAnalysis(partsWith(quick).parts, logger)
+    const second = startAnalysis(partsWith(quick).parts, unheard, logger)
     assert.equal((await ended(runId)).status, 'succeeded')
     await second.stop()
   })
@@ -203,7 +204,7 @@ suite('the worker of analysis runs', { timeout: 120_000 }, () => {
     const runId = await addRun()
     const dead = newId('task')
     for (let i = 0; i < 12; i++) await store.takeRun({ workerId: dead, now: Date.now(), until: Date.now() - 1 })
-    const worker = startAnalysis(partsWith(quick).parts, logger)
+    const worker = startAnalysis(partsWith(quick).parts, unheard, logger)
     const run = await ended(runId)
     await worker.stop()
     assert.deepEqual([run.status, run.error!.code], ['failed', 'internal'])
@@ -211,7 +212,7 @@ suite('the worker of analysis runs', { timeout: 120_000 }, () => {
 
   test('at its time a run expires and its files go; 30 days later it is not there', async () => {
     const { parts, artifacts } = partsWith(quick)
-    const worker = startAnalysis(parts, logger)
+    const worker = startAnalysis(parts, unheard, logger)
     const runId = await addRun()
     worker.wake()
     const { expiresAt } = await ended(runId)
@@ -244,7 +245,7 @@ suite('the worker of analysis runs', { timeout: 120_000 }, () => {
 
   test('files that no artifact knows are removed when they are old', async () => {
     const { parts, artifacts } = partsWith(quick)
-    const worker = startAnalysis(parts, logger)
+    const worker = startAnalysis(parts, unheard, logger)
     const runId = await addRun()
     worker.wake()
     await ended(runId)

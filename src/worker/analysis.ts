@@ -11,6 +11,7 @@ import type { TakenRun } from '../analysis/analysis-store.ts'
 import { type ExecutionParts, executeRun } from '../analysis/execute-run.ts'
 import { analysisLimits, dayMs } from '../analysis/limits.ts'
 import { newId } from '../ids.ts'
+import type { Incidents } from '../incidents.ts'
 import { repeat } from './repeating.ts'
 
 const lookEveryMs = 1000
@@ -34,7 +35,7 @@ export interface AnalysisWorker {
   stop(): Promise<void>
 }
 
-export function startAnalysis(parts: ExecutionParts, logger: FastifyBaseLogger): AnalysisWorker {
+export function startAnalysis(parts: ExecutionParts, incidents: Incidents, logger: FastifyBaseLogger): AnalysisWorker {
   const workerId = newId('task')
   let current: { readonly runId: string; readonly abort: AbortController } | null = null
   let stopping = false
@@ -58,7 +59,7 @@ export function startAnalysis(parts: ExecutionParts, logger: FastifyBaseLogger):
         else abort.abort(new Error('the run is no longer held'))
         return false
       },
-      logger,
+      incidents,
     )
     try {
       if (stopping) abort.abort(new Error('the worker ends'))
@@ -68,6 +69,7 @@ export function startAnalysis(parts: ExecutionParts, logger: FastifyBaseLogger):
           progress = done
         }
         const computed = await executeRun({ run, workerId, signal: abort.signal, progress: report }, parts)
+        incidents.worked('analysis-run')
         if (computed !== null) logger.info({ run: run.runId, ...computed }, 'an analysis run has succeeded')
       }
     } catch (error) {
@@ -86,7 +88,7 @@ export function startAnalysis(parts: ExecutionParts, logger: FastifyBaseLogger):
     })
 
   const failed = async (run: TakenRun, error: unknown): Promise<void> => {
-    logger.error({ err: error, run: run.runId, attempt: run.attempts }, 'an analysis run failed')
+    incidents.failed('analysis-run', error, { run: run.runId, attempt: run.attempts })
     if (run.attempts >= failuresMax) await giveUp(run)
     else await parts.store.releaseRun(run.runId, workerId, true)
   }
@@ -100,9 +102,9 @@ export function startAnalysis(parts: ExecutionParts, logger: FastifyBaseLogger):
       await work(run)
       return true
     },
-    logger,
+    incidents,
   )
-  const retention = repeat('analysis-retention', retentionEveryMs, () => applyRetention(parts), logger)
+  const retention = repeat('analysis-retention', retentionEveryMs, () => applyRetention(parts), incidents)
   const cleaning = repeat(
     'analysis-abandoned-files',
     abandonedEveryMs,
@@ -110,7 +112,7 @@ export function startAnalysis(parts: ExecutionParts, logger: FastifyBaseLogger):
       await removeAbandoned(parts)
       return false
     },
-    logger,
+    incidents,
   )
 
   return {

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Embedder } from '../embedding/embedder.ts'
 import { newId } from '../ids.ts'
+import { unheard } from '../incidents.ts'
 import type { ChunkRecord, IndexSource, SourceDocument } from '../search/index-source.ts'
 import type { IndexBatch, IndexHealth, SearchIndex } from '../search/search-index.ts'
 import { startIndexing } from './indexing.ts'
@@ -123,7 +124,7 @@ class Fakes {
   } as unknown as Embedder
 
   start() {
-    return startIndexing(this.source, this.index, this.embedder, async () => {}, quiet)
+    return startIndexing(this.source, this.index, this.embedder, async () => {}, unheard, quiet)
   }
 
   async settled(): Promise<void> {

@@ -1,5 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { Embedder } from '../embedding/embedder.ts'
+import type { Incidents } from '../incidents.ts'
 import { oneAtATime } from '../one-at-a-time.ts'
 import { addLateVectors, feedIndex } from '../search/feed-index.ts'
 import { VectorFollower } from '../search/follow-vectors.ts'
@@ -41,6 +42,7 @@ export async function startIndexing(
   index: SearchIndex,
   embedder: Embedder,
   learn: () => Promise<void>,
+  incidents: Incidents,
   logger: FastifyBaseLogger,
   makes: (() => Promise<boolean>) | null = null,
 ): Promise<Indexing> {
@@ -94,7 +96,7 @@ export async function startIndexing(
   }
   // Known before the first search can come; where it fails, the loop below says so and tries again.
   position = await startPosition().catch(() => null)
-  const words = repeat('indexing', lookEveryMs, () => alone(feed), logger)
+  const words = repeat('indexing', lookEveryMs, () => alone(feed), incidents)
   const vectors: Repeating = repeat(
     'vectors',
     lookEveryMs,
@@ -108,7 +110,7 @@ export async function startIndexing(
       await learn()
       return made.length > 0 || followed
     },
-    logger,
+    incidents,
   )
 
   return {

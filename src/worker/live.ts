@@ -1,4 +1,4 @@
-import type { FastifyBaseLogger } from 'fastify'
+import type { Incidents } from '../incidents.ts'
 import { liveLimits } from '../live/limits.ts'
 import type { LiveStore } from '../live/live-store.ts'
 import { type Repeating, repeat } from './repeating.ts'
@@ -9,7 +9,7 @@ const portion = 200
 const forgetEveryMs = 10 * 60_000
 
 /** Writes down deadlines and leases that ran out, and forgets old keys and live queries. Any number may run at once. */
-export function startLive(store: LiveStore, logger: FastifyBaseLogger): Repeating {
+export function startLive(store: LiveStore, incidents: Incidents): Repeating {
   let forgetAt = 0
   return repeat(
     'live',
@@ -25,6 +25,6 @@ export function startLive(store: LiveStore, logger: FastifyBaseLogger): Repeatin
       }
       return settled === portion || forgotten > 0
     },
-    logger,
+    incidents,
   )
 }

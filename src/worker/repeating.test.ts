@@ -1,15 +1,8 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { FastifyBaseLogger } from 'fastify'
+import { unheard } from '../incidents.ts'
 import { repeat } from './repeating.ts'
-
-/** Counts what is logged. */
-function listener(): { logger: FastifyBaseLogger; lines: string[] } {
-  const lines: string[] = []
-  const log = (level: string) => (_: unknown, message: string) => lines.push(`${level}: ${message}`)
-  return { logger: { info: log('info'), warn: log('warn') } as unknown as FastifyBaseLogger, lines }
-}
 
 const eventually = async (condition: () => boolean): Promise<void> => {
   const until = performance.now() + 5000
@@ -30,7 +23,7 @@ suite('a repeating job', () => {
         turns++
         return --left > 0
       },
-      listener().logger,
+      unheard,
     )
     await eventually(() => turns === 5)
     await sleep(30)
@@ -52,7 +45,7 @@ suite('a repeating job', () => {
         if (turns === 1) await gate.promise
         return false
       },
-      listener().logger,
+      unheard,
     )
     await eventually(() => turns === 1)
     job.wake()
@@ -73,7 +66,7 @@ suite('a repeating job', () => {
         running--
         return true
       },
-      listener().logger,
+      unheard,
     )
     for (let i = 0; i < 10; i++) {
       job.wake()
@@ -84,9 +77,9 @@ suite('a repeating job', () => {
     assert.equal(most, 1)
   })
 
-  test('a failure is said once, and so is its end', async () => {
+  test('every failed turn is reported, and so is every one that is done', async () => {
     let turns = 0
-    const { logger, lines } = listener()
+    const told: string[] = []
     const job = repeat(
       'j',
       1,
@@ -94,14 +87,11 @@ suite('a repeating job', () => {
         if (++turns <= 3) throw new Error('down')
         return false
       },
-      logger,
+      { failed: (name, error) => told.push(`${name} ${error}`), worked: (name) => told.push(`${name} worked`) },
     )
     await eventually(() => turns >= 4)
     await job.stop()
-    assert.deepEqual(
-      lines.map((line) => line.split(':')[0]),
-      ['warn', 'info'],
-    )
+    assert.deepEqual(told.slice(0, 4), ['j Error: down', 'j Error: down', 'j Error: down', 'j worked'])
   })
 
   test('the pauses after failures grow, however often it is woken', async () => {
@@ -113,7 +103,7 @@ suite('a repeating job', () => {
         turns++
         throw new Error('down')
       },
-      listener().logger,
+      unheard,
     )
     const until = performance.now() + 300
     while (performance.now() < until) {

@@ -1,4 +1,4 @@
-import type { FastifyBaseLogger } from 'fastify'
+import type { Incidents } from '../incidents.ts'
 
 /** A background job that runs again and again, never twice at once, and can be ended in an orderly way. */
 export interface Repeating {
@@ -9,14 +9,9 @@ export interface Repeating {
 
 /**
  * Runs `work` now and then every `everyMs`. `work` returns whether there is more to do at once; it is then called again
- * after letting others go first. A failure is logged and the next turn tries again.
+ * after letting others go first. A failure is reported and the next turn tries again.
  */
-export function repeat(
-  name: string,
-  everyMs: number,
-  work: () => Promise<boolean>,
-  logger: FastifyBaseLogger,
-): Repeating {
+export function repeat(name: string, everyMs: number, work: () => Promise<boolean>, incidents: Incidents): Repeating {
   let stopped = false
   let endPause: () => void = () => {}
   let woken = false
@@ -27,12 +22,12 @@ export function repeat(
       woken = false
       try {
         more = await work()
-        if (failures > 0) logger.info({ job: name }, 'a background job works again')
+        incidents.worked(name)
         failures = 0
       } catch (error) {
         if (stopped) return
-        // Said once: a provider that is down for an hour need not fill the log.
-        if (failures++ === 0) logger.warn({ err: error, job: name }, 'a background job failed; it is tried again')
+        failures++
+        incidents.failed(name, error)
       }
       if (stopped) return
       await new Promise<void>((resolve) => {

@@ -59,7 +59,7 @@ const store = process.env.STORE === 'postgres' ? 'postgres' : 'sqlite'
 const databases = new Map<string, Promise<string>>()
 
 /** The settings that say where a data folder's store is. */
-async function storeOf(dataDir: string): Promise<Record<string, string>> {
+export async function storeOf(dataDir: string): Promise<Record<string, string>> {
   if (store === 'sqlite') return {}
   let url = databases.get(dataDir)
   if (url === undefined) {

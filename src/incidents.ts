@@ -1,0 +1,47 @@
+import type { FastifyBaseLogger } from 'fastify'
+import { isUnavailability } from './errors.ts'
+
+/**
+ * Where failures go that no answer tells of: of work that nobody waits for. Each is counted; the log has each cause
+ * once, until the job has worked again.
+ */
+export interface Incidents {
+  /** `about` tells one piece of work from another where a job has several. */
+  failed(job: string, error: unknown, about?: Readonly<Record<string, unknown>>): void
+  worked(job: string): void
+}
+
+export class LoggedIncidents implements Incidents {
+  readonly #logger: Pick<FastifyBaseLogger, 'error' | 'warn' | 'info'>
+  readonly #count: (job: string) => void
+  /** What was said of the jobs that fail at the moment. */
+  readonly #said = new Map<string, Set<string>>()
+
+  constructor(logger: Pick<FastifyBaseLogger, 'error' | 'warn' | 'info'>, count: (job: string) => void) {
+    this.#logger = logger
+    this.#count = count
+  }
+
+  failed(job: string, error: unknown, about: Readonly<Record<string, unknown>> = {}): void {
+    this.#count(job)
+    const said = this.#said.get(job) ?? new Set()
+    const cause = `${JSON.stringify(about)} ${error instanceof Error ? error.message : String(error)}`
+    if (said.has(cause)) return
+    // A message that is never the same twice must not fill the memory.
+    if (said.size >= causesMax) said.clear()
+    said.add(cause)
+    this.#said.set(job, said)
+    const line = { err: error, job, ...about }
+    if (isUnavailability(error)) this.#logger.warn(line, 'a background job failed; it is tried again')
+    else this.#logger.error(line, 'a background job failed; it is tried again')
+  }
+
+  worked(job: string): void {
+    if (this.#said.delete(job)) this.#logger.info({ job }, 'a background job works again')
+  }
+}
+
+const causesMax = 100
+
+/** For what runs where there is neither a log nor a reader of one. */
+export const unheard: Incidents = { failed: () => {}, worked: () => {} }

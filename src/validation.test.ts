@@ -45,7 +45,7 @@ const cases: [string, TSchema, unknown, string][] = [
     'printable',
     Type.Object({ a: Type.String({ maxLength: 9, pattern: printable }) }),
     { a: '\u0007' },
-    'a must not contain control characters',
+    'a must not contain control characters or half of a surrogate pair',
   ],
   [
     'deep path',

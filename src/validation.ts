@@ -108,8 +108,27 @@ export const choice = <Values extends string[]>(values: readonly [...Values], ab
 export const choices = <Values extends string[]>(values: readonly [...Values], description: string) =>
   Type.Array(choice(values), { minItems: 1, maxItems: values.length, uniqueItems: true, description })
 
-/** The pattern of texts that stand in lists, logs and terminals, and that every store can hold. */
-export const printable = '^[^\\u0000-\\u001f\\u007f]*$'
+/**
+ * Characters that not every store can hold: NUL, and halves of surrogate pairs, which JSON can write and UTF-8 cannot.
+ * In what identifies something, or is compared with it, they are refused: put right, two ids would become one. For
+ * patterns, which are read with the flag u: there a whole pair is one character.
+ */
+const unstorable = '\\u0000\\ud800-\\udfff'
+
+/** The pattern of what is only compared. */
+export const exact = `^[^${unstorable}]*$`
+
+/** Of ids and words that others choose. */
+export const oneLine = `^[^\\u0001-\\u001f${unstorable}]*$`
+
+/** Of codes: they stand in comma-separated lists and in addresses. */
+export const code = `^[^,\\s\\u0001-\\u001f${unstorable}]*$`
+
+/** Of texts that stand in lists, logs and terminals. */
+export const printable = `^[^\\u0001-\\u001f\\u007f${unstorable}]*$`
+
+/** In texts that are read and not compared, U+FFFD stands for them. */
+export const storableText = (text: string): string => text.replaceAll('\u0000', '\ufffd').toWellFormed()
 
 /** At most this many faults are listed; a body of garbage need not be answered with a book. */
 const detailsMax = 20
@@ -170,8 +189,7 @@ function detailOf(error: ErrorObject): ErrorDetail {
     case laterThan:
       return { path, message: `must be later than ${params.other}` }
     case 'pattern':
-      if (params.pattern === printable) return { path, message: 'must not contain control characters' }
-      return { path, message: `must match the pattern ${params.pattern}` }
+      return { path, message: patterns[String(params.pattern)] ?? `must match the pattern ${params.pattern}` }
     case 'type':
       if (Array.isArray(error.data) && params.type !== 'array') return { path, message: 'must be given only once' }
       return { path, message: `must be ${wordFor(String(params.type))}` }
@@ -198,6 +216,13 @@ const pathOf = (pointer: string): string =>
 const formats: Record<string, string> = {
   'date-time': 'an RFC 3339 time such as 2026-11-15T08:30:00Z',
   date: 'a calendar day such as 2026-11-15',
+}
+
+const patterns: Record<string, string> = {
+  [exact]: 'must not contain NUL or half of a surrogate pair',
+  [oneLine]: 'must not contain control characters or half of a surrogate pair',
+  [code]: 'must not contain commas, spaces, control characters or half of a surrogate pair',
+  [printable]: 'must not contain control characters or half of a surrogate pair',
 }
 
 const words: Record<string, string> = {

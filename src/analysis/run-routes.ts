@@ -5,7 +5,7 @@ import type { Cursors } from '../cursors.ts'
 import { consumerOf } from '../http/route.ts'
 import type { TypedApp } from '../http/typed.ts'
 import { formatOptionalTime, formatTime, parseTime } from '../time.ts'
-import { choice } from '../validation.ts'
+import { choice, exact } from '../validation.ts'
 import { analysisTypes, type Run, runErrorCodes } from './analysis-store.ts'
 import { InputScope } from './input-scope.ts'
 import { analysisLimits } from './limits.ts'
@@ -49,6 +49,7 @@ const CreateBody = Type.Object(
       Type.String({
         minLength: 1,
         maxLength: 128,
+        pattern: exact,
         description: 'An active embedding profile. Required for every type but `feature_rollup`.',
       }),
     ),

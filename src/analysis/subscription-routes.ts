@@ -4,7 +4,7 @@ import type { Cursors } from '../cursors.ts'
 import { consumerOf } from '../http/route.ts'
 import type { TypedApp } from '../http/typed.ts'
 import { formatTime } from '../time.ts'
-import { choice, printable } from '../validation.ts'
+import { choice, exact, printable } from '../validation.ts'
 import { analysisTypes, executionModes } from './analysis-store.ts'
 import { InputScope } from './input-scope.ts'
 import { analysisLimits } from './limits.ts'
@@ -40,7 +40,12 @@ const CreateBody = Type.Object(
     input_scope: InputScope,
     execution_mode: choice(executionModes),
     embedding_profile_id: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 128, description: 'Required for every type but `feature_rollup`.' }),
+      Type.String({
+        minLength: 1,
+        maxLength: 128,
+        pattern: exact,
+        description: 'Required for every type but `feature_rollup`.',
+      }),
     ),
     interval_seconds: Type.Optional(
       Type.Integer({ minimum: analysisLimits.intervalSecondsMin, maximum: analysisLimits.intervalSecondsMax }),

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { type Static, Type } from 'typebox'
 import { parse, YAMLParseError } from 'yaml'
 import { ConfigError } from '../config.ts'
-import { detailsOf, messageOf, validatorFor } from '../validation.ts'
+import { code, detailsOf, messageOf, validatorFor } from '../validation.ts'
 import { allowedNetworks, isPublicAddress } from './public-address.ts'
 
 /** The file that says what is collected, from where, and where it goes. */
@@ -15,7 +15,7 @@ const File = Type.Object(
     key: Type.Optional(Type.String({ minLength: 1, maxLength: 4096 })),
     key_env: Type.Optional(Type.String({ minLength: 1, maxLength: 4096 })),
     dataset: Type.String({ minLength: 1, maxLength: 128 }),
-    platform: Type.String({ pattern: '^[^,\\s\\u0000-\\u001f]{1,128}$' }),
+    platform: Type.String({ minLength: 1, maxLength: 128, pattern: code }),
     feeds: Type.Array(Type.Union([address, Type.Object({ url: address, language }, strict)]), {
       minItems: 1,
       maxItems: 10_000,

@@ -130,10 +130,8 @@ export async function makeServer(parts: ServerParts): Promise<FastifyInstance> {
     const { surface, invalid = 'invalid_request' } = request.routeOptions.config
     /** What is done last: the rest of the request runs in here, and its failures are not ours to answer again. */
     const admit = (): void => {
-      // No text of ours holds a NUL, and not every store can even be asked for one.
-      const hasNul = request.url.includes('%00')
-      const message = 'the path and query must not contain the NUL character (%00)'
-      done(hasNul ? new TidemarkError(invalid, message) : undefined)
+      const fault = surface === undefined ? null : addressFault(request.url)
+      done(fault === null ? undefined : new TidemarkError(invalid, fault))
     }
     const within = (rate: Rate, state: RateState): void => {
       const refusal = tellRate(rate, state, reply)
@@ -226,6 +224,21 @@ export async function makeServer(parts: ServerParts): Promise<FastifyInstance> {
   await app.register(swagger, openApiOptions)
   await parts.routes(app)
   return app
+}
+
+/**
+ * What cannot be in the parameters of an address. No id of ours holds a NUL, and not every store can even be asked for
+ * one; an escape that is no UTF-8 would be taken for the characters that it is written with.
+ */
+function addressFault(url: string): string | null {
+  if (!url.includes('%')) return null
+  if (url.includes('%00')) return 'the path and query must not contain the NUL character (%00)'
+  try {
+    decodeURIComponent(url)
+    return null
+  } catch {
+    return 'the query has a percent-escape that is not UTF-8: a percent sign itself is written %25'
+  }
 }
 
 /** The credential of `Bearer …`, in any case of the scheme; null for anything else. */

@@ -1,6 +1,16 @@
 import { type Static, type TSchema, Type } from 'typebox'
+import type { ErrorDetail } from '../errors.ts'
 import { parseTime } from '../time.ts'
-import { choice, detailsOf, messageOf, validatorFor } from '../validation.ts'
+import {
+  choice,
+  code as codePattern,
+  detailsOf,
+  exact,
+  messageOf,
+  oneLine,
+  storableText,
+  validatorFor,
+} from '../validation.ts'
 import { documentStatuses, type Fact, type IncomingDocument, type Refusal } from './content-store.ts'
 import { ingestLimits as limits } from './limits.ts'
 
@@ -9,18 +19,22 @@ const orNull = <T extends TSchema>(schema: T) => Type.Optional(Type.Union([schem
 const strict = { additionalProperties: false } as const
 const text = (most: number, description?: string) =>
   Type.String({ maxLength: most, ...(description === undefined ? {} : { description }) })
-/** Codes stand in comma-separated lists and in addresses, so they have neither commas nor spaces nor control characters. */
-const code = (description: string) => Type.String({ pattern: '^[^,\\s\\u0000-\\u001f]{1,128}$', description })
+const code = (description: string) => Type.String({ minLength: 1, maxLength: 128, pattern: codePattern, description })
 const name = (description: string) =>
   Type.String({
-    pattern: '^[^\\u0000-\\u001f]{1,512}$',
+    minLength: 1,
+    maxLength: 512,
+    pattern: oneLine,
     description: `${description} No control characters, at most 512.`,
   })
 /** A name of a metric or of an extra. Without a pattern of our own, names with a line break would escape validation. */
-const key = Type.String({ pattern: '^[^\\u0000-\\u001f]{1,128}$' })
+const key = Type.String({ pattern: oneLine.replace('*', '{1,128}') })
 const words = (description: string) =>
   orNull(
-    Type.Array(Type.String({ pattern: '^[^\\u0000-\\u001f]{1,256}$' }), { maxItems: limits.wordsMax, description }),
+    Type.Array(Type.String({ minLength: 1, maxLength: 256, pattern: oneLine }), {
+      maxItems: limits.wordsMax,
+      description,
+    }),
   )
 
 const Author = Type.Object(
@@ -46,7 +60,12 @@ const Author = Type.Object(
 
 const FactInput = Type.Object(
   {
-    kind: Type.String({ minLength: 1, maxLength: 128, description: '`category` facts carry `metadata.label_code`.' }),
+    kind: Type.String({
+      minLength: 1,
+      maxLength: 128,
+      pattern: exact,
+      description: '`category` facts carry `metadata.label_code`.',
+    }),
     level: Type.Optional(choice(['document', 'version'], { default: 'document' })),
     metadata: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
   },
@@ -91,7 +110,7 @@ const contentFields = {
 
 export const DocumentInput = Type.Object(
   {
-    dataset_id: Type.String({ minLength: 1, maxLength: 128, description: 'A known dataset.' }),
+    dataset_id: Type.String({ minLength: 1, maxLength: 128, pattern: exact, description: 'A known dataset.' }),
     source_platform: code('The platform code.'),
     ...contentFields,
   },
@@ -99,7 +118,7 @@ export const DocumentInput = Type.Object(
     ...strict,
     $id: 'Document',
     description:
-      'Identity is (dataset_id, source_platform, external_id). A title or a body is needed. Sent again, an absent field keeps what is known and null takes it away.',
+      'Identity is (dataset_id, source_platform, external_id). A title or a body is needed. Sent again, an absent field keeps what is known and null takes it away. NUL and halves of surrogate pairs are refused in ids, codes, topics, tags and names of metrics; in texts (title, body, addresses, what is told of the author) U+FFFD is put in their place; in `extra_payload` and the `metadata` of facts they stay.',
   },
 )
 type DocumentInput = Static<typeof DocumentInput>
@@ -110,32 +129,23 @@ export type CheckedDocument = { readonly document: IncomingDocument } | { readon
 
 /** A document from outside, checked and in our own words; or why not, with the path of each field at fault. */
 export function checkDocument(input: unknown): CheckedDocument {
-  if (!validate(input)) {
-    const details = detailsOf(validate.errors)
-    return {
-      refusal: { code: 'invalid_document', message: messageOf(details).replace('the body', 'the document'), details },
-    }
-  }
+  if (!validate(input)) return refusal(detailsOf(validate.errors))
   const sent = input as DocumentInput
   const title = cleanText(sent.title)
   const body = cleanText(sent.body)
-  if (!title && !body) {
-    const details = [{ path: 'title', message: 'or body is required' }]
-    return { refusal: { code: 'invalid_document', message: messageOf(details), details } }
-  }
+  if (!title && !body) return refused('title', 'or body is required')
   const deep = tooDeep(sent)
-  if (deep !== null) {
-    const details = [{ path: deep, message: `must not be nested deeper than ${limits.nestingMax} levels` }]
-    return { refusal: { code: 'invalid_document', message: messageOf(details), details } }
-  }
+  if (deep !== null) return refused(deep, `must not be nested deeper than ${limits.nestingMax} levels`)
+  const odd = oddCode(sent)
+  if (odd !== null) return refused(odd, 'must not contain NUL or half of a surrogate pair')
   const document: Record<keyof IncomingDocument, unknown> = {
     datasetId: sent.dataset_id,
-    platform: sent.source_platform.toWellFormed(),
-    externalId: sent.external_id.toWellFormed(),
+    platform: sent.source_platform,
+    externalId: sent.external_id,
     url: cleanText(sent.url),
-    contentType: cleanText(sent.content_type),
+    contentType: sent.content_type,
     language: sent.language == null ? sent.language : sent.language.split(/[-_]/, 1)[0]!.toLowerCase(),
-    region: cleanText(sent.region),
+    region: sent.region,
     status: sent.status,
     publishedAt: sent.published_at == null ? sent.published_at : parseTime(sent.published_at),
     observedAt: sent.observed_at === undefined ? undefined : parseTime(sent.observed_at),
@@ -154,14 +164,32 @@ export function checkDocument(input: unknown): CheckedDocument {
   return { document: document as unknown as IncomingDocument }
 }
 
-/** Text that every store can keep: no NUL, no lone surrogates. An empty text is none. */
+const refused = (path: string, message: string): CheckedDocument => refusal([{ path, message }])
+
+function refusal(details: readonly ErrorDetail[]): CheckedDocument {
+  const message = messageOf(details).replace('the body', 'the document')
+  return { refusal: { code: 'invalid_document', message, details } }
+}
+
+/** An empty text is none. */
 function cleanText(value: string | null | undefined): string | null | undefined {
   if (value == null) return value
-  return value === '' ? null : value.replaceAll('\u0000', '\ufffd').toWellFormed()
+  return value === '' ? null : storableText(value)
 }
 
 const distinct = (values: readonly string[] | null | undefined): readonly string[] | null | undefined =>
-  values == null ? values : [...new Set(values.map((value) => value.toWellFormed()))]
+  values == null ? values : [...new Set(values)]
+
+/** The fact whose code, which readers find documents by, no store could keep apart from others. */
+function oddCode(sent: DocumentInput): string | null {
+  const odd = sent.facts?.findIndex(
+    ({ kind, metadata }) =>
+      kind === 'category' && typeof metadata?.label_code === 'string' && !isExact(metadata.label_code),
+  )
+  return odd === undefined || odd < 0 ? null : `facts.${odd}.metadata.label_code`
+}
+
+const isExact = (text: string): boolean => text.isWellFormed() && !text.includes('\0')
 
 /** The field of free form that nests too deep to be copied and written by functions that call themselves. */
 function tooDeep(sent: DocumentInput): string | null {
@@ -183,7 +211,13 @@ function authorOf(author: Static<typeof Author>): Record<string, unknown> {
   for (const key of Object.keys(Author.properties) as (keyof typeof author)[]) {
     const sent = author[key]
     const value = typeof sent === 'string' ? cleanText(sent) : sent
-    if (value != null) known[key] = value
+    if (value != null) known[key] = key === 'extra' ? extraOf(value as object) : value
   }
   return known
 }
+
+/** Not by assignment: a name may be __proto__. */
+const extraOf = (extra: object): object =>
+  Object.fromEntries(
+    Object.entries(extra).map(([name, value]) => [name, typeof value === 'string' ? storableText(value) : value]),
+  )

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import type { Consumer } from '../access/principal.ts'
 import { TidemarkError } from '../errors.ts'
-import { choice } from '../validation.ts'
+import { choice, exact, storableText } from '../validation.ts'
 import { liveLimits as limits, type ResourceKind, resourceKinds } from './limits.ts'
 import { itemsMaxOf, type LiveRequest } from './live-queries.ts'
 
@@ -23,14 +23,14 @@ export const liveFields = {
   ),
 }
 
-const platform = Type.String({ minLength: 1, maxLength: 128 })
+const platform = Type.String({ minLength: 1, maxLength: 128, pattern: exact })
 export const LiveQueryBody = Type.Object(
   {
     query: Type.String({
       maxLength: limits.queryUntrimmedMax,
       description: `1 to ${limits.queryCharactersMax} characters after trimming.`,
     }),
-    datasets: Type.Array(Type.String({ minLength: 1, maxLength: 128 }), {
+    datasets: Type.Array(Type.String({ minLength: 1, maxLength: 128, pattern: exact }), {
       minItems: 1,
       maxItems: 1,
       description: 'Exactly one.',
@@ -99,7 +99,7 @@ function liveRequest(
   if (typeof key !== 'string' || !/^[\x20-\x7e]{1,255}$/.test(key)) {
     throw invalid('Idempotency-Key', 'header is required with live: 1 to 255 printable characters')
   }
-  const query = (asked.query ?? '').trim()
+  const query = storableText((asked.query ?? '').trim())
   if (query === '') throw invalid('query', 'is required with live')
   if (query.length > limits.queryCharactersMax && [...query].length > limits.queryCharactersMax) {
     throw invalid('query', `must not be longer than ${limits.queryCharactersMax} characters`)

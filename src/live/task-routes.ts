@@ -8,7 +8,7 @@ import { answerBatch, answerLines } from '../ingest/answer-documents.ts'
 import { ingestLimits } from '../ingest/limits.ts'
 import { documentsBody, isNdjson } from '../ingest/routes.ts'
 import { formatTime } from '../time.ts'
-import { choice, choices } from '../validation.ts'
+import { choice, choices, exact, storableText } from '../validation.ts'
 import { liveLimits as limits, resourceKinds } from './limits.ts'
 import type { Claim, LiveStore } from './live-store.ts'
 import { held, taskIntake } from './task-intake.ts'
@@ -64,7 +64,7 @@ export function taskRoutes(app: TypedApp, store: LiveStore, written: () => void)
         querystring: Type.Object({}, strict),
         body: Type.Object(
           {
-            platforms: Type.Array(Type.String({ minLength: 1, maxLength: 128 }), {
+            platforms: Type.Array(Type.String({ minLength: 1, maxLength: 128, pattern: exact }), {
               minItems: 1,
               maxItems: limits.leasePlatformsMax,
               uniqueItems: true,
@@ -203,12 +203,15 @@ export function taskRoutes(app: TypedApp, store: LiveStore, written: () => void)
     async (request) => {
       const { status, error: sent } = request.body
       const claim = claimOf(request, request.params.task_id, request.query.lease_id)
-      const message = (typeof sent === 'string' ? sent : sent?.message)?.replaceAll('\u0000', '\ufffd').toWellFormed()
+      const said = typeof sent === 'string' ? sent : sent?.message
       const code = typeof sent === 'object' && sent.code !== undefined ? sent.code : 'collection_failed'
       const end =
         status === 'succeeded'
           ? ({ event: 'succeed', error: null } as const)
-          : ({ event: 'fail', error: { code, message: message ?? 'The collector could not do it.' } } as const)
+          : ({
+              event: 'fail',
+              error: { code, message: storableText(said ?? 'The collector could not do it.') },
+            } as const)
       const { items } = held(await store.complete(claim, end, Date.now()))
       return { task_id: claim.taskId, status, items }
     },

@@ -14,6 +14,7 @@ import {
   DatasetId,
   DatasetInput,
   KeyInput,
+  name,
   ProfileId,
   ProfileInput,
 } from './schemas.ts'
@@ -38,12 +39,7 @@ const InstanceFile = Type.Object(
         {
           application_id: Type.Optional(Type.String({ maxLength: 128 })),
           ...ApplicationInput.properties,
-          keys: listOf(
-            Type.Object(
-              { name: Type.String({ minLength: 1, maxLength: 200 }), expires_at: KeyInput.properties.expires_at },
-              strict,
-            ),
-          ),
+          keys: listOf(Type.Object({ name, expires_at: KeyInput.properties.expires_at }, strict)),
         },
         strict,
       ),

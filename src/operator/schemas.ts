@@ -1,7 +1,7 @@
 import { type TSchema, Type } from 'typebox'
 import { EntitlementInput } from '../access/entitlement.ts'
 import { Policy } from '../access/policy.ts'
-import { choice, printable } from '../validation.ts'
+import { choice, exact, printable } from '../validation.ts'
 
 /** Bodies and answers of the admin API, and the parts of a file for `tidemark apply`. */
 const strict = { additionalProperties: false } as const
@@ -13,14 +13,14 @@ const chosenId = (description: string) =>
     description: `${description} Letters, digits and . _ : -, at most 128.`,
   })
 export const DatasetId = chosenId('The id of the dataset, as collectors and readers name it.')
-/** Names stand in lists, logs and terminals: no control characters. Longer texts may have lines, but no NUL. */
-const name = Type.String({
+/** Names stand in lists, logs and terminals: no control characters. Longer texts may have lines. */
+export const name = Type.String({
   minLength: 1,
   maxLength: 200,
   pattern: printable,
   description: 'For people. No control characters.',
 })
-const description = Type.Optional(Type.Union([Type.String({ maxLength: 4000, pattern: '^[^\\u0000]*$' }), Type.Null()]))
+const description = Type.Optional(Type.Union([Type.String({ maxLength: 4000, pattern: exact }), Type.Null()]))
 const orNull = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()])
 const time = Type.String({ format: 'date-time' })
 
@@ -34,7 +34,7 @@ export const DatasetAnswer = Type.Object({
 })
 
 export const ClassificationCode = Type.String({
-  pattern: '^[^,\\s\\u0000-\\u001f\\u007f]{1,128}$',
+  pattern: '^[^,\\s\\u0000-\\u001f\\u007f\\ud800-\\udfff]{1,128}$',
   description: 'The code, matched exactly. No commas, spaces or control characters, at most 128 characters.',
 })
 export const ClassificationInput = Type.Object(

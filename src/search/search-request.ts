@@ -4,7 +4,7 @@ import { TidemarkError } from '../errors.ts'
 import { documentStatuses } from '../ingest/content-store.ts'
 import { liveFields } from '../live/live-request.ts'
 import { parseTime } from '../time.ts'
-import { choice, choices } from '../validation.ts'
+import { choice, choices, exact } from '../validation.ts'
 import { searchLimits as limits } from './limits.ts'
 import { noFilters, type SearchFilters } from './search-index.ts'
 
@@ -18,7 +18,7 @@ export type ResultField = (typeof resultFields)[number]
 const strict = { additionalProperties: false } as const
 const values = (description: string) =>
   Type.Optional(
-    Type.Array(Type.String({ minLength: 1, maxLength: 128 }), {
+    Type.Array(Type.String({ minLength: 1, maxLength: 128, pattern: exact }), {
       minItems: 1,
       maxItems: 200,
       uniqueItems: true,

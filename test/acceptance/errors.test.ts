@@ -258,6 +258,60 @@ test('NUL: in a path or query 400, in a name 400, on the wire 400', async () => 
   await expectError(server, await raw('GET /v1/account HTTP/1.1', 'X-Odd: a\0b\r\n'), 400, 'invalid_request')
 })
 
+test('an escape in the query that is no UTF-8 is 400', async () => {
+  for (const value of ['%ff', '%', '%zz', '%ED%A0%80', 'a%2', 'caf%E9']) {
+    for (const path of [`/v1/documents/browse?dataset_id=${value}`, `/v1/changes?${value}=1`]) {
+      const answer = await server.consumer(key, 'GET', path)
+      const code = path.startsWith('/v1/changes') ? 'invalid_changes_query' : 'invalid_document_query'
+      await expectError(server, answer, 400, code)
+      assert.match(answer.body.message, /percent-escape/)
+    }
+  }
+  await expectError(server, await server.consumer(key, 'GET', '/nothing?a=%ff'), 404, 'not_found')
+  const good = await server.consumer(key, 'GET', '/v1/documents/browse?topics=caf%C3%A9,100%25,%F0%9F%8C%8A')
+  assert.equal(good.status, 200, good.text)
+})
+
+test('NUL and half of a surrogate pair in what is compared: 400 that names the field', async () => {
+  const { key: collector } = await server.makeCollector()
+  const scope = { dataset_ids: ['news'] }
+  const live = { query: 'x', datasets: ['news'], platforms: ['rss'], resource_kind: 'content' }
+  const run = { analysis_type: 'knn_graph', embedding_profile_id: 'p', input_scope: scope }
+  for (const odd of ['a\0', '\ud800', 'b\udc00']) {
+    const consumer = (path: string, body: object) =>
+      server.call('POST', path, { body, headers: { authorization: `Bearer ${key}`, 'idempotency-key': 'one' } })
+    const asked: [path: string, answer: Promise<Answer>][] = [
+      ['datasets.0', consumer('/v1/search', { query: 'x', datasets: [odd] })],
+      ['platforms.1', consumer('/v1/search/keyword', { query: 'x', platforms: ['rss', odd] })],
+      ['languages.0', consumer('/v1/contents/search', { query: 'x', languages: [odd] })],
+      ['datasets.0', consumer('/v1/live-queries', { ...live, datasets: [odd] })],
+      ['platforms.0', consumer('/v1/live-queries', { ...live, platforms: [odd] })],
+      ['embedding_profile_id', consumer('/v1/analysis/runs', { ...run, embedding_profile_id: odd })],
+      ['input_scope.regions.0', consumer('/v1/analysis/runs', { ...run, input_scope: { ...scope, regions: [odd] } })],
+      ['platforms.0', server.collector(collector, 'POST', '/collector/v1/tasks/lease', { platforms: [odd] })],
+      ['name', server.admin('POST', '/admin/v1/applications', { name: odd })],
+      ['name', server.admin('POST', `/admin/v1/applications/${applicationId}/keys`, { name: odd })],
+      ['name', server.admin('POST', '/admin/v1/collectors', { name: odd })],
+      ['description', server.admin('PUT', '/admin/v1/datasets/news', { name: 'News', description: odd })],
+      [
+        'entitlements.0.platforms.0',
+        server.admin('PUT', `/admin/v1/applications/${applicationId}/entitlements`, {
+          entitlements: [{ datasets: ['news'], platforms: [odd] }],
+        }),
+      ],
+    ]
+    for (const [path, answer] of asked) {
+      const { status, body } = await answer
+      assert.equal(status, 400, `${path} ${JSON.stringify(body)}`)
+      assert.deepEqual(
+        body.details.map((detail: { path: string }) => detail.path),
+        [path],
+      )
+      assert.match(body.message, /surrogate pair/)
+    }
+  }
+})
+
 test('wrong percent-escapes and endless path parameters are 404', async () => {
   for (const path of ['/%zz', '/admin/v1/datasets/%/classifications', '/admin/v1/datasets/%ff%fe/classifications']) {
     await expectError(server, await raw(`GET ${path} HTTP/1.1`, adminLine), 404, 'not_found')

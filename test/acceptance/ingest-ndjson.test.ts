@@ -103,13 +103,15 @@ describe('a stream of lines', () => {
         `${start},"other":${nested}}`,
         nested,
         `${'['.repeat(100_000)}`,
-        `${start},"tags":["\\ud800","\\ud801"],"url":"\\u0000"}`,
+        `${start},"tags":["\\ud800","\\ud801"]}`,
+        `${JSON.stringify(documentOf('odd-\ud800'))}`,
+        `${start},"url":"\\u0000\\ud800"}`,
         line('odd-after').trim(),
       ].join('\n'),
     )
     assert.deepEqual(
       answered.map(({ outcome, error }) => outcome ?? error!.code),
-      [...Array(5).fill('invalid_document'), 'created', 'created'],
+      [...Array(7).fill('invalid_document'), 'created', 'created'],
     )
   })
 

@@ -183,37 +183,68 @@ describe('a batch of documents', () => {
     for (const result of results.slice(-4)) assert.equal(result.error!.code, 'invalid_document')
   })
 
-  test('text that no store can hold is put right, and is the same document when it is sent again', async () => {
-    const odd = documentOf('odd\ud800', {
-      source_platform: 'p\ud800',
+  test('NUL and half of a surrogate pair: in texts U+FFFD stands for them, and it is the same document again', async () => {
+    const odd = documentOf('odd', {
       url: 'https://example.com/\u0000\ud800',
-      content_type: 'a\udfff',
-      region: 'G\ud800',
-      title: 'NUL \u0000 and half a pair \ud83d',
+      title: 'NUL \u0000 and half a pair \ud83d, a whole one \u{1f30a}',
       body: '\u0000',
-      tags: ['\ud800', '\ud801', '\ufffd'],
-      topics: ['\udc00', 'plain'],
-      author: { external_author_id: 'u\ud800', nickname: 'n\u0000', extra: { e: '\ud800' } },
+      author: { external_author_id: 'u', nickname: 'n\u0000', biography: '\udfff', extra: { e: '\ud800', n: 1 } },
       facts: [
-        { kind: 'category', metadata: { label_code: '\ud800' } },
-        { kind: 'category', metadata: { label_code: '\ud801' } },
+        { kind: 'note', metadata: { label_code: '\ud800', '\u0000': '\u0000' } },
         { kind: 'category', metadata: { label_code: 'x'.repeat(100_000) } },
         { kind: 'category', metadata: { label_code: 'sports' } },
       ],
-      metrics: { '\ud800': 1, '\ud801': 2 },
+      extra_payload: { '\ud800': '\u0000' },
     })
-    const twin = { ...odd, source_platform: 'p\ud801', external_id: 'odd\ud801' }
-    const results = await send(server, collector, [documentOf('before-odd'), odd, twin, documentOf('after-odd')])
-    assert.deepEqual(
-      results.map((result) => result.outcome),
-      ['created', 'created', 'unchanged', 'created'],
-    )
+    const [created] = await send(server, collector, [odd])
+    assert.equal(created!.outcome, 'created')
     assert.equal((await sendOne(server, collector, odd)).outcome, 'unchanged')
-    const document = await read(results[1]!.document_id)
-    assert.equal(document.title, 'NUL \ufffd and half a pair \ufffd')
-    assert.deepEqual(document.tags, ['\ufffd'])
-    assert.deepEqual(document.topics, ['\ufffd', 'plain'])
+    const document = await read(created!.document_id)
+    assert.equal(document.title, 'NUL \ufffd and half a pair \ufffd, a whole one \u{1f30a}')
+    assert.equal(document.url, 'https://example.com/\ufffd\ufffd')
+    assert.equal(document.author.nickname, 'n\ufffd')
+    assert.equal(document.author.biography, '\ufffd')
+    assert.equal(document.author.e, '\ufffd')
     assert.deepEqual(document.classifications, ['sports'])
+  })
+
+  test('NUL and half of a surrogate pair are refused in all that identifies or is compared, and the field is named', async () => {
+    const fields: [path: string, fields: (odd: string) => Sent][] = [
+      ['dataset_id', (odd) => ({ dataset_id: odd })],
+      ['source_platform', (odd) => ({ source_platform: odd })],
+      ['external_id', (odd) => ({ external_id: odd })],
+      ['content_type', (odd) => ({ content_type: odd })],
+      ['region', (odd) => ({ region: odd })],
+      ['language', (odd) => ({ language: odd })],
+      ['topics.1', (odd) => ({ topics: ['plain', odd] })],
+      ['tags.0', (odd) => ({ tags: [odd] })],
+      ['author.external_author_id', (odd) => ({ author: { external_author_id: odd } })],
+      ['author.extra.~', (odd) => ({ author: { extra: { [odd]: 'x' } } })],
+      ['metrics.~', (odd) => ({ metrics: { [odd]: 1 } })],
+      ['facts.0.kind', (odd) => ({ facts: [{ kind: odd }] })],
+      ['facts.1.metadata.label_code', (odd) => ({ facts: [{ kind: 'note' }, category(odd)] })],
+    ]
+    const category = (code: string) => ({ kind: 'category', metadata: { label_code: code } })
+    const odds = ['nul\u0000', 'half\ud800', '\udc00half', '\udc00\ud800']
+    const documents = fields.flatMap(([path, make]) =>
+      odds.map((odd) => ({ path: path.replace('~', odd), document: documentOf('id', make(odd)) })),
+    )
+    const results = await send(
+      server,
+      collector,
+      documents.map(({ document }) => document),
+    )
+    for (const [i, { path, document }] of documents.entries()) {
+      const { error } = results[i]!
+      assert.equal(error?.code, 'invalid_document', JSON.stringify(document))
+      assert.deepEqual(
+        error.details!.map((detail) => detail.path),
+        [path],
+      )
+    }
+    // A whole pair is one character like any other.
+    const whole = documentOf('\u{1f30a}', { source_platform: '\u{1f30a}', tags: ['\u{1f30a}'] })
+    assert.equal((await sendOne(server, collector, whole)).outcome, 'created')
   })
 
   test('names that objects treat specially are data like any other', async () => {

@@ -9,9 +9,24 @@ interface Operation {
   readonly tags?: readonly string[]
   readonly security?: readonly unknown[]
   readonly parameters?: readonly { readonly in: string; readonly name: string; readonly required?: boolean }[]
+  readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: Schema }>> }
   readonly responses: Readonly<
     Record<string, { readonly description?: string; readonly content?: Record<string, { schema: { $ref?: string } }> }>
   >
+}
+
+interface Schema {
+  readonly $ref?: string
+  readonly type?: string
+  readonly enum?: readonly unknown[]
+  readonly format?: string
+  readonly pattern?: string
+  readonly anyOf?: readonly Schema[]
+  readonly allOf?: readonly Schema[]
+  readonly oneOf?: readonly Schema[]
+  readonly items?: Schema
+  readonly properties?: Readonly<Record<string, Schema>>
+  readonly patternProperties?: Readonly<Record<string, Schema>>
 }
 
 let description: Record<string, never> & {
@@ -95,4 +110,42 @@ test('errors are described by the one schema, 401 on every closed operation and 
     'request_id',
   ])
   assert.deepEqual(Object.keys(description.components.securitySchemes).sort(), ['admin', 'collector', 'consumer'])
+})
+
+/** Read by people or kept as they are; everything else in a body identifies something, or is compared with what does. */
+const freeTexts = [
+  /\.(title|body|url|nickname|avatar_url|home_page|biography)$/,
+  /\.author\.extra\.\*$/,
+  /\.(query|cursor)$/,
+  /\/complete body\.error(\.message)?$/,
+  // Ids of ours: what is none is among the missing.
+  /documents\/batch-get body\.document_ids\.\*$/,
+]
+
+test('a text in a body refuses NUL and halves of surrogate pairs, but where it is free text', () => {
+  let checked = 0
+  const look = (at: string, schema: Schema): void => {
+    if (schema.$ref !== undefined) look(at, schemas[schema.$ref.split('/').at(-1)!]!)
+    for (const branch of [...(schema.anyOf ?? []), ...(schema.allOf ?? []), ...(schema.oneOf ?? [])]) look(at, branch)
+    for (const [name, property] of Object.entries(schema.properties ?? {})) look(`${at}.${name}`, property)
+    for (const [pattern, property] of Object.entries(schema.patternProperties ?? {})) {
+      // Without values of a known kind it is JSON that is kept as it is.
+      if (property.type !== undefined || property.anyOf !== undefined) refuses(`names of ${at}`, pattern)
+      look(`${at}.*`, property)
+    }
+    if (schema.items !== undefined) look(`${at}.*`, schema.items)
+    if (schema.type !== 'string' || schema.enum !== undefined || schema.format !== undefined) return
+    if (!freeTexts.some((pattern) => pattern.test(at))) refuses(at, schema.pattern ?? '')
+  }
+  const refuses = (at: string, pattern: string): void => {
+    checked++
+    for (const odd of ['\0', '\ud800', '\udfff', 'a\0b', 'a\ud800b']) {
+      assert.ok(!new RegExp(pattern, 'u').test(odd), `${at} takes ${JSON.stringify(odd)}`)
+    }
+  }
+  const schemas = description.components.schemas as unknown as Record<string, Schema>
+  for (const { where, requestBody } of operations) {
+    for (const { schema } of Object.values(requestBody?.content ?? {})) look(`${where} body`, schema)
+  }
+  assert.ok(checked > 30, `${checked} texts`)
 })

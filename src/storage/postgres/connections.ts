@@ -98,7 +98,7 @@ const clientSettings = (url: string) => ({
 
 export function queriesOn(client: pg.ClientBase): Kysely<Tables> {
   const query = (text: string, parameters: readonly unknown[]) => {
-    const values = parameters.map(asStored)
+    const values = [...parameters]
     const name = statementName(text)
     return client.query(name === null ? { text, values } : { name, text, values })
   }
@@ -106,11 +106,6 @@ export function queriesOn(client: pg.ClientBase): Kysely<Tables> {
   return new Kysely<Tables>({
     dialect: new PostgresDialect({ pool: { connect: async () => only, end: async () => {} } }),
   })
-}
-
-/** No text of ours holds a NUL, which PostgreSQL refuses: what is asked for with one is not there. */
-function asStored(value: unknown): unknown {
-  return typeof value === 'string' && value.includes('\0') ? value.replaceAll('\0', '\ufffd') : value
 }
 
 const names = new Map<string, string>()

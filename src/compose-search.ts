@@ -26,6 +26,7 @@ import {
 } from './storage/segments/index-files.ts'
 import { openSegmentsIndex } from './storage/segments/segments-index.ts'
 import { ANALYSIS_VERSION } from './text/analyse.ts'
+import type { PoolWatch } from './threads/pool.ts'
 import { startIndexing } from './worker/indexing.ts'
 import { repeat } from './worker/repeating.ts'
 
@@ -46,9 +47,10 @@ export async function composeSearch(
   parts: OpenParts,
   incidents: Incidents,
   logger: FastifyBaseLogger,
+  watch: PoolWatch,
 ): Promise<SearchSide> {
   const source = open.store.indexSource
-  const opened = await openServed(config.dataDir)
+  const opened = await openServed(config.dataDir, watch)
   let { generation } = opened
   const index = new CurrentIndex(opened.index)
   parts.opened('search index', () => index.close())
@@ -87,7 +89,7 @@ export async function composeSearch(
     async () => {
       const pointer = await readPointer(config.dataDir)
       if (pointer === null || pointer.generation <= generation || pointer.rules !== ANALYSIS_VERSION) return false
-      const rebuilt = await openSegmentsIndex({ path: indexPath(config.dataDir, pointer.generation) })
+      const rebuilt = await openSegmentsIndex({ path: indexPath(config.dataDir, pointer.generation), watch })
       generation = pointer.generation
       await indexing.exchange(() => index.replace(rebuilt))
       await removeGenerations(config.dataDir, generation)
@@ -106,7 +108,7 @@ export async function composeSearch(
       const waiting = backlog.documents + backlog.waitingVectors
       const behind = `${backlog.documents} documents and ${backlog.waitingVectors} vectors behind`
       const size = `${health.chunks} chunks in ${Math.round(memoryBytes / 2 ** 20)} MiB`
-      return { ok: true, detail: [size, waiting === 0 ? 'up to date' : behind, ...warnings].join(', ') }
+      return { ok: health.searchable, detail: [size, waiting === 0 ? 'up to date' : behind, ...warnings].join(', ') }
     },
     wake: () => indexing.wake(),
   }
@@ -116,9 +118,9 @@ export async function composeSearch(
 const adoptEveryMs = 1000
 
 /** The index of the data folder. Words are made by rules; under other rules the index is begun anew, and fed. */
-async function openServed(dataDir: string): Promise<{ index: SearchIndex; generation: number }> {
+async function openServed(dataDir: string, watch: PoolWatch): Promise<{ index: SearchIndex; generation: number }> {
   const generation = await servedGeneration(dataDir, ANALYSIS_VERSION)
-  const index = await openSegmentsIndex({ path: indexPath(dataDir, generation) }).catch((error: unknown) => {
+  const index = await openSegmentsIndex({ path: indexPath(dataDir, generation), watch }).catch((error: unknown) => {
     const inUse = error instanceof Error && error.message.includes('open in another process')
     throw inUse
       ? new Error(`${dataDir} is served by another process: stop it, or set TIDEMARK_DATA_DIR to a folder of its own`)

@@ -23,6 +23,7 @@ import { Metrics } from './http/metrics.ts'
 import { type Check, publicRoutes } from './http/public-routes.ts'
 import { makeServer } from './http/server.ts'
 import type { TypedApp } from './http/typed.ts'
+import { watchPools } from './http/watch-pools.ts'
 import { LoggedIncidents } from './incidents.ts'
 import { Ingest } from './ingest/ingest.ts'
 import { ingestRoutes } from './ingest/routes.ts'
@@ -80,6 +81,7 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
   await using parts = new OpenParts(logger)
   const metrics = new Metrics()
   const incidents = new LoggedIncidents(logger, (job) => metrics.backgroundFailed(job))
+  const pools = watchPools(metrics, logger)
 
   const open = await openStore(config)
   parts.opened('store', () => open.close())
@@ -89,7 +91,7 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
   const operator = new Operator(store.operator)
   const cursors = await Cursors.load(store.access, incidents)
   const signal = new ChangeSignal(async () => (await store.changes.state()).newest, incidents)
-  const search = answers ? await composeSearch(config, open, operator, parts, incidents, logger) : null
+  const search = answers ? await composeSearch(config, open, operator, parts, incidents, logger, pools) : null
   const analysis = composeAnalysis(config, store.analysis, works, parts, incidents, logger)
   const written = (): void => {
     signal.notify()

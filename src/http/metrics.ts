@@ -11,7 +11,17 @@ export class Metrics {
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
     registers: [this.#registry],
   })
-
+  #poolMembers = new Gauge({
+    name: 'tidemark_pool_members',
+    help: 'Threads or processes that serve, by what they do.',
+    labelNames: ['pool'] as const,
+    registers: [this.#registry],
+  })
+  #poolReplaced = this.#counter(
+    'tidemark_pool_replaced_total',
+    'Threads or processes that took the place of one that died.',
+    'pool',
+  )
   #errors = this.#counter('tidemark_errors_total', 'Answers of 5xx, by their code.', 'code')
   #degraded = this.#counter('tidemark_degraded_answers_total', 'Answers that lack something, by what.', 'warning')
   #background = this.#counter('tidemark_background_failures_total', 'Steps of background jobs that failed.', 'job')
@@ -36,6 +46,15 @@ export class Metrics {
 
   request(operation: string, status: number, seconds: number): void {
     this.#requests.observe({ operation, status }, seconds)
+  }
+
+  poolMembers(pool: string, change: 1 | -1): void {
+    this.#poolMembers.inc({ pool }, change)
+    this.#poolReplaced.inc({ pool }, 0)
+  }
+
+  poolReplaced(pool: string): void {
+    this.#poolReplaced.inc({ pool })
   }
 
   /** A value that is read when the metrics are. */

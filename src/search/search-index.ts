@@ -212,6 +212,8 @@ export interface IndexHealth {
   readonly state: 'ready' | 'needs_rebuild'
   /** Why a rebuild is needed; empty when ready. */
   readonly reason: string
+  /** Whether a search would be answered now. */
+  readonly searchable: boolean
   /** Of the last batch applied that had one; 0 for an empty index. The feeder goes on from here. */
   readonly position: number
   readonly documents: number

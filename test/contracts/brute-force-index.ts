@@ -131,6 +131,7 @@ export class BruteForceIndex implements SearchIndex {
     return {
       state: 'ready',
       reason: '',
+      searchable: true,
       position: this.#position,
       documents: new Set(this.#chunks.map((chunk) => chunk.documentId)).size,
       chunks: this.#chunks.length,

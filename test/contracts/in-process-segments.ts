@@ -126,12 +126,12 @@ export class InProcessSegments implements SearchIndex {
       path,
       analysis: '',
       shared,
-      readers: [list.port1],
       startMerge: (order) => {
         this.#order = order
       },
       ...limits,
     })
+    this.#writer.admit(0, list.port1)
     this.#reader = new IndexReader({ path, reader: 0, shared, writer: list.port2, titleWeight, kernel })
     this.#order = null
     this.#merged = null

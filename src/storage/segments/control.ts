@@ -8,7 +8,7 @@
  * - A chunk is dead for a search when `died <= generation` of its snapshot. A death that is published while a search runs
  *   has a higher generation: the search goes on as of its start.
  * - A reader pins the list version it works on. Memory that left the list at version v is free when every pin is at
- *   least v; a reader without work pins nothing.
+ *   least v; a reader without work pins nothing, and what one that died had pinned is unpinned for it.
  */
 const sequenceAt = 0
 const versionAt = 1
@@ -37,14 +37,13 @@ export class Control {
   readonly #words: Int32Array<SharedArrayBuffer>
   readonly #statistics: Float64Array<SharedArrayBuffer>
 
-  constructor(buffer = new SharedArrayBuffer((pinsAt + pinsMax) * 4 + 16)) {
+  /** Of the threads that share it, or a new one. */
+  constructor(shared?: SharedArrayBuffer) {
+    const buffer = shared ?? new SharedArrayBuffer((pinsAt + pinsMax) * 4 + 16)
     this.buffer = buffer
     this.#words = new Int32Array(buffer, 0, pinsAt + pinsMax)
     this.#statistics = new Float64Array(buffer, (pinsAt + pinsMax) * 4, 2)
-  }
-
-  unpinAll(): void {
-    this.#words.fill(unpinned, pinsAt)
+    if (shared === undefined) this.#words.fill(unpinned, pinsAt)
   }
 
   get generation(): number {

@@ -1,4 +1,5 @@
 import { rmSync } from 'node:fs'
+import type { MessagePort } from 'node:worker_threads'
 import type { ApplyOutcome, ChunkVector, IndexBatch, IndexChange, IndexHealth } from '../../search/search-index.ts'
 import { Control } from './control.ts'
 import { copyVectors, DocumentUnit, type UnitChunk } from './document-unit.ts'
@@ -62,10 +63,7 @@ export class IndexWriter {
     this.#options = options
     this.#dictionary = new TermDictionary(options.shared.dictionary)
     const control = new Control(options.shared.control)
-    control.unpinAll()
-    this.#published = new PublishedSegments(control, this.#dictionary, this.#classes, this.#profiles, (update) => {
-      for (const reader of options.readers) reader.postMessage(update)
-    })
+    this.#published = new PublishedSegments(control, this.#dictionary, this.#classes, this.#profiles)
     this.#maintenance = new Maintenance({
       options,
       control,
@@ -107,6 +105,11 @@ export class IndexWriter {
 
   warn(warning: string): void {
     this.#warnings.add(warning)
+  }
+
+  /** A search thread began, perhaps in the place of one that died: from now on it hears of every change. */
+  admit(reader: number, port: MessagePort): void {
+    this.#published.admit(reader, port)
   }
 
   merged(done: MergeDone): void {

@@ -59,7 +59,6 @@ export interface WriterOptions {
   readonly path: string
   readonly analysis: string
   readonly shared: SharedBuffers
-  readonly readers: readonly MessagePort[]
   /** Calls back `IndexWriter.merged` when it is done, however it ends. */
   readonly startMerge: (order: MergeOrder) => void
   readonly sealChunks: number
@@ -79,7 +78,9 @@ export interface ReaderOptions {
 
 export type WriterCall =
   | { readonly call: 'apply'; readonly batch: IndexBatch }
-  | { readonly call: 'health' | 'checkpoint' | 'clear' | 'close' }
+  /** A reader wants to hear of every change of the list, through `port`; answered when the whole list is sent. */
+  | { readonly call: 'admit'; readonly reader: number; readonly port: MessagePort }
+  | { readonly call: 'health' | 'checkpoint' | 'clear' }
 
 /** A search that several threads can do together. */
 export type SplitCall =
@@ -97,16 +98,4 @@ export interface SearchReply {
   readonly outcome: Outcome
   /** Names the state of the index that was searched: equal for equal states. `null` where none was. */
   readonly state: number | null
-}
-
-export interface Numbered<T> {
-  readonly id: number
-  readonly message: T
-}
-
-/** The answer to a call, or what went wrong inside the thread. */
-export interface Reply {
-  readonly id: number
-  readonly result?: unknown
-  readonly error?: string
 }

@@ -1,3 +1,4 @@
+import type { MessagePort } from 'node:worker_threads'
 import { Arena, type Block, bytesOf } from './arena.ts'
 import type { Control } from './control.ts'
 import type { FilterClasses } from './filter-classes.ts'
@@ -55,7 +56,7 @@ export class PublishedSegments {
   readonly #dictionary: TermDictionary
   readonly #classes: FilterClasses
   readonly #profiles: readonly Profile[]
-  readonly #send: (update: ListUpdate) => void
+  readonly #readers = new Map<number, MessagePort>()
   #retired: { version: number; blocks: Block[] }[] = []
   #sentMemories = 0
   #sentClasses = 0
@@ -63,18 +64,30 @@ export class PublishedSegments {
   /** Counts the times the vectors' file was made anew. */
   fileEpoch = 0
 
-  constructor(
-    control: Control,
-    dictionary: TermDictionary,
-    classes: FilterClasses,
-    profiles: readonly Profile[],
-    send: (update: ListUpdate) => void,
-  ) {
+  constructor(control: Control, dictionary: TermDictionary, classes: FilterClasses, profiles: readonly Profile[]) {
     this.#control = control
     this.#dictionary = dictionary
     this.#classes = classes
     this.#profiles = profiles
-    this.#send = send
+  }
+
+  /** A reader that hears of every change from now on. Its first update is the whole list as it is published. */
+  admit(reader: number, port: MessagePort): void {
+    this.#readers.get(reader)?.close()
+    this.#readers.set(reader, port)
+    const update: ListUpdate = {
+      kind: 'list',
+      version: this.#control.version,
+      memories: [...this.arena.memories.entries()].slice(0, this.#sentMemories),
+      add: this.list.map((segment) => segment.place),
+      remove: [],
+      columns: [],
+      classesFrom: 0,
+      classes: this.#classes.list.slice(0, this.#sentClasses),
+      profiles: [...this.#profiles],
+      fileEpoch: this.fileEpoch,
+    }
+    port.postMessage(update)
   }
 
   get generation(): number {
@@ -160,7 +173,7 @@ export class PublishedSegments {
       segment.aliveChunks -= to - from
       segment.aliveDocuments -= 1
     }
-    this.#send({
+    const update: ListUpdate = {
       kind: 'list',
       version,
       memories: this.#newMemories(),
@@ -171,7 +184,8 @@ export class PublishedSegments {
       classes: this.#classes.list.slice(this.#sentClasses),
       profiles: [...this.#profiles],
       fileEpoch: this.fileEpoch,
-    })
+    }
+    for (const port of this.#readers.values()) port.postMessage(update)
     this.#sentClasses = this.#classes.list.length
     this.#control.publish({ version, chunks: this.chunks, totalLength: this.totalLength }, (generation) => {
       for (const death of deaths) this.#bury(death, generation)

@@ -55,6 +55,7 @@ export function reportHealth(parts: HealthParts): IndexHealth {
   return {
     state: file === null ? 'needs_rebuild' : 'ready',
     reason: file === null ? parts.damage : '',
+    searchable: file !== null,
     position: file?.state.position ?? 0,
     documents: list.reduce((sum, segment) => sum + segment.aliveDocuments, 0),
     chunks: published.chunks,

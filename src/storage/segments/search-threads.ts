@@ -1,10 +1,10 @@
-import type { Unavailable } from '../../search/search-index.ts'
+import { isUnavailability } from '../../errors.ts'
+import type { Pool } from '../../threads/pool.ts'
 import type { Control } from './control.ts'
 import { readTermCounts } from './plan-keyword.ts'
 import type { Outcome, ReaderCall, SearchReply, SplitCall } from './protocol.ts'
-import { mergeReplies, type Part, wholeIndex } from './split-search.ts'
+import { mergeReplies, type Part, type SearchPart, wholeIndex } from './split-search.ts'
 import type { TermDictionary } from './term-dictionary.ts'
-import type { ThreadCalls } from './thread-calls.ts'
 
 /** While the index changes so fast that parts of a search saw different states of it, none is split for this long. */
 const unsplitMs = 20
@@ -15,39 +15,25 @@ const partsMax = 4
 /** A posting that is scored takes about as long as so many vectors that are compared by their bits. */
 const chunksPerPosting = 4
 
-interface Thread {
-  readonly calls: ThreadCalls
-  busy: boolean
-}
-
-interface Waiting {
-  readonly message: ReaderCall
-  /** On the shared wall clock, because each thread's `performance.now()` starts at its own zero. */
-  readonly deadline: number
-  readonly part: Part
-  readonly resolve: (reply: SearchReply) => void
-}
-
 /**
  * Hands searches to the threads that answer them, one at a time each. A large search is shared by several while there are
  * threads enough for all that is under way: whoever is alone gets all cores of a small machine, and many get one each.
  */
 export class SearchThreads {
-  readonly #threads: readonly Thread[]
+  readonly #threads: Pool
   readonly #control: Control
   readonly #dictionary: TermDictionary
   readonly #splitFromChunks: number
   readonly #parts: readonly Part[]
-  readonly #queue: Waiting[] = []
   #underWay = 0
   #unsplitUntil = 0
 
-  constructor(threads: readonly ThreadCalls[], control: Control, dictionary: TermDictionary, splitFromChunks: number) {
-    this.#threads = threads.map((calls) => ({ calls, busy: false }))
+  constructor(threads: Pool, control: Control, dictionary: TermDictionary, splitFromChunks: number) {
+    this.#threads = threads
     this.#control = control
     this.#dictionary = dictionary
     this.#splitFromChunks = splitFromChunks
-    const of = Math.min(partsMax, threads.length)
+    const of = Math.min(partsMax, threads.size)
     this.#parts = Array.from({ length: of }, (_, number) => ({ number, of }))
   }
 
@@ -68,14 +54,9 @@ export class SearchThreads {
     }
   }
 
-  /** What waits is answered at once. */
-  giveUp(outcome: Unavailable): void {
-    for (const { resolve } of this.#queue.splice(0)) resolve({ outcome, state: null })
-  }
-
   #isShared(message: ReaderCall): boolean {
     const parts = this.#parts.length
-    if (parts === 1 || this.#underWay * parts > this.#threads.length) return false
+    if (parts === 1 || this.#underWay * parts > this.#threads.serving) return false
     return performance.now() >= this.#unsplitUntil && this.#workOf(message) >= this.#splitFromChunks
   }
 
@@ -87,33 +68,13 @@ export class SearchThreads {
     return chunksPerPosting * counts.values().reduce((sum, count) => sum + count, 0)
   }
 
-  #ask(message: ReaderCall, deadline: number, part: Part): Promise<SearchReply> {
-    return new Promise((resolve) => {
-      this.#queue.push({ message, deadline, part, resolve })
-      this.#dispatch()
-    })
-  }
-
-  #dispatch(): void {
-    for (const thread of this.#threads) {
-      if (thread.busy) continue
-      const next = this.#queue.shift()
-      if (next === undefined) return
-      thread.busy = true
-      const { message, deadline, part, resolve } = next
-      thread.calls
-        .call({ ...message, deadline, part })
-        .catch(
-          (error: Error): SearchReply => ({
-            outcome: { outcome: 'unavailable', reason: error.message },
-            state: null,
-          }),
-        )
-        .then((reply) => {
-          thread.busy = false
-          this.#dispatch()
-          resolve(reply as SearchReply)
-        })
+  /** A search that its thread took with it is not tried again: it may be what the thread died of. */
+  async #ask(call: ReaderCall, deadline: number, part: Part): Promise<SearchReply> {
+    try {
+      return (await this.#threads.call({ call, deadline, part } satisfies SearchPart)) as SearchReply
+    } catch (error) {
+      if (!isUnavailability(error)) throw error
+      return { outcome: { outcome: 'unavailable', reason: error.message }, state: null }
     }
   }
 }

@@ -1,7 +1,8 @@
 import { mkdirSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { dirname } from 'node:path'
-import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads'
+import { MessageChannel, Worker } from 'node:worker_threads'
+import { TidemarkError, UnavailableError } from '../../errors.ts'
 import type {
   ApplyOutcome,
   CountOutcome,
@@ -18,12 +19,14 @@ import type {
   VectorOutcome,
   VectorRequest,
 } from '../../search/search-index.ts'
+import { Calls } from '../../threads/calls.ts'
+import { threadChannel } from '../../threads/channel.ts'
+import { Pool, type PoolWatch, unwatched } from '../../threads/pool.ts'
 import { Control, readersMax } from './control.ts'
-import type { ReaderCall, SharedBuffers, WriterCall } from './protocol.ts'
+import type { ReaderCall, ReaderOptions, SharedBuffers, WriterCall, WriterOptions } from './protocol.ts'
 import { SearchThreads } from './search-threads.ts'
 import { segmentChunksMax } from './segment-image.ts'
 import { TermDictionary } from './term-dictionary.ts'
-import { ThreadCalls } from './thread-calls.ts'
 
 export interface SegmentsIndexOptions {
   /** The durable file; `-wal`, `-shm` and `-lock` stand beside it. */
@@ -46,90 +49,123 @@ export interface SegmentsIndexOptions {
   readonly mergeFanIn?: number
   /** `plain` runs without WebAssembly; results are the same. */
   readonly kernel?: 'simd' | 'plain'
+  /** Told of the threads that come and go. */
+  readonly watch?: PoolWatch
 }
 
 /** Opens the index and loads it. Rejects when another process has it open; damage is no rejection but a health state. */
 export async function openSegmentsIndex(options: SegmentsIndexOptions): Promise<SearchIndex> {
   mkdirSync(dirname(options.path), { recursive: true })
-  const readers = Math.min(readersMax, Math.max(1, options.readers ?? availableParallelism()))
-  const control = new Control()
-  const dictionary = new TermDictionary()
-  const shared = { control: control.buffer, dictionary: dictionary.buffers }
-  const lists = Array.from({ length: readers }, () => new MessageChannel())
-  const writer = startWriter(
-    options,
-    shared,
-    lists.map(({ port1 }) => port1),
-  )
-  const readingThreads = lists.map(({ port2 }, reader) => {
-    const data = {
-      path: options.path,
-      reader,
-      shared,
-      writer: port2,
-      titleWeight: options.titleWeight ?? 3,
-      kernel: options.kernel ?? 'simd',
-    }
-    return startThread(new URL('./reader-thread.ts', import.meta.url), data, [port2])
-  })
-  const writing = new ThreadCalls(writer)
-  const reading = new SearchThreads(
-    readingThreads.map((thread) => new ThreadCalls(thread)),
-    control,
-    dictionary,
-    options.splitFromChunks ?? 100_000,
-  )
-  const workers = [writer, ...readingThreads]
+  const index = new SegmentsIndex(options)
   try {
-    return new SegmentsIndex(writing, reading, workers, (await writing.started()) as IndexHealth)
+    await index.open()
+    return index
   } catch (error) {
-    await Promise.all(workers.map((worker) => worker.terminate()))
+    await index.close()
     throw error
   }
 }
 
-function startWriter(options: SegmentsIndexOptions, shared: SharedBuffers, readers: readonly MessagePort[]): Worker {
+/** One writer's threads. What it shares with its readers is of no use without it, so they go together. */
+interface Threads {
+  readonly searching: SearchThreads
+  readonly readers: Pool
+}
+
+function startWriter(options: SegmentsIndexOptions, shared: SharedBuffers): Calls {
   const segmentChunks = Math.min(segmentChunksMax, options.segmentChunks ?? segmentChunksMax)
-  const data = {
+  const workerData: Omit<WriterOptions, 'startMerge'> = {
     path: options.path,
     analysis: options.analysis ?? '',
     shared,
-    readers,
     segmentChunks,
     sealChunks: Math.min(segmentChunks, options.sealChunks ?? 4096),
     mergeMemoryBytes: options.mergeMemoryBytes ?? 256 * 1024 * 1024,
     mergeFanIn: options.mergeFanIn ?? 8,
   }
-  return startThread(new URL('./writer-thread.ts', import.meta.url), data, readers)
+  const worker = new Worker(new URL('./writer-thread.ts', import.meta.url), { workerData, name: 'index writer' })
+  return new Calls(threadChannel(worker), { name: 'index writer' })
 }
 
-function startThread(file: URL, workerData: unknown, transferList: readonly MessagePort[]): Worker {
-  return new Worker(file, { workerData, transferList: [...transferList] })
+/** A reader is ready when it runs and the writer has sent it the list of segments; before, it would search nothing. */
+function startReader(options: SegmentsIndexOptions, shared: SharedBuffers, reader: number, writer: Calls) {
+  const list = new MessageChannel()
+  const workerData: ReaderOptions = {
+    path: options.path,
+    reader,
+    shared,
+    writer: list.port2,
+    titleWeight: options.titleWeight ?? 3,
+    kernel: options.kernel ?? 'simd',
+  }
+  const file = new URL('./reader-thread.ts', import.meta.url)
+  const worker = new Worker(file, { workerData, transferList: [list.port2], name: 'search thread' })
+  const calls = new Calls(threadChannel(worker), { name: 'search thread' })
+  const admit: WriterCall = { call: 'admit', reader, port: list.port1 }
+  return { calls, ready: Promise.all([calls.started, writer.call(admit, { transfer: [list.port1] })]) }
 }
 
-/** The port's adapter: lives on the main thread and only passes messages on. */
+/**
+ * The port's adapter: lives on the main thread and only passes messages on. A search thread that dies is replaced. With
+ * the writer its readers end too, and all are started anew from the file: whatever it left half done in shared memory is
+ * gone with that memory. Until it is loaded the index says that it is unavailable.
+ */
 class SegmentsIndex implements SearchIndex {
-  readonly #writing: ThreadCalls
-  readonly #reading: SearchThreads
-  readonly #workers: readonly Worker[]
+  readonly #writers: Pool
+  #threads!: Threads
   /** Why searches cannot be answered; empty when they can. */
-  #damage: string
-  #closed = false
+  #damage = 'the index is being opened'
 
-  constructor(writing: ThreadCalls, reading: SearchThreads, workers: readonly Worker[], { reason }: IndexHealth) {
-    this.#writing = writing
-    this.#reading = reading
-    this.#workers = workers
-    this.#damage = reason
+  constructor(options: SegmentsIndexOptions) {
+    const watch = options.watch ?? unwatched
+    this.#writers = new Pool({
+      name: 'index-writer',
+      size: 1,
+      callsPerMember: Number.POSITIVE_INFINITY,
+      watch,
+      start: () => {
+        const control = new Control()
+        const dictionary = new TermDictionary()
+        const shared = { control: control.buffer, dictionary: dictionary.buffers }
+        const writer = startWriter(options, shared)
+        const readers = new Pool({
+          name: 'search-threads',
+          size: Math.min(readersMax, Math.max(1, options.readers ?? availableParallelism())),
+          callsPerMember: 1,
+          watch,
+          start: (reader) => startReader(options, shared, reader, writer),
+          free: (reader) => control.unpin(reader),
+        })
+        const splitFrom = options.splitFromChunks ?? 100_000
+        this.#threads = { readers, searching: new SearchThreads(readers, control, dictionary, splitFrom) }
+        const ready = writer.started.then((health) => {
+          this.#damage = (health as IndexHealth).reason
+        })
+        return { calls: writer, ready }
+      },
+      free: () => {
+        this.#damage ||= 'the thread that keeps the index ended: the index is opened anew'
+        void this.#threads.readers.kill(new UnavailableError(this.#damage))
+      },
+    })
+  }
+
+  async open(): Promise<void> {
+    await this.#writers.open()
+    await this.#threads.readers.open()
   }
 
   async apply(batch: IndexBatch): Promise<ApplyOutcome> {
+    if (this.#writers.serving === 0) return this.#unavailable()
     const changes = batch.changes.map(withOwnVectors)
     return (await this.#write({ call: 'apply', batch: { ...batch, changes } })) as ApplyOutcome
   }
 
   async health(): Promise<IndexHealth> {
-    return (await this.#write({ call: 'health' })) as IndexHealth
+    const health = (await this.#write({ call: 'health' })) as IndexHealth
+    const { serving, size, missing } = this.#threads.readers
+    const warnings = missing === 0 ? [] : [`${missing} of ${size} search threads ended and are not replaced yet`]
+    return { ...health, searchable: health.searchable && serving > 0, warnings: [...health.warnings, ...warnings] }
   }
 
   async checkpoint(): Promise<void> {
@@ -143,12 +179,9 @@ class SegmentsIndex implements SearchIndex {
   }
 
   async close(): Promise<void> {
-    if (this.#closed) return
-    this.#closed = true
     this.#damage = 'the index is closed'
-    this.#reading.giveUp(this.#unavailable())
-    await this.#write({ call: 'close' }).catch(() => undefined)
-    await Promise.all(this.#workers.map((worker) => worker.terminate()))
+    await this.#threads.readers.kill(new UnavailableError(this.#damage))
+    await this.#writers.end()
   }
 
   keyword(request: KeywordRequest): Promise<KeywordOutcome> {
@@ -168,8 +201,10 @@ class SegmentsIndex implements SearchIndex {
     return this.#search({ call: 'count', request }) as Promise<CountOutcome>
   }
 
-  #write(message: WriterCall): Promise<unknown> {
-    return this.#writing.call(message)
+  /** Rejects while there is no writer: to load an index takes longer than anybody should wait. */
+  async #write(message: WriterCall): Promise<unknown> {
+    if (this.#writers.serving === 0) throw new TidemarkError('search_backend_unavailable', this.#damage)
+    return this.#writers.call(message)
   }
 
   #unavailable(): Unavailable {
@@ -177,7 +212,7 @@ class SegmentsIndex implements SearchIndex {
   }
 
   async #search(message: ReaderCall): Promise<unknown> {
-    return this.#damage === '' ? this.#reading.search(message) : this.#unavailable()
+    return this.#damage === '' ? this.#threads.searching.search(message) : this.#unavailable()
   }
 }
 

@@ -1,5 +1,5 @@
 import type { ChunkScore, DocumentHit, KeywordPage, VectorPage } from '../../search/search-index.ts'
-import type { Outcome, SearchReply, SplitCall } from './protocol.ts'
+import type { Outcome, ReaderCall, SearchReply, SplitCall } from './protocol.ts'
 import type { Segment } from './segment.ts'
 
 /**
@@ -12,6 +12,14 @@ export interface Part {
 }
 
 export const wholeIndex: Part = { number: 0, of: 1 }
+
+/** What one reader is asked: a search, or its part of one. */
+export interface SearchPart {
+  readonly call: ReaderCall
+  /** On the shared wall clock, because each thread's `performance.now()` starts at its own zero. */
+  readonly deadline: number
+  readonly part: Part
+}
 
 /** A part's segments: the largest first, each to the part that has the least so far. The same in every thread. */
 export function segmentsOf(part: Part, segments: readonly Segment[]): readonly Segment[] {

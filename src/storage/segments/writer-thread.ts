@@ -1,7 +1,8 @@
 import { DatabaseSync } from 'node:sqlite'
-import { parentPort, Worker, workerData } from 'node:worker_threads'
+import { Worker, workerData } from 'node:worker_threads'
+import { answerCalls } from '../../threads/answer-calls.ts'
 import { IndexWriter } from './index-writer.ts'
-import type { MergeDone, MergeOrder, Numbered, Reply, WriterCall, WriterOptions } from './protocol.ts'
+import type { MergeDone, MergeOrder, WriterCall, WriterOptions } from './protocol.ts'
 
 /**
  * The writer's loop: calls in the order in which they came, and one step of background work whenever none waits. A
@@ -9,19 +10,36 @@ import type { MergeDone, MergeOrder, Numbered, Reply, WriterCall, WriterOptions 
  */
 const retryMs = 1000
 
+interface Queued {
+  readonly message: WriterCall | { readonly call: 'close' }
+  readonly resolve: (result: unknown) => void
+  readonly reject: (error: unknown) => void
+}
+
 const options = workerData as Omit<WriterOptions, 'startMerge'>
-const port = parentPort!
-const queue: Numbered<WriterCall>[] = []
+const queue: Queued[] = []
 let awake = false
 
 const lock = lockFile(`${options.path}-lock`)
 const writer = new IndexWriter({ ...options, startMerge })
-port.on('message', (call: Numbered<WriterCall>) => {
-  queue.push(call)
-  wake()
+const { started } = answerCalls<WriterCall>({
+  answer: inTurn,
+  async end() {
+    await inTurn({ call: 'close' })
+    lock.close()
+    // A merge that is under way would be waited for.
+    process.exit()
+  },
 })
-port.postMessage({ id: 0, result: writer.health() })
+started(writer.health())
 wake()
+
+function inTurn(message: Queued['message']): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    queue.push({ message, resolve, reject })
+    wake()
+  })
+}
 
 /** Two processes on one file would undo each other's work. The lock goes with the process, however it ends. */
 function lockFile(path: string): DatabaseSync {
@@ -62,11 +80,10 @@ function turn(): void {
   // A merge reads the segments that `clear` takes away: wait for it.
   if (next !== undefined && !(next.message.call === 'clear' && writer.merging)) {
     queue.shift()
-    port.postMessage(answer(next))
-    if (next.message.call === 'close') {
-      lock.close()
-      port.close()
-      return
+    try {
+      next.resolve(run(next.message))
+    } catch (error) {
+      next.reject(error)
     }
     wake()
   } else if (inBackground(() => writer.tidy())) wake()
@@ -83,18 +100,12 @@ function inBackground(work: () => unknown): unknown {
   }
 }
 
-function answer({ id, message }: Numbered<WriterCall>): Reply {
-  try {
-    return { id, result: run(message) }
-  } catch (error) {
-    return { id, error: error instanceof Error ? error.message : String(error) }
-  }
-}
-
-function run(message: WriterCall): unknown {
+function run(message: Queued['message']): unknown {
   switch (message.call) {
     case 'apply':
       return writer.apply(message.batch)
+    case 'admit':
+      return writer.admit(message.reader, message.port)
     case 'health':
       return writer.health()
     case 'checkpoint':

@@ -1,0 +1,154 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import type { Worker } from 'node:worker_threads'
+import { IndexUnderTest, ids, put } from '../../../test/contracts/index-under-test.ts'
+import { PoolEvents } from '../../../test/support/pool-events.ts'
+import type { SearchIndex } from '../../search/search-index.ts'
+import { openSegmentsIndex, type SegmentsIndexOptions } from './segments-index.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'dead-threads-'))
+after(() => rmSync(folder, { recursive: true, force: true }))
+
+/** The threads that this process has started, by their name. */
+const threads: Worker[] = []
+process.on('worker', (worker) => {
+  threads.push(worker)
+  worker.on('exit', () => threads.splice(threads.indexOf(worker), 1))
+})
+const named = (name: string): Worker[] => threads.filter(({ threadName }) => threadName === name)
+const searchThreads = (): Worker[] => named('search thread')
+
+let files = 0
+async function withIndex(
+  options: Partial<SegmentsIndexOptions>,
+  work: (index: SearchIndex, it: IndexUnderTest, events: PoolEvents) => Promise<void>,
+): Promise<void> {
+  const events = new PoolEvents()
+  const index = await openSegmentsIndex({ path: join(folder, `${files++}.db`), watch: events, ...options })
+  try {
+    await work(index, new IndexUnderTest(index), events)
+  } finally {
+    await index.close()
+  }
+  assert.deepEqual(threads, [])
+}
+
+async function found(index: SearchIndex, it: IndexUnderTest): Promise<string[]> {
+  const page = await index.keyword(it.request('tide'))
+  assert.ok(page.outcome === 'found', JSON.stringify(page))
+  return ids(page.hits).toSorted()
+}
+
+test('one search thread of four ends: every search is answered all the same, and another takes its place', async () => {
+  await withIndex({ readers: 4 }, async (index, it, events) => {
+    await it.apply(put('a', ['tide']), put('b', ['tide']))
+    await events.serving('search-threads', 4)
+    await searchThreads()[0]!.terminate()
+    for (let i = 0; i < 100; i++) assert.deepEqual(await found(index, it), ['a', 'b'])
+    await events.serving('search-threads', 4)
+    assert.deepEqual(events.deaths, ['search-threads'])
+    assert.deepEqual(events.replacements, ['search-threads'])
+    assert.equal(searchThreads().length, 4)
+    assert.deepEqual((await index.health()).warnings, [])
+  })
+})
+
+test('a search thread that comes later knows all segments and every change after it came', async () => {
+  const layout = { readers: 1, sealChunks: 4, segmentChunks: 16, mergeFanIn: 2 }
+  await withIndex(layout, async (index, it) => {
+    const expected: string[] = []
+    for (let round = 0; round < 12; round++) {
+      const [kept, changed] = [`kept ${round}`, `changed ${round}`]
+      await it.apply(put(kept, ['tide mark'], { vectors: [[1, 0]] }), put(changed, ['tide']))
+      expected.push(kept, changed)
+      if (round % 2 === 0) await searchThreads()[0]!.terminate()
+      assert.deepEqual(await found(index, it), expected.toSorted())
+      // A new kind of document, one that goes, and a vector after its text.
+      const columns = { language: `l${round}` }
+      await it.apply(put(changed, ['ebb', 'tide'], { columns, version: `${changed} v2` }))
+      await it.apply({ kind: 'retire_document', documentId: expected.shift()! })
+      await it.apply({
+        kind: 'set_vector',
+        documentId: changed,
+        chunkId: `${changed} v2 0`,
+        profileId: 'p',
+        vector: [0, 1],
+      })
+      assert.deepEqual(await found(index, it), expected.toSorted())
+      const near = await index.vector({ ...it.request('tide'), profileId: 'p', vector: [0, 1], topK: 1 })
+      assert.ok(near.outcome === 'found')
+      assert.equal(near.hits.length, 1)
+    }
+  })
+})
+
+test('what a search thread had pinned when it died is freed', async () => {
+  await withIndex({ readers: 1 }, async (index, it) => {
+    const words = Array.from({ length: 100 }, (_, i) => `word${i}`).join(' ')
+    const documents = Array.from({ length: 40 }, (_, i) => put(`d${i}`, Array(25).fill(`tide ${words}`)))
+    await it.apply(...documents)
+    let cutShort = 0
+    for (let round = 1; cutShort < 3 && round < 100; round++) {
+      await found(index, it)
+      const search = index.keyword(it.request(words))
+      // Into the middle of it, sooner or later in it.
+      for (let turn = 0; turn < round % 10; turn++) await new Promise((resolve) => setImmediate(resolve))
+      await searchThreads()[0]!.terminate()
+      if ((await search).outcome !== 'unavailable') continue
+      cutShort++
+      // The segments that it was in leave the list, before the thread that follows it begins to search.
+      await it.apply(...documents)
+      await index.checkpoint()
+      const { toBeFreed, tokens } = (await index.health()).memoryBytes
+      assert.ok(toBeFreed! < tokens! / 10, `${toBeFreed} bytes are not freed`)
+    }
+    assert.equal(cutShort, 3)
+  })
+})
+
+test('while no search thread is left the index is not searchable, says so, and comes back', async () => {
+  await withIndex({ readers: 1 }, async (index, it, events) => {
+    await it.apply(put('a', ['tide']))
+    const [thread] = searchThreads()
+    const ended = events.nextDeath('search-threads')
+    await thread!.terminate()
+    await ended
+    const health = await index.health()
+    assert.equal(health.searchable, false)
+    assert.match(health.warnings.join(), /1 of 1 search threads ended/)
+    assert.deepEqual(await found(index, it), ['a'])
+    const after = await index.health()
+    assert.deepEqual([after.searchable, after.warnings], [true, []])
+  })
+})
+
+test('the writer ends: the index says unavailable, is opened anew from its file, and takes batches again', async () => {
+  await withIndex({ readers: 2 }, async (index, it, events) => {
+    await it.apply(put('a', ['tide']))
+    for (const documentId of ['b', 'c']) {
+      const ended = events.nextDeath('index-writer')
+      const inFlight = index.apply({ position: null, changes: [put('d', ['tide'])] })
+      const settled = Promise.allSettled([inFlight])
+      await named('index writer')[0]!.terminate()
+      await ended
+      await settled
+      const page = await index.keyword(it.request('tide'))
+      assert.equal(page.outcome, 'unavailable')
+      assert.deepEqual(await index.apply({ position: null, changes: [] }), {
+        outcome: 'unavailable',
+        reason: 'the thread that keeps the index ended: the index is opened anew',
+      })
+      await assert.rejects(index.health(), { code: 'search_backend_unavailable' })
+      await events.serving('index-writer', 1)
+      await events.serving('search-threads', 2)
+      await it.apply({ kind: 'retire_document', documentId: 'd' }, put(documentId, ['tide']))
+      assert.ok((await found(index, it)).includes(documentId))
+    }
+    assert.deepEqual(await found(index, it), ['a', 'b', 'c'])
+    assert.equal((await index.health()).searchable, true)
+    assert.equal(threads.length, 3)
+  })
+})

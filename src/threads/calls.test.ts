@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict'
+import { getEventListeners } from 'node:events'
+import { suite, test } from 'node:test'
+import type { Order } from '../../test/support/pool-member.ts'
+import { memberChannels } from '../../test/support/start-member.ts'
+import { TidemarkError, UnavailableError } from '../errors.ts'
+import { CallLost, Calls } from './calls.ts'
+
+for (const [kind, open] of Object.entries(memberChannels)) {
+  suite(`calls of a ${kind}`, () => {
+    const start = (onNews: (news: unknown) => void = () => {}, ...args: string[]) => {
+      const calls = new Calls(open(...args), { name: kind, onNews })
+      return { calls, ask: (order: Order, signal?: AbortSignal) => calls.call(order, { signal }) }
+    }
+    const lost = (wasSent: boolean, message: RegExp) => (error: unknown) => {
+      assert.ok(error instanceof CallLost, String(error))
+      assert.equal(error.wasSent, wasSent)
+      assert.match(error.message, message)
+      return true
+    }
+
+    test('each gets its own reply, whatever their order, and sizes and kinds of values survive', async () => {
+      const { calls, ask } = start()
+      assert.equal(await calls.started, 'here')
+      const values = [1, 'text', null, undefined, [1, { a: 2 }], Float32Array.of(1, 2), 'x'.repeat(3_000_000)]
+      const replies = await Promise.all(values.map((value) => ask({ do: 'echo', value })))
+      assert.deepEqual(replies, values)
+      assert.equal(calls.open, 0)
+      await calls.end()
+    })
+
+    test('an error keeps its words, its code and its fields, and the other side goes on', async () => {
+      const { calls, ask } = start()
+      await assert.rejects(ask({ do: 'reject', error: 'domain' }), (error) => {
+        assert.ok(error instanceof TidemarkError)
+        assert.deepEqual([error.code, error.status, error.message], ['conflict', 409, 'no'])
+        assert.deepEqual(error.details, [{ path: 'a', message: 'must be b' }])
+        return true
+      })
+      await assert.rejects(ask({ do: 'reject', error: 'plain' }), (error) => {
+        assert.ok(error instanceof Error)
+        assert.deepEqual(
+          [error.name, error.message, 'errcode' in error && error.errcode],
+          ['RangeError', 'too far', 13],
+        )
+        assert.match(error.stack!, /pool-member/)
+        return true
+      })
+      await assert.rejects(ask({ do: 'reject', error: 'unavailable' }), UnavailableError)
+      await assert.rejects(ask({ do: 'reject', error: 'no error' }), { message: 'a text' })
+      await assert.rejects(ask({ do: 'answer what cannot be copied' }), /could not be cloned/)
+      await assert.rejects(ask({ do: 'echo', value: () => {} }), /could not be cloned/)
+      assert.equal(calls.open, 0)
+      assert.equal(await ask({ do: 'echo', value: 'well' }), 'well')
+      await calls.end()
+    })
+
+    for (const by of ['exit', 'uncaught'] as const) {
+      test(`when it dies (${by}) every open call rejects, and every later one; this process lives on`, async () => {
+        const { calls, ask } = start()
+        const open = Array.from({ length: 5 }, () => ask({ do: 'hang' }))
+        const dying = ask({ do: 'die', by })
+        for (const call of [...open, dying]) await assert.rejects(call, lost(true, new RegExp(`the ${kind} ended: `)))
+        await assert.rejects(ask({ do: 'echo', value: 1 }), lost(false, /ended/))
+        assert.equal(calls.open, 0)
+        const cause = await calls.ended
+        if (by === 'exit') assert.match(cause.message, /exit code 3/)
+        await calls.end()
+        await calls.kill()
+      })
+    }
+
+    test('killed in the middle of something, it is gone and its calls are rejected', async () => {
+      const { calls, ask } = start()
+      await calls.started
+      const hanging = assert.rejects(ask({ do: 'hang' }), lost(true, /ended/))
+      await calls.kill()
+      await hanging
+    })
+
+    test('a start that fails rejects', async () => {
+      const { calls } = start(() => {}, 'dies at its start')
+      await assert.rejects(calls.started, lost(false, kind === 'thread' ? /cannot start/ : /exit code 1/))
+      await calls.ended
+    })
+
+    test('asked to end it answers what it has, tells its last news and is gone', async () => {
+      const news: unknown[] = []
+      const { calls, ask } = start((told) => news.push(told))
+      const echo = ask({ do: 'echo', value: 'last' })
+      await calls.end()
+      assert.equal(await echo, 'last')
+      assert.deepEqual(news, [{ ending: true }])
+    })
+
+    test('a call that is given up rejects with the reason, and the other side hears of it', async () => {
+      const heard = Promise.withResolvers<unknown>()
+      const { calls, ask } = start(heard.resolve)
+      const controller = new AbortController()
+      const hanging = ask({ do: 'hang' }, controller.signal)
+      controller.abort(new Error('enough'))
+      await assert.rejects(hanging, /enough/)
+      assert.deepEqual(await heard.promise, { cancelled: 1 })
+      await assert.rejects(ask({ do: 'echo', value: 1 }, controller.signal), /enough/)
+      const quiet = new AbortController()
+      await ask({ do: 'echo', value: 1 }, quiet.signal)
+      assert.equal(getEventListeners(quiet.signal, 'abort').length, 0)
+      assert.equal(calls.open, 0)
+      await calls.end()
+    })
+  })
+}

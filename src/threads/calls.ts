@@ -1,0 +1,165 @@
+import type { Transferable } from 'node:worker_threads'
+import { UnavailableError } from '../errors.ts'
+import type { Channel } from './channel.ts'
+import { type FromOther, received, type ToOther } from './frames.ts'
+
+/** The other side ended, or was not there at all. */
+export class CallLost extends UnavailableError {
+  override name = 'CallLost'
+  /** It may have done what it was asked. */
+  readonly wasSent: boolean
+
+  constructor(message: string, wasSent: boolean, cause: unknown) {
+    super(message, { cause })
+    this.wasSent = wasSent
+  }
+}
+
+export interface CallExtras {
+  /** Handed over instead of copied. */
+  readonly transfer?: readonly Transferable[]
+  /** Gives the call up: it rejects with the signal's reason, and the other side is told. */
+  readonly signal?: AbortSignal | undefined
+}
+
+export interface CallsOptions {
+  /** As in "the search thread ended". */
+  readonly name: string
+  readonly onNews?: (news: unknown) => void
+  /** Whether this process stays up for the other side while no call is under way; it does when left out. */
+  readonly idleKeepsAlive?: boolean
+}
+
+interface OpenCall {
+  readonly resolve: (result: unknown) => void
+  readonly reject: (error: unknown) => void
+}
+
+/**
+ * This side of a channel: numbered calls and the replies to them. When the other side ends, every open call rejects with
+ * `CallLost`, and so does every later one; none hangs.
+ */
+export class Calls {
+  readonly #channel: Channel
+  readonly #name: string
+  readonly #onNews: (news: unknown) => void
+  readonly #idleKeepsAlive: boolean
+  readonly #open = new Map<number, OpenCall>()
+  readonly #started = Promise.withResolvers<unknown>()
+  readonly #ended = Promise.withResolvers<Error>()
+  #cause: Error | null = null
+  #last = 0
+
+  constructor(channel: Channel, options: CallsOptions) {
+    this.#channel = channel
+    this.#name = options.name
+    this.#onNews = options.onNews ?? (() => {})
+    this.#idleKeepsAlive = options.idleKeepsAlive ?? true
+    // Whoever waits for the start hears of it; where nobody does, the end is enough.
+    this.#started.promise.catch(() => {})
+    channel.listen({
+      message: (message) => this.#receive(message as FromOther),
+      ended: (cause) => this.#end(cause),
+    })
+  }
+
+  /** What the other side said when it was ready for calls. Rejects when it ended before. */
+  get started(): Promise<unknown> {
+    return this.#started.promise
+  }
+
+  /** Resolves, with the cause, when the other side is gone; who waits for this hears of it before any open call rejects. */
+  get ended(): Promise<Error> {
+    return this.#ended.promise
+  }
+
+  /** Calls without a reply yet. */
+  get open(): number {
+    return this.#open.size
+  }
+
+  call(message: unknown, { transfer, signal }: CallExtras = {}): Promise<unknown> {
+    if (this.#cause !== null) return Promise.reject(this.#lost(false))
+    if (signal?.aborted) return Promise.reject(signal.reason)
+    const call = ++this.#last
+    return new Promise((resolve, reject) => {
+      // Throws, and so rejects, where the message cannot be copied; then there is no reply to wait for.
+      this.#post({ call, message }, transfer)
+      if (this.#open.size === 0) this.#keepAlive(true)
+      this.#open.set(call, signal === undefined ? { resolve, reject } : this.#givenUpBy(signal, call, resolve, reject))
+    })
+  }
+
+  /** Asks the other side to end when it has done what it was asked. Resolves when it is gone. */
+  async end(): Promise<void> {
+    if (this.#cause === null) {
+      this.#keepAlive(true)
+      this.#post({ end: true })
+    }
+    await this.#ended.promise
+  }
+
+  /** Ends the other side in the middle of whatever it does. Resolves when it is gone. */
+  async kill(): Promise<void> {
+    if (this.#cause === null) {
+      this.#keepAlive(true)
+      this.#channel.kill()
+    }
+    await this.#ended.promise
+  }
+
+  #keepAlive(wanted: boolean): void {
+    if (!this.#idleKeepsAlive) this.#channel.keepAlive(wanted)
+  }
+
+  #post(message: ToOther, transfer?: readonly Transferable[]): void {
+    this.#channel.post(message, transfer)
+  }
+
+  #givenUpBy(signal: AbortSignal, call: number, resolve: OpenCall['resolve'], reject: OpenCall['reject']): OpenCall {
+    const giveUp = (): void => {
+      this.#post({ cancel: call })
+      this.#take(call)?.reject(signal.reason)
+    }
+    signal.addEventListener('abort', giveUp, { once: true })
+    const settled =
+      <T>(settle: (value: T) => void) =>
+      (value: T): void => {
+        signal.removeEventListener('abort', giveUp)
+        settle(value)
+      }
+    return { resolve: settled(resolve), reject: settled(reject) }
+  }
+
+  #receive(frame: FromOther): void {
+    if ('reply' in frame) {
+      const open = this.#take(frame.reply)
+      if ('error' in frame) open?.reject(received(frame.error))
+      else open?.resolve(frame.result)
+    } else if ('started' in frame) {
+      if (this.#open.size === 0) this.#keepAlive(false)
+      this.#started.resolve(frame.started)
+    } else this.#onNews(frame.news)
+  }
+
+  #take(call: number): OpenCall | undefined {
+    const open = this.#open.get(call)
+    this.#open.delete(call)
+    if (this.#open.size === 0) this.#keepAlive(false)
+    return open
+  }
+
+  #end(cause: Error): void {
+    if (this.#cause !== null) return
+    this.#cause = cause
+    // First, so that what follows from a rejected call finds it gone.
+    this.#ended.resolve(cause)
+    for (const { reject } of this.#open.values()) reject(this.#lost(true))
+    this.#open.clear()
+    this.#started.reject(this.#lost(false))
+  }
+
+  #lost(wasSent: boolean): CallLost {
+    return new CallLost(`the ${this.#name} ended: ${this.#cause!.message}`, wasSent, this.#cause)
+  }
+}

@@ -1,0 +1,54 @@
+import { TidemarkError, UnavailableError } from '../errors.ts'
+
+/**
+ * What the two sides of a channel say to each other, every call by its number:
+ *
+ *   to the other side    call     answered once by a reply, unless cancelled before
+ *                        cancel   that call is not waited for any more; there is no reply
+ *                        end      no call follows; end when those before are done
+ *   from it              started  once: it is ready for calls
+ *                        reply    a result, or what went wrong; the other side goes on
+ *                        news     what nobody asked for: progress, say
+ */
+export type ToOther =
+  | { readonly call: number; readonly message: unknown }
+  | { readonly cancel: number }
+  | { readonly end: true }
+
+export type FromOther =
+  | { readonly started: unknown }
+  | { readonly reply: number; readonly result: unknown }
+  | { readonly reply: number; readonly error: SentError }
+  | { readonly news: unknown }
+
+/** Copying drops the class and the fields of an error, so they travel by hand. */
+export interface SentError {
+  readonly name: string
+  readonly message: string
+  readonly stack: string | undefined
+  readonly fields: Readonly<Record<string, unknown>>
+}
+
+export function sendable(error: unknown): SentError {
+  const known = error instanceof Error ? error : new Error(String(error))
+  return { name: known.name, message: known.message, stack: known.stack, fields: copyable({ ...known }) }
+}
+
+export function received({ name, message, stack, fields }: SentError): Error {
+  const error = Object.assign(made(name, message, fields), fields, { name })
+  if (stack !== undefined) error.stack = stack
+  return error
+}
+
+function made(name: string, message: string, { code }: SentError['fields']): Error {
+  if (name === 'TidemarkError') return new TidemarkError(code as TidemarkError['code'], message)
+  return name === 'UnavailableError' ? new UnavailableError(message) : new Error(message)
+}
+
+function copyable(fields: Record<string, unknown>): Record<string, unknown> {
+  try {
+    return structuredClone(fields)
+  } catch {
+    return {}
+  }
+}

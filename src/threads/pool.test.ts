@@ -1,0 +1,192 @@
+import assert from 'node:assert/strict'
+import { getEventListeners } from 'node:events'
+import { afterEach, suite, test } from 'node:test'
+import { PoolEvents } from '../../test/support/pool-events.ts'
+import type { Order } from '../../test/support/pool-member.ts'
+import { memberChannels } from '../../test/support/start-member.ts'
+import { CallLost, Calls } from './calls.ts'
+import { Pool, type PoolOptions } from './pool.ts'
+
+for (const [kind, open] of Object.entries(memberChannels)) {
+  suite(`a pool, each a ${kind}`, () => {
+    const pools: Pool[] = []
+    afterEach(() => Promise.all(pools.splice(0).map((pool) => pool.kill(new Error('the test is over')))))
+
+    /** A pool, the members that it started by their place, and what it freed. */
+    const pooled = (options: Partial<PoolOptions> & { fails?: (start: number) => boolean } = {}) => {
+      const { fails = () => false, ...rest } = options
+      const starts: { place: number; calls: Calls }[] = []
+      const freed: number[] = []
+      const events = new PoolEvents()
+      const pool = new Pool({
+        name: 'p',
+        size: 3,
+        callsPerMember: 1,
+        watch: events,
+        restMs: 1,
+        restMaxMs: 4,
+        free: (place) => freed.push(place),
+        start: (place) => {
+          const args = fails(starts.length) ? ['dies at its start'] : []
+          const calls = new Calls(open(...args), { name: kind })
+          starts.push({ place, calls })
+          return { calls }
+        },
+        ...rest,
+      })
+      pools.push(pool)
+      const ask = (order: Order, signal?: AbortSignal) => pool.call(order, { signal })
+      return { pool, starts, freed, events, ask }
+    }
+    const echo: Order = { do: 'echo', value: 'here' }
+    const isLost = (error: unknown): boolean => error instanceof CallLost
+
+    test('a dead member is dropped, told, freed and replaced, and the others answer all the while', async () => {
+      const { pool, starts, freed, events, ask } = pooled()
+      await events.serving('p', 3)
+      const death = events.nextDeath('p')
+      await starts[1]!.calls.kill()
+      await death
+      assert.equal(pool.missing, 1)
+      for (let i = 0; i < 100; i++) assert.equal(await ask(echo), 'here')
+      await events.serving('p', 3)
+      assert.deepEqual([events.deaths, events.replacements, freed, pool.missing], [['p'], ['p'], [1], 0])
+      assert.deepEqual(
+        starts.map(({ place }) => place),
+        [0, 1, 2, 1],
+      )
+      await pool.end()
+      assert.deepEqual([events.count('p'), events.deaths.length], [0, 1])
+    })
+
+    test('the call that a member died of rejects; those that wait and those of others are answered', async () => {
+      const { pool, ask } = pooled({ size: 2 })
+      await pool.open()
+      const results = await Promise.allSettled([
+        ask({ do: 'die', by: 'uncaught' }),
+        ...Array.from({ length: 20 }, () => ask(echo)),
+      ])
+      const [died, ...others] = results
+      assert.ok(died!.status === 'rejected' && isLost(died!.reason))
+      assert.deepEqual(new Set(others.map(({ status }) => status)), new Set(['fulfilled']))
+      await pool.end()
+    })
+
+    test('all die at once: what comes meanwhile waits for those that follow', async () => {
+      const { pool, starts, events, ask } = pooled()
+      await events.serving('p', 3)
+      await Promise.all(starts.map(({ calls }) => calls.kill()))
+      assert.deepEqual(await Promise.all([ask(echo), ask(echo)]), ['here', 'here'])
+      await pool.end()
+    })
+
+    test('one that keeps dying is tried later and later; meanwhile a call is rejected at once', async () => {
+      const { pool, events, ask } = pooled({ size: 1, fails: (start) => start < 5, restMs: 1, restMaxMs: 4 })
+      await assert.rejects(ask(echo), isLost)
+      await events.serving('p', 1)
+      assert.equal(await ask(echo), 'here')
+      assert.deepEqual(events.rests, [0, 1, 2, 4, 4])
+      const death = events.nextDeath('p')
+      await assert.rejects(ask({ do: 'die', by: 'exit' }), isLost)
+      await death
+      assert.equal(events.rests.at(-1), 0, 'one that had answered is replaced at once')
+      await pool.end()
+    })
+
+    test('a member that is replaced serves when it is ready, not before', async () => {
+      const admission = Promise.withResolvers<void>()
+      const { pool, events, ask } = pooled({
+        size: 1,
+        start: () => {
+          const calls = new Calls(open(), { name: kind })
+          return { calls, ready: Promise.all([calls.started, admission.promise]) }
+        },
+      })
+      let answered = false
+      const waiting = ask(echo).then(() => {
+        answered = true
+      })
+      await new Promise((resolve) => setImmediate(resolve))
+      assert.deepEqual([pool.serving, answered, pool.load], [0, false, 1])
+      admission.resolve()
+      await waiting
+      assert.equal(events.count('p'), 1)
+      await pool.end()
+    })
+
+    test('a member that is not let in is ended and tried again', async () => {
+      let starts = 0
+      const { pool, events, ask } = pooled({
+        size: 1,
+        start: () => {
+          const calls = new Calls(open(), { name: kind })
+          return { calls, ready: starts++ === 0 ? Promise.reject(new Error('not now')) : calls.started }
+        },
+      })
+      assert.equal(await ask(echo), 'here')
+      assert.deepEqual([events.deaths.length, events.replacements.length], [1, 1])
+      await pool.end()
+    })
+
+    test('members beyond those that are kept come when calls wait, and no more than there may be', async () => {
+      const { pool, starts, ask } = pooled({ kept: 0, size: 2 })
+      assert.equal(starts.length, 0)
+      assert.equal(await ask(echo), 'here')
+      assert.equal(starts.length, 1)
+      const controller = new AbortController()
+      const hanging = Promise.allSettled([1, 2].map(() => ask({ do: 'hang' }, controller.signal)))
+      const waiting = ask(echo)
+      while (pool.serving < 2) await new Promise((resolve) => setImmediate(resolve))
+      assert.equal(pool.load, 3)
+      controller.abort()
+      assert.equal(await waiting, 'here')
+      await hanging
+      assert.equal(starts.length, 2)
+      await pool.end()
+    })
+
+    test('opening rejects with the cause when nobody comes to serve, and nothing is started after it', async () => {
+      const { pool, starts, events, ask } = pooled({ size: 1, fails: () => true })
+      await assert.rejects(pool.open(), kind === 'thread' ? /cannot start/ : /exit code 1/)
+      await assert.rejects(ask(echo))
+      assert.deepEqual([starts.length, events.deaths], [1, []])
+      await pool.end()
+    })
+
+    test('given up while it waits, a call rejects at once and is never sent', async () => {
+      const { pool, ask } = pooled({ size: 1 })
+      await pool.open()
+      const stop = new AbortController()
+      const hanging = ask({ do: 'hang' }, stop.signal)
+      const controller = new AbortController()
+      const waiting = ask({ do: 'die', by: 'exit' }, controller.signal)
+      controller.abort(new Error('enough'))
+      await assert.rejects(waiting, /enough/)
+      await assert.rejects(ask(echo, controller.signal), /enough/)
+      const after = ask(echo)
+      stop.abort(new Error('over'))
+      await assert.rejects(hanging, /over/)
+      assert.equal(await after, 'here')
+      for (const { signal } of [stop, controller]) assert.equal(getEventListeners(signal, 'abort').length, 0)
+      await pool.end()
+    })
+
+    test('ending answers what waits, killing does not, and after both nobody is left', async () => {
+      const { pool, ask } = pooled({ size: 1 })
+      const waiting = Promise.all([ask(echo), ask(echo), ask(echo)])
+      await pool.end()
+      assert.deepEqual(await waiting, ['here', 'here', 'here'])
+      await assert.rejects(ask(echo), /closed/)
+
+      const { pool: other, starts, ask: askOther } = pooled({ size: 1 })
+      await other.open()
+      const results = Promise.allSettled([askOther({ do: 'hang' }), askOther(echo)])
+      await other.kill(new Error('no more'))
+      const [hanging, queued] = await results
+      assert.ok(hanging!.status === 'rejected' && isLost(hanging!.reason))
+      assert.ok(queued!.status === 'rejected' && queued!.reason.message === 'no more')
+      assert.equal(starts.length, 1)
+      await assert.rejects(askOther(echo), /no more/)
+    })
+  })
+}

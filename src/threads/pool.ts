@@ -1,0 +1,262 @@
+import { UnavailableError } from '../errors.ts'
+import { type CallExtras, CallLost, type Calls } from './calls.ts'
+
+/** Told of every member that comes and goes; for logs and metrics. */
+export interface PoolWatch {
+  /** A member began to serve (1), or serves no more (-1). */
+  members(pool: string, change: 1 | -1): void
+  /** A member ended that nobody had asked to. Another comes after `restMs`. */
+  died(pool: string, cause: Error, restMs: number): void
+  /** A member serves in the place of one that died. */
+  replaced(pool: string): void
+}
+
+export const unwatched: PoolWatch = { members: () => {}, died: () => {}, replaced: () => {} }
+
+export interface PoolOptions {
+  /** In metrics and logs. */
+  readonly name: string
+  readonly size: number
+  /** Members that are there unasked; others, up to `size`, come one at a time when calls wait. All when left out. */
+  readonly kept?: number
+  /** Calls that a member is given at once; the others wait here. */
+  readonly callsPerMember: number
+  /** Starts the member of a place. It is given calls from when `ready` resolves; when that rejects it is ended. */
+  readonly start: (place: number) => { readonly calls: Calls; readonly ready?: Promise<unknown> }
+  /** The member of a place is gone: gives back what it held. */
+  readonly free?: (place: number) => void
+  readonly watch?: PoolWatch
+  /** After the second death in a row, doubling up to `restMaxMs`. */
+  readonly restMs?: number
+  readonly restMaxMs?: number
+}
+
+interface Place {
+  readonly number: number
+  calls: Calls | null
+  /** False while the member starts. */
+  serves: boolean
+  /** Without an answer in between. */
+  deathsInRow: number
+  restsUntil: number
+  returning: NodeJS.Timeout | undefined
+}
+
+interface Waiting {
+  readonly message: unknown
+  readonly extras: CallExtras
+  readonly resolve: (result: unknown) => void
+  readonly reject: (error: unknown) => void
+  /** The caller's signal came before its turn. */
+  readonly giveUp: () => void
+}
+
+/**
+ * Threads or processes that do the same work. A call goes to the least loaded; what all are too busy for waits.
+ *
+ *   empty -> starting -> serving
+ *     ^---------+-----------'      died, or asked to end
+ *
+ * A member that dies is dropped: it is given no call any more, its open calls reject with `CallLost`, what it held is
+ * freed, the watch is told, and another takes its place, at once the first time, later and later when members of that
+ * place die without having answered anything. The others go on meanwhile. When nobody serves and nobody is about to,
+ * what waits is rejected at once.
+ */
+export class Pool {
+  readonly #options: PoolOptions
+  readonly #watch: PoolWatch
+  readonly #places: Place[]
+  readonly #waiting: Waiting[] = []
+  #lastDeath: Error | null = null
+  #closed: Error | null = null
+  #drained: (() => void) | null = null
+  #opening: PromiseWithResolvers<void> | null = null
+
+  constructor(options: PoolOptions) {
+    this.#options = options
+    this.#watch = options.watch ?? unwatched
+    this.#places = Array.from({ length: options.size }, (_, number) => {
+      return { number, calls: null, serves: false, deathsInRow: 0, restsUntil: 0, returning: undefined }
+    })
+    for (const place of this.#places.slice(0, options.kept)) this.#start(place)
+  }
+
+  /** Members that serve. */
+  get serving(): number {
+    return this.#places.reduce((sum, { serves }) => sum + Number(serves), 0)
+  }
+
+  get size(): number {
+    return this.#places.length
+  }
+
+  /** Members that died and have no successor that serves yet. */
+  get missing(): number {
+    return this.#places.reduce((sum, { deathsInRow, serves }) => sum + Number(deathsInRow > 0 && !serves), 0)
+  }
+
+  /** Calls that wait or are under way. */
+  get load(): number {
+    return this.#places.reduce((sum, { calls }) => sum + (calls?.open ?? 0), this.#waiting.length)
+  }
+
+  /** Resolves when the first member serves. When none came to, the pool is closed, and this rejects with the cause. */
+  async open(): Promise<void> {
+    if (this.serving > 0) return
+    this.#opening = Promise.withResolvers()
+    await this.#opening.promise
+  }
+
+  call(message: unknown, extras: CallExtras = {}): Promise<unknown> {
+    if (this.#closed !== null) return Promise.reject(this.#closed)
+    const { signal } = extras
+    if (signal?.aborted) return Promise.reject(signal.reason)
+    return new Promise((resolve, reject) => {
+      const giveUp = (): void => {
+        this.#waiting.splice(this.#waiting.indexOf(waiting), 1)
+        reject(signal?.reason)
+      }
+      const waiting: Waiting = { message, extras, resolve, reject, giveUp }
+      signal?.addEventListener('abort', giveUp, { once: true })
+      this.#waiting.push(waiting)
+      this.#dispatch()
+    })
+  }
+
+  /** Takes no more calls, and ends the members when those that wait are done. */
+  async end(): Promise<void> {
+    this.#close(new UnavailableError(`${this.#options.name}: closed`))
+    if (this.#waiting.length > 0) {
+      await new Promise<void>((resolve) => {
+        this.#drained = resolve
+      })
+    }
+    await Promise.all(this.#places.map(({ calls }) => calls?.end()))
+  }
+
+  /** Rejects what waits with `reason` and ends the members in the middle of what they do. */
+  async kill(reason: Error): Promise<void> {
+    this.#close(reason)
+    this.#rejectWaiting(reason)
+    await Promise.all(this.#places.map(({ calls }) => calls?.kill()))
+  }
+
+  #close(reason: Error): void {
+    this.#closed ??= reason
+    for (const { returning } of this.#places) clearTimeout(returning)
+  }
+
+  #dispatch(): void {
+    while (this.#waiting.length > 0) {
+      const place = this.#leastLoaded()
+      if (place === null || place.calls!.open >= this.#options.callsPerMember) break
+      this.#send(place, this.#next()!)
+    }
+    if (this.#waiting.length > 0) this.#askForMore()
+    if (this.#waiting.length === 0) this.#drained?.()
+  }
+
+  #leastLoaded(): Place | null {
+    let least: Place | null = null
+    for (const place of this.#places) {
+      if (place.serves && (least === null || place.calls!.open < least.calls!.open)) least = place
+    }
+    return least
+  }
+
+  #send(place: Place, { message, extras, resolve, reject }: Waiting): void {
+    place.calls!.call(message, extras).then(
+      (result) => {
+        place.deathsInRow = 0
+        this.#dispatch()
+        resolve(result)
+      },
+      (error: unknown) => {
+        if (!(error instanceof CallLost)) place.deathsInRow = 0
+        this.#dispatch()
+        reject(error)
+      },
+    )
+  }
+
+  /** One at a time: a start costs, and by its end the rush may be over. */
+  #askForMore(): void {
+    if (this.#places.some(({ calls, serves }) => calls !== null && !serves)) return
+    const now = performance.now()
+    const place = this.#places.find(({ calls, restsUntil }) => calls === null && restsUntil <= now)
+    if (place !== undefined && this.#closed === null) this.#start(place)
+    else if (this.serving === 0) {
+      const cause = this.#lastDeath
+      const lost = new CallLost(`${this.#options.name}: nobody is there to answer (${cause?.message})`, false, cause)
+      this.#rejectWaiting(lost)
+    }
+  }
+
+  #next(): Waiting | undefined {
+    const next = this.#waiting.shift()
+    next?.extras.signal?.removeEventListener('abort', next.giveUp)
+    return next
+  }
+
+  #rejectWaiting(reason: Error): void {
+    for (let next = this.#next(); next !== undefined; next = this.#next()) next.reject(reason)
+  }
+
+  #start(place: Place): void {
+    if (place.calls !== null || this.#closed !== null) return
+    clearTimeout(place.returning)
+    let calls: Calls
+    let ready: Promise<unknown>
+    let fault: Error | null = null
+    try {
+      const started = this.#options.start(place.number)
+      calls = started.calls
+      ready = started.ready ?? calls.started
+    } catch (error) {
+      this.#ended(place, error as Error)
+      return
+    }
+    place.calls = calls
+    ready.then(
+      () => {
+        if (place.calls !== calls) return
+        place.serves = true
+        this.#opening?.resolve()
+        this.#opening = null
+        this.#watch.members(this.#options.name, 1)
+        if (place.deathsInRow > 0) this.#watch.replaced(this.#options.name)
+        this.#dispatch()
+      },
+      (error: Error) => {
+        // Its own end tells more than that it came before the start was over.
+        if (!(error instanceof CallLost)) fault = error
+        void calls.kill()
+      },
+    )
+    void calls.ended.then((cause) => this.#ended(place, fault ?? cause))
+  }
+
+  #ended(place: Place, cause: Error): void {
+    const { name, kept = this.size, free, restMs = 1_000, restMaxMs = 30_000 } = this.#options
+    if (place.serves) this.#watch.members(name, -1)
+    place.calls = null
+    place.serves = false
+    free?.(place.number)
+    if (this.#opening !== null && this.#places.every(({ calls }) => calls === null)) {
+      this.#opening.reject(cause)
+      this.#close(cause)
+    }
+    if (this.#closed === null) {
+      place.deathsInRow++
+      const rest = place.deathsInRow === 1 ? 0 : Math.min(restMaxMs, restMs * 2 ** (place.deathsInRow - 2))
+      place.restsUntil = performance.now() + rest
+      this.#lastDeath = cause
+      this.#watch.died(name, cause, rest)
+      if (place.number < kept) {
+        if (rest === 0) this.#start(place)
+        else place.returning = setTimeout(() => this.#start(place), rest).unref()
+      }
+    }
+    this.#dispatch()
+  }
+}

@@ -1,0 +1,60 @@
+import type { PoolWatch } from '../../src/threads/pool.ts'
+
+/** Remembers what pools told, and lets a test wait for it. */
+export class PoolEvents implements PoolWatch {
+  readonly deaths: string[] = []
+  readonly rests: number[] = []
+  readonly replacements: string[] = []
+  readonly #serving = new Map<string, number>()
+  readonly #listeners = new Set<() => void>()
+
+  members(pool: string, change: 1 | -1): void {
+    this.#serving.set(pool, this.count(pool) + change)
+    this.#tell()
+  }
+
+  died(pool: string, _cause: Error, restMs: number): void {
+    this.deaths.push(pool)
+    this.rests.push(restMs)
+    this.#tell()
+  }
+
+  replaced(pool: string): void {
+    this.replacements.push(pool)
+    this.#tell()
+  }
+
+  count(pool: string): number {
+    return this.#serving.get(pool) ?? 0
+  }
+
+  /** Resolves when so many members of that pool serve. */
+  serving(pool: string, members: number): Promise<void> {
+    return this.#until(() => this.count(pool) === members)
+  }
+
+  nextDeath(pool: string): Promise<void> {
+    const before = this.#deathsIn(pool)
+    return this.#until(() => this.#deathsIn(pool) > before)
+  }
+
+  #deathsIn(pool: string): number {
+    return this.deaths.filter((name) => name === pool).length
+  }
+
+  #until(isSo: () => boolean): Promise<void> {
+    return new Promise((resolve) => {
+      const look = (): void => {
+        if (!isSo()) return
+        this.#listeners.delete(look)
+        resolve()
+      }
+      this.#listeners.add(look)
+      look()
+    })
+  }
+
+  #tell(): void {
+    for (const listener of [...this.#listeners]) listener()
+  }
+}

@@ -1,0 +1,43 @@
+import { TidemarkError, UnavailableError } from '../../src/errors.ts'
+import { answerCalls } from '../../src/threads/answer-calls.ts'
+
+/** A thread or process for tests of `src/threads`: it does what it is told, dying included. */
+export type Order =
+  | { readonly do: 'echo'; readonly value: unknown }
+  /** Answered by nobody, until it is cancelled, which is told as news. */
+  | { readonly do: 'hang' }
+  | { readonly do: 'reject'; readonly error: 'plain' | 'domain' | 'unavailable' | 'no error' }
+  | { readonly do: 'answer what cannot be copied' }
+  | { readonly do: 'die'; readonly by: 'exit' | 'uncaught' }
+
+const { started, tell } = answerCalls<Order>({
+  async answer(order) {
+    switch (order.do) {
+      case 'echo':
+        return order.value
+      case 'hang':
+        return new Promise(() => {})
+      case 'reject':
+        if (order.error === 'no error') throw 'a text'
+        if (order.error === 'unavailable') throw new UnavailableError('asleep')
+        if (order.error === 'plain') throw Object.assign(new RangeError('too far'), { errcode: 13 })
+        throw new TidemarkError('conflict', 'no', { details: [{ path: 'a', message: 'must be b' }] })
+      case 'answer what cannot be copied':
+        return () => {}
+      case 'die':
+        if (order.by === 'exit') process.exit(3)
+        setImmediate(() => {
+          throw new Error('not caught')
+        })
+        return new Promise(() => {})
+    }
+  },
+  cancel(call): void {
+    void tell({ cancelled: call })
+  },
+  async end(): Promise<void> {
+    await tell({ ending: true })
+  },
+})
+if (process.argv.includes('dies at its start')) throw new Error('cannot start')
+started('here')

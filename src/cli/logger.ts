@@ -1,4 +1,4 @@
-import { type Logger, pino } from 'pino'
+import { type Logger, pino, stdSerializers } from 'pino'
 import type { Config } from '../config.ts'
 
 /** Lines are written together, so many characters at a time or what there is after this long. */
@@ -6,6 +6,15 @@ const writeEveryMs = 100
 const writeFromCharacters = 16_000
 
 const nothing = (): undefined => undefined
+
+/** What an error says, where it was thrown and of what. Other fields of it can hold a row of the database. */
+function saidOf(error: unknown): unknown {
+  if (!(error instanceof Error)) return String(error)
+  const { type, message, stack, code } = stdSerializers.err(error) as ReturnType<typeof stdSerializers.err> & {
+    readonly code?: string
+  }
+  return { type, message, stack, ...(code === undefined ? {} : { code }) }
+}
 
 /**
  * JSON lines on standard error. Bodies, queries and credentials are never handed to it; that these names come out empty
@@ -17,7 +26,7 @@ export function makeLogger(config: Config): Logger {
     {
       level: config.logLevel,
       base: null,
-      serializers: { req: nothing, headers: nothing, body: nothing, authorization: nothing },
+      serializers: { err: saidOf, req: nothing, headers: nothing, body: nothing, authorization: nothing },
     },
     pino.destination({ fd: 2, sync: false, minLength: writeFromCharacters, periodicFlush: writeEveryMs }),
   )

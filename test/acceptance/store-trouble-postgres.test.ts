@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict'
+import { connect, createServer, type Server, type Socket } from 'node:net'
+import { after, before, test } from 'node:test'
+import pg from 'pg'
+import { freshDatabase } from '../support/fresh-database.ts'
+import { documentOf } from './content.ts'
+import { expectError } from './expect-error.ts'
+import { startServer, type TestServer } from './harness.ts'
+import { until } from './until.ts'
+
+/** The way to a database, which can be closed. */
+class Way {
+  readonly #to: URL
+  readonly #sockets = new Set<Socket>()
+  #server: Server | null = null
+  #port = 0
+
+  constructor(url: string) {
+    this.#to = new URL(url)
+  }
+
+  async open(): Promise<void> {
+    const server = createServer((from) => {
+      const to = connect(Number(this.#to.port), this.#to.hostname)
+      for (const [one, other] of [
+        [from, to],
+        [to, from],
+      ] as const) {
+        this.#sockets.add(one)
+        one.pipe(other)
+        one.on('error', () => other.destroy())
+        one.on('close', () => this.#sockets.delete(one))
+      }
+    })
+    await new Promise<void>((resolve) => server.listen(this.#port, '127.0.0.1', resolve))
+    this.#port = (server.address() as { port: number }).port
+    this.#server = server
+  }
+
+  close(): void {
+    this.#server?.close()
+    for (const socket of this.#sockets) socket.destroy()
+  }
+
+  get url(): string {
+    const url = new URL(this.#to)
+    url.host = `127.0.0.1:${this.#port}`
+    return url.href
+  }
+}
+
+let database: string
+let way: Way
+let server: TestServer
+
+before(async () => {
+  database = (await freshDatabase()).url
+  way = new Way(database)
+  await way.open()
+  server = await startServer({ env: { TIDEMARK_DATABASE_URL: way.url } })
+  await server.makeDataset('news')
+})
+after(async () => {
+  await server.stop()
+  way.close()
+})
+
+test('a database that is away is 503 in the words of each area, logged with its cause; then all is well again', async () => {
+  const { key } = await server.makeApplication({
+    entitlements: [{ datasets: ['news'] }],
+    policy: { analysis_enabled: true, live: { enabled: true } },
+  })
+  const { key: collector } = await server.makeCollector()
+  const asked: [string, string, string, string, unknown?][] = [
+    ['search_backend_unavailable', key, 'POST', '/v1/search', { query: 'tide' }],
+    ['catalog_unavailable', key, 'GET', '/v1/documents/browse'],
+    ['catalog_unavailable', key, 'POST', '/v1/documents/batch-get', { document_ids: ['doc_1'] }],
+    ['catalog_unavailable', key, 'GET', '/v1/classifications?dataset_id=news'],
+    ['changes_unavailable', key, 'GET', '/v1/changes'],
+    ['live_query_unavailable', key, 'GET', '/v1/live-queries/lq_1'],
+    ['store_unavailable', key, 'GET', '/v1/analysis/runs'],
+    ['store_unavailable', key, 'GET', '/v1/account'],
+    ['store_unavailable', collector, 'POST', '/collector/v1/documents', { documents: [documentOf('a')] }],
+  ]
+  const ask = () => Promise.all(asked.map(([, credential, ...request]) => server.as(credential, ...request)))
+  way.close()
+  const answers = await ask()
+  for (const [i, answer] of answers.entries()) {
+    const [code, , , path] = asked[i]!
+    await expectError(server, answer, 503, code)
+    assert.match(answer.headers.get('retry-after') ?? '', /^[1-9]\d*$/, path)
+    const of = () => server.logs.filter(({ reqId }) => reqId === answer.headers.get('x-request-id'))
+    await until('the log has the request', 5000, async () => of().some(({ msg }) => msg === 'request'))
+    const told = of().filter(({ msg }) => msg !== 'request')
+    assert.equal(told.length, 1, path)
+    assert.match((told[0]!.err as { message: string }).message, /ECONNREFUSED|Connection terminated/, path)
+  }
+  const ready = await server.call('GET', '/readyz')
+  assert.equal(ready.status, 503)
+  assert.match(ready.body.checks.store.detail, /does not answer/)
+
+  await way.open()
+  await until('it is ready again', 20_000, async () => (await server.call('GET', '/readyz')).status === 200)
+  const again = await ask()
+  assert.deepEqual(
+    again.map(({ status }) => status),
+    [200, 200, 200, 200, 200, 404, 200, 200, 200],
+  )
+})
+
+test('what the database says of a row that it refused is not in the log: it would be a body', async () => {
+  const { key } = await server.makeCollector()
+  const client = new pg.Client(database)
+  await client.connect()
+  await client.query('alter table document_version add constraint refuses check (version_id is null) not valid')
+  const documents = [documentOf('refused', { body: 'the secret words of a body' })]
+  const answer = await server.collector(key, 'POST', '/collector/v1/documents', { documents })
+  await client.query('alter table document_version drop constraint refuses')
+  await client.end()
+  await expectError(server, answer, 500, 'internal')
+  await until('it is logged', 5000, async () => server.stderr.includes('violates check constraint'))
+  assert.doesNotMatch(server.stderr, /secret words/)
+})

@@ -113,7 +113,7 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
     if (port === 'content') written()
     else if (port === 'operator') authenticator.forget()
     else if (port === 'analysis') analysis.wake()
-  })
+  }, incidents)
 
   metrics.gauge('tidemark_store_writer_calls', 'Calls waiting for or running on the writer.', () => open.load().writer)
   metrics.gauge('tidemark_store_reader_calls', 'Calls waiting for or running on readers.', () => open.load().readers)

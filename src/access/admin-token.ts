@@ -47,6 +47,10 @@ async function writeBeside(dataDir: string, hash: string): Promise<string> {
 }
 
 async function readKept(dataDir: string): Promise<string | null> {
-  const text = await readFile(file(dataDir), 'utf8').catch(() => '')
+  const text = await readFile(file(dataDir), 'utf8').catch((error: NodeJS.ErrnoException) => {
+    // One that is there and cannot be read is not to be replaced.
+    if (error.code === 'ENOENT') return ''
+    throw error
+  })
   return /^[0-9a-f]{64}$/.test(text.trim()) ? text.trim() : null
 }

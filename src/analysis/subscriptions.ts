@@ -91,7 +91,7 @@ export class AnalysisSubscriptions {
     try {
       await checkRequest(subscription, consumer, this.#store, invalid)
     } catch (error) {
-      if (!(error instanceof TidemarkError)) throw error
+      if (!(error instanceof TidemarkError) || error.status >= 500) throw error
       return { subscription, status: 'reconciliation_required' }
     }
     return { subscription, status: subscription.paused ? 'paused' : 'active' }

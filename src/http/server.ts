@@ -1,13 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import cors from '@fastify/cors'
 import swagger from '@fastify/swagger'
-import Fastify, {
-  type FastifyBaseLogger,
-  type FastifyInstance,
-  type FastifyReply,
-  type FastifyRequest,
-  LogController,
-} from 'fastify'
+import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Authenticator } from '../access/authenticate.ts'
 import { quotaOperations } from '../access/operations.ts'
 import { rateOf } from '../access/policy.ts'
@@ -16,6 +10,7 @@ import type { Rate, RateState, Rates } from '../access/rate-limits.ts'
 import type { UsageBook } from '../access/usage-book.ts'
 import { isUnavailability, TidemarkError } from '../errors.ts'
 import { validatorFor } from '../validation.ts'
+import { CutOffAnswers } from './cut-off-answers.ts'
 import { answerError, answerExpectation, answerUnparsed, errorFrom } from './error-replies.ts'
 import { parseJsonBody } from './json-body.ts'
 import type { Metrics } from './metrics.ts'
@@ -64,7 +59,7 @@ export async function makeServer(parts: ServerParts): Promise<FastifyInstance> {
 
   const app = Fastify({
     loggerInstance: parts.logger,
-    logController: new LogController({ disableRequestLogging: true }),
+    logController: new CutOffAnswers(),
     // No logger of its own for each request: the two places that log give the request's id themselves.
     childLoggerFactory: (logger) => logger,
     bodyLimit: bodyBytesMax,

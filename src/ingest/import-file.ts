@@ -1,6 +1,5 @@
-import { once } from 'node:events'
-import { createReadStream, createWriteStream, type WriteStream } from 'node:fs'
-import { open, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { createReadStream } from 'node:fs'
+import { type FileHandle, open, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { checkLine } from './check-lines.ts'
 import type { Ingest } from './ingest.ts'
 import { ingestLines } from './ingest-lines.ts'
@@ -55,49 +54,36 @@ export async function importFile(
     outcomes: counts,
     resumedAt,
   }
-  let refusals: WriteStream | null = null
-  let failure: unknown = null
-  const lines = readLines(stream, ingestLimits.lineBytesMax)
-  const watched = watchFailure(lines, (error) => {
-    failure = error
-  })
   // An import that is run again goes on where the store failed; to read on would refuse sound lines.
   const stop = (error: unknown): never => {
     throw error
   }
-  for await (const portion of ingestLines(watched, checkLine, ingest, stop)) {
-    let { refused } = progress
-    for (const { line, result } of portion) {
-      if ('refusal' in result) {
-        refused++
-        if (source.refused === null) continue
-        refusals ??= createWriteStream(source.refused, { flags: resumedAt > 0 ? 'a' : 'w' })
-        if (!refusals.write(`${JSON.stringify({ error: result.refusal, line: line.text })}\n`))
-          await once(refusals, 'drain')
-      } else counts[result.outcome] = (counts[result.outcome] ?? 0) + 1
+  let refusals: FileHandle | null = null
+  try {
+    const lines = readLines(stream, ingestLimits.lineBytesMax)
+    for await (const portion of ingestLines(lines, checkLine, ingest, stop)) {
+      let { refused } = progress
+      let told = ''
+      for (const { line, result } of portion) {
+        if ('refusal' in result) {
+          refused++
+          told += `${JSON.stringify({ error: result.refusal, line: line.text })}\n`
+        } else counts[result.outcome] = (counts[result.outcome] ?? 0) + 1
+      }
+      if (told !== '' && source.refused !== null) {
+        refusals ??= await open(source.refused, resumedAt > 0 ? 'a' : 'w')
+        await refusals.appendFile(told)
+      }
+      const bytes = resumedAt + portion.at(-1)!.line.endsAt
+      progress = { ...progress, bytes, lines: progress.lines + portion.length, refused }
+      if (mark !== null && position !== null) await savePosition(position, { ...mark, bytes })
+      report(progress)
     }
-    const bytes = resumedAt + portion.at(-1)!.line.endsAt
-    progress = { ...progress, bytes, lines: progress.lines + portion.length, refused }
-    if (mark !== null && position !== null) await savePosition(position, { ...mark, bytes })
-    report(progress)
+  } finally {
+    await refusals?.close()
   }
-  if (refusals !== null) {
-    refusals.end()
-    await once(refusals, 'close')
-  }
-  if (failure !== null) throw failure
   if (position !== null) await rm(position, { force: true })
   return mark === null ? progress : { ...progress, bytes: mark.size }
-}
-
-/** The reader of lines takes an error for the end; an import must know the difference. */
-async function* watchFailure<Item>(items: AsyncIterable<Item>, failed: (error: unknown) => void): AsyncGenerator<Item> {
-  try {
-    yield* items
-  } catch (error) {
-    failed(error)
-    throw error
-  }
 }
 
 /** Enough to notice that a file of that name is another file now. */
@@ -116,13 +102,17 @@ async function savedPosition(path: string, mark: Omit<Saved, 'bytes'>): Promise<
 }
 
 async function readSaved(path: string): Promise<Saved | null> {
-  const file = await open(path).catch(() => null)
+  const file = await open(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return null
+    throw error
+  })
   if (file === null) return null
   try {
     const saved: Saved = JSON.parse(await file.readFile('utf8'))
     return typeof saved.bytes === 'number' && typeof saved.start === 'string' ? saved : null
-  } catch {
-    return null
+  } catch (error) {
+    if (error instanceof SyntaxError) return null
+    throw error
   } finally {
     await file.close()
   }

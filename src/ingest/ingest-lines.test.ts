@@ -90,14 +90,20 @@ suite('a stream of lines is written', () => {
     assert.deepEqual(await collect(portions), ['three'])
   })
 
-  test('as far as it came when the source breaks off', async () => {
+  test('as far as it came when the source fails, which is told after that', async () => {
     async function* broken(): AsyncGenerator<Line> {
       yield lineOf('one')
       yield lineOf('!two')
       throw new Error('gone')
     }
     const submit = async (documents: readonly IncomingDocument[]) => documents.map(resultOf)
-    assert.deepEqual(await collect(ingestLines(broken(), check, { submit }, notStored)), ['one', '!two'])
+    const names: string[] = []
+    await assert.rejects(async () => {
+      for await (const portion of ingestLines(broken(), check, { submit }, notStored)) {
+        names.push(...portion.map(({ result }) => nameOf(result)))
+      }
+    }, /gone/)
+    assert.deepEqual(names, ['one', '!two'])
   })
 
   test('with an error for each document that the store could not take, or to that error where it is thrown on', async () => {

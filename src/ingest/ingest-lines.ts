@@ -25,8 +25,8 @@ interface Portion {
 
 /**
  * Reads, checks and writes a stream of lines, in order and with bounded memory. Results come out in the order of the
- * lines, one for each that is not empty, after the line is on disk. A source that breaks off ends the stream: what was
- * complete is written and reported. `notStored` hears of a portion that the store failed to write, and says what its
+ * lines, one for each that is not empty, after the line is on disk. A source that fails ends the stream: what was
+ * complete is written and reported, then its error is thrown. `notStored` hears of a portion that the store failed to write, and says what its
  * lines are answered with; where it throws, the stream ends with that.
  */
 export async function* ingestLines(
@@ -49,9 +49,19 @@ export async function* ingestLines(
     ahead.push({ results })
   }
 
+  let failure: { readonly error: unknown } | null = null
+  const orEnd = async (awaited: Promise<IteratorResult<Line>>): Promise<Line | null> => {
+    try {
+      const { done, value } = await awaited
+      return done === true ? null : value
+    } catch (error) {
+      failure = { error }
+      return null
+    }
+  }
   let next = source.next()
   for (;;) {
-    const line = checked.length > 0 ? await beforePause(next) : await orEnd(next)
+    const line = await (checked.length > 0 ? beforePause(orEnd(next)) : orEnd(next))
     if (line === 'paused') {
       send()
       while (ahead.length > 0) yield await ahead.shift()!.results
@@ -70,24 +80,15 @@ export async function* ingestLines(
   }
   send()
   for (const { results } of ahead) yield await results
+  if (failure !== null) throw (failure as { readonly error: unknown }).error
 }
 
-/** A sender that goes away in the middle is the end of the stream. */
-async function orEnd(next: Promise<IteratorResult<Line>>): Promise<Line | null> {
-  try {
-    const { done, value } = await next
-    return done === true ? null : value
-  } catch {
-    return null
-  }
-}
-
-async function beforePause(next: Promise<IteratorResult<Line>>): Promise<Line | null | 'paused'> {
+async function beforePause(next: Promise<Line | null>): Promise<Line | null | 'paused'> {
   let timer: NodeJS.Timeout | undefined
   const pause = new Promise<'paused'>((resolve) => {
     timer = setTimeout(resolve, pauseMs, 'paused')
   })
-  const first = await Promise.race([orEnd(next), pause])
+  const first = await Promise.race([next, pause])
   clearTimeout(timer)
   return first
 }

@@ -107,7 +107,10 @@ export async function checkFiles(folder: string, manifest: BackupManifest, repor
   let done = 0
   for (const file of manifest.files) {
     const path = join(folder, file.path)
-    const found = await stat(path).catch(() => null)
+    const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return null
+      throw new BackupError(`${path} cannot be read (${error.code})`)
+    })
     if (found === null) throw new BackupError(`the backup is damaged: ${file.path} is missing; use another one`)
     const sha256 =
       found.size === file.bytes

@@ -1,3 +1,4 @@
+import type { Incidents } from '../incidents.ts'
 import type { Store } from './sql/sql-store.ts'
 import type { Told } from './sql/store-calls.ts'
 
@@ -15,6 +16,6 @@ export interface OpenStore {
    */
   makesVectors(): Promise<boolean>
   /** Calls back when another process may have written. What is missed now and then must be found by looking. */
-  onForeignWrite(listener: (about: Told) => void): void
+  onForeignWrite(listener: (about: Told) => void, incidents: Incidents): void
   close(): Promise<void>
 }

@@ -1,6 +1,9 @@
 import type pg from 'pg'
+import { UnavailableError } from '../../errors.ts'
+import type { Incidents } from '../../incidents.ts'
 import { type Told, told, type Write } from '../sql/store-calls.ts'
 import { connectAlone } from './connections.ts'
+import { isConnectionLost } from './troubles.ts'
 
 const channel = 'tidemark_writes'
 
@@ -25,9 +28,9 @@ export class ForeignWrites {
     return tells === undefined ? null : `notify ${channel}, '${this.#processId} ${tells}'`
   }
 
-  listen(listener: (about: Told) => void): void {
+  listen(listener: (about: Told) => void, incidents: Incidents): void {
     this.#listeners.push(listener)
-    if (this.#listeners.length === 1) void this.#connect()
+    if (this.#listeners.length === 1) void this.#connect(incidents)
   }
 
   async close(): Promise<void> {
@@ -36,7 +39,7 @@ export class ForeignWrites {
     await this.#client?.end().catch(() => {})
   }
 
-  async #connect(): Promise<void> {
+  async #connect(incidents: Incidents): Promise<void> {
     try {
       const client = await connectAlone(this.#url)
       if (this.#closed) return void (await client.end())
@@ -48,12 +51,15 @@ export class ForeignWrites {
         const about = told.find((known) => known === word)
         if (about !== undefined) this.#tell(about)
       })
-      client.on('end', () => this.#connectLater())
+      client.on('end', () => this.#connectLater(incidents))
       await client.query(`listen ${channel}`)
       // What was written while nobody listened is looked for once.
       for (const about of told) this.#tell(about)
-    } catch {
-      this.#connectLater()
+      incidents.worked('foreign-writes')
+    } catch (error) {
+      if (this.#closed) return
+      incidents.failed('foreign-writes', isConnectionLost(error) ? away(error) : error)
+      this.#connectLater(incidents)
     }
   }
 
@@ -61,10 +67,13 @@ export class ForeignWrites {
     for (const listener of this.#listeners) listener(about)
   }
 
-  #connectLater(): void {
+  #connectLater(incidents: Incidents): void {
     if (this.#closed) return
     clearTimeout(this.#again)
-    this.#again = setTimeout(() => void this.#connect(), connectAgainMs)
+    this.#again = setTimeout(() => void this.#connect(incidents), connectAgainMs)
     this.#again.unref()
   }
 }
+
+const away = (cause: unknown): UnavailableError =>
+  new UnavailableError('what other processes write is not heard of at once, only found by looking', { cause })

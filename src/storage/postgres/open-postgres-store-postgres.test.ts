@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import pg from 'pg'
 import { freshDatabase } from '../../../test/support/fresh-database.ts'
 import { TidemarkError } from '../../errors.ts'
+import { unheard } from '../../incidents.ts'
 import type { OpenStore } from '../open-store.ts'
 import { NewerStoreError, newestMigration } from '../sql/migrate.ts'
 import { migrations } from '../sql/migrations/index.ts'
@@ -129,7 +130,7 @@ test('a process hears of what others write, and not of what it writes itself', a
   here.onForeignWrite((port) => {
     heard.push(port)
     next.resolve()
-  })
+  }, unheard)
   // The first word is that it listens now.
   await next.promise
   await here.store.operator.commit([put('d')], mark)

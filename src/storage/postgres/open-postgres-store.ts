@@ -96,7 +96,7 @@ export async function openPostgresStore(url: string, connectionsMax: number): Pr
     shared: true,
     load: () => ({ writer: under.writing.count, readers: under.reading.count }),
     makesVectors: () => claim.has(),
-    onForeignWrite: (listener) => foreign.listen(listener),
+    onForeignWrite: (listener, incidents) => foreign.listen(listener, incidents),
     async close() {
       await claim.close()
       await foreign.close()

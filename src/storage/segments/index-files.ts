@@ -17,14 +17,18 @@ const pointerFile = (dataDir: string): string => join(dataDir, 'search.current')
 
 export const indexPath = (dataDir: string, generation: number): string => join(dataDir, `search-${generation}.sqlite`)
 
-/** The pointer, or null where there is no readable one. */
+/**
+ * The pointer, or null where there is none, or none that makes sense. One that cannot be read at the moment is neither:
+ * to begin a new index for it would throw the old one away.
+ */
 export async function readPointer(dataDir: string): Promise<IndexPointer | null> {
   try {
     const pointer: unknown = JSON.parse(await readFile(pointerFile(dataDir), 'utf8'))
-    const { generation, rules } = pointer as IndexPointer
+    const { generation, rules } = (pointer ?? {}) as IndexPointer
     return Number.isSafeInteger(generation) && typeof rules === 'string' ? { generation, rules } : null
-  } catch {
-    return null
+  } catch (error) {
+    if (error instanceof SyntaxError || (error as NodeJS.ErrnoException).code === 'ENOENT') return null
+    throw error
   }
 }
 

@@ -22,7 +22,7 @@ export const EntitlementInput = Type.Object(
   {
     additionalProperties: false,
     description:
-      'Matches a document when every stated condition does. An entry that restricts languages, regions or publication time never matches a document that lacks that value.',
+      'Matches a document when every stated condition does. An entry that restricts languages, regions or publication time never matches a document that lacks that value. A version is matched by its own language, or by that of its document where it has none.',
   },
 )
 export type EntitlementInput = Static<typeof EntitlementInput>

@@ -4,14 +4,15 @@ import type { DocumentStatus } from '../ingest/content-store.ts'
 /** The port: documents as they are read. */
 export interface CatalogStore {
   /** Those of the documents that exist, in no particular order. */
-  documents(
-    documentIds: readonly string[],
-    parts: { content: boolean; snapshot: boolean },
-  ): Promise<readonly DocumentRecord[]>
-  /** One version of a document, the current one when `versionId` is null. */
-  version(documentId: string, versionId: string | null): Promise<VersionRecord | null>
-  /** Newest first; `before` is the last id already seen. */
-  versions(documentId: string, page: Page): Promise<readonly VersionSummary[]>
+  documents(documentIds: readonly string[], parts: { snapshot: boolean }): Promise<readonly DocumentRecord[]>
+  /** The texts of some versions, in no particular order. Asked only for those that may be read. */
+  bodies(versionIds: readonly string[]): Promise<readonly VersionBody[]>
+  /** One version of a document, the current one when `versionId` is null. A version that the scope hides is none. */
+  version(documentId: string, versionId: string | null, scope: Scope): Promise<VersionRecord | null>
+  /** Those that the scope opens, newest first; `before` is the last id already seen. */
+  versions(documentId: string, scope: Scope, page: Page): Promise<readonly VersionSummary[]>
+  /** How many of them there are. */
+  versionCount(documentId: string, scope: Scope): Promise<number>
   snapshots(documentId: string, page: Page): Promise<readonly SnapshotRecord[]>
   /** Documents by exact conditions, newest first. */
   browse(query: BrowseQuery): Promise<readonly DocumentRecord[]>
@@ -76,18 +77,23 @@ export interface DocumentRecord extends ScopedDocument {
   readonly score: number | null
   /** Only where it was asked for. */
   readonly snapshot?: SnapshotRecord | null
-  readonly content?: { readonly versionId: string; readonly title: string | null; readonly body: string | null }
+}
+
+export interface VersionBody {
+  readonly versionId: string
+  readonly body: string | null
 }
 
 export interface VersionSummary {
   readonly versionId: string
   readonly title: string | null
+  /** Its own, as it was sent. */
+  readonly language: string | null
   readonly createdAt: number
 }
 
 export interface VersionRecord extends VersionSummary {
   readonly body: string | null
-  readonly language: string | null
   readonly publishedAt: number | null
 }
 

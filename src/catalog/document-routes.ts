@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import type { Operation } from '../access/operations.ts'
 import type { Consumer } from '../access/principal.ts'
-import type { Scope } from '../access/scope.ts'
+import { type FieldPermission, readableFields, type Scope, versionLanguage } from '../access/scope.ts'
 import type { Cursors } from '../cursors.ts'
 import { TidemarkError } from '../errors.ts'
 import { consumerOf, scopeOf } from '../http/route.ts'
@@ -9,13 +9,17 @@ import type { TypedApp } from '../http/typed.ts'
 import { isId } from '../ids.ts'
 import { formatOptionalTime, formatTime } from '../time.ts'
 import { Document, documentAnswer, type Readable, readable, Snapshot, snapshotAnswer } from './answers.ts'
-import type { CatalogStore, DocumentRecord } from './catalog-store.ts'
+import type { CatalogStore, DocumentRecord, VersionSummary } from './catalog-store.ts'
 
 const orNull = <T extends Parameters<typeof Type.Union>[0][number]>(schema: T) => Type.Union([schema, Type.Null()])
 const time = Type.String({ format: 'date-time' })
 const invalid = 'invalid_document_query'
 
-const Detail = Type.Object({ ...Document.properties, version_count: Type.Integer(), snapshot: orNull(Snapshot) })
+const Detail = Type.Object({
+  ...Document.properties,
+  version_count: Type.Integer({ description: 'Of the versions that this application may read.' }),
+  snapshot: orNull(Snapshot),
+})
 const Version = Type.Object({
   version_id: Type.String(),
   is_current: Type.Boolean(),
@@ -52,6 +56,8 @@ const PageQuery = Type.Object(
   },
   { additionalProperties: false },
 )
+const versionRule =
+  'A version is readable by its own language, or by that of the document where it has none: an earlier version can be hidden where the current one is not, and the other way round.'
 const config = (operation: Operation) =>
   ({ surface: 'consumer', operation, invalid, unavailable: 'catalog_unavailable' }) as const
 const about = (summary: string, description: string) => ({ tags: ['Documents'], summary, description })
@@ -69,11 +75,15 @@ export function documentRoutes(app: TypedApp, store: CatalogStore, cursors: Curs
       },
     },
     async (request) => {
-      const found = await visible(request.params.document_id, scopeOf(consumerOf(request), {}), true)
+      const scope = scopeOf(consumerOf(request), {})
+      const found = await visible(request.params.document_id, scope, true)
       const snapshot = found.fields.has('metrics') ? (found.record.snapshot ?? null) : null
+      const allReadable = scope.entries.every(({ languages }) => languages === null)
       return {
         ...documentAnswer(found),
-        version_count: found.record.versionCount,
+        version_count: allReadable
+          ? found.record.versionCount
+          : await store.versionCount(found.record.documentId, scope),
         snapshot: snapshot === null ? null : snapshotAnswer(snapshot),
       }
     },
@@ -84,19 +94,24 @@ export function documentRoutes(app: TypedApp, store: CatalogStore, cursors: Curs
     {
       config: config('documents.content'),
       schema: {
-        ...about('The text of a version', 'The current version when `version_id` is absent. Needs `body`.'),
+        ...about(
+          'The text of a version',
+          `The current version when \`version_id\` is absent. Needs \`body\`. ${versionRule}`,
+        ),
         params: ById,
         querystring: Type.Object({ version_id: Type.Optional(Type.String()) }, { additionalProperties: false }),
         response: { 200: Content },
       },
     },
     async (request) => {
-      const { record, fields } = await visible(
-        request.params.document_id,
-        scopeOf(consumerOf(request), { needs: [['body']] }),
-      )
-      const version = await store.version(record.documentId, request.query.version_id ?? null)
-      if (version === null) throw new TidemarkError('version_not_found', 'this document has no such version')
+      const scope = scopeOf(consumerOf(request), { needs: [['body']] })
+      const record = await recordOf(request.params.document_id)
+      const version = await store.version(record.documentId, request.query.version_id ?? null, scope)
+      if (version === null) {
+        if (readable(record, scope) === null) throw documentNotFound()
+        throw new TidemarkError('version_not_found', 'this document has no such version')
+      }
+      const fields = fieldsOf(version, record, scope)
       return {
         document_id: record.documentId,
         version_id: version.versionId,
@@ -115,7 +130,10 @@ export function documentRoutes(app: TypedApp, store: CatalogStore, cursors: Curs
     {
       config: config('documents.versions'),
       schema: {
-        ...about('The versions of a document, newest first', 'Their texts are read by `…/content?version_id=`.'),
+        ...about(
+          'The versions of a document, newest first',
+          `Their texts are read by \`…/content?version_id=\`. ${versionRule}`,
+        ),
         params: ById,
         querystring: PageQuery,
         response: { 200: Type.Object({ versions: Type.Array(Version), next_cursor: Type.Optional(Type.String()) }) },
@@ -123,16 +141,18 @@ export function documentRoutes(app: TypedApp, store: CatalogStore, cursors: Curs
     },
     async (request) => {
       const consumer = consumerOf(request)
-      const { record, fields } = await visible(request.params.document_id, scopeOf(consumer, {}))
+      const scope = scopeOf(consumer, {})
+      const record = await recordOf(request.params.document_id)
       const page = await pageOf(consumer, 'versions', record.documentId, request.query, (range) =>
-        store.versions(record.documentId, range),
+        store.versions(record.documentId, scope, range),
       )
+      if (page.items.length === 0 && readable(record, scope) === null) throw documentNotFound()
       return {
         versions: page.items.map((version) => ({
           version_id: version.versionId,
           is_current: version.versionId === record.currentVersionId,
           created_at: formatTime(version.createdAt),
-          ...(fields.has('title') ? { title: version.title } : {}),
+          ...(fieldsOf(version, record, scope).has('title') ? { title: version.title } : {}),
         })),
         ...page.next((version) => version.versionId),
       }
@@ -182,35 +202,36 @@ export function documentRoutes(app: TypedApp, store: CatalogStore, cursors: Curs
     async (request) => {
       const scope = scopeOf(consumerOf(request), {})
       const asked = [...new Set(request.body.document_ids)]
-      const records = new Map<string, DocumentRecord>()
+      const found = new Map<string, Readable>()
       const ids = asked.filter((id) => isId('doc', id))
       if (ids.length > 0) {
-        for (const record of await store.documents(ids, { content: true, snapshot: false })) {
-          records.set(record.documentId, record)
+        for (const record of await store.documents(ids, { snapshot: false })) {
+          const one = readable(record, scope)
+          if (one !== null) found.set(record.documentId, one)
         }
       }
-      const documents: Static<typeof BatchItem>[] = []
-      const missing: string[] = []
-      for (const id of asked) {
-        const record = records.get(id)
-        const found = record === undefined ? null : readable(record, scope)
-        if (found === null) missing.push(id)
-        else documents.push({ ...documentAnswer(found), content: contentOf(found) })
+      const withBody = [...found.values()].filter(({ fields }) => fields.has('body'))
+      const bodies = await store.bodies(withBody.map(({ record }) => record.currentVersionId))
+      const bodyOf = new Map(bodies.map(({ versionId, body }) => [versionId, body]))
+      return {
+        documents: asked.flatMap((id) => {
+          const one = found.get(id)
+          return one === undefined ? [] : [{ ...documentAnswer(one), content: contentOf(one, bodyOf) }]
+        }),
+        missing: asked.filter((id) => !found.has(id)),
       }
-      return { documents, missing }
     },
   )
 
-  /** Not there and not entitled are the same answer, so that ids cannot be probed. */
+  async function recordOf(documentId: string, snapshot = false): Promise<DocumentRecord> {
+    const [record] = isId('doc', documentId) ? await store.documents([documentId], { snapshot }) : []
+    if (record === undefined) throw documentNotFound()
+    return record
+  }
+
   async function visible(documentId: string, scope: Scope, snapshot = false): Promise<Readable> {
-    const [record] = isId('doc', documentId) ? await store.documents([documentId], { content: false, snapshot }) : []
-    const found = record === undefined ? null : readable(record, scope)
-    if (found === null) {
-      throw new TidemarkError(
-        'document_not_found',
-        'there is no such document within the entitlements of this application',
-      )
-    }
+    const found = readable(await recordOf(documentId, snapshot), scope)
+    if (found === null) throw documentNotFound()
     return found
   }
 
@@ -243,8 +264,24 @@ export function documentRoutes(app: TypedApp, store: CatalogStore, cursors: Curs
   }
 }
 
-function contentOf({ record, fields }: Readable): Static<typeof BatchItem>['content'] {
-  const { content } = record
-  if (content === undefined || !fields.has('body')) return null
-  return { version_id: content.versionId, ...(fields.has('title') ? { title: content.title } : {}), body: content.body }
+/** Not there and not entitled are the same answer, so that ids cannot be probed. */
+function documentNotFound(): TidemarkError {
+  return new TidemarkError(
+    'document_not_found',
+    'there is no such document within the entitlements of this application',
+  )
+}
+
+/** What may be read of a version that the scope opens. */
+function fieldsOf({ language }: VersionSummary, record: DocumentRecord, scope: Scope): ReadonlySet<FieldPermission> {
+  return readableFields(scope, { ...record, language: versionLanguage(language, record.language) }) ?? new Set()
+}
+
+function contentOf(
+  { record, fields }: Readable,
+  bodyOf: ReadonlyMap<string, string | null>,
+): Static<typeof BatchItem>['content'] {
+  const body = bodyOf.get(record.currentVersionId)
+  if (body === undefined || !fields.has('body')) return null
+  return { version_id: record.currentVersionId, ...(fields.has('title') ? { title: record.title } : {}), body }
 }

@@ -12,6 +12,10 @@ export interface LiveStore {
   find(applicationId: string, liveQueryId: string): Promise<LiveQuery | null>
   /** What the runs brought, after a place, first items of all platforms first. */
   items(liveQueryId: string, after: ItemPlace | null, limit: number): Promise<readonly LiveItem[]>
+  /** The texts of some versions, in no particular order. Asked only for those that may be read. */
+  bodies(
+    versionIds: readonly string[],
+  ): Promise<readonly { readonly versionId: string; readonly body: string | null }[]>
 
   /** Hands out tasks that nobody works on, oldest first, and notes that the collector asked. */
   lease(request: LeaseRequest, nowMs: number): Promise<readonly LeasedTask[]>
@@ -94,7 +98,6 @@ export interface LiveItem {
   /** The current version. */
   readonly versionId: string
   readonly title: string | null
-  readonly body: string | null
 }
 
 export interface LeaseRequest {

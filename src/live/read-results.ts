@@ -1,5 +1,5 @@
 import type { Static } from 'typebox'
-import { readableFields, type Scope } from '../access/scope.ts'
+import { type FieldPermission, readableFields, type Scope } from '../access/scope.ts'
 import { searchLimits } from '../search/limits.ts'
 import { chunksOf } from '../search/prepare-document.ts'
 import type { ResultItem } from '../search/present-results.ts'
@@ -30,24 +30,29 @@ export async function readResults(
   for (;;) {
     // One more than is wanted tells whether a next page has anything to show.
     const items = await store.items(liveQuery.liveQueryId, place, limit + 1)
-    for (const item of items) {
-      const result = present(item, query, scope)
-      if (result !== null && results.length === limit) return { results, next: place }
-      if (result !== null) results.push(result)
+    const opened = items.map((item) => ({ item, fields: readableFields(scope, item) }))
+    const withBody = opened.filter(({ fields }) => fields?.has('body')).map(({ item }) => item.versionId)
+    const bodies = new Map((await store.bodies(withBody)).map(({ versionId, body }) => [versionId, body]))
+    for (const { item, fields } of opened) {
+      if (fields !== null && results.length === limit) return { results, next: place }
+      if (fields !== null) results.push(present(item, bodies.get(item.versionId) ?? null, query, fields))
       place = item.place
     }
     if (items.length <= limit) return { results, next: null }
   }
 }
 
-function present(item: LiveItem, query: KeywordQuery, scope: Scope): Result | null {
-  const readable = readableFields(scope, item)
-  if (readable === null) return null
-  const body = item.body ?? ''
-  const language = item.language ?? guessLanguage(`${item.title ?? ''}\n${body}`)
-  // Hits in a body that may not be read must not decide which chunk is named.
-  const hits = readable.has('body') ? findHits(body, language, query) : []
-  const chunks = [...chunksOf(item.documentId, item)]
+/** A body that may not be read is null here: then the first chunk is named, which every version has. */
+function present(
+  item: LiveItem,
+  readBody: string | null,
+  query: KeywordQuery,
+  readable: ReadonlySet<FieldPermission>,
+): Result {
+  const body = readBody ?? ''
+  const language = item.language ?? guessLanguage(body)
+  const hits = findHits(body, language, query)
+  const chunks = [...chunksOf(item.documentId, { versionId: item.versionId, body })]
   let best = chunks[0]!
   let bestHits = 0
   for (const chunk of chunks) {

@@ -1,3 +1,4 @@
+import type { Scope } from '../access/scope.ts'
 import type { VersionColumns } from './search-index.ts'
 
 /** The port: what the search index is fed from, and where searches read the texts that the index does not hold. */
@@ -32,8 +33,11 @@ export interface IndexSource {
   /** The same of versions that are not current. */
   versionHeads(versionIds: readonly string[]): Promise<readonly VersionHead[]>
   chunkTexts(chunkIds: readonly string[]): Promise<readonly ChunkText[]>
-  /** The same with their documents, in one call: what a page of results needs. Chunks that are gone are left out. */
-  shownChunks(chunkIds: readonly string[]): Promise<readonly ShownChunk[]>
+  /**
+   * The same with their documents, in one call: what a page of results needs. Chunks that are gone are left out. A text
+   * that the scope does not open is empty, and is not read: how long it takes must not tell how long it is.
+   */
+  shownChunks(chunkIds: readonly string[], scope: Scope): Promise<readonly ShownChunk[]>
 }
 
 export interface SourceDocument {

@@ -61,7 +61,7 @@ export async function presentResults(
     ...(one.shown === null ? [one.best.chunkId] : []),
     ...(request.chunks ? othersOf(one).map((chunk) => chunk.chunkId) : []),
   ])
-  const read = unread.length === 0 ? [] : await source.shownChunks(unread)
+  const read = unread.length === 0 ? [] : await source.shownChunks(unread, scope)
   const textOf = new Map<string, ShownChunk>()
   for (const text of [...found.map(({ shown }) => shown), ...read]) if (text !== null) textOf.set(text.chunkId, text)
   return found.flatMap((one): ResultItem[] => {

@@ -64,7 +64,9 @@ const fields = {
   fields: Type.Optional(choices(resultFields, 'Narrows the returned fields.')),
   include_highlights: Type.Optional(Type.Boolean({ default: false })),
   include_chunks: Type.Optional(Type.Boolean({ default: false })),
-  include_non_current: Type.Optional(Type.Boolean({ default: false, description: 'Lets earlier versions take part.' })),
+  include_non_current: Type.Optional(
+    Type.Boolean({ default: false, description: 'Lets earlier versions take part, each by its own language.' }),
+  ),
 }
 
 export const SearchBody = Type.Object(fields, strict)

@@ -25,6 +25,7 @@ export class FakeEmbedding {
   behaviour: Behaviour = 'answers'
   /** Texts it was asked for, ever. */
   texts: string[] = []
+  vectorOf: typeof fakeVector = fakeVector
   /** Holds every answer back by that long. */
   delayMs = 0
   #server: Server | null = null
@@ -88,7 +89,7 @@ export class FakeEmbedding {
 
   #bodyFor(input: readonly string[]): string {
     const dimensions = this.behaviour === 'wrong dimensions' ? fakeDimensions + 1 : fakeDimensions
-    const data = input.map((text, index) => ({ index, embedding: fakeVector(text, dimensions) }))
+    const data = input.map((text, index) => ({ index, embedding: this.vectorOf(text, dimensions) }))
     switch (this.behaviour) {
       case 'not a number':
         return JSON.stringify({ data: data.map((one) => ({ ...one, embedding: one.embedding.map(() => null) })) })

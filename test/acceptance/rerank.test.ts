@@ -1,45 +1,19 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import { createServer, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { after, before, test } from 'node:test'
 import { documentOf, send } from './content.ts'
+import { FakeReranker, lastIsBest } from './fake-reranker.ts'
 import { startServer, type TestServer } from './harness.ts'
 import { until } from './until.ts'
 
-/** A rerank endpoint beside the server, which can be asked to answer in other ways. */
-interface Asked {
-  readonly query: string
-  readonly documents: readonly string[]
-}
-
-const asked: Asked[] = []
-let answer: (asked: Asked, response: ServerResponse) => void = lastIsBest
-const endpoint = createServer((request, response) => {
-  let body = ''
-  request.setEncoding('utf8').on('data', (text) => {
-    body += text
-  })
-  request.on('end', () => {
-    const given = JSON.parse(body) as Asked
-    asked.push(given)
-    answer(given, response)
-  })
-})
-
-function lastIsBest({ documents }: Asked, response: ServerResponse): void {
-  const results = documents.map((_, index) => ({ index, relevance_score: (index + 1) / 10 }))
-  response.end(JSON.stringify({ results }))
-}
-
+const endpoint = new FakeReranker()
+const { asked } = endpoint
 let server: TestServer
 let key: string
 
 before(async () => {
-  endpoint.listen(0, '127.0.0.1')
-  await once(endpoint, 'listening')
-  const url = `http://127.0.0.1:${(endpoint.address() as AddressInfo).port}`
-  server = await startServer({ env: { TIDEMARK_RERANK_URL: url } })
+  await endpoint.start()
+  endpoint.answer = lastIsBest
+  server = await startServer({ env: endpoint.env })
   await server.makeDataset('news')
   const collector = await server.makeCollector({ datasets: ['news'] })
   ;({ key } = await server.makeApplication({ entitlements: [{ datasets: ['news'], fields: ['body'] }] }))
@@ -55,8 +29,7 @@ before(async () => {
 })
 
 after(async () => {
-  endpoint.close()
-  endpoint.closeAllConnections()
+  await endpoint.stop()
   await server.stop()
 })
 
@@ -94,13 +67,13 @@ test('keyword and vector search do not ask it', async () => {
 })
 
 test('while it fails or hangs, the own order is given, soon, and without a warning', async () => {
-  const ways: (typeof answer)[] = [
+  const ways: (typeof endpoint.answer)[] = [
     (_, response) => void response.writeHead(500).end(),
     (_, response) => void response.end('{"results": [{"index": 0, "relevance_score": null}]}'),
     () => {},
   ]
   for (const way of ways) {
-    answer = way
+    endpoint.answer = way
     const startedMs = performance.now()
     assert.equal(first(await search('hybrid')), 'Tidal power is made from the tides of the sea.')
     assert.ok(performance.now() - startedMs < 10_000)

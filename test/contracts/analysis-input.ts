@@ -26,6 +26,7 @@ interface Known {
   readonly documentId: string
   readonly versionId: string
   readonly versionAt: number
+  readonly language: string | null
   readonly vectors: boolean
 }
 
@@ -33,7 +34,6 @@ const datasets = ['a', 'b', 'c']
 const columnsOf = (i: number) => ({
   datasetId: at(datasets, i),
   platform: at(['p', 'q'], i >> 1),
-  language: at(['en', 'de', null], i >> 2),
   region: at(['gb', null], i >> 3),
   publishedAt: at([null, startMs, startMs + minute, startMs + 2 * minute], i >> 1),
   contentType: at(['post', 'article', null], i),
@@ -50,13 +50,14 @@ async function fill({ content, operator, indexSource }: AnalysisInputFixture): P
   for (const round of [0, 1]) {
     for (let i = 0; i < documentCount; i += round === 0 ? 1 : 3) {
       const versionAt = startMs + i * minute + round * 60 * minute * documentCount
+      const language = at(['en', 'de', null], (i >> 2) + round * (i >> 1))
       const [result] = await content.ingest(
-        [{ ...columnsOf(i), externalId: `n-${i}`, body: `Body ${i} of round ${round}` }],
+        [{ ...columnsOf(i), language, externalId: `n-${i}`, body: `Body ${i} of round ${round}` }],
         versionAt,
       )
       assert.ok(result !== undefined && 'documentId' in result)
       const { documentId, versionId } = result
-      known.push({ documentId, versionId, versionAt, vectors: (i + round) % 5 !== 0 })
+      known.push({ documentId, versionId, versionAt, language, vectors: (i + round) % 5 !== 0 })
     }
   }
   const vectorsOf = new Map(known.map(({ versionId, vectors }) => [versionId, vectors]))
@@ -125,9 +126,11 @@ function expected(known: readonly Known[], query: Pick<InputQuery, 'scopes' | 'i
             later.versionAt <= cutoffAt,
         ),
     )
-    .filter(({ documentId }) => {
-      const first = known.find((one) => one.documentId === documentId)!
-      const columns = columnsOf(known.indexOf(first))
+    .filter((version) => {
+      const ofDocument = known.filter(({ documentId }) => documentId === version.documentId)
+      const first = ofDocument[0]!
+      const language = version.language ?? ofDocument.at(-1)!.language
+      const columns = { ...columnsOf(known.indexOf(first)), language }
       return (
         asked.dataset_ids.includes(columns.datasetId) &&
         scopes.every((one) => readableFields(one, columns) !== null) &&

@@ -46,6 +46,8 @@ const plain: BrowseQuery = {
   answerBy: null,
 }
 
+const wide = { before: null, limit: 100 }
+
 const document = (externalId: string, fields: Partial<IncomingDocument> = {}): IncomingDocument => ({
   datasetId: 'd1',
   platform: 'p1',
@@ -102,8 +104,8 @@ export function checkCatalogStore(name: string, openStore: () => Promise<Catalog
         }),
       )
       const createdAt = clockMs
-      const [record] = await store.catalog.documents([id!, 'doc_missing'], { content: true, snapshot: true })
-      const { currentVersionId, snapshot, content, ...rest } = record!
+      const [record] = await store.catalog.documents([id!, 'doc_missing'], { snapshot: true })
+      const { currentVersionId, snapshot, ...rest } = record!
       assert.deepEqual(rest, {
         documentId: id,
         datasetId: 'd1',
@@ -125,32 +127,91 @@ export function checkCatalogStore(name: string, openStore: () => Promise<Catalog
         classifications: ['sport'],
         score: -4,
       })
-      assert.deepEqual(content, { versionId: currentVersionId, title: 'Title', body: 'Body of read' })
+      assert.deepEqual(await store.catalog.bodies([currentVersionId, 'ver_missing']), [
+        { versionId: currentVersionId, body: 'Body of read' },
+      ])
+      assert.deepEqual(await store.catalog.bodies([]), [])
       assert.deepEqual(
         { ...snapshot, snapshotId: '' },
         { snapshotId: '', observedAt: 6, score: -4, metrics: { likes: 2 } },
       )
-      const [bare] = await store.catalog.documents([id!], { content: false, snapshot: false })
-      assert.ok(bare !== undefined && !('content' in bare) && !('snapshot' in bare))
+      const [bare] = await store.catalog.documents([id!], { snapshot: false })
+      assert.ok(bare !== undefined && !('snapshot' in bare))
+    })
+
+    test('a version is readable by its own language, or the document’s where it has none, and by the document in all else', async () => {
+      // The same title again is the same version, in another language.
+      const said = [
+        ['a', null],
+        ['b', 'fr'],
+        ['c', null],
+        ['d', 'de'],
+        ['d', 'it'],
+        ['e', null],
+        ['e', 'en'],
+      ] as const
+      let id = ''
+      /** Newest first. */
+      const model: { title: string; own: string | null }[] = []
+      for (const [title, language] of said) {
+        ;[id] = (await send(document('spoken', { title, language, region: 'GB', publishedAt: 5 }))) as [string]
+        if (model[0]?.title === title) model[0].own = language
+        else model.unshift({ title, own: language })
+        for (const languages of [null, ['fr'], ['de'], ['it', 'en'], ['es']]) {
+          const scope = {
+            entries: [
+              { ...everything, languages },
+              { ...everything, regions: ['US'] },
+              { ...everything, publishedFrom: 6 },
+            ],
+          }
+          const open = model.filter(({ own }) => languages === null || languages.includes(own ?? language ?? ''))
+          const versions = await store.catalog.versions(id, scope, { before: null, limit: 100 })
+          assert.deepEqual(
+            versions.map((version) => ({ title: version.title, own: version.language })),
+            open,
+          )
+          assert.equal(await store.catalog.versionCount(id, scope), open.length)
+          for (const [i, { versionId }] of versions.entries()) {
+            const [next] = await store.catalog.versions(id, scope, { before: versionId, limit: 1 })
+            assert.equal(next?.versionId, versions[i + 1]?.versionId)
+          }
+          const read = new Set(versions.map(({ versionId }) => versionId))
+          for (const { versionId, title: of } of await store.catalog.versions(id, plain.scope, wide)) {
+            assert.equal(
+              (await store.catalog.version(id, versionId, scope))?.title,
+              read.has(versionId) ? of : undefined,
+            )
+          }
+          const current = await store.catalog.version(id, null, scope)
+          assert.equal(current?.title, open.includes(model[0]!) ? title : undefined)
+        }
+      }
+      const nowhere = { entries: [{ ...everything, regions: ['US'] }] }
+      assert.deepEqual(await store.catalog.versions(id, nowhere, wide), [])
+      assert.equal(await store.catalog.versionCount(id, nowhere), 0)
+      assert.equal(await store.catalog.version(id, null, nowhere), null)
     })
 
     test('versions and snapshots are paged newest first, and a version belongs to its document', async () => {
       const [id] = await send(document('v', { title: 'a', score: 1 }))
       await send(document('v', { title: 'b', score: 2 }))
       await send(document('v', { title: 'c', score: 3 }))
-      const versions = await store.catalog.versions(id!, { before: null, limit: 2 })
+      const versions = await store.catalog.versions(id!, plain.scope, { before: null, limit: 2 })
       assert.deepEqual(
         versions.map(({ title }) => title),
         ['c', 'b'],
       )
       assert.deepEqual(
-        (await store.catalog.versions(id!, { before: versions[1]!.versionId, limit: 2 })).map(({ title }) => title),
+        (await store.catalog.versions(id!, plain.scope, { before: versions[1]!.versionId, limit: 2 })).map(
+          ({ title }) => title,
+        ),
         ['a'],
       )
-      assert.equal((await store.catalog.version(id!, null))!.title, 'c')
-      assert.equal((await store.catalog.version(id!, versions[1]!.versionId))!.title, 'b')
-      assert.equal(await store.catalog.version(idOf.get('read')!, versions[1]!.versionId), null)
-      assert.equal(await store.catalog.version('doc_missing', null), null)
+      assert.equal((await store.catalog.version(id!, null, plain.scope))!.title, 'c')
+      assert.equal((await store.catalog.version(id!, versions[1]!.versionId, plain.scope))!.title, 'b')
+      assert.equal(await store.catalog.version(idOf.get('read')!, versions[1]!.versionId, plain.scope), null)
+      assert.equal(await store.catalog.version('doc_missing', null, plain.scope), null)
       const snapshots = await store.catalog.snapshots(id!, { before: null, limit: 2 })
       assert.deepEqual(
         snapshots.map(({ score }) => score),

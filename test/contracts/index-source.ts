@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, beforeEach, suite, test } from 'node:test'
+import { fieldPermissions, type ScopeEntry } from '../../src/access/scope.ts'
 import type { ContentStore, IncomingDocument } from '../../src/ingest/content-store.ts'
 import type { OperatorStore } from '../../src/operator/operator-store.ts'
 import type { ChunkRecord, IndexSource, SourceDocument } from '../../src/search/index-source.ts'
@@ -15,6 +16,16 @@ export interface IndexSourceFixture {
 
 const startMs = Date.UTC(2026, 0)
 const mark = { actor: 'test', at: startMs }
+const entry: ScopeEntry = {
+  datasets: ['d1'],
+  platforms: null,
+  languages: null,
+  regions: null,
+  publishedFrom: null,
+  publishedTo: null,
+  fields: fieldPermissions,
+}
+const everything = { entries: [entry] }
 const wide = { documents: 1000, characters: 1_000_000 }
 const profile = (profileId: string, isDefault: boolean) =>
   ({
@@ -166,7 +177,10 @@ export function checkIndexSource(name: string, openStore: () => Promise<IndexSou
       )
       assert.deepEqual(await source.versionHeads([]), [])
       const chunks = await keep([document!])
-      const shown = await source.shownChunks(chunks.map(({ chunkId }) => chunkId))
+      const shown = await source.shownChunks(
+        chunks.map(({ chunkId }) => chunkId),
+        everything,
+      )
       assert.deepEqual(
         shown.map((chunk) => [chunk.versionId, chunk.language, chunk.document.language]).sort(),
         [
@@ -309,7 +323,7 @@ export function checkIndexSource(name: string, openStore: () => Promise<IndexSou
       })
       assert.equal(texts.get(fresh.chunkId)!.text, 'New body.')
       assert.equal(texts.size, 2)
-      const shown = await source.shownChunks(ids)
+      const shown = await source.shownChunks(ids, everything)
       assert.equal(shown.length, 2)
       for (const { document: columns, ...text } of shown) {
         assert.deepEqual(text, texts.get(text.chunkId))
@@ -317,9 +331,36 @@ export function checkIndexSource(name: string, openStore: () => Promise<IndexSou
         assert.deepEqual([columns.language, columns.datasetId, columns.platform], [language, 'd1', 'p1'])
       }
       assert.deepEqual(
-        [await source.results([]), await source.chunkTexts([]), await source.shownChunks([])],
+        [await source.results([]), await source.chunkTexts([]), await source.shownChunks([], everything)],
         [[], [], []],
       )
+    })
+
+    test('what is shown has the texts that a scope opens, each by the language of its version', async () => {
+      await send('a', { body: 'In French.', language: 'fr' })
+      await send('a', { body: 'In none.', language: null })
+      await send('a', { body: 'In German.', language: 'de', region: 'DE' })
+      const chunks = await keep(await source.documentsAfter(0, wide))
+      const texts = async (...entries: Partial<ScopeEntry>[]) =>
+        (
+          await source.shownChunks(
+            chunks.map(({ chunkId }) => chunkId),
+            { entries: entries.map((one) => ({ ...entry, ...one })) },
+          )
+        )
+          .map(({ text }) => text)
+          .sort()
+      assert.deepEqual(await texts({}), ['In French.', 'In German.', 'In none.'])
+      assert.deepEqual(await texts({ fields: ['title'] }), ['', '', ''])
+      const titles = { fields: ['title'] as const }
+      assert.deepEqual(await texts(titles, { languages: ['fr'] }), ['', '', 'In French.'])
+      assert.deepEqual(await texts(titles, { languages: ['de'] }), ['', 'In German.', 'In none.'])
+      assert.deepEqual(await texts(titles, { languages: ['de'], regions: ['GB'] }), ['', '', ''])
+      assert.deepEqual(await texts(titles, { fields: ['body', 'facts'], languages: ['de', 'fr'] }), [
+        'In French.',
+        'In German.',
+        'In none.',
+      ])
     })
 
     test('odd texts are cut where their chunks were cut', async () => {

@@ -1,8 +1,8 @@
-import { type Kysely, sql } from 'kysely'
+import type { Kysely } from 'kysely'
 import type { AnalysisStore, InputQuery } from '../../analysis/analysis-store.ts'
 import { firstIdAt } from '../../ids.ts'
 import { parseTime } from '../../time.ts'
-import { scopeTest } from './browse-conditions.ts'
+import { versionTest } from './browse-conditions.ts'
 import type { Tables } from './tables.ts'
 
 type AnalysisInput = Pick<AnalysisStore, 'application' | 'profile' | 'inputChunks' | 'chunkVectors'>
@@ -51,7 +51,6 @@ export function sqlAnalysisInput(db: Kysely<Tables>): AnalysisInput {
       const end = last?.document_id ?? null
       let matching = stretch
       if (end !== null) matching = matching.where('document_id', '<=', end)
-      for (const scope of query.scopes) matching = matching.where(sql<boolean>`${scopeTest(scope, 'document')}`)
       const { content_types, published_from, published_to } = query.inputScope
       if (content_types !== undefined) matching = matching.where('content_type', 'in', content_types)
       if (published_from !== undefined) matching = matching.where('published_at', '>=', parseTime(published_from)!)
@@ -59,15 +58,24 @@ export function sqlAnalysisInput(db: Kysely<Tables>): AnalysisInput {
       const rows = await db
         .selectFrom('chunk')
         .select(['chunk.chunk_id', 'chunk.document_id', 'chunk.version_id'])
-        .where('chunk.version_id', 'in', (eb) =>
-          eb
+        .where('chunk.version_id', 'in', (eb) => {
+          const latest = eb
             .selectFrom('document_version')
             .select((version) => version.fn.max('document_version.version_id').as('version_id'))
             .where('document_version.document_id', 'in', matching)
             // Ids begin with their time: this is everything made up to and at the cut-off.
             .where('document_version.version_id', '<', firstIdAt('ver', query.cutoffAt + 1))
-            .groupBy('document_version.document_id'),
-        )
+            .groupBy('document_version.document_id')
+          let readable = eb
+            .selectFrom('document_version')
+            .innerJoin('document', 'document.document_id', 'document_version.document_id')
+            .select('document_version.version_id')
+            .where('document_version.version_id', 'in', latest)
+          for (const scope of query.scopes) {
+            readable = readable.where(versionTest(scope, 'document_version', 'document'))
+          }
+          return readable
+        })
         // Not a join: a planner without statistics would walk all vectors of the profile for every page.
         .where(({ exists, selectFrom }) =>
           exists(

@@ -79,15 +79,21 @@ function documentTest(query: BrowseQuery, row: string): Fragment {
 }
 
 /** True for documents that the scope opens. A scope without entries opens none and is not asked for. */
-export function scopeTest(scope: Scope, row: string): Fragment {
-  const entries = scope.entries.map((entry) => sql`(${entryTest(entry, row)})`)
+function scopeTest(scope: Scope, row: string, language: Fragment = sql.ref(`${row}.language`)): Fragment {
+  const entries = scope.entries.map((entry) => sql`(${entryTest(entry, row, language)})`)
   return sql`(${sql.join(entries, sql` or `)})`
 }
 
-function entryTest(entry: ScopeEntry, row: string): Fragment {
+/** True for versions that the scope opens: by their own language, by the document's where they have none. */
+export const versionTest = (scope: Scope, version: string, document: string): RawBuilder<boolean> => {
+  const language = sql`coalesce(${sql.ref(`${version}.language`)}, ${sql.ref(`${document}.language`)})`
+  return sql<boolean>`${scopeTest(scope, document, language)}`
+}
+
+function entryTest(entry: ScopeEntry, row: string, language: Fragment): Fragment {
   const tests = [isOneOf(row, 'dataset_id', entry.datasets)]
   if (entry.platforms !== null) tests.push(isOneOf(row, 'source_platform', entry.platforms))
-  if (entry.languages !== null) tests.push(isOneOf(row, 'language', entry.languages))
+  if (entry.languages !== null) tests.push(sql`${language} in (${sql.join(entry.languages)})`)
   if (entry.regions !== null) tests.push(isOneOf(row, 'region', entry.regions))
   if (entry.publishedFrom !== null) tests.push(sql`${sql.ref(`${row}.published_at`)} >= ${entry.publishedFrom}`)
   if (entry.publishedTo !== null) tests.push(sql`${sql.ref(`${row}.published_at`)} < ${entry.publishedTo}`)

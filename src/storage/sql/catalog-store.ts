@@ -1,8 +1,11 @@
 import type { Kysely } from 'kysely'
+import type { Scope } from '../../access/scope.ts'
 import type { CatalogStore, DocumentRecord, Page, SnapshotRecord } from '../../catalog/catalog-store.ts'
 import { idTimeMs } from '../../ids.ts'
 import { browseIds } from './browse.ts'
+import { versionTest } from './browse-conditions.ts'
 import { statusOf } from './document-state.ts'
+import { readBodies } from './read-bodies.ts'
 import type { DocumentRow, SnapshotRow, Tables } from './tables.ts'
 
 /** What a record shows. Not the rest: facts and the extra payload can be far larger than all of this. */
@@ -41,18 +44,16 @@ export function sqlCatalogStore(db: Kysely<Tables>): CatalogStore {
       return withParts(db, rows, parts)
     },
 
-    async version(documentId, versionId) {
-      const query =
-        versionId === null
-          ? db
-              .selectFrom('document')
-              .innerJoin('document_version', 'document_version.version_id', 'document.current_version_id')
-              .where('document.document_id', '=', documentId)
-          : db
-              .selectFrom('document_version')
-              .where('version_id', '=', versionId)
-              .where('document_version.document_id', '=', documentId)
-      const row = await query.selectAll('document_version').executeTakeFirst()
+    bodies: (versionIds) => readBodies(db, versionIds),
+
+    async version(documentId, versionId, scope) {
+      const versions = versionsIn(db, documentId, scope)
+      const row = await (versionId === null
+        ? versions.whereRef('document_version.version_id', '=', 'document.current_version_id')
+        : versions.where('document_version.version_id', '=', versionId)
+      )
+        .selectAll('document_version')
+        .executeTakeFirst()
       if (row === undefined) return null
       return {
         versionId: row.version_id,
@@ -64,13 +65,29 @@ export function sqlCatalogStore(db: Kysely<Tables>): CatalogStore {
       }
     },
 
-    async versions(documentId, page) {
+    async versions(documentId, scope, page) {
       const rows = await paged(
-        db.selectFrom('document_version').select(['version_id', 'title']).where('document_id', '=', documentId),
-        'version_id',
+        versionsIn(db, documentId, scope).select([
+          'document_version.version_id',
+          'document_version.title',
+          'document_version.language',
+        ]),
+        'document_version.version_id',
         page,
       ).execute()
-      return rows.map((row) => ({ versionId: row.version_id, title: row.title, createdAt: idTimeMs(row.version_id) }))
+      return rows.map((row) => ({
+        versionId: row.version_id,
+        title: row.title,
+        language: row.language,
+        createdAt: idTimeMs(row.version_id),
+      }))
+    },
+
+    async versionCount(documentId, scope) {
+      const row = await versionsIn(db, documentId, scope)
+        .select((eb) => eb.fn.countAll<number>().as('count'))
+        .executeTakeFirstOrThrow()
+      return Number(row.count)
     },
 
     async snapshots(documentId, page) {
@@ -86,7 +103,7 @@ export function sqlCatalogStore(db: Kysely<Tables>): CatalogStore {
       const ids = await browseIds(db, query)
       if (ids.length === 0) return []
       const rows = await db.selectFrom('document').select(recordColumns).where('document_id', 'in', ids).execute()
-      const records = await withParts(db, rows, { content: false, snapshot: query.snapshot })
+      const records = await withParts(db, rows, query)
       const byId = new Map(records.map((record) => [record.documentId, record]))
       return ids.map((id) => byId.get(id)!)
     },
@@ -110,6 +127,14 @@ export function sqlCatalogStore(db: Kysely<Tables>): CatalogStore {
   }
 }
 
+/** A document's versions as far as the scope opens them. */
+const versionsIn = (db: Kysely<Tables>, documentId: string, scope: Scope) =>
+  db
+    .selectFrom('document_version')
+    .innerJoin('document', 'document.document_id', 'document_version.document_id')
+    .where('document_version.document_id', '=', documentId)
+    .where(versionTest(scope, 'document_version', 'document'))
+
 /** Ids sort by the time they were made, so "newest first" and "after this one" need the id alone. */
 function paged<Query extends { where: unknown; orderBy: unknown; limit: unknown }>(
   query: Query,
@@ -129,7 +154,7 @@ function paged<Query extends { where: unknown; orderBy: unknown; limit: unknown 
 async function withParts(
   db: Kysely<Tables>,
   rows: readonly RecordRow[],
-  parts: { content: boolean; snapshot: boolean },
+  parts: { snapshot: boolean },
 ): Promise<DocumentRecord[]> {
   const snapshots = new Map<string, SnapshotRecord>()
   if (parts.snapshot) {
@@ -138,20 +163,9 @@ async function withParts(
       ids.length === 0 ? [] : await db.selectFrom('snapshot').selectAll().where('snapshot_id', 'in', ids).execute()
     for (const row of found) snapshots.set(row.snapshot_id, snapshotRecord(row))
   }
-  const contents = new Map<string, DocumentRecord['content']>()
-  if (parts.content && rows.length > 0) {
-    const ids = rows.map((row) => row.current_version_id)
-    const found = await db
-      .selectFrom('document_version')
-      .select(['version_id', 'title', 'body'])
-      .where('version_id', 'in', ids)
-      .execute()
-    for (const { version_id, title, body } of found) contents.set(version_id, { versionId: version_id, title, body })
-  }
   return rows.map((row) => ({
     ...documentRecord(row),
     ...(parts.snapshot ? { snapshot: snapshots.get(row.snapshot_id ?? '') ?? null } : {}),
-    ...(parts.content ? { content: contents.get(row.current_version_id)! } : {}),
   }))
 }
 

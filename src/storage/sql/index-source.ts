@@ -1,8 +1,9 @@
-import type { Kysely } from 'kysely'
-import { versionLanguage } from '../../access/scope.ts'
+import { type Kysely, type RawBuilder, sql } from 'kysely'
+import { type Scope, versionLanguage } from '../../access/scope.ts'
 import { idTimeMs } from '../../ids.ts'
 import type { ChunkText, IndexSource, SourceDocument, SourceVersion } from '../../search/index-source.ts'
 import type { VersionColumns } from '../../search/search-index.ts'
+import { versionTest } from './browse-conditions.ts'
 import { statusOf } from './document-state.ts'
 import { insertRows } from './insert-rows.ts'
 import type { ChunkRow, DocumentRow, DocumentVersionRow, Tables } from './tables.ts'
@@ -270,14 +271,15 @@ export function sqlIndexSource(db: Kysely<Tables>): IndexSource {
 
     async chunkTexts(chunkIds) {
       if (chunkIds.length === 0) return []
-      return (await chunksWithText(db, chunkIds).execute()).map(asChunkText)
+      return (await chunkRows(db, chunkIds).select('body').execute()).map(asChunkText)
     },
 
-    async shownChunks(chunkIds) {
+    async shownChunks(chunkIds, scope) {
       if (chunkIds.length === 0) return []
-      const rows = await chunksWithText(db, chunkIds)
+      const rows = await chunkRows(db, chunkIds)
         .innerJoin('document', 'document.document_id', 'chunk.document_id')
         .select([
+          openBody(scope).as('body'),
           'dataset_id',
           'source_platform',
           'document.language as document_language',
@@ -322,7 +324,7 @@ function columnsOf(row: Pick<DocumentRow, (typeof columnNames)[number]>): Versio
   }
 }
 
-const chunksWithText = (db: Kysely<Tables>, chunkIds: readonly string[]) =>
+const chunkRows = (db: Kysely<Tables>, chunkIds: readonly string[]) =>
   db
     .selectFrom('chunk')
     .innerJoin('document_version', 'document_version.version_id', 'chunk.version_id')
@@ -335,9 +337,16 @@ const chunksWithText = (db: Kysely<Tables>, chunkIds: readonly string[]) =>
       'ends_at',
       'document_version.title',
       'document_version.language',
-      'body',
     ])
     .where('chunk.chunk_id', 'in', chunkIds)
+
+/** The body where the scope opens it, else null. Mostly it opens all or none, and need not be asked for each. */
+function openBody(scope: Scope): RawBuilder<string | null> {
+  const entries = scope.entries.filter(({ fields }) => fields.includes('body'))
+  if (entries.length === 0) return sql<null>`null`
+  if (entries.length === scope.entries.length) return sql.ref<string | null>('document_version.body')
+  return sql`case when ${versionTest({ entries }, 'document_version', 'document')} then document_version.body end`
+}
 
 type ChunkWithText = Pick<ChunkRow, 'chunk_id' | 'document_id' | 'version_id' | 'ordinal' | 'starts_at' | 'ends_at'> &
   Pick<DocumentVersionRow, 'title' | 'language' | 'body'>

@@ -6,6 +6,7 @@ import type { RunState } from '../../live/states.ts'
 import { statusOf } from './document-state.ts'
 import { insertRows } from './insert-rows.ts'
 import { liveTasks } from './live-tasks.ts'
+import { readBodies } from './read-bodies.ts'
 import type { LiveQueryRow, LiveRunRow, Tables } from './tables.ts'
 
 /** While live queries are under way nobody knows when one ends; asking again this often costs little. */
@@ -48,12 +49,13 @@ export function sqlLiveStore(db: Kysely<Tables>): LiveStore {
       return row === undefined ? null : withRuns(db, row)
     },
 
+    bodies: (versionIds) => readBodies(db, versionIds),
+
     async items(liveQueryId, after, limit) {
       let query = db
         .selectFrom('live_item')
         .innerJoin('live_run', 'live_run.run_id', 'live_item.run_id')
         .innerJoin('document', 'document.document_id', 'live_item.document_id')
-        .innerJoin('document_version', 'document_version.version_id', 'document.current_version_id')
         .select([
           'live_item.position',
           'live_run.ordinal',
@@ -66,8 +68,7 @@ export function sqlLiveStore(db: Kysely<Tables>): LiveStore {
           'document.content_type',
           'document.status',
           'document.current_version_id',
-          'document_version.title',
-          'document_version.body',
+          'document.title',
         ])
         .where('live_run.live_query_id', '=', liveQueryId)
         .orderBy('live_item.position')
@@ -94,7 +95,6 @@ export function sqlLiveStore(db: Kysely<Tables>): LiveStore {
         status: statusOf(row),
         versionId: row.current_version_id,
         title: row.title,
-        body: row.body,
       }))
     },
 

@@ -43,7 +43,9 @@ export const storeCalls = {
   },
   catalog: {
     documents: 'reads',
+    bodies: 'reads',
     version: 'reads',
+    versionCount: 'reads',
     versions: 'reads',
     snapshots: 'reads',
     browse: 'reads',
@@ -73,6 +75,7 @@ export const storeCalls = {
     cancel: { locks: ['live'] },
     find: 'reads',
     items: 'reads',
+    bodies: 'reads',
     lease: { locks: ['live'] },
     task: 'reads',
     heartbeat: { locks: ['live'] },

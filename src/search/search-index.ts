@@ -11,6 +11,9 @@ import type { AnalysedField, KeywordQuery } from '../text/types.ts'
  *   at all by the ranking of one document: a new version replaces the old in one step.
  * - Scope and filters are exact: a document outside them is never returned, counted or scored. A title is searched only
  *   where an entry that matches the document grants `title`, a body and its vectors only where one grants `body`.
+ * - A keyword score, how often words occur included, is made of what the scope lets be searched in current versions, and of
+ *   nothing else: what lies outside it, and the request's own filters, have no say. Where a title may be searched and the
+ *   body not, its version counts as one chunk, the first.
  * - Order is score descending, then document id, then chunk id, ids compared by their UTF-8 bytes.
  * - Nothing that fits these types makes a search throw. Time running out and an index that cannot answer are outcomes.
  * - A search waits for a free reader in turn between callers, those without a name together as one. One whose caller has

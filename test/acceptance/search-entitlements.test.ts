@@ -205,4 +205,43 @@ suite('which fields', () => {
       assert.equal(results[0]!.score, results[1]!.score, mode)
     }
   })
+
+  test('scores and counts tell nothing of how long a body is that may not be read', async () => {
+    const long = 'Far out at sea the plover rests. '.repeat(400)
+    await world.putIndexed(
+      documentOf('short-body', { title: 'Avocet', body: 'plover', quality: 0.5 }),
+      documentOf('long-body', { title: 'Avocet', body: long, quality: 0.5 }),
+      documentOf('no-body', { title: 'Avocet', body: null, quality: 0.5 }),
+    )
+    const key = await world.application([{ datasets: ['news'], fields: ['title'] }])
+    for (const mode of ['keyword', 'hybrid']) {
+      const found = await world.search({ query: 'avocet', mode, include_chunks: true }, '/v1/search', key)
+      assert.deepEqual(world.namesOf(found.results).sort(), ['long-body', 'no-body', 'short-body'])
+      assert.equal(new Set(found.results.map(({ score }) => score)).size, 1, mode)
+      assert.deepEqual(
+        found.results.map(({ matched_chunks }) => matched_chunks?.map(({ chunk_index }) => chunk_index)),
+        [[0], [0], [0]],
+      )
+      assert.equal(found.total_chunks, 3, mode)
+    }
+  })
+})
+
+test('what an application may not read does not move its scores', async () => {
+  await world.putIndexed(
+    documentOf('heron-1', { title: 'Heron', body: 'A heron stands in the reeds.', dataset_id: 'forum' }),
+    documentOf('heron-2', { title: 'Pond', body: 'Reeds, water and a heron.', dataset_id: 'forum' }),
+  )
+  const key = await world.application([{ datasets: ['forum'] }])
+  const ask = async (mode: string) =>
+    (await world.search({ query: 'heron reeds', mode }, '/v1/search', key)).results.map(({ document_id, ...hit }) => [
+      document_id,
+      hit.score,
+      hit.keyword_score,
+    ])
+  const before = [await ask('keyword'), await ask('hybrid')]
+  const hidden = { title: 'Heron', body: 'Heron after heron after heron in the reeds.', dataset_id: 'secret' }
+  await world.putIndexed(...Array.from({ length: 60 }, (_, i) => documentOf(`hidden-heron-${i}`, hidden)))
+  assert.deepEqual([await ask('keyword'), await ask('hybrid')], before)
+  assert.equal(before[0]!.length, 2)
 })

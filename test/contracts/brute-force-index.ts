@@ -1,23 +1,24 @@
 import { readableFields } from '../../src/access/scope.ts'
-import type {
-  ApplyOutcome,
-  ChunkScore,
-  CountOutcome,
-  CountRequest,
-  DocumentColumns,
-  DocumentHit,
-  IndexBatch,
-  IndexChange,
-  IndexHealth,
-  KeywordOutcome,
-  KeywordRequest,
-  ScoreOutcome,
-  ScoreRequest,
-  SearchFilters,
-  SearchIndex,
-  VectorOutcome,
-  VectorRequest,
-  VersionColumns,
+import {
+  type ApplyOutcome,
+  type ChunkScore,
+  type CountOutcome,
+  type CountRequest,
+  type DocumentColumns,
+  type DocumentHit,
+  type IndexBatch,
+  type IndexChange,
+  type IndexHealth,
+  type KeywordOutcome,
+  type KeywordRequest,
+  noFilters,
+  type ScoreOutcome,
+  type ScoreRequest,
+  type SearchFilters,
+  type SearchIndex,
+  type VectorOutcome,
+  type VectorRequest,
+  type VersionColumns,
 } from '../../src/search/search-index.ts'
 import type { AnalysedField, Clause, KeywordQuery, TermGroup } from '../../src/text/types.ts'
 
@@ -27,6 +28,8 @@ interface HeldChunk {
   readonly chunkId: string
   readonly columns: VersionColumns
   readonly current: boolean
+  /** The first of its version. */
+  readonly first: boolean
   readonly title: AnalysedField
   readonly body: AnalysedField
   readonly vectors: Map<string, number[]>
@@ -35,7 +38,12 @@ interface HeldChunk {
 interface VisibleChunk extends HeldChunk {
   readonly titleVisible: boolean
   readonly bodyVisible: boolean
+  /** Of the visible fields. */
+  readonly length: number
 }
+
+/** All that a scope may search, which is what frequencies and lengths are compared with: nothing else has a say. */
+type Population = readonly VisibleChunk[]
 
 const k1 = 1.2
 const b = 0.75
@@ -64,8 +72,9 @@ export class BruteForceIndex implements SearchIndex {
 
   async keyword(request: KeywordRequest): Promise<KeywordOutcome> {
     if (request.timeoutMs <= 0) return { outcome: 'timed_out' }
+    const population = this.#population(request.scope)
     const matches = this.#visible(request)
-      .map((chunk) => ({ ...chunk, score: this.#keywordScore(request.query, chunk) }))
+      .map((chunk) => ({ ...chunk, score: this.#keywordScore(request.query, chunk, population) }))
       .filter(({ score }) => score > 0)
     const hits = byDocument(matches, request.otherChunksMax)
     const { after } = request
@@ -92,6 +101,7 @@ export class BruteForceIndex implements SearchIndex {
   async score(request: ScoreRequest): Promise<ScoreOutcome> {
     if (request.timeoutMs <= 0) return { outcome: 'timed_out' }
     const visible = this.#visible(request)
+    const population = this.#population(request.scope)
     const best = (scored: (HeldChunk & { score: number })[]): ChunkScore | null => {
       const [first] = scored.sort(compareHits)
       return first ? { chunkId: first.chunkId, versionId: first.versionId, score: first.score } : null
@@ -103,7 +113,7 @@ export class BruteForceIndex implements SearchIndex {
         documentId,
         keyword: best(
           chunks
-            .map((chunk) => ({ ...chunk, score: query === null ? 0 : this.#keywordScore(query, chunk) }))
+            .map((chunk) => ({ ...chunk, score: query === null ? 0 : this.#keywordScore(query, chunk, population) }))
             .filter(({ score }) => score > 0),
         ),
         vector: best(
@@ -171,8 +181,9 @@ export class BruteForceIndex implements SearchIndex {
         const kept = own
           .filter((chunk) => chunk.versionId !== versionId)
           .map((chunk) => ({ ...shared(chunk, columns), current: chunk.current && !current }))
-        const added = change.chunks.map(({ chunkId, body, vectors }) => {
-          const chunk = { documentId, versionId, chunkId, columns, current, title, body, vectors: new Map() }
+        const added = change.chunks.map(({ chunkId, body, vectors }, i) => {
+          const first = i === 0
+          const chunk = { documentId, versionId, chunkId, columns, current, first, title, body, vectors: new Map() }
           for (const { profileId, vector } of vectors) this.#setVector(chunk, profileId, Array.from(vector))
           return chunk
         })
@@ -210,56 +221,66 @@ export class BruteForceIndex implements SearchIndex {
     return this.#chunks.flatMap((chunk) => {
       const fields = readableFields(scope, chunk.columns)
       if (fields === null || !passes(filters, chunk)) return []
-      const visible = { ...chunk, titleVisible: fields.has('title'), bodyVisible: fields.has('body') }
-      return visible.titleVisible || visible.bodyVisible ? [visible] : []
+      const [titleVisible, bodyVisible] = [fields.has('title'), fields.has('body')]
+      const length = (titleVisible ? chunk.title.length : 0) + (bodyVisible ? chunk.body.length : 0)
+      // How many chunks a body has is told to nobody who may not search it: its title is one.
+      return bodyVisible || (titleVisible && chunk.first) ? [{ ...chunk, titleVisible, bodyVisible, length }] : []
     })
   }
 
-  #keywordScore(query: KeywordQuery, chunk: VisibleChunk): number {
-    const scores = (kind: Clause['kind']) =>
-      query.clauses.filter((clause) => clause.kind === kind).map((clause) => this.#clauseScore(clause, chunk))
+  #population(scope: KeywordRequest['scope']): Population {
+    return this.#visible({ scope, filters: noFilters })
+  }
+
+  #keywordScore(query: KeywordQuery, chunk: VisibleChunk, population: Population): number {
+    const scoreOf = (clause: Clause) => this.#clauseScore(clause, chunk, population)
+    const scores = (kind: Clause['kind']) => query.clauses.filter((clause) => clause.kind === kind).map(scoreOf)
     const must = scores('must')
     const any = scores('any')
     if (must.includes(0) || scores('mustNot').some((score) => score > 0)) return 0
     const sum = [...must, ...any].reduce((total, score) => total + score, 0)
-    return sum === 0 ? 0 : query.boosts.reduce((total, clause) => total + this.#clauseScore(clause, chunk), sum)
+    return sum === 0 ? 0 : query.boosts.reduce((total, clause) => total + scoreOf(clause), sum)
   }
 
-  #clauseScore(clause: Clause, chunk: VisibleChunk): number {
+  #clauseScore(clause: Clause, chunk: VisibleChunk, population: Population): number {
     const groups = clause.type === 'word' ? [clause.group] : clause.groups
     if (groups.length === 0 || groups.some((group) => group.length === 0)) return 0
+    const saturated = (idf: number, wanted: readonly TermGroup[]) => this.#saturated(idf, wanted, chunk, population)
     if (groups.length === 1) {
-      return clause.weight * Math.max(...groups[0]!.map((term) => this.#saturated(this.#idf([term]), [[term]], chunk)))
+      return clause.weight * Math.max(...groups[0]!.map((term) => saturated(idfOf([term], population), [[term]])))
     }
     return (
       clause.weight *
-      this.#saturated(
-        groups.reduce((sum, group) => sum + this.#idf(group), 0),
+      saturated(
+        groups.reduce((sum, group) => sum + idfOf(group, population), 0),
         groups,
-        chunk,
       )
     )
   }
 
-  #saturated(idf: number, groups: readonly TermGroup[], chunk: VisibleChunk): number {
+  #saturated(idf: number, groups: readonly TermGroup[], chunk: VisibleChunk, population: Population): number {
     const frequency =
       (chunk.titleVisible ? this.#titleWeight * occurrences(chunk.title, groups) : 0) +
       (chunk.bodyVisible ? occurrences(chunk.body, groups) : 0)
-    const lengths = this.#chunks.map(({ title, body }) => title.length + body.length)
-    const average = lengths.reduce((sum, length) => sum + length, 0) / lengths.length
-    const norm = k1 * (1 - b + (b * (chunk.title.length + chunk.body.length)) / Math.max(average, 1e-9))
-    return frequency === 0 ? 0 : (idf * frequency * (k1 + 1)) / (frequency + norm)
+    if (frequency === 0) return 0
+    const total = population.reduce((sum, { length }) => sum + length, 0)
+    const average = population.length === 0 ? 1 : Math.max(total / population.length, 1e-9)
+    const norm = k1 * (1 - b + (b * chunk.length) / average)
+    return (idf * frequency * (k1 + 1)) / (frequency + norm)
   }
+}
 
-  /** Of the group's most frequent alternative. */
-  #idf(group: TermGroup): number {
-    const counts = group.map(
-      (term) =>
-        this.#chunks.filter(({ title, body }) => title.terms.includes(term) || body.terms.includes(term)).length,
-    )
-    const count = Math.max(...counts)
-    return Math.log(1 + (this.#chunks.length - count + 0.5) / (count + 0.5))
-  }
+/** Of the group's most frequent alternative. */
+function idfOf(group: TermGroup, population: Population): number {
+  const counts = group.map(
+    (term) =>
+      population.filter(
+        ({ title, body, titleVisible, bodyVisible }) =>
+          (titleVisible && title.terms.includes(term)) || (bodyVisible && body.terms.includes(term)),
+      ).length,
+  )
+  const count = Math.max(...counts)
+  return Math.log(1 + (population.length - count + 0.5) / (count + 0.5))
 }
 
 /** The chunk with the columns that its document has now; its language is its own. */

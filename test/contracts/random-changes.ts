@@ -5,7 +5,7 @@ import type { IndexChange, SearchFilters, VersionColumns } from '../../src/searc
 import type { AnalysedField, Clause, KeywordQuery } from '../../src/text/types.ts'
 
 /** Random content of a small world: few words, few documents, few values, so that everything meets everything. */
-const words = ['a', 'b', 'c', 'd', 'e', 'f', 'ü', '漢']
+export const words = ['a', 'b', 'c', 'd', 'e', 'f', 'ü', '漢']
 const datasets = ['d1', 'd2', 'd3']
 const platforms = ['p1', 'p2']
 const languages = ['en', 'fr']
@@ -21,7 +21,7 @@ const word = fc.constantFrom(...words)
 const time = fc.integer({ min: 0, max: 9 })
 
 /** Mostly one term a position; sometimes two share one, sometimes a position stays empty. */
-const field: fc.Arbitrary<AnalysedField> = fc
+export const field: fc.Arbitrary<AnalysedField> = fc
   .array(fc.tuple(word, fc.constantFrom(1, 1, 1, 1, 0, 2, 9)), { maxLength: 12 })
   .map((tokens) => {
     let position = -1
@@ -39,6 +39,8 @@ const repeated: fc.Arbitrary<AnalysedField> = fc.tuple(word, fc.integer({ min: 6
   length: times % 4 === 0 ? 70_000 : times,
 }))
 
+export const body = fc.oneof({ weight: 9, arbitrary: field }, { weight: 1, arbitrary: repeated })
+
 const orNull = <T>(values: readonly T[]) => fc.option(fc.constantFrom(...values), { nil: null })
 
 export const columns: fc.Arbitrary<VersionColumns> = fc.record({
@@ -53,7 +55,7 @@ export const columns: fc.Arbitrary<VersionColumns> = fc.record({
 
 const component = fc.integer({ min: -4, max: 4 }).map((value) => value / 3)
 export const vector = (dimensions: number) => fc.array(component, { minLength: dimensions, maxLength: dimensions })
-const anyVector = fc
+export const anyVector = fc
   .constantFrom(...profiles)
   .chain(({ profileId, dimensions }) => vector(dimensions).map((values) => ({ profileId, vector: values })))
 
@@ -72,14 +74,18 @@ export const change: fc.Arbitrary<IndexChange> = documentId.chain((document) => 
       current: fc.boolean(),
       title: field,
       chunks: fc
-        .array(
-          fc.record({
-            body: fc.oneof({ weight: 9, arbitrary: field }, { weight: 1, arbitrary: repeated }),
-            vectors: fc.array(anyVector, { maxLength: 2 }),
-          }),
-          { maxLength: 3 },
+        .tuple(
+          fc.integer({ min: 0, max: 2 }),
+          fc.array(
+            fc.record({
+              body,
+              vectors: fc.array(anyVector, { maxLength: 2 }),
+            }),
+            { maxLength: 3 },
+          ),
         )
-        .map((chunks) => chunks.map((chunk, i) => ({ chunkId: `${versionId}c${i}`, ...chunk }))),
+        // The first in the text is not always the first by id.
+        .map(([first, chunks]) => chunks.map((chunk, i) => ({ chunkId: `${versionId}c${(first + i) % 3}`, ...chunk }))),
     }),
   )
   return fc.oneof(

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Scope, ScopeEntry } from '../../src/access/scope.ts'
-import { noFilters, type SearchFilters } from '../../src/search/search-index.ts'
+import { type IndexChange, noFilters, type SearchFilters, type VersionColumns } from '../../src/search/search-index.ts'
 import { columns, entry, type IndexUnderTest, ids, put, timeoutMs } from './index-under-test.ts'
+
+const retired = ({ documentId }: IndexChange): IndexChange => ({ kind: 'retire_document', documentId })
 
 /** What scope and filters let through. */
 export function scopeExamples(it: () => IndexUnderTest): void {
@@ -100,6 +102,75 @@ export function scopeExamples(it: () => IndexUnderTest): void {
     assert.deepEqual(await seen({ regions: ['eu'] }), ['v1', 'v2'])
     assert.deepEqual(await seen({ regions: ['eu'], languages: ['fr'] }), ['v1'])
     assert.deepEqual(await seen({ regions: ['eu'], languages: ['en'] }), [])
+  })
+
+  test('scope: what may not be searched has no say in scores, order and totals', async () => {
+    const long = 'sea land wind sand '.repeat(20)
+    const visible = [
+      put('d1', ['sea land', 'wind sea'], { title: 'shore' }),
+      put('d2', ['sea'], { title: 'sea shore' }),
+      put('d3', ['wind land land'], { title: '' }),
+    ]
+    const others = (columns: Partial<VersionColumns>) =>
+      Array.from({ length: 12 }, (_, i) => put(`hidden${i}`, [long, 'sea'], { title: 'sea', columns }))
+    const only = (narrower: Partial<ScopeEntry>): Scope => ({ entries: [{ ...entry, ...narrower }] })
+    const bodies = (texts: readonly string[]) => [
+      put('d1', texts, { title: 'sea shore' }),
+      put('d2', texts.slice(0, 2), { title: 'shore' }),
+      put('d3', [''], { title: 'sea and sand' }),
+    ]
+    const titles = (text: string) =>
+      ['d1', 'd2'].map((id, i) => put(id, ['sea land', 'sea'.repeat(i)], { title: text }))
+    const cases: Record<string, [scope: Scope, before: readonly IndexChange[], after: readonly IndexChange[]]> = {
+      'another dataset': [only({}), visible, others({ datasetId: 'secret' })],
+      'another language': [only({ languages: ['en'] }), visible, others({ language: 'fr' })],
+      'another platform': [only({ platforms: ['web'] }), visible, others({ platform: 'app' })],
+      'another region': [only({ regions: ['eu'] }), visible, others({ region: null })],
+      'another time': [only({ publishedTo: 1001 }), visible, others({ publishedAt: 1001 })],
+      'an older version': [
+        only({}),
+        visible,
+        visible.map(({ documentId }) => put(documentId, [long], { version: 'v0', title: 'sea', current: false })),
+      ],
+      'the body': [only({ fields: ['title'] }), bodies(['sea']), bodies([long, 'sea', 'sea shore'])],
+      'the title': [only({ fields: ['body'] }), titles(''), titles('sea sea land')],
+      'documents that are gone': [only({}), visible, [...others({}), ...others({}).map(retired)]],
+      'all there was, put again': [only({}), visible, [...visible.map(retired), ...visible]],
+    }
+    for (const [hidden, [scope, before, after]] of Object.entries(cases)) {
+      await it().start(...before)
+      const ask = async (text: string) => {
+        const request = { ...it().request(text), scope }
+        const { query } = request
+        const documentIds = ['d1', 'd2', 'd3', 'hidden0']
+        return [
+          await it().index.keyword(request),
+          await it().index.keyword({ ...request, limit: 1 }),
+          await it().index.score({ documentIds, query, vector: null, scope, filters: noFilters, timeoutMs }),
+          await it().index.count({ scope, filters: noFilters, timeoutMs }),
+        ]
+      }
+      const texts = ['sea', 'sea shore', '+sea +land', '"sea_land"', 'sea|wind -sand']
+      const wanted = await Promise.all(texts.map(ask))
+      for (const change of after) await it().apply(change)
+      assert.deepEqual(await Promise.all(texts.map(ask)), wanted, hidden)
+      assert.ok((await it().found('sea', { scope })).length > 1, hidden)
+    }
+  })
+
+  test('scope: where the body may not be searched, a title is one chunk, the first', async () => {
+    const version = put('d1', ['sea', 'sea land', 'sand'], { title: 'shore' })
+    await it().start({ ...version, chunks: version.chunks.toReversed() })
+    const only = (...fields: ScopeEntry['fields']) => ({ scope: { entries: [{ ...entry, fields }] } })
+    const found = await it().find('shore', only('title'))
+    assert.deepEqual(
+      [found.totalChunks, found.hits.map(({ chunkId, otherChunks }) => [chunkId, otherChunks])],
+      [1, [['d1 v1 2', []]]],
+    )
+    // Written anew with other columns, it is still the first.
+    await it().apply({ kind: 'set_columns', documentId: 'd1', columns: { ...columns, region: null } })
+    assert.deepEqual(await it().find('shore', only('title')), found)
+    assert.equal((await it().find('shore', only('title', 'body'))).totalChunks, 3)
   })
 
   test('filters narrow, each in its own column', async () => {

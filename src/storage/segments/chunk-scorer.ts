@@ -1,4 +1,4 @@
-import { bodyMask, titleMask } from './compile-filter.ts'
+import { bodyMask, bothMask, titleMask } from './compile-filter.ts'
 import { PhraseMatcher } from './match-phrase.ts'
 import type { KeywordPlan, PlannedClause } from './plan-keyword.ts'
 import { findTerm, frequencyAt, type SegmentImage } from './segment-image.ts'
@@ -9,8 +9,16 @@ export function weighFrequency(frequency: number, mask: number, titleWeight: num
   return mask & bodyMask ? inTitle + (frequency & 0xffff) : inTitle
 }
 
+/** Positions of the fields that the mask lets be searched. */
+export function searchedLength(image: SegmentImage, chunk: number, mask: number): number {
+  const length = image.chunkLength[chunk]!
+  if (mask === bothMask) return length
+  const inTitle = image.titleLength[image.chunkVersion[chunk]!]!
+  return mask === titleMask ? inTitle : length - inTitle
+}
+
 /** A posting list that is asked for ascending chunk numbers. */
-class PostingCursor {
+export class PostingCursor {
   readonly weight: number
   readonly #image: SegmentImage
   readonly #start: number
@@ -105,7 +113,7 @@ export class ChunkScorer {
 
   #add(before: number, clause: ClauseScorer, chunk: number, mask: number): number {
     const { titleWeight, normBase, normStep } = this.#plan
-    const norm = normBase + normStep * this.#image.chunkLength[chunk]!
+    const norm = normBase + normStep * searchedLength(this.#image, chunk, mask)
     if (clause.phrase !== null) {
       for (const group of clause.cursors) if (!group.some((cursor) => cursor.frequency(chunk) !== 0)) return before
       const found = weighFrequency(clause.phrase.frequency(this.#image, chunk), mask, titleWeight)

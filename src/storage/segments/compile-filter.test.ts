@@ -19,7 +19,7 @@ function segmentOf(documents: readonly VersionColumns[], classes: FilterClasses)
     builder.addDocument(none, columns.publishedAt ?? Number.NaN)
     const version = builder.addVersion(none, noTokens, 0)
     const classNumber = classes.add(columns, true)
-    builder.addChunk({ id: none, version, classNumber, key, vectorKey: key, length: 0, body: noTokens })
+    builder.addChunk({ id: none, version, first: true, classNumber, key, vectorKey: key, length: 0, body: noTokens })
   })
   return openImage(builder.finish())
 }

@@ -6,7 +6,7 @@ import type { SegmentImage } from './segment-image.ts'
 /** What of a chunk may be searched: a set of these bits. */
 export const titleMask = 1
 export const bodyMask = 2
-const bothMask = 3
+export const bothMask = 3
 
 /** Table entries from here on: the time of publication decides, by the rule of that number less this. */
 const firstTimed = 4
@@ -114,7 +114,7 @@ export class CompiledFilter {
     this.table = longer
   }
 
-  /** The mask of a chunk whose table entry is above 3. */
+  /** The mask of a chunk whose table entry is above 3, as far as it depends on the document. */
   resolve(image: SegmentImage, chunk: number): number {
     const number = image.chunkClass[chunk]!
     const publishedAt = image.documentPublished[image.chunkDocument[chunk]!]!
@@ -131,10 +131,14 @@ export class CompiledFilter {
     return mask
   }
 
-  /** The mask of any chunk. Hot loops look the table up themselves first. */
+  /**
+   * The mask of any chunk. A title stands with every chunk of its version; where it alone may be searched it counts for
+   * one of them, or the number of chunks would tell how long the body is.
+   */
   maskOf(image: SegmentImage, chunk: number): number {
-    const mask = this.table[image.chunkClass[chunk]!]!
-    return mask > bothMask ? this.resolve(image, chunk) : mask
+    const entry = this.table[image.chunkClass[chunk]!]!
+    const mask = entry > bothMask ? this.resolve(image, chunk) : entry
+    return mask === titleMask && image.titleChunk[image.chunkVersion[chunk]!] !== chunk ? 0 : mask
   }
 
   #decide(number: number): number {

@@ -1,10 +1,10 @@
 /**
- * The few numbers that all threads share: which list of segments is current, up to which generation deaths count, the
- * collection statistics of BM25, and which list each reader is in.
+ * The few numbers that all threads share: which list of segments is current, up to which generation deaths count, how
+ * many chunks there are, and which list each reader is in.
  *
  * Rules
  * - One writer. It sends a new list to the readers first, then publishes: sequence odd, change, sequence even. A reader
- *   takes its snapshot between two equal even sequence numbers, so statistics, generation and list belong together.
+ *   takes its snapshot between two equal even sequence numbers, so generation, list and term numbers belong together.
  * - A chunk is dead for a search when `died <= generation` of its snapshot. A death that is published while a search runs
  *   has a higher generation: the search goes on as of its start.
  * - A reader pins the list version it works on. Memory that left the list at version v is free when every pin is at
@@ -13,6 +13,7 @@
 const sequenceAt = 0
 const versionAt = 1
 const generationAt = 2
+const chunksAt = 3
 const pinsAt = 16
 const pinsMax = 240
 const unpinned = 0x7fffffff
@@ -22,27 +23,21 @@ export interface Snapshot {
   state: number
   version: number
   generation: number
-  chunks: number
-  totalLength: number
 }
 
 export interface Publication {
   readonly version: number
   readonly chunks: number
-  readonly totalLength: number
 }
 
 export class Control {
   readonly buffer: SharedArrayBuffer
   readonly #words: Int32Array<SharedArrayBuffer>
-  readonly #statistics: Float64Array<SharedArrayBuffer>
 
   /** Of the threads that share it, or a new one. */
   constructor(shared?: SharedArrayBuffer) {
-    const buffer = shared ?? new SharedArrayBuffer((pinsAt + pinsMax) * 4 + 16)
-    this.buffer = buffer
-    this.#words = new Int32Array(buffer, 0, pinsAt + pinsMax)
-    this.#statistics = new Float64Array(buffer, (pinsAt + pinsMax) * 4, 2)
+    this.buffer = shared ?? new SharedArrayBuffer((pinsAt + pinsMax) * 4)
+    this.#words = new Int32Array(this.buffer)
     if (shared === undefined) this.#words.fill(unpinned, pinsAt)
   }
 
@@ -56,17 +51,16 @@ export class Control {
 
   /** Of the whole index, as of about now. */
   get chunks(): number {
-    return this.#statistics[0]!
+    return Atomics.load(this.#words, chunksAt) >>> 0
   }
 
-  /** `change` stamps deaths with the generation it is given and adjusts term counts; it must be short. */
+  /** `change` stamps deaths with the generation it is given; it must be short. */
   publish(publication: Publication, change: (generation: number) => void): void {
     const generation = this.generation + 1
     Atomics.add(this.#words, sequenceAt, 1)
     try {
       change(generation)
-      this.#statistics[0] = publication.chunks
-      this.#statistics[1] = publication.totalLength
+      Atomics.store(this.#words, chunksAt, publication.chunks)
       Atomics.store(this.#words, generationAt, generation)
       Atomics.store(this.#words, versionAt, publication.version)
     } finally {
@@ -76,7 +70,7 @@ export class Control {
     }
   }
 
-  /** Runs `read` (term counts) until it saw one unchanged state. Ends with the reader pinned to the snapshot's list. */
+  /** Runs `read` (term numbers) until it saw one unchanged state. Ends with the reader pinned to the snapshot's list. */
   snapshot(reader: number, read: () => void): Snapshot {
     for (;;) {
       const sequence = Atomics.load(this.#words, sequenceAt)
@@ -88,11 +82,8 @@ export class Control {
       const version = Atomics.load(this.#words, versionAt)
       Atomics.store(this.#words, pinsAt + reader, version)
       const generation = Atomics.load(this.#words, generationAt)
-      const chunks = this.#statistics[0]!
-      const totalLength = this.#statistics[1]!
       read()
-      if (Atomics.load(this.#words, sequenceAt) === sequence)
-        return { state: sequence, version, generation, chunks, totalLength }
+      if (Atomics.load(this.#words, sequenceAt) === sequence) return { state: sequence, version, generation }
     }
   }
 

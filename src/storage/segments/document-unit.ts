@@ -28,6 +28,7 @@ export interface UnitVersion {
   readonly id: Uint8Array
   readonly title: Uint32Array<ArrayBufferLike>
   readonly titleLength: number
+  /** The first is that of the text; the others may stand in any order. */
   readonly chunks: UnitChunk[]
   readonly language: string | null
   current: boolean
@@ -158,6 +159,7 @@ export class DocumentUnit {
       builder.addChunk({
         id: chunk.id,
         version: number,
+        first: chunk === version.chunks[0],
         classNumber: classes.add({ ...columns, language: version.language }, version.current),
         key,
         vectorKey: chunk.vectorKey,
@@ -186,14 +188,16 @@ export class DocumentUnit {
         }
         this.versions.set(name, version)
       }
-      version.chunks.push({
+      const taken = {
         id: encoder.encode(chunkIdAt(image, chunk)),
         vectorKey: image.vectorKey[chunk]!,
         body: image.bodyTokens.subarray(image.bodyStart[chunk]!, image.bodyStart[chunk + 1]!),
         length: image.chunkLength[chunk]! - image.titleLength[from]!,
         chunk,
         vectors: new Map(),
-      })
+      }
+      if (image.titleChunk[from] === chunk) version.chunks.unshift(taken)
+      else version.chunks.push(taken)
     }
   }
 }

@@ -11,12 +11,13 @@ import type {
 } from '../../search/search-index.ts'
 import type { KeywordQuery } from '../../text/types.ts'
 import { FilterCache } from './compile-filter.ts'
-import { Control, type Snapshot } from './control.ts'
+import { Control } from './control.ts'
 import { VectorReader, vectorId } from './durable-file.ts'
 import type { FilterClass } from './filter-classes.ts'
 import { KeywordKernel } from './keyword-kernel.ts'
-import { planKeyword, readTermCounts, type TermCounts } from './plan-keyword.ts'
+import { findTerms, noStatistics, planKeyword, type TermNumbers } from './plan-keyword.ts'
 import type { ListUpdate, Outcome, Profile, ReaderCall, ReaderOptions, SearchReply } from './protocol.ts'
+import { StatisticsCache } from './scope-statistics.ts'
 import { scoreDocuments } from './score-documents.ts'
 import { searchKeyword } from './search-keyword.ts'
 import { type ReadFloats, searchVector } from './search-vector.ts'
@@ -28,12 +29,14 @@ import { usableVector } from './vector-column.ts'
 import { openKernel, type VectorKernel } from './vector-kernel.ts'
 
 interface Opened {
+  /** All segments. */
   readonly view: SearchView
-  readonly snapshot: Snapshot
-  readonly counts: TermCounts | null
+  /** The numbers of the query's terms. */
+  readonly terms: TermNumbers
 }
 
 const noQuery: KeywordQuery = { clauses: [], boosts: [] }
+const timedOut = { outcome: 'timed_out' } as const
 
 /** One search thread: follows the writer's list of segments and answers one call at a time from shared memory. */
 export class IndexReader {
@@ -45,6 +48,7 @@ export class IndexReader {
   readonly #kernel: VectorKernel
   readonly #classes: FilterClass[] = []
   readonly #filters = new FilterCache(this.#classes)
+  readonly #statistics: StatisticsCache
   #profiles: readonly Profile[] = []
   #segments: Segment[] = []
   #waiting: ListUpdate[] = []
@@ -58,6 +62,7 @@ export class IndexReader {
     this.#dictionary = new TermDictionary(options.shared.dictionary)
     this.#kernel = openKernel(options.kernel, this.#memories)
     this.#keywordKernel = options.kernel === 'simd' ? new SimdKeywordKernel(this.#memories) : new KeywordKernel()
+    this.#statistics = new StatisticsCache(this.#classes, this.#keywordKernel)
   }
 
   /** `deadline` is on the clock of `performance.now()`. */
@@ -91,11 +96,13 @@ export class IndexReader {
   }
 
   #keyword(request: KeywordRequest, deadline: number, part: Part): KeywordOutcome {
-    const { view, snapshot, counts } = this.#open(request.query, part)
+    const { view, terms } = this.#open(request.query)
     const filter = this.#filters.filterFor(request.scope, request.filters)
+    const statistics = this.#gather(request, view, terms, deadline)
+    if (statistics === null) return timedOut
     return searchKeyword({
-      view,
-      plan: planKeyword(request.query, counts!, snapshot, this.#options.titleWeight),
+      view: partOf(view, part),
+      plan: planKeyword(request.query, terms, statistics, this.#weighing(request)),
       filter,
       kernel: this.#keywordKernel,
       limit: wholeNumber(request.limit),
@@ -106,12 +113,12 @@ export class IndexReader {
   }
 
   #vector(request: VectorRequest, deadline: number, part: Part): VectorOutcome {
-    const { view } = this.#open(null, part)
+    const { view } = this.#open()
     const profile = this.#profiles.find(({ profileId }) => profileId === request.profileId)
     const vector = profile === undefined ? null : usableVector(request.vector, profile.dimensions)
     if (profile === undefined || vector === null) return { outcome: 'found', hits: [] }
     return searchVector({
-      view,
+      view: partOf(view, part),
       filter: this.#filters.filterFor(request.scope, request.filters),
       profile: profile.number,
       vector,
@@ -123,9 +130,12 @@ export class IndexReader {
   }
 
   #score(request: ScoreRequest, deadline: number): ScoreOutcome {
-    const { view, snapshot, counts } = this.#open(request.query)
+    const query = request.query ?? noQuery
+    const { view, terms } = this.#open(query)
     const filter = this.#filters.filterFor(request.scope, request.filters)
-    const plan = planKeyword(request.query ?? noQuery, counts ?? emptyCounts, snapshot, this.#options.titleWeight)
+    const statistics = terms.size === 0 ? noStatistics : this.#gather(request, view, terms, deadline)
+    if (statistics === null) return timedOut
+    const plan = planKeyword(query, terms, statistics, this.#weighing(request))
     const profile = this.#profiles.find(({ profileId }) => profileId === request.vector?.profileId)
     const vector = profile && request.vector ? usableVector(request.vector.vector, profile.dimensions) : null
     return scoreDocuments({
@@ -142,7 +152,7 @@ export class IndexReader {
   }
 
   #count(request: CountRequest, deadline: number): CountOutcome {
-    const { view } = this.#open(null)
+    const { view } = this.#open()
     const filter = this.#filters.filterFor(request.scope, request.filters)
     let documents = 0
     let chunks = 0
@@ -160,18 +170,23 @@ export class IndexReader {
   }
 
   /** The state of the index as of now; the reader stays in it until `unpin`. */
-  #open(query: KeywordQuery | null, part: Part = wholeIndex): Opened {
-    let counts: TermCounts | null = null
-    const snapshot = this.#control.snapshot(this.#options.reader, () => {
-      if (query !== null) counts = readTermCounts(query, this.#dictionary)
+  #open(query: KeywordQuery = noQuery): Opened {
+    let terms: TermNumbers = new Map()
+    const { version, state, generation } = this.#control.snapshot(this.#options.reader, () => {
+      terms = findTerms(query, this.#dictionary)
     })
-    this.#follow(snapshot.version)
-    this.#state = snapshot.state
-    return {
-      view: { segments: segmentsOf(part, this.#segments), generation: snapshot.generation },
-      snapshot,
-      counts,
-    }
+    this.#follow(version)
+    this.#state = state
+    return { view: { segments: this.#segments, generation }, terms }
+  }
+
+  #weighing({ filters }: KeywordRequest | ScoreRequest) {
+    return { titleWeight: this.#options.titleWeight, includeNonCurrent: filters.includeNonCurrent }
+  }
+
+  #gather({ scope }: KeywordRequest | ScoreRequest, view: SearchView, terms: TermNumbers, deadline: number) {
+    const known = new Set(terms.values().filter((term) => term !== 0))
+    return this.#statistics.gather(scope, view, known, deadline)
   }
 
   /** Brings the list to `version`, no further: what comes later is not yet published. */
@@ -197,7 +212,10 @@ export class IndexReader {
       const segment = this.#segments.find((known) => known.id === id)
       segment?.columns.set(place.profile, openColumn(this.#memories, place, segment.image.chunks))
     }
-    if (update.classesFrom < this.#classes.length) this.#filters.clear()
+    if (update.classesFrom < this.#classes.length) {
+      this.#filters.clear()
+      this.#statistics.clear()
+    }
     this.#classes.length = update.classesFrom
     this.#classes.push(...update.classes)
     this.#profiles = update.profiles
@@ -219,7 +237,10 @@ export class IndexReader {
   }
 }
 
-const emptyCounts: TermCounts = { numbers: new Map(), counts: new Map() }
+const partOf = ({ segments, generation }: SearchView, part: Part): SearchView => ({
+  segments: segmentsOf(part, segments),
+  generation,
+})
 
 function wholeNumber(value: number): number {
   return Number.isFinite(value) ? Math.max(0, Math.trunc(value)) : 0

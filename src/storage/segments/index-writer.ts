@@ -370,7 +370,7 @@ export class IndexWriter {
       changed && origin !== null ? [{ segment: origin.segment as WriterSegment, document: origin.document }] : [],
     )
     if (segments.length + columns.length + deaths.length > 0) {
-      this.#published.publish({ add: segments, counted: segments, deaths, columns })
+      this.#published.publish({ add: segments, deaths, columns })
     }
   }
 

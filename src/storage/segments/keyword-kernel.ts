@@ -1,4 +1,4 @@
-import { weighFrequency } from './chunk-scorer.ts'
+import { searchedLength, weighFrequency } from './chunk-scorer.ts'
 import type { CompiledFilter } from './compile-filter.ts'
 import { GatheredScores } from './gathered-scores.ts'
 import { PhraseMatcher } from './match-phrase.ts'
@@ -6,13 +6,17 @@ import type { KeywordPlan, PlannedTerm } from './plan-keyword.ts'
 import { findTerm, frequencyAt, type SegmentImage, segmentChunksMax } from './segment-image.ts'
 import type { TopDocuments } from './top-documents.ts'
 
-/** One segment as one search walks it. */
-export interface WalkedSegment {
+/** One segment as a scope sees it at one moment. */
+export interface FilteredSegment {
   readonly arena: number
   readonly image: SegmentImage
   readonly died: Int32Array<ArrayBufferLike>
   readonly generation: number
   readonly filter: CompiledFilter
+}
+
+/** One segment as one search walks it. */
+export interface WalkedSegment extends FilteredSegment {
   readonly plan: KeywordPlan
 }
 
@@ -34,7 +38,20 @@ export class KeywordKernel {
   }
 
   /** Before a search; what stays the same over its segments. */
-  begin(_filter: CompiledFilter, _plan: KeywordPlan): void {}
+  begin(filter: CompiledFilter, _titleWeight: number): void {
+    this.setFilter(filter)
+  }
+
+  /** Enough to count. */
+  setFilter(_filter: CompiledFilter): void {}
+
+  /** How many chunks hold the term where it may be searched. */
+  count(segment: FilteredSegment, term: number): number {
+    let count = 0
+    const [from, end] = rangeOf(segment.image, term)
+    for (let posting = from; posting < end; posting++) if (isSearchable(segment, posting)) count++
+    return count
+  }
 
   /** Adds a term's scores to the sum. */
   add(walked: WalkedSegment, { term, weight }: PlannedTerm): void {
@@ -100,6 +117,12 @@ export function rangeOf(image: SegmentImage, term: number): [from: number, end: 
   return found < 0 ? [0, 0] : [image.postingStart[found]!, image.postingStart[found + 1]!]
 }
 
+/** Whether the chunk lives and is visible, and holds the term where it may be searched. */
+export function isSearchable({ image, died, generation, filter }: FilteredSegment, posting: number): boolean {
+  const chunk = image.postingChunk[posting]!
+  return died[chunk]! > generation && weighFrequency(frequencyAt(image, posting), filter.maskOf(image, chunk), 1) > 0
+}
+
 /** 0 when the chunk is dead or not visible, or holds the term only where it may not be searched. */
 export function postingScore(walked: WalkedSegment, posting: number, weight: number): number {
   const { image, died, generation, filter, plan } = walked
@@ -107,7 +130,7 @@ export function postingScore(walked: WalkedSegment, posting: number, weight: num
   const mask = filter.maskOf(image, chunk)
   if (mask === 0 || died[chunk]! <= generation) return 0
   const frequency = weighFrequency(frequencyAt(image, posting), mask, plan.titleWeight)
-  return (weight * frequency) / (frequency + (plan.normBase + plan.normStep * image.chunkLength[chunk]!))
+  return (weight * frequency) / (frequency + (plan.normBase + plan.normStep * searchedLength(image, chunk, mask)))
 }
 
 /** Chunks come ascending, so those of a document come together: it is offered once, with the best. */

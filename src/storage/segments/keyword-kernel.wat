@@ -28,15 +28,36 @@
           (f64.ge (local.get $published) (f64.load $scratch offset=12352 (i32.shl (local.get $entry) (i32.const 3))))
           (f64.lt (local.get $published) (f64.load $scratch offset=12864 (i32.shl (local.get $entry) (i32.const 3))))))))
 
-  ;; Adds the score of each of $count postings to that of its chunk, or raises the chunk's score to it.
+  ;; The length of the one field that the mask lets be searched, 1 the title, 2 the body; $length is that of both. -1 for
+  ;; a title at a chunk that does not stand for it.
+  (func $one_field
+    (param $mask i32) (param $length i32) (param $chunk i32)
+    (param $versions i32) (param $title_lengths i32) (param $title_chunks i32)
+    (result i32)
+    (local $version i32) (local $in_title i32)
+    (local.set $version
+      (i32.load16_u $arena (i32.add (local.get $versions) (i32.shl (local.get $chunk) (i32.const 1)))))
+    (local.set $in_title
+      (i32.load $arena (i32.add (local.get $title_lengths) (i32.shl (local.get $version) (i32.const 2)))))
+    (if (i32.eq (local.get $mask) (i32.const 2))
+      (then (return (i32.sub (local.get $length) (local.get $in_title)))))
+    (select
+      (local.get $in_title)
+      (i32.const -1)
+      (i32.eq
+        (local.get $chunk)
+        (i32.load16_u $arena (i32.add (local.get $title_chunks) (i32.shl (local.get $version) (i32.const 1)))))))
+
+  ;; Counts those of $count postings whose term stands in a field that may be searched.
   ;; $off receives the numbers of the postings put off, counted from the first.
-  (func (export "gather")
+  (func (export "count")
     (param $chunks i32) (param $codes i32) (param $count i32)
     (param $words i32) (param $documents i32) (param $published i32) (param $died i32) (param $generation i32)
-    (param $table i32) (param $weight f64) (param $base f64) (param $step f64)
-    (param $scores i32) (param $touched i32) (param $off i32) (param $raise i32)
+    (param $versions i32) (param $title_lengths i32) (param $title_chunks i32)
+    (param $table i32) (param $off i32)
+    (result i32)
     (local $i i32) (local $chunk i32) (local $word i32) (local $mask i32) (local $code i32) (local $put_off i32)
-    (local $frequency f64) (local $score f64) (local $at i32)
+    (local $counted i32)
     (block $done
       (br_if $done (i32.eqz (local.get $count)))
       (loop $next
@@ -75,6 +96,89 @@
               (local.set $put_off
                 (i32.add (local.get $put_off) (i32.ne (local.get $mask) (i32.const 0))))
               (br $skip)))
+          (if (i32.eq (local.get $mask) (i32.const 1))
+            (then
+              (br_if $skip
+                (i32.lt_s
+                  (call $one_field
+                    (local.get $mask) (i32.const 0) (local.get $chunk)
+                    (local.get $versions) (local.get $title_lengths) (local.get $title_chunks))
+                  (i32.const 0)))))
+          ;; The fields it stands in, as a mask: a code above 63 has a title's frequency, its lower six bits the body's.
+          (local.set $counted
+            (i32.add
+              (local.get $counted)
+              (i32.ne
+                (i32.and
+                  (local.get $mask)
+                  (i32.or
+                    (i32.gt_u (local.get $code) (i32.const 63))
+                    (i32.shl (i32.ne (i32.and (local.get $code) (i32.const 63)) (i32.const 0)) (i32.const 1))))
+                (i32.const 0)))))
+        (br_if $next
+          (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 1))) (local.get $count)))))
+    (i32.store $scratch (i32.const 8196) (local.get $put_off))
+    (local.get $counted))
+
+  ;; Adds the score of each of $count postings to that of its chunk, or raises the chunk's score to it.
+  ;; $off receives the numbers of the postings put off, counted from the first.
+  (func (export "gather")
+    (param $chunks i32) (param $codes i32) (param $count i32)
+    (param $words i32) (param $documents i32) (param $published i32) (param $died i32) (param $generation i32)
+    (param $versions i32) (param $title_lengths i32) (param $title_chunks i32)
+    (param $table i32) (param $weight f64) (param $base f64) (param $step f64)
+    (param $scores i32) (param $touched i32) (param $off i32) (param $raise i32)
+    (local $i i32) (local $chunk i32) (local $word i32) (local $mask i32) (local $code i32) (local $put_off i32)
+    (local $length i32) (local $frequency f64) (local $score f64) (local $at i32)
+    (block $done
+      (br_if $done (i32.eqz (local.get $count)))
+      (loop $next
+        (block $skip
+          (local.set $chunk
+            (i32.load16_u $arena (i32.add (local.get $chunks) (i32.shl (local.get $i) (i32.const 1)))))
+          (local.set $word
+            (i32.load $arena (i32.add (local.get $words) (i32.shl (local.get $chunk) (i32.const 2)))))
+          (local.set $mask
+            (i32.load8_u $scratch
+              (i32.add (local.get $table) (i32.shr_u (local.get $word) (i32.const 16)))))
+          (if (i32.gt_u (local.get $mask) (i32.const 3))
+            (then
+              (local.set $mask
+                (call $timed
+                  (local.get $mask)
+                  (f64.load $arena
+                    (i32.add
+                      (local.get $published)
+                      (i32.shl
+                        (i32.load16_u $arena
+                          (i32.add (local.get $documents) (i32.shl (local.get $chunk) (i32.const 1))))
+                        (i32.const 3))))))))
+          (local.set $code (i32.load8_u $arena (i32.add (local.get $codes) (local.get $i))))
+          (if (local.get $died)
+            (then
+              (br_if $skip
+                (i32.le_s
+                  (i32.load $arena (i32.add (local.get $died) (i32.shl (local.get $chunk) (i32.const 2))))
+                  (local.get $generation)))))
+          (if (i32.or (i32.gt_u (local.get $mask) (i32.const 3)) (i32.eq (local.get $code) (i32.const 255)))
+            (then
+              (i32.store $scratch
+                (i32.add (local.get $off) (i32.shl (local.get $put_off) (i32.const 2)))
+                (local.get $i))
+              (local.set $put_off
+                (i32.add (local.get $put_off) (i32.ne (local.get $mask) (i32.const 0))))
+              (br $skip)))
+          (local.set $length (i32.and (local.get $word) (i32.const 0xffff)))
+          ;; Mask 1 or 2.
+          (if (i32.and (i32.add (local.get $mask) (i32.const 1)) (i32.const 2))
+            (then
+              (br_if $skip
+                (i32.lt_s
+                  (local.tee $length
+                    (call $one_field
+                      (local.get $mask) (local.get $length) (local.get $chunk)
+                      (local.get $versions) (local.get $title_lengths) (local.get $title_chunks)))
+                  (i32.const 0)))))
           (local.set $frequency
             (f64.load $scratch
               (i32.shl (i32.or (i32.shl (local.get $mask) (i32.const 8)) (local.get $code)) (i32.const 3))))
@@ -87,7 +191,7 @@
                   (local.get $base)
                   (f64.mul
                     (local.get $step)
-                    (f64.convert_i32_u (i32.and (local.get $word) (i32.const 0xffff))))))))
+                    (f64.convert_i32_u (local.get $length)))))))
           (local.set $at (i32.add (local.get $touched) (i32.shl (i32.shr_u (local.get $chunk) (i32.const 5)) (i32.const 2))))
           (i32.store $scratch (local.get $at)
             (i32.or
@@ -110,11 +214,12 @@
   (func (export "alone")
     (param $chunks i32) (param $codes i32) (param $count i32)
     (param $words i32) (param $documents i32) (param $published i32) (param $died i32) (param $generation i32)
+    (param $versions i32) (param $title_lengths i32) (param $title_chunks i32)
     (param $table i32) (param $weight f64) (param $base f64) (param $step f64)
     (param $threshold f64) (param $found_chunks i32) (param $found_scores i32)
     (result i32)
     (local $i i32) (local $chunk i32) (local $word i32) (local $mask i32) (local $code i32) (local $put_off i32)
-    (local $frequency f64) (local $score f64) (local $matches i32) (local $candidates i32)
+    (local $length i32) (local $frequency f64) (local $score f64) (local $matches i32) (local $candidates i32)
     (block $done
       (br_if $done (i32.eqz (local.get $count)))
       (loop $next
@@ -150,6 +255,17 @@
               (local.set $put_off
                 (i32.add (local.get $put_off) (i32.ne (local.get $mask) (i32.const 0))))
               (br $skip)))
+          (local.set $length (i32.and (local.get $word) (i32.const 0xffff)))
+          ;; Mask 1 or 2.
+          (if (i32.and (i32.add (local.get $mask) (i32.const 1)) (i32.const 2))
+            (then
+              (br_if $skip
+                (i32.lt_s
+                  (local.tee $length
+                    (call $one_field
+                      (local.get $mask) (local.get $length) (local.get $chunk)
+                      (local.get $versions) (local.get $title_lengths) (local.get $title_chunks)))
+                  (i32.const 0)))))
           (local.set $frequency
             (f64.load $scratch
               (i32.shl (i32.or (i32.shl (local.get $mask) (i32.const 8)) (local.get $code)) (i32.const 3))))
@@ -164,7 +280,7 @@
                   (local.get $base)
                   (f64.mul
                     (local.get $step)
-                    (f64.convert_i32_u (i32.and (local.get $word) (i32.const 0xffff))))))))
+                    (f64.convert_i32_u (local.get $length)))))))
           ;; Written always, counted when it is good enough: no branch to mispredict.
           (i32.store16 $scratch
             (i32.add (local.get $found_chunks) (i32.shl (local.get $candidates) (i32.const 1)))

@@ -39,7 +39,7 @@ export function loadIndex(file: DurableFile, target: LoadTarget): void {
       .filter((document) => dead.has(segment.image.chunkKey[segment.image.documentFirstChunk[document]!]!))
       .map((document) => ({ segment, document })),
   )
-  published.publish({ add: segments, counted: segments, deaths })
+  published.publish({ add: segments, deaths })
 }
 
 function documentsOf(image: SegmentImage): number[] {

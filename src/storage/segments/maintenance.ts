@@ -4,7 +4,7 @@ import { chooseMerge } from './merge-policy.ts'
 import { gone, type MergedColumn, type MergeSource, mergeSegments } from './merge-segments.ts'
 import type { MergeDone, Profile, WriterOptions } from './protocol.ts'
 import type { PublishedSegments, WriterSegment } from './published-segments.ts'
-import { alive, columnsOf } from './segment.ts'
+import { alive, columnsOf, markDead } from './segment.ts'
 import type { TermScratch } from './segment-builder.ts'
 import { openImage } from './segment-image.ts'
 
@@ -249,8 +249,7 @@ export class Maintenance {
       const from = source.image.documentFirstChunk[document]!
       const to = source.image.documentFirstChunk[document + 1]!
       if (source.died[from] === alive || moved[from] === gone) continue
-      for (let chunk = from; chunk < to; chunk++) segment.died[moved[chunk]!] = source.died[from]!
-      segment.died[segment.image.chunks]! += to - from
+      for (let chunk = from; chunk < to; chunk++) markDead(segment, moved[chunk]!, source.died[from]!)
       segment.aliveChunks -= to - from
       segment.aliveDocuments -= 1
     }

@@ -64,6 +64,7 @@ function addDocument(builder: SegmentBuilder, image: SegmentImage, document: num
     builder.addChunk({
       id: image.chunkIds.subarray(image.chunkIdStart[chunk]!, image.chunkIdStart[chunk + 1]!),
       version,
+      first: image.titleChunk[from] === chunk,
       classNumber: image.chunkClass[chunk]!,
       key: image.chunkKey[chunk]!,
       vectorKey: image.vectorKey[chunk]!,

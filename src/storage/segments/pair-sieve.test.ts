@@ -24,7 +24,8 @@ function imageOf(chunks: readonly { title: readonly Word[]; body: readonly Word[
     const id = Uint8Array.of(i >> 8, i & 255)
     builder.addDocument(id, Number.NaN)
     const version = builder.addVersion(id, encoded(title), title.length)
-    builder.addChunk({ id, version, classNumber: 0, key: i + 1, vectorKey: i + 1, length: 1, body: encoded(body) })
+    const key = i + 1
+    builder.addChunk({ id, version, first: true, classNumber: 0, key, vectorKey: key, length: 1, body: encoded(body) })
   })
   return openImage(builder.finish())
 }

@@ -2,8 +2,9 @@ import type { Clause, KeywordQuery, TermGroup } from '../../text/types.ts'
 import type { TermDictionary } from './term-dictionary.ts'
 
 /**
- * BM25 as decided for every index: k1 1.2, b 0.75, idf = ln(1 + (N - n + 0.5) / (n + 0.5)) over all searchable chunks.
- * Frequencies of title and body are added, the title's times `titleWeight`; the length is that of both together.
+ * BM25 as decided for every index: k1 1.2, b 0.75, idf = ln(1 + (N - n + 0.5) / (n + 0.5)) over what the scope may search.
+ * Frequencies of title and body are added, the title's times `titleWeight`; the length is that of both together, each as
+ * far as it may be searched.
  */
 const k1 = 1.2
 const b = 0.75
@@ -24,8 +25,8 @@ export interface PlannedPhrase {
   readonly type: 'phrase'
   readonly groups: readonly (readonly number[])[]
   /**
-   * The sum of the groups' idf, each that of its most frequent alternative. Counting the phrase itself over the whole
-   * index would cost a check of every candidate outside the scope too, and would order a lone phrase no differently.
+   * The sum of the groups' idf, each that of its most frequent alternative. Counting the phrase itself would cost a check
+   * of every candidate before the first is scored, and would order a lone phrase no differently.
    */
   readonly weight: number
 }
@@ -46,31 +47,28 @@ export interface KeywordPlan {
   readonly normStep: number
 }
 
-export interface CollectionStatistics {
+/**
+ * What BM25 compares a chunk with: all that the scope may search, in current versions, whatever else a request filters by.
+ * What lies outside has no say, so that nobody can tell by a score what it is; and a request's own filters have none, so
+ * that a document scores the same on every page and in every view of it.
+ */
+export interface ScopeStatistics {
   readonly chunks: number
+  /** Of the fields that may be searched, over those chunks. */
   readonly totalLength: number
+  /** By term number: how many of those chunks hold the term in a field that may be searched. */
+  readonly counts: ReadonlyMap<number, number>
 }
 
-/** What a query needs of the dictionary; read inside the snapshot, so that counts and statistics belong together. */
-export interface TermCounts {
-  readonly numbers: ReadonlyMap<string, number>
-  readonly counts: ReadonlyMap<string, number>
-}
+export const noStatistics: ScopeStatistics = { chunks: 0, totalLength: 0, counts: new Map() }
 
-export function readTermCounts(query: KeywordQuery, dictionary: TermDictionary): TermCounts {
-  const numbers = new Map<string, number>()
-  const counts = new Map<string, number>()
-  for (const clause of [...query.clauses, ...query.boosts]) {
-    for (const group of groupsOf(clause)) {
-      for (const term of group) {
-        if (numbers.has(term)) continue
-        const number = dictionary.find(term)
-        numbers.set(term, number)
-        counts.set(term, number === 0 ? 0 : dictionary.counts[number]!)
-      }
-    }
-  }
-  return { numbers, counts }
+/** The numbers of a query's terms by their texts, 0 for those that are unknown. */
+export type TermNumbers = ReadonlyMap<string, number>
+
+/** To be read inside the snapshot: an index that is cleared gives its numbers anew. */
+export function findTerms(query: KeywordQuery, dictionary: TermDictionary): TermNumbers {
+  const terms = [...query.clauses, ...query.boosts].flatMap((clause) => groupsOf(clause).flat())
+  return new Map([...new Set(terms)].map((term) => [term, dictionary.find(term)]))
 }
 
 function groupsOf(clause: Clause): readonly TermGroup[] {
@@ -79,28 +77,29 @@ function groupsOf(clause: Clause): readonly TermGroup[] {
 
 export function planKeyword(
   query: KeywordQuery,
-  { numbers, counts }: TermCounts,
-  statistics: CollectionStatistics,
-  titleWeight: number,
+  numbers: TermNumbers,
+  statistics: ScopeStatistics,
+  { titleWeight, includeNonCurrent }: { readonly titleWeight: number; readonly includeNonCurrent: boolean },
 ): KeywordPlan {
-  const known = (group: TermGroup) => [...new Set(group)].filter((term) => counts.get(term)! > 0)
-  const weightOf = (count: number) => Math.log(1 + (statistics.chunks - count + 0.5) / (count + 0.5)) * (k1 + 1)
+  // What the scope has in older versions only is not counted, but may be found. Anything else without a count is elsewhere.
+  const occurs = (term: number) => term !== 0 && (includeNonCurrent || statistics.counts.get(term)! > 0)
+  const known = (group: TermGroup) => [...new Set(group.map((term) => numbers.get(term)!))].filter(occurs)
+  const weightOf = (term: number) => {
+    const count = statistics.counts.get(term)!
+    return Math.log(1 + (statistics.chunks - count + 0.5) / (count + 0.5)) * (k1 + 1)
+  }
 
   const plan = (clause: Clause): PlannedClause | null => {
     const groups = groupsOf(clause).map(known)
     const weight = clause.weight > 0 && Number.isFinite(clause.weight) ? clause.weight : 1
     if (groups.length === 0 || groups.some((group) => group.length === 0)) return null
     if (groups.length === 1) {
-      return {
-        type: 'word',
-        terms: groups[0]!.map((term) => ({ term: numbers.get(term)!, weight: weight * weightOf(counts.get(term)!) })),
-      }
+      return { type: 'word', terms: groups[0]!.map((term) => ({ term, weight: weight * weightOf(term) })) }
     }
     return {
       type: 'phrase',
-      groups: groups.map((group) => group.map((term) => numbers.get(term)!)),
-      weight:
-        weight * groups.reduce((sum, group) => sum + Math.min(...group.map((term) => weightOf(counts.get(term)!))), 0),
+      groups,
+      weight: weight * groups.reduce((sum, group) => sum + Math.min(...group.map(weightOf)), 0),
     }
   }
   const planned = (kind: Clause['kind']) => query.clauses.filter((clause) => clause.kind === kind).map(plan)

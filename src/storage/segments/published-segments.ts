@@ -4,10 +4,9 @@ import type { Control } from './control.ts'
 import type { FilterClasses } from './filter-classes.ts'
 import type { MergedColumn } from './merge-segments.ts'
 import type { ListUpdate, Profile } from './protocol.ts'
-import { alive, openColumn, openSegment, type Segment, type SegmentPlace } from './segment.ts'
+import { alive, deathBytes, markDead, openColumn, openSegment, type Segment, type SegmentPlace } from './segment.ts'
 import { openImage, type SegmentImage } from './segment-image.ts'
 import type { TermDictionary } from './term-dictionary.ts'
-import { longStep, stepShift, termMask } from './token-stream.ts'
 import { columnLayout } from './vector-column.ts'
 
 /** A segment as the writer keeps it. */
@@ -38,19 +37,15 @@ export interface ListChange {
   readonly add?: readonly WriterSegment[]
   readonly remove?: readonly WriterSegment[]
   readonly deaths?: readonly Death[]
-  /** Segments whose chunks are new to the statistics; merged ones are not. */
-  readonly counted?: readonly WriterSegment[]
   readonly columns?: ListUpdate['columns']
 }
 
 /**
- * The writer's side of what readers see: the list of segments, their memory, and the statistics that go with them.
+ * The writer's side of what readers see: the list of segments, their memory, and how many postings a term has in them.
  * Every change is sent as one update and published as one step.
  */
 export class PublishedSegments {
   list: WriterSegment[] = []
-  chunks = 0
-  totalLength = 0
   readonly arena = new Arena()
   readonly #control: Control
   readonly #dictionary: TermDictionary
@@ -90,6 +85,11 @@ export class PublishedSegments {
     port.postMessage(update)
   }
 
+  /** Those alive. */
+  get chunks(): number {
+    return this.list.reduce((sum, segment) => sum + segment.aliveChunks, 0)
+  }
+
   get generation(): number {
     return this.#control.generation
   }
@@ -104,7 +104,7 @@ export class PublishedSegments {
   /** Room for an image, and beside it for the deaths of its chunks: the kernel sees one arena at a time. */
   reserve(imageBytes: number, chunks: number): SegmentRoom {
     const diedAt = Math.ceil(imageBytes / 64) * 64
-    const diedBytes = (chunks + 1) * 4
+    const diedBytes = deathBytes(chunks)
     const { arena, offset } = this.arena.allocate(diedAt + diedBytes)
     return {
       image: { arena, offset, bytes: imageBytes },
@@ -154,22 +154,16 @@ export class PublishedSegments {
   }
 
   publish(change: ListChange): void {
-    const { add = [], remove = [], deaths = [], counted = [], columns = [] } = change
+    const { add = [], remove = [], deaths = [], columns = [] } = change
     const version = this.#control.version + 1
     const removed = new Set(remove)
     this.list = [...this.list.filter((segment) => !removed.has(segment)), ...add]
-    for (const { image } of counted) {
-      this.chunks += image.chunks
-      for (let chunk = 0; chunk < image.chunks; chunk++) this.totalLength += image.chunkLength[chunk]!
-    }
+    for (const { image } of add) this.#count(image, 1)
+    for (const { image } of remove) this.#count(image, -1)
     for (const { segment, document } of deaths) {
       const from = segment.image.documentFirstChunk[document]!
       const to = segment.image.documentFirstChunk[document + 1]!
-      for (let chunk = from; chunk < to; chunk++) {
-        this.totalLength -= segment.image.chunkLength[chunk]!
-        segment.deadKeys.push(segment.image.chunkKey[chunk]!)
-      }
-      this.chunks -= to - from
+      for (let chunk = from; chunk < to; chunk++) segment.deadKeys.push(segment.image.chunkKey[chunk]!)
       segment.aliveChunks -= to - from
       segment.aliveDocuments -= 1
     }
@@ -187,9 +181,8 @@ export class PublishedSegments {
     }
     for (const port of this.#readers.values()) port.postMessage(update)
     this.#sentClasses = this.#classes.list.length
-    this.#control.publish({ version, chunks: this.chunks, totalLength: this.totalLength }, (generation) => {
-      for (const death of deaths) this.#bury(death, generation)
-      for (const { image } of counted) this.#count(image)
+    this.#control.publish({ version, chunks: this.chunks }, (generation) => {
+      for (const death of deaths) bury(death, generation)
     })
     if (remove.length > 0) this.#retired.push({ version, blocks: remove.flatMap(blocksOf) })
     this.reclaim()
@@ -198,8 +191,6 @@ export class PublishedSegments {
   /** Everything goes; only `clear` of the whole index does this. */
   publishEmpty(): void {
     this.#sentClasses = 0
-    this.chunks = 0
-    this.totalLength = 0
     this.publish({ remove: this.list })
   }
 
@@ -219,37 +210,16 @@ export class PublishedSegments {
     return fresh
   }
 
-  /** Adds a segment's chunks to the term counts. */
-  #count(image: SegmentImage): void {
-    const { counts } = this.#dictionary
-    for (let i = 0; i < image.terms; i++) {
-      counts[image.term[i]!]! += image.postingStart[i + 1]! - image.postingStart[i]!
-    }
-  }
-
-  #bury({ segment: { image, died }, document }: Death, generation: number): void {
-    const { counts } = this.#dictionary
-    for (let chunk = image.documentFirstChunk[document]!; chunk < image.documentFirstChunk[document + 1]!; chunk++) {
-      died[chunk] = generation
-      died[image.chunks]! += 1
-      for (const term of termsOf(image, chunk)) counts[term]! -= 1
-    }
+  #count({ terms, term, postingStart }: SegmentImage, sign: 1 | -1): void {
+    const { postings } = this.#dictionary
+    for (let i = 0; i < terms; i++) postings[term[i]!]! += sign * (postingStart[i + 1]! - postingStart[i]!)
   }
 }
 
-function termsOf(image: SegmentImage, chunk: number): Set<number> {
-  const terms = new Set<number>()
-  const collect = (tokens: Uint32Array<ArrayBufferLike>, from: number, to: number) => {
-    for (let i = from; i < to; i++) {
-      const word = tokens[i]!
-      if (word >>> stepShift === longStep) i++
-      terms.add(word & termMask)
-    }
-  }
-  const version = image.chunkVersion[chunk]!
-  collect(image.titleTokens, image.titleStart[version]!, image.titleStart[version + 1]!)
-  collect(image.bodyTokens, image.bodyStart[chunk]!, image.bodyStart[chunk + 1]!)
-  return terms
+function bury({ segment, document }: Death, generation: number): void {
+  const { documentFirstChunk } = segment.image
+  const end = documentFirstChunk[document + 1]!
+  for (let chunk = documentFirstChunk[document]!; chunk < end; chunk++) markDead(segment, chunk, generation)
 }
 
 function blocksOf({ place }: WriterSegment): Block[] {

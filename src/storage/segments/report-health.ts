@@ -38,7 +38,7 @@ export function reportHealth(parts: HealthParts): IndexHealth {
     memory.pairs += bytes.pairs
     memory.ids += bytes.ids
     memory.columns += bytes.columns
-    memory.deaths += segment.died.byteLength
+    memory.deaths += segment.died.byteLength + segment.deathOrder.byteLength
     for (const [profile, { column }] of segment.columns) {
       memory.vectorBits += column.bits.byteLength
       memory.vectorBytes += column.bytes.byteLength

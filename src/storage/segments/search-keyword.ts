@@ -1,5 +1,5 @@
 import type { ChunkScore, DocumentHit, KeywordOutcome, KeywordPosition } from '../../search/search-index.ts'
-import { ChunkScorer, weighFrequency } from './chunk-scorer.ts'
+import { ChunkScorer, searchedLength, weighFrequency } from './chunk-scorer.ts'
 import type { CompiledFilter } from './compile-filter.ts'
 import type { KeywordKernel, WalkedSegment } from './keyword-kernel.ts'
 import { siftPhrase } from './pair-sieve.ts'
@@ -28,7 +28,7 @@ export function searchKeyword(search: KeywordSearch): KeywordOutcome {
   const { view, plan, limit } = search
   const images = view.segments.map((segment) => segment.image)
   const top = new TopDocuments(limit + 1, images, search.after)
-  search.kernel.begin(search.filter, plan)
+  search.kernel.begin(search.filter, plan.titleWeight)
   let totalChunks = 0
   if (!plan.empty) {
     for (let i = 0; i < view.segments.length; i++) {
@@ -102,12 +102,11 @@ function addPhrase(kernel: KeywordKernel, walked: WalkedSegment, phrase: Planned
   for (let i = 0; i < count; i++) {
     if (frequencies[i] === 0) continue
     const chunk = list[i]!
-    const found = weighFrequency(frequencies[i]!, filter.maskOf(image, chunk), plan.titleWeight)
+    const mask = filter.maskOf(image, chunk)
+    const found = weighFrequency(frequencies[i]!, mask, plan.titleWeight)
     if (found === 0) continue
-    kernel.sum.add(
-      chunk,
-      (phrase.weight * found) / (found + (plan.normBase + plan.normStep * image.chunkLength[chunk]!)),
-    )
+    const norm = plan.normBase + plan.normStep * searchedLength(image, chunk, mask)
+    kernel.sum.add(chunk, (phrase.weight * found) / (found + norm))
   }
 }
 

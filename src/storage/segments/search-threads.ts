@@ -1,7 +1,7 @@
 import { isUnavailability } from '../../errors.ts'
 import type { Pool } from '../../threads/pool.ts'
 import type { Control } from './control.ts'
-import { readTermCounts } from './plan-keyword.ts'
+import { findTerms } from './plan-keyword.ts'
 import type { Outcome, ReaderCall, SearchReply, SplitCall } from './protocol.ts'
 import { mergeReplies, type Part, type SearchPart, wholeIndex } from './split-search.ts'
 import type { TermDictionary } from './term-dictionary.ts'
@@ -64,8 +64,8 @@ export class SearchThreads {
   #workOf({ call, request }: ReaderCall): number {
     if (call === 'vector') return this.#control.chunks
     if (call !== 'keyword') return -1
-    const { counts } = readTermCounts(request.query, this.#dictionary)
-    return chunksPerPosting * counts.values().reduce((sum, count) => sum + count, 0)
+    const terms = findTerms(request.query, this.#dictionary).values()
+    return chunksPerPosting * terms.reduce((sum, term) => sum + this.#dictionary.postings[term]!, 0)
   }
 
   /** A search that its thread took with it is not tried again: it may be what the thread died of. */

@@ -21,6 +21,7 @@ export class SegmentBuilder {
   readonly #documentIds = new Texts()
   readonly #titleStart = new Words()
   readonly #titleLength = new Words()
+  readonly #titleChunk = new Words()
   readonly #documentFirstChunk = new Words()
   readonly #documentPublished: number[] = []
   readonly #bodyTokens = new Words()
@@ -46,12 +47,15 @@ export class SegmentBuilder {
     this.#titleStart.push(this.#titleTokens.length)
     this.#titleTokens.append(title)
     this.#titleLength.push(titleLength)
+    this.#titleChunk.push(this.chunks)
     return this.#titleLength.length - 1
   }
 
   addChunk(chunk: {
     id: Uint8Array<ArrayBufferLike>
     version: number
+    /** The first of its version's text. */
+    first: boolean
     classNumber: number
     key: number
     vectorKey: number
@@ -59,6 +63,7 @@ export class SegmentBuilder {
     length: number
     body: Uint32Array<ArrayBufferLike>
   }): void {
+    if (chunk.first) this.#titleChunk.array[chunk.version] = this.chunks
     this.#chunkIds.push(chunk.id)
     this.#chunkDocument.push(this.#documentPublished.length - 1)
     this.#chunkVersion.push(chunk.version)
@@ -89,6 +94,7 @@ export class SegmentBuilder {
       versionIds: this.#versionIds.bytes(),
       titleStart: this.#titleStart.view(),
       titleLength: this.#titleLength.view(),
+      titleChunk: Uint16Array.from(this.#titleChunk.view()),
       documentIdStart: this.#documentIds.starts(),
       documentIds: this.#documentIds.bytes(),
       documentFirstChunk: this.#documentFirstChunk.view(),

@@ -8,7 +8,7 @@
  * Layout: 16 bytes of head (magic, format, section count, total bytes), then offset and element count of every section
  * (two 32-bit numbers each), then the sections, each aligned to 8 bytes. Little-endian.
  */
-const formatVersion = 2
+const formatVersion = 3
 const magic = 0x5445_5331
 const headBytes = 16
 
@@ -41,6 +41,8 @@ const sections = {
   versionIds: 'text',
   titleStart: 'u32',
   titleLength: 'u32',
+  /** By version: the first chunk of its text, which stands for the title where the body may not be searched. */
+  titleChunk: 'u16',
   documentIdStart: 'u32',
   documentIds: 'text',
   documentFirstChunk: 'u32',

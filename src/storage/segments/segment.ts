@@ -24,6 +24,8 @@ export interface Segment {
   readonly image: SegmentImage
   /** The generation at which a chunk died; `alive` for the others. After the last chunk: how many have died. */
   readonly died: Int32Array<ArrayBufferLike>
+  /** The dead in the order of their deaths. */
+  readonly deathOrder: Uint16Array<ArrayBufferLike>
   readonly columns: Map<number, OpenColumn>
 }
 
@@ -48,8 +50,29 @@ export function openSegment(memories: readonly WebAssembly.Memory[], place: Segm
     arena: place.image.arena,
     image,
     died: new Int32Array(died.buffer, died.byteOffset, image.chunks + 1),
+    deathOrder: new Uint16Array(died.buffer, died.byteOffset + (image.chunks + 1) * 4, image.chunks),
     columns: new Map(place.columns.map((column) => [column.profile, openColumn(memories, column, image.chunks)])),
   }
+}
+
+/** Room for `died` and `deathOrder`. */
+export function deathBytes(chunks: number): number {
+  return (chunks + 1) * 4 + chunks * 2
+}
+
+/** For the writer alone. The count is last: whoever sees it sees the rest. */
+export function markDead({ image, died, deathOrder }: Segment, chunk: number, generation: number): void {
+  const before = died[image.chunks]!
+  deathOrder[before] = chunk
+  died[chunk] = generation
+  Atomics.store(died, image.chunks, before + 1)
+}
+
+/** How many of `deathOrder` are dead for a search of this generation. */
+export function deathsAt({ image, died, deathOrder }: Segment, generation: number): number {
+  let deaths = Atomics.load(died, image.chunks)
+  while (deaths > 0 && died[deathOrder[deaths - 1]!]! > generation) deaths--
+  return deaths
 }
 
 /** Deaths after the start of a search are of a later generation, so a search may ask once. */

@@ -1,5 +1,5 @@
 /**
- * Term text -> term number, and how many searchable chunks hold the term, for all segments together.
+ * Term text -> term number, and how many postings the term has in all segments together.
  *
  * One writer adds, any thread looks up without a lock: an entry is complete before its bucket points to it. Numbers are
  * given in order and never taken back, so a term that vanished keeps its bytes until the index is rebuilt.
@@ -15,7 +15,7 @@ export interface DictionaryBuffers {
   readonly buckets: SharedArrayBuffer
   readonly next: SharedArrayBuffer
   readonly starts: SharedArrayBuffer
-  readonly counts: SharedArrayBuffer
+  readonly postings: SharedArrayBuffer
   readonly text: SharedArrayBuffer
 }
 
@@ -24,8 +24,11 @@ const cacheMax = 100_000
 
 export class TermDictionary {
   readonly buffers: DictionaryBuffers
-  /** Searchable chunks that hold the term, by term number. */
-  readonly counts: Uint32Array<SharedArrayBuffer>
+  /**
+   * By term number, as of about now, chunks that are dead or out of a caller's sight included: the work that a search for
+   * the term may be. No score depends on it.
+   */
+  readonly postings: Uint32Array<SharedArrayBuffer>
   readonly #buckets: Int32Array<SharedArrayBuffer>
   readonly #next: Uint32Array<SharedArrayBuffer>
   readonly #starts: Uint32Array<SharedArrayBuffer>
@@ -42,13 +45,13 @@ export class TermDictionary {
       buckets: new SharedArrayBuffer(4 * 2 ** bucketBits),
       next: new SharedArrayBuffer(4 * termsMax),
       starts: new SharedArrayBuffer(4 * (termsMax + 1)),
-      counts: new SharedArrayBuffer(4 * termsMax),
+      postings: new SharedArrayBuffer(4 * termsMax),
       text: new SharedArrayBuffer(textBytesMax),
     }
     this.#buckets = new Int32Array(this.buffers.buckets)
     this.#next = new Uint32Array(this.buffers.next)
     this.#starts = new Uint32Array(this.buffers.starts)
-    this.counts = new Uint32Array(this.buffers.counts)
+    this.postings = new Uint32Array(this.buffers.postings)
     this.#text = new Uint8Array(this.buffers.text)
   }
 
@@ -112,7 +115,7 @@ export class TermDictionary {
 
   clear(): void {
     this.#buckets.fill(0)
-    this.counts.fill(0, 0, this.#size)
+    this.postings.fill(0, 0, this.#size)
     this.#cache.clear()
     this.#size = 1
     this.#full = false
@@ -146,7 +149,7 @@ export class TermDictionary {
     const number = this.#size++
     this.#text.set(bytes.subarray(from, from + length), start)
     this.#starts[number + 1] = start + length
-    this.counts[number] = 0
+    this.postings[number] = 0
     const bucket = bucketOf(bytes, from, length)
     this.#next[number] = this.#buckets[bucket]!
     Atomics.store(this.#buckets, bucket, number)

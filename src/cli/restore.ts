@@ -5,8 +5,10 @@ import { totalBytes } from '../operator/backup-manifest.ts'
 import { restoreBackup } from '../operator/restore-backup.ts'
 import { removeIndex } from '../storage/segments/index-files.ts'
 import { newestMigration } from '../storage/sql/migrate.ts'
-import { prepareRestored, refuseInUse, removeStoreLog } from '../storage/sqlite/backup-store.ts'
+import { refuseInUse, removeStoreLog } from '../storage/sqlite/backup-store.ts'
 import { storePath } from '../storage/sqlite/open-sqlite-store.ts'
+import { prepareRestored } from '../storage/sqlite/prepare-restored.ts'
+import { accessInWords } from './access-in-words.ts'
 import { megabytes, shownBy } from './backup.ts'
 import type { Context } from './context.ts'
 import { embeddedOnly } from './embedded-only.ts'
@@ -23,7 +25,7 @@ export function restore(program: Command, context: Context): void {
       const { dataDir } = config
       const path = storePath(dataDir)
       const bar = new Progress()
-      const manifest = await restoreBackup(
+      const { manifest, access, tokenChanged } = await restoreBackup(
         resolve(from),
         {
           dataDir,
@@ -31,7 +33,7 @@ export function restore(program: Command, context: Context): void {
           newestSchema: newestMigration,
           refuseInUse: () => refuseInUse(path),
           removeStoreLog: () => removeStoreLog(path),
-          prepareStore: prepareRestored,
+          prepareStore: (copy, { made_at }) => prepareRestored(copy, path, made_at, Date.now()),
           removeIndex: () => removeIndex(dataDir),
         },
         { force: options.force === true },
@@ -42,5 +44,9 @@ export function restore(program: Command, context: Context): void {
       const { document = 0, event = 0 } = manifest.counts
       context.say(`${document} documents and ${event} events of ${manifest.made_at} are in ${dataDir}`)
       context.say('the search index is made anew from the store when the server starts')
+      for (const line of accessInWords(access, manifest.made_at)) context.say(line)
+      if (tokenChanged) {
+        context.say('the admin token is the one of the backup; make a new one with: tidemark admin-token')
+      }
     })
 }

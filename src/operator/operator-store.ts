@@ -63,8 +63,12 @@ export type Change =
   | { kind: 'key.revoke'; keyId: string }
   /** The old key lives on until `oldExpiresAt`, or its own earlier end. */
   | { kind: 'key.rotate'; keyId: string; oldExpiresAt: number; replacement: NewKey }
+  /** Ends at that time, or at its own earlier end. */
+  | { kind: 'key.expire'; keyId: string; expiresAt: number }
   /** For the audit log alone: the token is no part of the store. */
   | { kind: 'admin_token.replace' }
+  /** For the audit log alone: the first line of an instance that came from a backup. */
+  | { kind: 'instance.restore'; backupMadeAt: string; compared: boolean; revived: readonly string[] }
 
 /** The secret itself never reaches the store: only its hash and what is shown of it in lists. */
 export interface NewKey {

@@ -3,7 +3,8 @@
  *
  * 1. Everything in the backup is checked, before anything is touched.
  * 2. It is copied into `restore.partial` in the data folder, the store first, and artifacts beside the others as drafts;
- *    all of it is checked again on the way.
+ *    all of it is checked again on the way. In the copy of the store keys end that the store in the data folder knows to
+ *    be over (`carry-over.ts`).
  * 3. Artifacts are kept, which harms nobody: the store that is there does not know them. The search index is removed: it
  *    can be made anew from either store.
  * 4. The store is moved into place. This one rename is the moment from which the folder is the restored one.
@@ -12,7 +13,7 @@
  */
 import { createHash } from 'node:crypto'
 import { createReadStream, createWriteStream, existsSync } from 'node:fs'
-import { mkdir, readdir, rename, rm } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { adminTokenFile } from '../access/admin-token.ts'
@@ -28,6 +29,7 @@ import {
   storeFile,
   totalBytes,
 } from './backup-manifest.ts'
+import type { CarriedOver } from './carry-over.ts'
 import { syncFolder } from './make-backup.ts'
 
 export interface RestoreParts {
@@ -40,8 +42,20 @@ export interface RestoreParts {
   /** Removes what is beside the store that is there, which nobody has open. */
   readonly removeStoreLog: () => Promise<void>
   /** What a store needs that goes on from an earlier time, on the copy that is not yet in place. */
-  readonly prepareStore: (path: string) => Promise<void>
+  readonly prepareStore: (path: string, manifest: BackupManifest) => Promise<RestoredAccess>
   readonly removeIndex: () => Promise<void>
+}
+
+/** Who may use the restored instance, against the one that it replaced; or why that one could not be asked. */
+export type RestoredAccess =
+  | { readonly carried: CarriedOver }
+  | { readonly unknown: string; readonly validKeys: number }
+
+export interface Restored {
+  readonly manifest: BackupManifest
+  readonly access: RestoredAccess
+  /** The admin token was another one before. */
+  readonly tokenChanged: boolean
 }
 
 const stagingFolder = 'restore.partial'
@@ -55,7 +69,7 @@ export async function restoreBackup(
   parts: RestoreParts,
   options: { readonly force: boolean },
   report: Report,
-): Promise<BackupManifest> {
+): Promise<Restored> {
   const { dataDir } = parts
   const manifest = await readManifest(from)
   if (manifest.schema > parts.newestSchema) {
@@ -75,9 +89,12 @@ export async function restoreBackup(
   const staged = staging(dataDir)
   const artifactIds = manifest.files.flatMap(({ path }) => artifactIdOf(path) ?? [])
   await removeStaged(staged)
+  let access: RestoredAccess
+  let tokenChanged: boolean
   try {
     await stage(from, manifest, parts, report)
-    await parts.prepareStore(join(staged, storeFile))
+    access = await parts.prepareStore(join(staged, storeFile), manifest)
+    tokenChanged = await differ(join(dataDir, adminTokenFile), join(staged, adminTokenFile))
     // A server may have been started meanwhile.
     parts.refuseInUse()
     for (const artifactId of artifactIds) await parts.artifacts.keep(artifactId)
@@ -92,7 +109,12 @@ export async function restoreBackup(
   }
   await syncFolder(dataDir)
   await finishRestore(dataDir)
-  return manifest
+  return { manifest, access, tokenChanged }
+}
+
+/** Both are there, and say different things. */
+async function differ(one: string, other: string): Promise<boolean> {
+  return existsSync(one) && existsSync(other) && (await readFile(one, 'utf8')) !== (await readFile(other, 'utf8'))
 }
 
 /** Does what is left of a restore whose store is in place; nothing where there is none. */

@@ -185,7 +185,7 @@ export const UsageAnswer = Type.Object({
 export const AuditAnswer = Type.Object({
   audit_id: Type.String(),
   at: time,
-  actor: Type.String({ description: 'Who: `admin-api`, `command-line` or `start`.' }),
+  actor: Type.String({ description: 'Who: `admin-api`, `command-line`, `start` or `restore`.' }),
   action: Type.String(),
   target: Type.String(),
   detail: Type.Record(Type.String(), Type.Unknown()),

@@ -78,6 +78,23 @@ suite('kill -9 of a backup and of a restore', { timeout: 280_000 }, () => {
     assert.ok(outcomes.includes('older'), 'killed before the end at least once')
   })
 
+  test('of a restore over the same instance: a key revoked since the backup is dead at every moment', async () => {
+    const { server, folder } = newer
+    const keyId = /key_\w+/.exec((await server.tidemark(['key', 'list'])).stdout)![0]
+    assert.equal((await server.tidemark(['key', 'revoke', keyId])).code, 0)
+    for (const delayMs of [10, 160]) {
+      const dataDir = join(freshFolder(), 'data')
+      cpSync(server.dataDir, dataDir, { recursive: true })
+      const command = await startTidemark(['restore', folder, '--force'], { dataDir })
+      await begun(dataDir, /^restore.partial$/)
+      await new Promise((resolve) => setTimeout(resolve, delayMs))
+      command.kill9()
+      await command.ended
+      const { stdout } = await tidemark(['key', 'list'], { dataDir })
+      assert.match(stdout, new RegExp(`${keyId}.* revoked `))
+    }
+  })
+
   test('of a restore into an empty folder: the next one needs no --force', async () => {
     const dataDir = freshFolder()
     const command = await startTidemark(['restore', newer.folder], { dataDir })

@@ -91,7 +91,15 @@ export async function applyChange(db: Kysely<Tables>, change: Change, nowMs: num
       await db.updateTable('api_key').set({ expires_at }).where('key_id', '=', change.keyId).execute()
       return 'updated'
     }
+    case 'key.expire': {
+      const row = await mustExist(db, 'api_key', 'key_id', change.keyId)
+      if (row.expires_at !== null && row.expires_at <= change.expiresAt) return 'unchanged'
+      const expires_at = change.expiresAt
+      await db.updateTable('api_key').set({ expires_at }).where('key_id', '=', change.keyId).execute()
+      return 'updated'
+    }
     case 'admin_token.replace':
+    case 'instance.restore':
       return 'updated'
   }
 }

@@ -173,8 +173,11 @@ function targetOf(change: Change): string {
     case 'key.create':
     case 'key.revoke':
     case 'key.rotate':
+    case 'key.expire':
       return change.keyId
     case 'admin_token.replace':
       return 'admin'
+    case 'instance.restore':
+      return 'instance'
   }
 }

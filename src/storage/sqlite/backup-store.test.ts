@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite, test } from 'node:test'
-import { copyStore, prepareRestored, refuseInUse } from './backup-store.ts'
+import { copyStore, refuseInUse } from './backup-store.ts'
 import { openSqliteStore, storePath } from './open-sqlite-store.ts'
 
 function folder(t: { after: (clean: () => void) => void }): string {
@@ -55,31 +55,5 @@ suite('the copy of a store', () => {
     const again = await openSqliteStore(dataDir)
     assert.equal((await again.store.operator.datasets()).length, 1)
     await again.close()
-  })
-
-  test('what is written after a restore comes after everything that readers may have seen', async (t) => {
-    for (const count of [0, 3]) {
-      const dataDir = folder(t)
-      const open = await openWithDataset(dataDir)
-      if (count > 0) await open.store.content.ingest(documents('before', count), Date.now())
-      await open.close()
-      await prepareRestored(storePath(dataDir))
-      const restored = await openSqliteStore(dataDir)
-      await restored.store.content.ingest(documents('after', 2), Date.now())
-      const query = {
-        limit: 10,
-        scanMax: 100,
-        allowed: [{ datasets: ['d'], platforms: null }],
-        eventTypes: null,
-        ingestedFrom: null,
-        ingestedTo: null,
-      }
-      // A cursor of the time that was lost.
-      const gap = await restored.store.changes.read({ ...query, after: 500_000 })
-      assert.deepEqual([gap.count, gap.atEnd], [0, false])
-      const page = await restored.store.changes.read({ ...query, after: gap.position })
-      assert.deepEqual([page.count, page.atEnd], [2, true], 'one look leads over the gap')
-      await restored.close()
-    }
   })
 })

@@ -128,25 +128,3 @@ export function refuseInUse(path: string): void {
 export async function removeStoreLog(path: string): Promise<void> {
   for (const end of ['-wal', '-shm', '-journal']) await rm(path + end, { force: true })
 }
-
-/**
- * More events than were written between a backup and its restore. Readers of the feed may have seen those; what is
- * written from now on must come after them, or they would never see it.
- */
-const sequencesSkipped = 1_000_000_000
-
-export async function prepareRestored(path: string): Promise<void> {
-  const { raw } = openSqlite(path, false)
-  try {
-    raw.exec('pragma journal_mode = delete')
-    raw.exec('begin immediate')
-    const { changes } = raw
-      .prepare('update sqlite_sequence set seq = seq + ? where name = ?')
-      .run(sequencesSkipped, 'event')
-    if (changes === 0)
-      raw.prepare('insert into sqlite_sequence (name, seq) values (?, ?)').run('event', sequencesSkipped)
-    raw.exec('commit')
-  } finally {
-    raw.close()
-  }
-}

@@ -1,0 +1,101 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Application, Change, Collector, Key } from './operator-store.ts'
+
+/** Who may use an instance. */
+export interface Access {
+  readonly applications: readonly Application[]
+  readonly collectors: readonly Collector[]
+  readonly keys: readonly Key[]
+  /** Keys that sign cursors. */
+  readonly signingKeyIds: readonly string[]
+}
+
+/** What a restore brings back to life, and what it takes away. */
+export interface CarriedOver {
+  /** Valid by the backup alone: the instance knew them as revoked or ended, and so they stay. */
+  readonly keptRevoked: readonly Key[]
+  /** Valid by the backup for longer than the instance let them be: they end when it said. */
+  readonly keptEnding: readonly Key[]
+  /** Valid again, or for the first time: the instance did not know them. */
+  readonly revivedKeys: readonly Key[]
+  readonly revivedApplications: readonly Application[]
+  readonly revivedCollectors: readonly Collector[]
+  readonly revivedSigningKeys: number
+  /** Those whose rights are the backup's again, with what differs. */
+  readonly changed: readonly { readonly id: string; readonly name: string; readonly what: readonly string[] }[]
+  /** Valid until now, and not in the backup. */
+  readonly lostKeys: readonly Key[]
+}
+
+/**
+ * A backup is of an earlier time, and what was taken from somebody since must not come back with it. This is the one
+ * place that says what of the instance that is replaced still holds in the restored one: the ends of keys. Everything
+ * else that differs is the backup's, and is only named.
+ */
+export function carryOver(
+  instance: Access,
+  backup: Access,
+  nowMs: number,
+): { readonly changes: readonly Change[]; readonly carried: CarriedOver } {
+  const known = new Map(instance.keys.map((key) => [key.keyId, key]))
+  const changes: Change[] = []
+  const keptRevoked: Key[] = []
+  const keptEnding: Key[] = []
+  const revivedKeys: Key[] = []
+  for (const key of backup.keys) {
+    const before = known.get(key.keyId)
+    if (before === undefined) {
+      if (isValid(key, nowMs)) revivedKeys.push(key)
+      continue
+    }
+    const earlier = { ...key, expiresAt: earliest(before.expiresAt, key.expiresAt) }
+    if (before.revokedAt !== null && key.revokedAt === null) changes.push({ kind: 'key.revoke', keyId: key.keyId })
+    if (earlier.expiresAt !== null && earlier.expiresAt !== key.expiresAt) {
+      changes.push({ kind: 'key.expire', keyId: key.keyId, expiresAt: earlier.expiresAt })
+    }
+    if (!isValid(key, nowMs)) continue
+    if (before.revokedAt !== null || !isValid(earlier, nowMs)) keptRevoked.push(key)
+    else if (earlier.expiresAt !== key.expiresAt) keptEnding.push(earlier)
+  }
+  const inBackup = new Set(backup.keys.map(({ keyId }) => keyId))
+  const signing = new Set(instance.signingKeyIds)
+  const applications = new Map(instance.applications.map((one) => [one.applicationId, one]))
+  const collectors = new Map(instance.collectors.map((one) => [one.collectorId, one]))
+  return {
+    changes,
+    carried: {
+      keptRevoked,
+      keptEnding,
+      revivedKeys,
+      revivedApplications: backup.applications.filter(({ applicationId }) => !applications.has(applicationId)),
+      revivedCollectors: backup.collectors.filter(({ collectorId }) => !collectors.has(collectorId)),
+      revivedSigningKeys: backup.signingKeyIds.filter((keyId) => !signing.has(keyId)).length,
+      changed: [
+        ...backup.applications.flatMap((one) => {
+          const what = differingRights(applications.get(one.applicationId) ?? one, one)
+          return what.length === 0 ? [] : [{ id: one.applicationId, name: one.name, what }]
+        }),
+        ...backup.collectors.flatMap((one) => {
+          const before = collectors.get(one.collectorId) ?? one
+          const same = isDeepStrictEqual(before.datasets, one.datasets)
+          return same ? [] : [{ id: one.collectorId, name: one.name, what: ['datasets'] }]
+        }),
+      ],
+      lostKeys: instance.keys.filter((key) => isValid(key, nowMs) && !inBackup.has(key.keyId)),
+    },
+  }
+}
+
+export const isValid = (key: Pick<Key, 'expiresAt' | 'revokedAt'>, nowMs: number): boolean =>
+  key.revokedAt === null && (key.expiresAt === null || key.expiresAt > nowMs)
+
+const earliest = (one: number | null, other: number | null): number | null =>
+  one === null ? other : other === null ? one : Math.min(one, other)
+
+function differingRights(before: Application, after: Application): string[] {
+  const entries = ({ entitlements }: Application) => entitlements.map(({ entitlement_id: _, ...entry }) => entry)
+  return [
+    ...(isDeepStrictEqual(before.policy, after.policy) ? [] : ['policy']),
+    ...(isDeepStrictEqual(entries(before), entries(after)) ? [] : ['entitlements']),
+  ]
+}

@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { test } from 'node:test'
+import type { Change } from '../../operator/operator-store.ts'
+import { newestMigration } from '../sql/migrate.ts'
+import { migrations } from '../sql/migrations/index.ts'
+import { sqlOperatorStore } from '../sql/operator-store.ts'
+import { sqliteMigrationDialect } from './migration-dialect.ts'
+import { openSqlite } from './node-sqlite.ts'
+import { openSqliteStore, sqliteSchema, storePath } from './open-sqlite-store.ts'
+import { prepareRestored } from './prepare-restored.ts'
+
+const madeAt = '2026-11-15T00:00:00Z'
+
+function folder(t: { after: (clean: () => void) => void }): string {
+  const made = mkdtempSync(join(tmpdir(), 'tidemark-restored-'))
+  t.after(() => rmSync(made, { recursive: true, force: true }))
+  return made
+}
+
+const dataset = { kind: 'dataset.put', datasetId: 'd', name: 'x', description: null } as const
+const collector = { kind: 'collector.create', collectorId: 'col', name: 'x', datasets: null } as const
+const key = (keyId: string): Change => ({
+  kind: 'key.create',
+  keyId,
+  owner: { collectorId: 'col' },
+  name: null,
+  prefix: 'tml_',
+  hash: keyId,
+  expiresAt: null,
+})
+
+async function changed(dataDir: string, ...changes: Change[]): Promise<void> {
+  const open = await openSqliteStore(dataDir)
+  await open.store.operator.commit(changes, { actor: 'test', at: 1 })
+  await open.close()
+}
+
+const documents = (name: string, count: number) =>
+  Array.from({ length: count }, (_, i) => ({ datasetId: 'd', platform: 'p', externalId: `${name}-${i}`, body: 'b' }))
+
+test('what is written after a restore comes after everything that readers may have seen', async (t) => {
+  for (const count of [0, 3]) {
+    const dataDir = folder(t)
+    await changed(dataDir, dataset)
+    const open = await openSqliteStore(dataDir)
+    if (count > 0) await open.store.content.ingest(documents('before', count), Date.now())
+    await open.close()
+    await prepareRestored(storePath(dataDir), storePath(folder(t)), madeAt, 2)
+    const restored = await openSqliteStore(dataDir)
+    await restored.store.content.ingest(documents('after', 2), Date.now())
+    const query = {
+      limit: 10,
+      scanMax: 100,
+      allowed: [{ datasets: ['d'], platforms: null }],
+      eventTypes: null,
+      ingestedFrom: null,
+      ingestedTo: null,
+    }
+    // A cursor of the time that was lost.
+    const gap = await restored.store.changes.read({ ...query, after: 500_000 })
+    assert.deepEqual([gap.count, gap.atEnd], [0, false])
+    const page = await restored.store.changes.read({ ...query, after: gap.position })
+    assert.deepEqual([page.count, page.atEnd], [2, true], 'one look leads over the gap')
+    await restored.close()
+  }
+})
+
+test('what the replaced store knows to be over is over in the restored one, with lines in its audit log', async (t) => {
+  const [backup, replaced] = [folder(t), folder(t)]
+  for (const dataDir of [backup, replaced]) await changed(dataDir, collector, key('key_a'), key('key_b'), key('key_c'))
+  await changed(
+    replaced,
+    { kind: 'key.revoke', keyId: 'key_a' },
+    { kind: 'key.expire', keyId: 'key_b', expiresAt: 900 },
+  )
+  const access = await prepareRestored(storePath(backup), storePath(replaced), madeAt, 500)
+  assert.ok('carried' in access)
+  assert.deepEqual(
+    access.carried.keptRevoked.map(({ keyId }) => keyId),
+    ['key_a'],
+  )
+  const restored = await openSqliteStore(backup)
+  t.after(() => restored.close())
+  assert.deepEqual(
+    (await restored.store.operator.keys({})).map(({ keyId, revokedAt, expiresAt }) => [keyId, revokedAt, expiresAt]),
+    [
+      ['key_a', 500, null],
+      ['key_b', null, 900],
+      ['key_c', null, null],
+    ],
+  )
+  const lines = await restored.store.operator.audit({ before: null, limit: 3 })
+  assert.deepEqual(
+    lines
+      .map(({ actor, action, target, detail }) => ({ actor, action, target, detail }))
+      .toSorted((a, b) => (a.action < b.action ? -1 : 1)),
+    [
+      {
+        actor: 'restore',
+        action: 'instance.restore',
+        target: 'instance',
+        detail: { backupMadeAt: madeAt, compared: true, revived: [] },
+      },
+      { actor: 'restore', action: 'key.expire', target: 'key_b', detail: { keyId: 'key_b', expiresAt: 900 } },
+      { actor: 'restore', action: 'key.revoke', target: 'key_a', detail: { keyId: 'key_a' } },
+    ],
+  )
+})
+
+test('a replaced store that is absent, no database or of another shape: what was revoked is not known', async (t) => {
+  const replacing: [RegExp, (path: string) => void][] = [
+    [/was no store/, () => {}],
+    [/cannot be read/, (path) => writeFileSync(path, 'not a database '.repeat(1000))],
+    [/of another version/, (path) => makeDatabase(path, 'create table other (a)')],
+    [/of another version/, (path) => makeDatabase(path, 'create table api_key (key_id text)')],
+  ]
+  for (const [why, make] of replacing) {
+    const [backup, replaced] = [folder(t), folder(t)]
+    await changed(backup, collector, key('key_a'), key('key_b'), { kind: 'key.revoke', keyId: 'key_b' })
+    make(storePath(replaced))
+    const access = await prepareRestored(storePath(backup), storePath(replaced), madeAt, 500)
+    assert.ok('unknown' in access)
+    assert.match(access.unknown, why)
+    assert.equal(access.validKeys, 1)
+  }
+})
+
+function makeDatabase(path: string, statement: string): void {
+  const raw = new DatabaseSync(path)
+  raw.exec(statement)
+  raw.close()
+}
+
+test('a backup of an older version is brought up to date before it is compared', async (t) => {
+  const [backup, replaced] = [folder(t), folder(t)]
+  const { raw, db } = openSqlite(storePath(backup), false)
+  raw.exec('create table schema_migration (number integer primary key, name text not null, applied_at bigint not null)')
+  for (const { number, name, up } of migrations.slice(0, 5)) {
+    await up(db, sqliteMigrationDialect)
+    raw.prepare('insert into schema_migration values (?, ?, 0)').run(number, name)
+  }
+  await sqlOperatorStore(db).commit([collector, key('key_a')], { actor: 'test', at: 1 })
+  raw.close()
+  assert.equal(await sqliteSchema(backup), 5)
+  await changed(replaced, collector, key('key_a'), { kind: 'key.revoke', keyId: 'key_a' })
+  const access = await prepareRestored(storePath(backup), storePath(replaced), madeAt, 500)
+  assert.equal('carried' in access && access.carried.keptRevoked.length, 1)
+  assert.equal(await sqliteSchema(backup), newestMigration)
+})

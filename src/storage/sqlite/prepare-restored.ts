@@ -1,0 +1,108 @@
+import { existsSync } from 'node:fs'
+import type { DatabaseSync } from 'node:sqlite'
+import { type Kysely, sql } from 'kysely'
+import { type Access, carryOver, isValid } from '../../operator/carry-over.ts'
+import type { RestoredAccess } from '../../operator/restore-backup.ts'
+import { migrate } from '../sql/migrate.ts'
+import { sqlOperatorStore } from '../sql/operator-store.ts'
+import type { Tables } from '../sql/tables.ts'
+import { sqliteMigrationDialect } from './migration-dialect.ts'
+import { openSqlite } from './node-sqlite.ts'
+
+/**
+ * More events than were written between a backup and its restore. Readers of the feed may have seen those; what is
+ * written from now on must come after them, or they would never see it.
+ */
+const sequencesSkipped = 1_000_000_000
+
+/**
+ * What a store needs that goes on from an earlier time, on the copy at `path` that is not yet in place: the newest
+ * schema, numbers of events above all that were given out, and what the store at `replaced` knows to be over.
+ */
+export async function prepareRestored(
+  path: string,
+  replaced: string,
+  backupMadeAt: string,
+  nowMs: number,
+): Promise<RestoredAccess> {
+  const { raw, db } = openSqlite(path, false)
+  try {
+    raw.exec('pragma journal_mode = delete')
+    raw.exec('begin exclusive')
+    await migrate(db, sqliteMigrationDialect, nowMs)
+    skipSequences(raw)
+    const access = await carryOverFrom(replaced, db, backupMadeAt, nowMs)
+    raw.exec('commit')
+    return access
+  } finally {
+    raw.close()
+  }
+}
+
+function skipSequences(raw: DatabaseSync): void {
+  const { changes } = raw
+    .prepare('update sqlite_sequence set seq = seq + ? where name = ?')
+    .run(sequencesSkipped, 'event')
+  if (changes === 0) raw.prepare('insert into sqlite_sequence (name, seq) values (?, ?)').run('event', sequencesSkipped)
+}
+
+async function carryOverFrom(
+  replaced: string,
+  db: Kysely<Tables>,
+  backupMadeAt: string,
+  nowMs: number,
+): Promise<RestoredAccess> {
+  const backup = await accessOf(db)
+  const found = await accessIn(replaced, db)
+  const { changes, carried } = 'access' in found ? carryOver(found.access, backup, nowMs) : nothingKnown
+  const revived = (carried?.revivedKeys ?? backup.keys.filter((key) => isValid(key, nowMs))).map(({ keyId }) => keyId)
+  const restore = { kind: 'instance.restore', backupMadeAt, compared: carried !== null, revived } as const
+  await sqlOperatorStore(db).commit([...changes, restore], { actor: 'restore', at: nowMs })
+  return 'access' in found ? { carried: carried! } : { unknown: found.unknown, validKeys: revived.length }
+}
+
+const nothingKnown = { changes: [], carried: null } as const
+
+async function accessIn(
+  path: string,
+  newest: Kysely<Tables>,
+): Promise<{ readonly access: Access } | { readonly unknown: string }> {
+  if (!existsSync(path)) return { unknown: 'there was no store here before' }
+  let raw: DatabaseSync | null = null
+  try {
+    const connection = openSqlite(path, true)
+    raw = connection.raw
+    for (const table of compared) {
+      if ((await columnsOf(connection.db, table)) !== (await columnsOf(newest, table))) {
+        return { unknown: 'the store that was here is of another version' }
+      }
+    }
+    return { access: await accessOf(connection.db) }
+  } catch (error) {
+    // It is replaced all the same: a store beyond reading is what backups are for.
+    return { unknown: `the store that was here cannot be read (${(error as Error).message})` }
+  } finally {
+    raw?.close()
+  }
+}
+
+const compared = ['application', 'entitlement', 'collector', 'api_key', 'signing_key'] as const
+
+async function accessOf(db: Kysely<Tables>): Promise<Access> {
+  const operator = sqlOperatorStore(db)
+  const signingKeys = await db.selectFrom('signing_key').select('key_id').execute()
+  return {
+    applications: await operator.applications(),
+    collectors: await operator.collectors(),
+    keys: await operator.keys({}),
+    signingKeyIds: signingKeys.map((row) => row.key_id),
+  }
+}
+
+async function columnsOf(db: Kysely<Tables>, table: (typeof compared)[number]): Promise<string> {
+  const { rows } = await sql<{ name: string }>`select name from pragma_table_info(${table})`.execute(db)
+  return rows
+    .map(({ name }) => name)
+    .sort()
+    .join()
+}

@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict'
+import { before, suite, test } from 'node:test'
+import { absentFolder, backedUp } from './backups.ts'
+import { startServer, type TestServer, tidemark } from './harness.ts'
+
+suite('who may use a restored instance', { timeout: 200_000 }, () => {
+  let server: TestServer
+  let backup: string
+  let kept: { applicationId: string; key: string; keyId: string }
+  let revoked: { key: string; keyId: string }
+  let rotated: { key: string; keyId: string }
+  let inGrace: { key: string; keyId: string }
+  let collector: { key: string; keyId: string; collectorId: string }
+  let later: { applicationId: string; key: string; keyId: string }
+
+  const account = async (at: TestServer, key: string) => (await at.consumer(key, 'GET', '/v1/account')).status
+  const collects = async (at: TestServer, key: string) =>
+    (await at.collector(key, 'POST', '/collector/v1/tasks/lease', { platforms: ['rss'] })).status
+
+  before(async () => {
+    server = await startServer()
+    await server.makeDataset('news')
+    kept = await server.makeApplication({ name: 'Kept', entitlements: [{ datasets: ['news'] }] })
+    revoked = await server.makeKey(kept.applicationId)
+    rotated = await server.makeKey(kept.applicationId)
+    inGrace = await server.makeKey(kept.applicationId)
+    const made = await server.mustAdmin('POST', '/admin/v1/collectors', { name: 'Crawler' })
+    collector = { key: made.collector_key, keyId: made.key_id, collectorId: made.collector_id }
+    backup = await backedUp(server)
+
+    for (const { keyId } of [revoked, collector]) await server.mustAdmin('POST', `/admin/v1/keys/${keyId}/revoke`)
+    await server.mustAdmin('POST', `/admin/v1/keys/${rotated.keyId}/rotate`, { grace_seconds: 0 })
+    await server.mustAdmin('POST', `/admin/v1/keys/${inGrace.keyId}/rotate`, { grace_seconds: 3600 })
+    await server.mustAdmin('PATCH', `/admin/v1/applications/${kept.applicationId}`, { policy: { burst: 7 } })
+    await server.mustAdmin('PUT', `/admin/v1/applications/${kept.applicationId}/entitlements`, { entitlements: [] })
+    later = await server.makeApplication({ name: 'Later' })
+    await server.stop()
+  })
+
+  test('over the instance: what it had revoked stays revoked, and all that differs is named', async () => {
+    const { code, stdout, stderr } = await tidemark(['restore', backup, '--force'], { dataDir: server.dataDir })
+    assert.equal(code, 0, stderr)
+    /** The names under a heading. */
+    const named = (heading: RegExp): string[] => {
+      const lines = stdout.split('\n')
+      const from = lines.findIndex((line) => heading.test(line))
+      assert.ok(from >= 0, `${heading} is not in\n${stdout}`)
+      const rest = lines.slice(from + 1)
+      const count = rest.findIndex((line) => !line.startsWith('  '))
+      assert.equal(lines[from]!.split(': ').at(-1), String(count))
+      return rest.slice(0, count).map((line) => line.trim().split(/[ :]/)[0]!)
+    }
+    assert.deepEqual(
+      named(/^keys that stay revoked or expired/).sort(),
+      [revoked.keyId, rotated.keyId, collector.keyId].sort(),
+    )
+    assert.deepEqual(named(/^keys that end when/), [inGrace.keyId])
+    assert.match(stdout, new RegExp(`${kept.applicationId} "Kept": policy and entitlements`))
+    const gone = named(/^valid keys that are gone/)
+    assert.ok(gone.includes(later.keyId) && gone.length === 3, 'the replacements of the rotated keys are gone too')
+    assert.doesNotMatch(stdout, /did not have|cannot be known|admin token/)
+
+    await server.start()
+    assert.equal(await account(server, kept.key), 200)
+    assert.equal(await account(server, inGrace.key), 200)
+    for (const { key } of [revoked, rotated, later]) assert.equal(await account(server, key), 401)
+    assert.equal(await collects(server, collector.key), 401)
+    const { keys } = await server.mustAdmin('GET', '/admin/v1/keys')
+    const ending = keys.find((one: { key_id: string }) => one.key_id === inGrace.keyId)
+    assert.ok(Date.parse(ending.expires_at) < Date.now() + 3_600_000)
+    const { policy } = await server.mustAdmin('GET', `/admin/v1/applications/${kept.applicationId}`)
+    assert.notEqual(policy.burst, 7)
+
+    const { audit } = await server.mustAdmin('GET', '/admin/v1/audit?limit=20')
+    const byRestore = audit.filter((line: { actor: string }) => line.actor === 'restore')
+    assert.deepEqual(byRestore.map((line: { action: string }) => line.action).sort(), [
+      'instance.restore',
+      'key.expire',
+      'key.expire',
+      'key.revoke',
+      'key.revoke',
+    ])
+    await server.stop()
+  })
+
+  test('once more from the same backup: the same keys stay revoked', async () => {
+    const { code } = await tidemark(['restore', backup, '--force'], { dataDir: server.dataDir })
+    assert.equal(code, 0)
+    await server.start()
+    assert.equal(await account(server, kept.key), 200)
+    assert.equal(await account(server, revoked.key), 401)
+    await server.stop()
+  })
+
+  test('over another instance: every key, application and collector of the backup is named as new there', async () => {
+    const other = await startServer({ env: { TIDEMARK_ADMIN_TOKEN: '' } })
+    await other.stop()
+    const { code, stdout, stderr } = await tidemark(['restore', backup, '--force'], { dataDir: other.dataDir })
+    assert.equal(code, 0, stderr)
+    assert.match(stdout, /^valid keys that the instance here did not have: 5$/m)
+    for (const { keyId } of [kept, revoked, rotated, inGrace, collector])
+      assert.match(stdout, new RegExp(`  ${keyId} `))
+    assert.match(
+      stdout,
+      new RegExp(`applications that the instance here did not have: 1\n  ${kept.applicationId} "Kept"`),
+    )
+    assert.match(stdout, new RegExp(`collectors that .* did not have: 1\n  ${collector.collectorId} "Crawler"`))
+    assert.match(stdout, /cursor-key rotate --drop-old/)
+  })
+
+  test('where nothing was: it says that it cannot know, and how many keys are valid', async () => {
+    const dataDir = absentFolder()
+    const { code, stdout, stderr } = await tidemark(['restore', backup], { dataDir })
+    assert.equal(code, 0, stderr)
+    assert.match(stdout, /there was no store here before: what was revoked after \d{4}-\S+Z cannot be known/)
+    assert.match(stdout, /^valid keys: 5; look through tidemark key list/m)
+    const fresh = await startServer({ dataDir })
+    assert.equal(await account(fresh, revoked.key), 200)
+    const [line] = (await fresh.mustAdmin('GET', '/admin/v1/audit?limit=1')).audit
+    assert.equal(line.action, 'instance.restore')
+    assert.equal(line.detail.compared, false)
+    await fresh.stop()
+  })
+})

@@ -151,7 +151,7 @@ async function overHttp(folder: string, index: SearchIndex): Promise<void> {
     const admin = new Client(server.address, adminToken)
     const made = await admin.call('POST', '/admin/v1/applications', {
       name: 'bench',
-      policy: { requests_per_second: 100_000, burst: 100_000 },
+      policy: { requests_per_second: 100_000, burst: 100_000, max_in_flight: 1000 },
       entitlements: [{ datasets }],
     })
     const { api_key } = await admin.call('POST', `/admin/v1/applications/${made.application_id}/keys`, {})

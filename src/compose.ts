@@ -133,6 +133,8 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
     metrics,
     corsOrigins: config.corsOrigins,
     requestsInFlightMax: config.requestsInFlightMax,
+    connectionsMax: config.connectionsMax,
+    bodyTimeoutMs: config.bodyTimeoutMs,
     routes: (plain) => {
       const typed = plain as unknown as TypedApp
       publicRoutes(typed, metrics, checks, incidents)

@@ -16,6 +16,8 @@ export interface Config {
   readonly logLevel: LogLevel
   readonly corsOrigins: readonly string[]
   readonly requestsInFlightMax: number
+  readonly connectionsMax: number
+  readonly bodyTimeoutMs: number
   readonly catalogTimeoutMs: number
   readonly shutdownTimeoutMs: number
   readonly embeddingUrl: string | null
@@ -122,6 +124,18 @@ const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     about: 'requests worked on at once; further ones get 503 with Retry-After',
     expected: 'a whole number from 1 to 100000',
     parse: integer(1, 100_000),
+  },
+  connectionsMax: {
+    fallback: '10000',
+    about: 'connections open at once; further ones are closed as they come',
+    expected: 'a whole number from 1 to 1000000',
+    parse: integer(1, 1_000_000),
+  },
+  bodyTimeoutMs: {
+    fallback: '30000',
+    about: 'milliseconds for a JSON body to arrive, and for a stream of NDJSON to go without moving; then 408',
+    expected: 'a whole number from 100 to 3600000',
+    parse: integer(100, 3_600_000),
   },
   catalogTimeoutMs: {
     fallback: '5000',

@@ -40,6 +40,8 @@ const app = await makeServer({
   metrics: new Metrics(),
   corsOrigins: [],
   requestsInFlightMax: 512,
+  connectionsMax: 10_000,
+  bodyTimeoutMs: 30_000,
   routes: (plain) => {
     const typed = plain as unknown as TypedApp
     operatorRoutes(typed, operator)

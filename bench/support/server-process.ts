@@ -118,7 +118,7 @@ export class ServerProcess {
         adminToken,
         'POST',
         '/admin/v1/applications',
-        '{"name":"bench","policy":{"requests_per_second":100000,"burst":100000},"entitlements":[{"datasets":["bench"]}]}',
+        '{"name":"bench","policy":{"requests_per_second":100000,"burst":100000,"max_in_flight":1000},"entitlements":[{"datasets":["bench"]}]}',
       ),
     )
     const path = `/admin/v1/applications/${application.application_id}/keys`

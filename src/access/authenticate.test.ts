@@ -91,3 +91,32 @@ test('the admin token and the keys open their own surface only, and the store is
   assert.equal(await authenticator.identify(secret, 'collector'), null)
   assert.equal(state.asked, 0)
 })
+
+test('who asks for the same key at the same time waits for the same answer', async () => {
+  const { secret, key } = consumerKey()
+  const { state, store } = storeOf(new Map([[key.hash, key]]))
+  const authenticator = new Authenticator(store, hashKey('admin'))
+  const answers = await Promise.all(Array.from({ length: 50 }, () => authenticator.identify(secret, 'consumer')))
+  assert.ok(answers.every((principal) => principal?.kind === 'consumer'))
+  assert.equal(state.asked, 1)
+})
+
+test('a flood of different wrong keys does not queue before the store without bound, and a known key is not its victim', async () => {
+  const { secret, key } = consumerKey()
+  const { state, store } = storeOf(new Map([[key.hash, key]]))
+  const authenticator = new Authenticator(store, hashKey('admin'))
+  await authenticator.identify(secret, 'consumer')
+  const { promise, resolve: open } = Promise.withResolvers<void>()
+  state.gate = promise
+  const flood = Array.from({ length: 1000 }, (_, i) => authenticator.identify(`tmc_${i}`, 'consumer'))
+  assert.ok(state.asked < 300, `${state.asked} at once`)
+  assert.equal((await authenticator.identify(secret, 'consumer'))?.kind, 'consumer')
+  open()
+  const settled = await Promise.allSettled(flood)
+  for (const one of settled) {
+    if (one.status === 'fulfilled') assert.equal(one.value, null)
+    else assert.equal(one.reason.code, 'overloaded')
+  }
+  assert.equal(settled.filter(({ status }) => status === 'fulfilled').length, state.asked - 1)
+  assert.equal(await authenticator.identify('tmc_999', 'consumer'), null)
+})

@@ -1,3 +1,4 @@
+import { TidemarkError } from '../errors.ts'
 import type { AccessStore, KeyWithOwner } from './access-store.ts'
 import { scopeEntryOf } from './entitlement.ts'
 import { hashKey, type KeyKind, keyPrefixes, sameHash } from './keys.ts'
@@ -12,6 +13,9 @@ const rememberedMs = 500
 /** Bounds what a flood of different wrong keys can make us remember. */
 const rememberedMax = 10_000
 
+/** And what it can make us ask at once. */
+const askedAtOnceMax = 256
+
 interface Remembered {
   readonly key: KeyWithOwner | null
   readonly principal: Principal | null
@@ -22,7 +26,8 @@ export class Authenticator {
   #store: AccessStore
   #adminHash: string
   #remembered = new Map<string, Remembered>()
-  #generation = 0
+  /** By hash: who wants the same at the same time waits for the same answer. */
+  #asked = new Map<string, Promise<Remembered>>()
 
   constructor(store: AccessStore, adminHash: string) {
     this.#store = store
@@ -40,25 +45,39 @@ export class Authenticator {
     const now = Date.now()
     const found = this.#remembered.get(hash)
     if (found !== undefined && now - found.readAt <= rememberedMs) return principalIn(found, kind, hash, now)
-    return this.#read(hash, now).then((read) => principalIn(read, kind, hash, now))
+    return this.#ask(hash, now).then((read) => principalIn(read, kind, hash, now))
   }
 
   /** Called after every change of keys, policies or entitlements that this process makes. */
   forget(): void {
-    this.#generation++
     this.#remembered.clear()
+    this.#asked.clear()
   }
 
-  async #read(hash: string, now: number): Promise<Remembered> {
-    const generation = this.#generation
-    const key = await this.#store.findKey(hash)
-    const found: Remembered = { key, principal: key === null ? null : principalOf(key), readAt: now }
-    // An answer from before a change must not be remembered after it.
-    if (generation === this.#generation) {
+  #ask(hash: string, now: number): Promise<Remembered> {
+    const asked = this.#asked.get(hash)
+    if (asked !== undefined) return asked
+    if (this.#asked.size >= askedAtOnceMax) {
+      const message = 'too many unknown credentials at once: try again in a moment'
+      return Promise.reject(new TidemarkError('overloaded', message, { retryAfterSeconds: 1 }))
+    }
+    const answer = this.#read(hash, now)
+    this.#asked.set(hash, answer)
+    const answered = (found: Remembered | null): void => {
+      // An answer from before a change must not be remembered after it.
+      if (this.#asked.get(hash) !== answer) return
+      this.#asked.delete(hash)
+      if (found === null) return
       if (this.#remembered.size >= rememberedMax) this.#remembered.clear()
       this.#remembered.set(hash, found)
     }
-    return found
+    answer.then(answered, () => answered(null))
+    return answer
+  }
+
+  async #read(hash: string, now: number): Promise<Remembered> {
+    const key = await this.#store.findKey(hash)
+    return { key, principal: key === null ? null : principalOf(key), readAt: now }
   }
 }
 

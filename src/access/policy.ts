@@ -4,6 +4,7 @@ import { type Operation, quotaOperations } from './operations.ts'
 /** What applies where an application's policy is silent. */
 export const policyDefaults = {
   requestsPerSecond: 50,
+  inFlight: 32,
   analysisInputChunks: 5000,
 } as const
 
@@ -26,6 +27,13 @@ export const Policy = Type.Object(
         minimum: 1,
         maximum: 1_000_000,
         description: 'Requests that may come at once after a pause; twice the rate when absent.',
+      }),
+    ),
+    max_in_flight: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 100_000,
+        description: `An addition: requests that may be under way at once in one process, from the first header to the last byte of the answer, reads of the change feed that wait included; ${policyDefaults.inFlight} when absent.`,
       }),
     ),
     daily_quotas: Type.Optional(
@@ -72,6 +80,8 @@ export function rateOf(policy: Policy): { perSecond: number; burst: number } {
   const perSecond = policy.requests_per_second ?? policyDefaults.requestsPerSecond
   return { perSecond, burst: policy.burst ?? Math.max(1, Math.ceil(perSecond * 2)) }
 }
+
+export const inFlightMaxOf = (policy: Policy): number => policy.max_in_flight ?? policyDefaults.inFlight
 
 /** The daily limit of an operation, or null where the policy sets none. */
 export function dailyLimitOf(policy: Policy, operation: Operation): number | null {

@@ -3,7 +3,7 @@ import { consumerOf } from '../http/route.ts'
 import type { TypedApp } from '../http/typed.ts'
 import { utcDay } from '../time.ts'
 import { EntitlementInput } from './entitlement.ts'
-import { Policy, rateOf } from './policy.ts'
+import { inFlightMaxOf, Policy, rateOf } from './policy.ts'
 import type { UsageBook } from './usage-book.ts'
 
 const Account = Type.Object({
@@ -38,7 +38,13 @@ export function accessRoutes(app: TypedApp, usage: UsageBook): void {
         application_id: consumer.applicationId,
         name: consumer.name,
         entitlements: [...consumer.entitlements],
-        policy: { analysis_enabled: false, ...consumer.policy, requests_per_second: perSecond, burst },
+        policy: {
+          analysis_enabled: false,
+          ...consumer.policy,
+          requests_per_second: perSecond,
+          burst,
+          max_in_flight: inFlightMaxOf(consumer.policy),
+        },
         usage: { day: utcDay(now), operations: await usage.today(consumer.applicationId, now) },
       }
     },

@@ -108,7 +108,7 @@ export function changesRoutes(app: TypedApp, { log, signal, cursors, usage }: Ch
           waitMs: wait * 1000,
           aborted: abortSignalOf(reply),
           filter: { allowed: scope.entries, eventTypes: types, ingestedFrom, ingestedTo },
-          waiting: () => request.releasePermit?.(),
+          waiting: () => request.releasePermit(),
         },
         pages,
         signal,

@@ -38,10 +38,6 @@ export function errorFrom(
     return new TidemarkError(invalid, messageOf(details), { details, cause: error })
   }
   switch (known.code) {
-    case 'FST_ERR_CTP_BODY_TOO_LARGE':
-      return new TidemarkError('payload_too_large', 'the body is larger than this route takes: send less at once', {
-        cause: error,
-      })
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
     case 'FST_ERR_CTP_EMPTY_TYPE':
       return new TidemarkError('unsupported_media_type', 'send the body with Content-Type: application/json', {

@@ -6,6 +6,7 @@ import type { Collector, Consumer, Principal } from '../access/principal.ts'
 import type { Scope } from '../access/scope.ts'
 import type { Caller } from '../caller.ts'
 import { type ErrorCode, TidemarkError } from '../errors.ts'
+import type { Admission } from './admission.ts'
 
 /** Where a route stands, and so which credential opens it. */
 export type Surface = 'consumer' | 'collector' | 'admin' | 'public'
@@ -18,6 +19,8 @@ export interface RouteConfig {
   readonly invalid: ErrorCode
   /** The code of a 503 in this area where it has one of its own; else it is `store_unavailable`. */
   readonly unavailable?: ErrorCode
+  /** Whether the body may also be NDJSON, which the handler then gets as a stream. */
+  readonly lines?: boolean
 }
 
 declare module 'fastify' {
@@ -26,11 +29,13 @@ declare module 'fastify' {
     operation?: Operation
     invalid?: ErrorCode
     unavailable?: ErrorCode
+    lines?: boolean
   }
   interface FastifyRequest {
     principal: Principal | null
+    admission: Admission | null
     /** Sets the permit of a request free while it only waits, so that long polls do not count as load. */
-    releasePermit: (() => void) | null
+    releasePermit(): void
     /** The answer lacks something: counted by what it lacks, and logged with the cause. Once a cause and request. */
     degraded(warning: string, cause: unknown): void
   }

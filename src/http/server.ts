@@ -2,21 +2,16 @@ import type { IncomingMessage } from 'node:http'
 import cors from '@fastify/cors'
 import swagger from '@fastify/swagger'
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
-import type { Authenticator } from '../access/authenticate.ts'
-import { quotaOperations } from '../access/operations.ts'
-import { rateOf } from '../access/policy.ts'
-import type { Principal } from '../access/principal.ts'
-import type { Rate, RateState, Rates } from '../access/rate-limits.ts'
-import type { UsageBook } from '../access/usage-book.ts'
 import { isUnavailability, TidemarkError } from '../errors.ts'
 import { validatorFor } from '../validation.ts'
+import { type AdmissionParts, admitRequests } from './admit-requests.ts'
 import { CutOffAnswers } from './cut-off-answers.ts'
 import { answerError, answerExpectation, answerUnparsed, errorFrom } from './error-replies.ts'
-import { parseJsonBody } from './json-body.ts'
-import type { Metrics } from './metrics.ts'
+import { OpenRequests } from './open-requests.ts'
 import { openApiOptions } from './openapi.ts'
-import { Permits } from './permits.ts'
+import { readBodies } from './read-body.ts'
 import { requestIdOf } from './request-id.ts'
+import { logRequests } from './request-log.ts'
 import { RouteTable } from './route-table.ts'
 import { securityHeaders } from './security-headers.ts'
 
@@ -26,26 +21,30 @@ const bodyBytesMax = 1_048_576
 /** While the server ends, how often connections that have become idle are closed. */
 const idleSweepMs = 50
 
-export interface ServerParts {
+/** Until the headers of a request are there, from the opening of the connection or the first byte. */
+const headersMaxMs = 20_000
+
+/** On a connection with a request under way, without a byte in either direction: longer than any answer takes. */
+const stillMaxMs = 15 * 60_000
+
+export interface ServerParts extends AdmissionParts {
   readonly logger: FastifyBaseLogger
-  readonly authenticator: Authenticator
-  readonly usage: UsageBook
-  readonly rates: Rates
-  readonly metrics: Metrics
   readonly corsOrigins: readonly string[]
-  readonly requestsInFlightMax: number
+  readonly connectionsMax: number
+  /** For a JSON body to arrive, and for a stream of lines to go on. */
+  readonly bodyTimeoutMs: number
   /** Registers the routes of every slice. */
   readonly routes: (app: FastifyInstance) => void | Promise<void>
 }
 
 /**
- * The way of a request, in order: request id and security headers, permit (503), credential (401), rate (429), body
- * and schema (400), then the route: scope (403), quota (429), work.
+ * The way of a request, in order: request id and security headers, credential (401), rate and place (429), body (408, 413,
+ * 415), permit (503), schema (400), then the route: scope (403), quota (429), work.
  */
 export async function makeServer(parts: ServerParts): Promise<FastifyInstance> {
-  const { authenticator, usage, rates, metrics } = parts
-  const permits = new Permits(parts.requestsInFlightMax)
   const table = new RouteTable()
+  const requests = new OpenRequests()
+  const { metrics } = parts
   /** Here every error passes that is answered: those of 5xx are logged, each once, and counted. */
   const answer = (error: TidemarkError, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     if (error.status >= 500) {
@@ -70,30 +69,26 @@ export async function makeServer(parts: ServerParts): Promise<FastifyInstance> {
       answer(errorFrom(error, { invalid: 'not_found' }), request, reply.headers(securityHeaders)),
     clientErrorHandler: answerUnparsed,
     // Node would answer a missing Host without a body; the first hook says it properly.
-    http: { requireHostHeader: false },
+    http: { requireHostHeader: false, headersTimeout: headersMaxMs, connectionsCheckingInterval: headersMaxMs / 4 },
+    // Of the whole request: bodies have time limits of their own. Of its headers: below, in http.
     requestTimeout: 0,
+    connectionTimeout: stillMaxMs,
     return503OnClosing: false,
     forceCloseConnections: 'idle',
     exposeHeadRoutes: true,
   })
   app.setValidatorCompiler(({ schema, httpPart }) => validatorFor(schema as object, httpPart))
-  app.decorateRequest('principal', null)
-  app.decorateRequest('releasePermit', null)
   app.decorateRequest('degraded', function (this: FastifyRequest, warning: string, cause: unknown) {
     metrics.answerDegraded(warning)
     const line = { reqId: this.id, warning, err: cause }
     if (isUnavailability(cause)) this.log.warn(line, 'the answer lacks something')
     else this.log.error(line, 'the answer lacks something')
   })
-
-  app.removeContentTypeParser('text/plain')
-  app.removeContentTypeParser('application/json')
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, async (request: FastifyRequest, body: Buffer) =>
-    parseJsonBody(request, body),
-  )
   app.server.on('checkExpectation', answerExpectation)
+  app.server.on('timeout', (socket) => requests.cutSlow(socket))
+  app.server.maxConnections = parts.connectionsMax
 
-  // Hooks that wait for nothing take a callback: a promise for each of them is a tenth of what a small request costs.
+  logRequests(app, parts, requests)
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id)
     reply.headers(securityHeaders)
@@ -121,81 +116,8 @@ export async function makeServer(parts: ServerParts): Promise<FastifyInstance> {
     table.add(route.url, route.method)
   })
 
-  app.addHook('onRequest', (request, reply, done) => {
-    const { surface, invalid = 'invalid_request' } = request.routeOptions.config
-    /** What is done last: the rest of the request runs in here, and its failures are not ours to answer again. */
-    const admit = (): void => {
-      const fault = surface === undefined ? null : addressFault(request.url)
-      done(fault === null ? undefined : new TidemarkError(invalid, fault))
-    }
-    const within = (rate: Rate, state: RateState): void => {
-      const refusal = tellRate(rate, state, reply)
-      if (refusal === null) admit()
-      else done(refusal)
-    }
-    const recognise = (principal: Principal | null): void => {
-      if (principal === null) {
-        done(new TidemarkError('unauthorized', credentialNeeded[surface as keyof typeof credentialNeeded]))
-        return
-      }
-      request.principal = principal
-      if (principal.kind !== 'admin') usage.recordKeyUse(principal.keyId, Date.now())
-      if (principal.kind !== 'consumer') {
-        admit()
-        return
-      }
-      const rate = rateOf(principal.policy)
-      const state = rates.take(principal.applicationId, rate)
-      if (state instanceof Promise) state.then((taken) => within(rate, taken), done)
-      else within(rate, state)
-    }
-    if (surface === undefined || surface === 'public') {
-      admit()
-      return
-    }
-    reply.header('cache-control', 'no-store')
-    try {
-      request.releasePermit = permits.take()
-    } catch (error) {
-      done(error as Error)
-      return
-    }
-    const secret = bearerOf(request.headers.authorization)
-    const principal = secret === null ? null : authenticator.identify(secret, surface)
-    if (principal instanceof Promise) principal.then(recognise, done)
-    else recognise(principal)
-  })
-
-  app.addHook('onResponse', (request, reply, done) => {
-    request.releasePermit?.()
-    const { operation = 'unknown' } = request.routeOptions.config
-    const seconds = reply.elapsedTime / 1000
-    metrics.request(operation, reply.statusCode, seconds)
-    const { principal } = request
-    if (
-      principal?.kind === 'consumer' &&
-      reply.statusCode < 400 &&
-      operation !== 'unknown' &&
-      !(operation in quotaOperations)
-    ) {
-      usage.count(principal.applicationId, operation, Date.now())
-    }
-    parts.logger.info(
-      {
-        reqId: request.id,
-        method: request.method,
-        operation,
-        status: reply.statusCode,
-        ms: Math.round(reply.elapsedTime * 10) / 10,
-        ...(principal?.kind === 'consumer' ? { application: principal.applicationId } : {}),
-        ...(principal?.kind === 'collector' ? { collector: principal.collectorId } : {}),
-      },
-      'request',
-    )
-    done()
-  })
-  // A client that goes away in the middle gets no response; its permit must come back all the same.
-  app.addHook('onRequestAbort', async (request) => request.releasePermit?.())
+  admitRequests(app, parts, requests)
+  readBodies(app, parts.bodyTimeoutMs, requests)
 
   // A connection whose last request was under way when the end began stays open for the next one, which never comes.
   app.addHook('preClose', async () => {
@@ -203,7 +125,12 @@ export async function makeServer(parts: ServerParts): Promise<FastifyInstance> {
     app.server.once('close', () => clearInterval(sweep))
   })
 
-  app.setErrorHandler((error, request, reply) => answer(errorFrom(error, request.routeOptions.config), request, reply))
+  app.setErrorHandler((error, request, reply) => {
+    const refusal = errorFrom(error, request.routeOptions.config)
+    // The framework would close the connection of every body that is refused; that is for one that does not come.
+    if (refusal.code !== 'request_timeout') reply.removeHeader('connection')
+    return answer(refusal, request, reply)
+  })
   app.setNotFoundHandler((request, reply) => {
     const path = request.url.split('?', 1)[0]!
     const methods = table.methodsFor(path)
@@ -219,42 +146,4 @@ export async function makeServer(parts: ServerParts): Promise<FastifyInstance> {
   await app.register(swagger, openApiOptions)
   await parts.routes(app)
   return app
-}
-
-/**
- * What cannot be in the parameters of an address. No id of ours holds a NUL, and not every store can even be asked for
- * one; an escape that is no UTF-8 would be taken for the characters that it is written with.
- */
-function addressFault(url: string): string | null {
-  if (!url.includes('%')) return null
-  if (url.includes('%00')) return 'the path and query must not contain the NUL character (%00)'
-  try {
-    decodeURIComponent(url)
-    return null
-  } catch {
-    return 'the query has a percent-escape that is not UTF-8: a percent sign itself is written %25'
-  }
-}
-
-/** The credential of `Bearer …`, in any case of the scheme; null for anything else. */
-function bearerOf(header: string | undefined): string | null {
-  return /^bearer ([^ ]+)$/i.exec(header ?? '')?.[1] ?? null
-}
-
-const credentialNeeded = {
-  consumer: 'send "Authorization: Bearer tmc_…" with a valid consumer API key',
-  collector: 'send "Authorization: Bearer tml_…" with a valid collector key',
-  admin: 'send "Authorization: Bearer …" with the admin token',
-} as const
-
-/** Says how much of the rate is left; the refusal where nothing is. */
-function tellRate(rate: Rate, state: RateState, reply: FastifyReply): TidemarkError | null {
-  reply.header(
-    'ratelimit-policy',
-    `"requests";q=${rate.burst};w=${Math.max(1, Math.ceil(rate.burst / rate.perSecond))}`,
-  )
-  reply.header('ratelimit', `"requests";r=${state.remaining};t=${state.resetSeconds}`)
-  if (state.allowed) return null
-  const message = `more than ${rate.perSecond} requests a second: wait and try again`
-  return new TidemarkError('rate_limit_exceeded', message, { retryAfterSeconds: state.retryAfterSeconds })
 }

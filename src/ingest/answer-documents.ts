@@ -1,6 +1,6 @@
 import { finished, PassThrough, type Readable } from 'node:stream'
 import { type Static, Type } from 'typebox'
-import { isUnavailability } from '../errors.ts'
+import { isUnavailability, TidemarkError } from '../errors.ts'
 import { choice } from '../validation.ts'
 import { type CheckedLine, checkLine } from './check-lines.ts'
 import { type IncomingDocument, type IngestResult, outcomes, type Refusal, refusalCodes } from './content-store.ts'
@@ -61,8 +61,15 @@ function resultItem(index: number, result: IngestResult): Static<typeof ItemResu
   return { index, document_id: result.documentId, version_id: result.versionId, outcome: result.outcome }
 }
 
-/** The answer grows while the request is read. `failed` hears of what the store could not write: of each cause once. */
-export function answerLines(body: Readable, intake: Intake, failed: (cause: unknown) => void): PassThrough {
+/**
+ * The answer grows while the request is read. `written` resolves when everything that came is dealt with, whether or not
+ * anybody still listens; `failed` hears of what the store could not write: of each cause once.
+ */
+export function answerLines(
+  body: Readable,
+  intake: Intake,
+  failed: (cause: unknown) => void,
+): { readonly answer: PassThrough; readonly written: Promise<void> } {
   const causes = new Set<string>()
   const notStored = (error: unknown): Refusal => {
     const cause = error instanceof Error ? error.message : String(error)
@@ -73,7 +80,8 @@ export function answerLines(body: Readable, intake: Intake, failed: (cause: unkn
   const answer = new PassThrough({ highWaterMark: unreadBytesMax })
   const closed = new Promise<void>((resolve) => answer.once('close', resolve))
   const write = async (): Promise<void> => {
-    const lines = readLines(untilBreak(body), ingestLimits.lineBytesMax)
+    const { kept, fault } = untilBreak(body)
+    const lines = readLines(kept, ingestLimits.lineBytesMax)
     let index = 0
     answer.write('{"results":[')
     for await (const portion of ingestLines(
@@ -91,18 +99,29 @@ export function answerLines(body: Readable, intake: Intake, failed: (cause: unkn
       if (answer.destroyed || answer.write(text)) continue
       await Promise.race([new Promise<void>((resolve) => answer.once('drain', resolve)), closed])
     }
+    const cut = fault()
+    if (cut !== null) {
+      const refusal: Refusal = { code: 'invalid_document', message: `${cut.message}; nothing after this was read` }
+      answer.write((index === 0 ? '' : ',') + JSON.stringify(resultItem(index, { refusal })))
+    }
     answer.end(']}')
   }
-  write().catch((error) => answer.destroy(error))
-  return answer
+  return { answer, written: write().catch((error) => void answer.destroy(error)) }
 }
 
 const defect =
   'something went wrong here, not in your document; the request id finds it in the log: send it again later'
 
-/** A connection that breaks off takes along what its own stream still holds; what has been handed on is kept and read. */
-function untilBreak(body: Readable): Readable {
+/**
+ * A connection that breaks off takes along what its own stream still holds; what has been handed on is kept and read. A
+ * body that turns out not to be what it was said to be ends in the same way, with a fault that its sender must hear of.
+ */
+function untilBreak(body: Readable): { readonly kept: Readable; readonly fault: () => TidemarkError | null } {
   const kept = new PassThrough()
-  finished(body, () => kept.end())
-  return body.pipe(kept, { end: false })
+  let fault: TidemarkError | null = null
+  finished(body, (error) => {
+    if (error instanceof TidemarkError) fault = error
+    kept.end()
+  })
+  return { kept: body.pipe(kept, { end: false }), fault: () => fault }
 }

@@ -1,7 +1,8 @@
-import type { Readable } from 'node:stream'
-import type { FastifyRequest } from 'fastify'
-import { Type } from 'typebox'
+import { Readable } from 'node:stream'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { type Static, Type } from 'typebox'
 import type { Collector } from '../access/principal.ts'
+import { TidemarkError } from '../errors.ts'
 import { collectorOf } from '../http/route.ts'
 import type { TypedApp } from '../http/typed.ts'
 import { answerBatch, answerLines, IngestResults, type Intake } from './answer-documents.ts'
@@ -32,11 +33,10 @@ export function documentsBody() {
 
 export function ingestRoutes(app: TypedApp, ingest: Ingest): void {
   app.addSchema(DocumentInput)
-  app.addContentTypeParser([ndjson, 'application/ndjson'], (_request, payload, done) => done(null, payload))
   app.post(
     '/collector/v1/documents',
     {
-      config: { surface: 'collector', operation: 'collector.documents', invalid: 'invalid_request' },
+      config: { surface: 'collector', operation: 'collector.documents', invalid: 'invalid_request', lines: true },
       bodyLimit: ingestLimits.batchBytesMax,
       schema: {
         tags: ['Collector'],
@@ -47,20 +47,31 @@ export function ingestRoutes(app: TypedApp, ingest: Ingest): void {
         ...documentsBody(),
       },
     },
-    async (request, reply) => {
+    (request, reply) => {
       const intake = intakeOf(collectorOf(request), ingest)
-      if (isNdjson(request)) {
-        const failed = (cause: unknown): void => request.degraded('not_stored', cause)
-        const stream = answerLines(request.body as Readable, intake, failed)
-        return reply.type('application/json; charset=utf-8').send(stream as never)
-      }
-      return { results: await answerBatch((request.body as { documents: unknown[] }).documents, intake) }
+      return answerDocuments(request, reply, { batch: intake, lines: intake })
     },
   )
 }
 
-export function isNdjson(request: FastifyRequest): boolean {
-  return /^application\/(x-)?ndjson\b/i.test(request.headers['content-type'] ?? '')
+export async function answerDocuments(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  intakes: { readonly batch: Intake; readonly lines: Intake },
+): Promise<Static<typeof IngestResults>> {
+  const { body } = request
+  if (body instanceof Readable) {
+    const failed = (cause: unknown): void => request.degraded('not_stored', cause)
+    const { answer, written } = answerLines(body, intakes.lines, failed)
+    reply.type('application/json; charset=utf-8').send(answer)
+    await written
+    // The answer is on its way already.
+    return undefined as never
+  }
+  if (body == null) {
+    throw new TidemarkError('invalid_request', `the body is missing: send {"documents": […]} or lines of NDJSON`)
+  }
+  return { results: await answerBatch((body as { documents: unknown[] }).documents, intakes.batch) }
 }
 
 /** A collector that is bound to datasets writes to no other. */

@@ -1,12 +1,10 @@
-import type { Readable } from 'node:stream'
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import type { Operation } from '../access/operations.ts'
 import { collectorOf, optionalBody } from '../http/route.ts'
 import type { TypedApp } from '../http/typed.ts'
-import { answerBatch, answerLines } from '../ingest/answer-documents.ts'
 import { ingestLimits } from '../ingest/limits.ts'
-import { documentsBody, isNdjson } from '../ingest/routes.ts'
+import { answerDocuments, documentsBody } from '../ingest/routes.ts'
 import { formatTime } from '../time.ts'
 import { choice, choices, exact, storableText } from '../validation.ts'
 import { liveLimits as limits, resourceKinds } from './limits.ts'
@@ -104,7 +102,7 @@ export function taskRoutes(app: TypedApp, store: LiveStore, written: () => void)
   app.post(
     '/collector/v1/tasks/:task_id/documents',
     {
-      config: config('collector.tasks.documents'),
+      config: { ...config('collector.tasks.documents'), lines: true },
       bodyLimit: ingestLimits.batchBytesMax,
       schema: {
         ...about(
@@ -122,13 +120,7 @@ export function taskRoutes(app: TypedApp, store: LiveStore, written: () => void)
       const task = held(await store.task(claim, Date.now()))
       // The lease that was looked at is the one that is delivered under, whoever has the next one.
       const intake = taskIntake(store, { ...claim, leaseId: task.leaseId }, task, written)
-      if (isNdjson(request)) {
-        const failed = (cause: unknown): void => request.degraded('not_stored', cause)
-        const stream = answerLines(request.body as Readable, intake.oneByOne, failed)
-        return reply.type('application/json; charset=utf-8').send(stream as never)
-      }
-      const { documents } = request.body as { documents: unknown[] }
-      return { results: await answerBatch(documents, intake.allOrNothing) }
+      return answerDocuments(request, reply, { batch: intake.allOrNothing, lines: intake.oneByOne })
     },
   )
   app.post(

@@ -319,7 +319,7 @@ export class TestServer {
     const { name = 'test', policy = {}, entitlements = [] } = input
     const { application_id: applicationId } = await this.mustAdmin('POST', '/admin/v1/applications', {
       name,
-      policy: { requests_per_second: 100_000, burst: 100_000, ...policy },
+      policy: { requests_per_second: 100_000, burst: 100_000, max_in_flight: 100_000, ...policy },
       entitlements,
     })
     return { applicationId, ...(await this.makeKey(applicationId)) }

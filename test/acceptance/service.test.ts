@@ -37,7 +37,7 @@ test('/metrics counts requests by operation and status, in the text form of Prom
 })
 
 test('the log is JSON lines with request ids, and holds no credential, body or query', async () => {
-  const { key, applicationId } = await server.makeApplication({ name: 'canary-body' })
+  const { key, keyId, applicationId } = await server.makeApplication({ name: 'canary-body' })
   const collector = await server.makeCollector({ name: 'canary-body' })
   const calls = [
     ['GET', '/v1/account', key],
@@ -67,8 +67,16 @@ test('the log is JSON lines with request ids, and holds no credential, body or q
     assert.ok(typeof line.reqId === 'string' && typeof line.operation === 'string' && typeof line.ms === 'number')
     assert.ok(Number.isInteger(line.time) && Number.isInteger(line.level))
   }
-  assert.ok(requests.some((line) => line.application === applicationId))
-  assert.ok(requests.some((line) => line.collector === collector.collectorId))
+  const whoOf = (i: number) => {
+    const { application, collector: by, key: with_, ip } = requests.find((line) => line.reqId === `log-test-${i}`)!
+    return { application, by, with_, ip }
+  }
+  const ip = '127.0.0.1'
+  const nobody = { application: undefined, by: undefined, with_: undefined, ip }
+  assert.deepEqual(whoOf(0), { ...nobody, application: applicationId, with_: keyId })
+  assert.deepEqual(whoOf(2), nobody)
+  assert.deepEqual(whoOf(3), { ...nobody, by: collector.collectorId, with_: collector.keyId })
+  assert.deepEqual(whoOf(4), nobody)
   for (const secret of [key, collector.key, adminToken, 'canary', 'Bearer'])
     assert.ok(!server.stderr.includes(secret), secret)
 })

@@ -1,0 +1,118 @@
+import type { IncomingMessage } from 'node:http'
+import { Readable } from 'node:stream'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { TidemarkError } from '../errors.ts'
+import { decoded } from './decode-body.ts'
+import { parseJsonBody } from './json-body.ts'
+import type { OpenRequests } from './open-requests.ts'
+
+/**
+ * Bodies as they come. JSON is read whole, within the size limit of its route and within `timeoutMs` of its headers.
+ * NDJSON, where a route takes it, is handed on as a stream that must go on: when nothing moves for `timeoutMs` and it
+ * is the client's turn, the connection is cut. Either may be compressed; what counts is then what comes out.
+ */
+export function readBodies(app: FastifyInstance, timeoutMs: number, requests: OpenRequests): void {
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('application/json', async (request: FastifyRequest, payload: IncomingMessage) => {
+    const limit = request.routeOptions.bodyLimit
+    if (Number(request.headers['content-length']) > limit) throw tooLarge()
+    return parseJsonBody(request, await readWhole(decoded(request, payload), limit, timeoutMs))
+  })
+  app.addContentTypeParser(
+    ['application/x-ndjson', 'application/ndjson'],
+    async (request: FastifyRequest, payload: IncomingMessage) => {
+      if (request.routeOptions.config.lines !== true) throw notJson()
+      const stream = decoded(request, payload)
+      await untilFirstBytes(stream, timeoutMs)
+      return stream
+    },
+  )
+  app.addHook('preHandler', (request, reply, done) => {
+    if (request.body instanceof Readable) cutWhenStuck(request, reply, timeoutMs, requests)
+    done()
+  })
+}
+
+const notJson = (): TidemarkError =>
+  new TidemarkError('unsupported_media_type', 'send the body with Content-Type: application/json')
+
+const tooLarge = (): TidemarkError =>
+  new TidemarkError('payload_too_large', 'the body is larger than this route takes: send less at once')
+
+function readWhole(source: Readable, bytesMax: number, timeoutMs: number): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = []
+    let length = 0
+    const refuse = (error: Error): void => {
+      clearTimeout(late)
+      source.off('data', onData)
+      // What still comes is read and thrown away, so that the client comes to read the answer.
+      source.resume()
+      reject(error)
+    }
+    const onData = (chunk: Buffer): void => {
+      length += chunk.length
+      if (length > bytesMax) refuse(tooLarge())
+      else chunks.push(chunk)
+    }
+    const late = setTimeout(() => refuse(tooSlow(timeoutMs)), timeoutMs)
+    source.on('data', onData)
+    source.once('end', () => {
+      clearTimeout(late)
+      resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, length))
+    })
+    source.on('error', (error) => refuse(asOurs(error)))
+  })
+}
+
+/** Until a stream has something to read, or is at its end. */
+function untilFirstBytes(source: Readable, timeoutMs: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const settle = (error?: Error): void => {
+      clearTimeout(late)
+      source.off('data', onData).off('end', onEnd).off('error', onError)
+      if (error === undefined) resolve()
+      else reject(error)
+    }
+    const onData = (chunk: Buffer): void => {
+      source.pause()
+      source.unshift(chunk)
+      settle()
+    }
+    const onEnd = (): void => settle()
+    const onError = (error: Error): void => settle(asOurs(error))
+    const late = setTimeout(() => settle(tooSlow(timeoutMs)), timeoutMs)
+    source.on('data', onData).on('end', onEnd).on('error', onError)
+  })
+}
+
+/** Of the stream itself there are no errors but that its sender went away. */
+const asOurs = (error: Error): Error =>
+  error instanceof TidemarkError
+    ? error
+    : new TidemarkError('client_closed_request', 'the client went away before it was answered', { cause: error })
+
+const tooSlow = (timeoutMs: number): TidemarkError =>
+  new TidemarkError('request_timeout', `the body did not arrive within ${timeoutMs / 1000} s: send it again`)
+
+/**
+ * It is the client's turn when there is nothing to read that it sent, or something that it should read. Where neither is
+ * so, the store is slow, and the client must wait for it as everybody does.
+ */
+function cutWhenStuck(request: FastifyRequest, reply: FastifyReply, timeoutMs: number, requests: OpenRequests): void {
+  const { raw } = request
+  const { socket } = raw
+  let moved = socket.bytesRead + socket.bytesWritten
+  let movedAt = performance.now()
+  const look = setInterval(() => {
+    const now = socket.bytesRead + socket.bytesWritten
+    const clientsTurn = (raw.readableLength === 0 && !raw.complete) || socket.writableLength > 0
+    if (now !== moved || !clientsTurn) {
+      moved = now
+      movedAt = performance.now()
+    } else if (performance.now() - movedAt >= timeoutMs) {
+      requests.cutSlow(socket)
+    }
+  }, timeoutMs / 4)
+  requests.whenOver(raw, reply.raw, () => clearInterval(look))
+}

@@ -1,0 +1,60 @@
+import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
+import { quotaOperations } from '../access/operations.ts'
+import type { UsageBook } from '../access/usage-book.ts'
+import { errorTable } from '../errors.ts'
+import type { Metrics } from './metrics.ts'
+import type { OpenRequests } from './open-requests.ts'
+
+interface LogParts {
+  readonly logger: FastifyBaseLogger
+  readonly metrics: Metrics
+  readonly usage: UsageBook
+}
+
+/**
+ * The status of a request that was not answered, or not to its end. A client that went away is nobody's error, nor is one
+ * that stood still; a connection that we ended ourselves, in the middle of an answer that failed or of a shutdown, is ours.
+ */
+const unanswered = {
+  gone: errorTable.client_closed_request.status,
+  slow: errorTable.request_timeout.status,
+  cut: errorTable.internal.status,
+} as const
+
+/** One line and one measurement for every request when it is over, however it ended. */
+export function logRequests(app: FastifyInstance, { logger, metrics, usage }: LogParts, requests: OpenRequests): void {
+  app.addHook('onRequest', (request, reply, done) => {
+    // Not known any more when the connection is gone.
+    const { ip } = request
+    requests.whenOver(request.raw, reply.raw, () => {
+      const { operation = 'unknown' } = request.routeOptions.config
+      const { principal } = request
+      const status = reply.raw.writableFinished ? reply.statusCode : unanswered[requests.endOf(request.raw)]
+      metrics.request(operation, status, reply.elapsedTime / 1000)
+      if (
+        principal?.kind === 'consumer' &&
+        status < 400 &&
+        operation !== 'unknown' &&
+        !(operation in quotaOperations)
+      ) {
+        usage.count(principal.applicationId, operation, Date.now())
+      }
+      logger.info(
+        {
+          reqId: request.id,
+          method: request.method,
+          operation,
+          status,
+          ms: Math.round(reply.elapsedTime * 10) / 10,
+          ip,
+          ...(principal === null || principal.kind === 'admin' ? {} : { key: principal.keyId }),
+          ...(principal?.kind === 'consumer' ? { application: principal.applicationId } : {}),
+          ...(principal?.kind === 'collector' ? { collector: principal.collectorId } : {}),
+          ...(status === unanswered.gone ? { aborted: true } : {}),
+        },
+        'request',
+      )
+    })
+    done()
+  })
+}

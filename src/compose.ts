@@ -83,7 +83,7 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
   const incidents = new LoggedIncidents(logger, (job) => metrics.backgroundFailed(job))
   const pools = watchPools(metrics, logger)
 
-  const open = await openStore(config)
+  const open = await openStore(config, pools)
   parts.opened('store', () => open.close())
   const { store } = open
   const usage = new UsageBook(store.access, incidents)
@@ -178,9 +178,10 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
 
 const storeAnswersWithinMs = 2000
 
-async function storeCheck({ store }: OpenStore): ReturnType<Check> {
+async function storeCheck({ store, condition }: OpenStore): ReturnType<Check> {
   const late = setTimeout(storeAnswersWithinMs, 'late' as const, { ref: false })
   const first = await Promise.race([store.access.signingKeys(), late])
   if (first === 'late') throw new UnavailableError(`the store does not answer within ${storeAnswersWithinMs} ms`)
-  return { ok: true, detail: 'answers' }
+  const { ok, troubles } = condition()
+  return { ok, detail: ['answers', ...troubles].join(', ') }
 }

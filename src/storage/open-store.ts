@@ -8,6 +8,8 @@ export interface OpenStore {
   readonly migrated: readonly string[]
   /** Several processes may serve this store at once. */
   readonly shared: boolean
+  /** Whether it can be read and written, as far as this process knows without asking it, in words for an operator. */
+  condition(): { readonly ok: boolean; readonly troubles: readonly string[] }
   /** Calls that wait or run, for the metrics. */
   load(): { readonly writer: number; readonly readers: number }
   /**

@@ -47,10 +47,10 @@ for (const [kind, open] of Object.entries(memberChannels)) {
       const death = events.nextDeath('p')
       await starts[1]!.calls.kill()
       await death
-      assert.equal(pool.missing, 1)
+      assert.equal(pool.trouble, 'p: 1 of 3 died and are not replaced yet')
       for (let i = 0; i < 100; i++) assert.equal(await ask(echo), 'here')
       await events.serving('p', 3)
-      assert.deepEqual([events.deaths, events.replacements, freed, pool.missing], [['p'], ['p'], [1], 0])
+      assert.deepEqual([events.deaths, events.replacements, freed, pool.trouble], [['p'], ['p'], [1], null])
       assert.deepEqual(
         starts.map(({ place }) => place),
         [0, 1, 2, 1],

@@ -90,9 +90,10 @@ export class Pool {
     return this.#places.length
   }
 
-  /** Members that died and have no successor that serves yet. */
-  get missing(): number {
-    return this.#places.reduce((sum, { deathsInRow, serves }) => sum + Number(deathsInRow > 0 && !serves), 0)
+  /** In words for an operator; `null` when all is well. */
+  get trouble(): string | null {
+    const missing = this.#places.filter(({ deathsInRow, serves }) => deathsInRow > 0 && !serves).length
+    return missing === 0 ? null : `${this.#options.name}: ${missing} of ${this.size} died and are not replaced yet`
   }
 
   /** Calls that wait or are under way. */

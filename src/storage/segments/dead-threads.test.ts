@@ -3,23 +3,16 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import type { Worker } from 'node:worker_threads'
 import { IndexUnderTest, ids, put } from '../../../test/contracts/index-under-test.ts'
 import { PoolEvents } from '../../../test/support/pool-events.ts'
+import { startedThreads, threadsNamed } from '../../../test/support/started-threads.ts'
 import type { SearchIndex } from '../../search/search-index.ts'
 import { openSegmentsIndex, type SegmentsIndexOptions } from './segments-index.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'dead-threads-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
 
-/** The threads that this process has started, by their name. */
-const threads: Worker[] = []
-process.on('worker', (worker) => {
-  threads.push(worker)
-  worker.on('exit', () => threads.splice(threads.indexOf(worker), 1))
-})
-const named = (name: string): Worker[] => threads.filter(({ threadName }) => threadName === name)
-const searchThreads = (): Worker[] => named('search thread')
+const searchThreads = () => threadsNamed('search thread')
 
 let files = 0
 async function withIndex(
@@ -33,7 +26,7 @@ async function withIndex(
   } finally {
     await index.close()
   }
-  assert.deepEqual(threads, [])
+  assert.deepEqual(startedThreads, [])
 }
 
 async function found(index: SearchIndex, it: IndexUnderTest): Promise<string[]> {
@@ -118,7 +111,7 @@ test('while no search thread is left the index is not searchable, says so, and c
     await ended
     const health = await index.health()
     assert.equal(health.searchable, false)
-    assert.match(health.warnings.join(), /1 of 1 search threads ended/)
+    assert.match(health.warnings.join(), /search-threads: 1 of 1 died/)
     assert.deepEqual(await found(index, it), ['a'])
     const after = await index.health()
     assert.deepEqual([after.searchable, after.warnings], [true, []])
@@ -132,7 +125,7 @@ test('the writer ends: the index says unavailable, is opened anew from its file,
       const ended = events.nextDeath('index-writer')
       const inFlight = index.apply({ position: null, changes: [put('d', ['tide'])] })
       const settled = Promise.allSettled([inFlight])
-      await named('index writer')[0]!.terminate()
+      await threadsNamed('index writer')[0]!.terminate()
       await ended
       await settled
       const page = await index.keyword(it.request('tide'))
@@ -149,6 +142,6 @@ test('the writer ends: the index says unavailable, is opened anew from its file,
     }
     assert.deepEqual(await found(index, it), ['a', 'b', 'c'])
     assert.equal((await index.health()).searchable, true)
-    assert.equal(threads.length, 3)
+    assert.equal(startedThreads.length, 3)
   })
 })

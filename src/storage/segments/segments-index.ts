@@ -163,9 +163,9 @@ class SegmentsIndex implements SearchIndex {
 
   async health(): Promise<IndexHealth> {
     const health = (await this.#write({ call: 'health' })) as IndexHealth
-    const { serving, size, missing } = this.#threads.readers
-    const warnings = missing === 0 ? [] : [`${missing} of ${size} search threads ended and are not replaced yet`]
-    return { ...health, searchable: health.searchable && serving > 0, warnings: [...health.warnings, ...warnings] }
+    const { serving, trouble } = this.#threads.readers
+    const warnings = [...health.warnings, ...(trouble === null ? [] : [trouble])]
+    return { ...health, searchable: health.searchable && serving > 0, warnings }
   }
 
   async checkpoint(): Promise<void> {

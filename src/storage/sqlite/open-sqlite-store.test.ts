@@ -93,5 +93,5 @@ test('what cannot be sent to a thread rejects and is not waited for', async (t) 
 test('after it is closed every call fails at once', async (t) => {
   const open = await openSqliteStore(folder(t))
   await open.close()
-  await assert.rejects(open.store.operator.commit([put('a')], mark), /database thread has ended/)
+  await assert.rejects(open.store.operator.commit([put('a')], mark), /closed/)
 })

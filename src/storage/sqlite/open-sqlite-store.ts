@@ -3,79 +3,80 @@ import { mkdir } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { Worker } from 'node:worker_threads'
+import { TidemarkError } from '../../errors.ts'
 import { storeFile } from '../../operator/backup-manifest.ts'
+import { CallLost, Calls } from '../../threads/calls.ts'
+import { threadChannel } from '../../threads/channel.ts'
+import { Pool, type PoolWatch, unwatched } from '../../threads/pool.ts'
 import type { OpenStore } from '../open-store.ts'
 import { migrate, NewerStoreError, newestMigration, schemaNumber } from '../sql/migrate.ts'
 import { remoteStore } from '../sql/remote-store.ts'
 import type { NamedCall } from '../sql/store-calls.ts'
-import { DatabaseThread } from './database-thread.ts'
 import { sqliteMigrationDialect } from './migration-dialect.ts'
 import { openSqlite } from './node-sqlite.ts'
+import type { StoreCall, StoreThread } from './store-thread.ts'
 
 /** A reader is handed a second call while it works on one, so that it never idles between two. */
 const callsPerReader = 2
 
+/** The writer is handed a few: they are short. Of those that it has when it dies nobody knows whether they were done. */
+const callsPerWriter = 8
+
+/**
+ * Room for short-lived objects in a thread. Left to itself it grows to 48 MB in each, for no gain in speed: what a call
+ * makes is either gone at once or sent away.
+ */
+const maxYoungGenerationSizeMb = 8
+
 export const storePath = (dataDir: string): string => join(dataDir, storeFile)
 
-/** The embedded store: one file, one writing thread, some reading ones; nothing of it runs on the main thread. */
-export async function openSqliteStore(dataDir: string): Promise<OpenStore> {
+/**
+ * The embedded store: one file, one writing thread, some reading ones; nothing of it runs on the main thread. A thread
+ * that dies is replaced; what it had not committed is undone by SQLite when its connection is gone.
+ */
+export async function openSqliteStore(dataDir: string, watch: PoolWatch = unwatched): Promise<OpenStore> {
   const path = storePath(dataDir)
   await mkdir(dataDir, { recursive: true })
   await refuseNewer(dataDir)
   const migrated = await bringUpToDate(path)
 
-  const [writer, firstReader] = await Promise.all([
-    DatabaseThread.start(path, 'writer'),
-    DatabaseThread.start(path, 'reader'),
-  ])
-  const readersMax = Math.max(2, Math.min(4, availableParallelism()))
-  const readers = [firstReader]
-  let starting: Promise<void> | null = null
+  const writers = new Pool({
+    name: 'store-writer',
+    size: 1,
+    callsPerMember: callsPerWriter,
+    start: () => startThread(path, 'writer'),
+    watch,
+  })
+  const readers = new Pool({
+    name: 'store-readers',
+    size: Math.max(2, Math.min(4, availableParallelism())),
+    // The others come as they are needed: a thread costs a tenth of a second, and a command needs but one.
+    kept: 1,
+    callsPerMember: callsPerReader,
+    start: () => startThread(path, 'reader'),
+    watch,
+  })
+  const close = async (): Promise<void> => {
+    await readers.end()
+    // Last, so that the write-ahead log is folded into the file when the last connection closes.
+    await writers.end()
+  }
+  try {
+    await Promise.all([writers.open(), readers.open()])
+  } catch (error) {
+    await close()
+    throw error
+  }
 
-  let calls = 0
-  const queued: { start: (reader: DatabaseThread) => void; fail: (error: unknown) => void }[] = []
-  const startQueued = (): void => {
-    while (queued.length > 0) {
-      const living = readers.filter((reader) => !reader.ended)
-      const idle = living.reduce<DatabaseThread | null>(
-        (least, reader) => (least === null || reader.callsUnderWay < least.callsUnderWay ? reader : least),
-        null,
-      )
-      if (idle === null || idle.callsUnderWay >= callsPerReader) {
-        if (living.length < readersMax) startReader()
-        return
-      }
-      queued.shift()!.start(idle)
+  const perform = async ({ port, method, write }: NamedCall, args: readonly unknown[]): Promise<unknown> => {
+    const call: StoreCall = { port, method, args }
+    try {
+      return await (write === null ? readers : writers).call(call)
+    } catch (error) {
+      throw error instanceof CallLost ? interrupted(error, write !== null && error.wasSent) : error
     }
   }
-  /** Readers come as they are needed, one at a time: a thread costs a tenth of a second, and a command needs but one. */
-  const startReader = (): void => {
-    starting ??= DatabaseThread.start(path, 'reader').then(
-      (reader) => {
-        starting = null
-        readers.push(reader)
-        startQueued()
-      },
-      (error) => {
-        starting = null
-        // Those that live go on; with none left, nobody would ever answer what waits.
-        if (readers.every((reader) => reader.ended)) for (const { fail } of queued.splice(0)) fail(error)
-      },
-    )
-  }
-  const read = (port: string, method: string, args: readonly unknown[]): Promise<unknown> =>
-    new Promise((resolve, reject) => {
-      queued.push({
-        start: (reader) => {
-          reader.call({ number: ++calls, port, method, args }).then(resolve, reject).finally(startQueued)
-        },
-        fail: reject,
-      })
-      startQueued()
-    })
-
-  const perform = ({ port, method, write }: NamedCall, args: readonly unknown[]): Promise<unknown> =>
-    write === null ? read(port, method, args) : writer.call({ number: ++calls, port, method, args })
 
   return {
     store: remoteStore(perform),
@@ -84,17 +85,28 @@ export async function openSqliteStore(dataDir: string): Promise<OpenStore> {
     shared: false,
     makesVectors: async () => true,
     onForeignWrite: () => {},
-    load: () => ({
-      writer: writer.callsUnderWay,
-      readers: queued.length + readers.reduce((sum, reader) => sum + reader.callsUnderWay, 0),
+    condition: () => ({
+      ok: writers.serving > 0 && readers.serving > 0,
+      troubles: [writers.trouble, readers.trouble].filter((trouble) => trouble !== null),
     }),
-    async close() {
-      await starting
-      await Promise.all(readers.map((reader) => reader.close()))
-      // Last, so that the write-ahead log is folded into the file when the last connection closes.
-      await writer.close()
-    },
+    load: () => ({ writer: writers.load, readers: readers.load }),
+    close,
   }
+}
+
+function startThread(path: string, role: StoreThread['role']): { calls: Calls } {
+  const name = `store ${role}`
+  const workerData: StoreThread = { path, role }
+  const file = new URL('./store-thread.ts', import.meta.url)
+  const worker = new Worker(file, { workerData, name, resourceLimits: { maxYoungGenerationSizeMb } })
+  return { calls: new Calls(threadChannel(worker), { name }) }
+}
+
+function interrupted(cause: CallLost, isOutcomeUnknown: boolean): TidemarkError {
+  const what = isOutcomeUnknown
+    ? ', and whether this was done is not known: look before sending it again'
+    : ': try again'
+  return new TidemarkError('store_unavailable', `the store was interrupted${what}`, { cause, retryAfterSeconds: 1 })
 }
 
 /**

@@ -1,19 +1,30 @@
-import { parentPort, workerData } from 'node:worker_threads'
+import { workerData } from 'node:worker_threads'
+import { answerCalls } from '../../threads/answer-calls.ts'
 import { type Store, sqlStore } from '../sql/sql-store.ts'
 import { openSqlite } from './node-sqlite.ts'
-import { type Call, sendable } from './protocol.ts'
+
+export interface StoreThread {
+  readonly path: string
+  readonly role: 'writer' | 'reader'
+}
+
+/** One call of one method of one port. Arguments and results are plain data. */
+export interface StoreCall {
+  readonly port: string
+  readonly method: string
+  readonly args: readonly unknown[]
+}
 
 /**
  * A thread that owns one connection and does one call at a time. Each call is one transaction: on the writer it takes
  * the write lock at once (so that it cannot fail half-way for want of it), on a reader it is one consistent snapshot.
  */
-const { path, role } = workerData as { path: string; role: 'writer' | 'reader' }
-const port = parentPort!
+const { path, role } = workerData as StoreThread
 const { raw, db } = openSqlite(path, role === 'reader')
 const store = sqlStore(db)
 const begin = role === 'writer' ? 'begin immediate' : 'begin'
 
-async function perform(call: Call): Promise<unknown> {
+async function perform(call: StoreCall): Promise<unknown> {
   raw.exec(begin)
   try {
     const target = store[call.port as keyof Store] as unknown as Record<
@@ -29,19 +40,16 @@ async function perform(call: Call): Promise<unknown> {
   }
 }
 
-let last: Promise<void> = Promise.resolve()
-port.on('message', (call: Call | 'close') => {
-  last = last.then(async () => {
-    if (call === 'close') {
-      raw.close()
-      port.close()
-      return
-    }
-    try {
-      port.postMessage({ number: call.number, result: await perform(call) })
-    } catch (error) {
-      port.postMessage({ number: call.number, error: sendable(error) })
-    }
-  })
+let last: Promise<unknown> = Promise.resolve()
+const { started } = answerCalls<StoreCall>({
+  answer(call) {
+    const result = last.then(() => perform(call))
+    last = result.catch(() => {})
+    return result
+  },
+  async end() {
+    await last
+    raw.close()
+  },
 })
-port.postMessage('ready')
+started()

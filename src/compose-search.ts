@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Config } from './config.ts'
 import type { Embedder } from './embedding/embedder.ts'
@@ -27,6 +28,7 @@ import {
 import { openSegmentsIndex } from './storage/segments/segments-index.ts'
 import { ANALYSIS_VERSION } from './text/analyse.ts'
 import type { PoolWatch } from './threads/pool.ts'
+import { FairTurns } from './turns/fair-turns.ts'
 import { startIndexing } from './worker/indexing.ts'
 import { repeat } from './worker/repeating.ts'
 
@@ -78,6 +80,7 @@ export async function composeSearch(
     source,
     embedder,
     cache: new QueryCache(),
+    turns: new FairTurns(searchesAtOnce(open.shared)),
     weights: config.hybridWeights ?? defaultWeights,
     rerankWeights: defaultRerankWeights,
     crossEncoder: config.rerankUrl === null ? null : new HttpCrossEncoder({ url: config.rerankUrl }),
@@ -113,6 +116,12 @@ export async function composeSearch(
     wake: () => indexing.wake(),
   }
 }
+
+/**
+ * Searches at once, besides the first of every application. One alone keeps about one and a half cores busy; more at once would
+ * answer few more in a second, and each of them later. On a shared store a part of its time is waiting.
+ */
+const searchesAtOnce = (shared: boolean): number => Math.max(1, Math.floor(availableParallelism() / (shared ? 1 : 2)))
 
 /** Where a rebuilt index is looked for. */
 const adoptEveryMs = 1000

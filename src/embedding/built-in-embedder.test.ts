@@ -6,11 +6,12 @@ import { appendFile, copyFile, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import fc from 'fast-check'
+import { Callers } from '../turns/callers.ts'
 import { BuiltInEmbedder, startModelProcess } from './built-in-embedder.ts'
 import { builtInProfile } from './built-in-profile.ts'
-import { Callers } from './callers.ts'
 import type { EmbeddingErrorCode } from './embedding-error.ts'
 import { EmbeddingError } from './embedding-error.ts'
 
@@ -113,19 +114,31 @@ test('a query goes ahead of passages that wait', async () => {
   await passages
 })
 
-test('a query goes ahead of those that wait for another caller, and so does one that it joins', async () => {
-  const done: string[] = []
-  const ask = (name: string, callers: Callers): Promise<void> =>
-    embedder.embed([`${name} ${long}`.slice(0, 1000)], 'query', undefined, callers).then(() => void done.push(name))
-  const shared = new Callers('crowd')
-  const crowd = Array.from({ length: 12 }, (_, i) => ask(`crowd ${i}`, new Callers('crowd')))
-  crowd.push(ask('shared', shared))
-  await ask('single', new Callers('single'))
-  assert.ok(done.length <= 3, `${done}`)
-  shared.join('single')
-  await crowd.at(-1)
-  assert.ok(done.length <= 7, `${done}`)
-  await Promise.all(crowd)
+test('a query goes ahead of those that wait for another caller, and so does one that it joins', async (t) => {
+  const { embedder: one, processes } = reachable()
+  t.after(() => one.close())
+  let done = 0
+  const ask = async (name: string, callers: Callers): Promise<void> => {
+    await one.embed([`${name} ${long}`.slice(0, 1000)], 'query', undefined, callers)
+    done++
+  }
+  for (const asksFor of ['own', 'shared', 'own', 'shared']) {
+    const shared = new Callers('crowd')
+    const crowd = Array.from({ length: 5 }, (_, i) => ask(`crowd ${i}`, new Callers('crowd')))
+    crowd.push(ask('shared', shared))
+    await crowd[0]
+    // In the middle of a run it is held, until all that it has sent was read, and the question is on its way.
+    await setTimeout(15)
+    processes[0]!.kill('SIGSTOP')
+    await setTimeout(50)
+    const before = done
+    if (asksFor === 'shared') shared.join('single')
+    const asked = asksFor === 'shared' ? crowd.at(-1)! : ask('single', new Callers('single'))
+    processes[0]!.kill('SIGCONT')
+    await asked
+    assert.ok(done - before <= 2, `${done - before - 1} others came first`)
+    await Promise.all(crowd)
+  }
 })
 
 test('the main thread stays free', async () => {

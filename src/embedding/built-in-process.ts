@@ -13,6 +13,7 @@
  * that ends, and not by the signals that a terminal or a supervisor sends to the whole group: while the parent
  * drains, its embeddings still come.
  */
+import { setImmediate } from 'node:timers/promises'
 import { loadBuiltInModel } from './built-in-model.ts'
 import { builtInProfile } from './built-in-profile.ts'
 import type { EmbeddingErrorCode } from './embedding-error.ts'
@@ -84,6 +85,8 @@ async function runQueued(directory: URL, threads: number): Promise<never> {
   // The files as read, 35 MB, are no longer needed; an idle process would keep them for ever.
   globalThis.gc?.()
   for (;;) {
+    // The runtime holds the thread while it runs: what came meanwhile is read before the next is chosen.
+    await setImmediate()
     const run = queue.next()
     if (run === null) {
       await new Promise<void>((resolve) => {

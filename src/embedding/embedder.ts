@@ -1,4 +1,4 @@
-import type { Callers } from './callers.ts'
+import type { Callers } from '../turns/callers.ts'
 
 /** Queries and passages of the same words may get different vectors: some models want a prefix on one of them. */
 export type EmbeddingKind = 'query' | 'passage'

@@ -7,7 +7,7 @@ import type { TestContext } from 'node:test'
 import { test } from 'node:test'
 import { inspect } from 'node:util'
 import fc from 'fast-check'
-import { Callers } from './callers.ts'
+import { Callers } from '../turns/callers.ts'
 import type { EmbeddingErrorCode } from './embedding-error.ts'
 import { EmbeddingError } from './embedding-error.ts'
 import type { HttpEmbedderOptions } from './http-embedder.ts'
@@ -459,7 +459,7 @@ async function until(call: () => Promise<unknown>): Promise<void> {
   }
 }
 
-test('queries beyond those under way wait here: in turn between callers, shared by who joins, left by who gives up', async (t) => {
+test('queries of a caller beyond those under way wait here, and leave when given up; the first of another does not', async (t) => {
   const { provider, embedder } = await setUp(t, { queriesMax: 2 })
   const open: (() => void)[] = []
   provider.reply = (request, response) => {
@@ -474,21 +474,29 @@ test('queries beyond those under way wait here: in turn between callers, shared 
   const controller = new AbortController()
   const shared = new Callers('a')
   const all = ['a1', 'a2', 'a3', 'a4'].map((text) => ask(text, new Callers('a')))
-  const given = ask('given up', new Callers('b'), controller.signal)
-  all.push(ask('b1', new Callers('b')), ask('shared', shared))
-  shared.join('c')
+  all.push(ask('shared', shared))
+  const given = ask('given up', new Callers('a'), controller.signal)
   await arrived(2)
+  // Passages do not wait for queries.
+  await embedder.embed(['passage'], 'passage')
+  all.push(ask('b1', new Callers('b')))
+  await arrived(4)
+  shared.join('c')
+  await arrived(5)
+  assert.deepEqual(
+    [sent().slice(0, 2).sort(), sent().slice(2)],
+    [
+      ['a1', 'a2'],
+      ['passage', 'b1', 'shared'],
+    ],
+  )
   controller.abort()
   await assert.rejects(given, fails('aborted'))
-  // Passages do not wait for queries, nor queries for passages.
-  await embedder.embed(['passage'], 'passage')
-  for (let answered = 0; answered < 6; answered++) {
-    open[answered]!()
-    await arrived(Math.min(7, answered + 4))
-  }
+  for (const reply of open.splice(0)) reply()
+  await arrived(7)
+  for (const reply of open) reply()
   await Promise.all(all)
-  assert.deepEqual(sent().slice(0, 2).sort(), ['a1', 'a2'])
-  assert.deepEqual(sent().slice(2), ['passage', 'b1', 'shared', 'a3', 'a4'])
+  assert.deepEqual(sent().slice(5).sort(), ['a3', 'a4'])
 })
 
 test('closing fails the queries that wait', async (t) => {

@@ -10,13 +10,13 @@
  * the texts at fault, and the error names them.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { Callers } from '../turns/callers.ts'
+import { FairTurns } from '../turns/fair-turns.ts'
 import { batchTexts } from './batch-texts.ts'
-import { Callers } from './callers.ts'
 import type { Permit } from './circuit-breaker.ts'
 import { CircuitBreaker } from './circuit-breaker.ts'
 import type { Embedder, EmbeddingKind } from './embedder.ts'
 import { abortedError, closedError, EmbeddingError } from './embedding-error.ts'
-import { FairTurns } from './fair-turns.ts'
 import type { TextFault } from './normalise-vector.ts'
 import { normaliseVector, vectorsOrFault } from './normalise-vector.ts'
 import type { Endpoint, RequestOutcome } from './request-embeddings.ts'
@@ -38,8 +38,9 @@ export interface HttpEmbedderOptions {
   /** Requests of one call at a time. */
   readonly requestsMax?: number
   /**
-   * Queries at the provider at once; others wait here, where callers take turns. A provider that works on one after the
-   * other lets a query wait for that many, one that takes 0.1 s for each makes ten times as many in a second.
+   * Queries at the provider at once, besides the first of every caller; others wait here, where callers take turns. A
+   * provider that works on one after the other lets a query wait for that many, one that takes 0.1 s for each makes ten
+   * times as many in a second.
    */
   readonly queriesMax?: number
   /** Below the 5 seconds that a search waits, so that a provider that hangs is seen to fail. */
@@ -129,7 +130,13 @@ export class HttpEmbedder implements Embedder {
     if (this.#closed) throw closedError()
     if (signal?.aborted) throw abortedError()
     if (kind === 'passage') return this.#embedNow(texts, kind, signal)
-    return this.#queryTurns.run(callers, signal, () => this.#embedNow(texts, kind, signal))
+    const endTurn = await this.#queryTurns.take(callers, signal)
+    if (endTurn === null) throw abortedError()
+    try {
+      return await this.#embedNow(texts, kind, signal)
+    } finally {
+      endTurn()
+    }
   }
 
   async #embedNow(

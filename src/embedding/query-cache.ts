@@ -1,4 +1,4 @@
-import { Callers } from './callers.ts'
+import { Callers } from '../turns/callers.ts'
 import type { Embedder } from './embedder.ts'
 import { abortedError } from './embedding-error.ts'
 

@@ -1,4 +1,4 @@
-import { FairQueue } from '../fair-queue.ts'
+import { FairQueue } from '../turns/fair-queue.ts'
 import type { EmbeddingKind } from './embedder.ts'
 
 export interface Job {

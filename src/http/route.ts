@@ -4,8 +4,8 @@ import { type AccessRequest, compileScope } from '../access/compile-scope.ts'
 import type { Operation } from '../access/operations.ts'
 import type { Collector, Consumer, Principal } from '../access/principal.ts'
 import type { Scope } from '../access/scope.ts'
-import type { Caller } from '../caller.ts'
 import { type ErrorCode, TidemarkError } from '../errors.ts'
+import type { Caller } from '../turns/caller.ts'
 import type { Admission } from './admission.ts'
 
 /** Where a route stands, and so which credential opens it. */

@@ -24,10 +24,10 @@ export class CurrentIndex implements SearchIndex {
   }
 
   apply: SearchIndex['apply'] = (batch) => this.#call((index) => index.apply(batch))
-  keyword: SearchIndex['keyword'] = (...asked) => this.#call((index) => index.keyword(...asked))
-  vector: SearchIndex['vector'] = (...asked) => this.#call((index) => index.vector(...asked))
-  score: SearchIndex['score'] = (...asked) => this.#call((index) => index.score(...asked))
-  count: SearchIndex['count'] = (...asked) => this.#call((index) => index.count(...asked))
+  keyword: SearchIndex['keyword'] = (request) => this.#call((index) => index.keyword(request))
+  vector: SearchIndex['vector'] = (request) => this.#call((index) => index.vector(request))
+  score: SearchIndex['score'] = (request) => this.#call((index) => index.score(request))
+  count: SearchIndex['count'] = (request) => this.#call((index) => index.count(request))
   health: SearchIndex['health'] = () => this.#call((index) => index.health())
   checkpoint: SearchIndex['checkpoint'] = () => this.#call((index) => index.checkpoint())
   clear: SearchIndex['clear'] = () => this.#call((index) => index.clear())

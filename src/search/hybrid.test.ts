@@ -4,6 +4,7 @@ import type { FieldPermission, Scope } from '../access/scope.ts'
 import type { Embedder } from '../embedding/embedder.ts'
 import { QueryCache } from '../embedding/query-cache.ts'
 import { UnavailableError } from '../errors.ts'
+import { FairTurns } from '../turns/fair-turns.ts'
 import { defaultWeights } from './fuse.ts'
 import type { ChunkText, IndexSource, ResultDocument, VersionHead } from './index-source.ts'
 import { searchLimits } from './limits.ts'
@@ -115,6 +116,7 @@ function searcherOver(given: readonly Given[], parts: Partial<SearcherParts> = {
     cache,
     ...weights,
     crossEncoder: null,
+    turns: new FairTurns(1),
     isRefilling: () => false,
     ...parts,
   })

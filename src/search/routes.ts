@@ -24,7 +24,8 @@ import {
   SearchBody,
   SearchWithLiveBody,
 } from './search-request.ts'
-import type { Searcher, Shortfall, Warning } from './searcher.ts'
+import type { Searcher } from './searcher.ts'
+import type { Shortfall, Warning } from './shortfall.ts'
 
 const warningMessages: Record<Warning, string> = {
   vector_search_unavailable: 'The vector branch timed out or is down; these are keyword results.',

@@ -1,5 +1,4 @@
 import type { Scope, ScopedDocument } from '../access/scope.ts'
-import type { Caller } from '../caller.ts'
 import type { DocumentStatus } from '../ingest/content-store.ts'
 import type { AnalysedField, KeywordQuery } from '../text/types.ts'
 
@@ -16,16 +15,14 @@ import type { AnalysedField, KeywordQuery } from '../text/types.ts'
  *   body not, its version counts as one chunk, the first.
  * - Order is score descending, then document id, then chunk id, ids compared by their UTF-8 bytes.
  * - Nothing that fits these types makes a search throw. Time running out and an index that cannot answer are outcomes.
- * - A search waits for a free reader in turn between callers, those without a name together as one. One whose caller has
- *   gone before it began counts as timed out; one that has begun is done to its end.
  */
 export interface SearchIndex {
   apply(batch: IndexBatch): Promise<ApplyOutcome>
-  keyword(request: KeywordRequest, caller?: Caller): Promise<KeywordOutcome>
-  vector(request: VectorRequest, caller?: Caller): Promise<VectorOutcome>
+  keyword(request: KeywordRequest): Promise<KeywordOutcome>
+  vector(request: VectorRequest): Promise<VectorOutcome>
   /** What given documents would score: hybrid search completes the branch that did not find them. */
-  score(request: ScoreRequest, caller?: Caller): Promise<ScoreOutcome>
-  count(request: CountRequest, caller?: Caller): Promise<CountOutcome>
+  score(request: ScoreRequest): Promise<ScoreOutcome>
+  count(request: CountRequest): Promise<CountOutcome>
   health(): Promise<IndexHealth>
   /** Writes what a restart would otherwise work out again. Nothing is lost without it; a restart is faster with it. */
   checkpoint(): Promise<void>

@@ -5,10 +5,12 @@ import type { Embedder } from '../embedding/embedder.ts'
 import { EmbeddingError } from '../embedding/embedding-error.ts'
 import { QueryCache } from '../embedding/query-cache.ts'
 import { TidemarkError, UnavailableError } from '../errors.ts'
+import { FairTurns } from '../turns/fair-turns.ts'
 import { defaultWeights } from './fuse.ts'
 import type { IndexSource } from './index-source.ts'
+import { searchLimits } from './limits.ts'
 import { defaultRerankWeights } from './rerank.ts'
-import type { SearchIndex, VectorRequest } from './search-index.ts'
+import type { KeywordRequest, SearchIndex, VectorRequest } from './search-index.ts'
 import { checkSearch, type Mode } from './search-request.ts'
 import { Searcher, type SearcherParts } from './searcher.ts'
 
@@ -77,7 +79,16 @@ function searcherOf(
     return texts.map(() => Float32Array.of(1, 0))
   }
   const embedder = { profileId: 'm', dimensions, languages: null, embed } as unknown as Embedder
-  const parts = { index, source, embedder, cache: new QueryCache(), crossEncoder: null, isRefilling, ...own }
+  const parts = {
+    index,
+    source,
+    embedder,
+    cache: new QueryCache(),
+    crossEncoder: null,
+    turns: new FairTurns(1),
+    isRefilling,
+    ...own,
+  }
   const searcher = new Searcher({ ...parts, weights: defaultWeights, rerankWeights: defaultRerankWeights })
   return { searcher, asked, index }
 }
@@ -214,7 +225,87 @@ suite('a search of which a part fails', () => {
       const { searcher } = searcherOf('found', 'found', true, 2, undefined, { index, embedder })
       const search = checkSearch({ mode, ...text }, null, 2)
       await assert.rejects(searcher.search(search, scope, null, { id: 'a', signal: controller.signal }), gone)
-      assert.deepEqual(asked, mode === 'vector' ? [] : ['keyword'])
+      assert.deepEqual(asked, [])
     }
+  })
+})
+
+suite('searches of several callers', () => {
+  const idle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
+  /** An index that answers when told to; searches are told apart by their limits. */
+  function held() {
+    const asked: number[] = []
+    const open = new Map<number, () => void>()
+    const index = {
+      keyword: ({ limit }: KeywordRequest) =>
+        new Promise((resolve) => {
+          asked.push(limit)
+          open.set(limit, () => resolve({ outcome: 'found', hits: [hit('k')], totalChunks: 1, next: null }))
+        }),
+    } as unknown as SearchIndex
+    const { searcher } = searcherOf('found', 'found', true, 2, undefined, { index })
+    const ask = (id: string, limit: number, signal = new AbortController().signal) =>
+      searcher.search(checkSearch({ ...text, limit }, 'keyword', 2), scope, null, { id, signal })
+    return { asked, ask, answer: (limit: number) => open.get(limit)!() }
+  }
+
+  test('those of one wait for each other; the first of another waits for none; what is given up never begins', async () => {
+    const { asked, ask, answer } = held()
+    const gone = new Error('gone')
+    const controller = new AbortController()
+    const all = [1, 2, 3].map((limit) => ask('crowd', limit))
+    const given = ask('crowd', 4, controller.signal)
+    await idle()
+    assert.deepEqual(asked, [1])
+    all.push(ask('single', 5))
+    await idle()
+    assert.deepEqual(asked, [1, 5])
+    controller.abort(gone)
+    await assert.rejects(given, gone)
+    for (const limit of [1, 5, 2, 3]) {
+      answer(limit)
+      await idle()
+    }
+    assert.deepEqual(asked, [1, 5, 2, 3])
+    for (const { found } of await Promise.all(all)) assert.equal(found.length, 1)
+  })
+
+  test('one whose time is over before its turn says what did not come in time, and leaves', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout', 'Date'], now: 1 })
+    const { asked, ask, answer } = held()
+    const first = ask('crowd', 1)
+    const second = ask('crowd', 2)
+    await idle()
+    t.mock.timers.tick(searchLimits.keywordWaitMs)
+    const { shortfalls } = await second
+    assert.deepEqual(
+      shortfalls.map(({ what }) => what),
+      ['keyword_search_timed_out'],
+    )
+    answer(1)
+    await first
+    assert.deepEqual(asked, [1])
+  })
+
+  test('embedding and the cross-encoder are waited for outside of the turn', async () => {
+    const steps: string[] = []
+    const waits = (step: string): Promise<never> => {
+      steps.push(step)
+      return new Promise(() => {})
+    }
+    const ask = (searcher: Searcher, id: string) =>
+      void searcher.search(checkSearch(text, 'hybrid', 2), scope, null, {
+        id,
+        signal: new AbortController().signal,
+      })
+    const embed = () => waits('embed')
+    const embedder = { profileId: 'm', dimensions: 2, languages: null, embed } as unknown as Embedder
+    const turns = new FairTurns(1)
+    const own = { turns, crossEncoder: { scores: () => waits('rerank') } }
+    ask(searcherOf('found', 'found', true, 2, undefined, { turns, embedder }).searcher, 'crowd')
+    for (let i = 0; i < 2; i++) ask(searcherOf('found', 'found', true, 2, undefined, own).searcher, 'crowd')
+    for (let i = 0; i < 20; i++) await idle()
+    assert.deepEqual(steps, ['embed', 'rerank', 'rerank'])
   })
 })

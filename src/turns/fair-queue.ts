@@ -57,14 +57,18 @@ export class FairQueue<T> {
       this.#nextRound = new Set()
       this.#served.clear()
     }
-    for (const caller of this.#thisRound) {
-      this.#thisRound.delete(caller)
-      this.#nextRound.add(caller)
-      this.#served.add(caller)
-      const [item] = this.#lines.get(caller)!
-      this.remove(item!)
-      return item
-    }
-    return undefined
+    const [caller] = this.#thisRound
+    return caller === undefined ? undefined : this.takeFor(caller)
+  }
+
+  /** The first of one line, out of turn; it counts as the caller's turn in this round. */
+  takeFor(caller: string): T | undefined {
+    const [item] = this.#lines.get(caller) ?? []
+    if (item === undefined) return undefined
+    this.#thisRound.delete(caller)
+    this.#nextRound.add(caller)
+    this.#served.add(caller)
+    this.remove(item)
+    return item
   }
 }

@@ -9,6 +9,7 @@ const step = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('join' as const), caller, item: fc.nat(60) }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('remove' as const), item: fc.nat(60) }) },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant('take' as const) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('takeFor' as const), caller }) },
 )
 
 /** The same by plain lists: what waits with its callers, in order of arrival, and the turns of callers by rounds. */
@@ -36,12 +37,19 @@ class Model {
   take(): number | undefined {
     const first = this.turns.toSorted((a, b) => a.round - b.round)[0]
     this.round = first?.round ?? this.round + 1
-    if (first === undefined) return undefined
-    const { caller } = first
-    const { item } = this.waiting.find((one) => one.caller === caller)!
+    return first === undefined ? undefined : this.takeFor(first.caller)
+  }
+
+  takeFor(caller: string): number | undefined {
+    const item = this.waiting.find((one) => one.caller === caller)?.item
+    if (item === undefined) return undefined
+    const place = this.turns.find((one) => one.caller === caller)!
     this.servedIn.set(caller, this.round)
-    this.turns = this.turns.filter((one) => one !== first)
-    this.#queue(caller)
+    // Served out of turn, it keeps its place where that is in the next round already.
+    if (place.round === this.round) {
+      this.turns = this.turns.filter((one) => one !== place)
+      this.#queue(caller)
+    }
     this.remove(item)
     return item
   }
@@ -73,6 +81,9 @@ test('does what plain lists do, whatever is added, joined, removed and taken', (
             break
           case 'take':
             assert.equal(queue.take(), model.take())
+            break
+          case 'takeFor':
+            assert.equal(queue.takeFor(one.caller), model.takeFor(one.caller))
         }
         assert.equal(queue.size, new Set(model.waiting.map(({ item }) => item)).size)
         for (const caller of 'abcd') {

@@ -1,0 +1,176 @@
+import { readableFields, type Scope } from '../access/scope.ts'
+import { type Embedder, knowsLanguage } from '../embedding/embedder.ts'
+import { guessLanguage } from '../text/guess-language.ts'
+import type { KeywordQuery } from '../text/types.ts'
+import type { Caller } from '../turns/caller.ts'
+import { type Candidate, type FusionWeights, fuse } from './fuse.ts'
+import type { ChunkText, IndexSource, ResultDocument, ShownChunk } from './index-source.ts'
+import { searchLimits as limits } from './limits.ts'
+import { type RerankWeights, rerankerOf } from './rerank.ts'
+import type { ChunkScore, DocumentHit, SearchIndex } from './search-index.ts'
+import type { SearchRequest } from './search-request.ts'
+import { causeOf, type Shortfall } from './shortfall.ts'
+
+export interface RankingParts {
+  readonly index: SearchIndex
+  readonly source: IndexSource
+  readonly embedder: Embedder
+  readonly weights: FusionWeights
+  readonly rerankWeights: RerankWeights
+}
+
+interface Asked {
+  readonly request: SearchRequest
+  readonly scope: Scope
+  readonly query: KeywordQuery
+  readonly caller: Caller
+}
+
+interface RankedCandidate extends Candidate {
+  readonly document: ResultDocument
+  readonly best: ChunkScore
+  readonly others: readonly ChunkScore[]
+}
+
+/** With what of its texts was read for its score, none of it where the reader may not see it. */
+export interface ReadCandidate extends RankedCandidate {
+  readonly score: number
+  readonly title: string
+  readonly body: string
+  readonly shown: ShownChunk | null
+}
+
+/** Both branches' candidates with both scores, fused, and the best of them reranked. Does not depend on the limit. */
+export async function rankCandidates(
+  parts: RankingParts,
+  { request, scope, query, caller }: Asked,
+  keywordHits: readonly DocumentHit[],
+  vectorHits: readonly DocumentHit[],
+  vector: Float32Array | null,
+  shortfalls: Shortfall[],
+): Promise<ReadCandidate[]> {
+  const hits = new Map<string, { keyword: DocumentHit | null; vector: DocumentHit | null }>()
+  for (const hit of keywordHits) hits.set(hit.documentId, { keyword: hit, vector: null })
+  for (const hit of vectorHits)
+    hits.set(hit.documentId, { keyword: hits.get(hit.documentId)?.keyword ?? null, vector: hit })
+  const documentIds = [...hits.keys()]
+  if (documentIds.length === 0) return []
+  const { embedder, index, source } = parts
+  const near = vector === null ? null : { profileId: embedder.profileId, vector }
+  /** What one branch would have given to the documents that only the other one found. */
+  const completed = async (missing: 'keyword' | 'vector'): Promise<ReadonlyMap<string, ChunkScore | null>> => {
+    const lacking = documentIds.filter((documentId) => hits.get(documentId)![missing] === null)
+    if (lacking.length === 0) return new Map()
+    const scored = await index.score({
+      documentIds: lacking,
+      query: missing === 'keyword' ? query : null,
+      vector: missing === 'vector' ? near : null,
+      scope,
+      filters: request.filters,
+      timeoutMs: limits.keywordWaitMs,
+    })
+    if (scored.outcome === 'found') return new Map(scored.scores.map((one) => [one.documentId, one[missing]]))
+    const what = missing === 'keyword' ? 'keyword_search_timed_out' : 'vector_search_unavailable'
+    const cause = causeOf(scored, limits.keywordWaitMs)
+    if (shortfalls.every((known) => known.what !== what)) shortfalls.push({ what, cause })
+    return new Map()
+  }
+  const [keywordScores, vectorScores, documents] = await Promise.all([
+    completed('keyword'),
+    near === null ? new Map<string, ChunkScore>() : completed('vector'),
+    source.results(documentIds),
+  ])
+  caller.signal.throwIfAborted()
+  // The caller's own vector is taken at its word; of a text in a language unknown to the model it would say nothing.
+  const queryKnown = request.queryVector !== null || knowsLanguage(embedder, guessLanguage(request.text))
+  const isMarked = query.clauses.some(({ kind }) => kind !== 'any')
+  const found = documents.flatMap((document) => {
+    const hit = hits.get(document.documentId)!
+    const byWords = hit.keyword ?? keywordScores.get(document.documentId) ?? null
+    const best = byWords ?? hit.vector
+    const keyword = byWords?.score ?? null
+    // What was demanded or excluded by a sign is so for the vector branch too.
+    return best === null || (isMarked && keyword === null) ? [] : [{ document, hit, best, keyword }]
+  })
+  const candidates = (await asFound(found, source)).map(
+    ({ document, hit, best, keyword }): RankedCandidate => ({
+      documentId: document.documentId,
+      keyword,
+      cosine: (hit.vector ?? vectorScores.get(document.documentId))?.score ?? null,
+      quality: document.quality,
+      publishedAt: document.publishedAt,
+      languageKnown: queryKnown && knowsLanguage(embedder, document.language),
+      document,
+      best,
+      others: (hit.keyword ?? hit.vector)?.otherChunks.filter(({ chunkId }) => chunkId !== best.chunkId) ?? [],
+    }),
+  )
+  const fused = fuse(candidates, parts.weights, Date.now())
+  const ranked = candidates.map((candidate, i) => ({ ...candidate, score: fused[i]! })).sort(byScore)
+  return reranked(ranked, request.text, query, scope, parts)
+}
+
+/** Documents of which an earlier version was found have the title and the language of that one: it is what is read. */
+async function asFound<One extends { readonly document: ResultDocument; readonly best: ChunkScore }>(
+  found: readonly One[],
+  source: IndexSource,
+): Promise<readonly One[]> {
+  const earlier = found.filter(({ document, best }) => best.versionId !== document.currentVersionId)
+  if (earlier.length === 0) return found
+  const heads = await source.versionHeads(earlier.map(({ best }) => best.versionId))
+  const headOf = new Map(heads.map((head) => [head.versionId, head]))
+  return found.flatMap((one) => {
+    if (one.best.versionId === one.document.currentVersionId) return [one]
+    const head = headOf.get(one.best.versionId)
+    return head === undefined
+      ? []
+      : [{ ...one, document: { ...one.document, title: head.title, language: head.language } }]
+  })
+}
+
+/** Reads the best of them; the others keep their order below. Texts that the reader may not see are not looked at. */
+async function reranked(
+  ranked: readonly (RankedCandidate & { readonly score: number })[],
+  queryText: string,
+  query: KeywordQuery,
+  scope: Scope,
+  { source, rerankWeights }: RankingParts,
+): Promise<ReadCandidate[]> {
+  const opened = ranked.map((one) => {
+    const readable = readableFields(scope, one.document)
+    return {
+      ...one,
+      title: readable?.has('title') ? one.document.title : null,
+      hasBody: readable?.has('body') ?? false,
+    }
+  })
+  const byWords = opened.filter(({ keyword }) => keyword !== null).sort((a, b) => b.keyword! - a.keyword!)
+  const asked = queryText.toLowerCase()
+  const sameTitle = opened.filter(({ title }) => title?.trim().toLowerCase() === asked)
+  const head = new Set([
+    ...opened.slice(0, limits.rerankMax),
+    ...byWords.slice(0, limits.rerankByWordsMax),
+    ...sameTitle.slice(0, limits.rerankByTitleMax),
+  ])
+  const texts = new Map<string, ChunkText>()
+  const bodies = [...head].filter(({ hasBody }) => hasBody).map(({ best }) => best.chunkId)
+  for (const text of await source.chunkTexts(bodies)) texts.set(text.chunkId, text)
+  const rerank = rerankerOf(query, queryText, rerankWeights)
+  const read = opened.map((one) => {
+    const text = texts.get(one.best.chunkId)
+    const title = head.has(one) ? (one.title ?? '') : ''
+    const body = text?.text ?? ''
+    const shown = text === undefined ? null : { ...text, document: one.document }
+    const score = rerank({ score: one.score, title, body, language: one.document.language })
+    return { ...one, title, body, shown, score }
+  })
+  return read.sort(byScore)
+}
+
+interface Scored {
+  readonly documentId: string
+  readonly score: number
+}
+
+/** The best first. */
+export const byScore = (a: Scored, b: Scored): number => b.score - a.score || (a.documentId < b.documentId ? -1 : 1)

@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict'
+import { getEventListeners } from 'node:events'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { Callers } from './callers.ts'
+import { FairTurns } from './fair-turns.ts'
+
+const idle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
+/** Turns by name, the first letter being the caller: which have begun, and how to end one. */
+function watched(atOnce: number) {
+  const turns = new FairTurns(atOnce)
+  const begun: string[] = []
+  const ends = new Map<string, () => void>()
+  const ask = async (name: string, callers = new Callers(name[0]!), signal?: AbortSignal): Promise<boolean> => {
+    const end = await turns.take(callers, signal)
+    if (end === null) return false
+    begun.push(name)
+    ends.set(name, end)
+    return true
+  }
+  return { turns, begun, ask, end: (name: string) => ends.get(name)!() }
+}
+
+test('who has nothing under way begins at once, however many of another wait; the others by rounds', async () => {
+  const { begun, ask, end } = watched(2)
+  for (const name of ['a1', 'a2', 'a3', 'a4', 'a5', 'a6']) void ask(name)
+  await idle()
+  assert.deepEqual(begun, ['a1', 'a2'])
+  for (const name of ['b1', 'b2', 'b3']) void ask(name)
+  await idle()
+  assert.deepEqual(begun.slice(2), ['b1'])
+  // Three are under way; the next comes when there is one less than two.
+  end('a1')
+  await idle()
+  assert.deepEqual(begun.slice(3), [])
+  end('a2')
+  await idle()
+  assert.deepEqual(begun.slice(3), ['a3'], 'of a nothing was under way')
+  end('b1')
+  await idle()
+  assert.deepEqual(begun.slice(4), ['b2'], 'of b nothing was under way')
+  end('b2')
+  end('a3')
+  await idle()
+  assert.deepEqual(begun.slice(5), ['b3', 'a4'])
+})
+
+test('who joins what waits is the one who has nothing under way', async () => {
+  const { begun, ask, end } = watched(1)
+  const shared = new Callers('a')
+  for (const name of ['a1', 'a2']) void ask(name)
+  void ask('shared', shared)
+  await idle()
+  assert.deepEqual(begun, ['a1'])
+  shared.join('b')
+  void ask('b1')
+  await idle()
+  assert.deepEqual(begun, ['a1', 'shared'])
+  end('shared')
+  await idle()
+  assert.deepEqual(begun, ['a1', 'shared', 'b1'])
+})
+
+test('what is given up while it waits never begins; a turn ends once', async () => {
+  const { turns, begun, ask, end } = watched(1)
+  const controller = new AbortController()
+  assert.equal(await ask('a1'), true)
+  const given = ask('a2', new Callers('a'), controller.signal)
+  const third = ask('a3')
+  controller.abort()
+  assert.equal(await given, false)
+  assert.equal(await turns.take(new Callers('c'), controller.signal), null)
+  end('a1')
+  end('a1')
+  assert.equal(await third, true)
+  void ask('a4')
+  await idle()
+  assert.deepEqual(begun, ['a1', 'a3'])
+  assert.equal(getEventListeners(controller.signal, 'abort').length, 0)
+})
+
+test('whatever comes, ends and is given up: nobody waits in vain, and no more begin than may', async () => {
+  const caller = fc.constantFrom('a', 'b', 'c', 'd')
+  const step = fc.oneof(
+    { weight: 3, arbitrary: fc.record({ kind: fc.constant('ask' as const), caller }) },
+    { weight: 2, arbitrary: fc.record({ kind: fc.constant('end' as const), which: fc.nat() }) },
+    { weight: 1, arbitrary: fc.record({ kind: fc.constant('give up' as const), which: fc.nat() }) },
+    { weight: 1, arbitrary: fc.record({ kind: fc.constant('join' as const), caller, which: fc.nat() }) },
+  )
+  await fc.assert(
+    fc.asyncProperty(fc.integer({ min: 1, max: 4 }), fc.array(step, { maxLength: 60 }), async (atOnce, steps) => {
+      const turns = new FairTurns(atOnce)
+      interface One {
+        readonly callers: Callers
+        readonly controller: AbortController
+        end: (() => void) | null
+        /** Whose it counted as when it began. */
+        begunFor: readonly string[]
+      }
+      let waiting: One[] = []
+      let underWay: One[] = []
+      const of = (some: One[], which: number): One | undefined => some[which % Math.max(1, some.length)]
+      for (const one of steps) {
+        if (one.kind === 'ask') {
+          const asked: One = {
+            callers: new Callers(one.caller),
+            controller: new AbortController(),
+            end: null,
+            begunFor: [],
+          }
+          waiting.push(asked)
+          void turns.take(asked.callers, asked.controller.signal).then((end) => {
+            waiting = waiting.filter((other) => other !== asked)
+            if (end === null) return
+            underWay.push(Object.assign(asked, { end, begunFor: asked.callers.ids }))
+          })
+        } else if (one.kind === 'end') {
+          const ended = of(underWay, one.which)
+          underWay = underWay.filter((other) => other !== ended)
+          ended?.end?.()
+        } else if (one.kind === 'give up') of(waiting, one.which)?.controller.abort()
+        else of(waiting, one.which)?.callers.join(one.caller)
+        await idle()
+        const busy = new Set(underWay.flatMap(({ begunFor }) => begunFor))
+        for (const { callers } of waiting) for (const id of callers.ids) assert.ok(busy.has(id), `${id} waits alone`)
+        if (underWay.length < atOnce) assert.equal(waiting.length, 0)
+        assert.ok(underWay.length < atOnce + busy.size)
+      }
+      while (underWay.length > 0) {
+        underWay.shift()!.end!()
+        await idle()
+      }
+      assert.equal(waiting.length, 0)
+    }),
+    { numRuns: 60 },
+  )
+})

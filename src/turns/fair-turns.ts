@@ -1,0 +1,71 @@
+import type { Callers } from './callers.ts'
+import { FairQueue } from './fair-queue.ts'
+
+interface Waiting {
+  readonly callers: Callers
+  readonly start: (end: () => void) => void
+}
+
+/**
+ * So many at once, and of every caller at least one: who has nothing under way never waits, so that beside a crowd of
+ * another's a single one begins at once. The others wait, first come, first served for each caller and by rounds between
+ * them.
+ */
+export class FairTurns {
+  readonly #atOnce: number
+  readonly #queue = new FairQueue<Waiting>()
+  readonly #underWay = new Map<string, number>()
+  #total = 0
+
+  constructor(atOnce: number) {
+    this.#atOnce = atOnce
+  }
+
+  /** Resolves when the turn has come, with what ends it; with null when `signal` fires before. */
+  async take(callers: Callers, signal?: AbortSignal): Promise<(() => void) | null> {
+    if (signal?.aborted) return null
+    const { promise, resolve } = Promise.withResolvers<(() => void) | null>()
+    const waiting = { callers, start: resolve }
+    for (const caller of callers.ids) this.#queue.add(caller, waiting)
+    callers.onJoin = (caller) => {
+      this.#queue.join(caller, waiting)
+      this.#admit([caller])
+    }
+    const onAbort = (): void => {
+      if (this.#queue.remove(waiting)) resolve(null)
+    }
+    signal?.addEventListener('abort', onAbort, { once: true })
+    this.#admit(callers.ids)
+    try {
+      return await promise
+    } finally {
+      signal?.removeEventListener('abort', onAbort)
+      callers.onJoin = () => {}
+    }
+  }
+
+  /** What may begin now that something came or ended for these callers. */
+  #admit(callers: readonly string[]): void {
+    for (const caller of callers) if (!this.#underWay.has(caller)) this.#start(this.#queue.takeFor(caller))
+    while (this.#total < this.#atOnce && this.#queue.size > 0) this.#start(this.#queue.take())
+  }
+
+  #start(waiting: Waiting | undefined): void {
+    if (waiting === undefined) return
+    const { ids } = waiting.callers
+    this.#total++
+    for (const caller of ids) this.#underWay.set(caller, (this.#underWay.get(caller) ?? 0) + 1)
+    let isOver = false
+    waiting.start(() => {
+      if (isOver) return
+      isOver = true
+      this.#total--
+      for (const caller of ids) {
+        const left = this.#underWay.get(caller)! - 1
+        if (left === 0) this.#underWay.delete(caller)
+        else this.#underWay.set(caller, left)
+      }
+      this.#admit(ids)
+    })
+  }
+}

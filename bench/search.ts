@@ -8,7 +8,6 @@
  * Queries are of three words, rare to common; vectors are the caller's own, so that embedding is measured apart. Server,
  * client and index share the machine's cores.
  */
-import { spawnSync } from 'node:child_process'
 import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -34,6 +33,7 @@ import {
   type Times,
   timed,
 } from './search/client.ts'
+import { fill } from './search/fill-folder.ts'
 import { spell } from './search/spell.ts'
 import { adminToken, ServerProcess } from './support/server-process.ts'
 
@@ -78,16 +78,6 @@ async function measureSize(chunks: number, kept: string | undefined): Promise<vo
   } finally {
     if (kept === undefined) rmSync(folder, { recursive: true, force: true })
   }
-}
-
-/** In another process, so that its memory is not ours. */
-function fill(folder: string, chunks: number): void {
-  const startedMs = performance.now()
-  const script = new URL('./search/fill.ts', import.meta.url).pathname
-  if (spawnSync(process.execPath, [script, folder, String(chunks)], { stdio: 'inherit' }).status !== 0) {
-    throw new Error('the store could not be filled')
-  }
-  console.log(`filled in ${((performance.now() - startedMs) / 1000).toFixed(0)} s`)
 }
 
 const between = (random: Random, from: number, to: number): string =>

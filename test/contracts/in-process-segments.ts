@@ -28,6 +28,7 @@ export interface InProcessOptions {
   readonly segmentChunks: number
   readonly titleWeight?: number
   readonly kernel?: 'simd' | 'plain'
+  readonly arenaBytes?: number
 }
 
 /** The segments without their threads: the caller decides when background work is done, so a test can repeat itself. */
@@ -43,6 +44,8 @@ export class InProcessSegments implements SearchIndex {
   merges = 0
   /** How many threads would share a search; here one reader does the parts one after the other. */
   parts = 1
+  /** No thread can be started for a merge. */
+  refusesThreads = false
 
   constructor(options: InProcessOptions) {
     this.#options = options
@@ -53,8 +56,9 @@ export class InProcessSegments implements SearchIndex {
   tidy(steps: number): void {
     for (let i = 0; i < steps; i++) {
       if (this.#merged !== null) {
-        this.#writer.merged(this.#merged)
+        const merged = this.#merged
         this.#merged = null
+        this.#writer.merged(merged)
         this.merges++
       } else if (this.#order !== null) {
         this.#merged = runMerge(this.#order, this.#scratch).done
@@ -127,9 +131,11 @@ export class InProcessSegments implements SearchIndex {
       analysis: '',
       shared,
       startMerge: (order) => {
+        if (this.refusesThreads) throw new Error('no thread can be started')
         this.#order = order
       },
       ...limits,
+      ...(this.#options.arenaBytes === undefined ? {} : { arenaBytes: this.#options.arenaBytes }),
     })
     this.#writer.admit(0, list.port1)
     this.#reader = new IndexReader({ path, reader: 0, shared, writer: list.port2, titleWeight, kernel })

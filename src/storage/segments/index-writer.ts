@@ -9,7 +9,7 @@ import { loadIndex } from './load-index.ts'
 import { Maintenance } from './maintenance.ts'
 import type { MergedColumn } from './merge-segments.ts'
 import type { MergeDone, Profile, WriterOptions } from './protocol.ts'
-import { PublishedSegments, type WriterSegment } from './published-segments.ts'
+import { type NewColumn, PublishedSegments, type WriterSegment } from './published-segments.ts'
 import { reportHealth } from './report-health.ts'
 import { alive } from './segment.ts'
 import { SegmentBuilder, TermScratch } from './segment-builder.ts'
@@ -63,7 +63,13 @@ export class IndexWriter {
     this.#options = options
     this.#dictionary = new TermDictionary(options.shared.dictionary)
     const control = new Control(options.shared.control)
-    this.#published = new PublishedSegments(control, this.#dictionary, this.#classes, this.#profiles)
+    this.#published = new PublishedSegments(
+      control,
+      this.#dictionary,
+      this.#classes,
+      this.#profiles,
+      options.arenaBytes,
+    )
     this.#maintenance = new Maintenance({
       options,
       control,
@@ -85,14 +91,19 @@ export class IndexWriter {
     if (file.state.nextKey + changed.reduce((sum, unit) => sum + unit.chunks.length, 0) > keysMax) {
       return { outcome: 'unavailable', reason: 'all chunk keys are used up: the index must be rebuilt' }
     }
-    const built = this.#build(file, changed)
+    // All the memory that the batch needs, before anything of it is in the file.
+    const built: NewSegment[] = []
+    const columns: NewColumn[] = []
     try {
+      this.#build(file, changed, built)
+      for (const unit of units) if (!unit.changed) this.#reserveColumns(unit, columns)
       this.#commit(file, batch.position, units, built)
     } catch (error) {
-      for (const { segment } of built) this.#published.discard(segment)
+      for (const { segment } of built) this.#published.release(segment.place)
+      for (const column of columns) this.#published.releaseColumn(column)
       throw error
     }
-    this.#publish(units, built)
+    this.#publish(units, built, columns)
     if (this.#dictionary.full) this.#warnings.add('the term dictionary is full: new words are not indexed')
     return { outcome: 'applied' }
   }
@@ -252,10 +263,9 @@ export class IndexWriter {
   }
 
   /** Usually one segment; more when the batch holds more chunks than one can. */
-  #build(file: DurableFile, changed: readonly DocumentUnit[]): NewSegment[] {
+  #build(file: DurableFile, changed: readonly DocumentUnit[], built: NewSegment[]): void {
     const units = changed.filter((unit) => unit.chunks.length > 0)
     units.sort((a, b) => compareBytes(a.id, 0, a.id.length, b.id, 0, b.id.length))
-    const built: NewSegment[] = []
     for (let i = 0; i < units.length; ) {
       const builder = new SegmentBuilder(this.#scratch)
       const placements: Placement[] = []
@@ -268,7 +278,24 @@ export class IndexWriter {
       const columns = this.#buildColumns(placements, builder.chunks)
       built.push({ image, segment: this.#published.place(image, columns, false, []), placements })
     }
-    return built
+  }
+
+  /** For vectors that came later than their text, where the segment has none of their profile yet. */
+  #reserveColumns({ origin, chunks }: DocumentUnit, columns: NewColumn[]): void {
+    if (origin === null) return
+    const segment = origin.segment as WriterSegment
+    for (const { chunk } of chunks) {
+      for (const number of chunk.vectors.keys()) {
+        const reserved = columns.some((one) => one.segment === segment && one.place.profile === number)
+        if (!segment.columns.has(number) && !reserved) {
+          columns.push(this.#published.reserveColumn(segment, this.#profile(number)))
+        }
+      }
+    }
+  }
+
+  #profile(number: number): Profile {
+    return this.#profiles.find((known) => known.number === number)!
   }
 
   #buildColumns(placements: readonly Placement[], chunks: number): MergedColumn[] {
@@ -356,7 +383,7 @@ export class IndexWriter {
     }
   }
 
-  #publish(units: readonly DocumentUnit[], built: readonly NewSegment[]): void {
+  #publish(units: readonly DocumentUnit[], built: readonly NewSegment[], newColumns: readonly NewColumn[]): void {
     const segments = built.map(({ segment }) => segment)
     for (const segment of segments) {
       for (const [profile, { column }] of segment.columns) {
@@ -365,7 +392,8 @@ export class IndexWriter {
         })
       }
     }
-    const columns = units.filter((unit) => !unit.changed).flatMap((unit) => this.#setVectors(unit))
+    const columns = newColumns.map((column) => this.#published.attachColumn(column))
+    for (const unit of units) if (!unit.changed) this.#setVectors(unit)
     const deaths = units.flatMap(({ changed, origin }) =>
       changed && origin !== null ? [{ segment: origin.segment as WriterSegment, document: origin.document }] : [],
     )
@@ -375,19 +403,15 @@ export class IndexWriter {
   }
 
   /** Vectors that came later than their text: written where the chunk lies. */
-  #setVectors(unit: DocumentUnit) {
-    if (unit.origin === null) return []
+  #setVectors(unit: DocumentUnit): void {
+    if (unit.origin === null) return
     const segment = unit.origin.segment as WriterSegment
-    const added = []
     for (const { chunk } of unit.chunks) {
       for (const [number, floats] of chunk.vectors) {
-        const profile = this.#profiles.find((known) => known.number === number)!
-        if (!segment.columns.has(number)) added.push(this.#published.addColumn(segment, profile))
         segment.columns.get(number)!.column.set(chunk.chunk, floats)
         segment.late.push(vectorId(number, segment.image.chunkKey[chunk.chunk]!))
-        this.#maintenance.noteVector(segment, chunk.chunk, profile)
+        this.#maintenance.noteVector(segment, chunk.chunk, this.#profile(number))
       }
     }
-    return added
   }
 }

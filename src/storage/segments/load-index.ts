@@ -1,7 +1,7 @@
 import { bytesOf } from './arena.ts'
 import { DamagedFile, type DurableFile, type SegmentRow, vectorId } from './durable-file.ts'
 import type { FilterClass, FilterClasses } from './filter-classes.ts'
-import { type MergeSource, mergeSegments } from './merge-segments.ts'
+import { type MergedColumn, type MergeSource, mergeSegments } from './merge-segments.ts'
 import type { Profile } from './protocol.ts'
 import type { PublishedSegments, WriterSegment } from './published-segments.ts'
 import type { TermScratch } from './segment-builder.ts'
@@ -32,8 +32,15 @@ export function loadIndex(file: DurableFile, target: LoadTarget): void {
   const dead = new Set(file.readNumbers('death'))
   const sealed = [...rows.values()].filter((row) => row.sealed)
   const small = [...rows.values()].filter((row) => !row.sealed)
-  const segments = [...sealed.map((row) => loadSealed(file, row, target)), ...loadSmall(file, small, dead, target)]
-  loadLateVectors(file, segments, dead, target)
+  const segments: WriterSegment[] = []
+  try {
+    for (const row of sealed) segments.push(loadSealed(file, row, target))
+    loadSmall(file, small, dead, target, segments)
+    loadLateVectors(file, segments, dead, target)
+  } catch (error) {
+    for (const segment of segments) published.release(segment.place)
+    throw error
+  }
   const deaths = segments.flatMap((segment) =>
     documentsOf(segment.image)
       .filter((document) => dead.has(segment.image.chunkKey[segment.image.documentFirstChunk[document]!]!))
@@ -67,27 +74,31 @@ function check(image: SegmentImage, { dictionary, classes }: LoadTarget): Segmen
 function loadSealed(file: DurableFile, row: SegmentRow, target: LoadTarget): WriterSegment {
   const { published } = target
   const room = published.reserve(row.image.bytes, row.chunks)
-  file.readBlob(row.image, bytesOf(published.arena.memories, room.image))
-  const columns = row.columns.map((column) => {
-    const raw = new Uint8Array(column.bytes)
-    file.readBlob(column, raw)
-    return { profile: column.profile, dimensions: column.dimensions, raw }
-  })
-  if (openImage(bytesOf(published.arena.memories, room.image)).chunks !== row.chunks)
-    throw new DamagedFile('chunks do not add up')
-  const segment = published.adopt(room, columns, true, [row.id])
-  check(segment.image, target)
-  return segment
+  let columns: MergedColumn[]
+  try {
+    file.readBlob(row.image, bytesOf(published.arena.memories, room.image))
+    columns = row.columns.map((column) => {
+      const raw = new Uint8Array(column.bytes)
+      file.readBlob(column, raw)
+      return { profile: column.profile, dimensions: column.dimensions, raw }
+    })
+    const image = check(openImage(bytesOf(published.arena.memories, room.image)), target)
+    if (image.chunks !== row.chunks) throw new DamagedFile('chunks do not add up')
+  } catch (error) {
+    published.release(room)
+    throw error
+  }
+  return published.adopt(room, columns, true, [row.id])
 }
 
-/** The batches since the last seal, each a row of its own, as few segments as they fit into. */
+/** Adds the batches since the last seal, each a row of its own, as few segments as they fit into. */
 function loadSmall(
   file: DurableFile,
   rows: readonly SegmentRow[],
   dead: ReadonlySet<number>,
   target: LoadTarget,
-): WriterSegment[] {
-  const segments: WriterSegment[] = []
+  segments: WriterSegment[],
+): void {
   let sources: MergeSource[] = []
   let sourceRows: number[] = []
   let chunks = 0
@@ -111,7 +122,6 @@ function loadSmall(
     sources.push({ image, isAlive: (chunk) => !dead.has(image.chunkKey[chunk]!), columns: new Map() })
   }
   flush()
-  return segments
 }
 
 function loadLateVectors(
@@ -134,7 +144,7 @@ function loadLateVectors(
         if (profile === undefined || dead.has(key)) continue
         const floats = file.readVector(vectorId(profile.number, segment.image.vectorKey[chunk]!))
         if (floats?.length !== profile.dimensions) throw new DamagedFile('a vector is missing or damaged')
-        if (!segment.columns.has(profile.number)) published.addColumn(segment, profile)
+        if (!segment.columns.has(profile.number)) published.attachColumn(published.reserveColumn(segment, profile))
         segment.columns.get(profile.number)!.column.set(chunk, floats)
       }
     })

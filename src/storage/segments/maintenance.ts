@@ -1,7 +1,7 @@
 import type { Control } from './control.ts'
 import type { DurableFile, SegmentRow } from './durable-file.ts'
 import { chooseMerge } from './merge-policy.ts'
-import { gone, type MergedColumn, type MergeSource, mergeSegments } from './merge-segments.ts'
+import { gone, type MergedColumn, type MergedSegment, type MergeSource, mergeSegments } from './merge-segments.ts'
 import type { MergeDone, Profile, WriterOptions } from './protocol.ts'
 import type { PublishedSegments, WriterSegment } from './published-segments.ts'
 import { alive, columnsOf, markDead } from './segment.ts'
@@ -148,19 +148,25 @@ export class Maintenance {
     const merged = mergeSegments(group.map(asSource), scratch)
     const anyLeft = group.some((segment) => segment.aliveChunks > 0)
     const row = anyLeft ? newRow(file, merged.image, merged.columns) : null
+    // The memory first: once the file has the new row, nothing may fail.
+    const add = row === null ? [] : [published.place(merged.image, merged.columns, true, [row.id])]
     const replaced = group.flatMap((segment) => segment.rows)
-    file.transaction(() => {
-      if (row !== null) {
-        for (const { blob, data } of blobsOf(row, merged.image, merged.columns))
-          for (const _ of file.writeBlob(blob, data));
-        file.putJson('segment', row.id, row)
-      }
-      for (const id of replaced) removeRow(file, rows.get(id)!)
-      for (const { deadKeys, late } of group) removeNumbers(file, deadKeys, late)
-    })
+    try {
+      file.transaction(() => {
+        if (row !== null) {
+          for (const { blob, data } of blobsOf(row, merged.image, merged.columns))
+            for (const _ of file.writeBlob(blob, data));
+          file.putJson('segment', row.id, row)
+        }
+        for (const id of replaced) removeRow(file, rows.get(id)!)
+        for (const { deadKeys, late } of group) removeNumbers(file, deadKeys, late)
+      })
+    } catch (error) {
+      for (const { place } of add) published.release(place)
+      throw error
+    }
     for (const id of replaced) rows.delete(id)
     if (row !== null) rows.set(row.id, row)
-    const add = row === null ? [] : [published.place(merged.image, merged.columns, true, [row.id])]
     published.publish({ add, remove: group })
   }
 
@@ -199,6 +205,11 @@ export class Maintenance {
     }
     const sources = chooseMerge(candidates, limits).map(({ segment }) => segment)
     if (sources.length === 0) return
+    options.startMerge({
+      memories: published.arena.memories,
+      sources: sources.map((source) => source.place),
+      generation: control.generation,
+    })
     this.#merge = {
       sources,
       deadKeys: sources.flatMap((segment) => segment.deadKeys),
@@ -209,11 +220,6 @@ export class Maintenance {
       source.deadKeys = []
       source.late = []
     }
-    options.startMerge({
-      memories: published.arena.memories,
-      sources: sources.map((source) => source.place),
-      generation: control.generation,
-    })
   }
 
   /** The merge thread is done: the new segment takes the place of its sources in memory, the file follows. */
@@ -221,26 +227,39 @@ export class Maintenance {
     const merge = this.#merge
     if (merge === null) return
     this.#merge = null
-    const { published } = this.#parts
-    if (merged === null) {
+    let segment: WriterSegment
+    try {
+      if (merged === null) throw new Error(`merge failed: ${reason}`)
+      segment = this.#placeMerged(merge, merged)
+    } catch (error) {
       // The sources stay as they are. Nothing is lost, and the next choice may go better.
       merge.sources[0]!.deadKeys.push(...merge.deadKeys)
       merge.sources[0]!.late.push(...merge.late)
-      throw new Error(`merge failed: ${reason}`)
+      throw error
     }
-    const segment = published.place(merged.image, merged.columns, true, [])
+    this.#parts.published.publish({ add: [segment], remove: merge.sources })
+    this.#pending = (file) => this.#writeMerged(file, merge, segment, merged.image, merged.columns)
+  }
+
+  #placeMerged(merge: RunningMerge, { image, columns, moved }: MergedSegment): WriterSegment {
+    const { published } = this.#parts
+    const segment = published.place(image, columns, true, [])
     segment.durable = false
-    for (const [i, source] of merge.sources.entries()) this.#carryDeaths(source, merged.moved[i]!, segment)
-    for (const { segment: source, chunk, profile } of merge.touched) {
-      const to = merged.moved[merge.sources.indexOf(source)]![chunk]!
-      if (to === gone) continue
-      if (!segment.columns.has(profile.number)) published.addColumn(segment, profile)
-      segment.columns.get(profile.number)!.column.copyRow(to, source.columns.get(profile.number)!.column, chunk)
+    for (const [i, source] of merge.sources.entries()) this.#carryDeaths(source, moved[i]!, segment)
+    try {
+      for (const { segment: source, chunk, profile } of merge.touched) {
+        const to = moved[merge.sources.indexOf(source)]![chunk]!
+        if (to === gone) continue
+        if (!segment.columns.has(profile.number)) published.attachColumn(published.reserveColumn(segment, profile))
+        segment.columns.get(profile.number)!.column.copyRow(to, source.columns.get(profile.number)!.column, chunk)
+      }
+    } catch (error) {
+      published.release(segment.place)
+      throw error
     }
     segment.deadKeys = merge.sources.flatMap((source) => source.deadKeys)
     segment.late = merge.sources.flatMap((source) => source.late)
-    published.publish({ add: [segment], remove: merge.sources })
-    this.#pending = (file) => this.#writeMerged(file, merge, segment, merged.image, merged.columns)
+    return segment
   }
 
   /** Chunks that died while they were merged. */
@@ -275,7 +294,13 @@ export class Maintenance {
     rows.set(row.id, row)
     segment.rows = [row.id]
     segment.durable = true
-    yield* removeInSteps(file, replaced.flatMap(blobNumbers))
+    yield* this.#removeReplaced(file, replaced.flatMap(blobNumbers))
+  }
+
+  /** What is done is not begun anew: a step that fails here leaves only the rest of this to do. */
+  #removeReplaced(file: DurableFile, blobs: readonly number[]): Generator<void> {
+    this.#pending = (open) => removeInSteps(open, blobs)
+    return this.#pending(file)
   }
 
   #startColumnRewrite(): void {
@@ -286,11 +311,10 @@ export class Maintenance {
     if (due !== undefined) this.#pending = (file) => this.#rewriteColumns(file, due)
   }
 
-  /** Vectors set since stay late: the copy is taken, and the list emptied, in one go. */
+  /** Vectors set since stay late: the copy is taken, and those that it holds are counted, in one go. */
   *#rewriteColumns(file: DurableFile, segment: WriterSegment): Generator<void> {
     const { rows } = this.#parts
-    const { late } = segment
-    segment.late = []
+    const copied = segment.late.length
     segment.durable = false
     const columns = [...segment.columns].map(([profile, { column }]) => ({
       profile,
@@ -302,11 +326,12 @@ export class Maintenance {
     for (const [i, { blob }] of after.columns.entries()) yield* writeInSteps(file, blob, columns[i]!.raw)
     file.transaction(() => {
       file.putJson('segment', after.id, after)
-      removeNumbers(file, [], late)
+      removeNumbers(file, [], segment.late.slice(0, copied))
     })
+    segment.late.splice(0, copied)
     rows.set(after.id, after)
     segment.durable = true
-    yield* removeInSteps(
+    yield* this.#removeReplaced(
       file,
       before.columns.map((column) => column.blob),
     )

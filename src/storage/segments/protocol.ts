@@ -65,6 +65,8 @@ export interface WriterOptions {
   readonly segmentChunks: number
   readonly mergeMemoryBytes: number
   readonly mergeFanIn: number
+  /** How much shared memory is taken from the system at once. */
+  readonly arenaBytes?: number
 }
 
 export interface ReaderOptions {

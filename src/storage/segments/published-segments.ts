@@ -1,10 +1,19 @@
 import type { MessagePort } from 'node:worker_threads'
-import { Arena, type Block, bytesOf } from './arena.ts'
+import { Arena, bytesOf } from './arena.ts'
 import type { Control } from './control.ts'
 import type { FilterClasses } from './filter-classes.ts'
 import type { MergedColumn } from './merge-segments.ts'
 import type { ListUpdate, Profile } from './protocol.ts'
-import { alive, deathBytes, markDead, openColumn, openSegment, type Segment, type SegmentPlace } from './segment.ts'
+import {
+  alive,
+  type ColumnPlace,
+  deathBytes,
+  markDead,
+  openColumn,
+  openSegment,
+  type Segment,
+  type SegmentPlace,
+} from './segment.ts'
 import { openImage, type SegmentImage } from './segment-image.ts'
 import type { TermDictionary } from './term-dictionary.ts'
 import { columnLayout } from './vector-column.ts'
@@ -24,6 +33,12 @@ export interface WriterSegment extends Segment {
   deadKeys: number[]
   aliveChunks: number
   aliveDocuments: number
+}
+
+/** Not yet part of its segment. */
+export interface NewColumn {
+  readonly segment: WriterSegment
+  readonly place: ColumnPlace
 }
 
 type SegmentRoom = Pick<SegmentPlace, 'image' | 'died'>
@@ -46,20 +61,27 @@ export interface ListChange {
  */
 export class PublishedSegments {
   list: WriterSegment[] = []
-  readonly arena = new Arena()
+  readonly arena: Arena
   readonly #control: Control
   readonly #dictionary: TermDictionary
   readonly #classes: FilterClasses
   readonly #profiles: readonly Profile[]
   readonly #readers = new Map<number, MessagePort>()
-  #retired: { version: number; blocks: Block[] }[] = []
+  #retired: { version: number; places: SegmentPlace[] }[] = []
   #sentMemories = 0
   #sentClasses = 0
   #nextId = 1
   /** Counts the times the vectors' file was made anew. */
   fileEpoch = 0
 
-  constructor(control: Control, dictionary: TermDictionary, classes: FilterClasses, profiles: readonly Profile[]) {
+  constructor(
+    control: Control,
+    dictionary: TermDictionary,
+    classes: FilterClasses,
+    profiles: readonly Profile[],
+    arenaBytes?: number,
+  ) {
+    this.arena = new Arena(arenaBytes)
     this.#control = control
     this.#dictionary = dictionary
     this.#classes = classes
@@ -112,14 +134,20 @@ export class PublishedSegments {
     }
   }
 
-  /** A segment of an image that is in its room already. */
+  /** A segment of an image that is in its room already; where there is no memory for the rest, the room goes too. */
   adopt(room: SegmentRoom, columns: readonly MergedColumn[], sealed: boolean, rows: number[]): WriterSegment {
     const { memories } = this.arena
-    const columnPlaces = columns.map(({ profile, dimensions, raw }) => {
-      const block = this.arena.allocate(raw.length)
-      bytesOf(memories, block).set(raw)
-      return { profile, dimensions, block }
-    })
+    const columnPlaces: ColumnPlace[] = []
+    try {
+      for (const { profile, dimensions, raw } of columns) {
+        const block = this.arena.allocate(raw.length)
+        bytesOf(memories, block).set(raw)
+        columnPlaces.push({ profile, dimensions, block })
+      }
+    } catch (error) {
+      this.release({ ...room, columns: columnPlaces })
+      throw error
+    }
     const place = { id: this.#nextId++, ...room, columns: columnPlaces }
     const segment = openSegment(memories, place)
     segment.died.fill(alive)
@@ -137,20 +165,29 @@ export class PublishedSegments {
     }
   }
 
-  /** Room for a profile's vectors in a segment that had none of it. Readers hear of it with the next update. */
-  addColumn(segment: WriterSegment, profile: Profile): ListUpdate['columns'][number] {
+  /** Room for a profile's vectors in a segment that has none of it. */
+  reserveColumn(segment: WriterSegment, profile: Profile): NewColumn {
     const { total } = columnLayout(segment.image.chunks, profile.dimensions)
     const block = this.arena.allocate(total)
     bytesOf(this.arena.memories, block).fill(0)
-    const place = { profile: profile.number, dimensions: profile.dimensions, block }
-    segment.columns.set(profile.number, openColumn(this.arena.memories, place, segment.image.chunks))
+    return { segment, place: { profile: profile.number, dimensions: profile.dimensions, block } }
+  }
+
+  /** It belongs to the segment from now on. Readers hear of it with the next update. */
+  attachColumn({ segment, place }: NewColumn): ListUpdate['columns'][number] {
+    segment.columns.set(place.profile, openColumn(this.arena.memories, place, segment.image.chunks))
     segment.place = { ...segment.place, columns: [...segment.place.columns, place] }
     return { segment: segment.id, place }
   }
 
-  /** Gives back what `place` took, for a segment that was never published. */
-  discard(segment: WriterSegment): void {
-    for (const block of blocksOf(segment)) this.arena.free(block)
+  /** Gives back what was taken and never published. */
+  release({ image, died, columns = [] }: SegmentRoom & { readonly columns?: readonly ColumnPlace[] }): void {
+    const whole = { arena: image.arena, offset: image.offset, bytes: died.offset + died.bytes - image.offset }
+    for (const block of [whole, ...columns.map((column) => column.block)]) this.arena.free(block)
+  }
+
+  releaseColumn({ place }: NewColumn): void {
+    this.arena.free(place.block)
   }
 
   publish(change: ListChange): void {
@@ -184,7 +221,7 @@ export class PublishedSegments {
     this.#control.publish({ version, chunks: this.chunks }, (generation) => {
       for (const death of deaths) bury(death, generation)
     })
-    if (remove.length > 0) this.#retired.push({ version, blocks: remove.flatMap(blocksOf) })
+    if (remove.length > 0) this.#retired.push({ version, places: remove.map((segment) => segment.place) })
     this.reclaim()
   }
 
@@ -198,8 +235,8 @@ export class PublishedSegments {
   reclaim(): void {
     if (this.#retired.length === 0) return
     const oldest = this.#control.oldestPinned()
-    for (const { version, blocks } of this.#retired)
-      if (version <= oldest) for (const block of blocks) this.arena.free(block)
+    for (const { version, places } of this.#retired)
+      if (version <= oldest) for (const place of places) this.release(place)
     this.#retired = this.#retired.filter(({ version }) => version > oldest)
   }
 
@@ -220,10 +257,4 @@ function bury({ segment, document }: Death, generation: number): void {
   const { documentFirstChunk } = segment.image
   const end = documentFirstChunk[document + 1]!
   for (let chunk = documentFirstChunk[document]!; chunk < end; chunk++) markDead(segment, chunk, generation)
-}
-
-function blocksOf({ place }: WriterSegment): Block[] {
-  const { image, died } = place
-  const whole = { arena: image.arena, offset: image.offset, bytes: died.offset + died.bytes - image.offset }
-  return [whole, ...place.columns.map((column) => column.block)]
 }

@@ -122,8 +122,18 @@ export class SegmentBuilder {
     return sieve.slices
   }
 
-  /** Counts, lays the lists out, fills them: three passes over the token numbers. */
+  /** Where memory runs out in the middle, the next build must not find the counts of this one. */
   #postings() {
+    try {
+      return this.#countedPostings()
+    } catch (error) {
+      this.#scratch.clear()
+      throw error
+    }
+  }
+
+  /** Counts, lays the lists out, fills them: three passes over the token numbers. */
+  #countedPostings() {
     const body = this.#bodyTokens.array
     const title = this.#titleTokens.array
     const bodyStart = this.#bodyStart.array
@@ -206,8 +216,14 @@ export class TermScratch {
   reserve(term: number): void {
     if (term < this.frequency.length) return
     const size = 2 ** Math.ceil(Math.log2(term + 1))
-    this.frequency = new Uint32Array(size)
-    this.next = new Uint32Array(size)
+    const [frequency, next] = [new Uint32Array(size), new Uint32Array(size)]
+    this.frequency = frequency
+    this.next = next
+  }
+
+  clear(): void {
+    this.frequency.fill(0)
+    this.next.fill(0)
   }
 }
 

@@ -1,0 +1,261 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { after, suite, test } from 'node:test'
+import { setFlagsFromString } from 'node:v8'
+import { InProcessSegments } from '../../../test/contracts/in-process-segments.ts'
+import { everything, queryOf } from '../../../test/contracts/index-under-test.ts'
+import { type IndexChange, noFilters } from '../../search/search-index.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'segments-troubles-'))
+after(() => rmSync(folder, { recursive: true, force: true }))
+
+/**
+ * Does the work while the engine refuses to make a memory, as it does when the system has none left. Modules that use a
+ * memory must not be compiled meanwhile: that ends the process.
+ */
+async function withoutMemory(work: () => unknown): Promise<void> {
+  setFlagsFromString('--wasm-max-mem-pages=0')
+  try {
+    await work()
+  } finally {
+    setFlagsFromString('--wasm-max-mem-pages=65536')
+  }
+}
+
+const noMemory = { name: 'RangeError', message: /could not allocate memory/ }
+const locked = /database is locked/
+
+const dimensions = 64
+let files = 0
+const newPath = (): string => join(folder, `index-${files++}.db`)
+const open = (path: string, limits: { sealChunks?: number; segmentChunks?: number } = {}): InProcessSegments =>
+  new InProcessSegments({ path, sealChunks: 100, segmentChunks: 1000, arenaBytes: 1, kernel: 'plain', ...limits })
+
+const columns = {
+  datasetId: 'd',
+  platform: 'p',
+  language: null,
+  region: null,
+  contentType: null,
+  status: 'active',
+  publishedAt: null,
+} as const
+const vectorOf = (seed: number): number[] => Array.from({ length: dimensions }, (_, i) => Math.sin(seed + i))
+
+/** So long that its segment takes more than one page of memory. */
+function documentOf(name: string, more: { chunks?: number; vector?: number[] } = {}): IndexChange {
+  const terms = Array.from({ length: 8000 }, (_, i) => (i === 0 ? 'word' : `w${i % 50}`))
+  const body = { terms, positions: terms.map((_, i) => i), length: terms.length }
+  const chunk = (i: number) => ({
+    chunkId: `${name}-${i}`,
+    body: i === 0 ? body : { terms: ['word'], positions: [0], length: 1 },
+    vectors: more.vector === undefined ? [] : [{ profileId: 'p', vector: more.vector }],
+  })
+  return {
+    kind: 'put_version',
+    documentId: name,
+    versionId: `${name}-v`,
+    columns,
+    current: true,
+    title: { terms: [], positions: [], length: 0 },
+    chunks: Array.from({ length: more.chunks ?? 1 }, (_, i) => chunk(i)),
+  }
+}
+
+const scope = { entries: [{ ...everything.entries[0]!, datasets: ['d'] }] }
+const asked = { scope, filters: noFilters, timeoutMs: 60_000 }
+
+/** The documents that a search finds, in order, each as often as it is found. */
+async function found(index: InProcessSegments): Promise<string[]> {
+  const outcome = await index.keyword({ ...asked, query: queryOf('word'), limit: 100, after: null, otherChunksMax: 0 })
+  assert.ok(outcome.outcome === 'found')
+  assert.equal((await index.health()).documents, outcome.hits.length)
+  return outcome.hits.map(({ documentId }) => documentId).sort()
+}
+
+async function foundNear(index: InProcessSegments, vector: number[]): Promise<string[]> {
+  const outcome = await index.vector({ ...asked, profileId: 'p', vector, topK: 1000 })
+  assert.ok(outcome.outcome === 'found')
+  return outcome.hits.map(({ documentId }) => documentId).sort()
+}
+
+/** Memory that belongs to no segment, but for what rounding takes. */
+async function lostBytes(index: InProcessSegments): Promise<number> {
+  const { memoryBytes, segments } = await index.health()
+  return Math.max(0, memoryBytes.toBeFreed! - segments * 512)
+}
+
+/** Rows of the file that say what is not yet in segments. */
+function leftInFile(path: string): Record<string, number> {
+  const db = new DatabaseSync(path, { readOnly: true })
+  const count = (table: string) => Number(db.prepare(`select count(*) as n from ${table}`).get()!.n)
+  const left = { death: count('death'), late_vector: count('late_vector'), segment: count('segment') }
+  db.close()
+  return left
+}
+
+/** Does the work while another connection holds the file's write lock. */
+async function whileLocked(path: string, work: () => unknown): Promise<void> {
+  const db = new DatabaseSync(path)
+  db.exec('begin immediate')
+  try {
+    await work()
+  } finally {
+    db.exec('rollback')
+    db.close()
+  }
+}
+
+suite('when memory or the file fails', () => {
+  test('a batch: nothing of it stays, neither in the file nor in memory, and it can be sent again', async () => {
+    const path = newPath()
+    const index = open(path, { sealChunks: 1 })
+    await index.apply({ position: 1, changes: [documentOf('a'), documentOf('gone', { chunks: 3000 })] })
+    await index.apply({ position: 2, changes: [{ kind: 'retire_document', documentId: 'gone' }] })
+    index.tidy(10)
+    // Into the room of the one that is gone the texts fit, the vectors do not.
+    const vector = Array.from({ length: 4096 }, (_, i) => Math.sin(i))
+    const batch = { position: 3, changes: [documentOf('b', { chunks: 100, vector })] }
+    for (let i = 0; i < 5; i++) await withoutMemory(() => assert.rejects(index.apply(batch), noMemory))
+    assert.equal((await index.health()).position, 2)
+    await whileLocked(path, () => assert.rejects(index.apply(batch), locked))
+    assert.equal(await lostBytes(index), 0)
+    await index.apply(batch)
+    assert.deepEqual(await found(index), ['a', 'b'])
+    assert.equal(await lostBytes(index), 0)
+    await index.close()
+  })
+
+  test('vectors that come later: they are in the file and seen, or neither', async () => {
+    const index = open(newPath())
+    await index.apply({ position: 1, changes: [documentOf('a', { chunks: 2000 })] })
+    const vector = vectorOf(1)
+    const batch = {
+      position: 2,
+      changes: [{ kind: 'set_vector' as const, documentId: 'a', chunkId: 'a-7', profileId: 'p', vector }],
+    }
+    await withoutMemory(() => assert.rejects(index.apply(batch), noMemory))
+    assert.equal((await index.health()).position, 1)
+    await index.apply(batch)
+    assert.equal((await index.health()).position, 2)
+    assert.deepEqual(await foundNear(index, vector), ['a'])
+    index.reopen()
+    assert.deepEqual(await foundNear(index, vector), ['a'])
+    await index.close()
+  })
+
+  test('sealing: the small segments stay, and are sealed once', async () => {
+    const path = newPath()
+    const index = open(path, { sealChunks: 3 })
+    for (const [i, name] of ['a', 'b', 'c'].entries())
+      await index.apply({ position: i + 1, changes: [documentOf(name)] })
+    for (let i = 0; i < 3; i++) await withoutMemory(() => assert.throws(() => index.tidy(1), noMemory))
+    await whileLocked(path, () => assert.throws(() => index.tidy(1), locked))
+    assert.deepEqual(await found(index), ['a', 'b', 'c'])
+    assert.equal(await lostBytes(index), 0)
+    index.tidy(100)
+    assert.deepEqual(await found(index), ['a', 'b', 'c'])
+    assert.equal(leftInFile(path).segment, 1)
+    index.reopen()
+    assert.deepEqual(await found(index), ['a', 'b', 'c'])
+    await index.close()
+  })
+
+  test('a merge that is done, or that no thread can be started for: its sources stay, and are merged later', async () => {
+    const path = newPath()
+    const index = open(path, { sealChunks: 1 })
+    const put = async (position: number, ...changes: IndexChange[]) => {
+      await index.apply({ position, changes })
+      index.tidy(1)
+    }
+    index.refusesThreads = true
+    // Of the first, a vector comes later and a document dies. The two others together fit into no room that is free.
+    await put(1, documentOf('c'), documentOf('d'))
+    await put(2, documentOf('a', { chunks: 400, vector: vectorOf(1) }))
+    await put(3, documentOf('b', { chunks: 400, vector: vectorOf(2) }))
+    const late = { kind: 'set_vector' as const, documentId: 'c', chunkId: 'c-0', profileId: 'p', vector: vectorOf(3) }
+    await index.apply({ position: 4, changes: [late, { kind: 'retire_document', documentId: 'd' }] })
+    assert.throws(() => index.tidy(10), /no thread can be started/)
+    index.refusesThreads = false
+    // The order, the merge itself, and its taking effect.
+    await withoutMemory(() => assert.throws(() => index.tidy(10), noMemory))
+    assert.deepEqual(await found(index), ['a', 'b', 'c'])
+    index.tidy(100)
+    await index.checkpoint()
+    assert.ok(index.merges > 0)
+    assert.deepEqual(await found(index), ['a', 'b', 'c'])
+    assert.deepEqual(await foundNear(index, vectorOf(3)), ['a', 'b', 'c'])
+    assert.deepEqual(leftInFile(path), { death: 0, late_vector: 0, segment: 1 })
+    assert.equal(await lostBytes(index), 0)
+    index.reopen()
+    assert.deepEqual(await found(index), ['a', 'b', 'c'])
+    await index.close()
+  })
+
+  test('a file that cannot be written now and then: all is done in the end, and nothing is left over', async () => {
+    const path = newPath()
+    const index = open(path, { sealChunks: 1, segmentChunks: 5000 })
+    let failed = 0
+    const halting = async (steps: number): Promise<void> => {
+      for (let i = 0; i < steps; i++) {
+        await whileLocked(path, () => {
+          try {
+            index.tidy(1)
+          } catch (error) {
+            assert.match(String(error), locked)
+            failed++
+          }
+        })
+        index.tidy(1 + (i % 6))
+      }
+    }
+    for (let i = 1; i <= 3; i++) {
+      await index.apply({ position: i, changes: [documentOf(`d${i}`, { chunks: 1500, vector: vectorOf(i) })] })
+      await halting(2)
+    }
+    const late = Array.from({ length: 1400 }, (_, i) => ({
+      kind: 'set_vector' as const,
+      documentId: 'd1',
+      chunkId: `d1-${i}`,
+      profileId: 'q',
+      vector: vectorOf(9),
+    }))
+    await index.apply({ position: 4, changes: late })
+    await halting(40)
+    assert.ok(failed > 10, `${failed} steps failed`)
+    assert.deepEqual(leftInFile(path).death, 0)
+    assert.deepEqual(leftInFile(path).late_vector, 0)
+    assert.deepEqual(await found(index), ['d1', 'd2', 'd3'])
+    index.reopen()
+    assert.deepEqual(await found(index), ['d1', 'd2', 'd3'])
+    await index.close()
+  })
+
+  test('a damaged file: what was loaded before the damage was met is given back', async () => {
+    const path = newPath()
+    const index = open(path, { sealChunks: 1 })
+    index.refusesThreads = true
+    for (const [i, name] of ['a', 'b', 'c'].entries()) {
+      await index.apply({ position: i + 1, changes: [documentOf(name, { vector: vectorOf(i) })] })
+      index.tidy(1)
+    }
+    await index.checkpoint()
+    await index.close()
+    const bytes = readFileSync(path)
+    // The ids of the document that was written last stand in its image.
+    bytes[bytes.lastIndexOf('c-v')]! ^= 1
+    writeFileSync(path, bytes)
+    const damaged = open(path)
+    const health = await damaged.health()
+    assert.equal(health.state, 'needs_rebuild')
+    assert.equal(health.memoryBytes.toBeFreed, 0)
+    assert.ok(health.memoryBytes.spare! > 0, 'something was loaded')
+    await damaged.clear()
+    await damaged.apply({ position: 1, changes: [documentOf('a')] })
+    assert.deepEqual(await found(damaged), ['a'])
+    await damaged.close()
+  })
+})

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
 import type { ErrorObject } from 'ajv'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type ErrorCode, TidemarkError } from '../errors.ts'
@@ -84,10 +85,20 @@ export function answerUnparsed(error: NodeJS.ErrnoException, socket: Socket): vo
     socket.destroy()
     return
   }
-  const refusal = unparsed(error)
+  answerBare(socket, unparsed(error))
+}
+
+/** A method by which proxies are asked to connect elsewhere, and which node makes no request of. */
+export function answerConnect(_request: IncomingMessage, socket: Duplex): void {
+  const refusal = new TidemarkError('method_not_allowed', 'this is no proxy: ask for a path of its own')
+  answerBare(socket, refusal, { allow: '' })
+}
+
+function answerBare(socket: Duplex, refusal: TidemarkError, more: Readonly<Record<string, string>> = {}): void {
   const requestId = randomUUID()
   const body = JSON.stringify(bodyOf(refusal, requestId))
-  const headers = { ...plainHeaders(requestId), 'content-length': String(Buffer.byteLength(body)), connection: 'close' }
+  const length = String(Buffer.byteLength(body))
+  const headers = { ...plainHeaders(requestId), ...more, 'content-length': length, connection: 'close' }
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
   // The reason phrase may be empty; clients go by the number.
   socket.end(`HTTP/1.1 ${refusal.status} \r\n${lines.join('')}\r\n${body}`)

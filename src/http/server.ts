@@ -6,7 +6,8 @@ import { isUnavailability, TidemarkError } from '../errors.ts'
 import { validatorFor } from '../validation.ts'
 import { type AdmissionParts, admitRequests } from './admit-requests.ts'
 import { CutOffAnswers } from './cut-off-answers.ts'
-import { answerError, answerExpectation, answerUnparsed, errorFrom } from './error-replies.ts'
+import { answerConnect, answerError, answerExpectation, answerUnparsed, errorFrom } from './error-replies.ts'
+import { headerFault } from './header-fault.ts'
 import { OpenRequests } from './open-requests.ts'
 import { openApiOptions } from './openapi.ts'
 import { readBodies } from './read-body.ts'
@@ -85,6 +86,7 @@ export async function makeServer(parts: ServerParts): Promise<FastifyInstance> {
     else this.log.error(line, 'the answer lacks something')
   })
   app.server.on('checkExpectation', answerExpectation)
+  app.server.on('connect', answerConnect)
   app.server.on('timeout', (socket) => requests.cutSlow(socket))
   app.server.maxConnections = parts.connectionsMax
 
@@ -92,8 +94,8 @@ export async function makeServer(parts: ServerParts): Promise<FastifyInstance> {
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id)
     reply.headers(securityHeaders)
-    const hostless = request.headers.host === undefined && request.raw.httpVersion === '1.1'
-    done(hostless ? new TidemarkError('invalid_request', 'the Host header is missing') : undefined)
+    const fault = headerFault(request.raw)
+    done(fault === null ? undefined : new TidemarkError('invalid_request', fault))
   })
   // Before the credential is looked at: preflights carry none, and a page must be able to read a 401 or 429 too.
   if (parts.corsOrigins.length > 0) {
@@ -116,6 +118,19 @@ export async function makeServer(parts: ServerParts): Promise<FastifyInstance> {
     table.add(route.url, route.method)
   })
 
+  /** 404, or 405 where there is something at the path for another method. */
+  const nothingHere = (request: FastifyRequest, reply: FastifyReply): TidemarkError => {
+    const methods = table.methodsFor(request.url.split('?', 1)[0]!)
+    if (methods.length === 0)
+      return new TidemarkError('not_found', 'there is nothing at this path: /docs lists every route')
+    reply.header('allow', methods.join(', '))
+    const message = `${request.method} is not possible here: use ${methods.join(' or ')}`
+    return new TidemarkError('method_not_allowed', message)
+  }
+  // Before the framework looks at a body that is for nobody.
+  app.addHook('onRequest', (request, reply, done) => done(request.is404 ? nothingHere(request, reply) : undefined))
+  app.setNotFoundHandler((request, reply) => answer(nothingHere(request, reply), request, reply))
+
   admitRequests(app, parts, requests)
   readBodies(app, parts.bodyTimeoutMs, requests)
 
@@ -131,18 +146,6 @@ export async function makeServer(parts: ServerParts): Promise<FastifyInstance> {
     if (refusal.code !== 'request_timeout') reply.removeHeader('connection')
     return answer(refusal, request, reply)
   })
-  app.setNotFoundHandler((request, reply) => {
-    const path = request.url.split('?', 1)[0]!
-    const methods = table.methodsFor(path)
-    if (methods.length > 0) {
-      reply.header('allow', methods.join(', '))
-      const message = `${request.method} is not possible here: use ${methods.join(' or ')}`
-      return answer(new TidemarkError('method_not_allowed', message), request, reply)
-    }
-    const message = 'there is nothing at this path: /docs lists every route'
-    return answer(new TidemarkError('not_found', message), request, reply)
-  })
-
   await app.register(swagger, openApiOptions)
   await parts.routes(app)
   return app

@@ -71,6 +71,22 @@ suite('a stream of lines is written', () => {
     await portions.return(undefined)
   })
 
+  test('with turns for others between, however many lines are at hand', async () => {
+    let turns = 0
+    const turn = (): void => {
+      turns++
+      next = setImmediate(turn)
+    }
+    let next = setImmediate(turn)
+    const submit = async (documents: readonly IncomingDocument[]) => documents.map(resultOf)
+    for (const text of ['-', '!wrong']) {
+      turns = 0
+      await collect(ingestLines(source(Array(10_000).fill(text)), check, { submit }, notStored))
+      assert.ok(turns >= 39, `${turns} turns beside 10,000 times ${text}`)
+    }
+    clearImmediate(next)
+  })
+
   test('at once where the sender pauses', async () => {
     const more = Promise.withResolvers<void>()
     async function* slow(): AsyncGenerator<Line> {

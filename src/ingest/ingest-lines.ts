@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import type { CheckedLine } from './check-lines.ts'
 import type { IncomingDocument, IngestResult, Refusal } from './content-store.ts'
 import type { Ingest } from './ingest.ts'
@@ -60,7 +61,10 @@ export async function* ingestLines(
     }
   }
   let next = source.next()
+  let read = 0
   for (;;) {
+    // Lines that are at hand come one after the other without a pause; others must have their turn.
+    if (++read % portionDocumentsMax === 0) await setImmediate()
     const line = await (checked.length > 0 ? beforePause(orEnd(next)) : orEnd(next))
     if (line === 'paused') {
       send()

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { METHODS } from 'node:http'
 import { before, test } from 'node:test'
 import { expectError, parseRaw } from './expect-error.ts'
 import { type Answer, adminToken, type CallOptions, startServer, type TestServer } from './harness.ts'
@@ -51,6 +52,59 @@ test('a wrong method is 405 and Allow says which ones there are', async () => {
     const answer = await server.call(method, path)
     await expectError(server, answer, 405, 'method_not_allowed')
     assert.equal(answer.headers.get('allow'), allow, path)
+  }
+})
+
+test('so is every method there is, with a body or without, on every surface, and none is 500 at an unknown path', async () => {
+  const bodies = ['', 'Content-Type: application/json\r\n', 'Content-Type: text/odd\r\nContent-Length: 1\r\n']
+  for (const method of METHODS.filter((one) => !['GET', 'HEAD', 'POST'].includes(one))) {
+    for (const headers of bodies) {
+      const body = headers.includes('Length') ? 'x' : ''
+      for (const [path, allow] of [
+        ['/v1/account', 'GET, HEAD'],
+        ['/collector/v1/documents', 'POST'],
+        ['/healthz', 'GET, HEAD'],
+      ]) {
+        const target = method === 'CONNECT' ? 'example.com:443' : path
+        const answer = await raw(`${method} ${target} HTTP/1.1`, headers, body)
+        await expectError(server, answer, 405, 'method_not_allowed')
+        assert.equal(answer.headers.get('allow'), method === 'CONNECT' ? '' : allow, `${method} ${path}`)
+      }
+      if (method === 'CONNECT') continue
+      await expectError(server, await raw(`${method} /nothing HTTP/1.1`, headers, body), 404, 'not_found')
+    }
+  }
+})
+
+test('what can be said only once and is said twice is 400: two readers could take it for two things', async () => {
+  const headers = [
+    `Host: other\r\n${adminLine}`,
+    `host: test\r\n${adminLine}`,
+    `${adminLine}${adminLine}`,
+    `${adminLine}authorization: Bearer garbage\r\n`,
+    `${adminLine}Content-Type: application/json\r\nContent-type: text/plain\r\n`,
+    `${adminLine}Content-Encoding: gzip\r\nContent-Encoding: identity\r\n`,
+    `${adminLine}Idempotency-Key: a\r\nIdempotency-Key: b\r\n`,
+  ]
+  for (const twice of headers) {
+    const answer = await raw('GET /admin/v1/applications HTTP/1.1', twice)
+    await expectError(server, answer, 400, 'invalid_request')
+    assert.match(answer.body.message, /^the .* header is there twice/i)
+  }
+  assert.equal((await raw('GET /admin/v1/applications HTTP/1.1', `${adminLine}Accept: a\r\nAccept: b\r\n`)).status, 200)
+})
+
+test('documents that are not there at all, or lines where JSON is due', async () => {
+  const { key: collectorKey } = await server.makeCollector()
+  const headers = { authorization: `Bearer ${collectorKey}` }
+  const nothing = await server.call('POST', '/collector/v1/documents', { headers })
+  await expectError(server, nothing, 400, 'invalid_request')
+  assert.match(nothing.body.message, /documents.*NDJSON/)
+  for (const type of ['application/x-ndjson', 'application/ndjson; charset=utf-8']) {
+    const lines = { headers: { ...headers, 'content-type': type }, body: '{"platforms":["rss"]}\n' }
+    const leased = await server.call('POST', '/collector/v1/tasks/lease', lines)
+    await expectError(server, leased, 415, 'unsupported_media_type')
+    assert.match(leased.body.message, /application\/json/)
   }
 })
 

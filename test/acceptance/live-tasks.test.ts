@@ -134,6 +134,8 @@ suite('deliveries', () => {
       body.results.map((one: Answer['body']) => one.outcome ?? one.error.code),
       ['created', 'invalid_document', 'unchanged', 'created', 'invalid_document', 'too_many_items'],
     )
+    const nothing = await world.task(task.task_id, 'documents')
+    await expectError(world.server, nothing, 400, 'invalid_request')
     const lines = documents.map((one) => JSON.stringify(one)).join('\n')
     const streamed = await world.server.call('POST', `/collector/v1/tasks/${task.task_id}/documents`, {
       headers: { authorization: `Bearer ${world.collector}`, 'content-type': 'application/x-ndjson' },

@@ -8,9 +8,10 @@ import type { Check } from './http/public-routes.ts'
 import type { Incidents } from './incidents.ts'
 import type { OpenParts } from './open-parts.ts'
 import type { Operator } from './operator/operator.ts'
+import { completeVectors } from './search/complete-vectors.ts'
 import { HttpCrossEncoder } from './search/cross-encoder.ts'
 import { CurrentIndex } from './search/current-index.ts'
-import { addLateVectors, feedIndex } from './search/feed-index.ts'
+import { feedIndex } from './search/feed-index.ts'
 import { defaultWeights } from './search/fuse.ts'
 import type { IndexSource } from './search/index-source.ts'
 import { indexingState } from './search/indexing-state.ts'
@@ -59,10 +60,6 @@ export async function composeSearch(
   const { embedder, learn } = await registerEmbedder(config, {
     embeddingProfiles: () => operator.read.embeddingProfiles(),
     register: async (profile) => {
-      // Chunks that were put while another profile was the default do not wait for this one yet. Marked before the
-      // default changes, so that a start that is cut short does it again.
-      const before = (await operator.read.embeddingProfiles()).find(({ isDefault }) => isDefault)
-      if (before?.profileId !== profile.profileId) await source.awaitVectors(profile.profileId)
       await operator.commit('start', [{ kind: 'profile.put', ...profile, status: 'active', isDefault: true }])
     },
   })
@@ -158,16 +155,14 @@ export async function rebuildIndex(
     let position = health.state === 'needs_rebuild' ? 0 : health.position
     const resumedAt = position
     let documents = 0
-    const withoutVector: string[] = []
     for (;;) {
-      const step = await feedIndex(source, index, position, [])
+      const step = await feedIndex(source, index, position)
       if (step.documents === 0) break
       position = step.position
       documents += step.documents
-      withoutVector.push(...step.withoutVector)
       report({ done: position, total: await source.newestRevision(), documents })
     }
-    await addLateVectors(source, index, withoutVector)
+    await takeLateVectors(source, index)
     await index.checkpoint()
     result = { documents, resumedAt }
   } finally {
@@ -176,4 +171,13 @@ export async function rebuildIndex(
   // Only a whole index is handed over; a failure above leaves the pointer where it was.
   await writePointer(config.dataDir, { generation, rules: ANALYSIS_VERSION })
   return result
+}
+
+/** Vectors that a running server made after their chunks were read. What it makes from now on it finds when it takes over. */
+async function takeLateVectors(source: IndexSource, index: SearchIndex): Promise<void> {
+  const profileId = await source.defaultProfile()
+  if (profileId === null) return
+  let after: string | null = null
+  do after = (await completeVectors(source, index, profileId, after)).next
+  while (after !== null)
 }

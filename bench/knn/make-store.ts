@@ -28,7 +28,7 @@ export async function makeStore(dataDir: string, vectors: Float32Array, dimensio
     revision = made.at(-1)!.revision
     const chunks = []
     for (const document of made) chunks.push(...(await prepareDocument(document, async () => {})).chunks)
-    await indexSource.putChunks(chunks, [])
+    await indexSource.putChunks(chunks)
     await indexSource.putVectors(
       profileId,
       chunks.map(({ chunkId }, i) => ({

@@ -28,6 +28,7 @@ export class CurrentIndex implements SearchIndex {
   vector: SearchIndex['vector'] = (request) => this.#call((index) => index.vector(request))
   score: SearchIndex['score'] = (request) => this.#call((index) => index.score(request))
   count: SearchIndex['count'] = (request) => this.#call((index) => index.count(request))
+  withoutVector: SearchIndex['withoutVector'] = (request) => this.#call((index) => index.withoutVector(request))
   health: SearchIndex['health'] = () => this.#call((index) => index.health())
   checkpoint: SearchIndex['checkpoint'] = () => this.#call((index) => index.checkpoint())
   clear: SearchIndex['clear'] = () => this.#call((index) => index.clear())

@@ -9,6 +9,7 @@ export async function examineIndex(
 ): Promise<readonly Finding[]> {
   const backlog = await source.backlog(index?.position ?? 0)
   const chunks = await source.chunkCount()
+  const gaps = await source.vectorGaps()
   const size = `${chunks} chunks, ${Math.round((index?.bytes ?? 0) / 2 ** 20)} MiB on disk and about as much in memory`
   const behind = `${backlog.documents} documents and ${backlog.waitingVectors} vectors behind`
   const findings: Finding[] = []
@@ -19,6 +20,16 @@ export async function examineIndex(
   } else {
     const advice = 'a running server catches up by itself; if the number stays, see its log and GET /admin/v1/indexing'
     findings.push({ state: 'warning', about: `search index: ${size}, ${behind}`, advice })
+  }
+  if (gaps.lost > 0) {
+    const about = `${gaps.lost} chunks have no vector and do not wait for one: only words find them`
+    const advice = 'tidemark serve makes them wait for one when it starts; if the number stays, run tidemark reindex'
+    findings.push({ state: 'warning', about, advice })
+  }
+  if (gaps.refused > 0) {
+    const about = `${gaps.refused} chunks have texts that the embedding model refuses: only words find them`
+    const advice = "the server's log says which; once the model takes them, tidemark reindex has them tried again"
+    findings.push({ state: 'warning', about, advice })
   }
   if (chunks > chunksComfortable) {
     const about = `${chunks} chunks are more than one node searches comfortably`

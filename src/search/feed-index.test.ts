@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { newId } from '../ids.ts'
-import { addLateVectors, feedIndex } from './feed-index.ts'
+import { feedIndex } from './feed-index.ts'
 import type { ChunkRecord, IndexSource, SourceDocument } from './index-source.ts'
 import type { IndexBatch, SearchIndex } from './search-index.ts'
 
@@ -25,8 +25,7 @@ function stage(documents: readonly SourceDocument[]) {
   const steps: string[] = []
   const source = {
     documentsAfter: async (position: number) => documents.filter(({ revision }) => revision > position),
-    putChunks: async (chunks: readonly ChunkRecord[], profileIds: readonly string[]) =>
-      void steps.push(`keep ${chunks.length} for ${profileIds}`),
+    putChunks: async (chunks: readonly ChunkRecord[]) => void steps.push(`keep ${chunks.length}`),
   } as unknown as IndexSource
   const index = {
     apply: async ({ position, changes }: IndexBatch) => {
@@ -40,16 +39,16 @@ function stage(documents: readonly SourceDocument[]) {
 suite('a step of the index along the store', () => {
   test('chunks are kept before the index learns of them; the position is that of the last document', async () => {
     const { steps, source, index } = stage([documentOf(3, 'One.'), documentOf(8, 'Two.')])
-    const step = await feedIndex(source, index, 0, ['m'])
-    assert.deepEqual(steps, ['keep 2 for m', 'index 2 to 8'])
-    assert.deepEqual([step.position, step.documents, step.withoutVector.length], [8, 2, 2])
-    assert.deepEqual(await feedIndex(source, index, 8, ['m']), { position: 8, documents: 0, withoutVector: [] })
+    const step = await feedIndex(source, index, 0)
+    assert.deepEqual(steps, ['keep 2', 'index 2 to 8'])
+    assert.deepEqual([step.position, step.documents, step.chunks.length], [8, 2, 2])
+    assert.deepEqual(await feedIndex(source, index, 8), { position: 8, documents: 0, chunks: [] })
   })
 
   test('an index that cannot take them is an error, and the position stays', async () => {
     const { source } = stage([documentOf(3, 'One.')])
     const index = { apply: async () => ({ outcome: 'unavailable', reason: 'damaged' }) } as unknown as SearchIndex
-    await assert.rejects(feedIndex(source, index, 0, []), /damaged/)
+    await assert.rejects(feedIndex(source, index, 0), /damaged/)
   })
 
   test('a long document does not hold the thread until it is done', async () => {
@@ -62,27 +61,9 @@ suite('a step of the index along the store', () => {
         await new Promise((resolve) => setImmediate(resolve))
       }
     })()
-    await feedIndex(source, index, 0, ['m'])
+    await feedIndex(source, index, 0)
     done = true
     await others
     assert.ok(turns > 10, `${turns} turns`)
-  })
-
-  test('late vectors are brought in portions, and none at all where there are none', async () => {
-    const { steps, index } = stage([])
-    const source = {
-      vectors: async (ids: readonly string[]) =>
-        ids
-          .filter((id) => id.endsWith('1'))
-          .map((chunkId) => ({ chunkId, profileId: 'm', documentId: 'd', vector: Float32Array.of(1) })),
-    } as unknown as IndexSource
-    await addLateVectors(
-      source,
-      index,
-      Array.from({ length: 100 }, (_, i) => `c${i}`),
-    )
-    assert.deepEqual(steps, ['index 7 to null', 'index 3 to null'])
-    await addLateVectors(source, index, ['c2'])
-    assert.equal(steps.length, 2)
   })
 })

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import type { ChunkRecord, IndexSource } from './index-source.ts'
 import { prepareDocument } from './prepare-document.ts'
-import type { IndexChange, SearchIndex } from './search-index.ts'
+import type { IndexChange, IndexedChunk, SearchIndex } from './search-index.ts'
 
 /** One step: small enough that it holds the main thread for milliseconds and a search waits for no more. */
 const stepDocuments = 64
@@ -13,23 +13,18 @@ const breathCharacters = 20_000
 export interface FeedStep {
   readonly position: number
   readonly documents: number
-  /** Chunks that went in without any vector. */
-  readonly withoutVector: readonly string[]
+  /** Those that went in. */
+  readonly chunks: readonly IndexedChunk[]
 }
 
 /**
  * Takes the index one step further along the store's revisions. Chunks are kept before the index learns of them, so
  * that every hit can be shown; both can be done again. Returns the position after the step, and whether that was all.
  */
-export async function feedIndex(
-  source: IndexSource,
-  index: SearchIndex,
-  position: number,
-  profileIds: readonly string[],
-): Promise<FeedStep> {
+export async function feedIndex(source: IndexSource, index: SearchIndex, position: number): Promise<FeedStep> {
   const documents = await source.documentsAfter(position, { documents: stepDocuments, characters: stepCharacters })
   const last = documents.at(-1)
-  if (last === undefined) return { position, documents: 0, withoutVector: [] }
+  if (last === undefined) return { position, documents: 0, chunks: [] }
   const changes: IndexChange[] = []
   const chunks: ChunkRecord[] = []
   let characters = 0
@@ -44,26 +39,9 @@ export async function feedIndex(
     changes.push(...prepared.changes)
     for (const chunk of prepared.chunks) chunks.push(chunk)
   }
-  if (chunks.length > 0) await source.putChunks(chunks, profileIds)
+  if (chunks.length > 0) await source.putChunks(chunks)
   const applied = await index.apply({ position: last.revision, changes })
   if (applied.outcome === 'unavailable') throw new Error(`the index cannot take changes: ${applied.reason}`)
-  const withoutVector = changes.flatMap((change) =>
-    change.kind === 'put_version'
-      ? change.chunks.filter((one) => one.vectors.length === 0).map((one) => one.chunkId)
-      : [],
-  )
-  return { position: last.revision, documents: documents.length, withoutVector }
-}
-
-/** Vectors that were made after their chunks went into the index. */
-export async function addLateVectors(
-  source: IndexSource,
-  index: SearchIndex,
-  chunkIds: readonly string[],
-): Promise<void> {
-  for (let from = 0; from < chunkIds.length; from += stepDocuments) {
-    const late = await source.vectors(chunkIds.slice(from, from + stepDocuments))
-    if (late.length === 0) continue
-    await index.apply({ position: null, changes: late.map((one) => ({ kind: 'set_vector', ...one })) })
-  }
+  const fed = changes.flatMap((change) => (change.kind === 'put_version' ? change.chunks : []))
+  return { position: last.revision, documents: documents.length, chunks: fed }
 }

@@ -2,44 +2,58 @@ import assert from 'node:assert/strict'
 import { afterEach, beforeEach, mock, suite, test } from 'node:test'
 import { VectorFollower } from './follow-vectors.ts'
 import type { IndexSource } from './index-source.ts'
-import type { IndexChange, SearchIndex } from './search-index.ts'
+import type { IndexChange, SearchIndex, WithoutVectorRequest } from './search-index.ts'
 
-/** What the store has and still waits for, and what the index has, as sets of chunk ids. */
+/** What the store has, waits for and refused, and what the index has with and without a vector, as sets of chunk ids. */
 const made = new Set<string>()
 const waiting = new Set<string>()
+const refused = new Set<string>()
+const words = new Set<string>()
 const indexed = new Set<string>()
-let counted = 0
+let walked = 0
+let lost = 0
 
 const vector = Float32Array.of(1)
-const stored = (chunkId: string) => ({ chunkId, documentId: 'doc', profileId: 'm', vector })
+/** A document a chunk. */
+const documentOf = (chunkId: string): string => `doc ${chunkId}`
 const source = {
   stillWaiting: async (_: string, ids: readonly string[]) => ids.filter((id) => waiting.has(id)),
-  vectors: async (ids: readonly string[]) => ids.filter((id) => made.has(id)).map(stored),
+  vectors: async (_: string, ids: readonly string[]) =>
+    ids.filter((id) => made.has(id)).map((chunkId) => ({ chunkId, documentId: documentOf(chunkId), vector })),
   waitingChunks: async (_: string, limit: number) => [...waiting].slice(0, limit),
-  vectorCount: async () => {
-    counted++
-    return made.size
+  awaitVectors: async (_: string, ids: readonly string[]) => {
+    const added = ids.filter((id) => !made.has(id) && !waiting.has(id) && !refused.has(id))
+    for (const id of added) waiting.add(id)
+    return added.length
   },
-  vectorsAfter: async (_: string, after: string, limit: number) =>
-    [...made]
-      .filter((id) => id > after)
-      .sort()
-      .slice(0, limit)
-      .map(stored),
 } as unknown as IndexSource
 const index = {
-  health: async () => ({ profiles: [{ profileId: 'm', dimensions: 1, chunks: indexed.size }] }),
+  withoutVector: async ({ after, limit }: WithoutVectorRequest) => {
+    if (after === null) walked++
+    const lacking = [...words].filter((id) => !indexed.has(id) && (after === null || documentOf(id) > after)).sort()
+    const chunks = lacking.slice(0, limit).map((chunkId) => ({ chunkId, documentId: documentOf(chunkId) }))
+    return { outcome: 'found', chunks, next: lacking.length > limit ? chunks.at(-1)!.documentId : null }
+  },
   apply: async ({ changes }: { changes: readonly IndexChange[] }) => {
-    for (const change of changes) if (change.kind === 'set_vector') indexed.add(change.chunkId)
+    for (const change of changes) {
+      if (change.kind === 'set_vector' && words.has(change.chunkId)) indexed.add(change.chunkId)
+    }
     return { outcome: 'applied' }
   },
 } as unknown as SearchIndex
 
+const follow = (shared = true): VectorFollower =>
+  new VectorFollower({ source, index, profileId: 'm', shared, awaitedMax: 1000, lost: (chunks) => (lost += chunks) })
 const names = (from: number, to: number) =>
   Array.from({ length: to - from }, (_, i) => `chk_${String(from + i).padStart(7, '0')}`)
-const fed = (ids: readonly string[], follower: VectorFollower) => {
-  for (const id of ids) waiting.add(id)
-  follower.await(ids)
+const fed = (ids: readonly string[], follower: VectorFollower | null) => {
+  for (const id of ids) {
+    words.add(id)
+    waiting.add(id)
+  }
+  const body = { terms: [], positions: [], length: 0 }
+  // A vector of another profile is none.
+  follower?.fed(ids.map((chunkId) => ({ chunkId, body, vectors: [{ profileId: 'other', vector }] })))
 }
 const make = (ids: readonly string[]) => {
   for (const id of ids) {
@@ -51,43 +65,74 @@ async function followAll(follower: VectorFollower): Promise<void> {
   while (await follower.follow());
 }
 
-suite('vectors that another process makes', () => {
+suite('vectors that the index does not have yet', () => {
   beforeEach(() => {
-    for (const one of [made, waiting, indexed]) one.clear()
-    counted = 0
+    for (const one of [made, waiting, refused, words, indexed]) one.clear()
+    walked = 0
+    lost = 0
     mock.timers.enable({ apis: ['Date'], now: 1_000_000 })
   })
   afterEach(() => mock.timers.reset())
 
-  test('come into the index when they are there; what is never made is not asked for any more', async () => {
-    const follower = new VectorFollower(source, index, 'm')
+  test('and another process makes come when they are there; what is never made is not asked for any more', async () => {
+    const follower = follow()
     fed(['a', 'b', 'never'], follower)
     await followAll(follower)
     assert.equal(indexed.size, 0)
     make(['a'])
     waiting.delete('never')
+    refused.add('never')
     await followAll(follower)
     assert.deepEqual([...indexed], ['a'])
     make(['b'])
     await followAll(follower)
     assert.deepEqual([...indexed], ['a', 'b'])
+    assert.equal(lost, 0)
   })
 
-  test('and were made before it began are found by comparing, once', async () => {
-    make(names(0, 1000))
-    const follower = new VectorFollower(source, index, 'm')
+  for (const shared of [true, false]) {
+    test(`and were made before it began are found by walking, once${shared ? '; so are those made after it' : ''}`, async () => {
+      fed(names(0, 1000), null)
+      make(names(0, 900))
+      const follower = follow(shared)
+      await followAll(follower)
+      assert.equal(indexed.size, 900)
+      make(names(900, 1000))
+      mock.timers.tick(60_000)
+      await followAll(follower)
+      // Alone, this process is the one that makes them, and hands them over itself.
+      assert.equal(indexed.size, shared ? 1000 : 900)
+      assert.equal(walked, 1)
+    })
+  }
+
+  test('and never were asked for wait from then on; what was refused does not', async () => {
+    fed(names(0, 600), null)
+    waiting.clear()
+    refused.add(names(0, 1)[0]!)
+    const follower = follow(false)
     await followAll(follower)
-    assert.equal(indexed.size, 1000)
+    assert.deepEqual([lost, waiting.size], [599, 599])
+  })
+
+  test('because another index took the place of the one before', async () => {
+    const follower = follow(false)
     await followAll(follower)
-    assert.equal(counted, 1)
+    fed(names(0, 300), null)
+    make(names(0, 300))
+    await followAll(follower)
+    assert.equal(indexed.size, 0)
+    follower.walkAgain()
+    await followAll(follower)
+    assert.equal(indexed.size, 300)
   })
 
   test('of more chunks than are remembered are all found, however late they are made', async () => {
-    const follower = new VectorFollower(source, index, 'm')
-    const all = names(0, 100_500)
-    fed(all, follower)
+    const follower = follow()
     await followAll(follower)
-    make(all.slice(100_100))
+    const all = names(0, 1500)
+    fed(all, follower)
+    make(all.slice(1100))
     mock.timers.tick(60_000)
     await followAll(follower)
     assert.equal(indexed.size, 400)
@@ -97,9 +142,9 @@ suite('vectors that another process makes', () => {
     mock.timers.tick(60_000)
     await followAll(follower)
     assert.equal(indexed.size, all.length)
-    const before = counted
+    const before = walked
     mock.timers.tick(60_000)
     await followAll(follower)
-    assert.equal(counted, before, 'nothing is left to compare')
+    assert.equal(walked, before, 'nothing is left to walk for')
   })
 })

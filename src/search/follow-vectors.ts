@@ -1,41 +1,52 @@
+import { bringVectors, completeVectors } from './complete-vectors.ts'
 import type { IndexSource } from './index-source.ts'
-import type { IndexChange, SearchIndex } from './search-index.ts'
+import type { IndexedChunk, SearchIndex } from './search-index.ts'
 
-/** Chunks looked for at once, and how many are remembered. */
+/** Chunks looked for at once. */
 const lookedForMax = 256
-const awaitedMax = 100_000
 
-/** Counting all vectors is not free; while chunks that were forgotten still wait, it is done this often. */
-const compareEveryMs = 10_000
+/** While chunks that were forgotten still wait, all that the index lacks is looked for this often. */
+const walkEveryMs = 10_000
+
+export interface FollowedVectors {
+  readonly source: IndexSource
+  readonly index: SearchIndex
+  readonly profileId: string
+  /** Whether other processes make vectors too. */
+  readonly shared: boolean
+  /** Chunks that are remembered at most; 100,000 when left out. */
+  readonly awaitedMax?: number
+  /** Chunks that had no vector and did not wait for one were found; they do now. */
+  readonly lost: (chunks: number) => void
+}
 
 /**
- * Brings vectors that another process made into the index of this one. Chunks that went in without a vector are looked
- * for in the store until they have one. What could have been missed, because this process was not running or had too
- * much to remember, is found by comparing how many vectors the store and the index have; where chunks were forgotten,
- * again and again until no chunk waits any more.
+ * Keeps the vectors of the index up with those of the store, as far as nobody else does.
+ *
+ * What the index lacks when this begins, or when another index takes its place, is walked through once: vectors may have
+ * been made while no process was there to hand them over, or for the index before.
+ *
+ * Where other processes make vectors, chunks that went in without one are looked for in the store until they have it.
+ * Those that are too many to remember are found by walking again, until no chunk waits any more.
  */
 export class VectorFollower {
-  #source: IndexSource
-  #index: SearchIndex
-  #profileId: string
+  readonly #followed: FollowedVectors
   #awaited = new Set<string>()
   #forgot = false
-  /** How far the comparison has come; null when there is nothing to compare. */
-  #comparedTo: string | null = ''
-  #compareAt = 0
+  /** Behind which document the walk goes on; null when none is under way. */
+  #walk: { readonly after: string | null } | null = { after: null }
+  #walkAt = 0
 
-  constructor(source: IndexSource, index: SearchIndex, profileId: string) {
-    this.#source = source
-    this.#index = index
-    this.#profileId = profileId
+  constructor(followed: FollowedVectors) {
+    this.#followed = followed
   }
 
-  await(chunkIds: readonly string[]): void {
-    for (const chunkId of chunkIds) {
-      if (this.#awaited.size < awaitedMax) this.#awaited.add(chunkId)
-      else this.#forgot = true
-    }
-    if (this.#forgot && this.#comparedTo === null) this.#comparedTo = ''
+  /** Chunks went into the index. */
+  fed(chunks: readonly IndexedChunk[]): void {
+    const { profileId } = this.#followed
+    this.#await(
+      chunks.filter(({ vectors }) => vectors.every((one) => one.profileId !== profileId)).map(({ chunkId }) => chunkId),
+    )
   }
 
   /** This process made them itself. */
@@ -44,57 +55,51 @@ export class VectorFollower {
   }
 
   /** Another index took the place of the one that was followed for. */
-  compareAll(): void {
-    this.#comparedTo = ''
-    this.#compareAt = 0
+  walkAgain(): void {
+    this.#walk = { after: null }
   }
 
   /** Returns whether there may be more at once. */
   async follow(): Promise<boolean> {
     const found = await this.#takeAwaited()
-    return (await this.#compare()) || found
+    return (await this.#step()) || found
+  }
+
+  #await(chunkIds: readonly string[]): void {
+    if (!this.#followed.shared) return
+    for (const chunkId of chunkIds) {
+      if (this.#awaited.size < (this.#followed.awaitedMax ?? 100_000)) this.#awaited.add(chunkId)
+      else this.#forgot = true
+    }
   }
 
   async #takeAwaited(): Promise<boolean> {
+    const { source, index, profileId } = this.#followed
     // In the order of feeding, which is about the order of making.
     const chunkIds = [...this.#awaited.values().take(lookedForMax)]
     if (chunkIds.length === 0) return false
     // Asked first: what does not wait any more was made before, or never will be.
-    const waiting = await this.#source.stillWaiting(this.#profileId, chunkIds)
-    const made = await this.#source.vectors(chunkIds)
-    await this.#apply(made)
+    const waiting = await source.stillWaiting(profileId, chunkIds)
+    const made = await bringVectors(source, index, profileId, chunkIds)
     this.have(chunkIds)
-    const has = new Set(made.filter(({ profileId }) => profileId === this.#profileId).map(({ chunkId }) => chunkId))
     // Behind the others: those whose turn is far off must not be asked for again and again.
-    this.await(waiting.filter((chunkId) => !has.has(chunkId)))
-    return has.size > 0
+    this.#await(waiting.filter((chunkId) => !made.has(chunkId)))
+    return made.size > 0
   }
 
-  async #compare(): Promise<boolean> {
-    if (this.#comparedTo === null || (this.#comparedTo === '' && Date.now() < this.#compareAt)) return false
-    if (this.#comparedTo === '') {
-      this.#compareAt = Date.now() + compareEveryMs
-      // Asked before the counts: what is made after that is waited for, or compared again.
-      if (this.#forgot) this.#forgot = (await this.#source.waitingChunks(this.#profileId, 1)).length > 0
-      const { profiles } = await this.#index.health()
-      const indexed = profiles.find(({ profileId }) => profileId === this.#profileId)?.chunks ?? 0
-      if (indexed >= (await this.#source.vectorCount(this.#profileId))) {
-        this.#comparedTo = this.#forgot ? '' : null
-        return false
-      }
+  async #step(): Promise<boolean> {
+    const { source, index, profileId, lost } = this.#followed
+    if (this.#walk === null) {
+      if (!this.#forgot || Date.now() < this.#walkAt) return false
+      // Asked before the walk: what is made after that is waited for, or walked to again.
+      this.#forgot = (await source.waitingChunks(profileId, 1)).length > 0
+      this.#walk = { after: null }
     }
-    const page = await this.#source.vectorsAfter(this.#profileId, this.#comparedTo, lookedForMax)
-    await this.#apply(page.map((one) => ({ ...one, profileId: this.#profileId })))
-    this.#comparedTo = page.at(-1)?.chunkId ?? (this.#forgot ? '' : null)
-    return page.length > 0
-  }
-
-  async #apply(
-    vectors: readonly { documentId: string; chunkId: string; profileId: string; vector: Float32Array }[],
-  ): Promise<void> {
-    if (vectors.length === 0) return
-    const changes = vectors.map((one): IndexChange => ({ kind: 'set_vector', ...one }))
-    const applied = await this.#index.apply({ position: null, changes })
-    if (applied.outcome === 'unavailable') throw new Error(`the index cannot take vectors: ${applied.reason}`)
+    const page = await completeVectors(source, index, profileId, this.#walk.after)
+    this.#await(page.lacking)
+    if (page.lost > 0) lost(page.lost)
+    this.#walk = page.next === null ? null : { after: page.next }
+    this.#walkAt = Date.now() + walkEveryMs
+    return page.next !== null
   }
 }

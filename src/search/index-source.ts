@@ -10,23 +10,30 @@ export interface IndexSource {
   ): Promise<readonly SourceDocument[]>
   /** The newest index revision. */
   newestRevision(): Promise<number>
-  /** Keeps chunks, and marks those with a body as waiting for a vector of each profile. Again changes nothing. */
-  putChunks(chunks: readonly ChunkRecord[], profileIds: readonly string[]): Promise<void>
-  /** Marks every chunk of a current version that lacks a vector of the profile as waiting. Returns how many. */
-  awaitVectors(profileId: string): Promise<number>
+  /**
+   * Keeps chunks: all of each version that they are of. What the version was cut into before is replaced. Every chunk
+   * with a text that has no vector of the default profile waits for one from here on. Again changes nothing.
+   */
+  putChunks(chunks: readonly ChunkRecord[]): Promise<void>
+  /** The profile that vectors are made for; null before an instance is first served. */
+  defaultProfile(): Promise<string | null>
+  /** Those of the chunks that lack a vector of the profile and were not refused wait for one. Returns how many did not yet. */
+  awaitVectors(profileId: string, chunkIds: readonly string[]): Promise<number>
   /** Chunks that wait for a vector, oldest first. */
   waitingChunks(profileId: string, limit: number): Promise<readonly WaitingChunk[]>
-  putVectors(profileId: string, vectors: readonly StoredVector[]): Promise<void>
-  /** Vectors of the given chunks, of every registered profile, as far as there are any. */
-  vectors(chunkIds: readonly string[]): Promise<readonly LateVector[]>
   /** Those of the given chunks that still wait for a vector of the profile. */
   stillWaiting(profileId: string, chunkIds: readonly string[]): Promise<readonly string[]>
-  /** Vectors of one profile in the order of their chunks' ids. */
-  vectorsAfter(profileId: string, chunkId: string, limit: number): Promise<readonly Omit<LateVector, 'profileId'>[]>
-  vectorCount(profileId: string): Promise<number>
-  /** Called when the vectors are in the index, or can never be made. */
+  putVectors(profileId: string, vectors: readonly StoredVector[]): Promise<void>
+  /** Vectors of the given chunks, as far as there are any. */
+  vectors(profileId: string, chunkIds: readonly string[]): Promise<readonly LateVector[]>
+  /** Called when the vectors are in the index. A chunk that has none in the store goes on waiting. */
   doneWaiting(profileId: string, chunkIds: readonly string[]): Promise<void>
+  /** The model will never take their texts: they wait no longer, until they are put again. */
+  refuseVectors(profileId: string, chunkIds: readonly string[]): Promise<void>
+  /** Looks at every chunk. */
+  vectorGaps(): Promise<VectorGaps>
   backlog(indexedRevision: number): Promise<Backlog>
+  /** Without those that are replaced. */
   chunkCount(): Promise<number>
   /** What a page of results shows of its documents. Documents that are gone are left out. */
   results(documentIds: readonly string[]): Promise<readonly ResultDocument[]>
@@ -82,8 +89,14 @@ export interface StoredVector {
 }
 
 export interface LateVector extends StoredVector {
-  readonly profileId: string
   readonly documentId: string
+}
+
+/** Chunks without a vector of the default profile that do not wait for one either. */
+export interface VectorGaps {
+  /** That should wait: none, ever. */
+  readonly lost: number
+  readonly refused: number
 }
 
 export interface Backlog {

@@ -17,6 +17,7 @@ function stage(texts: readonly string[], made: ReadonlyMap<string, Float32Array>
     putVectors: async (_: string, vectors: readonly StoredVector[]) =>
       void steps.push(`keep ${vectors.map(({ chunkId }) => chunkId)}`),
     doneWaiting: async (_: string, chunkIds: readonly string[]) => void steps.push(`done ${chunkIds}`),
+    refuseVectors: async (_: string, chunkIds: readonly string[]) => void steps.push(`refuse ${chunkIds}`),
   } as unknown as IndexSource
   const index = {
     apply: async ({ position, changes }: IndexBatch) => {
@@ -36,7 +37,10 @@ const ones: Embedder['embed'] = async (texts) => texts.map(() => Float32Array.of
 suite('making vectors', () => {
   test('kept first, then indexed, and only then off the list', async () => {
     const { steps, source, index } = stage(['a', 'b'])
-    assert.deepEqual(await makeVectors(source, index, embedderOf(ones), alone, signal), ['c-a', 'c-b'])
+    assert.deepEqual(await makeVectors(source, index, embedderOf(ones), alone, signal), {
+      made: ['c-a', 'c-b'],
+      refused: [],
+    })
     assert.deepEqual(steps, ['keep c-a,c-b', 'index c-a,c-b', 'done c-a,c-b'])
   })
 
@@ -52,15 +56,16 @@ suite('making vectors', () => {
     assert.deepEqual(steps, ['keep c-b', 'index c-a,c-b', 'done c-a,c-b'])
   })
 
-  test('a text that is refused for good is taken off the list, and the others get theirs', async () => {
+  test('a text that is refused for good is remembered as such, and the others get theirs', async () => {
     const { steps, source, index } = stage(['a', 'bad', 'b', 'bad2'])
     const embed: Embedder['embed'] = async (texts) => {
       const textIndexes = texts.flatMap((text, i) => (text.startsWith('bad') ? i : []))
       if (textIndexes.length > 0) throw new EmbeddingError('rejected_text', 'refused', { textIndexes })
       return ones(texts, 'passage')
     }
-    await makeVectors(source, index, embedderOf(embed), alone, signal)
-    assert.deepEqual(steps, ['keep c-a,c-b', 'index c-a,c-b', 'done c-a,c-bad,c-b,c-bad2'])
+    const { refused } = await makeVectors(source, index, embedderOf(embed), alone, signal)
+    assert.deepEqual(refused, ['c-bad', 'c-bad2'])
+    assert.deepEqual(steps, ['keep c-a,c-b', 'index c-a,c-b', 'done c-a,c-b', 'refuse c-bad,c-bad2'])
   })
 
   test('a trouble that passes leaves everything on the list', async () => {
@@ -82,7 +87,7 @@ suite('making vectors', () => {
   test('nothing waits: nothing is asked for', async () => {
     const { steps, source, index } = stage([])
     const embed: Embedder['embed'] = () => assert.fail()
-    assert.deepEqual(await makeVectors(source, index, embedderOf(embed), alone, signal), [])
+    assert.deepEqual(await makeVectors(source, index, embedderOf(embed), alone, signal), { made: [], refused: [] })
     assert.deepEqual(steps, [])
   })
 })

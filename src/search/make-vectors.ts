@@ -5,10 +5,16 @@ import type { IndexChange, SearchIndex } from './search-index.ts'
 
 const stepChunks = 32
 
+export interface MadeVectors {
+  /** Chunks whose vectors are in the store and the index now. */
+  readonly made: readonly string[]
+  /** Chunks whose texts the provider will never take. */
+  readonly refused: readonly string[]
+}
+
 /**
  * Makes vectors for chunks that wait for one: kept in the store, then given to the index, and only then taken off the
- * list, so that nothing is forgotten wherever this stops. A text that the provider will never take is taken off too.
- * `alone` runs the handing over while no words are fed. Returns the chunks that were dealt with.
+ * list, so that nothing is forgotten wherever this stops. `alone` runs the handing over while no words are fed.
  */
 export async function makeVectors(
   source: IndexSource,
@@ -16,9 +22,9 @@ export async function makeVectors(
   embedder: Embedder,
   alone: <T>(work: () => Promise<T>) => Promise<T>,
   signal: AbortSignal,
-): Promise<readonly string[]> {
+): Promise<MadeVectors> {
   const waiting = await source.waitingChunks(embedder.profileId, stepChunks)
-  if (waiting.length === 0) return []
+  if (waiting.length === 0) return { made: [], refused: [] }
   const made = await embedAll(waiting, embedder, signal)
   const fresh = made.filter(({ chunkId }) => waiting.find((one) => one.chunkId === chunkId)?.vector === null)
   if (fresh.length > 0) await source.putVectors(embedder.profileId, fresh)
@@ -28,9 +34,11 @@ export async function makeVectors(
   })
   const applied = await alone(() => index.apply({ position: null, changes }))
   if (applied.outcome === 'unavailable') throw new Error(`the index cannot take vectors: ${applied.reason}`)
-  const dealtWith = waiting.map(({ chunkId }) => chunkId)
-  await source.doneWaiting(embedder.profileId, dealtWith)
-  return dealtWith
+  const has = new Set(made.map(({ chunkId }) => chunkId))
+  await source.doneWaiting(embedder.profileId, [...has])
+  const refused = waiting.map(({ chunkId }) => chunkId).filter((chunkId) => !has.has(chunkId))
+  if (refused.length > 0) await source.refuseVectors(embedder.profileId, refused)
+  return { made: [...has], refused }
 }
 
 async function embedAll(

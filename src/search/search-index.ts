@@ -23,6 +23,8 @@ export interface SearchIndex {
   /** What given documents would score: hybrid search completes the branch that did not find them. */
   score(request: ScoreRequest): Promise<ScoreOutcome>
   count(request: CountRequest): Promise<CountOutcome>
+  /** Chunks that have words in their body and no vector of the profile, whoever may see them. */
+  withoutVector(request: WithoutVectorRequest): Promise<WithoutVectorOutcome>
   health(): Promise<IndexHealth>
   /** Writes what a restart would otherwise work out again. Nothing is lost without it; a restart is faster with it. */
   checkpoint(): Promise<void>
@@ -144,6 +146,15 @@ export interface ScoreRequest extends Search {
 
 export type CountRequest = Search
 
+export interface WithoutVectorRequest {
+  readonly profileId: string
+  /** `next` of the page before. */
+  readonly after: string | null
+  /** Documents are given whole: the last one may bring more chunks than this. */
+  readonly limit: number
+  readonly timeoutMs: number
+}
+
 export interface KeywordPosition {
   readonly score: number
   readonly documentId: string
@@ -181,7 +192,12 @@ export interface VectorPage {
   readonly outcome: 'found'
   /** Scores are cosines. */
   readonly hits: readonly DocumentHit[]
+  /** More than one in `pendingOneIn` of the visible chunks that have words in their body lacks a vector of the profile. */
+  readonly vectorsPending: boolean
 }
+
+/** Fewer missing vectors than this are not worth a word. */
+export const pendingOneIn = 100
 
 export interface DocumentScores {
   readonly documentId: string
@@ -203,10 +219,19 @@ export interface CountPage {
   readonly chunks: number
 }
 
+export interface WithoutVectorPage {
+  readonly outcome: 'found'
+  /** In the order of document ids. */
+  readonly chunks: readonly { readonly documentId: string; readonly chunkId: string }[]
+  /** The last document, where there are more. */
+  readonly next: string | null
+}
+
 export type KeywordOutcome = KeywordPage | TimedOut | Unavailable
 export type VectorOutcome = VectorPage | TimedOut | Unavailable
 export type ScoreOutcome = DocumentScorePage | TimedOut | Unavailable
 export type CountOutcome = CountPage | TimedOut | Unavailable
+export type WithoutVectorOutcome = WithoutVectorPage | TimedOut | Unavailable
 
 export interface IndexHealth {
   readonly state: 'ready' | 'needs_rebuild'

@@ -79,13 +79,30 @@ class Fakes {
     putVectors: async (_: string, made: readonly { chunkId: string; vector: Float32Array }[]) => {
       for (const { chunkId, vector } of made) this.vectors.set(chunkId, vector)
     },
-    vectors: async () => [],
+    vectors: async (_: string, chunkIds: readonly string[]) =>
+      chunkIds
+        .filter((chunkId) => this.vectors.has(chunkId))
+        .map((chunkId) => ({
+          chunkId,
+          documentId: this.chunks.get(chunkId)!.documentId,
+          vector: this.vectors.get(chunkId)!,
+        })),
+    stillWaiting: async (_: string, chunkIds: readonly string[]) => chunkIds.filter((one) => this.waiting.has(one)),
+    awaitVectors: async (_: string, chunkIds: readonly string[]) => {
+      for (const chunkId of chunkIds) this.waiting.add(chunkId)
+      return chunkIds.length
+    },
     doneWaiting: async (_: string, chunkIds: readonly string[]) => {
       for (const chunkId of chunkIds) this.waiting.delete(chunkId)
     },
   } as unknown as IndexSource
 
   readonly index = {
+    withoutVector: async () => {
+      const lacking = [...this.words].filter((chunkId) => !this.withVector.has(chunkId))
+      const chunks = lacking.map((chunkId) => ({ chunkId, documentId: this.chunks.get(chunkId)!.documentId }))
+      return { outcome: 'found', chunks, next: null }
+    },
     health: async () => ({ state: this.state, reason: 'damaged', position: this.position }) as IndexHealth,
     clear: async () => {
       this.cleared++
@@ -194,6 +211,28 @@ suite('indexing', () => {
     await indexing.stop()
     assert.equal(fakes.words.size, 3)
     assert.equal(fakes.position, 3)
+  })
+
+  test('an exchanged index gets the vectors that it lacks, and so does one that is opened', async () => {
+    const fakes = new Fakes()
+    fakes.add(6)
+    const indexing = await fakes.start()
+    await fakes.settled()
+    const lacksSome = (): void => {
+      for (const chunkId of [...fakes.words].slice(2)) fakes.withVector.delete(chunkId)
+    }
+    await indexing.exchange(async () => lacksSome())
+    while (fakes.withVector.size < 6) await sleep(5)
+    await indexing.stop()
+    lacksSome()
+    // Of one the store knows nothing either.
+    const [chunkId] = [...fakes.words].slice(-1)
+    fakes.vectors.delete(chunkId!)
+    const again = await fakes.start()
+    while (fakes.withVector.size < 6) await sleep(5)
+    await fakes.settled()
+    await again.stop()
+    assert.equal(fakes.vectors.size, 6)
   })
 
   test('an exchanged index is fed from where it stands, though a step was under way', async () => {

@@ -2,7 +2,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { Embedder } from '../embedding/embedder.ts'
 import type { Incidents } from '../incidents.ts'
 import { oneAtATime } from '../one-at-a-time.ts'
-import { addLateVectors, feedIndex } from '../search/feed-index.ts'
+import { feedIndex } from '../search/feed-index.ts'
 import { VectorFollower } from '../search/follow-vectors.ts'
 import type { IndexSource } from '../search/index-source.ts'
 import { makeVectors } from '../search/make-vectors.ts'
@@ -11,9 +11,6 @@ import { type Repeating, repeat } from './repeating.ts'
 
 /** Changes made by another process are found this late; this process's own wake the loops at once. */
 const lookEveryMs = 500
-
-/** Longer than the handing over of a rebuilt index takes. */
-const recentMs = 120_000
 
 export interface Indexing {
   /** The index does not have all yet that the store had at the start, or when the index was emptied. */
@@ -50,9 +47,14 @@ export async function startIndexing(
   /** Where the index has all that it was found to lack; null when it has. */
   let refilledAt: number | null = 0
   const abort = new AbortController()
-  let recent: { chunkId: string; at: number }[] = []
   const alone = oneAtATime()
-  const follower = makes === null ? null : new VectorFollower(source, index, embedder.profileId)
+  const follower = new VectorFollower({
+    source,
+    index,
+    profileId: embedder.profileId,
+    shared: makes !== null,
+    lost: (chunks) => logger.warn({ chunks }, 'chunks had no vector and did not wait for one: they do now'),
+  })
 
   /** Where the index stands; an index that cannot be gone on from is emptied. */
   const startPosition = async (): Promise<number> => {
@@ -68,12 +70,6 @@ export async function startIndexing(
       logger.warn({ reason }, 'the search index is built anew from the store')
       await index.clear()
     }
-    // An index that was built elsewhere does not have what was made here in the meantime.
-    await addLateVectors(
-      source,
-      index,
-      recent.map(({ chunkId }) => chunkId),
-    )
     const start = reason === null ? health.position : 0
     if (refilledAt !== null || reason !== null) refilledAt = start < newest ? newest : null
     return start
@@ -82,10 +78,10 @@ export async function startIndexing(
   const feed = async (): Promise<boolean> => {
     try {
       position ??= await startPosition()
-      const step = await feedIndex(source, index, position, [embedder.profileId])
+      const step = await feedIndex(source, index, position)
       position = step.position
       if (refilledAt !== null && (position >= refilledAt || step.documents === 0)) refilledAt = null
-      follower?.await(step.withoutVector)
+      follower.fed(step.chunks)
       if (step.documents > 0) vectors.wake()
       return step.documents > 0
     } catch (error) {
@@ -97,18 +93,19 @@ export async function startIndexing(
   // Known before the first search can come; where it fails, the loop below says so and tries again.
   position = await startPosition().catch(() => null)
   const words = repeat('indexing', lookEveryMs, () => alone(feed), incidents)
+  const following = repeat('follow-vectors', lookEveryMs, () => alone(() => follower.follow()), incidents)
   const vectors: Repeating = repeat(
     'vectors',
     lookEveryMs,
     async () => {
-      const followed = follower !== null && (await alone(() => follower.follow()))
-      if (makes !== null && !(await makes())) return followed
-      const made = await makeVectors(source, index, embedder, alone, abort.signal)
-      follower?.have(made)
-      const now = Date.now()
-      recent = [...recent.filter(({ at }) => now - at < recentMs), ...made.map((chunkId) => ({ chunkId, at: now }))]
+      if (makes !== null && !(await makes())) return false
+      const { made, refused } = await makeVectors(source, index, embedder, alone, abort.signal)
+      follower.have([...made, ...refused])
+      if (refused.length > 0) {
+        logger.warn({ chunks: refused }, 'the embedding model refuses the texts of these chunks: only words find them')
+      }
       await learn()
-      return made.length > 0 || followed
+      return made.length + refused.length > 0
     },
     incidents,
   )
@@ -122,13 +119,13 @@ export async function startIndexing(
       await alone(async () => {
         await replace()
         position = null
-        follower?.compareAll()
+        follower.walkAgain()
       })
       words.wake()
     },
     async stop() {
       abort.abort()
-      await Promise.all([words.stop(), vectors.stop()])
+      await Promise.all([words.stop(), following.stop(), vectors.stop()])
     },
   }
 }

@@ -26,6 +26,8 @@ export class FakeEmbedding {
   /** Texts it was asked for, ever. */
   texts: string[] = []
   vectorOf: typeof fakeVector = fakeVector
+  /** Requests with such a text are answered 400, whatever else they hold. */
+  refuses: RegExp | null = null
   /** Holds every answer back by that long. */
   delayMs = 0
   #server: Server | null = null
@@ -79,8 +81,10 @@ export class FakeEmbedding {
       return
     }
     const body = this.#bodyFor(input)
+    const isRefused = input.some((text) => this.refuses?.test(text))
     const send = (): void => {
-      response.writeHead(this.behaviour === 'errors' ? 500 : 200, { 'content-type': 'application/json' })
+      const status = this.behaviour === 'errors' ? 500 : isRefused ? 400 : 200
+      response.writeHead(status, { 'content-type': 'application/json' })
       response.end(body)
     }
     if (this.delayMs === 0) send()

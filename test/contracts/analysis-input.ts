@@ -63,7 +63,7 @@ async function fill({ content, operator, indexSource }: AnalysisInputFixture): P
   const vectorsOf = new Map(known.map(({ versionId, vectors }) => [versionId, vectors]))
   for (const document of await indexSource.documentsAfter(0, { documents: 1000, characters: 1_000_000 })) {
     const { chunks } = await prepareDocument(document, async () => {})
-    await indexSource.putChunks(chunks, [])
+    await indexSource.putChunks(chunks)
     const vector = Float32Array.of(1, 0)
     const made = chunks.filter(({ versionId }) => vectorsOf.get(versionId)).map(({ chunkId }) => ({ chunkId, vector }))
     await indexSource.putVectors('profile', made)

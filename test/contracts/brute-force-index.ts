@@ -19,6 +19,8 @@ import {
   type VectorOutcome,
   type VectorRequest,
   type VersionColumns,
+  type WithoutVectorOutcome,
+  type WithoutVectorRequest,
 } from '../../src/search/search-index.ts'
 import type { AnalysedField, Clause, KeywordQuery, TermGroup } from '../../src/text/types.ts'
 
@@ -90,12 +92,16 @@ export class BruteForceIndex implements SearchIndex {
 
   async vector(request: VectorRequest): Promise<VectorOutcome> {
     if (request.timeoutMs <= 0) return { outcome: 'timed_out' }
-    const compared = this.#visible(request)
-      .filter((chunk) => chunk.bodyVisible && chunk.vectors.get(request.profileId)?.length === request.vector.length)
+    const readable = this.#visible(request).filter(({ bodyVisible }) => bodyVisible)
+    const withWords = readable.filter(({ body }) => body.terms.length > 0)
+    const lacking = withWords.filter(({ vectors }) => !vectors.has(request.profileId))
+    const compared = readable
+      .filter((chunk) => chunk.vectors.get(request.profileId)?.length === request.vector.length)
       .map((chunk) => ({ ...chunk, score: cosine(chunk.vectors.get(request.profileId)!, request.vector) }))
       .filter(({ score }) => Number.isFinite(score))
     const top = compared.sort(compareHits).slice(0, request.topK)
-    return { outcome: 'found', hits: byDocument(top, Infinity) }
+    const vectorsPending = lacking.length > withWords.length / 100
+    return { outcome: 'found', hits: byDocument(top, Infinity), vectorsPending }
   }
 
   async score(request: ScoreRequest): Promise<ScoreOutcome> {
@@ -135,6 +141,17 @@ export class BruteForceIndex implements SearchIndex {
       documents: new Set(visible.map((chunk) => chunk.documentId)).size,
       chunks: visible.length,
     }
+  }
+
+  async withoutVector({ profileId, after, limit }: WithoutVectorRequest): Promise<WithoutVectorOutcome> {
+    const lacking = this.#chunks
+      .filter(({ body, vectors }) => body.terms.length > 0 && !vectors.has(profileId))
+      .filter(({ documentId }) => after === null || compareTexts(documentId, after) > 0)
+      .sort((a, b) => compareTexts(a.documentId, b.documentId) || compareTexts(a.chunkId, b.chunkId))
+    let end = Math.min(limit, lacking.length)
+    while (end > 0 && lacking[end]?.documentId === lacking[end - 1]!.documentId) end++
+    const chunks = lacking.slice(0, end).map(({ documentId, chunkId }) => ({ documentId, chunkId }))
+    return { outcome: 'found', chunks, next: end < lacking.length ? chunks.at(-1)!.documentId : null }
   }
 
   async health(): Promise<IndexHealth> {
@@ -321,12 +338,10 @@ interface Ranked {
 }
 
 function compareHits(a: Ranked, b: Ranked): number {
-  return (
-    b.score - a.score ||
-    Buffer.compare(Buffer.from(a.documentId), Buffer.from(b.documentId)) ||
-    Buffer.compare(Buffer.from(a.chunkId), Buffer.from(b.chunkId))
-  )
+  return b.score - a.score || compareTexts(a.documentId, b.documentId) || compareTexts(a.chunkId, b.chunkId)
 }
+
+const compareTexts = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b))
 
 function byDocument(matches: (HeldChunk & { score: number })[], othersMax: number): DocumentHit[] {
   const hits = new Map<string, DocumentHit & { otherChunks: ChunkScore[] }>()

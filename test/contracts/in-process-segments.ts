@@ -12,6 +12,8 @@ import type {
   SearchIndex,
   VectorOutcome,
   VectorRequest,
+  WithoutVectorOutcome,
+  WithoutVectorRequest,
 } from '../../src/search/search-index.ts'
 import { Control } from '../../src/storage/segments/control.ts'
 import { IndexReader } from '../../src/storage/segments/index-reader.ts'
@@ -90,6 +92,10 @@ export class InProcessSegments implements SearchIndex {
 
   async count(request: CountRequest): Promise<CountOutcome> {
     return this.#ask({ call: 'count', request }) as CountOutcome
+  }
+
+  async withoutVector(request: WithoutVectorRequest): Promise<WithoutVectorOutcome> {
+    return this.#ask({ call: 'withoutVector', request }) as WithoutVectorOutcome
   }
 
   async health(): Promise<IndexHealth> {

@@ -5,6 +5,7 @@ import type { ContentStore, IncomingDocument } from '../../src/ingest/content-st
 import type { OperatorStore } from '../../src/operator/operator-store.ts'
 import type { ChunkRecord, IndexSource, SourceDocument } from '../../src/search/index-source.ts'
 import { prepareDocument } from '../../src/search/prepare-document.ts'
+import { walkTheWays } from './ways-to-vectors.ts'
 
 /** A fresh, empty store with the ports that fill it. */
 export interface IndexSourceFixture {
@@ -39,7 +40,7 @@ const profile = (profileId: string, isDefault: boolean) =>
   }) as const
 
 /** What every IndexSource does. */
-export function checkIndexSource(name: string, openStore: () => Promise<IndexSourceFixture>): void {
+export function checkIndexSource(name: string, openStore: () => Promise<IndexSourceFixture>, runs: number): void {
   suite(`index source: ${name}`, () => {
     let store: IndexSourceFixture
     let source: IndexSource
@@ -71,13 +72,10 @@ export function checkIndexSource(name: string, openStore: () => Promise<IndexSou
     }
 
     /** Chunks as indexing makes them, kept; one for each text here. */
-    async function keep(
-      documents: readonly SourceDocument[],
-      profileIds: readonly string[] = ['m'],
-    ): Promise<ChunkRecord[]> {
+    async function keep(documents: readonly SourceDocument[]): Promise<ChunkRecord[]> {
       const chunks: ChunkRecord[] = []
       for (const document of documents) chunks.push(...(await prepareDocument(document, async () => {})).chunks)
-      await source.putChunks(chunks, profileIds)
+      await source.putChunks(chunks)
       return chunks
     }
 
@@ -208,23 +206,96 @@ export function checkIndexSource(name: string, openStore: () => Promise<IndexSou
       assert.equal(ids.size, 6)
     })
 
-    test('chunks wait for a vector of each profile, those with a body; keeping them again changes nothing', async () => {
+    /** What each chunk is, of the default profile or another. */
+    async function states(ids: readonly string[], profileId = 'm'): Promise<string[]> {
+      const waiting = new Set(await source.stillWaiting(profileId, ids))
+      const made = new Set((await source.vectors(profileId, ids)).map(({ chunkId }) => chunkId))
+      return ids.map((id) => [made.has(id) ? 'made' : '', waiting.has(id) ? 'waits' : ''].join(''))
+    }
+    const idsOf = (chunks: readonly ChunkRecord[]): string[] => chunks.map(({ chunkId }) => chunkId)
+    const ones = (ids: readonly string[]) => ids.map((chunkId) => ({ chunkId, vector: Float32Array.of(1, 0, 0) }))
+
+    test('chunks with a body wait for a vector of the default profile, whoever puts them; again changes nothing', async () => {
       await send('a')
       await send('title', { body: null })
       const documents = await source.documentsAfter(0, wide)
-      const chunks = await keep(documents, ['m', 'old'])
+      const chunks = await keep(documents)
       assert.equal(chunks.length, 2)
-      for (const profileId of ['m', 'old']) {
-        const waiting = await source.waitingChunks(profileId, 10)
-        assert.deepEqual(
-          waiting.map(({ chunkId, documentId, text, vector }) => [chunkId, documentId, text, vector]),
-          [[chunks[0]!.chunkId, chunks[0]!.documentId, 'Body of a.', null]],
-        )
-      }
-      await source.doneWaiting('old', [chunks[0]!.chunkId])
-      await keep(documents, ['m', 'old'])
-      assert.equal((await source.waitingChunks('m', 10)).length, 1)
+      const waiting = await source.waitingChunks('m', 10)
+      assert.deepEqual(
+        waiting.map(({ chunkId, documentId, text, vector }) => [chunkId, documentId, text, vector]),
+        [[chunks[0]!.chunkId, chunks[0]!.documentId, 'Body of a.', null]],
+      )
       assert.deepEqual(await source.waitingChunks('old', 10), [])
+      await keep(documents)
+      assert.equal((await source.waitingChunks('m', 10)).length, 1)
+      await source.putVectors('m', ones([chunks[0]!.chunkId]))
+      await source.doneWaiting('m', [chunks[0]!.chunkId])
+      await keep(documents)
+      assert.deepEqual(await states(idsOf(chunks)), ['made', ''])
+      assert.deepEqual(await source.vectorGaps(), { lost: 0, refused: 0 })
+    })
+
+    test('a chunk stops waiting only when its vector is in the store', async () => {
+      await send('a')
+      await send('b')
+      const ids = idsOf(await keep(await source.documentsAfter(0, wide)))
+      await source.putVectors('m', ones(ids.slice(0, 1)))
+      await source.doneWaiting('m', [...ids, 'chk_none'])
+      assert.deepEqual(await states(ids), ['made', 'waits'])
+    })
+
+    test('a text that the model refuses waits no longer, is counted, and is tried again when it is put again', async () => {
+      await send('a')
+      await send('b')
+      const documents = await source.documentsAfter(0, wide)
+      const ids = idsOf(await keep(documents))
+      await source.putVectors('m', ones(ids.slice(1)))
+      await source.doneWaiting('m', ids)
+      // Of the second there is a vector by now: nothing is left to refuse.
+      await source.refuseVectors('m', ids)
+      assert.deepEqual(await states(ids), ['', 'made'])
+      assert.deepEqual(await source.vectorGaps(), { lost: 0, refused: 1 })
+      assert.equal(await source.awaitVectors('m', ids), 0)
+      assert.equal((await source.backlog(await source.newestRevision())).waitingVectors, 0)
+      await keep(documents)
+      assert.deepEqual(await states(ids), ['waits', 'made'])
+      assert.deepEqual(await source.vectorGaps(), { lost: 0, refused: 0 })
+    })
+
+    test('a version that is cut otherwise: what it was cut into before is shown, and is nothing else any more', async () => {
+      await send('a')
+      await send('b')
+      const documents = await source.documentsAfter(0, wide)
+      const [before, other] = await keep(documents)
+      await source.putVectors('m', ones([before!.chunkId]))
+      await source.putVectors('old', ones([before!.chunkId]))
+      const cut = (n: number): ChunkRecord => ({ ...before!, chunkId: `${before!.chunkId}${n}`, ordinal: n })
+      await source.putChunks([cut(0), cut(1)])
+      const ids = [before!, cut(0), cut(1), other!].map(({ chunkId }) => chunkId)
+      assert.deepEqual(await states(ids), ['', 'waits', 'waits', 'waits'])
+      assert.deepEqual(await states(ids, 'old'), ['', '', '', ''])
+      assert.equal(await source.chunkCount(), 3)
+      assert.deepEqual(await source.vectorGaps(), { lost: 0, refused: 0 })
+      assert.equal((await source.chunkTexts([before!.chunkId])).length, 1)
+      assert.equal((await source.documentsAfter(0, wide))[0]!.versions[0]!.vectors.length, 0)
+      // A profile that becomes the default asks nothing of it either; and it comes back when it is put again.
+      await store.operator.commit([profile('old', true)], mark)
+      assert.deepEqual(await states(ids, 'old'), ['', 'waits', 'waits', 'waits'])
+      await keep(documents)
+      assert.deepEqual(await states(ids, 'old'), ['waits', '', '', 'waits'])
+      assert.equal(await source.chunkCount(), 2)
+    })
+
+    test('an index that lacks a vector can ask for it, of any chunk with a body', async () => {
+      for (const name of ['a', 'b', 'c']) await send(name)
+      await send('title', { body: null })
+      const ids = idsOf(await keep(await source.documentsAfter(0, wide)))
+      await source.putVectors('old', ones(ids.slice(0, 1)))
+      assert.equal(await source.awaitVectors('old', [...ids, 'chk_none']), 2)
+      assert.deepEqual(await states(ids, 'old'), ['made', 'waits', 'waits', ''])
+      assert.equal(await source.awaitVectors('old', ids), 0)
+      assert.equal(await source.awaitVectors('old', []), 0)
     })
 
     test('a vector is kept bit by bit, comes back with its version, and is off the list only when that is said', async () => {
@@ -237,15 +308,15 @@ export function checkIndexSource(name: string, openStore: () => Promise<IndexSou
       assert.deepEqual(await source.waitingChunks('m', 10), [])
       const [again] = await source.documentsAfter(0, wide)
       assert.deepEqual(again!.versions[0]!.vectors, [{ chunkId: chunk!.chunkId, profileId: 'm', vector }])
-      assert.deepEqual(await source.vectors([chunk!.chunkId, 'chk_none']), [
-        { chunkId: chunk!.chunkId, profileId: 'm', documentId: chunk!.documentId, vector },
+      assert.deepEqual(await source.vectors('m', [chunk!.chunkId, 'chk_none']), [
+        { chunkId: chunk!.chunkId, documentId: chunk!.documentId, vector },
       ])
       const other = Float32Array.of(1, 2, 3)
       await source.putVectors('m', [{ chunkId: chunk!.chunkId, vector: other }])
-      assert.deepEqual((await source.vectors([chunk!.chunkId]))[0]!.vector, other)
-      // A profile that is not registered is not given out.
+      assert.deepEqual((await source.vectors('m', [chunk!.chunkId]))[0]!.vector, other)
+      // A profile that is not registered is not given out with the version.
       await source.putVectors('unknown', [{ chunkId: chunk!.chunkId, vector }])
-      assert.equal((await source.vectors([chunk!.chunkId])).length, 1)
+      assert.equal((await source.documentsAfter(0, wide))[0]!.versions[0]!.vectors.length, 1)
     })
 
     test('waiting chunks come oldest first, as many as asked for', async () => {
@@ -257,6 +328,7 @@ export function checkIndexSource(name: string, openStore: () => Promise<IndexSou
         waiting.map(({ chunkId }) => chunkId),
         ids.slice(0, 3),
       )
+      await source.putVectors('m', ones(ids.slice(0, 4)))
       await source.doneWaiting('m', ids.slice(0, 4))
       assert.deepEqual(
         (await source.waitingChunks('m', 3)).map(({ chunkId }) => chunkId),
@@ -264,24 +336,41 @@ export function checkIndexSource(name: string, openStore: () => Promise<IndexSou
       )
     })
 
-    test('a profile that comes later: chunks of current versions wait for it, but for those that have its vector', async () => {
-      await send('a')
-      await send('b')
+    test('a profile that becomes the default: every chunk with a body waits for it, but for those that have its vector', async () => {
+      for (const name of ['a', 'b', 'c']) await send(name)
       await send('title', { body: null })
-      await send('c')
       const chunks = await keep(await source.documentsAfter(0, wide))
-      const old = chunks[0]!
       const seen = await source.newestRevision()
       await send('a', { body: 'A new body of a.' })
-      const [fresh] = await keep(await source.documentsAfter(seen, wide))
-      const has = chunks[1]!
-      await source.putVectors('old', [{ chunkId: has.chunkId, vector: Float32Array.of(1, 0, 0) }])
-      assert.equal(await source.awaitVectors('old'), 2)
-      const waiting = new Set((await source.waitingChunks('old', 10)).map(({ chunkId }) => chunkId))
-      assert.ok(waiting.has(fresh!.chunkId))
-      assert.ok(!waiting.has(old.chunkId) && !waiting.has(has.chunkId))
-      assert.equal(await source.awaitVectors('old'), 0)
-      assert.equal((await source.waitingChunks('old', 10)).length, 2)
+      chunks.push(...(await keep(await source.documentsAfter(seen, wide))))
+      const ids = idsOf(chunks)
+      await source.putVectors('old', ones([ids[1]!]))
+      await store.operator.commit([profile('old', true)], mark)
+      // Old versions too: searches can ask for them, and analysis can be of a time that is past.
+      assert.deepEqual(await states(ids, 'old'), ['waits', 'made', 'waits', '', 'waits'])
+      assert.equal(await source.defaultProfile(), 'old')
+      assert.deepEqual(await source.vectorGaps(), { lost: 0, refused: 0 })
+      // What waits for the one before goes on waiting, for when it becomes the default again; what comes now does not.
+      await send('d')
+      const [late] = await keep(await source.documentsAfter(seen + 1, wide))
+      assert.deepEqual([await states([late!.chunkId]), await states([late!.chunkId], 'old')], [[''], ['waits']])
+      await store.operator.commit([profile('m', true)], mark)
+      assert.deepEqual(await states([...ids, late!.chunkId]), ['waits', 'waits', 'waits', '', 'waits', 'waits'])
+      await store.operator.commit([profile('m', true)], mark)
+      assert.deepEqual(await source.vectorGaps(), { lost: 0, refused: 0 })
+    })
+
+    test('before there is a default profile nothing waits, and everything when there is one', async () => {
+      await store.close()
+      store = await openStore()
+      source = store.source
+      await store.operator.commit([{ kind: 'dataset.put', datasetId: 'd1', name: 'd1', description: null }], mark)
+      await send('a')
+      const ids = idsOf(await keep(await source.documentsAfter(0, wide)))
+      assert.equal(await source.defaultProfile(), null)
+      assert.deepEqual(await source.vectorGaps(), { lost: 0, refused: 0 })
+      await store.operator.commit([profile('m', true)], mark)
+      assert.deepEqual(await states(ids), ['waits'])
     })
 
     test('the backlog: changed documents above the position, vectors of the default profile, the oldest of both', async () => {
@@ -291,12 +380,11 @@ export function checkIndexSource(name: string, openStore: () => Promise<IndexSou
       await send('b')
       const seen = await source.newestRevision()
       assert.deepEqual(await source.backlog(0), { documents: 2, waitingVectors: 0, oldestAt: firstMs })
-      const chunks = await keep(await source.documentsAfter(0, wide), ['m', 'old'])
+      const chunks = await keep(await source.documentsAfter(0, wide))
+      await source.awaitVectors('old', idsOf(chunks))
       assert.deepEqual(await source.backlog(seen), { documents: 0, waitingVectors: 2, oldestAt: firstMs })
-      await source.doneWaiting(
-        'm',
-        chunks.map(({ chunkId }) => chunkId),
-      )
+      await source.putVectors('m', ones(idsOf(chunks)))
+      await source.doneWaiting('m', idsOf(chunks))
       // Nobody makes vectors of a profile that is no longer the default.
       assert.deepEqual(await source.backlog(seen), { documents: 0, waitingVectors: 0, oldestAt: null })
     })
@@ -377,28 +465,27 @@ export function checkIndexSource(name: string, openStore: () => Promise<IndexSou
         assert.equal(texts.get(chunkId)!.text, body.slice(startsAt, endsAt))
     })
 
-    test('what another process made can be followed: what still waits, what there is, how many', async () => {
+    test('what another process made can be followed: what still waits, and what there is', async () => {
       for (const name of ['a', 'b', 'c']) await send(name)
       const ids = (await keep(await source.documentsAfter(0, wide))).map(({ chunkId }) => chunkId).sort()
       assert.deepEqual([...(await source.stillWaiting('m', [...ids, 'chk_none']))].sort(), ids)
       assert.deepEqual(await source.stillWaiting('old', ids), [])
       assert.deepEqual(await source.stillWaiting('m', []), [])
-      assert.equal(await source.vectorCount('m'), 0)
       const made = ids.slice(0, 2).map((chunkId, i) => ({ chunkId, vector: Float32Array.of(i, 1, 2) }))
       await source.putVectors('m', made)
       await source.putVectors('old', made.slice(0, 1))
       await source.doneWaiting('m', ids.slice(0, 2))
       assert.deepEqual(await source.stillWaiting('m', ids), ids.slice(2))
-      assert.equal(await source.vectorCount('m'), 2)
-      const [first, ...rest] = await source.vectorsAfter('m', '', 1)
-      assert.deepEqual([first!.chunkId, first!.vector, rest], [ids[0], made[0]!.vector, []])
-      assert.ok(first!.documentId.startsWith('doc_'))
+      const found = await source.vectors('m', ids)
       assert.deepEqual(
-        (await source.vectorsAfter('m', ids[0]!, 10)).map(({ chunkId }) => chunkId),
-        [ids[1]],
+        new Map(found.map(({ chunkId, vector }) => [chunkId, vector])),
+        new Map(made.map(({ chunkId, vector }) => [chunkId, vector])),
       )
-      assert.deepEqual(await source.vectorsAfter('m', ids[1]!, 10), [])
+      assert.ok(found.every(({ documentId }) => documentId.startsWith('doc_')))
+      assert.deepEqual([await source.vectors('m', []), await source.stillWaiting('m', [])], [[], []])
     })
+
+    test('whatever way a chunk takes, its vector is not lost', { timeout: 240_000 }, () => walkTheWays(openStore, runs))
 
     test('many at once', async () => {
       for (let i = 0; i < 150; i++) await send(`m${i}`)
@@ -410,7 +497,7 @@ export function checkIndexSource(name: string, openStore: () => Promise<IndexSou
         'm',
         ids.map((chunkId, i) => ({ chunkId, vector: Float32Array.of(i, 1, 2) })),
       )
-      assert.equal((await source.vectors(ids)).length, 150)
+      assert.equal((await source.vectors('m', ids)).length, 150)
       await source.doneWaiting('m', ids)
       assert.equal((await source.backlog(await source.newestRevision())).waitingVectors, 0)
     })

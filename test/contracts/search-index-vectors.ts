@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { noFilters } from '../../src/search/search-index.ts'
-import { everything, type IndexUnderTest, ids, put, queryOf, timeoutMs } from './index-under-test.ts'
+import type { Scope } from '../../src/access/scope.ts'
+import { type DocumentColumns, noFilters, type SearchFilters } from '../../src/search/search-index.ts'
+import { columns, entry, everything, type IndexUnderTest, ids, put, queryOf, timeoutMs } from './index-under-test.ts'
 
 /** Search by vectors, and scores of given documents. */
 export function vectorsExamples(it: () => IndexUnderTest): void {
@@ -64,8 +65,75 @@ export function vectorsExamples(it: () => IndexUnderTest): void {
       topK: 5,
       timeoutMs,
     })
-    assert.deepEqual(unknown, { outcome: 'found', hits: [] })
+    assert.deepEqual(unknown, { outcome: 'found', hits: [], vectorsPending: true })
     assert.equal((await it().found('word')).length, 4)
+  })
+
+  test('more than one in a hundred of the visible chunks without a vector is said, and what is hidden is not counted', async () => {
+    const pending = async (scope: Scope = everything, filters: SearchFilters = noFilters) => {
+      const page = await it().index.vector({ profileId: 'p', vector: [1, 0], scope, filters, topK: 5, timeoutMs })
+      assert.ok(page.outcome === 'found')
+      return page.vectorsPending
+    }
+    const lacks = (name: string, columns: Partial<DocumentColumns> = {}) => put(name, ['word'], { columns })
+    const has = (name: string, columns: Partial<DocumentColumns> = {}) =>
+      put(name, ['word'], { columns, vectors: [[1, 0]] })
+    const numbered = (count: number) => Array.from({ length: count }, (_, i) => `has ${i}`)
+    await it().start(
+      ...numbered(198).map((name) => has(name)),
+      lacks('lacks 1'),
+      lacks('lacks 2'),
+      // Neither empty bodies nor what cannot be seen counts, on either side.
+      put('title', [''], { title: 'word' }),
+      ...numbered(20).map((name) => lacks(`hidden ${name}`, { datasetId: 'hidden' })),
+    )
+    assert.equal(await pending(), false)
+    await it().apply(lacks('lacks 3'))
+    assert.equal(await pending(), true)
+    // By filters too, by a time, and by what of a document can be read.
+    const at = (publishedFrom: number) => ({ ...noFilters, publishedFrom })
+    await it().apply(has('later', { publishedAt: 2000 }), lacks('lacks 3', { publishedAt: 2000 }))
+    assert.deepEqual([await pending(everything, at(1500)), await pending(everything, at(2500))], [true, false])
+    assert.equal(await pending({ entries: [{ ...entry, fields: ['title'] }] }), false)
+    const vector = { kind: 'set_vector', profileId: 'p', vector: [1, 1] } as const
+    await it().apply({ ...vector, documentId: 'lacks 3', chunkId: 'lacks 3 v1 0' })
+    assert.equal(await pending(), false)
+    await it().apply(lacks('lacks 4', { publishedAt: 2000 }), { kind: 'retire_document', documentId: 'lacks 4' })
+    assert.equal(await pending(), false)
+    await it().apply(lacks('hidden has 1', { datasetId: 'blogs' }))
+    assert.equal(await pending(), true)
+  })
+
+  test('chunks that lack a vector are listed, whole documents in the order of their ids', async () => {
+    const listed = async (limit: number, profileId = 'p') => {
+      const pages: string[][] = []
+      for (let after: string | null = null; ; ) {
+        const page = await it().index.withoutVector({ profileId, after, limit, timeoutMs })
+        assert.ok(page.outcome === 'found')
+        assert.deepEqual(
+          page.chunks.map(({ chunkId }) => chunkId.slice(0, 2)),
+          page.chunks.map(({ documentId }) => documentId),
+        )
+        pages.push(page.chunks.map(({ chunkId }) => chunkId))
+        after = page.next
+        if (after === null) return pages
+      }
+    }
+    await it().start()
+    assert.deepEqual(await listed(10), [[]])
+    await it().apply(put('d4', ['word'], { columns: { datasetId: 'hidden' } }), put('d2', ['word', '', 'word']))
+    await it().apply(put('d1', ['word', 'word'], { vectors: [[1, 0]] }), put('d5', ['word'], { current: false }))
+    await it().apply(put('d3', ['word'], { vectors: [[1, 0]] }), put('d0', ['']))
+    const all = ['d1 v1 1', 'd2 v1 0', 'd2 v1 2', 'd4 v1 0', 'd5 v1 0']
+    assert.deepEqual(await listed(100), [all])
+    assert.deepEqual(await listed(5), [all])
+    assert.deepEqual(await listed(2), [all.slice(0, 3), all.slice(3)])
+    assert.deepEqual(await listed(1), [['d1 v1 1'], ['d2 v1 0', 'd2 v1 2'], ['d4 v1 0'], ['d5 v1 0']])
+    assert.equal((await listed(100, '?'))[0]!.length, 7)
+    const vector = { kind: 'set_vector', profileId: 'p', vector: [1, 1] } as const
+    await it().apply({ ...vector, documentId: 'd4', chunkId: 'd4 v1 0' }, { kind: 'retire_document', documentId: 'd5' })
+    await it().apply({ kind: 'set_columns', documentId: 'd2', columns })
+    assert.deepEqual(await listed(100), [all.slice(0, 3)])
   })
 
   test('given documents are scored as a search would score them', async () => {

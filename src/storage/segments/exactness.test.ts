@@ -73,6 +73,15 @@ async function assertSameAnswers(actual: SearchIndex, expected: SearchIndex, ask
     const [nearFound, nearWanted] = [await actual.vector(near), await expected.vector(near)]
     assert.ok(nearFound.outcome === 'found' && nearWanted.outcome === 'found')
     assertSameScores(nearFound.hits, nearWanted.hits)
+    assert.equal(nearFound.vectorsPending, nearWanted.vectorsPending)
+    for (const [after, limit] of [
+      [null, 3],
+      [null, 100],
+      ['doc4', 100],
+    ] as const) {
+      const lacking = { profileId, after, limit, timeoutMs }
+      assert.deepEqual(await actual.withoutVector(lacking), await expected.withoutVector(lacking))
+    }
     const scoring = { query: ask.query, vector: { profileId, vector }, scope, filters, timeoutMs }
     const documentIds = ['doc3', 'doc0', 'nothing', 'doc9']
     const [scores, wantedScores] = [

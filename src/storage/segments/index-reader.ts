@@ -8,6 +8,8 @@ import type {
   ScoreRequest,
   VectorOutcome,
   VectorRequest,
+  WithoutVectorOutcome,
+  WithoutVectorRequest,
 } from '../../search/search-index.ts'
 import type { KeywordQuery } from '../../text/types.ts'
 import { FilterCache } from './compile-filter.ts'
@@ -15,6 +17,7 @@ import { Control } from './control.ts'
 import { VectorReader, vectorId } from './durable-file.ts'
 import type { FilterClass } from './filter-classes.ts'
 import { KeywordKernel } from './keyword-kernel.ts'
+import { LackingVectors, lacksMany, pageWithoutVector } from './lacking-vectors.ts'
 import { findTerms, noStatistics, planKeyword, type TermNumbers } from './plan-keyword.ts'
 import type { ListUpdate, Outcome, Profile, ReaderCall, ReaderOptions, SearchReply } from './protocol.ts'
 import { StatisticsCache } from './scope-statistics.ts'
@@ -49,6 +52,8 @@ export class IndexReader {
   readonly #classes: FilterClass[] = []
   readonly #filters = new FilterCache(this.#classes)
   readonly #statistics: StatisticsCache
+  /** By the number of the profile; null for one that the index does not know. */
+  readonly #lacking = new Map<number | null, LackingVectors>()
   #profiles: readonly Profile[] = []
   #segments: Segment[] = []
   #waiting: ListUpdate[] = []
@@ -85,6 +90,8 @@ export class IndexReader {
         return this.#score(call.request, deadline)
       case 'count':
         return this.#count(call.request, deadline)
+      case 'withoutVector':
+        return this.#withoutVector(call.request)
     }
   }
 
@@ -114,12 +121,15 @@ export class IndexReader {
 
   #vector(request: VectorRequest, deadline: number, part: Part): VectorOutcome {
     const { view } = this.#open()
+    const filter = this.#filters.filterFor(request.scope, request.filters)
     const profile = this.#profiles.find(({ profileId }) => profileId === request.profileId)
     const vector = profile === undefined ? null : usableVector(request.vector, profile.dimensions)
-    if (profile === undefined || vector === null) return { outcome: 'found', hits: [] }
-    return searchVector({
+    // Of the whole index, by one of those who share the search: shares of its parts would say nothing.
+    const vectorsPending = part.number === 0 && lacksMany(view, filter, this.#lackingOf(profile))
+    if (profile === undefined || vector === null) return { outcome: 'found', hits: [], vectorsPending }
+    const hits = searchVector({
       view: partOf(view, part),
-      filter: this.#filters.filterFor(request.scope, request.filters),
+      filter,
       profile: profile.number,
       vector,
       topK: wholeNumber(request.topK),
@@ -127,6 +137,23 @@ export class IndexReader {
       readFloats: this.#readFloats,
       deadline,
     })
+    return hits === null ? { outcome: 'timed_out' } : { outcome: 'found', hits, vectorsPending }
+  }
+
+  #withoutVector({ profileId, after, limit }: WithoutVectorRequest): WithoutVectorOutcome {
+    const { view } = this.#open()
+    const profile = this.#profiles.find((known) => known.profileId === profileId)
+    return pageWithoutVector(view, this.#lackingOf(profile), after, Math.max(1, wholeNumber(limit)))
+  }
+
+  #lackingOf(profile: Profile | undefined): LackingVectors {
+    const number = profile?.number ?? null
+    let lacking = this.#lacking.get(number)
+    if (lacking === undefined) {
+      lacking = new LackingVectors(number)
+      this.#lacking.set(number, lacking)
+    }
+    return lacking
   }
 
   #score(request: ScoreRequest, deadline: number): ScoreOutcome {

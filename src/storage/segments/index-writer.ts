@@ -11,7 +11,7 @@ import type { MergedColumn } from './merge-segments.ts'
 import type { MergeDone, Profile, WriterOptions } from './protocol.ts'
 import { type NewColumn, PublishedSegments, type WriterSegment } from './published-segments.ts'
 import { reportHealth } from './report-health.ts'
-import { alive } from './segment.ts'
+import { alive, countVectorSet } from './segment.ts'
 import { SegmentBuilder, TermScratch } from './segment-builder.ts'
 import { compareBytes, findDocument, segmentChunksMax } from './segment-image.ts'
 import { TermDictionary } from './term-dictionary.ts'
@@ -409,6 +409,7 @@ export class IndexWriter {
     for (const { chunk } of unit.chunks) {
       for (const [number, floats] of chunk.vectors) {
         segment.columns.get(number)!.column.set(chunk.chunk, floats)
+        countVectorSet(segment)
         segment.late.push(vectorId(number, segment.image.chunkKey[chunk.chunk]!))
         this.#maintenance.noteVector(segment, chunk.chunk, this.#profile(number))
       }

@@ -9,6 +9,8 @@ import type {
   ScoreRequest,
   VectorOutcome,
   VectorRequest,
+  WithoutVectorOutcome,
+  WithoutVectorRequest,
 } from '../../search/search-index.ts'
 import type { FilterClass } from './filter-classes.ts'
 import type { MergedSegment } from './merge-segments.ts'
@@ -93,8 +95,9 @@ export type ReaderCall =
   | SplitCall
   | { readonly call: 'score'; readonly request: ScoreRequest }
   | { readonly call: 'count'; readonly request: CountRequest }
+  | { readonly call: 'withoutVector'; readonly request: WithoutVectorRequest }
 
-export type Outcome = KeywordOutcome | VectorOutcome | ScoreOutcome | CountOutcome
+export type Outcome = KeywordOutcome | VectorOutcome | ScoreOutcome | CountOutcome | WithoutVectorOutcome
 
 export interface SearchReply {
   readonly outcome: Outcome

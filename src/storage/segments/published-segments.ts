@@ -151,7 +151,7 @@ export class PublishedSegments {
     const place = { id: this.#nextId++, ...room, columns: columnPlaces }
     const segment = openSegment(memories, place)
     segment.died.fill(alive)
-    segment.died[segment.image.chunks] = 0
+    segment.died.fill(0, segment.image.chunks)
     return {
       ...segment,
       place,

@@ -1,4 +1,4 @@
-import type { ChunkScore, DocumentHit, VectorOutcome } from '../../search/search-index.ts'
+import type { ChunkScore, DocumentHit } from '../../search/search-index.ts'
 import { bodyMask, type CompiledFilter } from './compile-filter.ts'
 import { chunkScore } from './search-keyword.ts'
 import type { OpenColumn, SearchView, Segment } from './segment.ts'
@@ -61,14 +61,13 @@ interface Near {
   readonly distances: Uint16Array | Int32Array
 }
 
-const timedOut = { outcome: 'timed_out' } as const
-
-export function searchVector(search: VectorSearch): VectorOutcome {
+/** `null` when time ran out. */
+export function searchVector(search: VectorSearch): DocumentHit[] | null {
   const columns = search.view.segments.flatMap((segment, number) => {
     const open = segment.columns.get(search.profile)
     return open === undefined ? [] : [{ segment, number, open }]
   })
-  if (columns.length === 0) return { outcome: 'found', hits: [] }
+  if (columns.length === 0) return []
   const query = packQuery(search.vector)
   search.kernel.setQuery(query)
 
@@ -77,16 +76,16 @@ export function searchVector(search: VectorSearch): VectorOutcome {
   const dense = visibleSixteenths(search, columns) >= denseSixteenths
   const near: Near[] = []
   for (const { segment, number, open } of columns) {
-    if (performance.now() > search.deadline) return timedOut
+    if (performance.now() > search.deadline) return null
     near.push({ segment: number, open, ...(dense ? nearRows : visibleRows)(search, segment, open, nearest) })
   }
   const lightest = new Nearest(bits * weightMax, keptByWeights(search.topK))
   const weighed = nearestByWeights(search, near, nearest.limit, lightest)
   const coarse = weighed && nearestByBytes(search, weighed, query.scale)
   const exact = coarse && exactCosines(search, coarse)
-  if (exact === null) return timedOut
+  if (exact === null) return null
   exact.sort((a, b) => b.score - a.score || compareChunks(search.view, a, b))
-  return { outcome: 'found', hits: byDocument(search.view, exact.slice(0, search.topK)) }
+  return byDocument(search.view, exact.slice(0, search.topK))
 }
 
 interface OpenedColumn {

@@ -22,7 +22,10 @@ export interface Segment {
   /** The arena that image and deaths lie in. */
   readonly arena: number
   readonly image: SegmentImage
-  /** The generation at which a chunk died; `alive` for the others. After the last chunk: how many have died. */
+  /**
+   * The generation at which a chunk died; `alive` for the others. After the last chunk: how many have died, and how often
+   * a vector was set since the segment was placed.
+   */
   readonly died: Int32Array<ArrayBufferLike>
   /** The dead in the order of their deaths. */
   readonly deathOrder: Uint16Array<ArrayBufferLike>
@@ -49,15 +52,18 @@ export function openSegment(memories: readonly WebAssembly.Memory[], place: Segm
     id: place.id,
     arena: place.image.arena,
     image,
-    died: new Int32Array(died.buffer, died.byteOffset, image.chunks + 1),
-    deathOrder: new Uint16Array(died.buffer, died.byteOffset + (image.chunks + 1) * 4, image.chunks),
+    died: new Int32Array(died.buffer, died.byteOffset, diedNumbers(image.chunks)),
+    deathOrder: new Uint16Array(died.buffer, died.byteOffset + diedNumbers(image.chunks) * 4, image.chunks),
     columns: new Map(place.columns.map((column) => [column.profile, openColumn(memories, column, image.chunks)])),
   }
 }
 
+/** How many numbers `died` has. */
+const diedNumbers = (chunks: number): number => chunks + 2
+
 /** Room for `died` and `deathOrder`. */
 export function deathBytes(chunks: number): number {
-  return (chunks + 1) * 4 + chunks * 2
+  return diedNumbers(chunks) * 4 + chunks * 2
 }
 
 /** For the writer alone. The count is last: whoever sees it sees the rest. */
@@ -74,6 +80,13 @@ export function deathsAt({ image, died, deathOrder }: Segment, generation: numbe
   while (deaths > 0 && died[deathOrder[deaths - 1]!]! > generation) deaths--
   return deaths
 }
+
+/** Said after the vector is in its column: who reads the new count reads the vector too. */
+export function countVectorSet({ image, died }: Segment): void {
+  Atomics.add(died, image.chunks + 1, 1)
+}
+
+export const vectorsSet = ({ image, died }: Segment): number => Atomics.load(died, image.chunks + 1)
 
 /** Deaths after the start of a search are of a later generation, so a search may ask once. */
 export function hasDeaths({ image, died }: Pick<Segment, 'image' | 'died'>): boolean {

@@ -18,6 +18,8 @@ import type {
   Unavailable,
   VectorOutcome,
   VectorRequest,
+  WithoutVectorOutcome,
+  WithoutVectorRequest,
 } from '../../search/search-index.ts'
 import { Calls } from '../../threads/calls.ts'
 import { threadChannel } from '../../threads/channel.ts'
@@ -199,6 +201,10 @@ class SegmentsIndex implements SearchIndex {
 
   count(request: CountRequest): Promise<CountOutcome> {
     return this.#search({ call: 'count', request }) as Promise<CountOutcome>
+  }
+
+  withoutVector(request: WithoutVectorRequest): Promise<WithoutVectorOutcome> {
+    return this.#search({ call: 'withoutVector', request }) as Promise<WithoutVectorOutcome>
   }
 
   /** Rejects while there is no writer: to load an index takes longer than anybody should wait. */

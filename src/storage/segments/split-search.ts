@@ -73,7 +73,7 @@ function mergeVector(pages: readonly VectorPage[], topK: number): VectorPage {
     if (hit === undefined) hits.set(documentId, { documentId, ...chunk, otherChunks: [] })
     else hit.otherChunks.push(chunk)
   }
-  return { outcome: 'found', hits: [...hits.values()] }
+  return { outcome: 'found', hits: [...hits.values()], vectorsPending: pages.some((page) => page.vectorsPending) }
 }
 
 interface Scored {

@@ -4,6 +4,7 @@ import { TidemarkError } from '../../errors.ts'
 import { newId } from '../../ids.ts'
 import type { Change, ChangeOutcome, NewKey } from '../../operator/operator-store.ts'
 import type { Tables } from './tables.ts'
+import { awaitAllVectors } from './vector-queue.ts'
 
 /** Writes one change. What would change nothing writes nothing and says so. */
 export async function applyChange(db: Kysely<Tables>, change: Change, nowMs: number): Promise<ChangeOutcome> {
@@ -149,7 +150,10 @@ async function putProfile(
     )
   }
   const isDefault = change.isDefault ?? there?.is_default === 1
-  if (isDefault && there?.is_default !== 1) await db.updateTable('embedding_profile').set({ is_default: 0 }).execute()
+  if (isDefault && there?.is_default !== 1) {
+    await db.updateTable('embedding_profile').set({ is_default: 0 }).execute()
+    await awaitAllVectors(db, change.profileId)
+  }
   return put(
     db,
     'embedding_profile',

@@ -5,11 +5,13 @@ import type { ChunkText, IndexSource, SourceDocument, SourceVersion } from '../.
 import type { VersionColumns } from '../../search/search-index.ts'
 import { versionTest } from './browse-conditions.ts'
 import { statusOf } from './document-state.ts'
-import { insertRows } from './insert-rows.ts'
 import type { ChunkRow, DocumentRow, DocumentVersionRow, Tables } from './tables.ts'
+import { asFloats, sqlVectorQueue } from './vector-queue.ts'
 
 export function sqlIndexSource(db: Kysely<Tables>): IndexSource {
   return {
+    ...sqlVectorQueue(db),
+
     async documentsAfter(revision, limits) {
       const rows = await db
         .selectFrom('document')
@@ -50,157 +52,6 @@ export function sqlIndexSource(db: Kysely<Tables>): IndexSource {
       return row?.index_revision ?? 0
     },
 
-    async putChunks(chunks, profileIds) {
-      const there = new Set<string>()
-      for (const versionId of new Set(chunks.map((chunk) => chunk.versionId))) {
-        const rows = await db.selectFrom('chunk').select('chunk_id').where('version_id', '=', versionId).execute()
-        for (const { chunk_id } of rows) there.add(chunk_id)
-      }
-      const fresh = chunks.filter((chunk) => !there.has(chunk.chunkId))
-      await insertRows(
-        db,
-        'chunk',
-        fresh.map((chunk) => ({
-          chunk_id: chunk.chunkId,
-          document_id: chunk.documentId,
-          version_id: chunk.versionId,
-          ordinal: chunk.ordinal,
-          starts_at: chunk.startsAt,
-          ends_at: chunk.endsAt,
-        })),
-      )
-      const waiting = fresh.filter((chunk) => chunk.endsAt > chunk.startsAt)
-      await insertRows(
-        db,
-        'pending_vector',
-        profileIds.flatMap((profile_id) => waiting.map(({ chunkId }) => ({ profile_id, chunk_id: chunkId }))),
-      )
-    },
-
-    async awaitVectors(profileId) {
-      const added = await db
-        .insertInto('pending_vector')
-        .columns(['profile_id', 'chunk_id'])
-        .expression((eb) =>
-          eb
-            .selectFrom('chunk')
-            .innerJoin('document', 'document.current_version_id', 'chunk.version_id')
-            .select([eb.val(profileId).as('profile_id'), 'chunk.chunk_id'])
-            .whereRef('chunk.ends_at', '>', 'chunk.starts_at')
-            .where(({ not, exists, selectFrom }) =>
-              not(
-                exists(
-                  selectFrom('chunk_vector')
-                    .select('chunk_vector.chunk_id')
-                    .where('chunk_vector.profile_id', '=', profileId)
-                    .whereRef('chunk_vector.chunk_id', '=', 'chunk.chunk_id'),
-                ),
-              ),
-            ),
-        )
-        .onConflict((conflict) => conflict.columns(['profile_id', 'chunk_id']).doNothing())
-        .executeTakeFirst()
-      return Number(added.numInsertedOrUpdatedRows ?? 0)
-    },
-
-    async waitingChunks(profileId, limit) {
-      const rows = await db
-        .selectFrom('pending_vector')
-        .innerJoin('chunk', 'chunk.chunk_id', 'pending_vector.chunk_id')
-        .innerJoin('document_version', 'document_version.version_id', 'chunk.version_id')
-        .leftJoin('chunk_vector', (join) =>
-          join
-            .onRef('chunk_vector.chunk_id', '=', 'pending_vector.chunk_id')
-            .onRef('chunk_vector.profile_id', '=', 'pending_vector.profile_id'),
-        )
-        .select(['pending_vector.chunk_id', 'chunk.document_id', 'starts_at', 'ends_at', 'body', 'vector'])
-        .where('pending_vector.profile_id', '=', profileId)
-        .orderBy('pending_vector.chunk_id')
-        .limit(limit)
-        .execute()
-      return rows.map((row) => ({
-        chunkId: row.chunk_id,
-        documentId: row.document_id,
-        text: (row.body ?? '').slice(row.starts_at, row.ends_at),
-        vector: row.vector === null ? null : asFloats(row.vector),
-      }))
-    },
-
-    async putVectors(profileId, vectors) {
-      for (const { chunkId, vector } of vectors) {
-        const bytes = new Uint8Array(vector.buffer, vector.byteOffset, vector.byteLength)
-        await db
-          .insertInto('chunk_vector')
-          .values({ profile_id: profileId, chunk_id: chunkId, vector: bytes })
-          .onConflict((conflict) => conflict.columns(['profile_id', 'chunk_id']).doUpdateSet({ vector: bytes }))
-          .execute()
-      }
-    },
-
-    async vectors(chunkIds) {
-      if (chunkIds.length === 0) return []
-      const rows = await db
-        .selectFrom('chunk')
-        .innerJoin('chunk_vector', 'chunk_vector.chunk_id', 'chunk.chunk_id')
-        .select(['profile_id', 'chunk.chunk_id', 'document_id', 'vector'])
-        .where('chunk.chunk_id', 'in', chunkIds)
-        .where('profile_id', 'in', (eb) => eb.selectFrom('embedding_profile').select('profile_id'))
-        .execute()
-      return rows.map((row) => ({
-        profileId: row.profile_id,
-        chunkId: row.chunk_id,
-        documentId: row.document_id,
-        vector: asFloats(row.vector),
-      }))
-    },
-
-    async stillWaiting(profileId, chunkIds) {
-      if (chunkIds.length === 0) return []
-      const rows = await db
-        .selectFrom('pending_vector')
-        .select('chunk_id')
-        .where('profile_id', '=', profileId)
-        .where('chunk_id', 'in', chunkIds)
-        .execute()
-      return rows.map((row) => row.chunk_id)
-    },
-
-    async vectorsAfter(profileId, chunkId, limit) {
-      const rows = await db
-        .selectFrom('chunk_vector')
-        .innerJoin('chunk', 'chunk.chunk_id', 'chunk_vector.chunk_id')
-        .select(['chunk.chunk_id', 'document_id', 'vector'])
-        .where('profile_id', '=', profileId)
-        .where('chunk_vector.chunk_id', '>', chunkId)
-        .orderBy('chunk_vector.chunk_id')
-        .limit(limit)
-        .execute()
-      return rows.map((row) => ({
-        chunkId: row.chunk_id,
-        documentId: row.document_id,
-        vector: asFloats(row.vector),
-      }))
-    },
-
-    async vectorCount(profileId) {
-      const row = await db
-        .selectFrom('chunk_vector')
-        .select((eb) => eb.fn.countAll<number>().as('count'))
-        .where('profile_id', '=', profileId)
-        .executeTakeFirstOrThrow()
-      return Number(row.count)
-    },
-
-    async doneWaiting(profileId, chunkIds) {
-      for (const chunkId of chunkIds) {
-        await db
-          .deleteFrom('pending_vector')
-          .where('profile_id', '=', profileId)
-          .where('chunk_id', '=', chunkId)
-          .execute()
-      }
-    },
-
     async backlog(indexedRevision) {
       const documents = await db
         .selectFrom('document')
@@ -229,6 +80,7 @@ export function sqlIndexSource(db: Kysely<Tables>): IndexSource {
       const row = await db
         .selectFrom('chunk')
         .select((eb) => eb.fn.countAll<number>().as('count'))
+        .where('replaced', 'is', null)
         .executeTakeFirstOrThrow()
       return Number(row.count)
     },
@@ -391,9 +243,4 @@ async function withVectors(
     })
   }
   return made
-}
-
-/** Copied, because the bytes a driver hands out need not be aligned to four. */
-function asFloats(bytes: Uint8Array): Float32Array {
-  return new Float32Array(new Uint8Array(bytes).buffer)
 }

@@ -26,6 +26,7 @@ export interface Tables {
   chunk: ChunkRow
   chunk_vector: ChunkVectorRow
   pending_vector: PendingVectorRow
+  refused_vector: RefusedVectorRow
   live_query: LiveQueryRow
   live_run: LiveRunRow
   live_item: LiveItemRow
@@ -236,6 +237,11 @@ export interface ChunkRow {
   ordinal: number
   starts_at: number
   ends_at: number
+  /**
+   * 1 for a chunk of a version that was cut otherwise later. It is shown where an index still finds it, and is nothing
+   * else any more: it has no vector and needs none. Null for the others.
+   */
+  replaced: number | null
 }
 
 interface ChunkVectorRow {
@@ -247,6 +253,12 @@ interface ChunkVectorRow {
 
 /** Chunks whose vector is not yet in the index. */
 interface PendingVectorRow {
+  profile_id: string
+  chunk_id: string
+}
+
+/** Chunks whose text the embedding model will not take. */
+interface RefusedVectorRow {
   profile_id: string
   chunk_id: string
 }
@@ -324,6 +336,10 @@ export interface AnalysisRunRow {
   completed_at: number | null
   expires_at: number
   error: string | null
+  /** What it is computed on, as JSON; null before that is known. */
+  input: string | null
+  /** Codes, as JSON; null for none. */
+  warnings: string | null
   /** Who works on it, and until when it is taken for alive; 0 while nobody does. */
   worker_id: string | null
   lease_until: number

@@ -4,6 +4,7 @@ import { indexing } from './0003-indexing.ts'
 import { analysis } from './0004-analysis.ts'
 import { live } from './0005-live.ts'
 import { sharing } from './0006-sharing.ts'
+import { vectors } from './0007-vectors.ts'
 import type { Migration } from './migration.ts'
 
-export const migrations: readonly Migration[] = [access, content, indexing, analysis, live, sharing]
+export const migrations: readonly Migration[] = [access, content, indexing, analysis, live, sharing, vectors]

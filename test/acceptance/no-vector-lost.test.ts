@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { suite, test } from 'node:test'
+import { documentOf, type Sent } from './content.ts'
+import { FakeEmbedding, fakeVector } from './fake-embedding.ts'
+import { freshFolder, startServer, type TestServer, tidemark } from './harness.ts'
+import { type SearchWorld, startWorld } from './search-world.ts'
+import { until } from './until.ts'
+
+/** Whichever way a document takes into the index, its chunks get their vectors. */
+const bodyOf = (name: string): string => `Oarword of ${name} alone.`
+const documents = (prefix: string, count: number): Sent[] =>
+  Array.from({ length: count }, (_, i) => documentOf(`${prefix}-${i}`, { body: bodyOf(`${prefix}${i}`) }))
+
+/** A file for `tidemark import`. */
+function fileOf(sent: readonly Sent[]): string {
+  const file = join(freshFolder(), 'documents.ndjson')
+  writeFileSync(file, sent.map((one) => `${JSON.stringify(one)}\n`).join(''))
+  return file
+}
+
+async function run(server: TestServer, ...args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await server.tidemark(args)
+  assert.equal(code, 0, stdout + stderr)
+  return stdout
+}
+
+/** Every document of the prefix is its own nearest neighbour, and nothing waits or is missing. */
+async function allFound(world: Pick<SearchWorld, 'server' | 'key'>, prefix: string, count: number): Promise<void> {
+  const indexing = () => world.server.mustAdmin('GET', '/admin/v1/indexing')
+  await until('nothing waits', 30_000, async () => (await indexing()).pending_chunks === 0)
+  for (let i = 0; i < count; i++) {
+    const answer = await world.server.consumer(world.key, 'POST', '/v1/search/vector', {
+      query_vector: fakeVector(bodyOf(`${prefix}${i}`)),
+      limit: 1,
+    })
+    assert.equal(answer.status, 200, answer.text)
+    const [nearest] = answer.body.results
+    assert.ok(nearest?.score > 0.999999, `${prefix}-${i}: ${answer.text}`)
+  }
+}
+
+suite('vectors of documents that come', { concurrency: 2 }, () => {
+  test('by import into a stopped instance, and first into the index by reindex', async () => {
+    const world = await startWorld()
+    await world.server.stop()
+    await run(world.server, 'import', fileOf(documents('r', 40)))
+    await run(world.server, 'reindex')
+    assert.match(await run(world.server, 'doctor'), /40 vectors behind/)
+    await world.server.start()
+    await allFound(world, 'r', 40)
+    assert.match(await run(world.server, 'doctor'), /40 chunks.*up to date/)
+    assert.equal(await world.server.stop(), 0)
+  })
+
+  test('by import and reindex, before the instance was ever served', async () => {
+    const embedding = await new FakeEmbedding().start()
+    const dataDir = freshFolder()
+    const env = { ...embedding.env, TIDEMARK_LOG_LEVEL: 'warn' }
+    const instance = join(freshFolder(), 'instance.yaml')
+    writeFileSync(instance, 'datasets:\n  - {dataset_id: news, name: News}\n')
+    for (const args of [['apply', instance], ['import', fileOf(documents('e', 20))], ['reindex']]) {
+      const { code, stdout, stderr } = await tidemark(args, { dataDir, env })
+      assert.equal(code, 0, stdout + stderr)
+    }
+    const server = await startServer({ dataDir, env })
+    const { key } = await server.makeApplication({ entitlements: [{ datasets: ['news'] }] })
+    await allFound({ server, key }, 'e', 20)
+    assert.equal(await server.stop(), 0)
+  })
+
+  test('while the embedding endpoint hangs, and a rebuilt index is taken over meanwhile', async () => {
+    const world = await startWorld()
+    await world.putIndexed(...documents('a', 20))
+    world.embedding.behaviour = 'hangs'
+    await world.put(...documents('b', 20))
+    await until('its words are indexed', 10_000, async () => (await world.indexing()).pending_documents === 0)
+    // Slow enough that vectors are made while the index is rebuilt, handed over and taken over.
+    world.embedding.delayMs = 300
+    world.embedding.recover()
+    await run(world.server, 'reindex')
+    world.embedding.delayMs = 0
+    await allFound(world, 'a', 20)
+    await allFound(world, 'b', 20)
+    assert.equal(await world.server.stop(), 0)
+  })
+
+  test('with a text that the model refuses: it alone gets none, doctor counts it, and reindex has it tried again', async () => {
+    const world = await startWorld()
+    world.embedding.refuses = /bad2 /
+    await world.putIndexed(...documents('bad', 5))
+    assert.equal((await world.indexing()).profiles[0].indexed_chunks, 4)
+    assert.match(await run(world.server, 'doctor'), /note +1 chunks have texts that the embedding model refuses/)
+    assert.ok(world.server.logs.some(({ chunks }) => Array.isArray(chunks) && chunks.length === 1))
+    await world.server.restart()
+    assert.equal((await world.indexing()).pending_vectors, 0)
+    world.embedding.refuses = null
+    await run(world.server, 'reindex')
+    await allFound(world, 'bad', 5)
+    assert.doesNotMatch(await run(world.server, 'doctor'), /refuses/)
+    assert.equal(await world.server.stop(), 0)
+  })
+
+  test('before another model became the default, and after', async () => {
+    const world = await startWorld()
+    await world.putIndexed(...documents('a', 20))
+    await world.put(documentOf('a-0', { body: 'A second version.' }))
+    await world.indexed()
+    await world.server.restart({ TIDEMARK_EMBEDDING_MODEL: 'fake/other' })
+    await world.put(...documents('b', 20))
+    await allFound(world, 'b', 20)
+    const state = await world.indexing()
+    // Of the version before too: it can be asked for, and a run can be of its time.
+    assert.deepEqual(
+      state.profiles.map(({ id, indexed_chunks }: Record<string, unknown>) => [id, indexed_chunks]),
+      [
+        ['fake-bag-of-words', 21],
+        ['fake-other', 41],
+      ],
+    )
+    await world.server.restart({ TIDEMARK_EMBEDDING_MODEL: 'fake/bag-of-words' })
+    await allFound(world, 'b', 20)
+    assert.equal(await world.server.stop(), 0)
+  })
+})

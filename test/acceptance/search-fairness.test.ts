@@ -110,4 +110,29 @@ suite('an embedding endpoint', () => {
       [],
     )
   })
+
+  test('a search whose client has gone ends, though the endpoint hangs: its place is free, and it was no error', async () => {
+    const world = await startWorld({ env: { TIDEMARK_LOG_LEVEL: 'info' } })
+    const { embedding, server } = world
+    await world.putIndexed(documentOf('d', { body: 'word' }))
+    const key = await world.application([{ datasets: ['news'] }], { max_in_flight: 1 })
+    embedding.behaviour = 'hangs'
+    for (const query of ['one', 'two', 'three']) {
+      const leave = new AbortController()
+      const left = search(server, key, query, leave.signal)
+      await until('it is under way', 5000, async () => embedding.texts.includes(query))
+      assert.notEqual((await world.raw({ query: 'word' }, '/v1/search', key)).status, 200)
+      leave.abort()
+      await assert.rejects(left)
+      await until('its place is free', 3000, async () => {
+        return (await world.raw({ query: 'word' }, '/v1/search', key)).status === 200
+      })
+    }
+    const searches = server.logs.filter(({ operation }) => operation === 'search.hybrid')
+    assert.deepEqual(new Set(searches.map(({ status }) => status)), new Set([499]))
+    assert.deepEqual(
+      server.logs.filter(({ level }) => Number(level) >= 50),
+      [],
+    )
+  })
 })

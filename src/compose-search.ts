@@ -3,7 +3,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { Config } from './config.ts'
 import type { Embedder } from './embedding/embedder.ts'
 import { QueryCache } from './embedding/query-cache.ts'
-import { registerEmbedder } from './embedding/register-embedder.ts'
+import { type ProfileRegistry, registerEmbedder } from './embedding/register-embedder.ts'
 import type { Check } from './http/public-routes.ts'
 import type { Incidents } from './incidents.ts'
 import type { OpenParts } from './open-parts.ts'
@@ -57,12 +57,13 @@ export async function composeSearch(
   let { generation } = opened
   const index = new CurrentIndex(opened.index)
   parts.opened('search index', () => index.close())
-  const { embedder, learn } = await registerEmbedder(config, {
+  const profiles: ProfileRegistry = {
     embeddingProfiles: () => operator.read.embeddingProfiles(),
     register: async (profile) => {
       await operator.commit('start', [{ kind: 'profile.put', ...profile, status: 'active', isDefault: true }])
     },
-  })
+  }
+  const { embedder, learn } = await registerEmbedder(config, profiles, watch)
   parts.opened('embedder', () => embedder.close())
   if (open.shared && !(await open.makesVectors())) {
     logger.warn(

@@ -29,7 +29,7 @@ const faults = [
     what: 'the admin token cannot be kept',
     make: (dataDir: string) => void mkdirSync(join(dataDir, adminTokenFile)),
     mend: (dataDir: string) => rmSync(join(dataDir, adminTokenFile), { recursive: true }),
-    error: { code: 'EEXIST' },
+    error: { code: 'EISDIR' },
   },
 ]
 

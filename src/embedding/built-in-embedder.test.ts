@@ -243,7 +243,7 @@ test('an idle model keeps nobody alive, a busy one does not disturb an exit, and
   ] as const) {
     const parent = execFile(process.execPath, ['--input-type=module', '-e', program])
     // The model shares its parent's stderr, so this is when both have ended.
-    const [exitCode] = await once(parent, 'close', { signal: AbortSignal.timeout(10_000) })
+    const [exitCode] = await once(parent, 'close')
     assert.equal(exitCode, code)
   }
 })

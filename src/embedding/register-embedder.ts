@@ -1,3 +1,4 @@
+import type { PoolWatch } from '../threads/pool.ts'
 import { BuiltInEmbedder } from './built-in-embedder.ts'
 import { builtInProfile } from './built-in-profile.ts'
 import type { Embedder } from './embedder.ts'
@@ -22,11 +23,12 @@ export interface EmbeddingSettings {
 export async function registerEmbedder(
   settings: EmbeddingSettings,
   registry: ProfileRegistry,
+  watch: PoolWatch,
 ): Promise<{ embedder: Embedder; learn: () => Promise<void> }> {
   if (settings.embeddingUrl === null || settings.embeddingModel === null) {
     const { id: profileId, model, dimensions } = builtInProfile
     await registry.register({ profileId, provider: 'builtin', model, dimensions })
-    return { embedder: new BuiltInEmbedder(), learn: async () => {} }
+    return { embedder: new BuiltInEmbedder({ watch }), learn: async () => {} }
   }
   const model = settings.embeddingModel
   // The id stands in addresses: other characters than those of ids become dashes.

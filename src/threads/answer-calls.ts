@@ -13,6 +13,8 @@ interface Answers<M> {
 interface Caller {
   /** Says that calls may come. */
   started(result?: unknown): void
+  /** Says why none ever may. A thread need not: what it throws at its start is heard anyway. */
+  failed(error: unknown): void
   /** Tells what nobody asked for. Resolves when it is on its way. */
   tell(news: unknown): Promise<void>
 }
@@ -49,6 +51,7 @@ export function answerCalls<M>({ answer, cancel, end }: Answers<M>): Caller {
   } else parentPort.on('message', receive)
   return {
     started: (result) => post({ started: result }),
+    failed: (error) => post({ failed: sendable(error) }),
     tell: (news) => new Promise((resolve) => post({ news }, resolve)),
   }
 }

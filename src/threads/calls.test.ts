@@ -84,6 +84,12 @@ for (const [kind, open] of Object.entries(memberChannels)) {
       await calls.ended
     })
 
+    test('who says that it cannot start is heard', async () => {
+      const { calls } = start(() => {}, 'says that it cannot')
+      await assert.rejects(calls.started, { name: 'RangeError', message: 'nothing to work with' })
+      await calls.kill()
+    })
+
     test('asked to end it answers what it has, tells its last news and is gone', async () => {
       const news: unknown[] = []
       const { calls, ask } = start((told) => news.push(told))

@@ -139,7 +139,8 @@ export class Calls {
     } else if ('started' in frame) {
       if (this.#open.size === 0) this.#keepAlive(false)
       this.#started.resolve(frame.started)
-    } else this.#onNews(frame.news)
+    } else if ('failed' in frame) this.#started.reject(received(frame.failed))
+    else this.#onNews(frame.news)
   }
 
   #take(call: number): OpenCall | undefined {

@@ -7,6 +7,7 @@ import { TidemarkError, UnavailableError } from '../errors.ts'
  *                        cancel   that call is not waited for any more; there is no reply
  *                        end      no call follows; end when those before are done
  *   from it              started  once: it is ready for calls
+ *                        failed   instead: why it never will be
  *                        reply    a result, or what went wrong; the other side goes on
  *                        news     what nobody asked for: progress, say
  */
@@ -17,6 +18,7 @@ export type ToOther =
 
 export type FromOther =
   | { readonly started: unknown }
+  | { readonly failed: SentError }
   | { readonly reply: number; readonly result: unknown }
   | { readonly reply: number; readonly error: SentError }
   | { readonly news: unknown }

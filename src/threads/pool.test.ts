@@ -123,6 +123,7 @@ for (const [kind, open] of Object.entries(memberChannels)) {
           return { calls, ready: starts++ === 0 ? Promise.reject(new Error('not now')) : calls.started }
         },
       })
+      await assert.rejects(ask(echo), isLost)
       assert.equal(await ask(echo), 'here')
       assert.deepEqual([events.deaths.length, events.replacements.length], [1, 1])
       await pool.end()

@@ -59,8 +59,8 @@ interface Waiting {
  *
  * A member that dies is dropped: it is given no call any more, its open calls reject with `CallLost`, what it held is
  * freed, the watch is told, and another takes its place, at once the first time, later and later when members of that
- * place die without having answered anything. The others go on meanwhile. When nobody serves and nobody is about to,
- * what waits is rejected at once.
+ * place die without having answered anything. The others go on meanwhile. When nobody serves, what waits is rejected
+ * with the first start that fails, and at once where none is to come soon.
  */
 export class Pool {
   readonly #options: PoolOptions
@@ -186,11 +186,16 @@ export class Pool {
     const now = performance.now()
     const place = this.#places.find(({ calls, restsUntil }) => calls === null && restsUntil <= now)
     if (place !== undefined && this.#closed === null) this.#start(place)
-    else if (this.serving === 0) {
-      const cause = this.#lastDeath
-      const lost = new CallLost(`${this.#options.name}: nobody is there to answer (${cause?.message})`, false, cause)
-      this.#rejectWaiting(lost)
-    }
+    else if (this.#isDeserted) this.#rejectWaiting(this.#lost(this.#lastDeath))
+  }
+
+  /** Nobody serves, and nobody starts. */
+  get #isDeserted(): boolean {
+    return this.#places.every(({ calls }) => calls === null)
+  }
+
+  #lost(cause: Error | null): CallLost {
+    return new CallLost(`${this.#options.name}: nobody is there to answer (${cause?.message})`, false, cause)
   }
 
   #next(): Waiting | undefined {
@@ -239,11 +244,12 @@ export class Pool {
 
   #ended(place: Place, cause: Error): void {
     const { name, kept = this.size, free, restMs = 1_000, restMaxMs = 30_000 } = this.#options
-    if (place.serves) this.#watch.members(name, -1)
+    const wasServing = place.serves
+    if (wasServing) this.#watch.members(name, -1)
     place.calls = null
     place.serves = false
     free?.(place.number)
-    if (this.#opening !== null && this.#places.every(({ calls }) => calls === null)) {
+    if (this.#opening !== null && this.#isDeserted) {
       this.#opening.reject(cause)
       this.#close(cause)
     }
@@ -253,6 +259,7 @@ export class Pool {
       place.restsUntil = performance.now() + rest
       this.#lastDeath = cause
       this.#watch.died(name, cause, rest)
+      if (!wasServing && this.#isDeserted) this.#rejectWaiting(this.#lost(cause))
       if (place.number < kept) {
         if (rest === 0) this.#start(place)
         else place.returning = setTimeout(() => this.#start(place), rest).unref()

@@ -1,10 +1,17 @@
 import assert from 'node:assert/strict'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { before, suite, test } from 'node:test'
 import { documentOf } from './content.ts'
 import { FakeEmbedding } from './fake-embedding.ts'
 import { startServer } from './harness.ts'
 import { SearchWorld } from './search-world.ts'
 import { until } from './until.ts'
+
+function processesOf(pid: number): number[] {
+  return readdirSync(`/proc/${pid}/task`).flatMap((thread) =>
+    readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8').split(' ').filter(Boolean).map(Number),
+  )
+}
 
 /** The same with the model that comes with the product: nothing is set, and meaning is found without shared words. */
 let world: SearchWorld
@@ -80,6 +87,25 @@ suite('the built-in model', () => {
     const vector = Array.from({ length: 384 }, (_, i) => Math.sin(i))
     assert.equal((await world.search({ mode: 'vector', query_vector: vector })).results.length, 4)
     assert.equal((await world.raw({ mode: 'vector', query_vector: vector.slice(1) })).status, 400)
+  })
+
+  test('its process is killed: searches by meaning are answered by another, and metrics tell', {
+    skip: !existsSync('/proc/self/task'),
+  }, async () => {
+    const [model] = processesOf(world.server.pid)
+    const query = { query: 'criminal trial', mode: 'vector' }
+    assert.equal((await world.search(query)).degraded, false)
+    process.kill(model!, 'SIGKILL')
+    await until('gone', modelWithinMs, async () => !processesOf(world.server.pid).includes(model!))
+    await until('answered by another', modelWithinMs, async () => {
+      // Other words: those before are remembered.
+      const found = await world.search({ ...query, query: 'verdict of a judge' })
+      return !found.degraded && world.namesOf(found.results)[0] === 'court'
+    })
+    const metrics = await world.server.admin('GET', '/metrics')
+    assert.match(metrics.text, /^tidemark_pool_members\{pool="model"\} 1$/m)
+    assert.match(metrics.text, /^tidemark_pool_replaced_total\{pool="model"\} 1$/m)
+    assert.equal((await world.server.call('GET', '/readyz')).status, 200)
   })
 
   test('a document is found by words at once and by meaning soon, after a kill too', async () => {

@@ -10,7 +10,7 @@ export type Order =
   | { readonly do: 'answer what cannot be copied' }
   | { readonly do: 'die'; readonly by: 'exit' | 'uncaught' }
 
-const { started, tell } = answerCalls<Order>({
+const { started, failed, tell } = answerCalls<Order>({
   async answer(order) {
     switch (order.do) {
       case 'echo':
@@ -40,4 +40,5 @@ const { started, tell } = answerCalls<Order>({
   },
 })
 if (process.argv.includes('dies at its start')) throw new Error('cannot start')
-started('here')
+if (process.argv.includes('says that it cannot')) failed(new RangeError('nothing to work with'))
+else started('here')

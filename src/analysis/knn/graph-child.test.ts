@@ -50,12 +50,15 @@ async function read(path: string): Promise<Record<string, unknown>[]> {
   return parquetReadObjects({ file, compressors })
 }
 
+function childProcesses(): number[] {
+  return readdirSync('/proc/self/task').flatMap((thread) =>
+    readFileSync(`/proc/self/task/${thread}/children`, 'utf8').split(' ').filter(Boolean).map(Number),
+  )
+}
+
 /** The priorities of all threads of all processes that this one has started; those that just end are left out. */
 function niceOfChildren(): number[] {
-  const children = readdirSync('/proc/self/task').flatMap((thread) =>
-    readFileSync(`/proc/self/task/${thread}/children`, 'utf8').split(' ').filter(Boolean),
-  )
-  return children.flatMap((child) => {
+  return childProcesses().flatMap((child) => {
     try {
       return readdirSync(`/proc/${child}/task`).map((thread) => {
         const stat = readFileSync(`/proc/${child}/task/${thread}/stat`, 'utf8')
@@ -152,6 +155,30 @@ suite("a graph's process", { timeout: 120_000 }, () => {
     const abort = new AbortController()
     abort.abort(new Error('before'))
     await assert.rejects(compute(10, { signal: abort.signal }).work, /before/)
+  })
+
+  test('a process that dies fails the run, and leaves none behind', {
+    skip: !existsSync('/proc/self/task'),
+  }, async () => {
+    const pids: number[] = []
+    const { signal } = new AbortController()
+    const work = computeGraph({
+      job: { dimensions, nodesMax: 600, k: 10, minSimilarity: null, threads: 1, path: join(folder, 'dead.parquet') },
+      portions: (async function* () {
+        for await (const portion of portions(600)) {
+          yield portion
+          for (const pid of childProcesses()) {
+            pids.push(pid)
+            process.kill(pid, 'SIGKILL')
+          }
+        }
+      })(),
+      signal,
+      progress: () => {},
+    })
+    await assert.rejects(work, /the graph's process ended: SIGKILL/)
+    assert.equal(pids.length, 1)
+    assert.deepEqual(childProcesses(), [])
   })
 
   test('a failure in it is a failure here: it never writes over a file', async () => {

@@ -4,11 +4,12 @@
  * process is how a run is cancelled: at once, whatever it is doing.
  */
 import { fork } from 'node:child_process'
-import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
+import { Calls } from '../../threads/calls.ts'
+import { processChannel } from '../../threads/channel.ts'
 import type { GraphCost, GraphJob, NodePortion } from './compute-graph.ts'
 import type { WrittenFile } from './edge-table.ts'
-import type { FromGraph, ToGraph } from './graph-process.ts'
+import type { GraphCall } from './graph-process.ts'
 
 export interface GraphWork {
   readonly job: GraphJob
@@ -27,48 +28,25 @@ export async function computeGraph({ job, portions, signal, progress }: GraphWor
     serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   })
-  const exited = once(child, 'exit').catch(() => {})
-  const kill = (): void => {
-    child.kill('SIGKILL')
-  }
+  const calls = new Calls(processChannel(child), {
+    name: "graph's process",
+    onNews: (done) => progress(done as number),
+  })
+  const ask = (call: GraphCall): Promise<unknown> => calls.call(call)
+  const kill = (): void => void calls.kill()
   signal.addEventListener('abort', kill, { once: true })
-
-  const finished = Promise.withResolvers<WrittenFile & GraphCost>()
-  // Awaited last; a failure may come long before.
-  finished.promise.catch(() => {})
-  let taken: () => void = () => {}
-  child.on('message', (message: FromGraph) => {
-    if (message.type === 'taken') taken()
-    else if (message.type === 'progress') progress(message.done)
-    else if (message.type === 'done') finished.resolve(message.file)
-    else finished.reject(new Error(message.message))
-  })
-  child.on('error', (error) => finished.reject(error))
-  child.on('exit', (code, died) => {
-    finished.reject(new Error(`the graph's process ended with ${died ?? `code ${code}`} before it was done`))
-  })
-
-  const post = (message: ToGraph): void => {
-    child.send(message, () => {})
-  }
   try {
-    post({ type: 'job', job })
+    await ask({ type: 'job', job })
     for await (const portion of portions) {
-      const acknowledged = new Promise<void>((resolve) => {
-        taken = resolve
-      })
-      post({ type: 'nodes', portion })
-      await Promise.race([acknowledged, finished.promise])
+      await ask({ type: 'nodes', portion })
       signal.throwIfAborted()
     }
-    post({ type: 'compute' })
-    return await finished.promise
+    return (await ask({ type: 'compute' })) as WrittenFile & GraphCost
   } catch (error) {
-    kill()
     throw signal.aborted ? signal.reason : error
   } finally {
     signal.removeEventListener('abort', kill)
     // The process is gone before anybody removes what it wrote.
-    if (child.pid !== undefined) await exited
+    await calls.kill()
   }
 }

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { inspect } from 'node:util'
 import { UnavailableError } from '../errors.ts'
+import type { Caller } from '../turns/caller.ts'
 import { HttpCrossEncoder, type HttpCrossEncoderOptions } from './cross-encoder.ts'
 
 interface Received {
@@ -166,4 +167,45 @@ test('after failures in a row it is left alone, and asked again later', async (t
   server.reply = byLength
   await new Promise((resolve) => setTimeout(resolve, 250))
   assert.deepEqual(await encoder.scores('q', ['a']), [0.01])
+})
+
+const caller = (id: string, signal = new AbortController().signal): Caller => ({ id, signal })
+
+const arrived = async (server: RerankServer, count: number): Promise<void> => {
+  while (server.received.length < count) await new Promise((resolve) => setImmediate(resolve))
+}
+
+test('the first of another caller does not wait for a crowd', async (t) => {
+  const { server, encoder } = await start(t, { timeoutMs: 60_000, requestsMax: 2 })
+  const open: (() => void)[] = []
+  server.reply = (received, response) => open.push(() => byLength(received, response))
+  const crowd = Array.from({ length: 6 }, (_, i) => encoder.scores(`crowd ${i}`, ['a'], caller('crowd')))
+  await arrived(server, 2)
+  const own = encoder.scores('single', ['bb'], caller('single'))
+  await arrived(server, 3)
+  assert.equal(server.received[2]!.body.query, 'single')
+  server.reply = byLength
+  for (const reply of open) reply()
+  assert.deepEqual([await own, ...(await Promise.all(crowd))], [[0.02], ...crowd.map(() => [0.01])])
+})
+
+test('one that waited too long is no failure of the server', async (t) => {
+  const { server, encoder } = await start(t, { timeoutMs: 1_000, requestsMax: 1, failuresMax: 2 })
+  server.reply = () => {}
+  const crowd = Array.from({ length: 6 }, () => encoder.scores('q', ['a'], caller('crowd')))
+  for (const one of await Promise.allSettled(crowd)) assert.equal(one.status, 'rejected')
+  server.reply = byLength
+  assert.deepEqual(await encoder.scores('q', ['a'], caller('crowd')), [0.01])
+})
+
+test('who goes away is not waited for, and says nothing of the server', async (t) => {
+  const { server, encoder } = await start(t, { timeoutMs: 60_000, failuresMax: 1 })
+  server.reply = () => {}
+  const controller = new AbortController()
+  const left = encoder.scores('q', ['a'], caller('a', controller.signal))
+  await arrived(server, 1)
+  controller.abort()
+  await assert.rejects(left, unavailable(/went away/))
+  server.reply = byLength
+  assert.deepEqual(await encoder.scores('q', ['a'], caller('a')), [0.01])
 })

@@ -7,21 +7,28 @@
  * `url` may end in `/rerank` itself; a query string is kept. Whatever goes wrong (no answer in time, an error, a
  * redirect, too long an answer, other than one finite score a text) is one outcome, it is unavailable, and the search
  * goes on with its own ranking. After a few failures in a row it is left alone for a while, so that a server that hangs
- * does not cost every search its time limit. Error bodies are not read, and no message repeats address or texts.
+ * does not cost every search its time limit. Callers take turns at it, so that one who asks for much does not spend the
+ * time of another's. Error bodies are not read, and no message repeats address or texts.
  */
 import { CircuitBreaker } from '../embedding/circuit-breaker.ts'
 import { withDeadline } from '../embedding/with-deadline.ts'
 import { UnavailableError } from '../errors.ts'
+import type { Caller } from '../turns/caller.ts'
+import { Callers } from '../turns/callers.ts'
+import { FairTurns } from '../turns/fair-turns.ts'
 import { searchLimits as limits } from './limits.ts'
 
 export interface CrossEncoder {
   /** One score a text, 0 to 1, in order. Rejects with an `UnavailableError` when there is none to be had. */
-  scores(query: string, texts: readonly string[]): Promise<readonly number[]>
+  scores(query: string, texts: readonly string[], caller?: Caller): Promise<readonly number[]>
 }
 
 export interface HttpCrossEncoderOptions {
   readonly url: string
+  /** Waiting for a turn counts too. */
   readonly timeoutMs?: number
+  /** At once, besides the first of every caller. */
+  readonly requestsMax?: number
   readonly answerBytesMax?: number
   readonly failuresMax?: number
   readonly cooldownMs?: number
@@ -32,6 +39,7 @@ export class HttpCrossEncoder implements CrossEncoder {
   readonly #timeoutMs: number
   readonly #answerBytesMax: number
   readonly #breaker: CircuitBreaker
+  readonly #turns: FairTurns
 
   constructor(options: HttpCrossEncoderOptions) {
     const url = new URL(options.url)
@@ -44,19 +52,38 @@ export class HttpCrossEncoder implements CrossEncoder {
       failuresMax: options.failuresMax ?? 3,
       cooldownMs: options.cooldownMs ?? 10_000,
     })
+    this.#turns = new FairTurns(options.requestsMax ?? 4)
   }
 
-  async scores(query: string, texts: readonly string[]): Promise<readonly number[]> {
+  async scores(query: string, texts: readonly string[], caller?: Caller): Promise<readonly number[]> {
     if (texts.length === 0) return []
+    return withDeadline(this.#timeoutMs, caller?.signal, async (signal) => {
+      const endTurn = await this.#turns.take(new Callers(caller?.id), signal)
+      try {
+        if (endTurn === null) throw signal.reason
+        return await this.#askedOf(query, texts, signal)
+      } catch (error) {
+        if (error instanceof UnavailableError) throw error
+        throw unavailable(caller?.signal.aborted ? 'the client went away' : reasonOf(error, this.#timeoutMs))
+      } finally {
+        endTurn?.()
+      }
+    })
+  }
+
+  async #askedOf(query: string, texts: readonly string[], signal: AbortSignal): Promise<number[]> {
     const permit = this.#breaker.admit()
     if (permit === null) throw unavailable('it failed several times and is left alone for a while')
+    const startedMs = performance.now()
     try {
-      const answer = await withDeadline(this.#timeoutMs, undefined, (signal) => this.#exchange(query, texts, signal))
+      const answer = await this.#exchange(query, texts, signal)
       permit.succeeded()
       return answer
     } catch (error) {
-      permit.failed()
-      throw unavailable(reasonOf(error, this.#timeoutMs))
+      // One that came late to its turn, or whose client went away, did not give it its time.
+      if (signal.aborted && performance.now() - startedMs < this.#timeoutMs / 2) permit.givenUp()
+      else permit.failed()
+      throw error
     }
   }
 

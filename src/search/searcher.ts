@@ -163,7 +163,8 @@ export class Searcher {
   async #hybrid(asked: Asked): Promise<SearchResult> {
     const shortfalls: Shortfall[] = []
     const { read, totalChunks } = await this.#inTurn(asked, () => this.#byBoth(asked, shortfalls))
-    const scores = await this.#crossEncoded(asked.request.text, read, shortfalls)
+    const scores = await this.#crossEncoded(asked, read, shortfalls)
+    asked.caller.signal.throwIfAborted()
     const found = read
       .map(
         ({ documentId, best, others, shown, keyword, cosine }, i): Found => ({
@@ -258,7 +259,7 @@ export class Searcher {
 
   /** The best get the cross-encoder's scores, where there is one and it answers; the others stay below them. */
   async #crossEncoded(
-    queryText: string,
+    { request, caller }: Asked,
     read: readonly { readonly score: number; readonly title: string; readonly body: string }[],
     shortfalls: Shortfall[],
   ): Promise<number[]> {
@@ -267,7 +268,7 @@ export class Searcher {
     if (crossEncoder === null) return own
     const texts = read.slice(0, limits.crossEncoderMax).map(({ title, body }) => `${title}\n${body}`.trim())
     try {
-      const given = await crossEncoder.scores(queryText, texts)
+      const given = await crossEncoder.scores(request.text, texts, caller)
       const lowest = Math.min(...given)
       return own.map((score, i) => given[i] ?? score * lowest)
     } catch (error) {

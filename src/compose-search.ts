@@ -53,7 +53,8 @@ export async function composeSearch(
   watch: PoolWatch,
 ): Promise<SearchSide> {
   const source = open.store.indexSource
-  const opened = await openServed(config.dataDir, watch)
+  const told = { watch, incidents }
+  const opened = await openServed(config.dataDir, told)
   let { generation } = opened
   const index = new CurrentIndex(opened.index)
   parts.opened('search index', () => index.close())
@@ -90,7 +91,7 @@ export async function composeSearch(
     async () => {
       const pointer = await readPointer(config.dataDir)
       if (pointer === null || pointer.generation <= generation || pointer.rules !== ANALYSIS_VERSION) return false
-      const rebuilt = await openSegmentsIndex({ path: indexPath(config.dataDir, pointer.generation), watch })
+      const rebuilt = await openSegmentsIndex({ path: indexPath(config.dataDir, pointer.generation), ...told })
       generation = pointer.generation
       await indexing.exchange(() => index.replace(rebuilt))
       await removeGenerations(config.dataDir, generation)
@@ -125,9 +126,12 @@ const searchesAtOnce = (shared: boolean): number => Math.max(1, Math.floor(avail
 const adoptEveryMs = 1000
 
 /** The index of the data folder. Words are made by rules; under other rules the index is begun anew, and fed. */
-async function openServed(dataDir: string, watch: PoolWatch): Promise<{ index: SearchIndex; generation: number }> {
+async function openServed(
+  dataDir: string,
+  told: { readonly watch: PoolWatch; readonly incidents: Incidents },
+): Promise<{ index: SearchIndex; generation: number }> {
   const generation = await servedGeneration(dataDir, ANALYSIS_VERSION)
-  const index = await openSegmentsIndex({ path: indexPath(dataDir, generation), watch }).catch((error: unknown) => {
+  const index = await openSegmentsIndex({ path: indexPath(dataDir, generation), ...told }).catch((error: unknown) => {
     const inUse = error instanceof Error && error.message.includes('open in another process')
     throw inUse
       ? new Error(`${dataDir} is served by another process: stop it, or set TIDEMARK_DATA_DIR to a folder of its own`)

@@ -17,6 +17,7 @@ import { composeSearch } from './compose-search.ts'
 import { openStore } from './compose-store.ts'
 import type { Config } from './config.ts'
 import { Cursors } from './cursors.ts'
+import { diskSpace } from './disk-space.ts'
 import { UnavailableError } from './errors.ts'
 import { consoleRoutes } from './http/console-routes.ts'
 import { Metrics } from './http/metrics.ts'
@@ -120,6 +121,7 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
   let stopping = false
   const checks: Record<string, Check> = {
     ...(search === null ? {} : { index: search.check }),
+    disk: () => diskCheck(config.dataDir, open),
     serving: async () => ({ ok: !stopping, detail: stopping ? 'shutting down' : 'accepting requests' }),
     store: () => storeCheck(open),
   }
@@ -127,9 +129,7 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
     logger,
     authenticator,
     usage,
-    rates: open.shared
-      ? new SharedRates(store.access, (error) => logger.warn({ err: error }, 'unused rates could not be given back'))
-      : new RateLimits(),
+    rates: open.shared ? new SharedRates(store.access, incidents) : new RateLimits(),
     metrics,
     corsOrigins: config.corsOrigins,
     requestsInFlightMax: config.requestsInFlightMax,
@@ -184,4 +184,13 @@ async function storeCheck({ store, condition }: OpenStore): ReturnType<Check> {
   if (first === 'late') throw new UnavailableError(`the store does not answer within ${storeAnswersWithinMs} ms`)
   const { ok, troubles } = condition()
   return { ok, detail: ['answers', ...troubles].join(', ') }
+}
+
+async function diskCheck(dataDir: string, { lacksRoom, shared }: OpenStore): ReturnType<Check> {
+  const { state, free } = await diskSpace(dataDir)
+  const refused = 'writes are refused, reads go on'
+  if (state === 'full' || (lacksRoom() && !shared))
+    return { ok: false, detail: `the disk is full: ${free}, ${refused}` }
+  if (lacksRoom()) return { ok: false, detail: `the disk of the database is full: ${refused}` }
+  return { ok: true, detail: state === 'low' ? `only ${free}: make room, writes are refused when it is full` : free }
 }

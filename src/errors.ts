@@ -46,6 +46,7 @@ export const errorTable = {
   live_query_unavailable: { status: 503, retryable: true },
   search_backend_unavailable: { status: 503, retryable: true },
   overloaded: { status: 503, retryable: true },
+  storage_full: { status: 503, retryable: true },
   store_unavailable: { status: 503, retryable: true },
   catalog_unavailable: { status: 503, retryable: true },
   changes_unavailable: { status: 503, retryable: true },
@@ -85,6 +86,11 @@ export class TidemarkError extends Error {
 /** A part is not there at the moment: what parts throw that know nothing of answers. */
 export class UnavailableError extends Error {
   override name = 'UnavailableError'
+}
+
+/** There is no room for a write. Whatever only notes down what was read can wait for room. */
+export function isStorageFull(error: unknown): boolean {
+  return error instanceof TidemarkError && error.code === 'storage_full'
 }
 
 /** A known trouble that passes. Anything else that is thrown is a defect, and is never told as a trouble. */

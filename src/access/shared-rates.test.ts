@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { TidemarkError } from '../errors.ts'
+import type { Incidents } from '../incidents.ts'
 import type { AccessStore, TokenTake } from './access-store.ts'
 import { type Bucket, type Rate, takeTokens } from './rate-limits.ts'
 import { type Clock, SharedRates } from './shared-rates.ts'
@@ -25,7 +27,7 @@ class SharedBuckets {
   } as unknown as AccessStore
 }
 
-const unexpected = (error: unknown): void => assert.fail(String(error))
+const unexpected: Incidents = { failed: (job, error) => assert.fail(`${job}: ${error}`), worked: () => {} }
 
 /** So slow that nothing fills while a test runs. */
 const still = (burst: number): Rate => ({ perSecond: 0.001, burst })
@@ -217,7 +219,7 @@ test('that tokens could not be given back is reported, and the next request pass
   const time = new VirtualTime()
   const shared = new SharedBuckets()
   const reported: unknown[] = []
-  const rates = new SharedRates(shared.store, (error) => reported.push(error), time)
+  const rates = new SharedRates(shared.store, { failed: (_, error) => reported.push(error), worked: () => {} }, time)
   const rate = { perSecond: 1000, burst: 1000 }
   for (let i = 0; i < 20; i++) assert.ok((await rates.take('app', rate)).allowed)
   assert.equal(reported.length, 0)
@@ -235,3 +237,15 @@ function randomFrom(seed: number): () => number {
     return state / 2 ** 32
   }
 }
+
+test('a store without room for a write refuses no reader: the process counts for itself, and it is reported', async () => {
+  const shared = new SharedBuckets()
+  const reported: unknown[] = []
+  const rates = new SharedRates(shared.store, { failed: (_, error) => reported.push(error), worked: () => {} })
+  shared.failure = new TidemarkError('storage_full', 'full')
+  const states = await Promise.all(Array.from({ length: 8 }, () => rates.take('app', still(5))))
+  assert.equal(states.filter(({ allowed }) => allowed).length, 5)
+  assert.ok(reported.length > 0 && reported.every((error) => error === shared.failure))
+  shared.failure = null
+  assert.ok((await rates.take('app', still(5))).allowed)
+})

@@ -1,5 +1,7 @@
+import { isStorageFull } from '../errors.ts'
+import type { Incidents } from '../incidents.ts'
 import type { AccessStore, TokensTaken, TokenTake } from './access-store.ts'
-import { type Rate, type RateState, type Rates, rateState } from './rate-limits.ts'
+import { type Rate, RateLimits, type RateState, type Rates, rateState } from './rate-limits.ts'
 
 /**
  * The buckets of a store that several processes serve: kept there, taken from in small portions ahead of the requests.
@@ -9,6 +11,8 @@ import { type Rate, type RateState, type Rates, rateState } from './rate-limits.
  * requests a second costs one question to the store for every third of them, and one that is allowed 1,000 for every
  * fiftieth. What is taken is used or given back: a token is lost only with its process, or when the store fails. What is
  * held makes up for pauses, as the bucket itself does: an application may get that much more than its burst at once.
+ *
+ * While the store has no room for a write, which is no reason to refuse a reader, each process counts for itself.
  */
 const aheadSeconds = 0.05
 const recentMs = 250
@@ -48,18 +52,19 @@ const machineClock: Clock = {
 
 export class SharedRates implements Rates {
   #store: AccessStore
-  #report: (error: unknown) => void
+  #incidents: Incidents
   #clock: Clock
   /** Of applications that made requests of late. */
   #reserves = new Map<string, Reserve>()
   /** Those with requests that wait, or with tokens to give back. */
   #wanting = new Set<Reserve>()
   #asking = false
+  /** In use while the store is full. */
+  #alone = new RateLimits()
 
-  /** `report` hears of tokens that could not be given back: no request waited for that. */
-  constructor(store: AccessStore, report: (error: unknown) => void, clock: Clock = machineClock) {
+  constructor(store: AccessStore, incidents: Incidents, clock: Clock = machineClock) {
     this.#store = store
-    this.#report = report
+    this.#incidents = incidents
     this.#clock = clock
   }
 
@@ -90,16 +95,31 @@ export class SharedRates implements Rates {
       try {
         const taken = await this.#store.takeTokens(takes, this.#clock.wallMs())
         for (const [i, reserve] of group.entries()) serve(reserve, takes[i]!.wanted, taken[i]!)
+        this.#incidents.worked('rates')
       } catch (error) {
-        const failed = group.flatMap(({ waiting }, i) => waiting.splice(0, takes[i]!.wanted))
-        for (const { reject } of failed) reject(error)
-        if (failed.length === 0) this.#report(error)
+        this.#fail(group, takes, error)
       }
       for (const reserve of group) {
         if (reserve.waiting.length === 0 && reserve.returning === 0) this.#wanting.delete(reserve)
       }
     }
     this.#asking = false
+  }
+
+  /** Those that wait are told; where nobody does, or all are served anyhow, the log is. */
+  #fail(group: readonly Reserve[], takes: readonly TokenTake[], error: unknown): void {
+    const isFull = isStorageFull(error)
+    let told = 0
+    for (const [i, { name, rate, waiting }] of group.entries()) {
+      for (const { resolve, reject } of waiting.splice(0, takes[i]!.wanted)) {
+        if (isFull) resolve(this.#alone.take(name, rate, this.#clock.nowMs()))
+        else {
+          told++
+          reject(error)
+        }
+      }
+    }
+    if (told === 0) this.#incidents.failed('rates', error)
   }
 
   #takeOf(reserve: Reserve): TokenTake {

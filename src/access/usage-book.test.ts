@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { TidemarkError } from '../errors.ts'
 import type { Incidents } from '../incidents.ts'
 import type { OpenStore } from '../storage/open-store.ts'
 import { openSqliteStore } from '../storage/sqlite/open-sqlite-store.ts'
@@ -34,10 +35,15 @@ const consumer = (applicationId: string, policy: Policy = {}): Consumer => ({
 })
 
 /** The real store, of which one method fails while `broken` says so. */
-const failing = (method: keyof AccessStore, broken: () => boolean): AccessStore =>
-  new Proxy(open.store.access, {
+const failing = (
+  method: keyof AccessStore,
+  broken: () => boolean,
+  error = new Error('broken'),
+  of: AccessStore = open.store.access,
+): AccessStore =>
+  new Proxy(of, {
     get: (target, name) =>
-      name === method && broken() ? () => Promise.reject(new Error('disk full')) : target[name as keyof AccessStore],
+      name === method && broken() ? () => Promise.reject(error) : target[name as keyof AccessStore],
   })
 
 const noError: Incidents = { failed: (job, error) => assert.fail(`${job}: ${error}`), worked: () => {} }
@@ -112,8 +118,28 @@ test('a take that the store fails rejects and takes nothing from those after it'
   const access = failing('takeQuota', () => broken)
   const book = new UsageBook(access, noError)
   const limited = consumer('failing', { daily_quotas: { changes: 1 } })
-  await assert.rejects(book.take(limited, 'changes.read', now), /disk full/)
+  await assert.rejects(book.take(limited, 'changes.read', now), /broken/)
   broken = false
   assert.equal((await book.take(limited, 'changes.read', now)).taken, true)
+  await book.close()
+})
+
+test('without room for a write units are still taken, up to the limit, and written when there is room', async () => {
+  let full = true
+  const isFull = () => full
+  const error = new TidemarkError('storage_full', 'full')
+  const access = failing('takeQuota', isFull, error, failing('recordUse', isFull, error))
+  const book = new UsageBook(access, { failed: () => {}, worked: () => {} })
+  await open.store.access.takeQuota([
+    { applicationId: 'full', operation: 'search.default', day: '2026-11-15', limit: 5 },
+  ])
+  const limited = consumer('full', { daily_quotas: { search: 5 } })
+  const taken = await Promise.all(Array.from({ length: 8 }, () => book.take(limited, 'search.default', now)))
+  assert.equal(taken.filter((one) => one.taken).length, 4)
+  await book.flush()
+  assert.equal((await book.take(limited, 'search.default', now)).taken, false)
+  full = false
+  assert.equal((await book.take(limited, 'search.default', now)).taken, false)
+  assert.deepEqual(await open.store.access.usageOf('full', '2026-11-15'), [{ operation: 'search.default', used: 5 }])
   await book.close()
 })

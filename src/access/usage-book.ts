@@ -1,3 +1,4 @@
+import { isStorageFull } from '../errors.ts'
 import type { Incidents } from '../incidents.ts'
 import { secondsToNextUtcDay, utcDay } from '../time.ts'
 import type { AccessStore, QuotaResult, QuotaTake, UsageCount } from './access-store.ts'
@@ -22,6 +23,9 @@ export type QuotaTaking =
  * Counts what applications do. Where a policy sets a daily limit, the unit is taken in the store before the work, so
  * that the limit is exact however many processes race; takes that arrive while one is being written share the next
  * transaction. Without a limit the count is only for reporting and is written once a second.
+ *
+ * While the store has no room for a write, which is no reason to refuse a reader, units are taken by what is known here
+ * and written when there is room: exact for one process, for several each may give out what is left.
  */
 export class UsageBook {
   #store: AccessStore
@@ -34,6 +38,8 @@ export class UsageBook {
   #keyUses = new Map<string, number>()
   #waiting: { take: QuotaTake; resolve: (result: QuotaResult) => void; reject: (error: unknown) => void }[] = []
   #taking = false
+  /** Units were taken that could not be written. */
+  #owesUnits = false
   #timer: NodeJS.Timeout
   #flushing: Promise<void> = Promise.resolve()
   #incidents: Incidents
@@ -73,8 +79,11 @@ export class UsageBook {
    * Today's use per operation: what this process counted is exact, what others counted at most a second old. Asking the
    * store each time would make it the dearest part of a GET /v1/account by far.
    */
-  async today(applicationId: string, nowMs: number): Promise<Record<string, number>> {
-    const day = utcDay(nowMs)
+  today(applicationId: string, nowMs: number): Promise<Record<string, number>> {
+    return this.#usedOn(applicationId, utcDay(nowMs), nowMs)
+  }
+
+  async #usedOn(applicationId: string, day: string, nowMs: number): Promise<Record<string, number>> {
     const name = `${applicationId} ${day}`
     for (let attempt = 1; ; attempt++) {
       let stored = this.#stored.get(name)
@@ -103,12 +112,15 @@ export class UsageBook {
       const keys = [...this.#keyUses].map(([keyId, at]) => ({ keyId, at }))
       this.#counts = new Map()
       this.#keyUses = new Map()
+      const owedUnits = this.#owesUnits
+      this.#owesUnits = false
       this.#forgetStored()
       try {
         await this.#store.recordUse({ counts, keys })
         this.#incidents.worked('usage')
       } catch (error) {
         for (const count of counts) this.#count(count)
+        this.#owesUnits ||= owedUnits
         for (const { keyId, at } of keys) if (!this.#keyUses.has(keyId)) this.#keyUses.set(keyId, at)
         this.#incidents.failed('usage', error)
       }
@@ -145,9 +157,19 @@ export class UsageBook {
     })
   }
 
+  async #takeUnwritten({ applicationId, operation, day, limit }: QuotaTake): Promise<QuotaResult> {
+    const used = (await this.#usedOn(applicationId, day, Date.now()))[operation] ?? 0
+    if (used >= limit) return { taken: false, used }
+    this.#count({ applicationId, operation, day, count: 1 })
+    this.#owesUnits = true
+    return { taken: true, used: used + 1 }
+  }
+
   async #takeWaiting(): Promise<void> {
     this.#taking = true
     while (this.#waiting.length > 0) {
+      // What the store does not know yet must not be given out again.
+      if (this.#owesUnits) await this.flush()
       const group = this.#waiting
       this.#waiting = []
       try {
@@ -155,7 +177,12 @@ export class UsageBook {
         this.#forgetStored()
         for (const [i, { resolve }] of group.entries()) resolve(results[i]!)
       } catch (error) {
-        for (const { reject } of group) reject(error)
+        if (isStorageFull(error)) this.#incidents.failed('usage', error)
+        // One after the other, so that each sees what the one before has taken.
+        for (const { take, resolve, reject } of group) {
+          if (isStorageFull(error)) await this.#takeUnwritten(take).then(resolve, reject)
+          else reject(error)
+        }
       }
     }
     this.#taking = false

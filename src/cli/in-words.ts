@@ -9,11 +9,15 @@ export const misused = 2
 
 const blamesSettings = [ConfigError, NewerStoreError, UnreachableStoreError, UnfinishedCopyError]
 
+const isStorageFull = (error: unknown): boolean =>
+  ['storage_full', 'ENOSPC'].includes((error as { code?: string } | null)?.code ?? '')
+
 /** A sentence, not a stack: what the operator can act on. What a setting is to blame for says so by its name. */
 export function inWords(error: unknown): { readonly message: string; readonly exitCode: number } {
   if (blamesSettings.some((kind) => error instanceof kind)) {
     return { message: (error as Error).message, exitCode: misused }
   }
+  if (isStorageFull(error)) return { message: 'the disk is full: make room, then try again', exitCode: failed }
   if (error instanceof TidemarkError)
     return { message: error.message, exitCode: error.status === 400 ? misused : failed }
   const known = error as NodeJS.ErrnoException & { address?: string; port?: number; hostname?: string }

@@ -101,7 +101,7 @@ const reasons: Record<number, string> = {
   413: '`payload_too_large`: send less at once.',
   415: '`unsupported_media_type`: send JSON, or NDJSON where it is taken.',
   429: '`rate_limit_exceeded` or `quota_exceeded`: wait for the seconds in Retry-After.',
-  503: 'Temporarily unavailable: try again later, with growing pauses.',
+  503: 'Temporarily unavailable (`overloaded`, `storage_full` for writes, or the area’s own code): try again after the seconds in Retry-After, with growing pauses.',
 }
 
 /**

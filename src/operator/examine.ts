@@ -1,6 +1,7 @@
-import { access, constants, stat, statfs } from 'node:fs/promises'
+import { access, constants, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { adminTokenFile } from '../access/admin-token.ts'
+import { diskSpace } from '../disk-space.ts'
 import type { OperatorStore } from './operator-store.ts'
 
 /** One thing that was looked at, and what to do about it where it is not as it should be. */
@@ -10,7 +11,6 @@ export interface Finding {
   readonly advice: string | null
 }
 
-const freeBytesWanted = 2 ** 30
 const expiresSoonMs = 7 * 86_400_000
 const nodeMajorNeeded = 26
 
@@ -30,7 +30,7 @@ export async function examineMachine(dataDir: string): Promise<readonly Finding[
           `run through npm (npm run tidemark -- …), which brings node ${nodeMajorNeeded}`,
         ),
   )
-  const folder = await stat(dataDir).catch(() => null)
+  const folder = await statOrNull(dataDir)
   if (folder === null) {
     findings.push(
       warning(`data folder ${dataDir} is not there yet`, 'tidemark serve makes it; or set TIDEMARK_DATA_DIR'),
@@ -53,17 +53,28 @@ export async function examineMachine(dataDir: string): Promise<readonly Finding[
           'give this user read and write permission, or set TIDEMARK_DATA_DIR',
         ),
   )
-  const disk = await statfs(dataDir)
-  const freeBytes = disk.bavail * disk.bsize
-  const free = `${(freeBytes / 2 ** 30).toFixed(1)} GiB free on its disk`
-  findings.push(
-    freeBytes >= freeBytesWanted ? ok(free) : warning(`only ${free}`, 'make room: writes fail when the disk is full'),
-  )
-  const token = await stat(join(dataDir, adminTokenFile)).catch(() => null)
+  findings.push(await examineDisk(dataDir))
+  const token = await statOrNull(join(dataDir, adminTokenFile))
   if (token !== null && (token.mode & 0o077) !== 0) {
     findings.push(warning('the admin token file is readable by others', `chmod 600 the file ${adminTokenFile}`))
   }
   return findings
+}
+
+const statOrNull = (path: string) =>
+  stat(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return null
+    throw error
+  })
+
+async function examineDisk(dataDir: string): Promise<Finding> {
+  const { state, free } = await diskSpace(dataDir)
+  if (state === 'enough') return ok(`${free} on its disk`)
+  if (state === 'low') return warning(`only ${free} on its disk`, 'make room: writes are refused when the disk is full')
+  return failure(
+    `the disk of ${dataDir} is full: ${free}`,
+    'make room on it: until then every write is answered with 503 storage_full; reading goes on',
+  )
 }
 
 /** What is to be said of a store that this version has yet to make or to bring up to date; null where it is neither. */

@@ -10,6 +10,8 @@ export interface OpenStore {
   readonly shared: boolean
   /** Whether it can be read and written, as far as this process knows without asking it, in words for an operator. */
   condition(): { readonly ok: boolean; readonly troubles: readonly string[] }
+  /** The last write was refused because a disk is full, a moment ago. */
+  lacksRoom(): boolean
   /** Calls that wait or run, for the metrics. */
   load(): { readonly writer: number; readonly readers: number }
   /**

@@ -44,6 +44,7 @@ for (const [kind, open] of Object.entries(memberChannels)) {
           ['RangeError', 'too far', 13],
         )
         assert.match(error.stack!, /pool-member/)
+        assert.match((error.cause as Error).message, /headwind/)
         return true
       })
       await assert.rejects(ask({ do: 'reject', error: 'unavailable' }), UnavailableError)

@@ -28,17 +28,20 @@ export interface SentError {
   readonly name: string
   readonly message: string
   readonly stack: string | undefined
+  readonly cause: SentError | undefined
   readonly fields: Readonly<Record<string, unknown>>
 }
 
 export function sendable(error: unknown): SentError {
   const known = error instanceof Error ? error : new Error(String(error))
-  return { name: known.name, message: known.message, stack: known.stack, fields: copyable({ ...known }) }
+  const cause = known.cause instanceof Error ? sendable(known.cause) : undefined
+  return { name: known.name, message: known.message, stack: known.stack, cause, fields: copyable({ ...known }) }
 }
 
-export function received({ name, message, stack, fields }: SentError): Error {
+export function received({ name, message, stack, cause, fields }: SentError): Error {
   const error = Object.assign(made(name, message, fields), fields, { name })
   if (stack !== undefined) error.stack = stack
+  if (cause !== undefined) error.cause = received(cause)
   return error
 }
 

@@ -5,6 +5,7 @@ import { connectAlone, queriesOn } from './connections.ts'
 import { type ExpectedSchema, expectedSchema } from './expected-schema.ts'
 import { postgresMigrationDialect } from './migration-dialect.ts'
 import { asUnreachable, oldestVersion } from './open-postgres-store.ts'
+import { isDiskFull } from './troubles.ts'
 
 /** A process holds one to hear of the others' writes, and one while it is the one that makes vectors. */
 const furtherConnections = 2
@@ -35,6 +36,8 @@ export async function examineDatabase(url: string, connectionsMax: number): Prom
       ...(await examineUpkeep(client)),
       ...(await examineTransactions(client)),
       ...(await examineStandbys(client)),
+      // The last: where it fails, the transaction answers nothing more.
+      await examineRoom(client),
     ]
   } finally {
     await client.end()
@@ -43,6 +46,26 @@ export async function examineDatabase(url: string, connectionsMax: number): Prom
 
 async function rowsOf<Row extends object>(client: pg.Client, text: string, values: unknown[] = []): Promise<Row[]> {
   return (await client.query(text, values)).rows
+}
+
+/**
+ * No setting tells how full the disk is. A sort that is given no memory writes some megabytes of temporary files, where
+ * the tables are, and they are gone with it.
+ */
+async function examineRoom(client: pg.Client): Promise<Finding> {
+  try {
+    await client.query("set local work_mem = '64kB'")
+    await client.query(
+      'select count(*) from (select md5(i::text) as word from generate_series(1, 50000) as i order by word offset 1) as sorted',
+    )
+    return ok('there is room on the disk of the database')
+  } catch (error) {
+    if (!isDiskFull(error)) throw error
+    return failure(
+      'the disk of the database is full',
+      'make room on it: until then every write is answered with 503 storage_full; reading goes on',
+    )
+  }
 }
 
 async function examineServer(client: pg.Client): Promise<Finding[]> {

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type pg from 'pg'
 import { TidemarkError } from '../../errors.ts'
 import { oneAtATime } from '../../one-at-a-time.ts'
+import { RoomForWrites } from '../full-disk.ts'
 import type { OpenStore } from '../open-store.ts'
 import { migrate, NewerStoreError, newestMigration, schemaNumber } from '../sql/migrate.ts'
 import { remoteStore } from '../sql/remote-store.ts'
@@ -11,7 +12,7 @@ import { Claim } from './claim.ts'
 import { type Connection, Connections } from './connections.ts'
 import { ForeignWrites } from './foreign-writes.ts'
 import { postgresMigrationDialect, TextByBytes } from './migration-dialect.ts'
-import { isConnectionLost, isPassing, OutcomeUnknown, withRetries } from './troubles.ts'
+import { isConnectionLost, isDiskFull, isPassing, OutcomeUnknown, withRetries } from './troubles.ts'
 import { beginMigrating, beginWriting } from './write-locks.ts'
 
 /** One snapshot for all that a call reads, and no write by mistake. */
@@ -36,6 +37,7 @@ export async function openPostgresStore(url: string, connectionsMax: number): Pr
   }
   const foreign = new ForeignWrites(url, processId)
   const claim = new Claim(url)
+  const room = new RoomForWrites()
   const under = { reading: { count: 0 }, writing: { count: 0 } }
 
   const transact = async ({ port, method, write }: NamedCall, args: readonly unknown[]): Promise<unknown> => {
@@ -82,8 +84,12 @@ export async function openPostgresStore(url: string, connectionsMax: number): Pr
     const calls = write === null ? under.reading : under.writing
     calls.count++
     try {
-      return await (write === null ? work() : queueOf(write.locks[0])(work))
+      if (write === null) return await work()
+      const result = await queueOf(write.locks[0])(work)
+      room.written()
+      return result
     } catch (error) {
+      if (isDiskFull(error)) throw room.refused(error)
       throw error instanceof OutcomeUnknown || isPassing(error) ? unavailable(error) : error
     } finally {
       calls.count--
@@ -96,6 +102,7 @@ export async function openPostgresStore(url: string, connectionsMax: number): Pr
     shared: true,
     condition: () => ({ ok: true, troubles: [] }),
     load: () => ({ writer: under.writing.count, readers: under.reading.count }),
+    lacksRoom: () => room.isLacking,
     makesVectors: () => claim.has(),
     onForeignWrite: (listener, incidents) => foreign.listen(listener, incidents),
     async close() {

@@ -24,6 +24,11 @@ export function isPassing(error: unknown): boolean {
   return isConnectionLost(error) || (error instanceof pg.DatabaseError && gaveWay.has(error.code ?? ''))
 }
 
+/** What was asked needs more room than there is on a disk of the server: a write, or a read that sorts too much for memory. */
+export function isDiskFull(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && error.code === '53100'
+}
+
 /** The connection is of no more use, through no fault of what was asked. */
 export function isConnectionLost(error: unknown): boolean {
   if (error instanceof pg.DatabaseError) {

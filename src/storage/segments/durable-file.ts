@@ -1,11 +1,12 @@
 import { statSync } from 'node:fs'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { crc32 } from 'node:zlib'
+import { isMachineTrouble } from '../full-disk.ts'
 
 /**
  * The durable form: one SQLite file (WAL, synchronous FULL) that the writer alone changes. It is derived: deleting it
  * loses nothing but time. Everything in it is under a checksum, and whatever does not add up throws `DamagedFile`, which
- * the writer reports as "needs rebuild".
+ * the writer reports as "needs rebuild". A full disk and the like are no damage: those errors are thrown as they are.
  *
  * Large things (segment images, vector columns) are blobs in pieces of 4 MB. Pieces are written ahead in small
  * transactions, so that a merge does not hold up a batch; they count only from the moment a `segment` row names their
@@ -77,7 +78,7 @@ export class DurableFile {
       this.state = this.#readState(analysis)
     } catch (error) {
       this.#db.close()
-      throw new DamagedFile(messageOf(error))
+      throw this.#asDamage(error)
     }
   }
 
@@ -246,8 +247,14 @@ export class DurableFile {
     try {
       return read()
     } catch (error) {
-      throw error instanceof DamagedFile ? error : new DamagedFile(messageOf(error))
+      throw this.#asDamage(error)
     }
+  }
+
+  #asDamage(error: unknown): unknown {
+    return error instanceof DamagedFile || isMachineTrouble(error, this.path)
+      ? error
+      : new DamagedFile(messageOf(error))
   }
 
   #run(sql: string, ...values: (string | number | Uint8Array)[]): number {

@@ -70,6 +70,9 @@ export class IndexReader {
     this.#statistics = new StatisticsCache(this.#classes, this.#keywordKernel)
   }
 
+  /** Hears whether vectors could be read from the file: null, or what it failed of. */
+  onVectorFile: (error: unknown) => void = () => {}
+
   /** `deadline` is on the clock of `performance.now()`. */
   answer(call: ReaderCall, deadline: number, part: Part = wholeIndex): SearchReply {
     try {
@@ -256,9 +259,13 @@ export class IndexReader {
   readonly #readFloats: ReadFloats = (profile, vectorKeys) => {
     try {
       this.#vectors ??= new VectorReader(this.#options.path)
-      return this.#vectors.read(vectorKeys.map((key) => vectorId(profile, key)))
-    } catch {
-      // A file that cannot be read costs the last step of precision, not the answer; the writer will notice and say so.
+      const read = this.#vectors.read(vectorKeys.map((key) => vectorId(profile, key)))
+      this.onVectorFile(null)
+      return read
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ERR_SQLITE_ERROR') throw error
+      // A file that cannot be read costs the last step of precision, not the answer.
+      this.onVectorFile(error)
       return []
     }
   }

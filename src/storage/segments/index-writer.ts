@@ -1,6 +1,7 @@
 import { rmSync } from 'node:fs'
 import type { MessagePort } from 'node:worker_threads'
 import type { ApplyOutcome, ChunkVector, IndexBatch, IndexChange, IndexHealth } from '../../search/search-index.ts'
+import { isMachineTrouble } from '../full-disk.ts'
 import { Control } from './control.ts'
 import { copyVectors, DocumentUnit, type UnitChunk } from './document-unit.ts'
 import { DamagedFile, DurableFile, type SegmentRow, vectorId } from './durable-file.ts'
@@ -114,9 +115,8 @@ export class IndexWriter {
     return this.#maintenance.step(this.#file)
   }
 
-  warn(warning: string): void {
-    this.#warnings.add(warning)
-  }
+  /** What background work failed of, null once it has worked again: health tells of it meanwhile. */
+  failing: string | null = null
 
   /** A search thread began, perhaps in the place of one that died: from now on it hears of every change. */
   admit(reader: number, port: MessagePort): void {
@@ -136,7 +136,7 @@ export class IndexWriter {
       profiles: this.#profiles,
       merging: this.#maintenance.busy,
       rejectedVectors: this.#rejectedVectors,
-      warnings: [...this.#warnings],
+      warnings: this.failing === null ? [...this.#warnings] : [...this.#warnings, this.failing],
     })
   }
 
@@ -187,6 +187,8 @@ export class IndexWriter {
       this.#damage = error instanceof Error ? error.message : String(error)
       if (!(error instanceof DamagedFile)) this.#damage = `unreadable: ${this.#damage}`
       this.#empty()
+      // What may be whole is not to be begun anew.
+      if (isMachineTrouble(error, this.#options.path)) throw error
     }
   }
 

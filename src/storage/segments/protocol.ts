@@ -12,6 +12,7 @@ import type {
   WithoutVectorOutcome,
   WithoutVectorRequest,
 } from '../../search/search-index.ts'
+import type { SentError } from '../../threads/frames.ts'
 import type { FilterClass } from './filter-classes.ts'
 import type { MergedSegment } from './merge-segments.ts'
 import type { ColumnPlace, SegmentPlace } from './segment.ts'
@@ -104,3 +105,6 @@ export interface SearchReply {
   /** Names the state of the index that was searched: equal for equal states. `null` where none was. */
   readonly state: number | null
 }
+
+/** Of what no call is answered with: background work of the writer, a vector that a reader could not read whole. */
+export type ThreadNews = { readonly failed: SentError } | { readonly worked: true }

@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os'
 import { dirname } from 'node:path'
 import { MessageChannel, Worker } from 'node:worker_threads'
 import { TidemarkError, UnavailableError } from '../../errors.ts'
+import { type Incidents, unheard } from '../../incidents.ts'
 import type {
   ApplyOutcome,
   CountOutcome,
@@ -23,9 +24,11 @@ import type {
 } from '../../search/search-index.ts'
 import { Calls } from '../../threads/calls.ts'
 import { threadChannel } from '../../threads/channel.ts'
+import { received } from '../../threads/frames.ts'
 import { Pool, type PoolWatch, unwatched } from '../../threads/pool.ts'
+import { isFullDisk, storageFull } from '../full-disk.ts'
 import { Control, readersMax } from './control.ts'
-import type { ReaderCall, ReaderOptions, SharedBuffers, WriterCall, WriterOptions } from './protocol.ts'
+import type { ReaderCall, ReaderOptions, SharedBuffers, ThreadNews, WriterCall, WriterOptions } from './protocol.ts'
 import { SearchThreads } from './search-threads.ts'
 import { segmentChunksMax } from './segment-image.ts'
 import { TermDictionary } from './term-dictionary.ts'
@@ -53,6 +56,8 @@ export interface SegmentsIndexOptions {
   readonly kernel?: 'simd' | 'plain'
   /** Told of the threads that come and go. */
   readonly watch?: PoolWatch
+  /** Told of what fails and is no answer to a call: merges, what is written without a batch, vectors of the file. */
+  readonly incidents?: Incidents
 }
 
 /** Opens the index and loads it. Rejects when another process has it open; damage is no rejection but a health state. */
@@ -64,7 +69,7 @@ export async function openSegmentsIndex(options: SegmentsIndexOptions): Promise<
     return index
   } catch (error) {
     await index.close()
-    throw error
+    throw fullOr(error, options.path)
   }
 }
 
@@ -86,8 +91,18 @@ function startWriter(options: SegmentsIndexOptions, shared: SharedBuffers): Call
     mergeFanIn: options.mergeFanIn ?? 8,
   }
   const worker = new Worker(new URL('./writer-thread.ts', import.meta.url), { workerData, name: 'index writer' })
-  return new Calls(threadChannel(worker), { name: 'index writer' })
+  return new Calls(threadChannel(worker), { name: 'index writer', onNews: newsOf('index-upkeep', options) })
 }
+
+const newsOf =
+  (job: string, { incidents = unheard, path }: SegmentsIndexOptions) =>
+  (news: unknown): void => {
+    const told = news as ThreadNews
+    if ('worked' in told) incidents.worked(job)
+    else incidents.failed(job, fullOr(received(told.failed), path))
+  }
+
+const fullOr = (error: unknown, path: string): unknown => (isFullDisk(error, path) ? storageFull(error) : error)
 
 /** A reader is ready when it runs and the writer has sent it the list of segments; before, it would search nothing. */
 function startReader(options: SegmentsIndexOptions, shared: SharedBuffers, reader: number, writer: Calls) {
@@ -102,7 +117,7 @@ function startReader(options: SegmentsIndexOptions, shared: SharedBuffers, reade
   }
   const file = new URL('./reader-thread.ts', import.meta.url)
   const worker = new Worker(file, { workerData, transferList: [list.port2], name: 'search thread' })
-  const calls = new Calls(threadChannel(worker), { name: 'search thread' })
+  const calls = new Calls(threadChannel(worker), { name: 'search thread', onNews: newsOf('index-vectors', options) })
   const admit: WriterCall = { call: 'admit', reader, port: list.port1 }
   return { calls, ready: Promise.all([calls.started, writer.call(admit, { transfer: [list.port1] })]) }
 }
@@ -114,12 +129,14 @@ function startReader(options: SegmentsIndexOptions, shared: SharedBuffers, reade
  */
 class SegmentsIndex implements SearchIndex {
   readonly #writers: Pool
+  readonly #path: string
   #threads!: Threads
   /** Why searches cannot be answered; empty when they can. */
   #damage = 'the index is being opened'
 
   constructor(options: SegmentsIndexOptions) {
     const watch = options.watch ?? unwatched
+    this.#path = options.path
     this.#writers = new Pool({
       name: 'index-writer',
       size: 1,
@@ -210,7 +227,11 @@ class SegmentsIndex implements SearchIndex {
   /** Rejects while there is no writer: to load an index takes longer than anybody should wait. */
   async #write(message: WriterCall): Promise<unknown> {
     if (this.#writers.serving === 0) throw new TidemarkError('search_backend_unavailable', this.#damage)
-    return this.#writers.call(message)
+    try {
+      return await this.#writers.call(message)
+    } catch (error) {
+      throw fullOr(error, this.#path)
+    }
   }
 
   #unavailable(): Unavailable {

@@ -1,14 +1,17 @@
 import { DatabaseSync } from 'node:sqlite'
 import { Worker, workerData } from 'node:worker_threads'
 import { answerCalls } from '../../threads/answer-calls.ts'
+import { sendable } from '../../threads/frames.ts'
+import { sqliteErrorKind } from '../full-disk.ts'
 import { IndexWriter } from './index-writer.ts'
-import type { MergeDone, MergeOrder, WriterCall, WriterOptions } from './protocol.ts'
+import type { MergeDone, MergeOrder, ThreadNews, WriterCall, WriterOptions } from './protocol.ts'
 
 /**
  * The writer's loop: calls in the order in which they came, and one step of background work whenever none waits. A
  * call's reply goes out before the work that it caused.
  */
 const retryMs = 1000
+const sqliteBusy = 5
 
 interface Queued {
   readonly message: WriterCall | { readonly call: 'close' }
@@ -22,7 +25,7 @@ let awake = false
 
 const lock = lockFile(`${options.path}-lock`)
 const writer = new IndexWriter({ ...options, startMerge })
-const { started } = answerCalls<WriterCall>({
+const { started, tell } = answerCalls<WriterCall>({
   answer: inTurn,
   async end() {
     await inTurn({ call: 'close' })
@@ -46,7 +49,8 @@ function lockFile(path: string): DatabaseSync {
   const db = new DatabaseSync(path)
   try {
     db.exec('pragma locking_mode = exclusive; begin exclusive')
-  } catch {
+  } catch (error) {
+    if (sqliteErrorKind(error) !== sqliteBusy) throw error
     throw new Error(`the index at ${options.path} is open in another process`)
   }
   return db
@@ -89,12 +93,16 @@ function turn(): void {
   } else if (inBackground(() => writer.tidy())) wake()
 }
 
-/** Work that nobody waits for: when it fails, health tells, searches and batches go on, and it is tried again. */
+/** Work that nobody waits for: when it fails, news and health tell, searches and batches go on, and it is tried again. */
 function inBackground(work: () => unknown): unknown {
   try {
-    return work()
+    const more = work()
+    if (writer.failing !== null) void tell({ worked: true } satisfies ThreadNews)
+    writer.failing = null
+    return more
   } catch (error) {
-    writer.warn(`background work failed: ${error instanceof Error ? error.message : String(error)}`)
+    writer.failing = `background work failed: ${error instanceof Error ? error.message : String(error)}`
+    void tell({ failed: sendable(error) } satisfies ThreadNews)
     setTimeout(wake, retryMs)
     return false
   }

@@ -4,10 +4,11 @@ import { backup, DatabaseSync } from 'node:sqlite'
 import type { Kysely } from 'kysely'
 import { BackupError, type Report } from '../../operator/backup-manifest.ts'
 import type { StoreCopy } from '../../operator/make-backup.ts'
+import { sqliteErrorKind } from '../full-disk.ts'
 import { NewerStoreError, newestMigration, schemaNumber } from '../sql/migrate.ts'
 import type { Tables } from '../sql/tables.ts'
 import { sqliteMigrationDialect } from './migration-dialect.ts'
-import { errorKind, isBusy, openSqlite } from './node-sqlite.ts'
+import { isBusy, openSqlite } from './node-sqlite.ts'
 
 /** Pages copied between two reports, 4 MB. */
 const pagesAtOnce = 1000
@@ -118,7 +119,7 @@ export function refuseInUse(path: string): void {
         `the store at ${path} is in use: stop the server and every command that works on it, then try again`,
       )
     }
-    if (![sqliteCorrupt, sqliteNotDatabase].includes(errorKind(error))) throw error
+    if (![sqliteCorrupt, sqliteNotDatabase].includes(sqliteErrorKind(error))) throw error
   } finally {
     raw.close()
   }

@@ -1,5 +1,6 @@
 import { DatabaseSync, type SQLOutputValue, type StatementSync } from 'node:sqlite'
 import { Kysely, type SqliteDatabase, SqliteDialect } from 'kysely'
+import { sqliteErrorKind } from '../full-disk.ts'
 import type { Tables } from '../sql/tables.ts'
 
 /** How long a write waits for another process that holds the file's write lock. */
@@ -50,11 +51,8 @@ export function queriesOn(raw: DatabaseSync): SqliteConnection {
 
 const sqliteBusy = 5
 
-/** SQLite's code for the kind of an error; what is finer stands in the higher bits. */
-export const errorKind = (error: unknown): number => ((error as { errcode?: number }).errcode ?? 0) % 256
-
 /** Another connection has a lock that is in the way. */
-export const isBusy = (error: unknown): boolean => errorKind(error) === sqliteBusy
+export const isBusy = (error: unknown): boolean => sqliteErrorKind(error) === sqliteBusy
 
 function asKyselyDatabase(raw: DatabaseSync): SqliteDatabase {
   const kept = new Map<string, ReturnType<SqliteDatabase['prepare']>>()

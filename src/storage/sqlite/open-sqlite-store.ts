@@ -9,6 +9,7 @@ import { storeFile } from '../../operator/backup-manifest.ts'
 import { CallLost, Calls } from '../../threads/calls.ts'
 import { threadChannel } from '../../threads/channel.ts'
 import { Pool, type PoolWatch, unwatched } from '../../threads/pool.ts'
+import { isFullDisk, RoomForWrites, storageFull } from '../full-disk.ts'
 import type { OpenStore } from '../open-store.ts'
 import { migrate, NewerStoreError, newestMigration, schemaNumber } from '../sql/migrate.ts'
 import { remoteStore } from '../sql/remote-store.ts'
@@ -39,7 +40,9 @@ export async function openSqliteStore(dataDir: string, watch: PoolWatch = unwatc
   const path = storePath(dataDir)
   await mkdir(dataDir, { recursive: true })
   await refuseNewer(dataDir)
-  const migrated = await bringUpToDate(path)
+  const migrated = await bringUpToDate(path).catch((error: unknown) => {
+    throw isFullDisk(error, path) ? storageFull(error) : error
+  })
 
   const writers = new Pool({
     name: 'store-writer',
@@ -66,14 +69,19 @@ export async function openSqliteStore(dataDir: string, watch: PoolWatch = unwatc
     await Promise.all([writers.open(), readers.open()])
   } catch (error) {
     await close()
-    throw error
+    throw isFullDisk(error, path) ? storageFull(error) : error
   }
 
+  const room = new RoomForWrites()
   const perform = async ({ port, method, write }: NamedCall, args: readonly unknown[]): Promise<unknown> => {
     const call: StoreCall = { port, method, args }
     try {
-      return await (write === null ? readers : writers).call(call)
+      if (write === null) return await readers.call(call)
+      const result = await writers.call(call)
+      room.written()
+      return result
     } catch (error) {
+      if (isFullDisk(error, path)) throw room.refused(error)
       throw error instanceof CallLost ? interrupted(error, write !== null && error.wasSent) : error
     }
   }
@@ -89,6 +97,7 @@ export async function openSqliteStore(dataDir: string, watch: PoolWatch = unwatc
       ok: writers.serving > 0 && readers.serving > 0,
       troubles: [writers.trouble, readers.trouble].filter((trouble) => trouble !== null),
     }),
+    lacksRoom: () => room.isLacking,
     load: () => ({ writer: writers.load, readers: readers.load }),
     close,
   }

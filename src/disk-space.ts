@@ -1,0 +1,31 @@
+import type { StatsFs } from 'node:fs'
+import { statfs } from 'node:fs/promises'
+
+type Blocks = Pick<StatsFs, 'bavail' | 'blocks' | 'bsize'>
+
+/** Not even a small transaction and its log can be counted on to fit in. */
+const fullBelowBytes = 2 ** 20
+const lowBelowBytes = 500 * 2 ** 20
+const lowBelowShare = 0.05
+
+const freeBytes = ({ bavail, bsize }: Blocks): number => bavail * bsize
+
+export const isDiskFull = (blocks: Blocks): boolean => freeBytes(blocks) < fullBelowBytes
+
+export interface DiskSpace {
+  readonly state: 'enough' | 'low' | 'full'
+  /** As in "12.3 GiB free". */
+  readonly free: string
+}
+
+/** The room on the disk that a folder is on. */
+export async function diskSpace(folder: string): Promise<DiskSpace> {
+  const blocks = await statfs(folder)
+  const bytes = freeBytes(blocks)
+  const isLow = bytes < lowBelowBytes || bytes < blocks.blocks * blocks.bsize * lowBelowShare
+  return { state: isDiskFull(blocks) ? 'full' : isLow ? 'low' : 'enough', free: inWords(bytes) }
+}
+
+function inWords(bytes: number): string {
+  return bytes >= 2 ** 30 ? `${(bytes / 2 ** 30).toFixed(1)} GiB free` : `${Math.floor(bytes / 2 ** 20)} MiB free`
+}

@@ -1,0 +1,61 @@
+import { statfsSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { isDiskFull } from '../disk-space.ts'
+import { TidemarkError } from '../errors.ts'
+
+/** Somebody has to make room; sooner makes little sense. */
+const retryAfterSeconds = 30
+
+/** What a write is answered with that there is no room for. */
+export function storageFull(cause: unknown): TidemarkError {
+  return new TidemarkError(
+    'storage_full',
+    'the disk is full: nothing can be stored until there is room again; reading goes on',
+    { retryAfterSeconds, cause },
+  )
+}
+
+const sqliteIoError = 10
+const sqliteFull = 13
+const sqliteCannotOpen = 14
+
+/** No permission, a lock, no memory, a disk that can only be read, a file that cannot be opened. */
+const ofTheMachine = [3, 5, 7, 8, sqliteCannotOpen]
+
+/** SQLite's code for the kind of an error; what is finer stands in the higher bits. */
+export const sqliteErrorKind = (error: unknown): number => ((error as { errcode?: number }).errcode ?? 0) % 256
+
+/** What SQLite says of the machine says nothing of what is in the file: that may be whole. */
+export function isMachineTrouble(error: unknown, path: string): boolean {
+  return ofTheMachine.includes(sqliteErrorKind(error)) || isFullDisk(error, path)
+}
+
+/**
+ * Whether SQLite failed for want of room. It says so itself where it writes; where it only failed to make, to map or to
+ * sync a file, the disk is asked.
+ */
+export function isFullDisk(error: unknown, path: string): boolean {
+  const kind = sqliteErrorKind(error)
+  if (kind === sqliteFull || (error as NodeJS.ErrnoException).code === 'ENOSPC') return true
+  return (kind === sqliteIoError || kind === sqliteCannotOpen) && isDiskFull(statfsSync(dirname(path)))
+}
+
+/** Whether there was room for what was written last. */
+export class RoomForWrites {
+  #refusedAt = Number.NEGATIVE_INFINITY
+
+  written(): void {
+    this.#refusedAt = Number.NEGATIVE_INFINITY
+  }
+
+  /** Gives what the caller is answered with. */
+  refused(cause: unknown): TidemarkError {
+    this.#refusedAt = performance.now()
+    return storageFull(cause)
+  }
+
+  /** After a while without any write nobody knows, and the next one may well be done. */
+  get isLacking(): boolean {
+    return performance.now() - this.#refusedAt < retryAfterSeconds * 1000
+  }
+}

@@ -1,0 +1,197 @@
+import assert from 'node:assert/strict'
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, suite, test } from 'node:test'
+import { leftOutWithoutMount, SmallDisk } from '../support/small-disk.ts'
+import { documentOf, sendLines } from './content.ts'
+import { expectError } from './expect-error.ts'
+import { type Answer, freshFolder, startServer, type TestServer, tidemark } from './harness.ts'
+import { until } from './until.ts'
+
+const disk = SmallDisk.mount(64)
+
+suite('a full disk', { skip: disk === null && leftOutWithoutMount }, () => {
+  const dataDir = join(disk?.folder ?? '', 'data')
+  let server: TestServer
+  let collector: string
+  let reader: { key: string; keyId: string; applicationId: string }
+  let sent = 0
+
+  before(async () => {
+    mkdirSync(dataDir)
+    server = await startServer({
+      dataDir,
+      env: { TIDEMARK_EMBEDDING_URL: 'http://127.0.0.1:9/v1', TIDEMARK_EMBEDDING_MODEL: 'none' },
+    })
+    await server.makeDataset('news')
+    collector = (await server.makeCollector()).key
+    reader = await server.makeApplication({
+      entitlements: [{ datasets: ['news'] }],
+      policy: { daily_quotas: { search: 5 }, analysis_enabled: true, live: { enabled: true } },
+    })
+    const answer = await put()
+    assert.equal(answer.status, 200, answer.text)
+    await until('it can be found', 20_000, async () => (await search('keyword')).body.total === 1)
+  })
+  after(async () => {
+    await server.stop()
+    disk?.remove()
+  })
+
+  /** Large enough that what is left of an allocated page or log does not hold it for long. */
+  const large = (): object => documentOf(`d-${++sent}`, { title: 'Buoyword', body: 'tide '.repeat(40_000) })
+  const put = () => server.collector(collector, 'POST', '/collector/v1/documents', { documents: [large()] })
+  const search = (mode: string) => server.consumer(reader.key, 'POST', `/v1/search/${mode}`, { query: 'buoyword' })
+
+  /** Writes until one is refused. */
+  async function refused(write: () => Promise<Answer>): Promise<Answer> {
+    for (let i = 0; i < 500; i++) {
+      const answer = await write()
+      if (answer.status >= 300) return answer
+    }
+    return assert.fail('the disk never got full')
+  }
+
+  async function expectFull(answer: Answer): Promise<void> {
+    await expectError(server, answer, 503, 'storage_full')
+    assert.match(answer.headers.get('retry-after') ?? '', /^[1-9]\d*$/)
+    assert.match(answer.body.message, /disk is full/)
+  }
+
+  const ready = () => server.call('GET', '/readyz')
+  const admin = (i: number) =>
+    server.admin('PUT', `/admin/v1/datasets/more-${i}`, { name: 'x', description: 'y'.repeat(2000) })
+
+  test('before: ready, with room', async () => {
+    const { status, body } = await ready()
+    assert.equal(status, 200)
+    assert.match(body.checks.disk.detail, /MiB free/)
+  })
+
+  test('writes are 503 storage_full with Retry-After, on every surface', async () => {
+    disk!.fill()
+    await expectFull(await refused(put))
+    let i = 0
+    await expectFull(await refused(() => admin(i++)))
+    const run = {
+      analysis_type: 'knn_graph',
+      input_scope: { dataset_ids: ['news'] },
+      embedding_profile_id: 'none',
+      parameters: {},
+    }
+    const runs = await refused(() => server.consumer(reader.key, 'POST', '/v1/analysis/runs', run))
+    if (runs.status !== 429) await expectFull(runs)
+  })
+
+  test('each line of a stream says so, the log has it once', async () => {
+    const lines = Array.from({ length: 40 }, () => `${JSON.stringify(large())}\n`).join('')
+    const answer = await sendLines(server, collector, lines)
+    assert.equal(answer.status, 200)
+    const errors = answer.body.results.flatMap(({ error }: { error?: object }) => error ?? [])
+    assert.ok(errors.length > 0)
+    for (const { code, message } of errors) {
+      assert.equal(code, 'not_stored')
+      assert.match(message, /disk is full/)
+    }
+    const about = () => server.logs.filter(({ reqId }) => reqId === answer.headers.get('x-request-id'))
+    await until('the log has it', 5000, async () => about().some(({ msg }) => msg === 'request'))
+    assert.equal(about().filter(({ warning }) => warning === 'not_stored').length, 1)
+  })
+
+  test('reads go on: search, catalog, feed, account; daily quotas still count, and hold', async () => {
+    const browse = await server.consumer(reader.key, 'GET', '/v1/documents/browse')
+    assert.equal(browse.status, 200, browse.text)
+    assert.ok(browse.body.documents.length > 0)
+    const feed = await server.consumer(reader.key, 'GET', '/v1/changes')
+    assert.equal(feed.status, 200, feed.text)
+    assert.equal((await search('keyword')).status, 200)
+    const limited = () => server.consumer(reader.key, 'POST', '/v1/search', { query: 'buoyword' })
+    const answers = await Promise.all(Array.from({ length: 8 }, limited))
+    assert.deepEqual(
+      answers.map(({ status }) => status).sort(),
+      [200, 200, 200, 200, 200, 429, 429, 429],
+      answers.map(({ text }) => text).join('\n'),
+    )
+    const live = await server.call('POST', '/v1/search/history', {
+      headers: { authorization: `Bearer ${reader.key}` },
+      body: { query: 'buoyword' },
+    })
+    assert.equal(live.status, 200)
+    const account = await server.consumer(reader.key, 'GET', '/v1/account')
+    assert.equal(account.status, 200)
+    assert.equal(account.body.usage.operations['search.default'], 5, account.text)
+  })
+
+  test('readiness says it plainly, and so does doctor', async () => {
+    await until('the use of keys could not be written either', 10_000, async () =>
+      server.logs.some(({ job }) => job === 'usage'),
+    )
+    const { status, body } = await ready()
+    assert.equal(status, 503)
+    assert.deepEqual([body.checks.disk.ok, body.checks.store.ok, body.checks.serving.ok], [false, true, true])
+    assert.match(body.checks.disk.detail, /^the disk is full: .* free, writes are refused, reads go on$/)
+    const doctor = await server.tidemark(['doctor'])
+    assert.equal(doctor.code, 1, doctor.stdout)
+    assert.match(doctor.stdout, /FAIL +the disk .* is full: .*\n +do: make room/)
+    assert.doesNotMatch(doctor.stdout + doctor.stderr, /SQLITE|\n {4}at /)
+  })
+
+  test('nothing of it was called a defect', async () => {
+    const { text } = await server.admin('GET', '/metrics')
+    assert.match(text, /^tidemark_errors_total\{code="internal"\} 0$/m)
+    assert.doesNotMatch(text, /^tidemark_errors_total\{code="storage_full"\} 0$/m)
+    assert.deepEqual(
+      server.logs.filter(({ level }) => (level as number) >= 50),
+      [],
+    )
+  })
+
+  test('it recovers by itself when there is room: writes, the index, the use that was counted, readiness', async () => {
+    disk!.makeRoom()
+    const answer = await put()
+    assert.equal(answer.status, 200, answer.text)
+    assert.equal((await admin(1000)).status, 201)
+    await until('it is ready', 15_000, async () => (await ready()).status === 200)
+    await server.collector(collector, 'POST', '/collector/v1/documents', {
+      documents: [documentOf('after', { body: 'Lateword.' })],
+    })
+    await until('what was written since is found', 30_000, async () => {
+      const found = await server.consumer(reader.key, 'POST', '/v1/search/keyword', { query: 'lateword' })
+      return found.body.total === 1
+    })
+    await until('the use is written', 15_000, async () => {
+      const { usage } = await server.mustAdmin('GET', '/admin/v1/usage')
+      return usage.some(
+        (one: Record<string, unknown>) => one.application_id === reader.applicationId && Object.values(one).includes(5),
+      )
+    })
+    assert.equal((await server.tidemark(['doctor'])).code, 0)
+    assert.equal(await server.stop(), 0)
+  })
+
+  test('a start and a command on a full disk say it in a sentence, and destroy nothing', async () => {
+    const before = readdirSync(dataDir).filter((name) => name.startsWith('search-'))
+    disk!.fill()
+    const started = await server.tidemark(['serve'])
+    assert.equal(started.code, 1)
+    assert.match(started.stderr, /^tidemark: the disk .*is full: make room.*$/m)
+    const file = join(freshFolder(), 'more.ndjson')
+    writeFileSync(file, Array.from({ length: 40 }, () => `${JSON.stringify(large())}\n`).join(''))
+    const imported = await tidemark(['import', file], { dataDir })
+    assert.equal(imported.code, 1, imported.stdout)
+    assert.match(imported.stderr, /disk .*is full/)
+    disk!.makeRoom()
+    assert.deepEqual(
+      readdirSync(dataDir).filter((name) => /^search-\d+\.sqlite$/.test(name)),
+      before.filter((name) => name.endsWith('.sqlite')),
+    )
+    const again = await tidemark(['import', file], { dataDir })
+    assert.equal(again.code, 0, again.stderr)
+    await server.start()
+    const found = await search('keyword')
+    assert.equal(found.status, 200)
+    assert.ok(found.body.total > 0)
+    assert.doesNotMatch(server.stderr, /built anew/, 'the index is the one that was there')
+    assert.equal(await server.stop(), 0)
+  })
+})

@@ -19,8 +19,8 @@ const sqliteIoError = 10
 const sqliteFull = 13
 const sqliteCannotOpen = 14
 
-/** No permission, a lock, no memory, a disk that can only be read, a file that cannot be opened. */
-const ofTheMachine = [3, 5, 7, 8, sqliteCannotOpen]
+/** No permission, a lock, no memory, a file that cannot be opened. Not "read only", which a damaged head can look like. */
+const ofTheMachine = [3, 5, 7, sqliteCannotOpen]
 
 /** SQLite's code for the kind of an error; what is finer stands in the higher bits. */
 export const sqliteErrorKind = (error: unknown): number => ((error as { errcode?: number }).errcode ?? 0) % 256

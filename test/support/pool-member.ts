@@ -20,7 +20,8 @@ const { started, failed, tell } = answerCalls<Order>({
       case 'reject':
         if (order.error === 'no error') throw 'a text'
         if (order.error === 'unavailable') throw new UnavailableError('asleep')
-        if (order.error === 'plain') throw Object.assign(new RangeError('too far', { cause: new Error('a headwind') }), { errcode: 13 })
+        if (order.error === 'plain')
+          throw Object.assign(new RangeError('too far', { cause: new Error('a headwind') }), { errcode: 13 })
         throw new TidemarkError('conflict', 'no', { details: [{ path: 'a', message: 'must be b' }] })
       case 'answer what cannot be copied':
         return () => {}

@@ -135,6 +135,7 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
     requestsInFlightMax: config.requestsInFlightMax,
     connectionsMax: config.connectionsMax,
     bodyTimeoutMs: config.bodyTimeoutMs,
+    shutdownDrainMs: config.shutdownDrainMs,
     routes: (plain) => {
       const typed = plain as unknown as TypedApp
       publicRoutes(typed, metrics, checks, incidents)
@@ -158,7 +159,7 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
   })
   // Requests that do not come to their end in time are cut off, before what they work with closes.
   parts.opened('connections', () => app.server.closeAllConnections())
-  parts.opened('requests', () => app.close(), config.shutdownTimeoutMs)
+  parts.opened('requests', () => app.close(), config.shutdownDrainMs + config.shutdownTimeoutMs)
   parts.opened('readiness', () => {
     stopping = true
     signal.close()

@@ -19,6 +19,7 @@ export interface Config {
   readonly connectionsMax: number
   readonly bodyTimeoutMs: number
   readonly catalogTimeoutMs: number
+  readonly shutdownDrainMs: number
   readonly shutdownTimeoutMs: number
   readonly embeddingUrl: string | null
   readonly embeddingModel: string | null
@@ -142,6 +143,12 @@ const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     about: 'milliseconds the store may take for a listing before the answer is 503',
     expected: 'a whole number from 1 to 600000',
     parse: integer(1, 600_000),
+  },
+  shutdownDrainMs: {
+    fallback: '1000',
+    about: 'milliseconds after SIGTERM in which requests are still taken, so that those who send them notice',
+    expected: 'a whole number from 0 to 600000',
+    parse: integer(0, 600_000),
   },
   shutdownTimeoutMs: {
     fallback: '20000',

@@ -42,6 +42,7 @@ const app = await makeServer({
   requestsInFlightMax: 512,
   connectionsMax: 10_000,
   bodyTimeoutMs: 30_000,
+  shutdownDrainMs: 0,
   routes: (plain) => {
     const typed = plain as unknown as TypedApp
     operatorRoutes(typed, operator)

@@ -7,8 +7,8 @@ import type { Rate, RateState, Rates } from '../access/rate-limits.ts'
 import type { UsageBook } from '../access/usage-book.ts'
 import { TidemarkError } from '../errors.ts'
 import { Admission } from './admission.ts'
+import type { Connections } from './connections.ts'
 import type { Metrics } from './metrics.ts'
-import type { OpenRequests } from './open-requests.ts'
 import { Permits, PermitsByCaller } from './permits.ts'
 import type { Surface } from './route.ts'
 
@@ -24,7 +24,7 @@ import type { Surface } from './route.ts'
  * before. Operators have permits of their own, and so have streams of lines, which last.
  */
 const collectorInFlightMax = 32
-const adminPermits = 32
+const adminPermits = 64
 const lineStreamsShare = 1 / 8
 
 export interface AdmissionParts {
@@ -35,7 +35,7 @@ export interface AdmissionParts {
   readonly requestsInFlightMax: number
 }
 
-export function admitRequests(app: FastifyInstance, parts: AdmissionParts, requests: OpenRequests): void {
+export function admitRequests(app: FastifyInstance, parts: AdmissionParts, connections: Connections): void {
   const { authenticator, usage, rates, metrics, requestsInFlightMax } = parts
   const places = new PermitsByCaller()
   const work = new Permits(requestsInFlightMax)
@@ -66,7 +66,7 @@ export function admitRequests(app: FastifyInstance, parts: AdmissionParts, reque
     reply.header('cache-control', 'no-store')
     const admission = new Admission()
     request.admission = admission
-    requests.whenOver(request.raw, reply.raw, () => admission.over())
+    connections.whenOver(request.raw, reply.raw, () => admission.over())
 
     const place = (caller: string, most: number, told: string): void => {
       if (admission.takePlace(places.take(caller, most))) letIn()

@@ -2,16 +2,16 @@ import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { TidemarkError } from '../errors.ts'
+import type { Connections } from './connections.ts'
 import { decoded } from './decode-body.ts'
 import { parseJsonBody } from './json-body.ts'
-import type { OpenRequests } from './open-requests.ts'
 
 /**
  * Bodies as they come. JSON is read whole, within the size limit of its route and within `timeoutMs` of its headers.
  * NDJSON, where a route takes it, is handed on as a stream that must go on: when nothing moves for `timeoutMs` and it
  * is the client's turn, the connection is cut. Either may be compressed; what counts is then what comes out.
  */
-export function readBodies(app: FastifyInstance, timeoutMs: number, requests: OpenRequests): void {
+export function readBodies(app: FastifyInstance, timeoutMs: number, connections: Connections): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', async (request: FastifyRequest, payload: IncomingMessage) => {
     const limit = request.routeOptions.bodyLimit
@@ -28,7 +28,7 @@ export function readBodies(app: FastifyInstance, timeoutMs: number, requests: Op
     },
   )
   app.addHook('preHandler', (request, reply, done) => {
-    if (request.body instanceof Readable) cutWhenStuck(request, reply, timeoutMs, requests)
+    if (request.body instanceof Readable) cutWhenStuck(request, reply, timeoutMs, connections)
     done()
   })
 }
@@ -99,7 +99,7 @@ const tooSlow = (timeoutMs: number): TidemarkError =>
  * It is the client's turn when there is nothing to read that it sent, or something that it should read. Where neither is
  * so, the store is slow, and the client must wait for it as everybody does.
  */
-function cutWhenStuck(request: FastifyRequest, reply: FastifyReply, timeoutMs: number, requests: OpenRequests): void {
+function cutWhenStuck(request: FastifyRequest, reply: FastifyReply, timeoutMs: number, connections: Connections): void {
   const { raw } = request
   const { socket } = raw
   let moved = socket.bytesRead + socket.bytesWritten
@@ -111,8 +111,8 @@ function cutWhenStuck(request: FastifyRequest, reply: FastifyReply, timeoutMs: n
       moved = now
       movedAt = performance.now()
     } else if (performance.now() - movedAt >= timeoutMs) {
-      requests.cutSlow(socket)
+      connections.cutSlow(socket)
     }
   }, timeoutMs / 4)
-  requests.whenOver(raw, reply.raw, () => clearInterval(look))
+  connections.whenOver(raw, reply.raw, () => clearInterval(look))
 }

@@ -2,8 +2,8 @@ import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import { quotaOperations } from '../access/operations.ts'
 import type { UsageBook } from '../access/usage-book.ts'
 import { errorTable } from '../errors.ts'
+import type { Connections } from './connections.ts'
 import type { Metrics } from './metrics.ts'
-import type { OpenRequests } from './open-requests.ts'
 
 interface LogParts {
   readonly logger: FastifyBaseLogger
@@ -22,14 +22,18 @@ const unanswered = {
 } as const
 
 /** One line and one measurement for every request when it is over, however it ended. */
-export function logRequests(app: FastifyInstance, { logger, metrics, usage }: LogParts, requests: OpenRequests): void {
+export function logRequests(
+  app: FastifyInstance,
+  { logger, metrics, usage }: LogParts,
+  connections: Connections,
+): void {
   app.addHook('onRequest', (request, reply, done) => {
     // Not known any more when the connection is gone.
     const { ip } = request
-    requests.whenOver(request.raw, reply.raw, () => {
+    connections.whenOver(request.raw, reply.raw, () => {
       const { operation = 'unknown' } = request.routeOptions.config
       const { principal } = request
-      const status = reply.raw.writableFinished ? reply.statusCode : unanswered[requests.endOf(request.raw)]
+      const status = reply.raw.writableFinished ? reply.statusCode : unanswered[connections.endOf(request.raw)]
       metrics.request(operation, status, reply.elapsedTime / 1000)
       if (
         principal?.kind === 'consumer' &&

@@ -5,10 +5,10 @@ import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyRepl
 import { isUnavailability, TidemarkError } from '../errors.ts'
 import { validatorFor } from '../validation.ts'
 import { type AdmissionParts, admitRequests } from './admit-requests.ts'
+import { Connections } from './connections.ts'
 import { CutOffAnswers } from './cut-off-answers.ts'
 import { answerConnect, answerError, answerExpectation, answerUnparsed, errorFrom } from './error-replies.ts'
 import { headerFault } from './header-fault.ts'
-import { OpenRequests } from './open-requests.ts'
 import { openApiOptions } from './openapi.ts'
 import { readBodies } from './read-body.ts'
 import { requestIdOf } from './request-id.ts'
@@ -18,9 +18,6 @@ import { securityHeaders } from './security-headers.ts'
 
 /** JSON bodies above this are 413; routes that take more say so themselves. */
 const bodyBytesMax = 1_048_576
-
-/** While the server ends, how often connections that have become idle are closed. */
-const idleSweepMs = 50
 
 /** Until the headers of a request are there, from the opening of the connection or the first byte. */
 const headersMaxMs = 20_000
@@ -34,6 +31,8 @@ export interface ServerParts extends AdmissionParts {
   readonly connectionsMax: number
   /** For a JSON body to arrive, and for a stream of lines to go on. */
   readonly bodyTimeoutMs: number
+  /** How long, after the end has begun, requests are still taken and idle connections left open. */
+  readonly shutdownDrainMs: number
   /** Registers the routes of every slice. */
   readonly routes: (app: FastifyInstance) => void | Promise<void>
 }
@@ -44,7 +43,6 @@ export interface ServerParts extends AdmissionParts {
  */
 export async function makeServer(parts: ServerParts): Promise<FastifyInstance> {
   const table = new RouteTable()
-  const requests = new OpenRequests()
   const { metrics } = parts
   /** Here every error passes that is answered: those of 5xx are logged, each once, and counted. */
   const answer = (error: TidemarkError, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
@@ -75,7 +73,7 @@ export async function makeServer(parts: ServerParts): Promise<FastifyInstance> {
     requestTimeout: 0,
     connectionTimeout: stillMaxMs,
     return503OnClosing: false,
-    forceCloseConnections: 'idle',
+    forceCloseConnections: false,
     exposeHeadRoutes: true,
   })
   app.setValidatorCompiler(({ schema, httpPart }) => validatorFor(schema as object, httpPart))
@@ -87,10 +85,11 @@ export async function makeServer(parts: ServerParts): Promise<FastifyInstance> {
   })
   app.server.on('checkExpectation', answerExpectation)
   app.server.on('connect', answerConnect)
-  app.server.on('timeout', (socket) => requests.cutSlow(socket))
-  app.server.maxConnections = parts.connectionsMax
 
-  logRequests(app, parts, requests)
+  const connections = new Connections(app.server, parts.connectionsMax, metrics)
+  app.addHook('preClose', () => connections.drain(parts.shutdownDrainMs))
+
+  logRequests(app, parts, connections)
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id)
     reply.headers(securityHeaders)
@@ -131,14 +130,8 @@ export async function makeServer(parts: ServerParts): Promise<FastifyInstance> {
   app.addHook('onRequest', (request, reply, done) => done(request.is404 ? nothingHere(request, reply) : undefined))
   app.setNotFoundHandler((request, reply) => answer(nothingHere(request, reply), request, reply))
 
-  admitRequests(app, parts, requests)
-  readBodies(app, parts.bodyTimeoutMs, requests)
-
-  // A connection whose last request was under way when the end began stays open for the next one, which never comes.
-  app.addHook('preClose', async () => {
-    const sweep = setInterval(() => app.server.closeIdleConnections(), idleSweepMs)
-    app.server.once('close', () => clearInterval(sweep))
-  })
+  admitRequests(app, parts, connections)
+  readBodies(app, parts.bodyTimeoutMs, connections)
 
   app.setErrorHandler((error, request, reply) => {
     const refusal = errorFrom(error, request.routeOptions.config)

@@ -77,7 +77,13 @@ async function environment(dataDir: string, own: Readonly<Record<string, string>
     if (name.startsWith('ACCEPTANCE_')) env[name.slice('ACCEPTANCE_'.length)] = value
     else env[name] = value
   }
-  const settings = { TIDEMARK_DATA_DIR: dataDir, TIDEMARK_PORT: '0', TIDEMARK_ADMIN_TOKEN: adminToken }
+  const settings = {
+    TIDEMARK_DATA_DIR: dataDir,
+    TIDEMARK_PORT: '0',
+    TIDEMARK_ADMIN_TOKEN: adminToken,
+    // The connections of tests are idle when a server is stopped, and nobody will use them again.
+    TIDEMARK_SHUTDOWN_DRAIN_MS: '0',
+  }
   return { ...env, ...settings, ...(await storeOf(dataDir)), ...own }
 }
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { type ClientRequest, type IncomingMessage, request } from 'node:http'
+import { Agent, type ClientRequest, type IncomingMessage, request } from 'node:http'
 import { adminToken, type TestServer } from './harness.ts'
 
 /**
@@ -28,7 +28,7 @@ export class HeldRequest {
     const body = JSON.stringify({ name })
     const sent = request(new URL(`/admin/v1/datasets/${name}`, server.address), {
       method: 'PUT',
-      agent: false,
+      agent: new Agent({ keepAlive: true }),
       headers: {
         authorization: `Bearer ${adminToken}`,
         'content-type': 'application/json',

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
+import { Agent, request } from 'node:http'
 import { connect } from 'node:net'
 import { test } from 'node:test'
+import { HalfSent } from './half-sent.ts'
 import { startServer, type TestServer } from './harness.ts'
 import { HeldRequest } from './held-request.ts'
 import { until } from './until.ts'
@@ -41,6 +43,68 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     assert.equal(await server.stop(), 0)
   })
 }
+
+interface Loop {
+  readonly answered: number
+  /** Whether its connection was told to close, by the last answer. */
+  readonly toldToClose: boolean
+  readonly fault: string | null
+}
+
+/** A client that sends one request after the other on one connection, until it is told to close it. */
+async function requestLoop(server: TestServer, key: string, started: () => void): Promise<Loop> {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  let answered = 0
+  for (;;) {
+    const { fault, connection } = await new Promise<{ fault: string | null; connection: string | undefined }>(
+      (resolve) => {
+        const sent = request(new URL('/v1/account', server.address), {
+          agent,
+          headers: { authorization: `Bearer ${key}` },
+        })
+        sent.once('error', (error) => resolve({ fault: error.message, connection: undefined }))
+        sent.once('response', (response) => {
+          const { connection } = response.headers
+          const fault = response.statusCode === 200 ? null : `status ${response.statusCode}`
+          response.resume().once('close', () => resolve({ fault, connection }))
+        })
+        sent.end()
+      },
+    )
+    if (fault !== null) return { answered, toldToClose: false, fault }
+    answered++
+    if (answered === 3) started()
+    if (connection === 'close') return { answered, toldToClose: true, fault: null }
+  }
+}
+
+test('no client that goes on sending on the connection it has is met by a reset: each is told to close it, by an answer', async () => {
+  const server = await startServer({ env: { TIDEMARK_SHUTDOWN_DRAIN_MS: '2000' } })
+  const { key } = await server.makeApplication()
+  let started = 0
+  const loops = Array.from({ length: 60 }, () => requestLoop(server, key, () => started++))
+  await until('all are under way', 20_000, async () => started === 60)
+  server.signal('SIGTERM')
+  const ends = await Promise.all(loops)
+  assert.deepEqual(
+    ends.filter(({ toldToClose }) => !toldToClose),
+    [],
+  )
+  assert.equal(await server.ended(), 0)
+})
+
+test('while it drains a server is not ready and still answers; connections that nobody uses end after that', async () => {
+  const server = await startServer({ env: { TIDEMARK_SHUTDOWN_DRAIN_MS: '3000' } })
+  const idle = new HalfSent(server, '')
+  const { key } = await server.makeApplication()
+  server.signal('SIGTERM')
+  await until('it is not ready', 3000, async () => (await server.call('GET', '/readyz')).status === 503)
+  const late = await server.consumer(key, 'GET', '/v1/account')
+  assert.equal(late.status, 200)
+  assert.equal(late.headers.get('connection'), 'close')
+  await idle.closed
+  assert.equal(await server.ended(), 0)
+})
 
 test('a request that does not end in time is cut off; all the rest closes in order, and the log names what did not', async () => {
   const server = await startServer({ env: { TIDEMARK_SHUTDOWN_TIMEOUT_MS: '100' } })

@@ -1,0 +1,116 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Metrics } from './metrics.ts'
+
+/** How long the rest of a body that nobody reads any more may take to arrive. */
+const restOfBodyMs = 5000
+
+/** While the server ends, how often it looks for connections that have become idle, and whether all are gone. */
+const lookEveryMs = 50
+
+interface Connection {
+  /** What is called when a request is over, and the response it is about. */
+  readonly open: Map<() => void, ServerResponse>
+  idleSince: number
+}
+
+/** The open connections, and the requests on them: when each is over, and how all of them end. */
+export class Connections {
+  #connections = new Map<Socket, Connection>()
+  #slow = new WeakSet<Socket>()
+  #server: Server
+
+  constructor(server: Server, most: number, metrics: Metrics) {
+    this.#server = server
+    server.maxConnections = most
+    server.on('connection', (socket: Socket) => this.#opened(socket))
+    server.on('timeout', (socket: Socket) => this.cutSlow(socket))
+    let refused = 0
+    server.on('drop', () => refused++)
+    metrics.gauge('tidemark_connections', 'Open connections.', () => this.#connections.size)
+    metrics.gauge('tidemark_connections_refused', 'Connections there was no room for, so far.', () => refused)
+  }
+
+  /**
+   * Calls back once, when the answer is out or the connection is gone. Only both together tell it for certain: the answer
+   * to a request that came right behind another one on the same connection never hears of the connection's end.
+   */
+  whenOver(request: IncomingMessage, response: ServerResponse, over: () => void): void {
+    const connection = this.#connections.get(request.socket)
+    if (connection === undefined) {
+      // Closed since the request arrived; or there never was one, and the request was handed in by the process itself.
+      if (request.socket.destroyed) over()
+      else response.once('close', over)
+      return
+    }
+    const once = (): void => {
+      if (!connection.open.delete(once)) return
+      if (connection.open.size === 0) connection.idleSince = performance.now()
+      if (!request.complete) boundRest(request)
+      over()
+    }
+    connection.open.set(once, response)
+    response.once('close', once)
+  }
+
+  /** Ends a connection on which it is the client's turn, and has been for long. */
+  cutSlow(socket: Socket): void {
+    this.#slow.add(socket)
+    socket.destroy()
+  }
+
+  /** Why a request is over that was not answered. */
+  endOf({ socket }: IncomingMessage): 'slow' | 'gone' | 'cut' {
+    if (this.#slow.has(socket)) return 'slow'
+    // The client's end of a connection is seen as the end of what can be read from it, or as an error.
+    return socket.readableEnded || socket.errored !== null ? 'gone' : 'cut'
+  }
+
+  /**
+   * The server is about to end. Every answer from now on says that its connection closes; those of requests that come
+   * from now on the framework marks itself. A connection that was told nothing yet is left open until it has been idle for
+   * `quietMs`: a client that is about to use it is answered, and not met by a reset. Resolves when the server can
+   * stop listening.
+   */
+  async drain(quietMs: number): Promise<void> {
+    for (const { open } of this.#connections.values()) {
+      for (const response of open.values()) if (!response.headersSent) response.setHeader('connection', 'close')
+    }
+    // Node would end idle connections the moment it stops listening.
+    this.#server.closeIdleConnections = () => {}
+    const listensUntil = performance.now() + quietMs
+    const { promise: quiet, resolve } = Promise.withResolvers<void>()
+    const look = (): void => {
+      const now = performance.now()
+      for (const [socket, { open, idleSince }] of this.#connections) {
+        if (open.size === 0 && now - Math.max(idleSince, listensUntil - quietMs) >= quietMs) socket.destroy()
+      }
+      if (now >= listensUntil || this.#connections.size === 0) resolve()
+    }
+    const looking = setInterval(look, lookEveryMs)
+    this.#server.once('close', () => clearInterval(looking))
+    look()
+    await quiet
+  }
+
+  #opened(socket: Socket): void {
+    const connection: Connection = { open: new Map(), idleSince: performance.now() }
+    this.#connections.set(socket, connection)
+    socket.once('close', () => {
+      this.#connections.delete(socket)
+      for (const over of connection.open.keys()) over()
+    })
+  }
+}
+
+/**
+ * A request that was refused before its body was read is answered while the body still comes. Closing at once would
+ * take the answer away from under a client that is still sending; reading on without end would be a gift.
+ */
+function boundRest(request: IncomingMessage): void {
+  const { socket } = request
+  if (socket.destroyed) return
+  const late = setTimeout(() => socket.destroy(), restOfBodyMs)
+  request.once('close', () => clearTimeout(late))
+  request.resume()
+}

@@ -36,6 +36,13 @@ export function parseTime(text: string): number | null {
   return timeMs >= timeMinMs && timeMs <= timeMaxMs ? timeMs : null
 }
 
+/** Of a text that was checked when it was written down: one that is no time must not be taken for none. */
+export function knownTime(text: string): number {
+  const timeMs = parseTime(text)
+  if (timeMs === null) throw new Error(`${JSON.stringify(text)} is no RFC 3339 time`)
+  return timeMs
+}
+
 export function formatTime(timeMs: number): string {
   return new Date(timeMs).toISOString()
 }

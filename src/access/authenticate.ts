@@ -84,8 +84,8 @@ export class Authenticator {
 function principalIn(found: Remembered, kind: KeyKind, hash: string, now: number): Principal | null {
   if (found.key === null || found.principal?.kind !== kind || !sameHash(hash, found.key.hash)) return null
   const { revokedAt, expiresAt } = found.key
-  if (revokedAt !== null || (expiresAt !== null && expiresAt <= now)) return null
-  return found.principal
+  // Asked this way round, an end that is no number is one.
+  return revokedAt === null && (expiresAt === null || expiresAt > now) ? found.principal : null
 }
 
 function principalOf(key: KeyWithOwner): Principal {

@@ -1,6 +1,7 @@
 import { access, constants, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { adminTokenFile } from '../access/admin-token.ts'
+import { entitlementFault, policyFault } from '../access/stored-rights.ts'
 import { diskSpace } from '../disk-space.ts'
 import type { OperatorStore } from './operator-store.ts'
 
@@ -106,13 +107,33 @@ export async function examineAccess(store: Omit<OperatorStore, 'commit'>): Promi
   const now = Date.now()
   for (const application of applications) {
     const named = `application "${application.name}" (${application.applicationId})`
+    const faults = [
+      {
+        of: 'its policy',
+        fault: policyFault(application.policy),
+        advice: 'PATCH its policy; null removes what it names',
+      },
+      ...application.entitlements.map(({ entitlement_id, ...entry }) => ({
+        of: entitlement_id,
+        fault: entitlementFault(entry),
+        advice: 'PUT its entitlements anew',
+      })),
+    ]
+    for (const { of, fault, advice } of faults) {
+      if (fault !== null) {
+        findings.push(failure(`${named} is refused, because ${of} cannot be read: ${fault}`, advice))
+      }
+    }
     if (application.entitlements.length === 0) {
       findings.push(
         warning(`${named} has no entitlements: it can read nothing`, 'PUT its entitlements, or delete its keys'),
       )
     }
     const unknown = new Set(
-      application.entitlements.flatMap((entry) => entry.datasets).filter((id) => !datasets.has(id)),
+      application.entitlements
+        .filter(({ entitlement_id: _, ...entry }) => entitlementFault(entry) === null)
+        .flatMap((entry) => entry.datasets)
+        .filter((id) => !datasets.has(id)),
     )
     if (unknown.size > 0) {
       findings.push(

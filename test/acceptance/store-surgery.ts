@@ -4,7 +4,7 @@ import pg from 'pg'
 import { storeOf, type TestServer } from './harness.ts'
 
 /** SQL in the store of a running server, behind its back: for faults that no request can make. */
-async function operate(server: TestServer, sql: string): Promise<void> {
+export async function operate(server: TestServer, sql: string): Promise<void> {
   const { TIDEMARK_DATABASE_URL: url } = await storeOf(server.dataDir)
   if (url === undefined) {
     const database = new DatabaseSync(join(server.dataDir, 'tidemark.sqlite'), { timeout: 5000 })

@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely'
 import type { AccessStore, KeyWithOwner } from '../../access/access-store.ts'
 import { takeTokens } from '../../access/rate-limits.ts'
+import { storedDatasets, storedEntitlement, storedPolicy } from '../../access/stored-rights.ts'
 import type { SigningKey } from '../../cursors.ts'
 import type { Tables } from './tables.ts'
 
@@ -131,8 +132,11 @@ export function sqlAccessStore(db: Kysely<Tables>): AccessStore {
       kind: 'consumer',
       applicationId,
       name: application.name,
-      policy: JSON.parse(application.policy),
-      entitlements: entitlements.map((row) => ({ entitlement_id: row.entitlement_id, ...JSON.parse(row.entry) })),
+      policy: storedPolicy(application.policy, applicationId),
+      entitlements: entitlements.map((row) => ({
+        entitlement_id: row.entitlement_id,
+        ...storedEntitlement(row.entry, row.entitlement_id),
+      })),
     }
   }
 
@@ -146,7 +150,7 @@ export function sqlAccessStore(db: Kysely<Tables>): AccessStore {
       kind: 'collector',
       collectorId,
       name: row.name,
-      datasets: row.datasets === null ? null : JSON.parse(row.datasets),
+      datasets: storedDatasets(row.datasets, collectorId),
     }
   }
 }

@@ -1,7 +1,8 @@
 import type { Kysely } from 'kysely'
+import { storedEntitlement, storedPolicy } from '../../access/stored-rights.ts'
 import type { AnalysisStore, InputQuery } from '../../analysis/analysis-store.ts'
 import { firstIdAt } from '../../ids.ts'
-import { parseTime } from '../../time.ts'
+import { knownTime } from '../../time.ts'
 import { versionTest } from './browse-conditions.ts'
 import type { Tables } from './tables.ts'
 
@@ -19,11 +20,14 @@ export function sqlAnalysisInput(db: Kysely<Tables>): AnalysisInput {
       if (row === undefined) return null
       const entries = await db
         .selectFrom('entitlement')
-        .select('entry')
+        .select(['entitlement_id', 'entry'])
         .where('application_id', '=', applicationId)
         .orderBy('position')
         .execute()
-      return { policy: JSON.parse(row.policy), entitlements: entries.map(({ entry }) => JSON.parse(entry)) }
+      return {
+        policy: storedPolicy(row.policy, applicationId),
+        entitlements: entries.map(({ entitlement_id, entry }) => storedEntitlement(entry, entitlement_id)),
+      }
     },
 
     async profile(profileId) {
@@ -53,8 +57,8 @@ export function sqlAnalysisInput(db: Kysely<Tables>): AnalysisInput {
       if (end !== null) matching = matching.where('document_id', '<=', end)
       const { content_types, published_from, published_to } = query.inputScope
       if (content_types !== undefined) matching = matching.where('content_type', 'in', content_types)
-      if (published_from !== undefined) matching = matching.where('published_at', '>=', parseTime(published_from)!)
-      if (published_to !== undefined) matching = matching.where('published_at', '<', parseTime(published_to)!)
+      if (published_from !== undefined) matching = matching.where('published_at', '>=', knownTime(published_from))
+      if (published_to !== undefined) matching = matching.where('published_at', '<', knownTime(published_to))
       const rows = await db
         .selectFrom('chunk')
         .select(['chunk.chunk_id', 'chunk.document_id', 'chunk.version_id'])
@@ -113,7 +117,7 @@ export function sqlAnalysisInput(db: Kysely<Tables>): AnalysisInput {
 /** A document's first-ingest time is the time in its id, so every bound of time is a bound of ids. */
 function boundsOf({ inputScope, cutoffAt, afterDocument }: InputQuery): { from: string; below: string } {
   const { created_from, created_to } = inputScope
-  const from = firstIdAt('doc', created_from === undefined ? 0 : parseTime(created_from)!)
-  const end = created_to === undefined ? cutoffAt + 1 : Math.min(cutoffAt + 1, parseTime(created_to)!)
+  const from = firstIdAt('doc', created_from === undefined ? 0 : knownTime(created_from))
+  const end = created_to === undefined ? cutoffAt + 1 : Math.min(cutoffAt + 1, knownTime(created_to))
   return { from: afterDocument ?? from, below: firstIdAt('doc', end) }
 }

@@ -1,4 +1,5 @@
 import type { Kysely } from 'kysely'
+import { storedDatasets } from '../../access/stored-rights.ts'
 import { firstIdAt, newId } from '../../ids.ts'
 import { liveLimits, type ResourceKind } from '../../live/limits.ts'
 import type { Creation, LiveQuery, LiveStore, NewLiveQuery } from '../../live/live-store.ts'
@@ -186,14 +187,14 @@ async function notServed(db: Kysely<Tables>, request: NewLiveQuery, nowMs: numbe
   const polls = await db
     .selectFrom('collector_poll')
     .innerJoin('collector', 'collector.collector_id', 'collector_poll.collector_id')
-    .select(['platform', 'datasets'])
+    .select(['platform', 'collector.collector_id', 'datasets'])
     .where('platform', 'in', request.platforms)
     .where('resource_kind', 'in', ['', request.resourceKind])
     .where('polled_at', '>', nowMs - liveLimits.servedWithinMs)
     .execute()
   const served = new Set<string>()
-  for (const { platform, datasets } of polls) {
-    if (datasets === null || (JSON.parse(datasets) as string[]).includes(request.datasetId)) served.add(platform)
+  for (const { platform, collector_id, datasets } of polls) {
+    if (storedDatasets(datasets, collector_id)?.includes(request.datasetId) ?? true) served.add(platform)
   }
   const platform = request.platforms.find((one) => !served.has(one))
   return platform === undefined ? null : { kind: 'not_served', platform }

@@ -50,6 +50,12 @@ const inside = (file: string, place: string): boolean => placeOf(file) === place
 const isSlice = (file: string): boolean => slices.includes(placeOf(file))
 const isRoutes = (file: string): boolean => file.endsWith('routes.ts')
 
+/** The rooms of the embedded index, by floor from the ground up; rooms of one floor do not know each other. */
+const segmentsFloors = [['format'], ['memory'], ['file'], ['query', 'write'], ['threads']]
+const segmentsRoom = (file: string): string | null =>
+  /^src\/storage\/segments\/(?:([a-z]+)\/)?[^/]+$/.exec(file)?.[1] ?? null
+const segmentsFloor = (room: string): number => segmentsFloors.findIndex((floor) => floor.includes(room))
+
 const rules: { readonly says: string; readonly broken: (one: Import) => boolean }[] = [
   {
     says: 'only compose.ts, the command line and the adapters themselves know adapters',
@@ -74,6 +80,15 @@ const rules: { readonly says: string; readonly broken: (one: Import) => boolean 
     broken: ({ from, to, outside }) =>
       inside(from, 'storage') &&
       (outside ? framework.test(to) : ['http', 'cli', 'compose.ts', 'main.ts', 'worker'].includes(placeOf(to))),
+  },
+  {
+    says: 'a room of segments knows itself and the floors below it, never the front of the house',
+    broken: ({ from, to, outside }) => {
+      const room = segmentsRoom(from)
+      if (outside || room === null || !to.startsWith('src/storage/segments/')) return false
+      const other = segmentsRoom(to)
+      return other !== room && (other === null || segmentsFloor(other) >= segmentsFloor(room))
+    },
   },
   {
     says: 'text analysis is pure: it imports nothing of the project outside itself',

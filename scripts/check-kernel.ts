@@ -5,7 +5,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import wabt from 'wabt'
 
-const folder = new URL('../src/storage/segments/', import.meta.url)
+const folder = new URL('../src/storage/segments/query/', import.meta.url)
 const features = { threads: true, simd: true, multi_memory: true }
 const assembler = await wabt()
 

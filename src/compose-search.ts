@@ -25,7 +25,7 @@ import {
   removeGenerations,
   servedGeneration,
   writePointer,
-} from './storage/segments/index-files.ts'
+} from './storage/segments/file/index-files.ts'
 import { openSegmentsIndex } from './storage/segments/segments-index.ts'
 import { ANALYSIS_VERSION } from './text/analyse.ts'
 import type { PoolWatch } from './threads/pool.ts'

@@ -15,14 +15,15 @@ import type {
   WithoutVectorOutcome,
   WithoutVectorRequest,
 } from '../../src/search/search-index.ts'
-import { Control } from '../../src/storage/segments/control.ts'
-import { IndexReader } from '../../src/storage/segments/index-reader.ts'
-import { IndexWriter } from '../../src/storage/segments/index-writer.ts'
-import type { MergeDone, MergeOrder, ReaderCall, SplitCall } from '../../src/storage/segments/protocol.ts'
-import { runMerge } from '../../src/storage/segments/run-merge.ts'
-import { TermScratch } from '../../src/storage/segments/segment-builder.ts'
-import { mergeReplies } from '../../src/storage/segments/split-search.ts'
-import { TermDictionary } from '../../src/storage/segments/term-dictionary.ts'
+import { TermScratch } from '../../src/storage/segments/format/segment-builder.ts'
+import { Control } from '../../src/storage/segments/memory/control.ts'
+import { TermDictionary } from '../../src/storage/segments/memory/term-dictionary.ts'
+import { IndexReader } from '../../src/storage/segments/query/index-reader.ts'
+import type { ReaderCall, SplitCall } from '../../src/storage/segments/query/reader-calls.ts'
+import { mergeReplies } from '../../src/storage/segments/query/split-search.ts'
+import { IndexWriter } from '../../src/storage/segments/write/index-writer.ts'
+import { runMerge } from '../../src/storage/segments/write/run-merge.ts'
+import type { MergeDone, MergeOrder } from '../../src/storage/segments/write/writer-calls.ts'
 
 export interface InProcessOptions {
   readonly path: string

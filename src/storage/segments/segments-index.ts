@@ -27,11 +27,14 @@ import { threadChannel } from '../../threads/channel.ts'
 import { received } from '../../threads/frames.ts'
 import { Pool, type PoolWatch, unwatched } from '../../threads/pool.ts'
 import { isFullDisk, storageFull } from '../full-disk.ts'
-import { Control, readersMax } from './control.ts'
-import type { ReaderCall, ReaderOptions, SharedBuffers, ThreadNews, WriterCall, WriterOptions } from './protocol.ts'
-import { SearchThreads } from './search-threads.ts'
-import { segmentChunksMax } from './segment-image.ts'
-import { TermDictionary } from './term-dictionary.ts'
+import { segmentChunksMax } from './format/segment-image.ts'
+import { Control, readersMax } from './memory/control.ts'
+import type { SharedBuffers } from './memory/published-list.ts'
+import { TermDictionary } from './memory/term-dictionary.ts'
+import type { ThreadNews } from './memory/thread-news.ts'
+import type { ReaderCall, ReaderOptions } from './query/reader-calls.ts'
+import { SearchThreads } from './threads/search-threads.ts'
+import type { WriterCall, WriterOptions } from './write/writer-calls.ts'
 
 export interface SegmentsIndexOptions {
   /** The durable file; `-wal`, `-shm` and `-lock` stand beside it. */
@@ -90,7 +93,10 @@ function startWriter(options: SegmentsIndexOptions, shared: SharedBuffers): Call
     mergeMemoryBytes: options.mergeMemoryBytes ?? 256 * 1024 * 1024,
     mergeFanIn: options.mergeFanIn ?? 8,
   }
-  const worker = new Worker(new URL('./writer-thread.ts', import.meta.url), { workerData, name: 'index writer' })
+  const worker = new Worker(new URL('./threads/writer-thread.ts', import.meta.url), {
+    workerData,
+    name: 'index writer',
+  })
   return new Calls(threadChannel(worker), { name: 'index writer', onNews: newsOf('index-upkeep', options) })
 }
 
@@ -115,7 +121,7 @@ function startReader(options: SegmentsIndexOptions, shared: SharedBuffers, reade
     titleWeight: options.titleWeight ?? 3,
     kernel: options.kernel ?? 'simd',
   }
-  const file = new URL('./reader-thread.ts', import.meta.url)
+  const file = new URL('./threads/reader-thread.ts', import.meta.url)
   const worker = new Worker(file, { workerData, transferList: [list.port2], name: 'search thread' })
   const calls = new Calls(threadChannel(worker), { name: 'search thread', onNews: newsOf('index-vectors', options) })
   const admit: WriterCall = { call: 'admit', reader, port: list.port1 }

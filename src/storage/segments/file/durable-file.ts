@@ -1,0 +1,339 @@
+import { statSync } from 'node:fs'
+import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import { crc32 } from 'node:zlib'
+import { isMachineTrouble } from '../../full-disk.ts'
+
+/**
+ * The durable form: one SQLite file (WAL, synchronous FULL) that the writer alone changes. It is derived: deleting it
+ * loses nothing but time. Everything in it is under a checksum, and whatever does not add up throws `DamagedFile`, which
+ * the writer reports as "needs rebuild". A full disk and the like are no damage: those errors are thrown as they are.
+ *
+ * Large things (segment images, vector columns) are blobs in pieces of 4 MB. Pieces are written ahead in small
+ * transactions, so that a merge does not hold up a batch; they count only from the moment a `segment` row names their
+ * blob. Blobs that no row names are what a crash left behind, and are removed when the file is opened.
+ */
+export class DamagedFile extends Error {}
+
+export interface FileState {
+  /** The rules by which the terms were made; other rules need a rebuild. */
+  analysis: string
+  /** Position of the change feed. */
+  position: number
+  nextKey: number
+  nextBlob: number
+  nextSegment: number
+  /** Order-independent digests of the two tables of bare numbers. */
+  deaths: string
+  lateVectors: string
+}
+
+export interface BlobRow {
+  readonly blob: number
+  readonly bytes: number
+}
+export interface SegmentRow {
+  readonly id: number
+  /** Small ones, one a batch, are put together when the file is opened. */
+  readonly sealed: boolean
+  readonly chunks: number
+  readonly image: BlobRow
+  readonly columns: readonly (BlobRow & { readonly profile: number; readonly dimensions: number })[]
+}
+
+const fileFormat = 4
+const pieceBytes = 4 * 1024 * 1024
+const piecesMax = 4096
+
+/** A profile's vectors by the chunk's vector key: one number, so that a row is found without an index. */
+export const vectorId = (profile: number, vectorKey: number): number => profile * 2 ** 32 + vectorKey
+
+const schema = `
+  create table if not exists state(id integer primary key, data text, crc integer);
+  create table if not exists term(first integer primary key, count integer, data blob, crc integer);
+  create table if not exists class(id integer primary key, data text, crc integer);
+  create table if not exists profile(id integer primary key, data text, crc integer);
+  create table if not exists segment(id integer primary key, data text, crc integer);
+  create table if not exists piece(id integer primary key, data blob, crc integer);
+  create table if not exists death(id integer primary key);
+  create table if not exists late_vector(id integer primary key);
+  create table if not exists vector(id integer primary key, data blob);
+`
+
+type NumberTable = 'death' | 'late_vector'
+type JsonTable = 'class' | 'profile' | 'segment'
+
+export class DurableFile {
+  readonly path: string
+  readonly state: FileState
+  readonly #db: DatabaseSync
+  readonly #statements = new Map<string, StatementSync>()
+
+  constructor(path: string, analysis: string) {
+    this.path = path
+    this.#db = new DatabaseSync(path)
+    try {
+      this.#db.exec('pragma page_size = 16384; pragma journal_mode = wal; pragma synchronous = full')
+      this.#db.exec('pragma cache_size = -16384; pragma journal_size_limit = 67108864')
+      this.#db.exec(schema)
+      this.state = this.#readState(analysis)
+    } catch (error) {
+      this.#db.close()
+      throw this.#asDamage(error)
+    }
+  }
+
+  get bytes(): number {
+    return ['', '-wal'].reduce((sum, end) => sum + (statSync(this.path + end, { throwIfNoEntry: false })?.size ?? 0), 0)
+  }
+
+  /** All or nothing. The state row is written with every transaction. */
+  transaction(change: () => void): void {
+    const before = { ...this.state }
+    this.#run('begin immediate')
+    try {
+      change()
+      const data = JSON.stringify({ format: fileFormat, ...this.state })
+      this.#run('insert or replace into state values (1, ?, ?)', data, crc32(data))
+      this.#run('commit')
+    } catch (error) {
+      Object.assign(this.state, before)
+      if (this.#db.isTransaction) this.#run('rollback')
+      throw error
+    }
+  }
+
+  putJson(table: JsonTable, id: number, value: unknown): void {
+    const data = JSON.stringify(value)
+    this.#run(`insert or replace into ${table} values (?, ?, ?)`, id, data, crc32(data))
+  }
+
+  remove(table: JsonTable, id: number): void {
+    this.#run(`delete from ${table} where id = ?`, id)
+  }
+
+  /** Ascending by id. */
+  readJson<T>(table: JsonTable): T[] {
+    return this.#reading(() =>
+      this.#db
+        .prepare(`select data, crc from ${table} order by id`)
+        .all()
+        .map(({ data, crc }) => checkedJson<T>(table, data, crc)),
+    )
+  }
+
+  addTerms(first: number, count: number, data: Uint8Array): void {
+    this.#run('insert into term values (?, ?, ?, ?)', first, count, data, crc32(data))
+  }
+
+  /** The blocks of terms in order. */
+  *readTerms(): Generator<{ first: number; count: number; data: Uint8Array }> {
+    for (const row of this.#db.prepare('select * from term order by first').iterate()) {
+      yield {
+        first: Number(row.first),
+        count: Number(row.count),
+        data: checkedBytes('term', row.data, row.crc),
+      }
+    }
+  }
+
+  newBlob(): number {
+    return this.state.nextBlob++
+  }
+
+  /** Each step writes one piece inside a transaction of the caller's. */
+  *writeBlob(blob: number, data: Uint8Array): Generator<void> {
+    const pieces = Math.ceil(data.length / pieceBytes)
+    if (pieces > piecesMax) throw new RangeError('blob over 16 GB')
+    for (let i = 0; i < pieces; i++) {
+      const piece = data.subarray(i * pieceBytes, (i + 1) * pieceBytes)
+      this.#run('insert into piece values (?, ?, ?)', blob * piecesMax + i, piece, crc32(piece))
+      yield
+    }
+  }
+
+  readBlob({ blob, bytes }: BlobRow, into: Uint8Array<ArrayBufferLike>): void {
+    this.#reading(() => {
+      const read = this.#db.prepare('select data, crc from piece where id between ? and ? order by id')
+      let at = 0
+      for (const row of read.iterate(blob * piecesMax, blob * piecesMax + piecesMax - 1)) {
+        const piece = checkedBytes('piece', row.data, row.crc)
+        if (at + piece.length > into.length) throw new DamagedFile(`blob ${blob} is too long`)
+        into.set(piece, at)
+        at += piece.length
+        // Given back at once: a thread that has loaded its index has no reason to collect garbage, and would keep it.
+        piece.buffer.transfer(0)
+      }
+      if (at !== bytes || at !== into.length) throw new DamagedFile(`blob ${blob} is cut short`)
+    })
+  }
+
+  /** One piece a call, inside the caller's transaction; false when there was none left. */
+  removePiece(blob: number): boolean {
+    const sql = 'delete from piece where id = (select min(id) from piece where id between ? and ?)'
+    return this.#run(sql, blob * piecesMax, blob * piecesMax + piecesMax - 1) > 0
+  }
+
+  removeBlob(blob: number): void {
+    this.#run('delete from piece where id between ? and ?', blob * piecesMax, blob * piecesMax + piecesMax - 1)
+  }
+
+  blobs(): number[] {
+    return this.#reading(() =>
+      this.#db
+        .prepare(`select distinct id / ${piecesMax} as blob from piece`)
+        .all()
+        .map((row) => Number(row.blob)),
+    )
+  }
+
+  addNumber(table: NumberTable, id: number): void {
+    if (this.#run(`insert or ignore into ${table} values (?)`, id) > 0) this.#turnDigest(table, id)
+  }
+
+  removeNumber(table: NumberTable, id: number): void {
+    if (this.#run(`delete from ${table} where id = ?`, id) > 0) this.#turnDigest(table, id)
+  }
+
+  readNumbers(table: NumberTable): number[] {
+    return this.#reading(() => {
+      const numbers = this.#db
+        .prepare(`select id from ${table} order by id`)
+        .all()
+        .map((row) => Number(row.id))
+      const digest = numbers.reduce(turned, emptyDigest)
+      if (digest !== this.state[digestOf[table]]) throw new DamagedFile(`table ${table} is not what was written`)
+      return numbers
+    })
+  }
+
+  putVector(id: number, floats: Float32Array): void {
+    this.#run('insert or replace into vector values (?, ?)', id, packVector(floats))
+  }
+
+  removeVector(id: number): void {
+    this.#run('delete from vector where id = ?', id)
+  }
+
+  readVector(id: number): Float32Array | null {
+    return unpackVector(this.#statement('select data from vector where id = ?').get(id)?.data)
+  }
+
+  checkpoint(): void {
+    this.#db.exec('pragma wal_checkpoint(truncate)')
+  }
+
+  close(): void {
+    this.#db.close()
+  }
+
+  #turnDigest(table: NumberTable, id: number): void {
+    const name = digestOf[table]
+    this.state[name] = turned(this.state[name], id)
+  }
+
+  #readState(analysis: string): FileState {
+    const row = this.#db.prepare('select data, crc from state where id = 1').get()
+    if (row === undefined) {
+      const digests = { deaths: emptyDigest, lateVectors: emptyDigest }
+      return { analysis, position: 0, nextKey: 1, nextBlob: 1, nextSegment: 1, ...digests }
+    }
+    const { format, ...state } = checkedJson<FileState & { format: number }>('state', row.data, row.crc)
+    if (format !== fileFormat) throw new DamagedFile(`file format ${format}, this program reads ${fileFormat}`)
+    if (state.analysis !== analysis) throw new DamagedFile(`texts analysed by ${state.analysis}, now it is ${analysis}`)
+    return state
+  }
+
+  #reading<T>(read: () => T): T {
+    try {
+      return read()
+    } catch (error) {
+      throw this.#asDamage(error)
+    }
+  }
+
+  #asDamage(error: unknown): unknown {
+    return error instanceof DamagedFile || isMachineTrouble(error, this.path)
+      ? error
+      : new DamagedFile(messageOf(error))
+  }
+
+  #run(sql: string, ...values: (string | number | Uint8Array)[]): number {
+    return Number(this.#statement(sql).run(...values).changes)
+  }
+
+  #statement(sql: string): StatementSync {
+    let statement = this.#statements.get(sql)
+    if (statement === undefined) {
+      statement = this.#db.prepare(sql)
+      this.#statements.set(sql, statement)
+    }
+    return statement
+  }
+}
+
+/** A reader's own connection: the floats of single vectors, nothing else. */
+export class VectorReader {
+  readonly #db: DatabaseSync
+  readonly #read: StatementSync
+
+  constructor(path: string) {
+    this.#db = new DatabaseSync(path, { readOnly: true })
+    // Room for the inner pages over a few million vectors; with less, each read fetches one again.
+    this.#db.exec('pragma cache_size = -4096')
+    this.#read = this.#db.prepare('select data from vector where id = ?')
+  }
+
+  /** One for each id, `null` when it is gone or damaged. One transaction: to begin one takes as long as to read. */
+  read(ids: readonly number[]): (Float32Array | null)[] {
+    this.#db.exec('begin')
+    try {
+      return ids.map((id) => unpackVector(this.#read.get(id)?.data))
+    } finally {
+      this.#db.exec('commit')
+    }
+  }
+
+  close(): void {
+    this.#db.close()
+  }
+}
+
+const digestOf = { death: 'deaths', late_vector: 'lateVectors' } as const
+const emptyDigest = '0:0'
+
+/** Exclusive-or of the mixed numbers: adding one and taking it away are the same turn. */
+function turned(digest: string, id: number): string {
+  const [low, high] = digest.split(':').map(Number) as [number, number]
+  const mixedLow = Math.imul((id >>> 0) ^ 0x9e3779b9, 0x85ebca6b) >>> 0
+  const mixedHigh = Math.imul(Math.floor(id / 2 ** 32) ^ mixedLow, 0xc2b2ae35) >>> 0
+  return `${(low ^ mixedLow) >>> 0}:${(high ^ mixedHigh) >>> 0}`
+}
+
+function packVector(floats: Float32Array): Uint8Array {
+  const data = new Uint8Array(floats.byteLength + 4)
+  data.set(new Uint8Array(floats.buffer, floats.byteOffset, floats.byteLength))
+  new DataView(data.buffer).setUint32(floats.byteLength, crc32(data.subarray(0, floats.byteLength)), true)
+  return data as Uint8Array<ArrayBuffer>
+}
+
+function unpackVector(data: unknown): Float32Array | null {
+  if (!(data instanceof Uint8Array) || data.length < 8 || data.length % 4 !== 0) return null
+  const end = data.length - 4
+  const crc = new DataView(data.buffer, data.byteOffset).getUint32(end, true)
+  return crc32(data.subarray(0, end)) === crc ? new Float32Array(data.slice(0, end).buffer) : null
+}
+
+function checkedBytes(what: string, data: unknown, crc: unknown): Uint8Array<ArrayBuffer> {
+  if (!(data instanceof Uint8Array) || crc32(data) !== crc)
+    throw new DamagedFile(`checksum of a ${what} does not match`)
+  return data as Uint8Array<ArrayBuffer>
+}
+
+function checkedJson<T>(what: string, data: unknown, crc: unknown): T {
+  if (typeof data !== 'string' || crc32(data) !== crc) throw new DamagedFile(`checksum of a ${what} does not match`)
+  return JSON.parse(data) as T
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

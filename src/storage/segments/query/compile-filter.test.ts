@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import * as random from '../../../../test/contracts/random-changes.ts'
+import { readableFields, type Scope } from '../../../access/scope.ts'
+import { noFilters, type VersionColumns } from '../../../search/search-index.ts'
+import { FilterClasses } from '../format/filter-classes.ts'
+import { SegmentBuilder, TermScratch } from '../format/segment-builder.ts'
+import { openImage, type SegmentImage } from '../format/segment-image.ts'
+import { bodyMask, CompiledFilter, FilterCache, titleMask } from './compile-filter.ts'
+
+const none = new Uint8Array()
+const noTokens = new Uint32Array()
+
+/** A segment of documents of one chunk each, with these columns. */
+function segmentOf(documents: readonly VersionColumns[], classes: FilterClasses): SegmentImage {
+  const builder = new SegmentBuilder(new TermScratch())
+  documents.forEach((columns, key) => {
+    builder.addDocument(none, columns.publishedAt ?? Number.NaN)
+    const version = builder.addVersion(none, noTokens, 0)
+    const classNumber = classes.add(columns, true)
+    builder.addChunk({ id: none, version, first: true, classNumber, key, vectorKey: key, length: 0, body: noTokens })
+  })
+  return openImage(builder.finish())
+}
+
+function expectedMask(scope: Scope, columns: VersionColumns): number {
+  const fields = readableFields(scope, columns)
+  return (fields?.has('title') ? titleMask : 0) | (fields?.has('body') ? bodyMask : 0)
+}
+
+test('a compiled scope gives every document the fields that the scope gives it', () => {
+  const manyEntries = fc.array(random.scope, { maxLength: 30 }).map((scopes) => ({
+    entries: scopes.flatMap(({ entries }) => entries),
+  }))
+  fc.assert(
+    fc.property(
+      fc.oneof(random.scope, manyEntries),
+      fc.array(random.columns, { maxLength: 30 }),
+      (scope, documents) => {
+        const classes = new FilterClasses()
+        const image = segmentOf(documents, classes)
+        const filter = new CompiledFilter(scope, noFilters, classes.list)
+        documents.forEach((columns, chunk) => {
+          assert.equal(filter.maskOf(image, chunk), expectedMask(scope, columns))
+        })
+      },
+    ),
+    { numRuns: 200 },
+  )
+})
+
+test('more windows than there is room for rules are told apart all the same', () => {
+  const documents = Array.from({ length: 200 }, (_, i) => ({
+    datasetId: `d${i}`,
+    platform: 'p',
+    language: null,
+    region: null,
+    contentType: null,
+    status: 'active' as const,
+    publishedAt: i % 7,
+  }))
+  const entry = { platforms: null, languages: null, regions: null, fields: ['body' as const] }
+  const entries = documents.map(({ datasetId }, i) => ({
+    ...entry,
+    datasets: [datasetId],
+    publishedFrom: (i % 5) - i / 1000,
+    publishedTo: 5 + i / 1000,
+  }))
+  const classes = new FilterClasses()
+  const image = segmentOf(documents, classes)
+  const filter = new CompiledFilter({ entries }, noFilters, classes.list)
+  documents.forEach((columns, chunk) => {
+    assert.equal(filter.maskOf(image, chunk), expectedMask({ entries }, columns))
+  })
+})
+
+test('a filter that is kept learns of new classes', () => {
+  const classes = new FilterClasses()
+  const cache = new FilterCache(classes.list)
+  const before = cache.filterFor(random.wholeScope, noFilters)
+  const columns = {
+    datasetId: 'd1',
+    platform: 'p',
+    language: null,
+    region: null,
+    contentType: null,
+    status: 'active' as const,
+    publishedAt: null,
+  }
+  const image = segmentOf([columns, { ...columns, datasetId: 'elsewhere' }], classes)
+  const filter = cache.filterFor(random.wholeScope, noFilters)
+  assert.equal(filter, before)
+  assert.deepEqual([filter.maskOf(image, 0), filter.maskOf(image, 1)], [titleMask | bodyMask, 0])
+})

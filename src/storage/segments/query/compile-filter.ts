@@ -1,0 +1,210 @@
+import type { Scope } from '../../../access/scope.ts'
+import type { SearchFilters } from '../../../search/search-index.ts'
+import type { FilterClass } from '../format/filter-classes.ts'
+import type { SegmentImage } from '../format/segment-image.ts'
+
+/** What of a chunk may be searched: a set of these bits. */
+export const titleMask = 1
+export const bodyMask = 2
+export const bothMask = 3
+
+/** Table entries from here on: the time of publication decides, by the rule of that number less this. */
+const firstTimed = 4
+/** As many rules as a table entry can name; a class that needs another is `oddly` timed. */
+export const timeRulesMax = 64
+/** Several windows at once, or a rule too many. */
+const oddlyTimed = 255
+
+interface Window {
+  readonly from: number
+  readonly to: number
+  readonly mask: number
+}
+
+/** What may be searched at any time, and what more within one window. */
+interface TimeRule extends Window {
+  readonly always: number
+}
+
+interface Conditions {
+  readonly datasets: ReadonlySet<string> | null
+  readonly platforms: ReadonlySet<string> | null
+  readonly languages: ReadonlySet<string> | null
+  readonly regions: ReadonlySet<string> | null
+  /** Without a window any time will do, none included; a window needs a time. */
+  readonly window: Window | null
+}
+
+interface CompiledEntry extends Conditions {
+  readonly mask: number
+}
+
+const setOf = (values: readonly string[] | null): ReadonlySet<string> | null =>
+  values === null ? null : new Set(values)
+
+const allows = (allowed: ReadonlySet<string> | null, value: string | null): boolean =>
+  allowed === null || (value !== null && allowed.has(value))
+
+function windowOf(from: number | null, to: number | null, mask: number): Window | null {
+  return from === null && to === null ? null : { from: from ?? -Infinity, to: to ?? Infinity, mask }
+}
+
+function meets(conditions: Conditions, found: FilterClass): boolean {
+  return (
+    allows(conditions.datasets, found.datasetId) &&
+    allows(conditions.platforms, found.platform) &&
+    allows(conditions.languages, found.language) &&
+    allows(conditions.regions, found.region)
+  )
+}
+
+/**
+ * A scope and the request's filters, ready for use while postings are walked: `table[class]` is the mask of a chunk,
+ * and anything above 3 goes through `resolve`.
+ */
+export class CompiledFilter {
+  table = new Uint8Array(0)
+  readonly #classes: readonly FilterClass[]
+  readonly #entries: readonly CompiledEntry[]
+  readonly #filters: Conditions
+  readonly #contentTypes: ReadonlySet<string> | null
+  readonly #statuses: ReadonlySet<string> | null
+  readonly #includeNonCurrent: boolean
+  /** By table entry less `firstTimed`: the same few windows hold for all classes of a request. */
+  readonly timeRules: TimeRule[] = []
+  /** For classes that are oddly timed: the mask that holds at any time, and what the windows add. */
+  readonly #always: number[] = []
+  readonly #windows: Window[][] = []
+
+  constructor(scope: Scope, filters: SearchFilters, classes: readonly FilterClass[]) {
+    this.#classes = classes
+    this.#entries = scope.entries
+      .map((entry) => {
+        const mask = (entry.fields.includes('title') ? titleMask : 0) | (entry.fields.includes('body') ? bodyMask : 0)
+        return {
+          datasets: setOf(entry.datasets),
+          platforms: setOf(entry.platforms),
+          languages: setOf(entry.languages),
+          regions: setOf(entry.regions),
+          window: windowOf(entry.publishedFrom, entry.publishedTo, mask),
+          mask,
+        }
+      })
+      .filter((entry) => entry.mask !== 0)
+    this.#filters = {
+      datasets: setOf(filters.datasets),
+      platforms: setOf(filters.platforms),
+      languages: setOf(filters.languages),
+      regions: setOf(filters.regions),
+      window: windowOf(filters.publishedFrom, filters.publishedTo, bothMask),
+    }
+    this.#contentTypes = setOf(filters.contentTypes)
+    this.#statuses = setOf(filters.statuses)
+    this.#includeNonCurrent = filters.includeNonCurrent
+    this.extend()
+  }
+
+  /** Classes are only ever added; a filter that is kept must hear of them before it is used again. */
+  extend(): void {
+    const decided = this.table.length
+    if (decided === this.#classes.length) return
+    const longer = new Uint8Array(this.#classes.length)
+    longer.set(this.table)
+    for (let number = decided; number < longer.length; number++) longer[number] = this.#decide(number)
+    this.table = longer
+  }
+
+  /** The mask of a chunk whose table entry is above 3, as far as it depends on the document. */
+  resolve(image: SegmentImage, chunk: number): number {
+    const number = image.chunkClass[chunk]!
+    const publishedAt = image.documentPublished[image.chunkDocument[chunk]!]!
+    const entry = this.table[number]!
+    if (entry !== oddlyTimed) {
+      const { from, to, mask, always } = this.timeRules[entry - firstTimed]!
+      // NaN, the time of a document without one, is inside no window.
+      return publishedAt >= from && publishedAt < to ? always | mask : always
+    }
+    let mask = this.#always[number]!
+    for (const window of this.#windows[number]!) {
+      if (publishedAt >= window.from && publishedAt < window.to) mask |= window.mask
+    }
+    return mask
+  }
+
+  /**
+   * The mask of any chunk. A title stands with every chunk of its version; where it alone may be searched it counts for
+   * one of them, or the number of chunks would tell how long the body is.
+   */
+  maskOf(image: SegmentImage, chunk: number): number {
+    const entry = this.table[image.chunkClass[chunk]!]!
+    const mask = entry > bothMask ? this.resolve(image, chunk) : entry
+    return mask === titleMask && image.titleChunk[image.chunkVersion[chunk]!] !== chunk ? 0 : mask
+  }
+
+  #decide(number: number): number {
+    const found = this.#classes[number]!
+    if (!found.current && !this.#includeNonCurrent) return 0
+    if (!meets(this.#filters, found)) return 0
+    if (!allows(this.#contentTypes, found.contentType) || !allows(this.#statuses, found.status)) return 0
+    const asked = this.#filters.window
+    let always = 0
+    const windows: Window[] = []
+    for (const entry of this.#entries) {
+      if (!meets(entry, found)) continue
+      const { window, mask } = entry
+      if (window === null && asked === null) always |= mask
+      else {
+        windows.push({
+          from: Math.max(window?.from ?? -Infinity, asked?.from ?? -Infinity),
+          to: Math.min(window?.to ?? Infinity, asked?.to ?? Infinity),
+          mask,
+        })
+      }
+    }
+    const telling = windows.filter((window) => (window.mask | always) !== always)
+    if (telling.length === 0) return always
+    const rule = telling.length === 1 ? this.#ruleNumber({ ...telling[0]!, always }) : timeRulesMax
+    if (rule < timeRulesMax) return firstTimed + rule
+    this.#always[number] = always
+    this.#windows[number] = telling
+    return oddlyTimed
+  }
+
+  #ruleNumber({ from, to, mask, always }: TimeRule): number {
+    const known = this.timeRules.findIndex(
+      (rule) => rule.from === from && rule.to === to && rule.mask === mask && rule.always === always,
+    )
+    if (known >= 0 || this.timeRules.length === timeRulesMax) return known >= 0 ? known : timeRulesMax
+    return this.timeRules.push({ from, to, mask, always }) - 1
+  }
+}
+
+/**
+ * Keeps the filters of the last callers: an application's scope is the same from request to request, and deciding some
+ * thousand classes again took a third of a search.
+ */
+export class FilterCache {
+  readonly #classes: readonly FilterClass[]
+  readonly #filters = new Map<string, CompiledFilter>()
+
+  constructor(classes: readonly FilterClass[]) {
+    this.#classes = classes
+  }
+
+  filterFor(scope: Scope, filters: SearchFilters): CompiledFilter {
+    const key = JSON.stringify([scope, filters])
+    const filter = this.#filters.get(key) ?? new CompiledFilter(scope, filters, this.#classes)
+    // The one used last stands last, so the first is the one to go.
+    this.#filters.delete(key)
+    this.#filters.set(key, filter)
+    if (this.#filters.size > filtersKept) this.#filters.delete(this.#filters.keys().next().value!)
+    filter.extend()
+    return filter
+  }
+
+  clear(): void {
+    this.#filters.clear()
+  }
+}
+
+const filtersKept = 64

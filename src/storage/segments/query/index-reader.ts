@@ -1,0 +1,282 @@
+import { receiveMessageOnPort } from 'node:worker_threads'
+import type {
+  CountOutcome,
+  CountRequest,
+  KeywordOutcome,
+  KeywordRequest,
+  ScoreOutcome,
+  ScoreRequest,
+  VectorOutcome,
+  VectorRequest,
+  WithoutVectorOutcome,
+  WithoutVectorRequest,
+} from '../../../search/search-index.ts'
+import type { KeywordQuery } from '../../../text/types.ts'
+import { VectorReader, vectorId } from '../file/durable-file.ts'
+import type { FilterClass } from '../format/filter-classes.ts'
+import { usableVector } from '../format/vector-column.ts'
+import { Control } from '../memory/control.ts'
+import type { ListUpdate, Profile } from '../memory/published-list.ts'
+import { openColumn, openSegment, type SearchView, type Segment } from '../memory/segment.ts'
+import { TermDictionary } from '../memory/term-dictionary.ts'
+import { FilterCache } from './compile-filter.ts'
+import { KeywordKernel } from './keyword-kernel.ts'
+import { LackingVectors, lacksMany, pageWithoutVector } from './lacking-vectors.ts'
+import { findTerms, noStatistics, planKeyword, type TermNumbers } from './plan-keyword.ts'
+import type { Outcome, ReaderCall, ReaderOptions, SearchReply } from './reader-calls.ts'
+import { StatisticsCache } from './scope-statistics.ts'
+import { scoreDocuments } from './score-documents.ts'
+import { searchKeyword } from './search-keyword.ts'
+import { type ReadFloats, searchVector } from './search-vector.ts'
+import { SimdKeywordKernel } from './simd-keyword-kernel.ts'
+import { type Part, segmentsOf, wholeIndex } from './split-search.ts'
+import { openKernel, type VectorKernel } from './vector-kernel.ts'
+
+interface Opened {
+  /** All segments. */
+  readonly view: SearchView
+  /** The numbers of the query's terms. */
+  readonly terms: TermNumbers
+}
+
+const noQuery: KeywordQuery = { clauses: [], boosts: [] }
+const timedOut = { outcome: 'timed_out' } as const
+
+/** One search thread: follows the writer's list of segments and answers one call at a time from shared memory. */
+export class IndexReader {
+  readonly #options: ReaderOptions
+  readonly #control: Control
+  readonly #dictionary: TermDictionary
+  readonly #memories: WebAssembly.Memory[] = []
+  readonly #keywordKernel: KeywordKernel
+  readonly #kernel: VectorKernel
+  readonly #classes: FilterClass[] = []
+  readonly #filters = new FilterCache(this.#classes)
+  readonly #statistics: StatisticsCache
+  /** By the number of the profile; null for one that the index does not know. */
+  readonly #lacking = new Map<number | null, LackingVectors>()
+  #profiles: readonly Profile[] = []
+  #segments: Segment[] = []
+  #waiting: ListUpdate[] = []
+  #vectors: VectorReader | null = null
+  #fileEpoch = 0
+  #state = 0
+
+  constructor(options: ReaderOptions) {
+    this.#options = options
+    this.#control = new Control(options.shared.control)
+    this.#dictionary = new TermDictionary(options.shared.dictionary)
+    this.#kernel = openKernel(options.kernel, this.#memories)
+    this.#keywordKernel = options.kernel === 'simd' ? new SimdKeywordKernel(this.#memories) : new KeywordKernel()
+    this.#statistics = new StatisticsCache(this.#classes, this.#keywordKernel)
+  }
+
+  /** Hears whether vectors could be read from the file: null, or what it failed of. */
+  onVectorFile: (error: unknown) => void = () => {}
+
+  /** `deadline` is on the clock of `performance.now()`. */
+  answer(call: ReaderCall, deadline: number, part: Part = wholeIndex): SearchReply {
+    try {
+      const outcome = this.#answer(call, deadline, part)
+      return { outcome, state: this.#state }
+    } finally {
+      this.#control.unpin(this.#options.reader)
+    }
+  }
+
+  #answer(call: ReaderCall, deadline: number, part: Part): Outcome {
+    switch (call.call) {
+      case 'keyword':
+        return this.#keyword(call.request, deadline, part)
+      case 'vector':
+        return this.#vector(call.request, deadline, part)
+      case 'score':
+        return this.#score(call.request, deadline)
+      case 'count':
+        return this.#count(call.request, deadline)
+      case 'withoutVector':
+        return this.#withoutVector(call.request)
+    }
+  }
+
+  /** Takes in what the writer sent, so that an idle reader does not hoard it. */
+  catchUp(): void {
+    const { version } = this.#control.snapshot(this.#options.reader, () => undefined)
+    this.#follow(version)
+    this.#control.unpin(this.#options.reader)
+  }
+
+  #keyword(request: KeywordRequest, deadline: number, part: Part): KeywordOutcome {
+    const { view, terms } = this.#open(request.query)
+    const filter = this.#filters.filterFor(request.scope, request.filters)
+    const statistics = this.#gather(request, view, terms, deadline)
+    if (statistics === null) return timedOut
+    return searchKeyword({
+      view: partOf(view, part),
+      plan: planKeyword(request.query, terms, statistics, this.#weighing(request)),
+      filter,
+      kernel: this.#keywordKernel,
+      limit: wholeNumber(request.limit),
+      after: request.after,
+      otherChunksMax: wholeNumber(request.otherChunksMax),
+      deadline,
+    })
+  }
+
+  #vector(request: VectorRequest, deadline: number, part: Part): VectorOutcome {
+    const { view } = this.#open()
+    const filter = this.#filters.filterFor(request.scope, request.filters)
+    const profile = this.#profiles.find(({ profileId }) => profileId === request.profileId)
+    const vector = profile === undefined ? null : usableVector(request.vector, profile.dimensions)
+    // Of the whole index, by one of those who share the search: shares of its parts would say nothing.
+    const vectorsPending = part.number === 0 && lacksMany(view, filter, this.#lackingOf(profile))
+    if (profile === undefined || vector === null) return { outcome: 'found', hits: [], vectorsPending }
+    const hits = searchVector({
+      view: partOf(view, part),
+      filter,
+      profile: profile.number,
+      vector,
+      topK: wholeNumber(request.topK),
+      kernel: this.#kernel,
+      readFloats: this.#readFloats,
+      deadline,
+    })
+    return hits === null ? { outcome: 'timed_out' } : { outcome: 'found', hits, vectorsPending }
+  }
+
+  #withoutVector({ profileId, after, limit }: WithoutVectorRequest): WithoutVectorOutcome {
+    const { view } = this.#open()
+    const profile = this.#profiles.find((known) => known.profileId === profileId)
+    return pageWithoutVector(view, this.#lackingOf(profile), after, Math.max(1, wholeNumber(limit)))
+  }
+
+  #lackingOf(profile: Profile | undefined): LackingVectors {
+    const number = profile?.number ?? null
+    let lacking = this.#lacking.get(number)
+    if (lacking === undefined) {
+      lacking = new LackingVectors(number)
+      this.#lacking.set(number, lacking)
+    }
+    return lacking
+  }
+
+  #score(request: ScoreRequest, deadline: number): ScoreOutcome {
+    const query = request.query ?? noQuery
+    const { view, terms } = this.#open(query)
+    const filter = this.#filters.filterFor(request.scope, request.filters)
+    const statistics = terms.size === 0 ? noStatistics : this.#gather(request, view, terms, deadline)
+    if (statistics === null) return timedOut
+    const plan = planKeyword(query, terms, statistics, this.#weighing(request))
+    const profile = this.#profiles.find(({ profileId }) => profileId === request.vector?.profileId)
+    const vector = profile && request.vector ? usableVector(request.vector.vector, profile.dimensions) : null
+    return scoreDocuments({
+      view,
+      documentIds: request.documentIds,
+      plan,
+      filter,
+      near:
+        profile === undefined || vector === null
+          ? null
+          : { profile: profile.number, vector, kernel: this.#kernel, readFloats: this.#readFloats },
+      deadline,
+    })
+  }
+
+  #count(request: CountRequest, deadline: number): CountOutcome {
+    const { view } = this.#open()
+    const filter = this.#filters.filterFor(request.scope, request.filters)
+    let documents = 0
+    let chunks = 0
+    for (const { image, died } of view.segments) {
+      if (performance.now() > deadline) return { outcome: 'timed_out' }
+      let last = -1
+      for (let chunk = 0; chunk < image.chunks; chunk++) {
+        if (died[chunk]! <= view.generation || filter.maskOf(image, chunk) === 0) continue
+        chunks++
+        if (image.chunkDocument[chunk] !== last) documents++
+        last = image.chunkDocument[chunk]!
+      }
+    }
+    return { outcome: 'found', documents, chunks }
+  }
+
+  /** The state of the index as of now; the reader stays in it until `unpin`. */
+  #open(query: KeywordQuery = noQuery): Opened {
+    let terms: TermNumbers = new Map()
+    const { version, state, generation } = this.#control.snapshot(this.#options.reader, () => {
+      terms = findTerms(query, this.#dictionary)
+    })
+    this.#follow(version)
+    this.#state = state
+    return { view: { segments: this.#segments, generation }, terms }
+  }
+
+  #weighing({ filters }: KeywordRequest | ScoreRequest) {
+    return { titleWeight: this.#options.titleWeight, includeNonCurrent: filters.includeNonCurrent }
+  }
+
+  #gather({ scope }: KeywordRequest | ScoreRequest, view: SearchView, terms: TermNumbers, deadline: number) {
+    const known = new Set(terms.values().filter((term) => term !== 0))
+    return this.#statistics.gather(scope, view, known, deadline)
+  }
+
+  /** Brings the list to `version`, no further: what comes later is not yet published. */
+  #follow(version: number): void {
+    for (let received = receiveMessageOnPort(this.#options.writer); received; ) {
+      this.#waiting.push(received.message as ListUpdate)
+      received = receiveMessageOnPort(this.#options.writer)
+    }
+    const due = this.#waiting.filter((update) => update.version <= version)
+    if (due.length === 0) return
+    this.#waiting = this.#waiting.filter((update) => update.version > version)
+    // What came and went in between is not there any more: its memory may hold something else by now.
+    const removed = new Set(due.flatMap((update) => update.remove))
+    this.#segments = this.#segments.filter((segment) => !removed.has(segment.id))
+    for (const update of due) this.#take(update, removed)
+  }
+
+  #take(update: ListUpdate, removed: ReadonlySet<number>): void {
+    for (const [number, memory] of update.memories) this.#memories[number] = memory
+    const added = update.add.filter((place) => !removed.has(place.id))
+    this.#segments = [...this.#segments, ...added.map((place) => openSegment(this.#memories, place))]
+    for (const { segment: id, place } of update.columns) {
+      const segment = this.#segments.find((known) => known.id === id)
+      segment?.columns.set(place.profile, openColumn(this.#memories, place, segment.image.chunks))
+    }
+    if (update.classesFrom < this.#classes.length) {
+      this.#filters.clear()
+      this.#statistics.clear()
+    }
+    this.#classes.length = update.classesFrom
+    this.#classes.push(...update.classes)
+    this.#profiles = update.profiles
+    if (update.fileEpoch !== this.#fileEpoch) {
+      this.#vectors?.close()
+      this.#vectors = null
+      this.#fileEpoch = update.fileEpoch
+    }
+  }
+
+  readonly #readFloats: ReadFloats = (profile, vectorKeys) => {
+    try {
+      this.#vectors ??= new VectorReader(this.#options.path)
+      const read = this.#vectors.read(vectorKeys.map((key) => vectorId(profile, key)))
+      this.onVectorFile(null)
+      return read
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ERR_SQLITE_ERROR') throw error
+      // A file that cannot be read costs the last step of precision, not the answer.
+      this.onVectorFile(error)
+      return []
+    }
+  }
+}
+
+const partOf = ({ segments, generation }: SearchView, part: Part): SearchView => ({
+  segments: segmentsOf(part, segments),
+  generation,
+})
+
+function wholeNumber(value: number): number {
+  return Number.isFinite(value) ? Math.max(0, Math.trunc(value)) : 0
+}

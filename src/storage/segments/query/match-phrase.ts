@@ -1,0 +1,90 @@
+import type { SegmentImage } from '../format/segment-image.ts'
+import { longStep, stepShift, termMask } from '../format/token-stream.ts'
+
+/**
+ * Counts a phrase in the token numbers of one field: groups at consecutive positions, any alternative of each.
+ *
+ * The loop that runs over every word only looks for the first group; the rest is checked where that stands. Common words
+ * side by side are the slow case, and this way it takes under a nanosecond a word.
+ */
+export class PhraseMatcher {
+  readonly #first: readonly number[]
+  readonly #groups: readonly (readonly number[])[]
+  /** Which groups were seen from the place that is being checked. */
+  readonly #seen: Uint8Array
+
+  constructor(groups: readonly (readonly number[])[]) {
+    this.#groups = groups
+    this.#first = groups[0]!
+    this.#seen = new Uint8Array(groups.length)
+  }
+
+  /** Frequencies in a chunk, title << 16 | body. */
+  frequency(image: SegmentImage, chunk: number): number {
+    const version = image.chunkVersion[chunk]!
+    const inTitle = this.#count(image.titleTokens, image.titleStart[version]!, image.titleStart[version + 1]!)
+    const inBody = this.#count(image.bodyTokens, image.bodyStart[chunk]!, image.bodyStart[chunk + 1]!)
+    return (inTitle << 16) | inBody
+  }
+
+  #count(tokens: Uint32Array<ArrayBufferLike>, from: number, to: number): number {
+    if (this.#first.length > 1) return this.#countAny(tokens, from, to)
+    const term = this.#first[0]!
+    let count = 0
+    let counted = -1
+    for (let i = from; i < to; i++) {
+      if ((tokens[i]! & termMask) !== term || isStep(tokens, from, i)) continue
+      if (counted >= 0 && samePosition(tokens, counted, i)) continue
+      if (this.#standsAt(tokens, i, to)) {
+        count++
+        counted = i
+      }
+    }
+    return count
+  }
+
+  #countAny(tokens: Uint32Array<ArrayBufferLike>, from: number, to: number): number {
+    let count = 0
+    let counted = -1
+    for (let i = from; i < to; i++) {
+      const word = tokens[i]!
+      if (this.#first.includes(word & termMask) && (counted < 0 || !samePosition(tokens, counted, i))) {
+        if (this.#standsAt(tokens, i, to)) {
+          count++
+          counted = i
+        }
+      }
+      if (word >>> stepShift === longStep) i++
+    }
+    return count
+  }
+
+  /** Whether the groups after the first follow the word at `at`. */
+  #standsAt(tokens: Uint32Array<ArrayBufferLike>, at: number, to: number): boolean {
+    const groups = this.#groups
+    const seen = this.#seen.fill(0)
+    let missing = groups.length - 1
+    let distance = 0
+    for (let i = tokens[at]! >>> stepShift === longStep ? at + 2 : at + 1; i < to && missing > 0; i++) {
+      const word = tokens[i]!
+      const step = word >>> stepShift
+      distance += step === longStep ? tokens[++i]! : step
+      if (distance >= groups.length) return false
+      if (distance > 0 && seen[distance] === 0 && groups[distance]!.includes(word & termMask)) {
+        seen[distance] = 1
+        missing--
+      }
+    }
+    return missing === 0
+  }
+}
+
+/** Whether the word at `at` is no term but the length of a long step. */
+function isStep(tokens: Uint32Array<ArrayBufferLike>, from: number, at: number): boolean {
+  return at > from && tokens[at - 1]! >>> stepShift === longStep
+}
+
+function samePosition(tokens: Uint32Array<ArrayBufferLike>, before: number, after: number): boolean {
+  for (let i = before + 1; i <= after; i++) if (tokens[i]! >>> stepShift !== 0) return false
+  return true
+}

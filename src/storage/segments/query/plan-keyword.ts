@@ -1,0 +1,121 @@
+import type { Clause, KeywordQuery, TermGroup } from '../../../text/types.ts'
+import type { TermDictionary } from '../memory/term-dictionary.ts'
+
+/**
+ * BM25 as decided for every index: k1 1.2, b 0.75, idf = ln(1 + (N - n + 0.5) / (n + 0.5)) over what the scope may search.
+ * Frequencies of title and body are added, the title's times `titleWeight`; the length is that of both together, each as
+ * far as it may be searched.
+ */
+const k1 = 1.2
+const b = 0.75
+
+export interface PlannedTerm {
+  readonly term: number
+  /** idf times (k1 + 1) times the clause's weight: the whole factor before the saturation of the frequency. */
+  readonly weight: number
+}
+
+export interface PlannedWord {
+  readonly type: 'word'
+  /** Alternatives that occur at all; the score is that of the best. */
+  readonly terms: readonly PlannedTerm[]
+}
+
+export interface PlannedPhrase {
+  readonly type: 'phrase'
+  readonly groups: readonly (readonly number[])[]
+  /**
+   * The sum of the groups' idf, each that of its most frequent alternative. Counting the phrase itself would cost a check
+   * of every candidate before the first is scored, and would order a lone phrase no differently.
+   */
+  readonly weight: number
+}
+
+export type PlannedClause = PlannedWord | PlannedPhrase
+
+export interface KeywordPlan {
+  readonly must: readonly PlannedClause[]
+  readonly any: readonly PlannedClause[]
+  readonly mustNot: readonly PlannedClause[]
+  /** Added to the score of what the others matched. */
+  readonly boosts: readonly PlannedClause[]
+  /** Nothing can match: no positive clause, or a required one whose terms do not occur. */
+  readonly empty: boolean
+  readonly titleWeight: number
+  /** The length part of BM25 for a chunk of length l is `normBase + normStep * l`. */
+  readonly normBase: number
+  readonly normStep: number
+}
+
+/**
+ * What BM25 compares a chunk with: all that the scope may search, in current versions, whatever else a request filters by.
+ * What lies outside has no say, so that nobody can tell by a score what it is; and a request's own filters have none, so
+ * that a document scores the same on every page and in every view of it.
+ */
+export interface ScopeStatistics {
+  readonly chunks: number
+  /** Of the fields that may be searched, over those chunks. */
+  readonly totalLength: number
+  /** By term number: how many of those chunks hold the term in a field that may be searched. */
+  readonly counts: ReadonlyMap<number, number>
+}
+
+export const noStatistics: ScopeStatistics = { chunks: 0, totalLength: 0, counts: new Map() }
+
+/** The numbers of a query's terms by their texts, 0 for those that are unknown. */
+export type TermNumbers = ReadonlyMap<string, number>
+
+/** To be read inside the snapshot: an index that is cleared gives its numbers anew. */
+export function findTerms(query: KeywordQuery, dictionary: TermDictionary): TermNumbers {
+  const terms = [...query.clauses, ...query.boosts].flatMap((clause) => groupsOf(clause).flat())
+  return new Map([...new Set(terms)].map((term) => [term, dictionary.find(term)]))
+}
+
+function groupsOf(clause: Clause): readonly TermGroup[] {
+  return clause.type === 'word' ? [clause.group] : clause.groups
+}
+
+export function planKeyword(
+  query: KeywordQuery,
+  numbers: TermNumbers,
+  statistics: ScopeStatistics,
+  { titleWeight, includeNonCurrent }: { readonly titleWeight: number; readonly includeNonCurrent: boolean },
+): KeywordPlan {
+  // What the scope has in older versions only is not counted, but may be found. Anything else without a count is elsewhere.
+  const occurs = (term: number) => term !== 0 && (includeNonCurrent || statistics.counts.get(term)! > 0)
+  const known = (group: TermGroup) => [...new Set(group.map((term) => numbers.get(term)!))].filter(occurs)
+  const weightOf = (term: number) => {
+    const count = statistics.counts.get(term)!
+    return Math.log(1 + (statistics.chunks - count + 0.5) / (count + 0.5)) * (k1 + 1)
+  }
+
+  const plan = (clause: Clause): PlannedClause | null => {
+    const groups = groupsOf(clause).map(known)
+    const weight = clause.weight > 0 && Number.isFinite(clause.weight) ? clause.weight : 1
+    if (groups.length === 0 || groups.some((group) => group.length === 0)) return null
+    if (groups.length === 1) {
+      return { type: 'word', terms: groups[0]!.map((term) => ({ term, weight: weight * weightOf(term) })) }
+    }
+    return {
+      type: 'phrase',
+      groups,
+      weight: weight * groups.reduce((sum, group) => sum + Math.min(...group.map(weightOf)), 0),
+    }
+  }
+  const planned = (kind: Clause['kind']) => query.clauses.filter((clause) => clause.kind === kind).map(plan)
+  const present = (clauses: readonly (PlannedClause | null)[]) => clauses.filter((clause) => clause !== null)
+
+  const must = planned('must')
+  const any = present(planned('any'))
+  const averageLength = statistics.chunks === 0 ? 1 : Math.max(statistics.totalLength / statistics.chunks, 1e-9)
+  return {
+    must: present(must),
+    any,
+    mustNot: present(planned('mustNot')),
+    boosts: present(query.boosts.map(plan)),
+    empty: must.includes(null) || (must.length === 0 && any.length === 0),
+    titleWeight,
+    normBase: k1 * (1 - b),
+    normStep: (k1 * b) / averageLength,
+  }
+}

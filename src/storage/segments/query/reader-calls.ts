@@ -1,0 +1,42 @@
+import type { MessagePort } from 'node:worker_threads'
+import type {
+  CountOutcome,
+  CountRequest,
+  KeywordOutcome,
+  KeywordRequest,
+  ScoreOutcome,
+  ScoreRequest,
+  VectorOutcome,
+  VectorRequest,
+  WithoutVectorOutcome,
+  WithoutVectorRequest,
+} from '../../../search/search-index.ts'
+import type { SharedBuffers } from '../memory/published-list.ts'
+
+export interface ReaderOptions {
+  readonly path: string
+  readonly reader: number
+  readonly shared: SharedBuffers
+  readonly writer: MessagePort
+  readonly titleWeight: number
+  readonly kernel: 'simd' | 'plain'
+}
+
+/** A search that several threads can do together. */
+export type SplitCall =
+  | { readonly call: 'keyword'; readonly request: KeywordRequest }
+  | { readonly call: 'vector'; readonly request: VectorRequest }
+
+export type ReaderCall =
+  | SplitCall
+  | { readonly call: 'score'; readonly request: ScoreRequest }
+  | { readonly call: 'count'; readonly request: CountRequest }
+  | { readonly call: 'withoutVector'; readonly request: WithoutVectorRequest }
+
+export type Outcome = KeywordOutcome | VectorOutcome | ScoreOutcome | CountOutcome | WithoutVectorOutcome
+
+export interface SearchReply {
+  readonly outcome: Outcome
+  /** Names the state of the index that was searched: equal for equal states. `null` where none was. */
+  readonly state: number | null
+}

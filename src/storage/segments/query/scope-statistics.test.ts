@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { InProcessSegments } from '../../../../test/contracts/in-process-segments.ts'
+import { entry, put, queryOf } from '../../../../test/contracts/index-under-test.ts'
+import type { ScopeEntry } from '../../../access/scope.ts'
+import { type IndexChange, noFilters } from '../../../search/search-index.ts'
+
+/** Long enough for lists whose counts are kept. */
+const documents = 5000
+const languages = ['en', 'fr', 'de']
+const words = ['tide', 'mark', 'shore']
+
+/** A document holds a word by its number's divisors, some in the title. */
+function documentOf(i: number): IndexChange {
+  const body = words.filter((_, word) => i % (word + 2) !== 0).join(' ')
+  const columns = { language: languages[i % 3]!, publishedAt: i }
+  return put(`d${i}`, [body, `${body} tide`.repeat(i % 2)], { title: i % 5 === 0 ? 'shore' : '', columns })
+}
+
+const scopes: Record<string, Partial<ScopeEntry>> = {
+  everything: {},
+  'one language': { languages: ['fr'] },
+  titles: { fields: ['title'] },
+  bodies: { fields: ['body'], languages: ['en', 'de'] },
+  'a time': { publishedFrom: 700, publishedTo: 4100 },
+}
+
+test('counts that are kept follow deaths, few or many, and are those of an index opened anew', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'segments-'))
+  const layout = { sealChunks: 4096, segmentChunks: 65_536 }
+  const kept = new InProcessSegments({ path: join(folder, 'kept.db'), ...layout })
+  const anew = new InProcessSegments({ path: join(folder, 'anew.db'), ...layout })
+  let position = 0
+  const apply = async (changes: readonly IndexChange[]) => {
+    position++
+    for (const index of [kept, anew]) await index.apply({ position, changes })
+  }
+  const ask = async (index: InProcessSegments, narrower: Partial<ScopeEntry>) => {
+    const request = { scope: { entries: [{ ...entry, ...narrower }] }, filters: noFilters, timeoutMs: 60_000 }
+    const queries = [...words, 'tide mark shore', '"tide_mark"'].map(queryOf)
+    const pages = queries.map((query) =>
+      index.keyword({ ...request, query, limit: 20, after: null, otherChunksMax: 1 }),
+    )
+    return JSON.stringify(await Promise.all(pages))
+  }
+  const compare = async () => {
+    anew.reopen()
+    for (const [name, narrower] of Object.entries(scopes)) {
+      assert.equal(await ask(kept, narrower), await ask(anew, narrower), name)
+    }
+  }
+  try {
+    await apply(Array.from({ length: documents }, (_, i) => documentOf(i)))
+    for (const index of [kept, anew]) await index.checkpoint()
+    await compare()
+    const shuffled = Array.from({ length: documents }, (_, i) => `d${(i * 7) % documents}`)
+    for (const deaths of [1, 3, 40, 900, 2]) {
+      const gone = shuffled.splice(0, deaths)
+      await apply(gone.map((documentId) => ({ kind: 'retire_document', documentId })))
+      await compare()
+    }
+    // Put again they are in a segment of their own, and the old ones stay dead.
+    await apply([documentOf(7), documentOf(14)])
+    await compare()
+    assert.ok((await kept.health()).deletedChunks > 900)
+  } finally {
+    await Promise.all([kept.close(), anew.close()])
+    rmSync(folder, { recursive: true, force: true })
+  }
+})

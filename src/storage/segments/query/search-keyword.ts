@@ -1,0 +1,194 @@
+import type { ChunkScore, DocumentHit, KeywordOutcome, KeywordPosition } from '../../../search/search-index.ts'
+import { siftPhrase } from '../format/pair-sieve.ts'
+import { chunkIdAt, documentIdAt, type SegmentImage, segmentChunksMax, versionIdAt } from '../format/segment-image.ts'
+import type { SearchView, Segment } from '../memory/segment.ts'
+import { ChunkScorer, searchedLength, weighFrequency } from './chunk-scorer.ts'
+import type { CompiledFilter } from './compile-filter.ts'
+import type { KeywordKernel, WalkedSegment } from './keyword-kernel.ts'
+import type { KeywordPlan, PlannedClause, PlannedPhrase, PlannedTerm } from './plan-keyword.ts'
+import { chunksWithAll, groupsOfClause } from './required-chunks.ts'
+import { TopDocuments } from './top-documents.ts'
+
+export interface KeywordSearch {
+  readonly view: SearchView
+  readonly plan: KeywordPlan
+  readonly filter: CompiledFilter
+  readonly kernel: KeywordKernel
+  readonly limit: number
+  readonly after: KeywordPosition | null
+  readonly otherChunksMax: number
+  /** On the clock of `performance.now()`; looked at once a segment, so it is kept to a few milliseconds. */
+  readonly deadline: number
+}
+
+/** A thread answers one call at a time, so this is its own. */
+const list = new Uint16Array(segmentChunksMax)
+
+export function searchKeyword(search: KeywordSearch): KeywordOutcome {
+  const { view, plan, limit } = search
+  const images = view.segments.map((segment) => segment.image)
+  const top = new TopDocuments(limit + 1, images, search.after)
+  search.kernel.begin(search.filter, plan.titleWeight)
+  let totalChunks = 0
+  if (!plan.empty) {
+    for (let i = 0; i < view.segments.length; i++) {
+      if (performance.now() > search.deadline) return { outcome: 'timed_out' }
+      top.startSegment(i)
+      totalChunks += searchSegment(search, view.segments[i]!, top)
+    }
+  }
+  const ranked = top.ranked()
+  const hits: DocumentHit[] = []
+  for (const { segment, document, chunk, score } of ranked.slice(0, limit)) {
+    if (performance.now() > search.deadline) return { outcome: 'timed_out' }
+    const image = images[segment]!
+    hits.push({
+      documentId: documentIdAt(image, document),
+      ...chunkScore(image, chunk, score),
+      otherChunks: otherChunks(search, view.segments[segment]!, document, chunk),
+    })
+  }
+  const last = hits.at(-1)
+  const next = ranked.length > limit && last ? { score: last.score, documentId: last.documentId } : null
+  return { outcome: 'found', hits, totalChunks, next }
+}
+
+export function chunkScore(image: SegmentImage, chunk: number, score: number): ChunkScore {
+  return { chunkId: chunkIdAt(image, chunk), versionId: versionIdAt(image, image.chunkVersion[chunk]!), score }
+}
+
+function searchSegment(search: KeywordSearch, segment: Segment, top: TopDocuments): number {
+  const { plan, filter, view, kernel } = search
+  const { arena, image, died } = segment
+  const walked = { arena, image, died, generation: view.generation, filter, plan }
+  if (plan.must.length > 0) {
+    scoreRequired(kernel, walked)
+    return kernel.rank(walked, top)
+  }
+  const alone = aloneTerm(plan)
+  if (alone !== null) return kernel.alone(walked, alone, top)
+  for (const clause of plan.any) addClause(kernel, walked, clause, false)
+  for (const clause of plan.mustNot) exclude(kernel, walked, clause)
+  for (const clause of plan.boosts) addClause(kernel, walked, clause, true)
+  return kernel.rank(walked, top)
+}
+
+/** The one term that the whole query consists of. */
+function aloneTerm({ any, mustNot, boosts }: KeywordPlan): PlannedTerm | null {
+  const [first] = any
+  if (any.length !== 1 || mustNot.length + boosts.length > 0 || first?.type !== 'word') return null
+  return first.terms.length === 1 ? first.terms[0]! : null
+}
+
+/** `known` only: for chunks that have a score already. */
+function addClause(kernel: KeywordKernel, walked: WalkedSegment, clause: PlannedClause, known: boolean): void {
+  if (clause.type === 'phrase') addPhrase(kernel, walked, clause, known)
+  else if (clause.terms.length === 1 && !known) kernel.add(walked, clause.terms[0]!)
+  else {
+    for (const term of clause.terms) kernel.raise(walked, term)
+    kernel.clause.take(walked.image.chunks, (chunk, score) => {
+      if (!known || kernel.sum.scores[chunk] !== 0) kernel.sum.add(chunk, score)
+    })
+  }
+}
+
+function addPhrase(kernel: KeywordKernel, walked: WalkedSegment, phrase: PlannedPhrase, known: boolean): void {
+  const { image, plan, filter } = walked
+  const { scores } = kernel.sum
+  const count = chunksWithAll(image, phrase.groups, list, (all) =>
+    keepVisible(walked, siftPhrases(image, [phrase], all), (chunk) => !known || scores[chunk] !== 0),
+  )
+  const frequencies = kernel.phrases(walked, phrase.groups, list, count)
+  for (let i = 0; i < count; i++) {
+    if (frequencies[i] === 0) continue
+    const chunk = list[i]!
+    const mask = filter.maskOf(image, chunk)
+    const found = weighFrequency(frequencies[i]!, mask, plan.titleWeight)
+    if (found === 0) continue
+    const norm = plan.normBase + plan.normStep * searchedLength(image, chunk, mask)
+    kernel.sum.add(chunk, (phrase.weight * found) / (found + norm))
+  }
+}
+
+/** Leaves those of the first `count` chunks in the list that are visible and alive. Returns how many. */
+function keepVisible(walked: WalkedSegment, count: number, wanted: (chunk: number) => boolean): number {
+  const { image, died, generation, filter } = walked
+  let kept = 0
+  for (let i = 0; i < count; i++) {
+    const chunk = list[i]!
+    if (filter.maskOf(image, chunk) !== 0 && died[chunk]! > generation && wanted(chunk)) list[kept++] = chunk
+  }
+  return kept
+}
+
+/** Of the first `count` chunks in the list, leaves those in which every phrase may stand. */
+function siftPhrases(image: SegmentImage, clauses: readonly PlannedClause[], count: number): number {
+  return clauses.reduce(
+    (left, clause) => (clause.type === 'phrase' ? siftPhrase(image, clause.groups, list, left) : left),
+    count,
+  )
+}
+
+/** Of the first `count` chunks in the list, leaves those in which every phrase stands somewhere. */
+function keepPhrases(
+  kernel: KeywordKernel,
+  walked: WalkedSegment,
+  count: number,
+  clauses: readonly PlannedClause[],
+): number {
+  let left = count
+  for (const clause of clauses) {
+    if (clause.type !== 'phrase' || left === 0) continue
+    const frequencies = kernel.phrases(walked, clause.groups, list, left)
+    let kept = 0
+    for (let i = 0; i < left; i++) if (frequencies[i] !== 0) list[kept++] = list[i]!
+    left = kept
+  }
+  return left
+}
+
+function scoreRequired(kernel: KeywordKernel, walked: WalkedSegment): void {
+  const { image, plan, filter } = walked
+  const visible = chunksWithAll(image, plan.must.flatMap(groupsOfClause), list, (all) =>
+    keepVisible(walked, siftPhrases(image, plan.must, all), () => true),
+  )
+  const count = keepPhrases(kernel, walked, visible, plan.must)
+  if (count === 0) return
+  const scorer = new ChunkScorer(image, plan)
+  for (let i = 0; i < count; i++) {
+    const chunk = list[i]!
+    kernel.sum.add(chunk, scorer.score(chunk, filter.maskOf(image, chunk)))
+  }
+}
+
+/** Takes back the score of the chunks that match a negative clause in a field that may be searched. */
+function exclude(kernel: KeywordKernel, walked: WalkedSegment, clause: PlannedClause): void {
+  const { image, plan, filter } = walked
+  const { scores } = kernel.sum
+  const scored = chunksWithAll(image, groupsOfClause(clause), list, (all) =>
+    keepVisible(walked, siftPhrases(image, [clause], all), (chunk) => scores[chunk] !== 0),
+  )
+  const count = keepPhrases(kernel, walked, scored, [clause])
+  if (count === 0) return
+  const scorer = new ChunkScorer(image, { ...plan, must: [], any: [clause], mustNot: [], boosts: [] })
+  for (let i = 0; i < count; i++) {
+    const chunk = list[i]!
+    if (scorer.score(chunk, filter.maskOf(image, chunk)) !== 0) scores[chunk] = 0
+  }
+}
+
+function otherChunks(search: KeywordSearch, segment: Segment, document: number, best: number): ChunkScore[] {
+  const { image } = segment
+  const first = image.documentFirstChunk[document]!
+  const end = image.documentFirstChunk[document + 1]!
+  if (search.otherChunksMax <= 0 || end - first < 2) return []
+  const scorer = new ChunkScorer(image, search.plan)
+  const found: { chunk: number; score: number }[] = []
+  for (let chunk = first; chunk < end; chunk++) {
+    if (chunk === best) continue
+    const score = scorer.score(chunk, search.filter.maskOf(image, chunk))
+    if (score !== 0) found.push({ chunk, score })
+  }
+  found.sort((a, b) => b.score - a.score || a.chunk - b.chunk)
+  return found.slice(0, search.otherChunksMax).map(({ chunk, score }) => chunkScore(image, chunk, score))
+}

@@ -1,0 +1,291 @@
+import { readFileSync } from 'node:fs'
+import { exceptionCode, segmentChunksMax } from '../format/segment-image.ts'
+import { hasDeaths } from '../memory/segment.ts'
+import { weighFrequency } from './chunk-scorer.ts'
+import { type CompiledFilter, timeRulesMax } from './compile-filter.ts'
+import { GatheredScores } from './gathered-scores.ts'
+import {
+  DocumentOffers,
+  type FilteredSegment,
+  isSearchable,
+  KeywordKernel,
+  postingScore,
+  rangeOf,
+  type WalkedSegment,
+} from './keyword-kernel.ts'
+import type { PlannedTerm } from './plan-keyword.ts'
+import type { TopDocuments } from './top-documents.ts'
+
+/** The classes that a chunk's word can name. */
+const kernelClassesMax = 2 ** 16
+
+/** Places in the kernel's own memory; those above `sumScoresAt`, but for the phrase, are known to `keyword-kernel.wat`. */
+const weightedAt = 0
+const candidatesAt = 8192
+const phraseAt = 8256
+const phraseWordsMax = 1024
+const rulesFromAt = 12_352
+const rulesToAt = 12_864
+const ruleMasksAt = 13_376
+const ruleAlwaysAt = 13_440
+const sumScoresAt = 16_384
+const clauseScoresAt = sumScoresAt + segmentChunksMax * 8
+const foundScoresAt = clauseScoresAt + segmentChunksMax * 8
+const sumTouchedAt = foundScoresAt + segmentChunksMax * 8
+const clauseTouchedAt = sumTouchedAt + segmentChunksMax / 8
+const offAt = clauseTouchedAt + segmentChunksMax / 8
+const frequenciesAt = offAt + segmentChunksMax * 4
+const foundChunksAt = frequenciesAt + segmentChunksMax * 4
+const listAt = foundChunksAt + segmentChunksMax * 2
+const tableAt = listAt + segmentChunksMax * 2
+const scratchPages = Math.ceil((tableAt + kernelClassesMax) / 65_536)
+
+/** Postings, and words of 32 chunks, between two looks at the threshold: it rises fast in the first segment. */
+const postingsAtOnce = 4096
+const wordsAtOnce = 128
+/** The kernel notes the groups it saw in the bits of one number. */
+const groupsMax = 31
+
+interface KernelExports {
+  count(...pointersAndNumbers: number[]): number
+  gather(...pointersAndNumbers: number[]): void
+  alone(...pointersAndNumbers: number[]): number
+  rank(...pointersAndNumbers: number[]): number
+  phrases(...pointersAndNumbers: number[]): void
+}
+
+/** `keyword-kernel.wasm`, one instance for each arena: three times as fast, with the same results. */
+export class SimdKeywordKernel extends KeywordKernel {
+  readonly #memories: readonly WebAssembly.Memory[]
+  readonly #module = new WebAssembly.Module(readFileSync(new URL('keyword-kernel.wasm', import.meta.url)))
+  readonly #instances = new Map<WebAssembly.Memory, KernelExports>()
+  readonly #scratch: WebAssembly.Memory
+  readonly #weighted: Float64Array
+  readonly #counts: Uint32Array
+  readonly #rulesFrom: Float64Array
+  readonly #rulesTo: Float64Array
+  readonly #ruleMasks: Uint8Array
+  readonly #ruleAlways: Uint8Array
+  readonly #phrase: Uint32Array
+  readonly #off: Uint32Array
+  readonly #phraseFrequencies: Uint32Array
+  readonly #foundChunks: Uint16Array
+  readonly #foundScores: Float64Array
+  readonly #list: Uint16Array
+  readonly #table: Uint8Array
+
+  constructor(memories: readonly WebAssembly.Memory[]) {
+    const scratch = new WebAssembly.Memory({ initial: scratchPages })
+    const buffer = scratch.buffer as ArrayBuffer
+    const gathered = (scores: number, touched: number) =>
+      new GatheredScores(
+        new Float64Array(buffer, scores, segmentChunksMax),
+        new Int32Array(buffer, touched, segmentChunksMax / 32),
+      )
+    super(gathered(sumScoresAt, sumTouchedAt), gathered(clauseScoresAt, clauseTouchedAt))
+    this.#memories = memories
+    this.#scratch = scratch
+    this.#weighted = new Float64Array(buffer, weightedAt, 4 * 256)
+    this.#counts = new Uint32Array(buffer, candidatesAt, 2)
+    this.#rulesFrom = new Float64Array(buffer, rulesFromAt, timeRulesMax)
+    this.#rulesTo = new Float64Array(buffer, rulesToAt, timeRulesMax)
+    this.#ruleMasks = new Uint8Array(buffer, ruleMasksAt, timeRulesMax)
+    this.#ruleAlways = new Uint8Array(buffer, ruleAlwaysAt, timeRulesMax)
+    this.#phrase = new Uint32Array(buffer, phraseAt, phraseWordsMax)
+    this.#off = new Uint32Array(buffer, offAt, segmentChunksMax)
+    this.#phraseFrequencies = new Uint32Array(buffer, frequenciesAt, segmentChunksMax)
+    this.#foundChunks = new Uint16Array(buffer, foundChunksAt, segmentChunksMax)
+    this.#foundScores = new Float64Array(buffer, foundScoresAt, segmentChunksMax)
+    this.#list = new Uint16Array(buffer, listAt, segmentChunksMax)
+    this.#table = new Uint8Array(buffer, tableAt, kernelClassesMax)
+  }
+
+  /** A chunk outside the scope has mask 0, for which every frequency is 0: it counts for nothing without a branch. */
+  override begin(filter: CompiledFilter, titleWeight: number): void {
+    super.begin(filter, titleWeight)
+    for (let mask = 1; mask < 4; mask++) {
+      for (let code = 0; code < exceptionCode; code++) {
+        const frequency = ((code >>> 6) << 16) | (code & 63)
+        this.#weighted[(mask << 8) | code] = weighFrequency(frequency, mask, titleWeight)
+      }
+    }
+  }
+
+  override setFilter(filter: CompiledFilter): void {
+    this.#table.set(filter.table.subarray(0, kernelClassesMax))
+    for (const [i, { from, to, mask, always }] of filter.timeRules.entries()) {
+      this.#rulesFrom[i] = from
+      this.#rulesTo[i] = to
+      this.#ruleMasks[i] = mask
+      this.#ruleAlways[i] = always
+    }
+  }
+
+  override count(segment: FilteredSegment, term: number): number {
+    if (!isWalkable(segment)) return super.count(segment, term)
+    const [from, end] = rangeOf(segment.image, term)
+    if (from === end) return 0
+    let count = this.#kernelFor(segment.arena).count(...postingsFrom(segment, from, end), tableAt, offAt)
+    for (const off of this.#off.subarray(0, this.#counts[1]!)) if (isSearchable(segment, from + off)) count++
+    return count
+  }
+
+  override add(walked: WalkedSegment, term: PlannedTerm): void {
+    if (!isWalkable(walked)) super.add(walked, term)
+    else this.#gather(walked, term, sumScoresAt, sumTouchedAt, false, (chunk, score) => this.sum.add(chunk, score))
+  }
+
+  override raise(walked: WalkedSegment, term: PlannedTerm): void {
+    if (!isWalkable(walked)) super.raise(walked, term)
+    else
+      this.#gather(walked, term, clauseScoresAt, clauseTouchedAt, true, (chunk, score) =>
+        this.clause.raise(chunk, score),
+      )
+  }
+
+  override alone(walked: WalkedSegment, term: PlannedTerm, top: TopDocuments): number {
+    if (!isWalkable(walked)) return super.alone(walked, term, top)
+    const { image } = walked
+    const kernel = this.#kernelFor(walked.arena)
+    const documents = new DocumentOffers(image, top)
+    let matches = 0
+    const [first, last] = rangeOf(image, term.term)
+    for (let from = first; from < last; from += postingsAtOnce) {
+      const end = Math.min(last, from + postingsAtOnce)
+      const found = kernel.alone(
+        ...postingsFrom(walked, from, end),
+        ...scoring(walked, term),
+        top.threshold,
+        foundChunksAt,
+        foundScoresAt,
+      )
+      if (this.#counts[1] === 0) {
+        matches += found
+        this.#offer(documents)
+        continue
+      }
+      // Some need a closer look, and documents must come in order: the whole block goes the slow way.
+      for (let posting = from; posting < end; posting++) {
+        const score = postingScore(walked, posting, term.weight)
+        if (score === 0) continue
+        matches++
+        documents.take(image.postingChunk[posting]!, score)
+      }
+    }
+    documents.end()
+    return matches
+  }
+
+  override rank({ image, arena }: WalkedSegment, top: TopDocuments): number {
+    const kernel = this.#kernelFor(arena)
+    const documents = new DocumentOffers(image, top)
+    const words = (image.chunks + 31) >>> 5
+    let matches = 0
+    for (let first = 0; first < words; first += wordsAtOnce) {
+      const count = Math.min(wordsAtOnce, words - first)
+      matches += kernel.rank(sumTouchedAt, sumScoresAt, first, count, top.threshold, foundChunksAt, foundScoresAt)
+      this.#offer(documents)
+    }
+    documents.end()
+    return matches
+  }
+
+  override phrases(
+    walked: WalkedSegment,
+    groups: readonly (readonly number[])[],
+    list: Uint16Array,
+    count: number,
+  ): Uint32Array {
+    const terms = groups.flat()
+    if (groups.length > groupsMax || groups.length + 2 + terms.length > phraseWordsMax) {
+      return super.phrases(walked, groups, list, count)
+    }
+    let start = 0
+    const starts = groups.map((group) => {
+      start += group.length
+      return start
+    })
+    this.#phrase.set([groups.length, 0, ...starts, ...terms])
+    this.#list.set(list.subarray(0, count))
+    const { image, arena } = walked
+    this.#kernelFor(arena).phrases(
+      listAt,
+      count,
+      image.chunkVersion.byteOffset,
+      image.titleStart.byteOffset,
+      image.titleTokens.byteOffset,
+      image.bodyStart.byteOffset,
+      image.bodyTokens.byteOffset,
+      phraseAt,
+      frequenciesAt,
+    )
+    return this.#phraseFrequencies
+  }
+
+  #gather(
+    walked: WalkedSegment,
+    term: PlannedTerm,
+    scoresAt: number,
+    touchedAt: number,
+    raise: boolean,
+    later: (chunk: number, score: number) => void,
+  ): void {
+    const { image } = walked
+    const [from, end] = rangeOf(image, term.term)
+    if (from === end) return
+    const kernel = this.#kernelFor(walked.arena)
+    kernel.gather(
+      ...postingsFrom(walked, from, end),
+      ...scoring(walked, term),
+      scoresAt,
+      touchedAt,
+      offAt,
+      raise ? 1 : 0,
+    )
+    for (const off of this.#off.subarray(0, this.#counts[1]!)) {
+      const score = postingScore(walked, from + off, term.weight)
+      if (score > 0) later(image.postingChunk[from + off]!, score)
+    }
+  }
+
+  #offer(documents: DocumentOffers): void {
+    const count = this.#counts[0]!
+    for (let i = 0; i < count; i++) documents.take(this.#foundChunks[i]!, this.#foundScores[i]!)
+  }
+
+  #kernelFor(arena: number): KernelExports {
+    const memory = this.#memories[arena]!
+    let found = this.#instances.get(memory)
+    if (found === undefined) {
+      const imports = { arena: { memory }, scratch: { memory: this.#scratch } }
+      found = new WebAssembly.Instance(this.#module, imports).exports as unknown as KernelExports
+      this.#instances.set(memory, found)
+    }
+    return found
+  }
+}
+
+function isWalkable({ image }: FilteredSegment): boolean {
+  return image.chunkWord.length === image.chunks
+}
+
+/** The kernel's first arguments: the postings and the columns they look up, by their places in the arena. */
+function postingsFrom({ image, died, generation }: FilteredSegment, from: number, end: number): number[] {
+  return [
+    image.postingChunk.byteOffset + from * 2,
+    image.postingFrequency.byteOffset + from,
+    end - from,
+    image.chunkWord.byteOffset,
+    image.chunkDocument.byteOffset,
+    image.documentPublished.byteOffset,
+    hasDeaths({ image, died }) ? died.byteOffset : 0,
+    generation,
+    image.chunkVersion.byteOffset,
+    image.titleLength.byteOffset,
+    image.titleChunk.byteOffset,
+  ]
+}
+
+function scoring({ plan }: WalkedSegment, { weight }: PlannedTerm): number[] {
+  return [tableAt, weight, plan.normBase, plan.normStep]
+}

@@ -1,0 +1,88 @@
+import type { ChunkScore, DocumentHit, KeywordPage, VectorPage } from '../../../search/search-index.ts'
+import type { Segment } from '../memory/segment.ts'
+import type { Outcome, ReaderCall, SearchReply, SplitCall } from './reader-calls.ts'
+
+/**
+ * One search by several threads, each over a part of the segments. A document lies in one segment, so what the parts find
+ * has no document in common and is put together by its order alone.
+ */
+export interface Part {
+  readonly number: number
+  readonly of: number
+}
+
+export const wholeIndex: Part = { number: 0, of: 1 }
+
+/** What one reader is asked: a search, or its part of one. */
+export interface SearchPart {
+  readonly call: ReaderCall
+  /** On the shared wall clock, because each thread's `performance.now()` starts at its own zero. */
+  readonly deadline: number
+  readonly part: Part
+}
+
+/** A part's segments: the largest first, each to the part that has the least so far. The same in every thread. */
+export function segmentsOf(part: Part, segments: readonly Segment[]): readonly Segment[] {
+  if (part.of === 1) return segments
+  const chunks = new Array<number>(part.of).fill(0)
+  const bySize = segments.toSorted((a, b) => b.image.chunks - a.image.chunks || a.id - b.id)
+  return bySize.filter(({ image }) => {
+    const least = chunks.indexOf(Math.min(...chunks))
+    chunks[least]! += image.chunks
+    return least === part.number
+  })
+}
+
+/** One outcome of all parts, or `null` where they saw different states of the index: nothing can be said of the whole then. */
+export function mergeReplies({ call, request }: SplitCall, replies: readonly SearchReply[]): Outcome | null {
+  const failed = replies.find(({ outcome }) => outcome.outcome !== 'found')
+  if (failed !== undefined) return failed.outcome
+  if (replies.some(({ state }) => state !== replies[0]!.state)) return null
+  const pages = replies.map(({ outcome }) => outcome)
+  return call === 'keyword'
+    ? mergeKeyword(pages as KeywordPage[], request.limit)
+    : mergeVector(pages as VectorPage[], request.topK)
+}
+
+function mergeKeyword(pages: readonly KeywordPage[], limit: number): KeywordPage {
+  const ranked = pages.flatMap(({ hits }) => hits).sort(byScore)
+  const hits = ranked.slice(0, limit)
+  const last = hits.at(-1)
+  const goesOn = ranked.length > limit || pages.some(({ next }) => next !== null)
+  return {
+    outcome: 'found',
+    hits,
+    totalChunks: pages.reduce((sum, { totalChunks }) => sum + totalChunks, 0),
+    next: goesOn && last !== undefined ? { score: last.score, documentId: last.documentId } : null,
+  }
+}
+
+/** The nearest `topK` chunks of all parts, by document again. */
+function mergeVector(pages: readonly VectorPage[], topK: number): VectorPage {
+  const nearest = pages
+    .flatMap(({ hits }) =>
+      hits.flatMap(({ documentId, otherChunks, ...best }) =>
+        [best, ...otherChunks].map((chunk) => ({ ...chunk, documentId })),
+      ),
+    )
+    .sort(byScore)
+    .slice(0, topK)
+  const hits = new Map<string, DocumentHit & { otherChunks: ChunkScore[] }>()
+  for (const { documentId, ...chunk } of nearest) {
+    const hit = hits.get(documentId)
+    if (hit === undefined) hits.set(documentId, { documentId, ...chunk, otherChunks: [] })
+    else hit.otherChunks.push(chunk)
+  }
+  return { outcome: 'found', hits: [...hits.values()], vectorsPending: pages.some((page) => page.vectorsPending) }
+}
+
+interface Scored {
+  readonly documentId: string
+  readonly score: number
+}
+
+/** Equal scores by the bytes of the ids, as within a part; of one document the chunks stay in order. */
+const byScore = (a: Scored, b: Scored): number =>
+  b.score - a.score || (a.documentId === b.documentId ? 0 : Buffer.compare(bytesOf(a), bytesOf(b)))
+
+const bytesOf = ({ documentId }: Scored): Buffer => Buffer.from(documentId)

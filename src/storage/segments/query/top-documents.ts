@@ -1,0 +1,94 @@
+import type { KeywordPosition } from '../../../search/search-index.ts'
+import { compareDocumentIds, findDocument, lowerBoundDocument, type SegmentImage } from '../format/segment-image.ts'
+
+export interface RankedDocument {
+  readonly segment: number
+  readonly document: number
+  readonly chunk: number
+  readonly score: number
+}
+
+/**
+ * The best documents over all segments, of those after a position. A document is offered once, with its best chunk.
+ *
+ * A heap with the worst at the root. `threshold` is the score below which an offer is of no use; callers test it before
+ * they offer.
+ */
+export class TopDocuments {
+  threshold = 0
+  readonly #limit: number
+  readonly #images: readonly SegmentImage[]
+  readonly #heap: RankedDocument[] = []
+  readonly #afterScore: number
+  readonly #afterId: Uint8Array | null
+  /** First document of the current segment that comes after the position at an equal score. */
+  #afterDocument = 0
+  #segment = 0
+
+  constructor(limit: number, images: readonly SegmentImage[], after: KeywordPosition | null) {
+    this.#limit = limit
+    this.#images = images
+    this.#afterScore = after?.score ?? Infinity
+    this.#afterId = after === null ? null : new TextEncoder().encode(after.documentId)
+  }
+
+  startSegment(segment: number): void {
+    this.#segment = segment
+    if (this.#afterId === null) return
+    const image = this.#images[segment]!
+    this.#afterDocument = lowerBoundDocument(image, this.#afterId)
+    if (findDocument(image, this.#afterId) >= 0) this.#afterDocument++
+  }
+
+  offer(document: number, chunk: number, score: number): void {
+    if (score > this.#afterScore || (score === this.#afterScore && document < this.#afterDocument)) return
+    const heap = this.#heap
+    const candidate = { segment: this.#segment, document, chunk, score }
+    if (heap.length < this.#limit) {
+      heap.push(candidate)
+      this.#siftUp(heap.length - 1)
+      if (heap.length === this.#limit) this.threshold = heap[0]!.score
+    } else if (heap.length > 0 && this.#compare(candidate, heap[0]!) < 0) {
+      heap[0] = candidate
+      this.#siftDown()
+      this.threshold = heap[0]!.score
+    }
+  }
+
+  /** Best first. */
+  ranked(): RankedDocument[] {
+    return this.#heap.toSorted((a, b) => this.#compare(a, b))
+  }
+
+  /** Negative when `a` is the better one. */
+  #compare(a: RankedDocument, b: RankedDocument): number {
+    if (a.score !== b.score) return b.score - a.score
+    if (a.segment === b.segment) return a.document - b.document
+    return compareDocumentIds(this.#images[a.segment]!, a.document, this.#images[b.segment]!, b.document)
+  }
+
+  #siftUp(from: number): void {
+    const heap = this.#heap
+    let at = from
+    while (at > 0) {
+      const parent = (at - 1) >>> 1
+      if (this.#compare(heap[at]!, heap[parent]!) <= 0) return
+      ;[heap[at], heap[parent]] = [heap[parent]!, heap[at]!]
+      at = parent
+    }
+  }
+
+  #siftDown(): void {
+    const heap = this.#heap
+    let at = 0
+    for (;;) {
+      let worst = at
+      for (let child = 2 * at + 1; child <= 2 * at + 2 && child < heap.length; child++) {
+        if (this.#compare(heap[child]!, heap[worst]!) > 0) worst = child
+      }
+      if (worst === at) return
+      ;[heap[at], heap[worst]] = [heap[worst]!, heap[at]!]
+      at = worst
+    }
+  }
+}

@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { columnLayout, packQuery } from '../format/vector-column.ts'
+import { Arena, bytesOf } from '../memory/arena.ts'
+import { openColumn } from '../memory/segment.ts'
+import { openKernel } from './vector-kernel.ts'
+
+test('the SIMD kernel gives what the plain one gives, for every size', () => {
+  const arena = new Arena()
+  const simd = openKernel('simd', arena.memories)
+  const plain = openKernel('plain', arena.memories)
+  const dimensions = fc.oneof(fc.integer({ min: 1, max: 600 }), fc.constantFrom(257, 384, 768, 1536, 4000, 8192))
+  fc.assert(
+    fc.property(
+      dimensions,
+      fc.integer({ min: 1, max: 40 }),
+      fc.infiniteStream(fc.double({ min: -1, max: 1 })),
+      (size, rows, stream) => {
+        const layout = columnLayout(rows, size)
+        const block = arena.allocate(layout.total)
+        bytesOf(arena.memories, block).fill(0)
+        const open = openColumn(arena.memories, { profile: 1, dimensions: size, block }, rows)
+        // One draw decides all components: thousands of draws a run would only be slow.
+        const draw = () => {
+          const seed = stream.next().value
+          return Float32Array.from({ length: size }, (_, i) => Math.sin(seed * 9999 + i * (1 + seed)))
+        }
+        for (let row = 0; row < rows; row++) open.column.set(row, draw())
+        const query = packQuery(draw())
+        const list = Uint16Array.from({ length: rows }, (_, i) => i).filter((row) => row % 3 !== 1)
+        for (const kernel of [simd, plain]) kernel.setQuery(query)
+        for (const limit of [size, Math.floor(size / 2), 0]) {
+          for (const first of [0, rows >> 1]) {
+            const near = [simd, plain].map((kernel) => {
+              const count = kernel.near(open, first, rows - first, limit)
+              return [kernel.nearRows.slice(0, count), kernel.nearDistances.slice(0, count)]
+            })
+            assert.deepEqual(near[0], near[1])
+          }
+        }
+        const some = list.length
+        assert.deepEqual(simd.distancesOf(open, list).slice(0, some), plain.distancesOf(open, list).slice(0, some))
+        assert.deepEqual(simd.weightsOf(open, list).slice(0, some), plain.weightsOf(open, list).slice(0, some))
+        assert.deepEqual(simd.productsOf(open, list).slice(0, some), plain.productsOf(open, list).slice(0, some))
+        arena.free(block)
+      },
+    ),
+    { numRuns: 60 },
+  )
+})

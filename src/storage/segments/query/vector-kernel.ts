@@ -1,0 +1,200 @@
+import { readFileSync } from 'node:fs'
+import { segmentChunksMax } from '../format/segment-image.ts'
+import type { PackedQuery } from '../format/vector-column.ts'
+import type { OpenColumn } from '../memory/segment.ts'
+
+/**
+ * The four inner loops of vector search, over the rows of one column. What a call returns is overwritten by the next
+ * call. `list` is ascending row numbers.
+ */
+export interface VectorKernel {
+  setQuery(query: PackedQuery): void
+  /**
+   * Of `count` rows from `first` on, those that differ from the query in at most `limit` bits: their numbers and
+   * distances are in `nearRows` and `nearDistances`. Returns how many.
+   */
+  near(column: OpenColumn, first: number, count: number, limit: number): number
+  readonly nearRows: Uint16Array
+  readonly nearDistances: Uint16Array
+  distancesOf(column: OpenColumn, list: Uint16Array): Uint16Array
+  /** The weights of the components whose signs differ from the query's, added up. */
+  weightsOf(column: OpenColumn, list: Uint16Array): Int32Array
+  /** Products of the query's components with the signed bytes. */
+  productsOf(column: OpenColumn, list: Uint16Array): Int32Array
+}
+
+export function openKernel(kind: 'simd' | 'plain', memories: readonly WebAssembly.Memory[]): VectorKernel {
+  return kind === 'plain' ? new PlainKernel() : new SimdKernel(memories)
+}
+
+const planesAt = 1024
+const componentsAt = planesAt + 4 * 1024
+const listAt = 32_768
+const nearAt = listAt + segmentChunksMax * 2
+const outAt = nearAt + segmentChunksMax * 2
+const scratchPages = (outAt + segmentChunksMax * 4) / 65_536
+
+interface KernelExports {
+  near(
+    rows: number,
+    count: number,
+    query: number,
+    blocks: number,
+    limit: number,
+    first: number,
+    list: number,
+    near: number,
+  ): number
+  distances_of(rows: number, list: number, count: number, query: number, blocks: number, out: number): void
+  weights_of(
+    rows: number,
+    list: number,
+    count: number,
+    query: number,
+    planes: number,
+    blocks: number,
+    out: number,
+  ): void
+  products_of(rows: number, list: number, count: number, query: number, blocks: number, out: number): void
+}
+
+/** `vector-kernel.wasm`, one instance for each arena, made when first needed. */
+class SimdKernel implements VectorKernel {
+  readonly #memories: readonly WebAssembly.Memory[]
+  readonly #module = new WebAssembly.Module(readFileSync(new URL('vector-kernel.wasm', import.meta.url)))
+  readonly #instances = new Map<WebAssembly.Memory, KernelExports>()
+  readonly #scratch = new WebAssembly.Memory({ initial: Math.ceil(scratchPages) })
+  readonly #bytes = new Uint8Array(this.#scratch.buffer)
+  readonly #list = new Uint16Array(this.#scratch.buffer as ArrayBuffer, listAt, segmentChunksMax)
+  readonly nearRows = this.#list
+  readonly nearDistances = new Uint16Array(this.#scratch.buffer as ArrayBuffer, nearAt, segmentChunksMax)
+  readonly #distances = new Uint16Array(this.#scratch.buffer as ArrayBuffer, outAt, segmentChunksMax)
+  readonly #sums = new Int32Array(this.#scratch.buffer as ArrayBuffer, outAt, segmentChunksMax)
+
+  constructor(memories: readonly WebAssembly.Memory[]) {
+    this.#memories = memories
+  }
+
+  setQuery({ bits, planes, components }: PackedQuery): void {
+    this.#bytes.set(bits, 0)
+    this.#bytes.set(planes, planesAt)
+    this.#bytes.set(new Uint8Array(components.buffer, components.byteOffset, components.byteLength), componentsAt)
+  }
+
+  near({ column, place }: OpenColumn, first: number, count: number, limit: number): number {
+    const { bitsAt, bitsStride } = column.layout
+    const rows = place.block.offset + bitsAt + first * bitsStride
+    const kernel = this.#exportsFor(place.block.arena)
+    return kernel.near(rows, count, 0, bitsStride / 16, limit, first, listAt, nearAt)
+  }
+
+  distancesOf({ column, place }: OpenColumn, list: Uint16Array): Uint16Array {
+    const { bitsAt, bitsStride } = column.layout
+    this.#list.set(list)
+    const rows = place.block.offset + bitsAt
+    this.#exportsFor(place.block.arena).distances_of(rows, listAt, list.length, 0, bitsStride / 16, outAt)
+    return this.#distances
+  }
+
+  weightsOf({ column, place }: OpenColumn, list: Uint16Array): Int32Array {
+    const { bitsAt, bitsStride } = column.layout
+    this.#list.set(list)
+    const rows = place.block.offset + bitsAt
+    this.#exportsFor(place.block.arena).weights_of(rows, listAt, list.length, 0, planesAt, bitsStride / 16, outAt)
+    return this.#sums
+  }
+
+  productsOf({ column, place }: OpenColumn, list: Uint16Array): Int32Array {
+    const { bytesAt, bytesStride } = column.layout
+    this.#list.set(list)
+    const rows = place.block.offset + bytesAt
+    this.#exportsFor(place.block.arena).products_of(rows, listAt, list.length, componentsAt, bytesStride / 16, outAt)
+    return this.#sums
+  }
+
+  #exportsFor(arena: number): KernelExports {
+    const memory = this.#memories[arena]!
+    let found = this.#instances.get(memory)
+    if (found === undefined) {
+      const imports = { arena: { memory }, scratch: { memory: this.#scratch } }
+      found = new WebAssembly.Instance(this.#module, imports).exports as unknown as KernelExports
+      this.#instances.set(memory, found)
+    }
+    return found
+  }
+}
+
+const bitCount = Uint8Array.from({ length: 65_536 }, (_, word) => {
+  let count = 0
+  for (let bits = word; bits !== 0; bits &= bits - 1) count++
+  return count
+})
+
+/** The same in JavaScript, for machines without WebAssembly SIMD and as the measure of the other. */
+class PlainKernel implements VectorKernel {
+  readonly nearRows = new Uint16Array(segmentChunksMax)
+  readonly nearDistances = new Uint16Array(segmentChunksMax)
+  readonly #out = new Int32Array(segmentChunksMax)
+  readonly #distances = new Uint16Array(segmentChunksMax)
+  #bits = new Uint16Array(0)
+  #planes = new Uint8Array(0)
+  #components = new Int16Array(0)
+
+  setQuery({ bits, planes, components }: PackedQuery): void {
+    this.#bits = new Uint16Array(bits.slice().buffer)
+    this.#planes = planes.slice()
+    this.#components = components.slice()
+  }
+
+  near(open: OpenColumn, first: number, count: number, limit: number): number {
+    let found = 0
+    for (let row = first; row < first + count; row++) {
+      const distance = this.#distance(open, row)
+      if (distance > limit) continue
+      this.nearRows[found] = row
+      this.nearDistances[found++] = distance
+    }
+    return found
+  }
+
+  distancesOf(open: OpenColumn, list: Uint16Array): Uint16Array {
+    list.forEach((row, i) => {
+      this.#distances[i] = this.#distance(open, row)
+    })
+    return this.#distances
+  }
+
+  weightsOf({ column }: OpenColumn, list: Uint16Array): Int32Array {
+    const stride = column.layout.bitsStride
+    const signs = new Uint8Array(this.#bits.buffer)
+    list.forEach((row, i) => {
+      let sum = 0
+      for (let at = 0; at < stride; at++) {
+        const differ = column.bits[row * stride + at]! ^ signs[at]!
+        for (let plane = 0; plane < 4; plane++) {
+          sum += bitCount[differ & this.#planes[plane * stride + at]!]! << (3 - plane)
+        }
+      }
+      this.#out[i] = sum
+    })
+    return this.#out
+  }
+
+  productsOf({ column }: OpenColumn, list: Uint16Array): Int32Array {
+    const stride = column.layout.bytesStride
+    list.forEach((row, i) => {
+      let sum = 0
+      for (let at = 0; at < stride; at++) sum += column.bytes[row * stride + at]! * this.#components[at]!
+      this.#out[i] = sum
+    })
+    return this.#out
+  }
+
+  #distance({ column }: OpenColumn, row: number): number {
+    const words = column.layout.bitsStride / 2
+    const bits = new Uint16Array(column.bits.buffer, column.bits.byteOffset + row * words * 2, words)
+    let sum = 0
+    for (let at = 0; at < words; at++) sum += bitCount[bits[at]! ^ this.#bits[at]!]!
+    return sum
+  }
+}

@@ -1,0 +1,27 @@
+import { workerData } from 'node:worker_threads'
+import { answerCalls } from '../../../threads/answer-calls.ts'
+import { sendable } from '../../../threads/frames.ts'
+import type { ThreadNews } from '../memory/thread-news.ts'
+import { IndexReader } from '../query/index-reader.ts'
+import type { ReaderOptions, SearchReply } from '../query/reader-calls.ts'
+import type { SearchPart } from '../query/split-search.ts'
+
+const catchUpMs = 250
+
+const reader = new IndexReader(workerData as ReaderOptions)
+
+const { started, tell } = answerCalls<SearchPart>({
+  answer({ call, deadline: sharedDeadline, part }) {
+    const deadline = sharedDeadline - performance.timeOrigin
+    const tooLate: SearchReply = { outcome: { outcome: 'timed_out' }, state: null }
+    return performance.now() > deadline ? tooLate : reader.answer(call, deadline, part)
+  },
+})
+let fails = false
+reader.onVectorFile = (error) => {
+  if (error !== null) void tell({ failed: sendable(error) } satisfies ThreadNews)
+  else if (fails) void tell({ worked: true } satisfies ThreadNews)
+  fails = error !== null
+}
+setInterval(() => reader.catchUp(), catchUpMs)
+started()

@@ -1,0 +1,220 @@
+import type { DocumentColumns, PutVersion } from '../../../search/search-index.ts'
+import type { FilterClass, FilterClasses } from '../format/filter-classes.ts'
+import type { SegmentBuilder } from '../format/segment-builder.ts'
+import { chunkIdAt, compareBytes, segmentChunksMax, versionIdAt } from '../format/segment-image.ts'
+import { encodeField } from '../format/token-stream.ts'
+import type { VectorColumn } from '../format/vector-column.ts'
+import type { Segment } from '../memory/segment.ts'
+import type { TermDictionary } from '../memory/term-dictionary.ts'
+
+/**
+ * A document on its way through a batch: taken out of its segment with all its versions, changed, and written whole into
+ * a new one. That is why a replaced version is replaced in one step, why all versions of a document stay in one segment,
+ * and why nothing in a segment ever changes but deaths and vectors.
+ */
+export interface UnitChunk {
+  readonly id: Uint8Array
+  /** 0 until the chunk is first placed. */
+  vectorKey: number
+  readonly body: Uint32Array<ArrayBufferLike>
+  readonly length: number
+  /** The chunk's place before this batch. */
+  readonly chunk: number
+  /** Vectors that come with this batch, by profile number. */
+  readonly vectors: Map<number, Float32Array>
+}
+
+export interface UnitVersion {
+  readonly id: Uint8Array
+  readonly title: Uint32Array<ArrayBufferLike>
+  readonly titleLength: number
+  /** The first is that of the text; the others may stand in any order. */
+  readonly chunks: UnitChunk[]
+  readonly language: string | null
+  current: boolean
+}
+
+export interface UnitOrigin {
+  readonly segment: Segment
+  readonly document: number
+}
+
+const encoder = new TextEncoder()
+
+export class DocumentUnit {
+  readonly id: Uint8Array
+  readonly origin: UnitOrigin | null
+  readonly versions = new Map<string, UnitVersion>()
+  columns: DocumentColumns | null = null
+  /** Must be written again; vectors alone go into the segment where the chunk lies. */
+  changed = false
+  /** Vector keys of chunks that are no more. */
+  readonly dropped: number[] = []
+
+  constructor(documentId: string, origin: UnitOrigin | null, classes: readonly FilterClass[]) {
+    this.id = encoder.encode(documentId)
+    this.origin = origin
+    if (origin !== null) this.#takeOut(origin, classes)
+  }
+
+  put(change: PutVersion, dictionary: TermDictionary, vectorsOf: (chunk: number) => Map<number, Float32Array>): void {
+    this.retire(change.versionId)
+    if (change.current) for (const version of this.versions.values()) version.current = false
+    const number = (term: string) => dictionary.add(term)
+    const chunks = new Map<string, UnitChunk>()
+    change.chunks.forEach((chunk, i) => {
+      chunks.set(chunk.chunkId, {
+        id: encoder.encode(chunk.chunkId),
+        vectorKey: 0,
+        body: encodeField(chunk.body, number),
+        length: lengthOf(chunk.body.length),
+        chunk: -1,
+        vectors: vectorsOf(i),
+      })
+    })
+    this.versions.set(change.versionId, {
+      id: encoder.encode(change.versionId),
+      title: encodeField(change.title, number),
+      titleLength: lengthOf(change.title.length),
+      chunks: [...chunks.values()],
+      language: change.columns.language,
+      current: change.current,
+    })
+    this.columns = change.columns
+    this.changed = true
+  }
+
+  retire(versionId: string): void {
+    const version = this.versions.get(versionId)
+    if (version === undefined) return
+    for (const chunk of version.chunks) if (chunk.vectorKey !== 0) this.dropped.push(chunk.vectorKey)
+    this.versions.delete(versionId)
+    this.changed = true
+  }
+
+  retireAll(): void {
+    for (const versionId of [...this.versions.keys()]) this.retire(versionId)
+  }
+
+  setColumns(columns: DocumentColumns): void {
+    if (this.versions.size === 0) return
+    this.columns = columns
+    this.changed = true
+  }
+
+  findChunk(chunkId: string): UnitChunk | null {
+    const id = encoder.encode(chunkId)
+    for (const version of this.versions.values()) {
+      for (const chunk of version.chunks) {
+        if (compareBytes(chunk.id, 0, chunk.id.length, id, 0, id.length) === 0) return chunk
+      }
+    }
+    return null
+  }
+
+  /**
+   * A document is never split over segments, so its chunks have a limit: non-current versions go first, the oldest id
+   * before the others, then the last chunks of what is left. Returns whether anything had to go.
+   */
+  trim(chunksMax = segmentChunksMax): boolean {
+    const count = () => [...this.versions.values()].reduce((sum, version) => sum + version.chunks.length, 0)
+    if (count() <= chunksMax) return false
+    for (const versionId of [...this.versions.keys()].sort()) {
+      if (count() > chunksMax && !this.versions.get(versionId)!.current) this.retire(versionId)
+    }
+    for (const version of this.versions.values()) {
+      const excess = Math.min(version.chunks.length, Math.max(0, count() - chunksMax))
+      for (const chunk of version.chunks.splice(version.chunks.length - excess, excess)) {
+        if (chunk.vectorKey !== 0) this.dropped.push(chunk.vectorKey)
+      }
+    }
+    return true
+  }
+
+  get chunks(): { version: UnitVersion; chunk: UnitChunk }[] {
+    return [...this.versions.values()].flatMap((version) => version.chunks.map((chunk) => ({ version, chunk })))
+  }
+
+  /** Adds the document to a segment. `placed` hears of every chunk and the number it got in the segment. */
+  build(
+    builder: SegmentBuilder,
+    classes: FilterClasses,
+    nextKey: () => number,
+    placed: (chunk: UnitChunk, number: number) => void,
+  ): void {
+    const columns = this.columns!
+    builder.addDocument(this.id, columns.publishedAt ?? Number.NaN)
+    const numbers = new Map<UnitVersion, number>()
+    const chunks = this.chunks
+    chunks.sort((a, b) => compareBytes(a.chunk.id, 0, a.chunk.id.length, b.chunk.id, 0, b.chunk.id.length))
+    for (const { version, chunk } of chunks) {
+      let number = numbers.get(version)
+      if (number === undefined) {
+        number = builder.addVersion(version.id, version.title, version.titleLength)
+        numbers.set(version, number)
+      }
+      const key = nextKey()
+      if (chunk.vectorKey === 0) chunk.vectorKey = key
+      placed(chunk, builder.chunks)
+      builder.addChunk({
+        id: chunk.id,
+        version: number,
+        first: chunk === version.chunks[0],
+        classNumber: classes.add({ ...columns, language: version.language }, version.current),
+        key,
+        vectorKey: chunk.vectorKey,
+        length: chunk.length,
+        body: chunk.body,
+      })
+    }
+  }
+
+  #takeOut({ segment: { image }, document }: UnitOrigin, classes: readonly FilterClass[]): void {
+    const published = image.documentPublished[document]!
+    for (let chunk = image.documentFirstChunk[document]!; chunk < image.documentFirstChunk[document + 1]!; chunk++) {
+      const from = image.chunkVersion[chunk]!
+      const { current, language, ...columns } = classes[image.chunkClass[chunk]!]!
+      this.columns ??= { ...columns, publishedAt: Number.isNaN(published) ? null : published }
+      const name = versionIdAt(image, from)
+      let version = this.versions.get(name)
+      if (version === undefined) {
+        version = {
+          id: encoder.encode(name),
+          title: image.titleTokens.subarray(image.titleStart[from]!, image.titleStart[from + 1]!),
+          titleLength: image.titleLength[from]!,
+          chunks: [],
+          language,
+          current,
+        }
+        this.versions.set(name, version)
+      }
+      const taken = {
+        id: encoder.encode(chunkIdAt(image, chunk)),
+        vectorKey: image.vectorKey[chunk]!,
+        body: image.bodyTokens.subarray(image.bodyStart[chunk]!, image.bodyStart[chunk + 1]!),
+        length: image.chunkLength[chunk]! - image.titleLength[from]!,
+        chunk,
+        vectors: new Map(),
+      }
+      if (image.titleChunk[from] === chunk) version.chunks.unshift(taken)
+      else version.chunks.push(taken)
+    }
+  }
+}
+
+function lengthOf(length: number): number {
+  return Number.isFinite(length) ? Math.min(Math.max(0, Math.trunc(length)), 2 ** 24) : 0
+}
+
+/** Copies the coarse vectors that a chunk had where it was before. */
+export function copyVectors(
+  origin: UnitOrigin,
+  chunk: UnitChunk,
+  number: number,
+  columnOf: (profile: number, dimensions: number) => VectorColumn,
+): void {
+  for (const [profile, { column }] of origin.segment.columns) {
+    if (column.present[chunk.chunk] !== 1 || chunk.vectors.has(profile)) continue
+    columnOf(profile, column.layout.dimensions).copyRow(number, column, chunk.chunk)
+  }
+}

@@ -1,0 +1,421 @@
+import { rmSync } from 'node:fs'
+import type { MessagePort } from 'node:worker_threads'
+import type { ApplyOutcome, ChunkVector, IndexBatch, IndexChange, IndexHealth } from '../../../search/search-index.ts'
+import { isMachineTrouble } from '../../full-disk.ts'
+import { DamagedFile, DurableFile, type SegmentRow, vectorId } from '../file/durable-file.ts'
+import { FilterClasses } from '../format/filter-classes.ts'
+import type { MergedColumn } from '../format/merge-segments.ts'
+import { SegmentBuilder, TermScratch } from '../format/segment-builder.ts'
+import { compareBytes, findDocument, segmentChunksMax } from '../format/segment-image.ts'
+import { columnLayout, usableVector, VectorColumn } from '../format/vector-column.ts'
+import { Control } from '../memory/control.ts'
+import type { Profile } from '../memory/published-list.ts'
+import { alive, countVectorSet } from '../memory/segment.ts'
+import { TermDictionary } from '../memory/term-dictionary.ts'
+import { copyVectors, DocumentUnit, type UnitChunk } from './document-unit.ts'
+import { loadIndex } from './load-index.ts'
+import { Maintenance } from './maintenance.ts'
+import { type NewColumn, PublishedSegments, type WriterSegment } from './published-segments.ts'
+import { reportHealth } from './report-health.ts'
+import type { MergeDone, WriterOptions } from './writer-calls.ts'
+
+/** Vectors beyond this many components are refused. */
+const dimensionsMax = 8192
+
+/** Chunk keys have 32 bits. */
+const keysMax = 2 ** 32 - 1
+
+interface Placement {
+  readonly unit: DocumentUnit
+  readonly chunk: UnitChunk
+  readonly number: number
+}
+
+/** A segment of one batch, built and in memory, not yet in the file nor seen by anybody. */
+interface NewSegment {
+  readonly image: Uint8Array
+  readonly segment: WriterSegment
+  readonly placements: readonly Placement[]
+}
+
+/**
+ * The one thread that changes the index. A batch goes through four steps: collect the documents it touches, build a
+ * small segment of them, commit that with everything else to the file, publish it to the readers. Before the commit a
+ * failure leaves no trace; after it the batch is durable, and a restart shows it.
+ */
+export class IndexWriter {
+  readonly #options: WriterOptions
+  readonly #dictionary: TermDictionary
+  readonly #classes = new FilterClasses()
+  readonly #profiles: Profile[] = []
+  readonly #published: PublishedSegments
+  readonly #scratch = new TermScratch()
+  readonly #rows = new Map<number, SegmentRow>()
+  readonly #warnings = new Set<string>()
+  readonly #maintenance: Maintenance
+  #file: DurableFile | null = null
+  #damage = ''
+  /** How much of each the file holds already. */
+  #savedTerms = 1
+  #savedClasses = 0
+  #savedProfiles = 0
+  #rejectedVectors = 0
+
+  constructor(options: WriterOptions) {
+    this.#options = options
+    this.#dictionary = new TermDictionary(options.shared.dictionary)
+    const control = new Control(options.shared.control)
+    this.#published = new PublishedSegments(
+      control,
+      this.#dictionary,
+      this.#classes,
+      this.#profiles,
+      options.arenaBytes,
+    )
+    this.#maintenance = new Maintenance({
+      options,
+      control,
+      published: this.#published,
+      rows: this.#rows,
+      scratch: this.#scratch,
+      profiles: this.#profiles,
+    })
+    this.#open()
+  }
+
+  apply(batch: IndexBatch): ApplyOutcome {
+    const file = this.#file
+    if (file === null) return { outcome: 'unavailable', reason: this.#damage }
+    if (batch.position !== null && batch.position <= file.state.position) return { outcome: 'applied' }
+    const units = this.#collect(batch.changes)
+    const changed = units.filter((unit) => unit.changed)
+    for (const unit of changed) if (unit.trim()) this.#warnings.add('a document has more chunks than a segment holds')
+    if (file.state.nextKey + changed.reduce((sum, unit) => sum + unit.chunks.length, 0) > keysMax) {
+      return { outcome: 'unavailable', reason: 'all chunk keys are used up: the index must be rebuilt' }
+    }
+    // All the memory that the batch needs, before anything of it is in the file.
+    const built: NewSegment[] = []
+    const columns: NewColumn[] = []
+    try {
+      this.#build(file, changed, built)
+      for (const unit of units) if (!unit.changed) this.#reserveColumns(unit, columns)
+      this.#commit(file, batch.position, units, built)
+    } catch (error) {
+      for (const { segment } of built) this.#published.release(segment.place)
+      for (const column of columns) this.#published.releaseColumn(column)
+      throw error
+    }
+    this.#publish(units, built, columns)
+    if (this.#dictionary.full) this.#warnings.add('the term dictionary is full: new words are not indexed')
+    return { outcome: 'applied' }
+  }
+
+  /** One step of background work; false when there is none. Called between batches. Throws when the file cannot be written. */
+  tidy(): boolean {
+    if (this.#file === null) return false
+    return this.#maintenance.step(this.#file)
+  }
+
+  /** What background work failed of, null once it has worked again: health tells of it meanwhile. */
+  failing: string | null = null
+
+  /** A search thread began, perhaps in the place of one that died: from now on it hears of every change. */
+  admit(reader: number, port: MessagePort): void {
+    this.#published.admit(reader, port)
+  }
+
+  merged(done: MergeDone): void {
+    this.#maintenance.install(done)
+  }
+
+  health(): IndexHealth {
+    return reportHealth({
+      file: this.#file,
+      damage: this.#damage,
+      published: this.#published,
+      dictionary: this.#dictionary,
+      profiles: this.#profiles,
+      merging: this.#maintenance.busy,
+      rejectedVectors: this.#rejectedVectors,
+      warnings: this.failing === null ? [...this.#warnings] : [...this.#warnings, this.failing],
+    })
+  }
+
+  checkpoint(): void {
+    if (this.#file === null) return
+    this.#maintenance.finish(this.#file)
+    this.#file.checkpoint()
+  }
+
+  /** The caller waits until no merge is under way (`maintenance.merging`). */
+  clear(): void {
+    this.#file?.close()
+    this.#file = null
+    for (const end of ['', '-wal', '-shm']) rmSync(this.#options.path + end, { force: true })
+    this.#empty()
+    this.#open()
+  }
+
+  get merging(): boolean {
+    return this.#maintenance.merging
+  }
+
+  close(): void {
+    this.#file?.close()
+    this.#file = null
+    this.#damage = 'the index is closed'
+  }
+
+  #open(): void {
+    this.#damage = ''
+    try {
+      this.#file = new DurableFile(this.#options.path, this.#options.analysis)
+      loadIndex(this.#file, {
+        dictionary: this.#dictionary,
+        classes: this.#classes,
+        profiles: this.#profiles,
+        published: this.#published,
+        rows: this.#rows,
+        scratch: this.#scratch,
+        segmentChunks: this.#options.segmentChunks,
+      })
+      this.#savedTerms = this.#dictionary.size
+      this.#savedClasses = this.#classes.list.length
+      this.#savedProfiles = this.#profiles.length
+    } catch (error) {
+      this.#file?.close()
+      this.#file = null
+      this.#damage = error instanceof Error ? error.message : String(error)
+      if (!(error instanceof DamagedFile)) this.#damage = `unreadable: ${this.#damage}`
+      this.#empty()
+      // What may be whole is not to be begun anew.
+      if (isMachineTrouble(error, this.#options.path)) throw error
+    }
+  }
+
+  #empty(): void {
+    this.#maintenance.forget()
+    this.#rows.clear()
+    this.#profiles.length = 0
+    this.#classes.clear()
+    this.#published.fileEpoch++
+    this.#published.publishEmpty()
+    this.#dictionary.clear()
+    this.#savedTerms = 1
+    this.#savedClasses = 0
+    this.#savedProfiles = 0
+  }
+
+  #collect(changes: readonly IndexChange[]): DocumentUnit[] {
+    const units = new Map<string, DocumentUnit>()
+    for (const change of changes) {
+      let unit = units.get(change.documentId)
+      if (unit === undefined) {
+        unit = new DocumentUnit(change.documentId, this.#find(change.documentId), this.#classes.list)
+        units.set(change.documentId, unit)
+      }
+      switch (change.kind) {
+        case 'put_version':
+          unit.put(change, this.#dictionary, (i) => this.#usable(change.chunks[i]!.vectors))
+          break
+        case 'retire_version':
+          unit.retire(change.versionId)
+          break
+        case 'retire_document':
+          unit.retireAll()
+          break
+        case 'set_columns':
+          unit.setColumns(change.columns)
+          break
+        case 'set_vector': {
+          const chunk = unit.findChunk(change.chunkId)
+          if (chunk === null) break
+          for (const [profile, floats] of this.#usable([change])) chunk.vectors.set(profile, floats)
+          break
+        }
+      }
+    }
+    return [...units.values()]
+  }
+
+  #find(documentId: string): { segment: WriterSegment; document: number } | null {
+    const id = new TextEncoder().encode(documentId)
+    for (const segment of this.#published.list) {
+      const document = findDocument(segment.image, id)
+      if (document >= 0 && segment.died[segment.image.documentFirstChunk[document]!] === alive)
+        return { segment, document }
+    }
+    return null
+  }
+
+  #usable(vectors: readonly ChunkVector[]): Map<number, Float32Array> {
+    const usable = new Map<number, Float32Array>()
+    for (const { profileId, vector } of vectors) {
+      const known = this.#profiles.find((profile) => profile.profileId === profileId)
+      const floats = vector.length > dimensionsMax ? null : usableVector(vector, known?.dimensions ?? null)
+      if (floats === null) this.#rejectedVectors++
+      else usable.set((known ?? this.#addProfile(profileId, floats.length)).number, floats)
+    }
+    return usable
+  }
+
+  #addProfile(profileId: string, dimensions: number): Profile {
+    const profile = { number: this.#profiles.length + 1, profileId, dimensions }
+    this.#profiles.push(profile)
+    return profile
+  }
+
+  /** Usually one segment; more when the batch holds more chunks than one can. */
+  #build(file: DurableFile, changed: readonly DocumentUnit[], built: NewSegment[]): void {
+    const units = changed.filter((unit) => unit.chunks.length > 0)
+    units.sort((a, b) => compareBytes(a.id, 0, a.id.length, b.id, 0, b.id.length))
+    for (let i = 0; i < units.length; ) {
+      const builder = new SegmentBuilder(this.#scratch)
+      const placements: Placement[] = []
+      while (i < units.length && builder.chunks + units[i]!.chunks.length <= segmentChunksMax) {
+        const unit = units[i++]!
+        const nextKey = () => file.state.nextKey++
+        unit.build(builder, this.#classes, nextKey, (chunk, number) => placements.push({ unit, chunk, number }))
+      }
+      const image = builder.finish()
+      const columns = this.#buildColumns(placements, builder.chunks)
+      built.push({ image, segment: this.#published.place(image, columns, false, []), placements })
+    }
+  }
+
+  /** For vectors that came later than their text, where the segment has none of their profile yet. */
+  #reserveColumns({ origin, chunks }: DocumentUnit, columns: NewColumn[]): void {
+    if (origin === null) return
+    const segment = origin.segment as WriterSegment
+    for (const { chunk } of chunks) {
+      for (const number of chunk.vectors.keys()) {
+        const reserved = columns.some((one) => one.segment === segment && one.place.profile === number)
+        if (!segment.columns.has(number) && !reserved) {
+          columns.push(this.#published.reserveColumn(segment, this.#profile(number)))
+        }
+      }
+    }
+  }
+
+  #profile(number: number): Profile {
+    return this.#profiles.find((known) => known.number === number)!
+  }
+
+  #buildColumns(placements: readonly Placement[], chunks: number): MergedColumn[] {
+    const columns = new Map<number, VectorColumn>()
+    const columnOf = (profile: number, dimensions: number): VectorColumn => {
+      const layout = columnLayout(chunks, dimensions)
+      const column = columns.get(profile) ?? new VectorColumn(layout, new Uint8Array(layout.total))
+      columns.set(profile, column)
+      return column
+    }
+    for (const { unit, chunk, number } of placements) {
+      if (unit.origin !== null && chunk.chunk >= 0) copyVectors(unit.origin, chunk, number, columnOf)
+      for (const [profile, floats] of chunk.vectors) columnOf(profile, floats.length).set(number, floats)
+    }
+    return [...columns].map(([profile, { layout, raw }]) => ({
+      profile,
+      dimensions: layout.dimensions,
+      raw: raw as Uint8Array<ArrayBuffer>,
+    }))
+  }
+
+  #commit(
+    file: DurableFile,
+    position: number | null,
+    units: readonly DocumentUnit[],
+    built: readonly NewSegment[],
+  ): void {
+    const { size } = this.#dictionary
+    const rows: SegmentRow[] = []
+    file.transaction(() => {
+      if (size > this.#savedTerms) {
+        file.addTerms(this.#savedTerms, size - this.#savedTerms, this.#dictionary.pack(this.#savedTerms))
+      }
+      this.#classes.list.slice(this.#savedClasses).forEach((filterClass, i) => {
+        file.putJson('class', this.#savedClasses + i, filterClass)
+      })
+      for (const profile of this.#profiles.slice(this.#savedProfiles)) file.putJson('profile', profile.number, profile)
+      for (const { image, segment } of built) {
+        const row = {
+          id: file.state.nextSegment++,
+          sealed: false,
+          chunks: segment.image.chunks,
+          image: { blob: file.newBlob(), bytes: image.length },
+          columns: [],
+        }
+        for (const _ of file.writeBlob(row.image.blob, image));
+        file.putJson('segment', row.id, row)
+        rows.push(row)
+        for (const [profile, { column }] of segment.columns) {
+          segment.image.chunkKey.forEach((key, chunk) => {
+            if (column.present[chunk] === 1) file.addNumber('late_vector', vectorId(profile, key))
+          })
+        }
+      }
+      for (const unit of units) this.#commitUnit(file, unit)
+      if (position !== null) file.state.position = position
+    })
+    this.#savedTerms = size
+    this.#savedClasses = this.#classes.list.length
+    this.#savedProfiles = this.#profiles.length
+    rows.forEach((row, i) => {
+      this.#rows.set(row.id, row)
+      built[i]!.segment.rows.push(row.id)
+    })
+  }
+
+  #commitUnit(file: DurableFile, unit: DocumentUnit): void {
+    if (unit.changed && unit.origin !== null) {
+      const { image } = unit.origin.segment
+      const { document } = unit.origin
+      for (let chunk = image.documentFirstChunk[document]!; chunk < image.documentFirstChunk[document + 1]!; chunk++) {
+        file.addNumber('death', image.chunkKey[chunk]!)
+      }
+    }
+    for (const vectorKey of unit.dropped) {
+      for (const { number } of this.#profiles) file.removeVector(vectorId(number, vectorKey))
+    }
+    for (const { chunk } of unit.chunks) {
+      for (const [profile, floats] of chunk.vectors) {
+        file.putVector(vectorId(profile, chunk.vectorKey), floats)
+        if (!unit.changed && unit.origin !== null) {
+          file.addNumber('late_vector', vectorId(profile, unit.origin.segment.image.chunkKey[chunk.chunk]!))
+        }
+      }
+    }
+  }
+
+  #publish(units: readonly DocumentUnit[], built: readonly NewSegment[], newColumns: readonly NewColumn[]): void {
+    const segments = built.map(({ segment }) => segment)
+    for (const segment of segments) {
+      for (const [profile, { column }] of segment.columns) {
+        segment.image.chunkKey.forEach((key, chunk) => {
+          if (column.present[chunk] === 1) segment.late.push(vectorId(profile, key))
+        })
+      }
+    }
+    const columns = newColumns.map((column) => this.#published.attachColumn(column))
+    for (const unit of units) if (!unit.changed) this.#setVectors(unit)
+    const deaths = units.flatMap(({ changed, origin }) =>
+      changed && origin !== null ? [{ segment: origin.segment as WriterSegment, document: origin.document }] : [],
+    )
+    if (segments.length + columns.length + deaths.length > 0) {
+      this.#published.publish({ add: segments, deaths, columns })
+    }
+  }
+
+  /** Vectors that came later than their text: written where the chunk lies. */
+  #setVectors(unit: DocumentUnit): void {
+    if (unit.origin === null) return
+    const segment = unit.origin.segment as WriterSegment
+    for (const { chunk } of unit.chunks) {
+      for (const [number, floats] of chunk.vectors) {
+        segment.columns.get(number)!.column.set(chunk.chunk, floats)
+        countVectorSet(segment)
+        segment.late.push(vectorId(number, segment.image.chunkKey[chunk.chunk]!))
+        this.#maintenance.noteVector(segment, chunk.chunk, this.#profile(number))
+      }
+    }
+  }
+}

@@ -1,0 +1,411 @@
+import type { DurableFile, SegmentRow } from '../file/durable-file.ts'
+import {
+  gone,
+  type MergedColumn,
+  type MergedSegment,
+  type MergeSource,
+  mergeSegments,
+} from '../format/merge-segments.ts'
+import type { TermScratch } from '../format/segment-builder.ts'
+import { openImage } from '../format/segment-image.ts'
+import type { Control } from '../memory/control.ts'
+import type { Profile } from '../memory/published-list.ts'
+import { alive, columnsOf, markDead } from '../memory/segment.ts'
+import { chooseMerge } from './merge-policy.ts'
+import type { PublishedSegments, WriterSegment } from './published-segments.ts'
+import type { MergeDone, WriterOptions } from './writer-calls.ts'
+
+/** Batches that are kept as rows of their own before they are sealed, however few chunks they hold. */
+const smallRowsMax = 2048
+/** Small segments that a search should have to visit at most. */
+const smallSegmentsMax = 12
+/** Late vectors that make it worth writing a segment's columns again. */
+const lateLeast = 1024
+const lateShare = 0.25
+
+interface RunningMerge {
+  readonly sources: readonly WriterSegment[]
+  /** Dead chunks that the merge drops, and vectors that it carries. */
+  readonly deadKeys: readonly number[]
+  readonly late: readonly number[]
+  /** Vectors set while the merge ran. */
+  readonly touched: { segment: WriterSegment; chunk: number; profile: Profile }[]
+}
+
+interface MaintenanceParts {
+  readonly options: Pick<
+    WriterOptions,
+    'startMerge' | 'sealChunks' | 'segmentChunks' | 'mergeMemoryBytes' | 'mergeFanIn'
+  >
+  readonly control: Control
+  readonly published: PublishedSegments
+  readonly rows: Map<number, SegmentRow>
+  readonly scratch: TermScratch
+  readonly profiles: readonly Profile[]
+}
+
+/**
+ * Keeps the segments few and the file in step, one short step at a time between batches.
+ *
+ *   batch -> small segment (memory), one row (file)
+ *   small + small -> small, in memory only, so that a search visits a handful
+ *   all small, from `sealChunks` on -> one sealed segment, and one row instead of many
+ *   several sealed -> one larger, made by the merge thread; visible when it is ready, in the file some steps later
+ *
+ * Chunks keep their keys through all of this, so a death recorded by key holds for the old rows and for the new one,
+ * whichever of them a crash leaves in the file.
+ */
+export class Maintenance {
+  readonly #parts: MaintenanceParts
+  #merge: RunningMerge | null = null
+  /** What brings the file up to what is in memory already, and how far that is. */
+  #pending: ((file: DurableFile) => Generator<void>) | null = null
+  #writing: Generator<void> | null = null
+
+  constructor(parts: MaintenanceParts) {
+    this.#parts = parts
+  }
+
+  get merging(): boolean {
+    return this.#merge !== null
+  }
+
+  get busy(): boolean {
+    return this.#merge !== null || this.#pending !== null
+  }
+
+  forget(): void {
+    this.#merge = null
+    this.#writing = null
+    this.#pending = null
+  }
+
+  noteVector(segment: WriterSegment, chunk: number, profile: Profile): void {
+    if (this.#merge?.sources.includes(segment)) this.#merge.touched.push({ segment, chunk, profile })
+  }
+
+  /** Does one thing; false when nothing is left to do now. */
+  step(file: DurableFile): boolean {
+    this.#parts.published.reclaim()
+    if (this.#sealIfDue(file) || this.#joinSmall()) return true
+    if (this.#pending !== null) {
+      this.#write(file)
+      return true
+    }
+    if (this.#merge === null) this.#startMerge()
+    if (this.#merge === null) this.#startColumnRewrite()
+    return this.#pending !== null
+  }
+
+  /** One step of what is to be written. A step that fails (a full disk) makes it begin anew the next time. */
+  #write(file: DurableFile): void {
+    try {
+      this.#writing ??= this.#pending!(file)
+      if (!this.#writing.next().done) return
+      this.#pending = null
+      this.#writing = null
+    } catch (error) {
+      this.#writing = null
+      throw error
+    }
+  }
+
+  /** All that can be done without the merge thread. */
+  finish(file: DurableFile): void {
+    const drain = () => {
+      while (this.#pending !== null) this.#write(file)
+    }
+    drain()
+    if (this.#small.length > 0) this.#seal(file)
+    for (const segment of this.#parts.published.list) {
+      if (segment.late.length === 0 || !segment.durable || this.#merge?.sources.includes(segment)) continue
+      this.#pending = (open) => this.#rewriteColumns(open, segment)
+      drain()
+    }
+  }
+
+  get #small(): WriterSegment[] {
+    return this.#parts.published.list.filter((segment) => !segment.sealed)
+  }
+
+  #sealIfDue(file: DurableFile): boolean {
+    const chunks = this.#small.reduce((sum, segment) => sum + segment.aliveChunks, 0)
+    const rows = this.#small.reduce((sum, segment) => sum + segment.rows.length, 0)
+    if (chunks < this.#parts.options.sealChunks && rows < smallRowsMax) return false
+    this.#seal(file)
+    return true
+  }
+
+  #seal(file: DurableFile): void {
+    const groups: WriterSegment[][] = []
+    let chunks = Infinity
+    for (const segment of this.#small) {
+      chunks += segment.aliveChunks
+      if (chunks > this.#parts.options.segmentChunks) {
+        groups.push([])
+        chunks = segment.aliveChunks
+      }
+      groups.at(-1)!.push(segment)
+    }
+    for (const group of groups) this.#sealGroup(file, group)
+  }
+
+  #sealGroup(file: DurableFile, group: readonly WriterSegment[]): void {
+    const { published, rows, scratch } = this.#parts
+    const merged = mergeSegments(group.map(asSource), scratch)
+    const anyLeft = group.some((segment) => segment.aliveChunks > 0)
+    const row = anyLeft ? newRow(file, merged.image, merged.columns) : null
+    // The memory first: once the file has the new row, nothing may fail.
+    const add = row === null ? [] : [published.place(merged.image, merged.columns, true, [row.id])]
+    const replaced = group.flatMap((segment) => segment.rows)
+    try {
+      file.transaction(() => {
+        if (row !== null) {
+          for (const { blob, data } of blobsOf(row, merged.image, merged.columns))
+            for (const _ of file.writeBlob(blob, data));
+          file.putJson('segment', row.id, row)
+        }
+        for (const id of replaced) removeRow(file, rows.get(id)!)
+        for (const { deadKeys, late } of group) removeNumbers(file, deadKeys, late)
+      })
+    } catch (error) {
+      for (const { place } of add) published.release(place)
+      throw error
+    }
+    for (const id of replaced) rows.delete(id)
+    if (row !== null) rows.set(row.id, row)
+    published.publish({ add, remove: group })
+  }
+
+  /** Joins the two youngest while the older is not much larger: every chunk is written a logarithmic number of times. */
+  #joinSmall(): boolean {
+    const { published, scratch, options } = this.#parts
+    const small = this.#small
+    const pair = small.slice(-2)
+    const [older, younger] = pair
+    if (older === undefined || younger === undefined) return false
+    const due = older.aliveChunks <= 2 * younger.aliveChunks || small.length > smallSegmentsMax
+    if (!due || older.aliveChunks + younger.aliveChunks > options.segmentChunks) return false
+    const merged = mergeSegments(pair.map(asSource), scratch)
+    const segment = published.place(merged.image, merged.columns, false, [...older.rows, ...younger.rows])
+    segment.late = [...older.late, ...younger.late]
+    segment.deadKeys = [...older.deadKeys, ...younger.deadKeys]
+    published.publish({ add: [segment], remove: pair })
+    return true
+  }
+
+  #startMerge(): void {
+    const { published, options, control } = this.#parts
+    const candidates = published.list
+      .filter((segment) => segment.sealed && segment.durable)
+      .map((segment) => ({
+        segment,
+        chunks: segment.image.chunks,
+        aliveChunks: segment.aliveChunks,
+        bytes: segment.image.bytes + segment.place.columns.reduce((sum, column) => sum + column.block.bytes, 0),
+      }))
+    const limits = {
+      segmentChunks: options.segmentChunks,
+      memoryBytes: options.mergeMemoryBytes,
+      fanIn: options.mergeFanIn,
+      deadLeast: Math.max(1, options.sealChunks >>> 3),
+    }
+    const sources = chooseMerge(candidates, limits).map(({ segment }) => segment)
+    if (sources.length === 0) return
+    options.startMerge({
+      memories: published.arena.memories,
+      sources: sources.map((source) => source.place),
+      generation: control.generation,
+    })
+    this.#merge = {
+      sources,
+      deadKeys: sources.flatMap((segment) => segment.deadKeys),
+      late: sources.flatMap((segment) => segment.late),
+      touched: [],
+    }
+    for (const source of sources) {
+      source.deadKeys = []
+      source.late = []
+    }
+  }
+
+  /** The merge thread is done: the new segment takes the place of its sources in memory, the file follows. */
+  install({ merged, reason }: MergeDone): void {
+    const merge = this.#merge
+    if (merge === null) return
+    this.#merge = null
+    let segment: WriterSegment
+    try {
+      if (merged === null) throw new Error(`merge failed: ${reason}`)
+      segment = this.#placeMerged(merge, merged)
+    } catch (error) {
+      // The sources stay as they are. Nothing is lost, and the next choice may go better.
+      merge.sources[0]!.deadKeys.push(...merge.deadKeys)
+      merge.sources[0]!.late.push(...merge.late)
+      throw error
+    }
+    this.#parts.published.publish({ add: [segment], remove: merge.sources })
+    this.#pending = (file) => this.#writeMerged(file, merge, segment, merged.image, merged.columns)
+  }
+
+  #placeMerged(merge: RunningMerge, { image, columns, moved }: MergedSegment): WriterSegment {
+    const { published } = this.#parts
+    const segment = published.place(image, columns, true, [])
+    segment.durable = false
+    for (const [i, source] of merge.sources.entries()) this.#carryDeaths(source, moved[i]!, segment)
+    try {
+      for (const { segment: source, chunk, profile } of merge.touched) {
+        const to = moved[merge.sources.indexOf(source)]![chunk]!
+        if (to === gone) continue
+        if (!segment.columns.has(profile.number)) published.attachColumn(published.reserveColumn(segment, profile))
+        segment.columns.get(profile.number)!.column.copyRow(to, source.columns.get(profile.number)!.column, chunk)
+      }
+    } catch (error) {
+      published.release(segment.place)
+      throw error
+    }
+    segment.deadKeys = merge.sources.flatMap((source) => source.deadKeys)
+    segment.late = merge.sources.flatMap((source) => source.late)
+    return segment
+  }
+
+  /** Chunks that died while they were merged. */
+  #carryDeaths(source: WriterSegment, moved: Uint32Array, segment: WriterSegment): void {
+    for (let document = 0; document < source.image.documents; document++) {
+      const from = source.image.documentFirstChunk[document]!
+      const to = source.image.documentFirstChunk[document + 1]!
+      if (source.died[from] === alive || moved[from] === gone) continue
+      for (let chunk = from; chunk < to; chunk++) markDead(segment, moved[chunk]!, source.died[from]!)
+      segment.aliveChunks -= to - from
+      segment.aliveDocuments -= 1
+    }
+  }
+
+  *#writeMerged(
+    file: DurableFile,
+    merge: RunningMerge,
+    segment: WriterSegment,
+    image: Uint8Array,
+    columns: readonly MergedColumn[],
+  ): Generator<void> {
+    const { rows } = this.#parts
+    const row = newRow(file, image, columns)
+    for (const { blob, data } of blobsOf(row, image, columns)) yield* writeInSteps(file, blob, data)
+    const replaced = merge.sources.flatMap((source) => source.rows).map((id) => rows.get(id)!)
+    file.transaction(() => {
+      file.putJson('segment', row.id, row)
+      for (const { id } of replaced) file.remove('segment', id)
+      removeNumbers(file, merge.deadKeys, merge.late)
+    })
+    for (const { id } of replaced) rows.delete(id)
+    rows.set(row.id, row)
+    segment.rows = [row.id]
+    segment.durable = true
+    yield* this.#removeReplaced(file, replaced.flatMap(blobNumbers))
+  }
+
+  /** What is done is not begun anew: a step that fails here leaves only the rest of this to do. */
+  #removeReplaced(file: DurableFile, blobs: readonly number[]): Generator<void> {
+    this.#pending = (open) => removeInSteps(open, blobs)
+    return this.#pending(file)
+  }
+
+  #startColumnRewrite(): void {
+    const due = this.#parts.published.list.find(
+      ({ sealed, durable, late, image }) =>
+        sealed && durable && late.length > Math.max(lateLeast, image.chunks * lateShare),
+    )
+    if (due !== undefined) this.#pending = (file) => this.#rewriteColumns(file, due)
+  }
+
+  /** Vectors set since stay late: the copy is taken, and those that it holds are counted, in one go. */
+  *#rewriteColumns(file: DurableFile, segment: WriterSegment): Generator<void> {
+    const { rows } = this.#parts
+    const copied = segment.late.length
+    segment.durable = false
+    const columns = [...segment.columns].map(([profile, { column }]) => ({
+      profile,
+      dimensions: column.layout.dimensions,
+      raw: Uint8Array.from(column.raw),
+    }))
+    const before = rows.get(segment.rows[0]!)!
+    const after = { ...before, columns: columnRows(file, columns) }
+    for (const [i, { blob }] of after.columns.entries()) yield* writeInSteps(file, blob, columns[i]!.raw)
+    file.transaction(() => {
+      file.putJson('segment', after.id, after)
+      removeNumbers(file, [], segment.late.slice(0, copied))
+    })
+    segment.late.splice(0, copied)
+    rows.set(after.id, after)
+    segment.durable = true
+    yield* this.#removeReplaced(
+      file,
+      before.columns.map((column) => column.blob),
+    )
+  }
+}
+
+function asSource(segment: WriterSegment): MergeSource {
+  return { image: segment.image, isAlive: (chunk) => segment.died[chunk] === alive, columns: columnsOf(segment) }
+}
+
+function columnRows(file: DurableFile, columns: readonly MergedColumn[]): SegmentRow['columns'] {
+  return columns.map(({ profile, dimensions, raw }) => ({
+    profile,
+    dimensions,
+    blob: file.newBlob(),
+    bytes: raw.length,
+  }))
+}
+
+function newRow(file: DurableFile, image: Uint8Array, columns: readonly MergedColumn[]): SegmentRow {
+  return {
+    id: file.state.nextSegment++,
+    sealed: true,
+    chunks: openImage(image).chunks,
+    image: { blob: file.newBlob(), bytes: image.length },
+    columns: columnRows(file, columns),
+  }
+}
+
+function blobsOf(row: SegmentRow, image: Uint8Array, columns: readonly MergedColumn[]) {
+  return [
+    { blob: row.image.blob, data: image },
+    ...row.columns.map(({ blob }, i) => ({ blob, data: columns[i]!.raw as Uint8Array })),
+  ]
+}
+
+function blobNumbers(row: SegmentRow): number[] {
+  return [row.image.blob, ...row.columns.map((column) => column.blob)]
+}
+
+function removeRow(file: DurableFile, row: SegmentRow): void {
+  file.remove('segment', row.id)
+  for (const blob of blobNumbers(row)) file.removeBlob(blob)
+}
+
+function removeNumbers(file: DurableFile, deadKeys: readonly number[], late: readonly number[]): void {
+  for (const key of deadKeys) file.removeNumber('death', key)
+  for (const id of late) file.removeNumber('late_vector', id)
+}
+
+function* writeInSteps(file: DurableFile, blob: number, data: Uint8Array): Generator<void> {
+  const pieces = file.writeBlob(blob, data)
+  for (let done = false; !done; ) {
+    file.transaction(() => {
+      done = pieces.next().done === true
+    })
+    yield
+  }
+}
+
+function* removeInSteps(file: DurableFile, blobs: readonly number[]): Generator<void> {
+  for (const blob of blobs) {
+    for (let left = true; left; ) {
+      file.transaction(() => {
+        left = file.removePiece(blob)
+      })
+      yield
+    }
+  }
+}

@@ -1,0 +1,83 @@
+import type { IndexHealth } from '../../../search/search-index.ts'
+import type { DurableFile } from '../file/durable-file.ts'
+import { bytesByPurpose } from '../format/segment-image.ts'
+import type { Profile } from '../memory/published-list.ts'
+import type { TermDictionary } from '../memory/term-dictionary.ts'
+import type { PublishedSegments } from './published-segments.ts'
+
+export interface HealthParts {
+  readonly file: DurableFile | null
+  readonly damage: string
+  readonly published: PublishedSegments
+  readonly dictionary: TermDictionary
+  readonly profiles: readonly Profile[]
+  readonly merging: boolean
+  readonly rejectedVectors: number
+  readonly warnings: readonly string[]
+}
+
+export function reportHealth(parts: HealthParts): IndexHealth {
+  const { file, published, dictionary, profiles } = parts
+  const { list } = published
+  const memory = {
+    postings: 0,
+    tokens: 0,
+    pairs: 0,
+    ids: 0,
+    columns: 0,
+    deaths: 0,
+    vectorBits: 0,
+    vectorBytes: 0,
+    vectorMarks: 0,
+  }
+  const vectors = new Map<number, number>()
+  for (const segment of list) {
+    const bytes = bytesByPurpose(segment.image)
+    memory.postings += bytes.postings
+    memory.tokens += bytes.tokens
+    memory.pairs += bytes.pairs
+    memory.ids += bytes.ids
+    memory.columns += bytes.columns
+    memory.deaths += segment.died.byteLength + segment.deathOrder.byteLength
+    for (const [profile, { column }] of segment.columns) {
+      memory.vectorBits += column.bits.byteLength
+      memory.vectorBytes += column.bytes.byteLength
+      memory.vectorMarks += column.raw.byteLength - column.bits.byteLength - column.bytes.byteLength
+      let present = 0
+      for (let chunk = 0; chunk < segment.image.chunks; chunk++) {
+        if (column.present[chunk] === 1 && segment.died[chunk]! > published.generation) present++
+      }
+      vectors.set(profile, (vectors.get(profile) ?? 0) + present)
+    }
+  }
+  const known = Object.values(memory).reduce((sum, bytes) => sum + bytes, 0)
+  const held = list.reduce((sum, segment) => sum + segment.image.chunks, 0)
+  return {
+    state: file === null ? 'needs_rebuild' : 'ready',
+    reason: file === null ? parts.damage : '',
+    searchable: file !== null,
+    position: file?.state.position ?? 0,
+    documents: list.reduce((sum, segment) => sum + segment.aliveDocuments, 0),
+    chunks: published.chunks,
+    deletedChunks: held - published.chunks,
+    terms: dictionary.size - 1,
+    segments: list.length,
+    merging: parts.merging,
+    memoryBytes: {
+      ...memory,
+      dictionary: dictionary.bytes,
+      /** Replaced segments that a search may still be in, and rounding. */
+      toBeFreed: Math.max(0, published.arena.usedBytes - known),
+      /** Freed, kept for the next segment. */
+      spare: published.arena.peakBytes - published.arena.usedBytes,
+    },
+    durableBytes: file?.bytes ?? 0,
+    profiles: profiles.map(({ number, profileId, dimensions }) => ({
+      profileId,
+      dimensions,
+      chunks: vectors.get(number) ?? 0,
+    })),
+    rejectedVectors: parts.rejectedVectors,
+    warnings: parts.warnings,
+  }
+}

@@ -1,0 +1,38 @@
+import type { MessagePort } from 'node:worker_threads'
+import type { IndexBatch } from '../../../search/search-index.ts'
+import type { MergedSegment } from '../format/merge-segments.ts'
+import type { SharedBuffers } from '../memory/published-list.ts'
+import type { SegmentPlace } from '../memory/segment.ts'
+
+export interface WriterOptions {
+  readonly path: string
+  readonly analysis: string
+  readonly shared: SharedBuffers
+  /** Calls back `IndexWriter.merged` when it is done, however it ends. */
+  readonly startMerge: (order: MergeOrder) => void
+  readonly sealChunks: number
+  readonly segmentChunks: number
+  readonly mergeMemoryBytes: number
+  readonly mergeFanIn: number
+  /** How much shared memory is taken from the system at once. */
+  readonly arenaBytes?: number
+}
+
+export type WriterCall =
+  | { readonly call: 'apply'; readonly batch: IndexBatch }
+  /** A reader wants to hear of every change of the list, through `port`; answered when the whole list is sent. */
+  | { readonly call: 'admit'; readonly reader: number; readonly port: MessagePort }
+  | { readonly call: 'health' | 'checkpoint' | 'clear' }
+
+/** What a merge thread is started with, and what it sends back. */
+export interface MergeOrder {
+  readonly memories: readonly WebAssembly.Memory[]
+  readonly sources: readonly SegmentPlace[]
+  readonly generation: number
+}
+
+export interface MergeDone {
+  readonly merged: MergedSegment | null
+  /** Why it failed, when it did. */
+  readonly reason: string
+}

@@ -20,8 +20,8 @@ export interface AnalysisStore {
   takeRun(worker: Lease): Promise<TakenRun | null>
   /** Renews the lease and keeps the progress; false when the run is no longer this worker's. */
   renew(runId: string, worker: Lease, progress: number): Promise<boolean>
-  /** Validating is over. False when the run is no longer this worker's. */
-  beginRun(runId: string, workerId: string): Promise<boolean>
+  /** Validating is over, and the input known. False when the run is no longer this worker's. */
+  beginRun(runId: string, workerId: string, input: RunInput, warnings: readonly RunWarning[]): Promise<boolean>
   /** The end of a run, with its artifact where it has one, in one. False when the run is no longer this worker's. */
   endRun(runId: string, workerId: string, end: RunEnd): Promise<boolean>
   /** Gives a run up unfinished: any worker can take it at once. Uncounted, it is as if this one never had. */
@@ -68,6 +68,18 @@ export interface RunError {
   readonly message: string
 }
 
+export const runWarnings = ['vectors_pending'] as const
+export type RunWarning = (typeof runWarnings)[number]
+
+/** What a run is computed on. */
+export interface RunInput {
+  readonly chunks: number
+  /** Those that the chunks are of. */
+  readonly documents: number
+  /** Chunks that belong to the input but for a vector of the profile, which they have not. */
+  readonly withoutVector: number
+}
+
 export interface RunParameters {
   readonly k: number
   readonly min_similarity: number | null
@@ -96,6 +108,9 @@ export interface Run extends NewRun {
   readonly startedAt: number | null
   readonly completedAt: number | null
   readonly error: RunError | null
+  /** Null until it is selected. */
+  readonly input: RunInput | null
+  readonly warnings: readonly RunWarning[]
 }
 
 export interface TakenRun extends Run {
@@ -160,6 +175,10 @@ export interface InputQuery {
 
 export interface InputPage {
   readonly chunks: readonly InputChunk[]
+  /** Chunks with a text that are left out for want of a vector. */
+  readonly withoutVector: number
+  /** Whether any of them waits for its vector, or a document is so new that it has no chunks yet. */
+  readonly isWaiting: boolean
   /** Where the next page begins; null at the end. */
   readonly nextAfter: string | null
 }

@@ -2,7 +2,7 @@ import { scopeEntryOf } from '../access/entitlement.ts'
 import { policyDefaults } from '../access/policy.ts'
 import type { Scope } from '../access/scope.ts'
 import { newId } from '../ids.ts'
-import type { AnalysisStore, InputChunk, RunError, TakenRun } from './analysis-store.ts'
+import type { AnalysisStore, InputChunk, InputPage, RunError, TakenRun } from './analysis-store.ts'
 import type { ArtifactFiles } from './artifact-files.ts'
 import { stillOpen } from './input-scope.ts'
 import type { GraphCost, NodePortion } from './knn/compute-graph.ts'
@@ -52,15 +52,18 @@ export async function executeRun(execution: Execution, parts: ExecutionParts): P
     return null
   }
   signal.throwIfAborted()
-  if (!(await store.beginRun(run.runId, workerId))) return null
-  return computeArtifact(execution, input.chunks, parts)
+  const { chunks, withoutVector, isWaiting } = input
+  const documents = new Set(chunks.map(({ documentId }) => documentId)).size
+  const counts = { chunks: chunks.length, documents, withoutVector }
+  if (!(await store.beginRun(run.runId, workerId, counts, isWaiting ? ['vectors_pending'] : []))) return null
+  return computeArtifact(execution, chunks, parts)
 }
 
 /** The chunks of the input in the order of their ids, or why there is none to compute on. */
 async function selectInput(
   { run, signal }: Execution,
   { store }: ExecutionParts,
-): Promise<{ chunks: InputChunk[] } | RunError> {
+): Promise<Omit<InputPage, 'nextAfter'> | RunError> {
   const application = await store.application(run.applicationId)
   const today: Scope | null =
     application?.policy.analysis_enabled === true
@@ -72,6 +75,8 @@ async function selectInput(
   }
   const chunksMax = application.policy.analysis?.max_input_chunks ?? policyDefaults.analysisInputChunks
   const chunks: InputChunk[] = []
+  let withoutVector = 0
+  let isWaiting = false
   for (const datasetId of new Set(run.inputScope.dataset_ids)) {
     let afterDocument: string | null = null
     do {
@@ -87,6 +92,8 @@ async function selectInput(
         chunksMax: chunksMax - chunks.length + 1,
       })
       chunks.push(...page.chunks)
+      withoutVector += page.withoutVector
+      isWaiting ||= page.isWaiting
       afterDocument = page.nextAfter
       if (chunks.length > chunksMax) {
         const message = `the input has more than ${chunksMax} chunks, the most of this application: narrow input_scope`
@@ -95,7 +102,7 @@ async function selectInput(
     } while (afterDocument !== null)
   }
   chunks.sort((a, b) => (a.chunkId < b.chunkId ? -1 : 1))
-  return { chunks }
+  return { chunks, withoutVector, isWaiting }
 }
 
 async function computeArtifact(

@@ -6,7 +6,7 @@ import { consumerOf } from '../http/route.ts'
 import type { TypedApp } from '../http/typed.ts'
 import { formatOptionalTime, formatTime, parseTime } from '../time.ts'
 import { choice, exact } from '../validation.ts'
-import { analysisTypes, type Run, runErrorCodes } from './analysis-store.ts'
+import { analysisTypes, type Run, runErrorCodes, runWarnings } from './analysis-store.ts'
 import { InputScope } from './input-scope.ts'
 import { analysisLimits } from './limits.ts'
 import { openCursor, pageOf, pageParameters } from './page-routes.ts'
@@ -34,6 +34,23 @@ const RunAnswer = Type.Object({
   started_at: optionalTime,
   completed_at: optionalTime,
   expires_at: time,
+  input: Type.Union(
+    [
+      Type.Object({
+        chunks: Type.Integer({ description: 'Chunks that the run is computed on.' }),
+        documents: Type.Integer({ description: 'The documents that these are of.' }),
+        without_vector: Type.Integer({
+          description: 'Chunks of the same scope that are left out, because they have no vector of the profile.',
+        }),
+      }),
+      Type.Null(),
+    ],
+    { description: 'Null until the input is selected.' },
+  ),
+  warnings: Type.Array(Type.Object({ code: choice(runWarnings) }), {
+    description:
+      '- `vectors_pending`: vectors of the scope were still to be made when the input was selected; a run that is created later is computed on more.',
+  }),
   error: Type.Optional(
     Type.Object(
       { code: choice(runErrorCodes), message: Type.String() },
@@ -198,6 +215,12 @@ function runAnswer(run: Run): Static<typeof RunAnswer> {
     started_at: formatOptionalTime(run.startedAt),
     completed_at: formatOptionalTime(run.completedAt),
     expires_at: formatTime(run.expiresAt),
+    input: run.input && {
+      chunks: run.input.chunks,
+      documents: run.input.documents,
+      without_vector: run.input.withoutVector,
+    },
+    warnings: run.warnings.map((code) => ({ code })),
     ...(run.status === 'failed' && run.error !== null ? { error: run.error } : {}),
   }
 }

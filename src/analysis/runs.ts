@@ -69,7 +69,16 @@ export class AnalysisRuns {
       throw new TidemarkError('rate_limit_exceeded', message, { retryAfterSeconds })
     }
     this.#parts.added()
-    return { ...run, status: 'queued', progress: 0, startedAt: null, completedAt: null, error: null }
+    return {
+      ...run,
+      status: 'queued',
+      progress: 0,
+      startedAt: null,
+      completedAt: null,
+      error: null,
+      input: null,
+      warnings: [],
+    }
   }
 
   async read(consumer: Consumer, runId: string): Promise<Run> {

@@ -60,6 +60,7 @@ async function present(
     totalChunks: 1,
     topK: 20,
     next: null,
+    vectorsPending: false,
     shortfalls: [],
   }
   calls = 0

@@ -32,6 +32,8 @@ const warningMessages: Record<Warning, string> = {
   keyword_search_timed_out: 'The keyword branch timed out; its results are missing.',
   live_query_unavailable: 'A live top-up could not be started; these are historical results.',
   search_index_rebuilding: 'The search index is being built anew; documents that are not in it yet are missing.',
+  vectors_pending:
+    'Of the text that this search may see more than one part in a hundred has no vector yet; only words find that.',
 }
 
 const Answer = Type.Object({
@@ -42,7 +44,7 @@ const Answer = Type.Object({
   total_chunks: Type.Integer({ description: 'Matching chunks; in vector and hybrid mode of the candidates only.' }),
   top_k: Type.Integer({ description: 'Candidates that were considered.' }),
   cursor: Type.Optional(Type.String({ description: 'Only when a next page exists (keyword mode).' })),
-  degraded: Type.Boolean(),
+  degraded: Type.Boolean({ description: 'Something failed: any warning but `vectors_pending`.' }),
   warnings: Type.Array(
     Type.Object({ code: choice(Object.keys(warningMessages) as Warning[]), message: Type.String() }),
     {
@@ -171,7 +173,8 @@ async function answer(
   const shortfalls: Shortfall[] = [...result.shortfalls]
   if (started !== null && 'cause' in started) shortfalls.push({ what: 'live_query_unavailable', cause: started.cause })
   for (const { what, cause } of shortfalls) request.degraded(what, cause)
-  const warnings = shortfalls.flatMap(({ what }) => (what === 'rerank_unavailable' ? [] : what))
+  const degradations = shortfalls.flatMap(({ what }) => (what === 'rerank_unavailable' ? [] : what))
+  const warnings: Warning[] = result.vectorsPending ? [...degradations, 'vectors_pending'] : degradations
   const made: Static<typeof Answer> = {
     mode: search.mode,
     results,
@@ -180,7 +183,7 @@ async function answer(
     total_chunks: result.totalChunks,
     top_k: result.topK,
     ...(result.next === null ? {} : { cursor: cursors.sign(binding, result.next) }),
-    degraded: warnings.length > 0,
+    degraded: degradations.length > 0,
     warnings: warnings.map((code) => ({ code, message: warningMessages[code] })),
     live_query: started === null || 'cause' in started ? null : liveQueryAnswer(started.liveQuery),
   }

@@ -35,6 +35,8 @@ export interface SearchResult {
   readonly totalChunks: number
   readonly topK: number
   readonly next: KeywordPosition | null
+  /** Many of the chunks that were searched by vector have none yet. */
+  readonly vectorsPending: boolean
   readonly shortfalls: readonly Shortfall[]
 }
 
@@ -121,6 +123,7 @@ export class Searcher {
       totalChunks: outcome.totalChunks,
       topK: request.limit,
       next: outcome.next,
+      vectorsPending: false,
       shortfalls,
     }
   }
@@ -156,13 +159,14 @@ export class Searcher {
       totalChunks: chunksOf(outcome),
       topK,
       next: null,
+      vectorsPending: outcome.vectorsPending,
       shortfalls: [],
     }
   }
 
   async #hybrid(asked: Asked): Promise<SearchResult> {
     const shortfalls: Shortfall[] = []
-    const { read, totalChunks } = await this.#inTurn(asked, () => this.#byBoth(asked, shortfalls))
+    const { read, totalChunks, vectorsPending } = await this.#inTurn(asked, () => this.#byBoth(asked, shortfalls))
     const scores = await this.#crossEncoded(asked, read, shortfalls)
     asked.caller.signal.throwIfAborted()
     const found = read
@@ -185,11 +189,15 @@ export class Searcher {
       totalChunks,
       topK: limits.hybridCandidatesMax,
       next: null,
+      vectorsPending,
       shortfalls,
     }
   }
 
-  async #byBoth(asked: Asked, shortfalls: Shortfall[]): Promise<{ read: ReadCandidate[]; totalChunks: number }> {
+  async #byBoth(
+    asked: Asked,
+    shortfalls: Shortfall[],
+  ): Promise<{ read: ReadCandidate[]; totalChunks: number; vectorsPending: boolean }> {
     const [keyword, vector] = await Promise.all([
       this.#keywordBranch({ ...asked, after: null }, limits.hybridCandidatesMax),
       this.#vectorBranch(asked, limits.hybridCandidatesMax),
@@ -207,6 +215,7 @@ export class Searcher {
     return {
       read: await rankCandidates(this.#parts, asked, keywordHits, vectorHits, near, shortfalls),
       totalChunks: keyword.outcome === 'found' ? keyword.totalChunks : vectorHits.length,
+      vectorsPending: vector.outcome === 'found' && vector.vectorsPending,
     }
   }
 
@@ -312,7 +321,7 @@ function foundBy(hit: DocumentHit) {
 }
 
 function nothing(query: KeywordQuery, topK: number, shortfall: Shortfall): SearchResult {
-  return { found: [], query, totalChunks: 0, topK, next: null, shortfalls: [shortfall] }
+  return { found: [], query, totalChunks: 0, topK, next: null, vectorsPending: false, shortfalls: [shortfall] }
 }
 
 const rebuilding: Shortfall = {

@@ -1,16 +1,20 @@
 import { UnavailableError } from '../errors.ts'
 import type { TimedOut, Unavailable } from './search-index.ts'
 
-export type Warning =
+/** What makes an answer degraded. */
+type Degradation =
   | 'vector_search_unavailable'
   | 'keyword_search_timed_out'
   | 'live_query_unavailable'
   | 'search_index_rebuilding'
 
+/** Vectors that are still to be made are no fault: the answer is as good as it can be yet. */
+export type Warning = Degradation | 'vectors_pending'
+
 /** What an answer lacks, and of what it failed: the first for the caller, the second for the log alone. */
 export interface Shortfall {
   /** Where the cross-encoder is no help the order is the own reranker's, which is no warning to the caller. */
-  readonly what: Warning | 'rerank_unavailable'
+  readonly what: Degradation | 'rerank_unavailable'
   readonly cause: unknown
 }
 

@@ -104,7 +104,7 @@ suite('the worker of analysis runs', { timeout: 120_000 }, () => {
     assert.equal((await take())!.runId, validating)
     const running = await addRun()
     assert.equal((await take())!.runId, running)
-    assert.ok(await store.beginRun(running, dead))
+    assert.ok(await store.beginRun(running, dead, { chunks: 0, documents: 0, withoutVector: 0 }, []))
     const queued = await addRun()
     const ids = [queued, validating, running]
     const { parts } = partsWith(quick)

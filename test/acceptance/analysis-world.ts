@@ -22,6 +22,8 @@ export interface RunBody {
   readonly started_at: string | null
   readonly completed_at: string | null
   readonly expires_at: string
+  readonly input: { readonly chunks: number; readonly documents: number; readonly without_vector: number } | null
+  readonly warnings: readonly { readonly code: string }[]
   readonly error?: { readonly code: string; readonly message: string }
 }
 

@@ -21,13 +21,13 @@ const minute = 60_000
 const documentCount = 120
 const at = <T>(values: readonly T[], i: number): T => values[i % values.length]!
 
-/** What is known of each version: who may see it, when it came, whether it has a vector. */
+/** What is known of each version: who may see it, when it came, and what of the vector of its chunk. */
 interface Known {
   readonly documentId: string
   readonly versionId: string
   readonly versionAt: number
   readonly language: string | null
-  readonly vectors: boolean
+  readonly vector: 'made' | 'waits' | 'refused' | 'not cut' | 'no body'
 }
 
 const datasets = ['a', 'b', 'c']
@@ -39,10 +39,19 @@ const columnsOf = (i: number) => ({
   contentType: at(['post', 'article', null], i),
 })
 
+const vectorOf = (i: number, round: number): Known['vector'] =>
+  i > 100 && i % 10 === 3
+    ? 'not cut'
+    : at(['waits', 'made', 'made', 'made', 'made', 'refused', 'made', 'made', 'no body', 'made'] as const, i + round)
+
 async function fill({ content, operator, indexSource }: AnalysisInputFixture): Promise<Known[]> {
   const mark = { actor: 'test', at: startMs }
+  const profile = { kind: 'profile.put', provider: 'http', model: 'm', dimensions: 2, status: 'active' } as const
   await operator.commit(
-    datasets.map((datasetId) => ({ kind: 'dataset.put', datasetId, name: datasetId, description: null })),
+    [
+      ...datasets.map((datasetId) => ({ kind: 'dataset.put', datasetId, name: datasetId, description: null }) as const),
+      { ...profile, profileId: 'profile', isDefault: true },
+    ],
     mark,
   )
   const known: Known[] = []
@@ -51,22 +60,34 @@ async function fill({ content, operator, indexSource }: AnalysisInputFixture): P
     for (let i = 0; i < documentCount; i += round === 0 ? 1 : 3) {
       const versionAt = startMs + i * minute + round * 60 * minute * documentCount
       const language = at(['en', 'de', null], (i >> 2) + round * (i >> 1))
+      const vector = vectorOf(i, round)
+      const body = vector === 'no body' ? null : `Body ${i} of round ${round}`
       const [result] = await content.ingest(
-        [{ ...columnsOf(i), language, externalId: `n-${i}`, body: `Body ${i} of round ${round}` }],
+        [{ ...columnsOf(i), language, externalId: `n-${i}`, title: `T ${round}`, body }],
         versionAt,
       )
       assert.ok(result !== undefined && 'documentId' in result)
       const { documentId, versionId } = result
-      known.push({ documentId, versionId, versionAt, language, vectors: (i + round) % 5 !== 0 })
+      known.push({ documentId, versionId, versionAt, language, vector })
     }
   }
-  const vectorsOf = new Map(known.map(({ versionId, vectors }) => [versionId, vectors]))
+  const vectors = new Map(known.map(({ versionId, vector }) => [versionId, vector]))
   for (const document of await indexSource.documentsAfter(0, { documents: 1000, characters: 1_000_000 })) {
-    const { chunks } = await prepareDocument(document, async () => {})
+    const prepared = await prepareDocument(document, async () => {})
+    const chunks = prepared.chunks.filter(({ versionId }) => vectors.get(versionId) !== 'not cut')
+    const idsOf = (state: Known['vector']) =>
+      chunks.filter(({ versionId }) => vectors.get(versionId) === state).map(({ chunkId }) => chunkId)
+    // Once cut otherwise: what is replaced is part of no input.
+    await indexSource.putChunks(chunks.map((chunk) => ({ ...chunk, chunkId: `${chunk.chunkId} before` })))
     await indexSource.putChunks(chunks)
     const vector = Float32Array.of(1, 0)
-    const made = chunks.filter(({ versionId }) => vectorsOf.get(versionId)).map(({ chunkId }) => ({ chunkId, vector }))
-    await indexSource.putVectors('profile', made)
+    const made = [...idsOf('made'), ...chunks.map(({ chunkId }) => `${chunkId} before`)]
+    await indexSource.putVectors(
+      'profile',
+      made.map((chunkId) => ({ chunkId, vector })),
+    )
+    await indexSource.doneWaiting('profile', made)
+    await indexSource.refuseVectors('profile', idsOf('refused'))
     await indexSource.putVectors(
       'other',
       chunks.map(({ chunkId }) => ({ chunkId, vector })),
@@ -107,8 +128,8 @@ const inputScope: fc.Arbitrary<InputScope> = fc.tuple(some(datasets), limits).ma
   >),
 }))
 
-/** The same, said again plainly. */
-function expected(known: readonly Known[], query: Pick<InputQuery, 'scopes' | 'inputScope' | 'cutoffAt'>): string[] {
+/** The same, said again plainly: every version of the input, whatever there is of its vector. */
+function expected(known: readonly Known[], query: Pick<InputQuery, 'scopes' | 'inputScope' | 'cutoffAt'>): Known[] {
   const { scopes, inputScope: asked, cutoffAt } = query
   const within = (value: number | null, from: string | undefined, to: string | undefined): boolean =>
     (from === undefined && to === undefined) ||
@@ -116,7 +137,7 @@ function expected(known: readonly Known[], query: Pick<InputQuery, 'scopes' | 'i
       (from === undefined || value >= Date.parse(from)) &&
       (to === undefined || value < Date.parse(to)))
   return known
-    .filter((version) => version.versionAt <= cutoffAt && version.vectors)
+    .filter((version) => version.versionAt <= cutoffAt)
     .filter(
       (version) =>
         !known.some(
@@ -139,18 +160,18 @@ function expected(known: readonly Known[], query: Pick<InputQuery, 'scopes' | 'i
         within(first.versionAt, asked.created_from, asked.created_to)
       )
     })
-    .map(({ versionId }) => versionId)
-    .sort()
 }
 
 export function analysisInputContract(name: string, open: () => Promise<AnalysisInputFixture>): void {
   suite(`the input of a run: ${name}`, () => {
-    test('is what both scopes open, as of the cut-off, with a vector of the profile', {
+    test('is what both scopes open, as of the cut-off, with a vector of the profile; the rest is counted', {
       timeout: 120_000,
     }, async () => {
       const store = await open()
       const known = await fill(store)
       let found = 0
+      let lacking = 0
+      let waiting = 0
       await fc.assert(
         fc.asyncProperty(
           fc.record({
@@ -163,6 +184,8 @@ export function analysisInputContract(name: string, open: () => Promise<Analysis
           async ({ created, executed, asked, cutoffAt, documents }) => {
             const query = { scopes: [created, executed], inputScope: asked, cutoffAt }
             const chunks: InputChunk[] = []
+            let withoutVector = 0
+            let isWaiting = false
             for (const datasetId of asked.dataset_ids) {
               let afterDocument: string | null = null
               do {
@@ -175,21 +198,31 @@ export function analysisInputContract(name: string, open: () => Promise<Analysis
                   chunksMax: 1000,
                 })
                 chunks.push(...page.chunks)
+                withoutVector += page.withoutVector
+                isWaiting ||= page.isWaiting
                 afterDocument = page.nextAfter
               } while (afterDocument !== null)
             }
             found += chunks.length
-            assert.deepEqual(chunks.map(({ versionId }) => versionId).sort(), expected(known, query))
+            const versions = expected(known, query)
+            const having = (...states: Known['vector'][]) =>
+              versions.filter(({ vector }) => states.includes(vector)).map(({ versionId }) => versionId)
+            assert.deepEqual(chunks.map(({ versionId }) => versionId).sort(), having('made').sort())
+            assert.ok(chunks.every(({ chunkId }) => !chunkId.endsWith('before')))
+            assert.equal(withoutVector, having('waits', 'refused').length)
+            assert.equal(isWaiting, having('waits', 'not cut').length > 0)
+            lacking += withoutVector
+            waiting += isWaiting ? 1 : 0
           },
         ),
         { numRuns: 300 },
       )
-      assert.ok(found > 300, `the test must find something to say anything, and found ${found}`)
+      assert.ok(found > 300 && lacking > 50 && waiting > 20, `found ${found}, lacking ${lacking}, waiting ${waiting}`)
     })
 
     test('vectors of chunks, as they were stored', async () => {
       const { analysis, ...rest } = await open()
-      const [one] = await fill({ analysis, ...rest }).then((known) => known.filter(({ vectors }) => vectors))
+      const [one] = await fill({ analysis, ...rest }).then((known) => known.filter(({ vector }) => vector === 'made'))
       const [document] = await rest.indexSource
         .documentsAfter(0, { documents: 1000, characters: 1_000_000 })
         .then((all) => all.filter(({ documentId }) => documentId === one!.documentId))

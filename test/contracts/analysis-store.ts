@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { AnalysisStore, NewRun } from '../../src/analysis/analysis-store.ts'
+import type { AnalysisStore, NewRun, RunInput } from '../../src/analysis/analysis-store.ts'
 import { nextStatus, type RunEvent, type RunStatus } from '../../src/analysis/run-states.ts'
 import { newId } from '../../src/ids.ts'
 
@@ -14,6 +14,8 @@ interface ModelRun {
   readonly runId: string
   readonly expiresAt: number
   status: RunStatus
+  input: RunInput | null
+  warnings: readonly string[]
   worker: string | null
   leaseUntil: number
   attempts: number
@@ -63,6 +65,7 @@ const command = (
     for (const one of model.runs) {
       const kept = await store.run(application, one.runId)
       assert.equal(kept?.status, one.status)
+      assert.deepEqual([kept.input, kept.warnings], [one.input, one.warnings])
       const artifacts = await store.artifacts(one.runId)
       assert.deepEqual(
         artifacts.map(({ artifactId }) => artifactId),
@@ -92,6 +95,8 @@ const add = (lifeMs: number): Command =>
         runId,
         expiresAt,
         status: 'queued',
+        input: null,
+        warnings: [],
         worker: null,
         leaseUntil: 0,
         attempts: 0,
@@ -115,7 +120,9 @@ const take = (worker: string): Command =>
       assert.equal(taken?.runId, free[0])
       if (taken === null) return
       const run = model.runs.find(({ runId }) => runId === taken.runId)!
-      Object.assign(run, { status: 'validating', worker, leaseUntil: until, attempts: run.attempts + 1 })
+      const held = { worker, leaseUntil: until, attempts: run.attempts + 1 }
+      // Selected anew, with what there is now.
+      Object.assign(run, { status: 'validating', ...held, input: null, warnings: [] })
       assert.equal(taken.status, 'validating')
       assert.equal(taken.attempts, run.attempts)
       assert.ok(taken.startedAt !== null && taken.startedAt <= model.now)
@@ -126,8 +133,11 @@ const begin = (which: number, worker: string): Command =>
   command(`${worker} begins ${which}`, any, async (model, store) => {
     const run = pick(model, which)
     const next = asHolder(run, worker, 'begin')
-    assert.equal(await store.beginRun(run.runId, worker), next !== null)
-    run.status = next ?? run.status
+    const input = { chunks: which + 1, documents: 1, withoutVector: which }
+    const began = await store.beginRun(run.runId, worker, input, which % 2 === 0 ? [] : ['vectors_pending'])
+    assert.equal(began, next !== null)
+    if (next === null) return
+    Object.assign(run, { status: next, input, warnings: which % 2 === 0 ? [] : ['vectors_pending'] })
   })
 
 const renew = (which: number, worker: string): Command =>

@@ -1,10 +1,11 @@
-import type { Kysely } from 'kysely'
+import type { ExpressionBuilder, Kysely } from 'kysely'
 import { storedEntitlement, storedPolicy } from '../../access/stored-rights.ts'
-import type { AnalysisStore, InputQuery } from '../../analysis/analysis-store.ts'
+import type { AnalysisStore, InputChunk, InputQuery } from '../../analysis/analysis-store.ts'
 import { firstIdAt } from '../../ids.ts'
 import { knownTime } from '../../time.ts'
 import { versionTest } from './browse-conditions.ts'
 import type { Tables } from './tables.ts'
+import { defaultProfile } from './vector-queue.ts'
 
 type AnalysisInput = Pick<AnalysisStore, 'application' | 'profile' | 'inputChunks' | 'chunkVectors'>
 
@@ -59,44 +60,27 @@ export function sqlAnalysisInput(db: Kysely<Tables>): AnalysisInput {
       if (content_types !== undefined) matching = matching.where('content_type', 'in', content_types)
       if (published_from !== undefined) matching = matching.where('published_at', '>=', knownTime(published_from))
       if (published_to !== undefined) matching = matching.where('published_at', '<', knownTime(published_to))
-      const rows = await db
-        .selectFrom('chunk')
-        .select(['chunk.chunk_id', 'chunk.document_id', 'chunk.version_id'])
-        .where('chunk.version_id', 'in', (eb) => {
-          const latest = eb
-            .selectFrom('document_version')
-            .select((version) => version.fn.max('document_version.version_id').as('version_id'))
-            .where('document_version.document_id', 'in', matching)
-            // Ids begin with their time: this is everything made up to and at the cut-off.
-            .where('document_version.version_id', '<', firstIdAt('ver', query.cutoffAt + 1))
-            .groupBy('document_version.document_id')
-          let readable = eb
-            .selectFrom('document_version')
-            .innerJoin('document', 'document.document_id', 'document_version.document_id')
-            .select('document_version.version_id')
-            .where('document_version.version_id', 'in', latest)
-          for (const scope of query.scopes) {
-            readable = readable.where(versionTest(scope, 'document_version', 'document'))
-          }
-          return readable
-        })
-        // Not a join: a planner without statistics would walk all vectors of the profile for every page.
-        .where(({ exists, selectFrom }) =>
-          exists(
-            selectFrom('chunk_vector')
-              .select('chunk_vector.chunk_id')
-              .where('chunk_vector.profile_id', '=', query.profileId)
-              .whereRef('chunk_vector.chunk_id', '=', 'chunk.chunk_id'),
-          ),
-        )
-        .limit(query.chunksMax)
-        .execute()
+      const latest = db
+        .selectFrom('document_version')
+        .select((version) => version.fn.max('document_version.version_id').as('version_id'))
+        .where('document_version.document_id', 'in', matching)
+        // Ids begin with their time: this is everything made up to and at the cut-off.
+        .where('document_version.version_id', '<', firstIdAt('ver', query.cutoffAt + 1))
+        .groupBy('document_version.document_id')
+      let readable = db
+        .selectFrom('document_version')
+        .innerJoin('document', 'document.document_id', 'document_version.document_id')
+        .select('document_version.version_id')
+        .where('document_version.version_id', 'in', latest)
+      for (const scope of query.scopes) readable = readable.where(versionTest(scope, 'document_version', 'document'))
+      // One a document, so never more than were asked for.
+      const versionIds = (await readable.execute()).map((row) => row.version_id)
+      if (versionIds.length === 0) return { chunks: [], withoutVector: 0, isWaiting: false, nextAfter: end }
+      const lacking = await chunksWithoutVector(db, query.profileId, versionIds)
       return {
-        chunks: rows.map((row) => ({
-          chunkId: row.chunk_id,
-          documentId: row.document_id,
-          versionId: row.version_id,
-        })),
+        chunks: await chunksWithVector(db, query.profileId, versionIds, query.chunksMax),
+        withoutVector: lacking.chunks,
+        isWaiting: lacking.waiting > 0 || (await anyUncut(db, query.profileId, versionIds)),
         nextAfter: end,
       }
     },
@@ -113,6 +97,58 @@ export function sqlAnalysisInput(db: Kysely<Tables>): AnalysisInput {
     },
   }
 }
+
+async function chunksWithVector(
+  db: Kysely<Tables>,
+  profileId: string,
+  versionIds: readonly string[],
+  limit: number,
+): Promise<InputChunk[]> {
+  const rows = await chunksOf(db, versionIds)
+    .select(['chunk.chunk_id', 'chunk.document_id', 'chunk.version_id'])
+    // Not a join: a planner without statistics would walk all vectors of the profile for every page.
+    .where((eb) => eb.exists(vectorOf(eb, profileId)))
+    .limit(limit)
+    .execute()
+  return rows.map((row) => ({ chunkId: row.chunk_id, documentId: row.document_id, versionId: row.version_id }))
+}
+
+async function chunksWithoutVector(
+  db: Kysely<Tables>,
+  profileId: string,
+  versionIds: readonly string[],
+): Promise<{ chunks: number; waiting: number }> {
+  const row = await chunksOf(db, versionIds)
+    .leftJoin('pending_vector', (join) =>
+      join.on('pending_vector.profile_id', '=', profileId).onRef('pending_vector.chunk_id', '=', 'chunk.chunk_id'),
+    )
+    .whereRef('chunk.ends_at', '>', 'chunk.starts_at')
+    .where((eb) => eb.not(eb.exists(vectorOf(eb, profileId))))
+    .select((eb) => [
+      eb.fn.countAll<number>().as('chunks'),
+      eb.fn.count<number>('pending_vector.chunk_id').as('waiting'),
+    ])
+    .executeTakeFirstOrThrow()
+  return { chunks: Number(row.chunks), waiting: Number(row.waiting) }
+}
+
+/** Whether any of the versions came so lately that it has no chunks yet, of which there will be vectors of the profile. */
+async function anyUncut(db: Kysely<Tables>, profileId: string, versionIds: readonly string[]): Promise<boolean> {
+  const cut = await chunksOf(db, versionIds)
+    .select((eb) => eb.fn.count<number>('chunk.version_id').distinct().as('versions'))
+    .executeTakeFirstOrThrow()
+  return Number(cut.versions) < versionIds.length && (await defaultProfile(db)) === profileId
+}
+
+const chunksOf = (db: Kysely<Tables>, versionIds: readonly string[]) =>
+  db.selectFrom('chunk').where('chunk.version_id', 'in', versionIds).where('chunk.replaced', 'is', null)
+
+const vectorOf = (eb: ExpressionBuilder<Tables, 'chunk'>, profileId: string) =>
+  eb
+    .selectFrom('chunk_vector')
+    .select('chunk_vector.chunk_id')
+    .where('chunk_vector.profile_id', '=', profileId)
+    .whereRef('chunk_vector.chunk_id', '=', 'chunk.chunk_id')
 
 /** A document's first-ingest time is the time in its id, so every bound of time is a bound of ids. */
 function boundsOf({ inputScope, cutoffAt, afterDocument }: InputQuery): { from: string; below: string } {

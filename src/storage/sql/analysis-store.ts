@@ -132,6 +132,8 @@ export function sqlAnalysisStore(db: Kysely<Tables>): AnalysisStore {
         .set((eb) => ({
           status: 'validating',
           progress: 0,
+          input: null,
+          warnings: null,
           worker_id: workerId,
           lease_until: until,
           attempts: eb('attempts', '+', 1),
@@ -148,8 +150,12 @@ export function sqlAnalysisStore(db: Kysely<Tables>): AnalysisStore {
       return changed(await held(runId, workerId, heldStatuses).set({ lease_until: until, progress }).executeTakeFirst())
     },
 
-    async beginRun(runId, workerId) {
-      return changed(await held(runId, workerId, statusesBefore('begin')).set({ status: 'running' }).executeTakeFirst())
+    async beginRun(runId, workerId, input, warnings) {
+      return changed(
+        await held(runId, workerId, statusesBefore('begin'))
+          .set({ status: 'running', input: JSON.stringify(input), warnings: JSON.stringify(warnings) })
+          .executeTakeFirst(),
+      )
     },
 
     async endRun(runId, workerId, end) {
@@ -300,6 +306,8 @@ function runOf(row: AnalysisRunRow): Run {
     startedAt: row.started_at,
     completedAt: row.completed_at,
     error: row.error === null ? null : JSON.parse(row.error),
+    input: row.input === null ? null : JSON.parse(row.input),
+    warnings: row.warnings === null ? [] : JSON.parse(row.warnings),
   }
 }
 

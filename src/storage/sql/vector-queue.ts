@@ -248,7 +248,7 @@ const lackingChunks = (db: Kysely<Tables>, profileId: string) =>
       ),
     )
 
-async function defaultProfile(db: Kysely<Tables>): Promise<string | null> {
+export async function defaultProfile(db: Kysely<Tables>): Promise<string | null> {
   const row = await db
     .selectFrom('embedding_profile')
     .select('profile_id')

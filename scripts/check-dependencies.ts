@@ -95,14 +95,18 @@ const rules: { readonly says: string; readonly broken: (one: Import) => boolean 
     broken: ({ from, to, outside }) => !outside && inside(from, 'text') && !inside(to, 'text'),
   },
   {
-    says: 'calling threads and processes knows nothing of what they do',
+    says: 'calling threads, processes and foreign servers knows nothing of what they do',
     broken: ({ from, to, outside }) =>
-      !outside && inside(from, 'threads') && !['threads', 'errors.ts'].includes(placeOf(to)),
+      !outside &&
+      ['threads', 'outbound'].includes(placeOf(from)) &&
+      ![placeOf(from), 'errors.ts'].includes(placeOf(to)),
   },
   {
     says: 'a collector knows the server by its HTTP API alone: of the project it takes only pure code',
     broken: ({ from, to, outside }) =>
-      !outside && inside(from, 'feeds') && !['feeds', 'text', 'config.ts', 'validation.ts'].includes(placeOf(to)),
+      !outside &&
+      inside(from, 'feeds') &&
+      !['feeds', 'text', 'outbound', 'config.ts', 'validation.ts'].includes(placeOf(to)),
   },
   {
     says: 'the console speaks HTTP only: it imports nothing from outside itself, and nothing imports it',

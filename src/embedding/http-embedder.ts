@@ -10,18 +10,17 @@
  * the texts at fault, and the error names them.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { CircuitBreaker, type Permit } from '../outbound/circuit-breaker.ts'
+import { type RetrySteps, retryDelay } from '../outbound/retry-delay.ts'
 import { Callers } from '../turns/callers.ts'
 import { FairTurns } from '../turns/fair-turns.ts'
 import { batchTexts } from './batch-texts.ts'
-import type { Permit } from './circuit-breaker.ts'
-import { CircuitBreaker } from './circuit-breaker.ts'
 import type { Embedder, EmbeddingKind } from './embedder.ts'
 import { abortedError, closedError, EmbeddingError } from './embedding-error.ts'
 import type { TextFault } from './normalise-vector.ts'
 import { normaliseVector, vectorsOrFault } from './normalise-vector.ts'
 import type { Endpoint, RequestOutcome } from './request-embeddings.ts'
 import { requestEmbeddings } from './request-embeddings.ts'
-import { retryDelay } from './retry-delay.ts'
 
 export interface HttpEmbedderOptions {
   readonly profileId: string
@@ -88,8 +87,7 @@ export class HttpEmbedder implements Embedder {
   readonly #requestsMax: number
   readonly #queryTurns: FairTurns
   readonly #attemptsMax: number
-  readonly #retryDelayMs: number
-  readonly #retryDelayMaxMs: number
+  readonly #retrySteps: RetrySteps
   readonly #breaker: CircuitBreaker
   readonly #calls = new Set<AbortController>()
   #dimensions: number | null
@@ -108,8 +106,7 @@ export class HttpEmbedder implements Embedder {
     this.#requestsMax = options.requestsMax ?? 4
     this.#queryTurns = new FairTurns(options.queriesMax ?? 8)
     this.#attemptsMax = options.attemptsMax ?? 3
-    this.#retryDelayMs = options.retryDelayMs ?? 200
-    this.#retryDelayMaxMs = options.retryDelayMaxMs ?? 10_000
+    this.#retrySteps = { firstMs: options.retryDelayMs ?? 200, maxMs: options.retryDelayMaxMs ?? 10_000 }
     this.#breaker = new CircuitBreaker({
       failuresMax: options.breakerFailuresMax ?? 5,
       cooldownMs: options.breakerCooldownMs ?? 5_000,
@@ -221,8 +218,8 @@ export class HttpEmbedder implements Embedder {
       if (outcome.type === 'refused') return outcome.error
       const { error } = outcome
       if (outcome.type === 'aborted' || !outcome.again || attempt >= this.#attemptsMax) throw error
-      const delayMs = retryDelay(attempt, this.#retryDelayMs, error.retryAfterMs)
-      if (delayMs > this.#retryDelayMaxMs || this.#breaker.state === 'open') throw error
+      const delayMs = retryDelay(attempt, this.#retrySteps, error.retryAfterMs)
+      if (delayMs > this.#retrySteps.maxMs || this.#breaker.state === 'open') throw error
       await sleep(delayMs, undefined, { signal }).catch(() => {
         throw abortedError()
       })

@@ -9,14 +9,10 @@
  *   400, 413, 422               refused: perhaps only these texts      no              up
  *   3xx, other 4xx              misconfigured                          no              down
  *   given up by the caller      aborted                                no              unknown
- *
- * No redirect is followed: the key and the texts go to the configured host and nowhere else. Error bodies are not
- * read: they can repeat the key or the texts.
  */
-import { abortedError, EmbeddingError } from './embedding-error.ts'
+import { type Posted, postJson } from '../outbound/post-json.ts'
+import { abortedError, EmbeddingError, type EmbeddingErrorCode } from './embedding-error.ts'
 import { parseAnswer } from './parse-answer.ts'
-import { parseRetryAfter } from './retry-delay.ts'
-import { withDeadline } from './with-deadline.ts'
 
 export interface Endpoint {
   readonly url: URL
@@ -31,74 +27,55 @@ export type RequestOutcome =
   | { readonly type: 'failed'; readonly error: EmbeddingError; readonly again: boolean }
   | { readonly type: 'aborted'; readonly error: EmbeddingError }
 
-async function readBounded(response: Response, bytesMax: number): Promise<string> {
-  const tooLarge = new EmbeddingError('bad_answer', `the embedding provider answered with more than ${bytesMax} bytes`)
-  if (Number(response.headers.get('content-length')) > bytesMax) {
-    await response.body?.cancel()
-    throw tooLarge
-  }
-  const decoder = new TextDecoder()
-  let text = ''
-  let bytes = 0
-  for await (const part of response.body ?? []) {
-    bytes += part.byteLength
-    // Leaving the loop cancels the rest of the body.
-    if (bytes > bytesMax) throw tooLarge
-    text += decoder.decode(part, { stream: true })
-  }
-  return text + decoder.decode()
-}
-
-function outcomeOfStatus(response: Response): RequestOutcome {
-  const { status } = response
-  const message = `the embedding provider answered HTTP ${status}`
-  if (status === 400 || status === 413 || status === 422) {
-    return { type: 'refused', error: new EmbeddingError('misconfigured', message) }
-  }
-  if (status === 408 || status === 429 || status >= 500) {
-    const retryAfterMs = parseRetryAfter(response.headers.get('retry-after'))
-    const details = retryAfterMs === null ? {} : { retryAfterMs }
-    return { type: 'failed', error: new EmbeddingError('unavailable', message, details), again: true }
-  }
-  return { type: 'failed', error: new EmbeddingError('misconfigured', message), again: false }
-}
-
-async function exchange(endpoint: Endpoint, texts: readonly string[], signal: AbortSignal): Promise<RequestOutcome> {
-  const headers: Record<string, string> = { 'content-type': 'application/json', accept: 'application/json' }
-  if (endpoint.key !== null) headers.authorization = `Bearer ${endpoint.key}`
-  const body = JSON.stringify({ model: endpoint.model, input: texts })
-  const response = await fetch(endpoint.url, { method: 'POST', headers, body, redirect: 'manual', signal })
-  if (response.status !== 200) {
-    await response.body?.cancel()
-    return outcomeOfStatus(response)
-  }
-  const answer = await readBounded(response, endpoint.answerBytesMax)
-  return { type: 'vectors', vectors: parseAnswer(answer, texts.length) }
-}
-
-/** The system's code for a failed connection (`ECONNREFUSED`), the only part of such an error that is passed on. */
-function networkCode(error: unknown): string {
-  const cause = error instanceof Error ? error.cause : null
-  const code = typeof cause === 'object' && cause !== null && 'code' in cause ? cause.code : null
-  return typeof code === 'string' ? code : 'connection lost'
-}
-
 export async function requestEmbeddings(
   endpoint: Endpoint,
   texts: readonly string[],
   timeoutMs: number,
   signal: AbortSignal,
 ): Promise<RequestOutcome> {
-  return withDeadline(timeoutMs, signal, async (deadline) => {
-    try {
-      return await exchange(endpoint, texts, deadline)
-    } catch (error) {
-      if (signal.aborted) return { type: 'aborted', error: abortedError() }
-      if (error instanceof EmbeddingError) return { type: 'failed', error, again: false }
-      const failure = deadline.aborted
-        ? new EmbeddingError('timed_out', `the embedding provider did not answer within ${timeoutMs} ms`)
-        : new EmbeddingError('unavailable', `the embedding provider cannot be reached (${networkCode(error)})`)
-      return { type: 'failed', error: failure, again: true }
-    }
-  })
+  const { url, model, key, answerBytesMax } = endpoint
+  const headers: Record<string, string> = key === null ? {} : { authorization: `Bearer ${key}` }
+  const bounds = { timeoutMs, answerBytesMax, headers, signal }
+  const posted = await postJson(url, { model, input: texts }, bounds)
+  switch (posted.outcome) {
+    case 'answered':
+      return posted.status === 200 ? outcomeOfText(posted.text, texts.length) : outcomeOfStatus(posted)
+    case 'too_large':
+      return failed('bad_answer', `answered with more than ${answerBytesMax} bytes`, false)
+    case 'late':
+      return failed('timed_out', `did not answer within ${timeoutMs} ms`, true)
+    case 'unreachable':
+      return failed('unavailable', `cannot be reached (${posted.code})`, true)
+    case 'aborted':
+      return { type: 'aborted', error: abortedError() }
+  }
 }
+
+function outcomeOfText(text: string, count: number): RequestOutcome {
+  try {
+    return { type: 'vectors', vectors: parseAnswer(text, count) }
+  } catch (error) {
+    if (!(error instanceof EmbeddingError)) throw error
+    return { type: 'failed', error, again: false }
+  }
+}
+
+function outcomeOfStatus({ status, retryAfterMs }: Extract<Posted, { outcome: 'answered' }>): RequestOutcome {
+  const what = `answered HTTP ${status}`
+  if (status === 400 || status === 413 || status === 422)
+    return { type: 'refused', error: errorOf('misconfigured', what) }
+  const passes = status === 408 || status === 429 || status >= 500
+  return passes ? failed('unavailable', what, true, retryAfterMs) : failed('misconfigured', what, false)
+}
+
+function failed(
+  code: EmbeddingErrorCode,
+  what: string,
+  again: boolean,
+  retryAfterMs: number | null = null,
+): RequestOutcome {
+  return { type: 'failed', error: errorOf(code, what, retryAfterMs), again }
+}
+
+const errorOf = (code: EmbeddingErrorCode, what: string, retryAfterMs: number | null = null): EmbeddingError =>
+  new EmbeddingError(code, `the embedding provider ${what}`, retryAfterMs === null ? {} : { retryAfterMs })

@@ -1,4 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { postJson } from '../outbound/post-json.ts'
+import { retryDelay } from '../outbound/retry-delay.ts'
 import type { FeedDocument } from './parse-entries.ts'
 
 /** The collector API, as any collector in any language would use it. */
@@ -31,8 +33,9 @@ export class Refused extends Error {
 }
 
 const answersWithinMs = 60_000
-const pauseFirstMs = 250
-const pauseMaxMs = 10_000
+/** A result for each of the documents of one request, and room. */
+const answerBytesMax = 32 * 1024 * 1024
+const pauses = { firstMs: 250, maxMs: 10_000 }
 
 export class CollectorClient {
   readonly #server: string
@@ -72,45 +75,49 @@ export class CollectorClient {
   /** Every request of this API may be sent again: the server knows documents and completions it has seen. */
   async #post(path: string, body: unknown): Promise<Record<string, unknown>> {
     const until = Date.now() + this.#patienceMs
-    for (let pauseMs = pauseFirstMs; ; pauseMs = Math.min(pauseMaxMs, pauseMs * 2)) {
-      const outcome = await this.#attempt(path, body)
-      if ('answer' in outcome) return outcome.answer
-      if (Date.now() + pauseMs > until) throw new Error(`${this.#server} does not answer: ${outcome.problem}`)
-      await sleep(Math.max(pauseMs, outcome.retryAfterMs), undefined, { signal: this.#aborted })
+    for (let attempt = 1; ; attempt++) {
+      const { problem, retryAfterMs, answer } = await this.#attempt(path, body)
+      if (answer !== null) return answer
+      const pauseMs = retryDelay(attempt, pauses, retryAfterMs)
+      if (Date.now() + pauseMs > until) throw new Error(`${this.#server} does not answer: ${problem}`)
+      await sleep(pauseMs, undefined, { signal: this.#aborted })
     }
   }
 
-  async #attempt(
-    path: string,
-    body: unknown,
-  ): Promise<{ answer: Record<string, unknown> } | { problem: string; retryAfterMs: number }> {
-    let status: number
-    let text: string
-    let retryAfterMs = 0
-    try {
-      const response = await fetch(new URL(path, this.#server), {
-        method: 'POST',
-        headers: { authorization: `Bearer ${this.#key}`, 'content-type': 'application/json' },
-        body: JSON.stringify(body),
-        redirect: 'error',
-        signal: AbortSignal.any([this.#aborted, AbortSignal.timeout(answersWithinMs)]),
-      })
-      status = response.status
-      text = await response.text()
-      retryAfterMs = (Number(response.headers.get('retry-after')) || 0) * 1000
-    } catch (error) {
-      this.#aborted.throwIfAborted()
-      const cause = (error as { cause?: { code?: string } }).cause?.code
-      return { problem: cause ?? (error as Error).message, retryAfterMs }
+  async #attempt(path: string, body: unknown): Promise<Attempt> {
+    const posted = await postJson(new URL(path, this.#server), body, {
+      timeoutMs: answersWithinMs,
+      answerBytesMax,
+      headers: { authorization: `Bearer ${this.#key}` },
+      signal: this.#aborted,
+      readsRefusals: true,
+    })
+    this.#aborted.throwIfAborted()
+    if (posted.outcome !== 'answered') {
+      const problem = posted.outcome === 'unreachable' ? posted.code : troubles[posted.outcome]
+      return { problem, retryAfterMs: null, answer: null }
     }
-    if (status === 429 || status >= 500) return { problem: `HTTP ${status}`, retryAfterMs }
+    const { status, text, retryAfterMs } = posted
+    if (status === 429 || status >= 500) return { problem: `HTTP ${status}`, retryAfterMs, answer: null }
     const answer = parseObject(text)
     if (status >= 300) {
       throw new Refused(status, String(answer.code ?? status), String(answer.message ?? `HTTP ${status}`))
     }
-    return { answer }
+    return { problem: '', retryAfterMs, answer }
   }
 }
+
+interface Attempt {
+  readonly problem: string
+  readonly retryAfterMs: number | null
+  readonly answer: Record<string, unknown> | null
+}
+
+const troubles = {
+  late: `no answer within ${answersWithinMs / 1000} seconds`,
+  too_large: `an answer of more than ${answerBytesMax} bytes`,
+  aborted: 'given up',
+} as const
 
 const pathOf = (task: Task, step: string): string =>
   `/collector/v1/tasks/${encodeURIComponent(task.task_id)}/${step}?lease_id=${encodeURIComponent(task.lease_id)}`

@@ -1,7 +1,8 @@
+import { type FetchBounds, FetchRefused, fetchBounded } from '../outbound/fetch-bounded.ts'
+import { parseRetryAfter } from '../outbound/retry-delay.ts'
 import { decodeText } from './decode-text.ts'
 import type { Feed, FeedsConfig } from './feeds-file.ts'
-import { type FetchBounds, FetchRefused, fetchBounded } from './fetch-bounded.ts'
-import { HostRules } from './host-rules.ts'
+import { HostRules, NotAllowed, userAgent } from './host-rules.ts'
 import { type FeedDocument, parseEntries } from './parse-entries.ts'
 
 export interface FeedContent {
@@ -45,21 +46,19 @@ export class FeedReader {
     const wait = this.#hosts.backsOffFor(url)
     if (wait > 0) return failed('backoff', `${url.host} asked to be left alone for ${wait} more seconds`)
     try {
-      if (!(await this.#hosts.allows(url, aborted))) {
-        return failed('robots', `robots.txt of ${url.host} does not allow it`)
-      }
+      await this.#hosts.check(url, aborted)
       const headers = {
+        'user-agent': userAgent,
         accept: accepted,
         ...(known.etag === undefined ? {} : { 'if-none-match': known.etag }),
         ...(known.lastModified === undefined ? {} : { 'if-modified-since': known.lastModified }),
       }
       const answer = await this.#hosts.inTurn(url, aborted, () =>
-        fetchBounded(feed.url, headers, this.#bounds, aborted, (next) => this.#hosts.allows(next, aborted)),
+        fetchBounded(feed.url, headers, this.#bounds, aborted, (next) => this.#hosts.check(next, aborted)),
       )
       if (answer.status === 304) return { kind: 'unchanged' }
       if (answer.status === 429 || answer.status === 503) {
-        const seconds = Number(answer.headers['retry-after'])
-        this.#hosts.backOff(url, Number.isFinite(seconds) && seconds > 0 ? seconds : null)
+        this.#hosts.backOff(url, parseRetryAfter(answer.headers['retry-after'] ?? null))
       }
       if (answer.status !== 200) return failed('status', `the server answered ${answer.status}`)
       const text = decodeText(answer.body, answer.headers['content-type'])
@@ -71,6 +70,7 @@ export class FeedReader {
       }
     } catch (error) {
       aborted.throwIfAborted()
+      if (error instanceof NotAllowed) return failed('robots', error.message)
       if (error instanceof FetchRefused) return failed(error.reason, error.message)
       return failed('format', `it is not a feed that can be read (${(error as Error).message})`)
     }

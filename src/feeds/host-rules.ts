@@ -1,11 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type FetchBounds, fetchBounded, userAgent } from './fetch-bounded.ts'
+import { type FetchBounds, fetchBounded } from '../outbound/fetch-bounded.ts'
 import { everythingAllowed, isAllowed, nothingAllowed, parseRobots, type Robots } from './robots.ts'
+
+/** The first part is the name that robots.txt files call it by. */
+export const userAgent = 'tidemark-feeds/1'
+
+/** The host does not wish the address to be fetched. */
+export class NotAllowed extends Error {}
 
 const robotsKeptMs = 3_600_000
 const robotsBytesMax = 512 * 1024
 /** A host may ask for pauses, but not for so long that other feeds wait for it forever. */
 const pauseMaxMs = 60_000
+const backOffMs = 60_000
 const backOffMaxMs = 3_600_000
 
 interface Host {
@@ -28,8 +35,8 @@ export class HostRules {
     this.#bounds = bounds
   }
 
-  /** Whether the address may be fetched; throws where it cannot even be asked. */
-  async allows(url: URL, aborted: AbortSignal): Promise<boolean> {
+  /** Rejects where the address may not be fetched, or where that cannot even be asked. */
+  async check(url: URL, aborted: AbortSignal): Promise<void> {
     const host = this.#host(url)
     if (host.robots === null || host.robots.until < Date.now()) {
       const rules = this.inTurn(url, aborted, () => this.#readRobots(url, aborted))
@@ -40,7 +47,9 @@ export class HostRules {
     }
     const rules = await host.robots.rules
     host.crawlDelayMs = (rules.crawlDelaySeconds ?? 0) * 1000
-    return isAllowed(rules, url.pathname + url.search)
+    if (!isAllowed(rules, url.pathname + url.search)) {
+      throw new NotAllowed(`robots.txt of ${url.host} does not allow it`)
+    }
   }
 
   /** Does something with a host when its pause is over, after whatever else waits for it. */
@@ -60,9 +69,9 @@ export class HostRules {
   }
 
   /** The host said to come back later; null where it did not say when. Until then nothing is asked of it. */
-  backOff(url: URL, seconds: number | null): void {
+  backOff(url: URL, waitMs: number | null): void {
     const host = this.#host(url)
-    host.freeAt = Date.now() + Math.min(backOffMaxMs, (seconds ?? 60) * 1000)
+    host.freeAt = Date.now() + Math.min(backOffMaxMs, waitMs || backOffMs)
   }
 
   /** Seconds until the host may be asked again, where that is longer than an ordinary pause. */
@@ -83,7 +92,7 @@ export class HostRules {
   /** RFC 9309: a file that is not there allows everything, one that cannot be had at the moment nothing. */
   async #readRobots(url: URL, aborted: AbortSignal): Promise<Robots> {
     const bounds = { ...this.#bounds, bytesMax: robotsBytesMax }
-    const answer = await fetchBounded(new URL('/robots.txt', url).href, {}, bounds, aborted)
+    const answer = await fetchBounded(new URL('/robots.txt', url).href, { 'user-agent': userAgent }, bounds, aborted)
     if (answer.status === 200) return parseRobots(answer.body.toString('utf8'), userAgent.split('/', 1)[0]!)
     return answer.status >= 500 || answer.status === 429 ? nothingAllowed : everythingAllowed
   }

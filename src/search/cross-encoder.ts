@@ -10,9 +10,10 @@
  * does not cost every search its time limit. Callers take turns at it, so that one who asks for much does not spend the
  * time of another's. Error bodies are not read, and no message repeats address or texts.
  */
-import { CircuitBreaker } from '../embedding/circuit-breaker.ts'
-import { withDeadline } from '../embedding/with-deadline.ts'
 import { UnavailableError } from '../errors.ts'
+import { CircuitBreaker } from '../outbound/circuit-breaker.ts'
+import { type Posted, postJson } from '../outbound/post-json.ts'
+import { withDeadline } from '../outbound/with-deadline.ts'
 import type { Caller } from '../turns/caller.ts'
 import { Callers } from '../turns/callers.ts'
 import { FairTurns } from '../turns/fair-turns.ts'
@@ -60,63 +61,48 @@ export class HttpCrossEncoder implements CrossEncoder {
     return withDeadline(this.#timeoutMs, caller?.signal, async (signal) => {
       const endTurn = await this.#turns.take(new Callers(caller?.id), signal)
       try {
-        if (endTurn === null) throw signal.reason
-        return await this.#askedOf(query, texts, signal)
-      } catch (error) {
-        if (error instanceof UnavailableError) throw error
-        throw unavailable(caller?.signal.aborted ? 'the client went away' : reasonOf(error, this.#timeoutMs))
+        const scores = endTurn === null ? null : await this.#ask(query, texts, signal)
+        if (scores !== null) return scores
+        const late = `it did not answer within ${this.#timeoutMs} ms`
+        throw unavailable(caller?.signal.aborted ? 'the client went away' : late)
       } finally {
         endTurn?.()
       }
     })
   }
 
-  async #askedOf(query: string, texts: readonly string[], signal: AbortSignal): Promise<number[]> {
+  /** Null when the time was over, or the client had gone, before there was an answer. */
+  async #ask(query: string, texts: readonly string[], signal: AbortSignal): Promise<number[] | null> {
     const permit = this.#breaker.admit()
     if (permit === null) throw unavailable('it failed several times and is left alone for a while')
     const startedMs = performance.now()
-    try {
-      const answer = await this.#exchange(query, texts, signal)
-      permit.succeeded()
-      return answer
-    } catch (error) {
+    const bounds = { timeoutMs: this.#timeoutMs, answerBytesMax: this.#answerBytesMax, signal }
+    const posted = await postJson(this.#url, { query, documents: texts, top_n: texts.length }, bounds)
+    if (posted.outcome === 'aborted' || posted.outcome === 'late') {
       // One that came late to its turn, or whose client went away, did not give it its time.
-      if (signal.aborted && performance.now() - startedMs < this.#timeoutMs / 2) permit.givenUp()
+      if (performance.now() - startedMs < this.#timeoutMs / 2) permit.givenUp()
       else permit.failed()
+      return null
+    }
+    try {
+      const scores = readScores(textOf(posted), texts.length)
+      permit.succeeded()
+      return scores
+    } catch (error) {
+      permit.failed()
       throw error
     }
   }
-
-  async #exchange(query: string, texts: readonly string[], signal: AbortSignal): Promise<number[]> {
-    const response = await fetch(this.#url, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', accept: 'application/json' },
-      body: JSON.stringify({ query, documents: texts, top_n: texts.length }),
-      redirect: 'manual',
-      signal,
-    })
-    if (response.status !== 200) {
-      await response.body?.cancel()
-      throw new BadAnswer(`HTTP ${response.status}`)
-    }
-    return readScores(await readBounded(response, this.#answerBytesMax), texts.length)
-  }
 }
 
-class BadAnswer extends Error {}
-
 const unavailable = (why: string): UnavailableError => new UnavailableError(`the rerank endpoint: ${why}`)
+const answered = (what: string): UnavailableError => unavailable(`it answered ${what}`)
 
-async function readBounded(response: Response, bytesMax: number): Promise<string> {
-  const parts: Uint8Array[] = []
-  let bytes = 0
-  for await (const part of response.body ?? []) {
-    bytes += part.byteLength
-    // Leaving the loop cancels the rest of the body.
-    if (bytes > bytesMax) throw new BadAnswer(`more than ${bytesMax} bytes`)
-    parts.push(part)
-  }
-  return Buffer.concat(parts).toString('utf8')
+function textOf(posted: Exclude<Posted, { outcome: 'aborted' | 'late' }>): string {
+  if (posted.outcome === 'unreachable') throw unavailable('it cannot be reached')
+  if (posted.outcome === 'too_large') throw answered('more than is read')
+  if (posted.status !== 200) throw answered(`HTTP ${posted.status}`)
+  return posted.text
 }
 
 /**
@@ -126,14 +112,14 @@ async function readBounded(response: Response, bytesMax: number): Promise<string
 function readScores(body: string, count: number): number[] {
   const answer = parsed(body)
   const results = isRecord(answer) ? answer.results : null
-  if (!Array.isArray(results)) throw new BadAnswer('no list `results`')
-  if (results.length !== count) throw new BadAnswer(`${results.length} results for ${count} texts`)
+  if (!Array.isArray(results)) throw answered('no list `results`')
+  if (results.length !== count) throw answered(`${results.length} results for ${count} texts`)
   const scores = new Array<number>(count).fill(Number.NaN)
   for (const result of results as unknown[]) {
     const { index, relevance_score: score } = isRecord(result) ? result : {}
-    if (typeof index !== 'number' || !(index in scores)) throw new BadAnswer('an `index` outside the texts')
-    if (typeof score !== 'number' || !Number.isFinite(score)) throw new BadAnswer('a score that is no number')
-    if (!Number.isNaN(scores[index])) throw new BadAnswer('the same `index` twice')
+    if (typeof index !== 'number' || !(index in scores)) throw answered('an `index` outside the texts')
+    if (typeof score !== 'number' || !Number.isFinite(score)) throw answered('a score that is no number')
+    if (!Number.isNaN(scores[index])) throw answered('the same `index` twice')
     scores[index] = score
   }
   const areLogits = scores.some((score) => score < 0 || score > 1)
@@ -144,15 +130,9 @@ function parsed(body: string): unknown {
   try {
     return JSON.parse(body)
   } catch {
-    throw new BadAnswer('something other than JSON')
+    throw answered('something other than JSON')
   }
 }
 
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null
-
-function reasonOf(error: unknown, timeoutMs: number): string {
-  if (error instanceof BadAnswer) return `it answered ${error.message}`
-  const isLate = error instanceof Error && error.name === 'TimeoutError'
-  return isLate ? `it did not answer within ${timeoutMs} ms` : 'it cannot be reached'
-}

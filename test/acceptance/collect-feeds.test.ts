@@ -144,14 +144,16 @@ suite('one round', () => {
     assert.match((await once(path)).stderr, /1 entries, 1 unchanged/)
   })
 
-  test('a host that says 429 is left alone, and pauses between requests are kept', async () => {
-    const server = await feedServer()
-    const busy = server.on('/busy', (_, response) => response.writeHead(429, { 'retry-after': '120' }).end())
-    const later = server.feed('/later', [{ id: 'later' }])
-    const { stderr } = await once(feedsFile([busy, later], { limits: { feeds_at_once: 1, host_pause_seconds: 0 } }))
-    assert.match(lineOf(stderr, busy), /refused \(status\).*429/)
-    assert.match(lineOf(stderr, later), /refused \(backoff\)/)
-    assert.equal(server.asked('/later'), 0)
+  test('a host that says 429 is left alone as long as it asks, and pauses between requests are kept', async () => {
+    for (const wait of ['1800', new Date(Date.now() + 1_800_000).toUTCString()]) {
+      const server = await feedServer()
+      const busy = server.on('/busy', (_, response) => response.writeHead(429, { 'retry-after': wait }).end())
+      const later = server.feed('/later', [{ id: 'later' }])
+      const { stderr } = await once(feedsFile([busy, later], { limits: { feeds_at_once: 1, host_pause_seconds: 0 } }))
+      assert.match(lineOf(stderr, busy), /refused \(status\).*429/)
+      assert.match(lineOf(stderr, later), /refused \(backoff\).*asked to be left alone for 1[78]\d\d more seconds/)
+      assert.equal(server.asked('/later'), 0)
+    }
     const calm = await feedServer()
     const feeds = ['/a', '/b', '/c'].map((one) => calm.feed(one, [{ id: `calm${one}` }]))
     await once(feedsFile(feeds, { limits: { feeds_at_once: 3, host_pause_seconds: 0.3 } }))

@@ -4,6 +4,8 @@ import { request as requestHttps } from 'node:https'
 import { isIP, type LookupFunction } from 'node:net'
 import type { Readable } from 'node:stream'
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
+import { readBounded, TooLarge } from './read-bounded.ts'
+import { withDeadline } from './with-deadline.ts'
 
 /**
  * GET with bounds, for addresses that strangers may have chosen. Name resolution, the check of what came out, and the
@@ -30,7 +32,7 @@ export interface Fetched {
 
 /** Why nothing was fetched, as a short word for logs and tests, and as a sentence. */
 export class FetchRefused extends Error {
-  readonly reason: 'address' | 'size' | 'time' | 'redirects' | 'robots' | 'scheme' | 'network' | 'encoding'
+  readonly reason: 'address' | 'size' | 'time' | 'redirects' | 'scheme' | 'network' | 'encoding'
   constructor(reason: FetchRefused['reason'], message: string) {
     super(message)
     this.name = 'FetchRefused'
@@ -38,41 +40,52 @@ export class FetchRefused extends Error {
   }
 }
 
-/** The first part is the name that robots.txt files call it by. */
-export const userAgent = 'tidemark-feeds/1'
-
-/** `mayGo` is asked before each redirect is followed. */
+/** `beforeRedirect` is asked before each redirect is followed; what it throws ends it. */
 export async function fetchBounded(
   address: string,
   headers: Readonly<Record<string, string>>,
   bounds: FetchBounds,
   aborted: AbortSignal,
-  mayGo: (url: URL) => Promise<boolean> = async () => true,
+  beforeRedirect: (url: URL) => Promise<void> = async () => {},
 ): Promise<Fetched> {
-  const timeout = AbortSignal.timeout(bounds.timeoutMs)
-  const signal = AbortSignal.any([timeout, aborted])
-  let url = new URL(address)
-  try {
+  return withDeadline(bounds.timeoutMs, aborted, async (signal) => {
+    let url = new URL(address)
     for (let redirects = 0; ; redirects++) {
-      const response = await get(url, headers, bounds, signal)
-      const { location } = response.headers
-      if (![301, 302, 303, 307, 308].includes(response.statusCode!) || location === undefined) {
-        const body = await readBody(response, bounds.bytesMax, signal)
-        return { status: response.statusCode!, headers: response.headers, body, url: url.href }
-      }
-      response.destroy()
+      const fetched = await fetchOnce(url, headers, bounds, signal, aborted)
+      if (!(fetched instanceof URL)) return fetched
       if (redirects === bounds.redirectsMax) {
         throw new FetchRefused('redirects', `more than ${bounds.redirectsMax} redirects`)
       }
-      const next = URL.parse(location, url)
-      if (next === null) throw new FetchRefused('redirects', 'a redirect to something that is no address')
-      if (!(await mayGo(next))) throw new FetchRefused('robots', `robots.txt of ${next.host} does not allow it`)
-      url = next
+      await beforeRedirect(fetched)
+      url = fetched
     }
+  })
+}
+
+/** What was fetched, or where it is said to be. */
+async function fetchOnce(
+  url: URL,
+  headers: Readonly<Record<string, string>>,
+  bounds: FetchBounds,
+  signal: AbortSignal,
+  aborted: AbortSignal,
+): Promise<Fetched | URL> {
+  try {
+    const response = await get(url, headers, bounds, signal)
+    const { location } = response.headers
+    if (![301, 302, 303, 307, 308].includes(response.statusCode!) || location === undefined) {
+      const body = await readBody(response, bounds.bytesMax, signal)
+      return { status: response.statusCode!, headers: response.headers, body, url: url.href }
+    }
+    response.destroy()
+    const next = URL.parse(location, url)
+    if (next === null) throw new FetchRefused('redirects', 'a redirect to something that is no address')
+    return next
   } catch (error) {
     if (error instanceof FetchRefused) throw error
-    if (timeout.aborted) throw new FetchRefused('time', `not done within ${bounds.timeoutMs / 1000} seconds`)
     aborted.throwIfAborted()
+    if (signal.aborted) throw new FetchRefused('time', `not done within ${bounds.timeoutMs / 1000} seconds`)
+    if (error instanceof TooLarge) throw new FetchRefused('size', error.message)
     throw new FetchRefused('network', (error as Error).message || String((error as NodeJS.ErrnoException).code))
   }
 }
@@ -102,7 +115,7 @@ async function get(
         lookup: fixed,
         signal,
         maxHeaderSize: 16_384,
-        headers: { 'user-agent': userAgent, 'accept-encoding': 'gzip, br', ...headers },
+        headers: { 'accept-encoding': 'gzip, br', ...headers },
       },
       resolveResponse,
     )
@@ -138,30 +151,19 @@ function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
 }
 
 async function readBody(response: IncomingMessage, bytesMax: number, signal: AbortSignal): Promise<Buffer> {
-  const tooLarge = () => new FetchRefused('size', `larger than ${bytesMax} bytes`)
-  if (Number(response.headers['content-length'] ?? 0) > bytesMax) {
-    response.destroy()
-    throw tooLarge()
-  }
   const decoded = decompressed(response)
-  const parts: Buffer[] = []
-  let raw = 0
-  let bytes = 0
   if (decoded !== response) {
+    let raw = 0
     response.on('data', (part: Buffer) => {
       raw += part.length
-      if (raw > bytesMax) decoded.destroy(tooLarge())
+      if (raw > bytesMax) decoded.destroy(new TooLarge(bytesMax))
     })
   }
   const stop = (): void => void decoded.destroy(signal.reason)
   signal.addEventListener('abort', stop, { once: true })
   try {
-    for await (const part of decoded) {
-      bytes += (part as Buffer).length
-      // Stops a small file that unpacks into a large one after the first bytes too many.
-      if (bytes > bytesMax) throw tooLarge()
-      parts.push(part as Buffer)
-    }
+    // As unpacked: a small file that unpacks into a large one ends with the first bytes too many.
+    return await readBounded(decoded, bytesMax, response.headers['content-length'])
   } catch (error) {
     if (
       (error as NodeJS.ErrnoException).code?.startsWith('Z_') ||
@@ -174,7 +176,6 @@ async function readBody(response: IncomingMessage, bytesMax: number, signal: Abo
     signal.removeEventListener('abort', stop)
     response.destroy()
   }
-  return Buffer.concat(parts)
 }
 
 function decompressed(response: IncomingMessage): Readable {

@@ -12,15 +12,15 @@ test('reads seconds and dates, and nothing else', () => {
   assert.equal(parseRetryAfter(null, now), null)
 })
 
-test('doubles, spreads over half of its step, and never undercuts the provider', () => {
+test('doubles up to a limit, spreads over half of its step, and never undercuts the provider', () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 8 }),
       fc.option(fc.nat({ max: 60_000 })),
       fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true }),
       (attempt, retryAfterMs, share) => {
-        const delay = retryDelay(attempt, 100, retryAfterMs, () => share)
-        const step = 100 * 2 ** (attempt - 1)
+        const delay = retryDelay(attempt, { firstMs: 100, maxMs: 3_000 }, retryAfterMs, () => share)
+        const step = Math.min(3_000, 100 * 2 ** (attempt - 1))
         assert.ok(delay >= step / 2 && delay >= (retryAfterMs ?? 0))
         assert.ok(delay <= Math.max(step, retryAfterMs ?? 0))
       },

@@ -6,16 +6,22 @@ export function parseRetryAfter(value: string | null, nowMs: number = Date.now()
   return Number.isNaN(at) ? null : Math.max(0, at - nowMs)
 }
 
+/** How long is waited of one's own accord: a step that doubles with each attempt. */
+export interface RetrySteps {
+  readonly firstMs: number
+  readonly maxMs: number
+}
+
 /**
- * How long to wait before trying again: what the provider asked for, and at least a random share of a step that
- * doubles, so that many callers who failed together do not come back together.
+ * How long to wait before trying again: what the server asked for, and at least a random share of the step, so that many
+ * callers who failed together do not come back together.
  */
 export function retryDelay(
   attempt: number,
-  stepMs: number,
+  { firstMs, maxMs }: RetrySteps,
   retryAfterMs: number | null,
   random: () => number = Math.random,
 ): number {
-  const jittered = stepMs * 2 ** (attempt - 1) * (0.5 + random() / 2)
+  const jittered = Math.min(maxMs, firstMs * 2 ** (attempt - 1)) * (0.5 + random() / 2)
   return Math.max(jittered, retryAfterMs ?? 0)
 }

@@ -1,0 +1,70 @@
+/**
+ * One POST of JSON to a server that an operator has named, and how it ended. Never rejects.
+ *
+ * No redirect is followed: what is sent goes to the named host and nowhere else. Bodies of refusals are read only for
+ * whoever asks for them: they can repeat what was sent, keys included. Of a connection that failed only the system's code
+ * (`ECONNREFUSED`) is told.
+ */
+import { readBounded, TooLarge } from './read-bounded.ts'
+import { parseRetryAfter } from './retry-delay.ts'
+import { withDeadline } from './with-deadline.ts'
+
+export interface PostBounds {
+  /** To the last byte of the answer. */
+  readonly timeoutMs: number
+  readonly answerBytesMax: number
+  readonly headers?: Readonly<Record<string, string>>
+  readonly signal?: AbortSignal | undefined
+  /** Whether the text of an answer other than 200 is wanted. */
+  readonly readsRefusals?: boolean
+}
+
+export type Posted =
+  | {
+      readonly outcome: 'answered'
+      readonly status: number
+      readonly text: string
+      /** What the server asked callers to wait. */
+      readonly retryAfterMs: number | null
+    }
+  | { readonly outcome: 'too_large' }
+  | { readonly outcome: 'late' }
+  | { readonly outcome: 'unreachable'; readonly code: string }
+  /** The caller's signal fired. */
+  | { readonly outcome: 'aborted' }
+
+export function postJson(url: URL, body: unknown, bounds: PostBounds): Promise<Posted> {
+  return withDeadline(bounds.timeoutMs, bounds.signal, async (signal) => {
+    try {
+      return await exchange(url, body, bounds, signal)
+    } catch (error) {
+      if (bounds.signal?.aborted) return { outcome: 'aborted' }
+      if (error instanceof TooLarge) return { outcome: 'too_large' }
+      return signal.aborted ? { outcome: 'late' } : { outcome: 'unreachable', code: networkCode(error) }
+    }
+  })
+}
+
+async function exchange(url: URL, body: unknown, bounds: PostBounds, signal: AbortSignal): Promise<Posted> {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', accept: 'application/json', ...bounds.headers },
+    body: JSON.stringify(body),
+    redirect: 'manual',
+    signal,
+  })
+  const { status } = response
+  const retryAfterMs = parseRetryAfter(response.headers.get('retry-after'))
+  if (status !== 200 && bounds.readsRefusals !== true) {
+    await response.body?.cancel()
+    return { outcome: 'answered', status, text: '', retryAfterMs }
+  }
+  const bytes = await readBounded(response.body, bounds.answerBytesMax, response.headers.get('content-length'))
+  return { outcome: 'answered', status, text: new TextDecoder().decode(bytes), retryAfterMs }
+}
+
+function networkCode(error: unknown): string {
+  const cause = error instanceof Error ? error.cause : null
+  const code = typeof cause === 'object' && cause !== null && 'code' in cause ? cause.code : null
+  return typeof code === 'string' ? code : 'connection lost'
+}

@@ -12,11 +12,12 @@ import { parseJsonBody } from './json-body.ts'
  * is the client's turn, the connection is cut. Either may be compressed; what counts is then what comes out.
  */
 export function readBodies(app: FastifyInstance, timeoutMs: number, connections: Connections): void {
+  const bodies = new Bodies(largeBytesMax)
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', async (request: FastifyRequest, payload: IncomingMessage) => {
     const limit = request.routeOptions.bodyLimit
     if (Number(request.headers['content-length']) > limit) throw tooLarge()
-    return parseJsonBody(request, await readWhole(decoded(request, payload), limit, timeoutMs))
+    return parseJsonBody(request, await bodies.read(decoded(request, payload), limit, timeoutMs))
   })
   app.addContentTypeParser(
     ['application/x-ndjson', 'application/ndjson'],
@@ -39,31 +40,62 @@ const notJson = (): TidemarkError =>
 const tooLarge = (): TidemarkError =>
   new TidemarkError('payload_too_large', 'the body is larger than this route takes: send less at once')
 
-function readWhole(source: Readable, bytesMax: number, timeoutMs: number): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = []
-    let length = 0
-    const refuse = (error: Error): void => {
-      clearTimeout(late)
-      source.off('data', onData)
-      // What still comes is read and thrown away, so that the client comes to read the answer.
-      source.resume()
-      reject(error)
-    }
-    const onData = (chunk: Buffer): void => {
-      length += chunk.length
-      if (length > bytesMax) refuse(tooLarge())
-      else chunks.push(chunk)
-    }
-    const late = setTimeout(() => refuse(tooSlow(timeoutMs)), timeoutMs)
-    source.on('data', onData)
-    source.once('end', () => {
-      clearTimeout(late)
-      resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, length))
+/**
+ * What is read of a body is held in memory until all of it is there, before anybody has a permit. A small one anybody may
+ * have; of what goes beyond that, so much is held of all bodies together.
+ */
+const smallBytes = 1_048_576
+const largeBytesMax = 256 * 1_048_576
+
+export class Bodies {
+  #largeBytesMax: number
+  #largeBytes = 0
+
+  constructor(largeBytes: number) {
+    this.#largeBytesMax = largeBytes
+  }
+
+  read(source: Readable, bytesMax: number, timeoutMs: number): Promise<Buffer> {
+    return new Promise((resolve, reject) => {
+      const chunks: Buffer[] = []
+      let length = 0
+      let large = 0
+      const stop = (): void => {
+        clearTimeout(late)
+        source.off('data', onData)
+        this.#largeBytes -= large
+        large = 0
+      }
+      const refuse = (error: Error): void => {
+        stop()
+        // What still comes is read and thrown away, so that the client comes to read the answer.
+        source.resume()
+        reject(error)
+      }
+      const onData = (chunk: Buffer): void => {
+        chunks.push(chunk)
+        length += chunk.length
+        const more = Math.max(0, length - smallBytes) - large
+        large += more
+        this.#largeBytes += more
+        if (length > bytesMax) refuse(tooLarge())
+        else if (more > 0 && this.#largeBytes > this.#largeBytesMax) refuse(noRoom())
+      }
+      const late = setTimeout(() => refuse(tooSlow(timeoutMs)), timeoutMs)
+      source.on('data', onData)
+      source.once('end', () => {
+        stop()
+        resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, length))
+      })
+      source.on('error', (error) => refuse(asOurs(error)))
     })
-    source.on('error', (error) => refuse(asOurs(error)))
-  })
+  }
 }
+
+const noRoom = (): TidemarkError =>
+  new TidemarkError('overloaded', 'too many large bodies come at once: send less at once, or try again in a moment', {
+    retryAfterSeconds: 1,
+  })
 
 /** Until a stream has something to read, or is at its end. */
 function untilFirstBytes(source: Readable, timeoutMs: number): Promise<void> {

@@ -197,6 +197,27 @@ describe('streams of lines', () => {
   })
 })
 
+test('there are so many connections and no more, and room for the next when one ends', async (t) => {
+  const small = await startServer({ env: { TIDEMARK_CONNECTIONS_MAX: '2' } })
+  t.after(() => small.kill9())
+  const answered = async (): Promise<HalfSent> => {
+    const one = new HalfSent(small, 'GET /healthz HTTP/1.1\r\nHost: test\r\n\r\n')
+    await until('it is answered', 5000, async () => one.received.includes('200 OK'))
+    return one
+  }
+  const [first] = [await answered(), await answered()]
+  const third = new HalfSent(small, 'GET /healthz HTTP/1.1\r\nHost: test\r\n\r\n')
+  await third.closed
+  assert.equal(third.received, '')
+  first.abandon()
+  await first.closed
+  await until('there is room again', 5000, async () => {
+    const next = new HalfSent(small, 'GET /healthz HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n')
+    await next.closed
+    return next.received.includes('200 OK')
+  })
+})
+
 test('a client that goes away in the middle is told apart from an error, in the log and in the metrics', async () => {
   const headers = 'Content-Type: application/json\r\nContent-Length: 100\r\n'
   const told = `${headers}X-Request-Id: went-away\r\nExpect: 100-continue\r\n`

@@ -1,5 +1,6 @@
 import type { StatsFs } from 'node:fs'
 import { statfs } from 'node:fs/promises'
+import { TidemarkError } from './errors.ts'
 
 type Blocks = Pick<StatsFs, 'bavail' | 'blocks' | 'bsize'>
 
@@ -11,6 +12,18 @@ const lowBelowShare = 0.05
 const freeBytes = ({ bavail, bsize }: Blocks): number => bavail * bsize
 
 export const isDiskFull = (blocks: Blocks): boolean => freeBytes(blocks) < fullBelowBytes
+
+/** Somebody has to make room; to try again sooner makes little sense. */
+export const roomAwaitedSeconds = 30
+
+/** What a write is answered with that there is no room for. */
+export function storageFull(cause: unknown): TidemarkError {
+  return new TidemarkError(
+    'storage_full',
+    'the disk is full: nothing can be stored until there is room again; reading goes on',
+    { retryAfterSeconds: roomAwaitedSeconds, cause },
+  )
+}
 
 export interface DiskSpace {
   readonly state: 'enough' | 'low' | 'full'

@@ -1,6 +1,7 @@
 import { scopeEntryOf } from '../access/entitlement.ts'
 import { policyDefaults } from '../access/policy.ts'
 import type { Scope } from '../access/scope.ts'
+import { storageFull } from '../disk-space.ts'
 import { newId } from '../ids.ts'
 import type { AnalysisStore, InputChunk, InputPage, RunError, TakenRun } from './analysis-store.ts'
 import type { ArtifactFiles } from './artifact-files.ts'
@@ -132,6 +133,8 @@ async function computeArtifact(
     const artifact = { artifactId, rows: file.rows, bytes: file.bytes, sha256: file.sha256 }
     recorded = await store.endRun(run.runId, workerId, { at: now(), artifact })
     return recorded ? { ...file, chunks: chunks.length } : null
+  } catch (error) {
+    throw (error as NodeJS.ErrnoException).code === 'ENOSPC' ? storageFull(error) : error
   } finally {
     if (!recorded) await files.remove(artifactId)
   }

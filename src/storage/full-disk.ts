@@ -1,19 +1,7 @@
 import { statfsSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { isDiskFull } from '../disk-space.ts'
-import { TidemarkError } from '../errors.ts'
-
-/** Somebody has to make room; sooner makes little sense. */
-const retryAfterSeconds = 30
-
-/** What a write is answered with that there is no room for. */
-export function storageFull(cause: unknown): TidemarkError {
-  return new TidemarkError(
-    'storage_full',
-    'the disk is full: nothing can be stored until there is room again; reading goes on',
-    { retryAfterSeconds, cause },
-  )
-}
+import { isDiskFull, roomAwaitedSeconds, storageFull } from '../disk-space.ts'
+import type { TidemarkError } from '../errors.ts'
 
 const sqliteIoError = 10
 const sqliteFull = 13
@@ -56,6 +44,6 @@ export class RoomForWrites {
 
   /** After a while without any write nobody knows, and the next one may well be done. */
   get isLacking(): boolean {
-    return performance.now() - this.#refusedAt < retryAfterSeconds * 1000
+    return performance.now() - this.#refusedAt < roomAwaitedSeconds * 1000
   }
 }

@@ -8,6 +8,7 @@ import type { AnalysisStore, NewRun, Run } from '../analysis/analysis-store.ts'
 import type { ExecutionParts } from '../analysis/execute-run.ts'
 import type { GraphWork } from '../analysis/knn/graph-child.ts'
 import { AnalysisRuns } from '../analysis/runs.ts'
+import type { TidemarkError } from '../errors.ts'
 import { newId } from '../ids.ts'
 import { unheard } from '../incidents.ts'
 import { folderArtifactFiles } from '../storage/files/artifact-files.ts'
@@ -198,6 +199,28 @@ suite('the worker of analysis runs', { timeout: 120_000 }, () => {
     const second = startAnalysis(partsWith(quick).parts, unheard, logger)
     assert.equal((await ended(runId)).status, 'succeeded')
     await second.stop()
+  })
+
+  test('a disk that is full is no fault of the run: it waits for room, however often it was taken before', async () => {
+    const runId = await addRun()
+    const dead = newId('task')
+    for (let i = 0; i < 2; i++) await store.takeRun({ workerId: dead, now: Date.now(), until: Date.now() - 1 })
+    let full = true
+    const { parts } = partsWith((work) => {
+      if (!full) return quick(work)
+      full = false
+      return Promise.reject(Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' }))
+    })
+    const told: string[] = []
+    const incidents = {
+      failed: (job: string, error: unknown) => told.push(`${job} ${(error as TidemarkError).code}`),
+      worked: () => {},
+    }
+    const worker = startAnalysis(parts, incidents, logger)
+    const run = await ended(runId)
+    await worker.stop()
+    assert.equal(run.status, 'succeeded')
+    assert.deepEqual(told, ['analysis storage_full'])
   })
 
   test('a run that kills its worker every time is given up', async () => {

@@ -10,6 +10,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { TakenRun } from '../analysis/analysis-store.ts'
 import { type ExecutionParts, executeRun } from '../analysis/execute-run.ts'
 import { analysisLimits, dayMs } from '../analysis/limits.ts'
+import { isUnavailability, TidemarkError } from '../errors.ts'
 import { newId } from '../ids.ts'
 import type { Incidents } from '../incidents.ts'
 import { repeat } from './repeating.ts'
@@ -88,6 +89,11 @@ export function startAnalysis(parts: ExecutionParts, incidents: Incidents, logge
     })
 
   const failed = async (run: TakenRun, error: unknown): Promise<void> => {
+    if (error instanceof TidemarkError && isUnavailability(error)) {
+      // No fault of the run: it waits until the store, or room for its file, is there again.
+      await parts.store.releaseRun(run.runId, workerId, false)
+      throw error
+    }
     incidents.failed('analysis-run', error, { run: run.runId, attempt: run.attempts })
     if (run.attempts >= failuresMax) await giveUp(run)
     else await parts.store.releaseRun(run.runId, workerId, true)

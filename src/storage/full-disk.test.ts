@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { suite, test } from 'node:test'
+import pg from 'pg'
+import { isFullDisk, isMachineTrouble, RoomForWrites } from './full-disk.ts'
+import { isDiskFull } from './postgres/troubles.ts'
+
+suite('what a database says of a full disk', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tidemark-full-'))
+  test.after(() => rmSync(folder, { recursive: true, force: true }))
+
+  function thrownBy(work: () => unknown): unknown {
+    try {
+      work()
+    } catch (error) {
+      return error
+    }
+    return assert.fail('it did not throw')
+  }
+
+  test('SQLite without another page is a full disk; a fault in a query, or a file that cannot be opened, is none', () => {
+    const path = join(folder, 'small.sqlite')
+    const database = new DatabaseSync(path)
+    database.exec('create table t (x text); pragma max_page_count = 4')
+    const full = thrownBy(() => database.prepare('insert into t values (?)').run('x'.repeat(100_000)))
+    assert.ok(isFullDisk(full, path))
+    assert.ok(isMachineTrouble(full, path))
+    const fault = thrownBy(() => database.prepare('select * from nothing'))
+    assert.ok(!isFullDisk(fault, path) && !isMachineTrouble(fault, path))
+    database.close()
+    const elsewhere = join(folder, 'absent', 'a.sqlite')
+    const absent = thrownBy(() => new DatabaseSync(elsewhere))
+    assert.ok(!isFullDisk(absent, path), 'there is room')
+    assert.ok(isMachineTrouble(absent, path))
+    assert.ok(isFullDisk(Object.assign(new Error('write'), { code: 'ENOSPC' }), path))
+  })
+
+  test('PostgreSQL says it by its code', () => {
+    const said = (code: string) => Object.assign(new pg.DatabaseError('no space left', 1, 'error'), { code })
+    assert.ok(isDiskFull(said('53100')))
+    assert.ok(!isDiskFull(said('42P01')))
+    assert.ok(!isDiskFull(Object.assign(new Error('x'), { code: '53100' })))
+  })
+
+  test('room is lacking from a refused write on, until one is done', () => {
+    const room = new RoomForWrites()
+    assert.ok(!room.isLacking)
+    const cause = new Error('full')
+    const refusal = room.refused(cause)
+    assert.deepEqual([refusal.code, refusal.retryAfterSeconds, refusal.cause], ['storage_full', 30, cause])
+    assert.ok(room.isLacking)
+    room.written()
+    assert.ok(!room.isLacking)
+  })
+})

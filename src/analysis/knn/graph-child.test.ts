@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { after, suite, test } from 'node:test'
 import { parquetMetadataAsync, parquetReadObjects } from 'hyparquet'
 import { compressors } from 'hyparquet-compressors'
+import { leftOutWithoutMount, SmallDisk } from '../../../test/support/small-disk.ts'
 import type { NodePortion } from './compute-graph.ts'
 import { computeGraph } from './graph-child.ts'
 
@@ -186,5 +187,14 @@ suite("a graph's process", { timeout: 120_000 }, () => {
     writeFileSync(path, 'mine')
     await assert.rejects(compute(10, { path }).work, /EEXIST/)
     assert.ok(existsSync(path) && readFileSync(path, 'utf8') === 'mine')
+  })
+
+  const disk = SmallDisk.mount(1)
+  test('a disk without room for the file is told by its code', {
+    skip: disk === null && leftOutWithoutMount,
+  }, async () => {
+    disk!.fill()
+    await assert.rejects(compute(2000, { path: join(disk!.folder, 'a.parquet') }).work, { code: 'ENOSPC' })
+    disk!.remove()
   })
 })

@@ -110,7 +110,7 @@ export class BuiltInEmbedder implements Embedder {
       const joined = await this.#call({ type: 'embed', id, kind, callers: callers.ids, texts }, signal)
       return split(joined as Float32Array, texts.length)
     } catch (error) {
-      throw signal?.aborted ? abortedError() : this.#closed ? closedError() : embeddingErrorOf(error)
+      throw signal?.aborted ? abortedError() : this.#closed ? closedError() : asEmbeddingError(error)
     } finally {
       callers.onJoin = () => {}
       const left = this.#waitingTexts.get(line)! - texts.length
@@ -129,12 +129,13 @@ export class BuiltInEmbedder implements Embedder {
   }
 }
 
-/** What the process says of itself comes as its fields; what its end means, whatever the cause, is that it is away. */
-function embeddingErrorOf(error: unknown): EmbeddingError {
+/** What the process says of itself comes as its fields; its end, whatever the cause, means that it is away. */
+function asEmbeddingError(error: unknown): unknown {
   const said = error instanceof CallLost ? error.cause : error
   if (said instanceof Error && said.name === 'EmbeddingError') {
-    const { code, message, textIndexes } = said as EmbeddingError
-    return new EmbeddingError(code, message, { textIndexes })
+    const { code, message, textIndexes, cause } = said as EmbeddingError
+    return new EmbeddingError(code, message, { textIndexes, cause })
   }
-  return new EmbeddingError('unavailable', "the built-in model's process stopped")
+  if (!(error instanceof CallLost)) return error
+  return new EmbeddingError('unavailable', "the built-in model's process stopped", { cause: error })
 }

@@ -95,7 +95,10 @@ export async function loadBuiltInModel(directory: URL, threads: number): Promise
         token_type_ids: new Tensor('int64', new BigInt64Array(ids.length), shape),
       }
       const hidden = hiddenStates.subarray(0, ids.length * dimensions)
-      await session.run(feeds, { last_hidden_state: new Tensor('float32', hidden, [...shape, dimensions]) })
+      const results = { last_hidden_state: new Tensor('float32', hidden, [...shape, dimensions]) }
+      await session.run(feeds, results).catch((cause: unknown) => {
+        throw new EmbeddingError('unavailable', 'the model failed to run', { cause })
+      })
       // CLS pooling: the first token's state stands for the text.
       return hidden.slice(0, dimensions)
     },

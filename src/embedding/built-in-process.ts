@@ -25,7 +25,7 @@ export type ModelCall =
 interface CollectingJob extends Job {
   readonly results: (Float32Array | TextFault)[]
   readonly resolve: (joined: Float32Array) => void
-  readonly reject: (error: EmbeddingError) => void
+  readonly reject: (error: unknown) => void
 }
 
 const queue = new RunQueue<CollectingJob>()
@@ -76,8 +76,7 @@ async function runQueued(directory: URL, threads: number): Promise<never> {
       if (textIndex === job.texts.length - 1) job.resolve(joined(job.results))
     } catch (error) {
       queue.remove(job.id)
-      const isKnown = error instanceof EmbeddingError
-      job.reject(isKnown ? error : new EmbeddingError('unavailable', 'the model failed to run'))
+      job.reject(error)
     }
   }
 }

@@ -37,6 +37,7 @@ export interface EmbeddingErrorDetails {
   readonly textIndexes?: readonly number[]
   /** What the provider asked callers to wait. */
   readonly retryAfterMs?: number
+  readonly cause?: unknown
 }
 
 /** Of any code, a known trouble: vectors cannot be had. Messages are fit for a log: no text, no key, no path of a file, nothing of what a provider's error body said. */
@@ -48,7 +49,7 @@ export class EmbeddingError extends UnavailableError {
   readonly retryAfterMs: number | null
 
   constructor(code: EmbeddingErrorCode, message: string, details: EmbeddingErrorDetails = {}) {
-    super(message)
+    super(message, { cause: details.cause })
     this.code = code
     this.retryable = embeddingErrorCodes[code].retryable
     this.textIndexes = details.textIndexes ?? []

@@ -106,7 +106,12 @@ export function answerLines(
     }
     answer.end(']}')
   }
-  return { answer, written: write().catch((error) => void answer.destroy(error)) }
+  const broken = (error: Error): void => {
+    // Where nobody is answered any more, nobody would hear of it by the answer.
+    if (answer.destroyed) failed(error)
+    else answer.destroy(error)
+  }
+  return { answer, written: write().catch(broken) }
 }
 
 const defect =

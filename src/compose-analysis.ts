@@ -30,14 +30,16 @@ export function artifactFilesOf({ artifactsUrl, dataDir }: Config): ArtifactFile
   return folderArtifactFiles(artifactsUrl === null ? join(dataDir, artifactFolder) : fileURLToPath(artifactsUrl))
 }
 
-export function composeAnalysis(
-  config: Config,
-  store: AnalysisStore,
-  works: boolean,
-  parts: OpenParts,
-  incidents: Incidents,
-  logger: FastifyBaseLogger,
-): AnalysisSide {
+interface AnalysisParts {
+  readonly config: Config
+  readonly store: AnalysisStore
+  readonly works: boolean
+  readonly parts: OpenParts
+  readonly incidents: Incidents
+  readonly logger: FastifyBaseLogger
+}
+
+export function composeAnalysis({ config, store, works, parts, incidents, logger }: AnalysisParts): AnalysisSide {
   const files = artifactFilesOf(config)
   // Half of the cores at low priority: requests get theirs without waiting.
   const threads = Math.max(1, Math.floor(availableParallelism() / 2))

@@ -43,17 +43,27 @@ export interface SearchSide {
   wake(): void
 }
 
-export async function composeSearch(
-  config: Config,
-  open: OpenStore,
-  operator: Operator,
-  parts: OpenParts,
-  incidents: Incidents,
-  logger: FastifyBaseLogger,
-  watch: PoolWatch,
-): Promise<SearchSide> {
+interface SearchParts {
+  readonly config: Config
+  readonly open: OpenStore
+  readonly operator: Operator
+  readonly parts: OpenParts
+  readonly incidents: Incidents
+  readonly logger: FastifyBaseLogger
+  readonly pools: PoolWatch
+}
+
+export async function composeSearch({
+  config,
+  open,
+  operator,
+  parts,
+  incidents,
+  logger,
+  pools,
+}: SearchParts): Promise<SearchSide> {
   const source = open.store.indexSource
-  const told = { watch, incidents }
+  const told = { watch: pools, incidents }
   const opened = await openServed(config.dataDir, told)
   let { generation } = opened
   const index = new CurrentIndex(opened.index)
@@ -64,7 +74,7 @@ export async function composeSearch(
       await operator.commit('start', [{ kind: 'profile.put', ...profile, status: 'active', isDefault: true }])
     },
   }
-  const { embedder, learn } = await registerEmbedder(config, profiles, watch)
+  const { embedder, learn } = await registerEmbedder(config, profiles, pools)
   parts.opened('embedder', () => embedder.close())
   if (open.shared && !(await open.makesVectors())) {
     logger.warn(

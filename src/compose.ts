@@ -1,5 +1,4 @@
 import { mkdir } from 'node:fs/promises'
-import { setTimeout } from 'node:timers/promises'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import { adminTokenHash } from './access/admin-token.ts'
 import { Authenticator } from './access/authenticate.ts'
@@ -13,12 +12,11 @@ import { documentRoutes } from './catalog/document-routes.ts'
 import { ChangeSignal } from './changes/change-signal.ts'
 import { changesRoutes } from './changes/routes.ts'
 import { composeAnalysis } from './compose-analysis.ts'
+import { diskCheck, storeCheck } from './compose-checks.ts'
 import { composeSearch } from './compose-search.ts'
 import { openStore } from './compose-store.ts'
 import type { Config } from './config.ts'
 import { Cursors } from './cursors.ts'
-import { diskSpace } from './disk-space.ts'
-import { UnavailableError } from './errors.ts'
 import { consoleRoutes } from './http/console-routes.ts'
 import { Metrics } from './http/metrics.ts'
 import { type Check, publicRoutes } from './http/public-routes.ts'
@@ -92,8 +90,8 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
   const operator = new Operator(store.operator)
   const cursors = await Cursors.load(store.access, incidents)
   const signal = new ChangeSignal(async () => (await store.changes.state()).newest, incidents)
-  const search = answers ? await composeSearch(config, open, operator, parts, incidents, logger, pools) : null
-  const analysis = composeAnalysis(config, store.analysis, works, parts, incidents, logger)
+  const search = answers ? await composeSearch({ config, open, operator, parts, incidents, logger, pools }) : null
+  const analysis = composeAnalysis({ config, store: store.analysis, works, parts, incidents, logger })
   const written = (): void => {
     signal.notify()
     search?.wake()
@@ -175,23 +173,4 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
     listen: () => app.listen({ host: config.host, port: config.port }),
     close: parts.handOver(),
   }
-}
-
-const storeAnswersWithinMs = 2000
-
-async function storeCheck({ store, condition }: OpenStore): ReturnType<Check> {
-  const late = setTimeout(storeAnswersWithinMs, 'late' as const, { ref: false })
-  const first = await Promise.race([store.access.signingKeys(), late])
-  if (first === 'late') throw new UnavailableError(`the store does not answer within ${storeAnswersWithinMs} ms`)
-  const { ok, troubles } = condition()
-  return { ok, detail: ['answers', ...troubles].join(', ') }
-}
-
-async function diskCheck(dataDir: string, { lacksRoom, shared }: OpenStore): ReturnType<Check> {
-  const { state, free } = await diskSpace(dataDir)
-  const refused = 'writes are refused, reads go on'
-  if (state === 'full' || (lacksRoom() && !shared))
-    return { ok: false, detail: `the disk is full: ${free}, ${refused}` }
-  if (lacksRoom()) return { ok: false, detail: `the disk of the database is full: ${refused}` }
-  return { ok: true, detail: state === 'low' ? `only ${free}: make room, writes are refused when it is full` : free }
 }

@@ -46,7 +46,8 @@ const Query = Type.Object(
         minimum: 0,
         maximum: waitSecondsMax,
         default: 0,
-        description: 'Seconds to hold an empty page until an event arrives (long poll).',
+        description:
+          'Seconds to hold an empty page until an event arrives (long poll). A read that waits counts against `max_in_flight` of the application.',
       }),
     ),
   },

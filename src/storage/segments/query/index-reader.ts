@@ -21,7 +21,7 @@ import { openColumn, openSegment, type SearchView, type Segment } from '../memor
 import { TermDictionary } from '../memory/term-dictionary.ts'
 import { FilterCache } from './compile-filter.ts'
 import { KeywordKernel } from './keyword-kernel.ts'
-import { LackingVectors, lacksMany, pageWithoutVector } from './lacking-vectors.ts'
+import { LackingVectors, pageWithoutVector } from './lacking-vectors.ts'
 import { findTerms, noStatistics, planKeyword, type TermNumbers } from './plan-keyword.ts'
 import type { Outcome, ReaderCall, ReaderOptions, SearchReply } from './reader-calls.ts'
 import { StatisticsCache } from './scope-statistics.ts'
@@ -129,7 +129,7 @@ export class IndexReader {
     const profile = this.#profiles.find(({ profileId }) => profileId === request.profileId)
     const vector = profile === undefined ? null : usableVector(request.vector, profile.dimensions)
     // Of the whole index, by one of those who share the search: shares of its parts would say nothing.
-    const vectorsPending = part.number === 0 && lacksMany(view, filter, this.#lackingOf(profile))
+    const vectorsPending = part.number === 0 && this.#lackingOf(profile).areMany(view, filter)
     if (profile === undefined || vector === null) return { outcome: 'found', hits: [], vectorsPending }
     const hits = searchVector({
       view: partOf(view, part),

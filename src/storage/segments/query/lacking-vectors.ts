@@ -6,65 +6,107 @@ import {
   lowerBoundDocument,
   type SegmentImage,
 } from '../format/segment-image.ts'
-import { type OpenColumn, type SearchView, type Segment, vectorsSet } from '../memory/segment.ts'
+import { deathsAt, type OpenColumn, type SearchView, type Segment, vectorsSet } from '../memory/segment.ts'
 import { bodyMask, type CompiledFilter } from './compile-filter.ts'
 
 const hasBody = ({ bodyStart }: SegmentImage, chunk: number): boolean => bodyStart[chunk]! < bodyStart[chunk + 1]!
 
-/** The chunks of each segment that have a body and no vector of one profile, dead ones included: mostly none at all. */
+interface Lacking {
+  /** How many vectors had been set, and where, when it was looked. */
+  readonly set: number
+  readonly column: OpenColumn | undefined
+  /** Dead ones included. */
+  readonly chunks: Uint16Array
+}
+
+/** What one filter lets see of one segment. */
+interface Visible {
+  readonly lacking: Lacking
+  readonly deaths: number
+  readonly without: number
+  /** Those with a body, with or without a vector; `null` while nobody asked. */
+  chunks: number | null
+}
+
+/**
+ * The chunks that have a body and no vector of one profile: mostly none at all. What was looked up is kept for as long as
+ * nothing of it changes, by segment, and for each filter that is kept.
+ */
 export class LackingVectors {
   readonly #profile: number | null
-  readonly #known = new WeakMap<Segment, { set: number; column: OpenColumn | undefined; chunks: Uint16Array }>()
+  readonly #known = new WeakMap<Segment, Lacking>()
+  readonly #visible = new WeakMap<CompiledFilter, WeakMap<Segment, Visible>>()
 
   /** `null` for a profile of which there is no vector. */
   constructor(profile: number | null) {
     this.#profile = profile
   }
 
-  /** Looked for again only where a vector was set since. */
-  in(segment: Segment): Uint16Array {
+  in(segment: Segment): Lacking {
     const set = vectorsSet(segment)
     const column = this.#profile === null ? undefined : segment.columns.get(this.#profile)
     const known = this.#known.get(segment)
-    if (known?.set === set && known.column === column) return known.chunks
+    if (known?.set === set && known.column === column) return known
     const { image } = segment
     const found = new Uint16Array(image.chunks)
     let count = 0
     for (let chunk = 0; chunk < image.chunks; chunk++) {
       if (column?.column.present[chunk] !== 1 && hasBody(image, chunk)) found[count++] = chunk
     }
-    const chunks = found.slice(0, count)
-    this.#known.set(segment, { set, column, chunks })
-    return chunks
+    const lacking = { set, column, chunks: found.slice(0, count) }
+    this.#known.set(segment, lacking)
+    return lacking
+  }
+
+  /**
+   * Whether more than one in `pendingOneIn` of the visible chunks lacks a vector. Exact: what the filter hides changes
+   * nothing. Where nothing lacks one it costs nothing, where much does it is clear before all is counted, and a filter
+   * that was used before counts only where something changed. At a million chunks the first count of a filter takes
+   * some milliseconds.
+   */
+  areMany(view: SearchView, filter: CompiledFilter): boolean {
+    const { segments, generation } = view
+    const chunksMax = segments.reduce((sum, { image }) => sum + image.chunks, 0)
+    let without = 0
+    for (const segment of segments) {
+      if (this.in(segment).chunks.length > 0) without += this.#visibleIn(segment, filter, generation).without
+      if (without * pendingOneIn > chunksMax) return true
+    }
+    const enough = without * pendingOneIn
+    let visible = 0
+    for (const segment of segments) {
+      if (visible >= enough) return false
+      const counted = this.#visibleIn(segment, filter, generation)
+      counted.chunks ??= countVisible(segment, filter, generation)
+      visible += counted.chunks
+    }
+    return visible < enough
+  }
+
+  #visibleIn(segment: Segment, filter: CompiledFilter, generation: number): Visible {
+    const bySegment = this.#visible.get(filter) ?? new WeakMap<Segment, Visible>()
+    this.#visible.set(filter, bySegment)
+    const lacking = this.in(segment)
+    const deaths = deathsAt(segment, generation)
+    const known = bySegment.get(segment)
+    if (known?.lacking === lacking && known.deaths === deaths) return known
+    let without = 0
+    for (const chunk of lacking.chunks) if (isVisible(segment, chunk, filter, generation)) without++
+    const counted = { lacking, deaths, without, chunks: known?.deaths === deaths ? known.chunks : null }
+    bySegment.set(segment, counted)
+    return counted
   }
 }
 
-/**
- * Whether more than one in `pendingOneIn` of the visible chunks lacks a vector. Exact: what the filter hides changes nothing. Where
- * nothing lacks one this costs nothing, and where much does, it is clear before all is counted.
- */
-export function lacksMany(
-  { segments, generation }: SearchView,
-  filter: CompiledFilter,
-  lacking: LackingVectors,
-): boolean {
-  const isVisible = ({ image, died }: Segment, chunk: number): boolean =>
-    (filter.maskOf(image, chunk) & bodyMask) !== 0 && died[chunk]! > generation
-  const chunksMax = segments.reduce((sum, { image }) => sum + image.chunks, 0)
-  let without = 0
-  for (const segment of segments) {
-    for (const chunk of lacking.in(segment)) if (isVisible(segment, chunk)) without++
-    if (without * pendingOneIn > chunksMax) return true
-  }
-  if (without === 0) return false
-  const enough = without * pendingOneIn
+const isVisible = ({ image, died }: Segment, chunk: number, filter: CompiledFilter, generation: number): boolean =>
+  (filter.maskOf(image, chunk) & bodyMask) !== 0 && died[chunk]! > generation
+
+function countVisible(segment: Segment, filter: CompiledFilter, generation: number): number {
   let visible = 0
-  for (const segment of segments) {
-    for (let chunk = 0; chunk < segment.image.chunks && visible < enough; chunk++) {
-      if (hasBody(segment.image, chunk) && isVisible(segment, chunk)) visible++
-    }
+  for (let chunk = 0; chunk < segment.image.chunks; chunk++) {
+    if (hasBody(segment.image, chunk) && isVisible(segment, chunk, filter, generation)) visible++
   }
-  return visible < enough
+  return visible
 }
 
 /** Whole documents, in the order of their ids; as many chunks as `limit`, or the rest of a document more. */
@@ -78,7 +120,7 @@ export function pageWithoutVector(
     const { image, died } = segment
     const from = after === null ? 0 : image.documentFirstChunk[documentAfter(image, after)]!
     const own: Placed[] = []
-    for (const chunk of lacking.in(segment)) {
+    for (const chunk of lacking.in(segment).chunks) {
       if (chunk < from || died[chunk]! <= generation) continue
       own.push({ image, chunk })
       // A chunk of one document more than the page can reach tells that there is more.

@@ -14,9 +14,9 @@ const modelWithinMs = 60_000
 /** Fewer than one application may have under way at once. */
 const flood = 30
 
-/** Short words that mean nothing: the model takes them letter by letter, which takes it long. */
-function longText(seed: string): string {
-  const characters = 400
+/** Short words that mean nothing: the model takes them letter by letter. Few enough to be in time on a busy machine. */
+function slowText(seed: string): string {
+  const characters = 160
   let text = seed
   let state = [...seed].reduce((sum, letter) => sum * 31 + letter.charCodeAt(0), 7) >>> 0
   while (text.length < characters) {
@@ -47,14 +47,14 @@ suite('two applications, the model that comes with the product', () => {
     const { key: single } = await server.makeApplication({ entitlements })
     const { key: collector } = await server.makeCollector()
     const world = new SearchWorld(server, new FakeEmbedding(), single, collector)
-    await world.put(...Array.from({ length: 5 }, (_, i) => documentOf(`d${i}`, { body: longText(`d${i}`) })))
+    await world.put(...Array.from({ length: 5 }, (_, i) => documentOf(`d${i}`, { body: slowText(`d${i}`) })))
     await world.indexed(modelWithinMs)
 
     const leave = new AbortController()
     t.after(() => leave.abort())
     let answered = 0
     const { promise: first, resolve, reject } = Promise.withResolvers<void>()
-    const query = (i: number): string => longText(`crowd ${i}`)
+    const query = (i: number): string => slowText(`crowd ${i}`)
     const all = Array.from({ length: flood }, async (_, i) => {
       const { degraded } = await search(server, crowd, query(i), leave.signal)
       // One that waited too long has left the queue: it was not served before anybody.
@@ -66,7 +66,7 @@ suite('two applications, the model that comes with the product', () => {
     await first
     // The one that the model is at, those whose vectors are there already, and on a busy machine a few more.
     const othersMax = 9
-    for (const asked of [longText('own 1'), longText('own 2'), query(flood - 1)]) {
+    for (const asked of [slowText('own 1'), slowText('own 2'), query(flood - 1)]) {
       const before = answered
       assert.equal((await search(server, single, asked)).degraded, false)
       const passed = answered - before

@@ -9,3 +9,14 @@ export function untilSignal(): Promise<NodeJS.Signals> {
     process.once('SIGTERM', onSignal)
   })
 }
+
+/** Does the work, then closes, whatever came of it. Of two errors the first is told; the log has what did not close. */
+export async function closedAfter(instance: { close(): Promise<void> }, work: () => Promise<void>): Promise<void> {
+  try {
+    await work()
+  } catch (error) {
+    await instance.close().catch(() => {})
+    throw error
+  }
+  await instance.close()
+}

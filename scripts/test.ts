@@ -24,7 +24,7 @@ function run(about: string, store: 'sqlite' | 'postgres', files: readonly string
   console.log(`== ${about}: ${files.length} files`)
   const { status } = spawnSync(
     process.execPath,
-    ['--test', `--test-concurrency=${filesAtOnce}`, '--test-reporter=spec', '--test-timeout=300000', ...files],
+    ['--test', `--test-concurrency=${filesAtOnce}`, '--test-reporter=spec', '--test-timeout=600000', ...files],
     { stdio: 'inherit', env: { ...process.env, STORE: store } },
   )
   return status === 0

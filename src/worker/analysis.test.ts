@@ -97,7 +97,7 @@ function partsWith(compute: ExecutionParts['compute'], more: Partial<ExecutionPa
   return { parts, artifacts }
 }
 
-suite('the worker of analysis runs', { timeout: 120_000 }, () => {
+suite('the worker of analysis runs', () => {
   test('a worker that died in any state is followed by another, and the run ends', async () => {
     const dead = newId('task')
     const take = () => store.takeRun({ workerId: dead, now: Date.now(), until: Date.now() + 200 })

@@ -5,7 +5,7 @@ import { documentOf } from './content.ts'
 import { expectError } from './expect-error.ts'
 import { fakeProfile } from './fake-embedding.ts'
 
-suite('what an application may analyse', { timeout: 240_000 }, () => {
+suite('what an application may analyse', () => {
   let world: AnalysisWorld
 
   before(async () => {
@@ -116,7 +116,7 @@ suite('what an application may analyse', { timeout: 240_000 }, () => {
   })
 })
 
-suite('subscriptions', { timeout: 240_000 }, () => {
+suite('subscriptions', () => {
   let world: AnalysisWorld
   const request = (changes: Record<string, unknown> = {}) => ({
     name: 'Daily graph',

@@ -11,7 +11,7 @@ import { until } from './until.ts'
 const chunksWanted = 4000
 const long = { parameters: { k: 100 } }
 
-suite('the life of a run', { timeout: 290_000 }, () => {
+suite('the life of a run', () => {
   let world: AnalysisWorld
   const short = { input_scope: { dataset_ids: ['forum'] } }
 

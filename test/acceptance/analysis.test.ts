@@ -18,7 +18,7 @@ const cosine = (a: readonly number[], b: readonly number[]): number => {
   return dot(a, b) / Math.sqrt(dot(a, a) * dot(b, b))
 }
 
-suite('analysis runs', { timeout: 240_000 }, () => {
+suite('analysis runs', () => {
   let world: AnalysisWorld
   const bodies = new Map<string, string>()
 

@@ -6,7 +6,7 @@ import { absentFolder, backedUp, restored } from './backups.ts'
 import { documentOf, send } from './content.ts'
 import { freshFolder, startServer, startTidemark, tidemark } from './harness.ts'
 
-suite('kill -9 of a backup and of a restore', { timeout: 280_000 }, () => {
+suite('kill -9 of a backup and of a restore', () => {
   /** Milliseconds after a command has begun to write: from at once to, on most machines, after its end. */
   const delays = [0, 10, 40, 160]
   /** Instances that hold enough to take a while: one dataset and one token each. */

@@ -21,7 +21,7 @@ function filesOf(folder: string): Record<string, string> {
   )
 }
 
-suite('backup and restore', { timeout: 280_000 }, () => {
+suite('backup and restore', () => {
   let world: AnalysisWorld
   let backup: string
 

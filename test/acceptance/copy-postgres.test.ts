@@ -47,7 +47,7 @@ const oddTexts: readonly Sent[] = [
   { title: 'No body', body: null },
 ]
 
-suite('an instance that moves from the embedded store to PostgreSQL', { timeout: 280_000 }, () => {
+suite('an instance that moves from the embedded store to PostgreSQL', () => {
   let world: AnalysisWorld
   let collector: string
 

@@ -8,7 +8,7 @@ import { inDatabase } from '../support/in-database.ts'
 import { freshFolder, startServer, type TestServer, tidemark } from './harness.ts'
 import { until } from './until.ts'
 
-suite('doctor on PostgreSQL', { timeout: 200_000 }, () => {
+suite('doctor on PostgreSQL', () => {
   let url: string
   let server: TestServer
 

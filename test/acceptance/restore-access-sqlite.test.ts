@@ -3,7 +3,7 @@ import { before, suite, test } from 'node:test'
 import { absentFolder, backedUp } from './backups.ts'
 import { startServer, type TestServer, tidemark } from './harness.ts'
 
-suite('who may use a restored instance', { timeout: 200_000 }, () => {
+suite('who may use a restored instance', () => {
   let server: TestServer
   let backup: string
   let kept: { applicationId: string; key: string; keyId: string }

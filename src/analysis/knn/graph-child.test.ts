@@ -72,7 +72,7 @@ function niceOfChildren(): number[] {
   })
 }
 
-suite("a graph's process", { timeout: 120_000 }, () => {
+suite("a graph's process", () => {
   test('leaves the cores to others, with every thread', { skip: !existsSync('/proc/self/task') }, async () => {
     const seen: number[] = []
     const job = { dimensions, nodesMax: 600, k: 10, minSimilarity: null, threads: 2 }

@@ -90,8 +90,8 @@ export class AnalysisWorld {
     return answer.body
   }
 
-  /** The run when it has ended. */
-  async ended(runId: string, key: string = this.key, withinMs = 60_000): Promise<RunBody> {
+  /** The run when it has ended; on a busy machine its low priority makes it wait long. */
+  async ended(runId: string, key: string = this.key, withinMs = 150_000): Promise<RunBody> {
     await until(`run ${runId} ends`, withinMs, async () => terminal.includes((await this.read(runId, key)).status))
     return this.read(runId, key)
   }

@@ -267,6 +267,13 @@ export function findTerm(image: SegmentImage, term: number): number {
   return -1
 }
 
+/** The fields that one posting stands for: 1 title, 2 body. */
+export function fieldsAt(image: SegmentImage, posting: number): number {
+  const code = image.postingFrequency[posting]!
+  const frequency = code === exceptionCode ? frequencyAt(image, posting) : ((code >>> 6) << 16) | (code & 63)
+  return (frequency > 0xffff ? 1 : 0) | ((frequency & 0xffff) > 0 ? 2 : 0)
+}
+
 /** Frequencies of one posting, title << 16 | body. */
 export function frequencyAt(image: SegmentImage, posting: number): number {
   const code = image.postingFrequency[posting]!

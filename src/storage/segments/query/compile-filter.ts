@@ -2,6 +2,7 @@ import type { Scope } from '../../../access/scope.ts'
 import type { SearchFilters } from '../../../search/search-index.ts'
 import type { FilterClass } from '../format/filter-classes.ts'
 import type { SegmentImage } from '../format/segment-image.ts'
+import { RecentlyUsed } from './recently-used.ts'
 
 /** What of a chunk may be searched: a set of these bits. */
 export const titleMask = 1
@@ -185,19 +186,15 @@ export class CompiledFilter {
  */
 export class FilterCache {
   readonly #classes: readonly FilterClass[]
-  readonly #filters = new Map<string, CompiledFilter>()
+  readonly #filters = new RecentlyUsed<CompiledFilter>(filtersKept)
 
   constructor(classes: readonly FilterClass[]) {
     this.#classes = classes
   }
 
   filterFor(scope: Scope, filters: SearchFilters): CompiledFilter {
-    const key = JSON.stringify([scope, filters])
-    const filter = this.#filters.get(key) ?? new CompiledFilter(scope, filters, this.#classes)
-    // The one used last stands last, so the first is the one to go.
-    this.#filters.delete(key)
-    this.#filters.set(key, filter)
-    if (this.#filters.size > filtersKept) this.#filters.delete(this.#filters.keys().next().value!)
+    const make = () => new CompiledFilter(scope, filters, this.#classes)
+    const filter = this.#filters.get(JSON.stringify([scope, filters]), make)
     filter.extend()
     return filter
   }

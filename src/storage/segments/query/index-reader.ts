@@ -52,7 +52,7 @@ export class IndexReader {
   readonly #kernel: VectorKernel
   readonly #classes: FilterClass[] = []
   readonly #filters = new FilterCache(this.#classes)
-  readonly #statistics: StatisticsCache
+  readonly #statistics = new StatisticsCache(this.#classes)
   /** By the number of the profile; null for one that the index does not know. */
   readonly #lacking = new Map<number | null, LackingVectors>()
   #profiles: readonly Profile[] = []
@@ -68,7 +68,6 @@ export class IndexReader {
     this.#dictionary = new TermDictionary(options.shared.dictionary)
     this.#kernel = openKernel(options.kernel, this.#memories)
     this.#keywordKernel = options.kernel === 'simd' ? new SimdKeywordKernel(this.#memories) : new KeywordKernel()
-    this.#statistics = new StatisticsCache(this.#classes, this.#keywordKernel)
   }
 
   /** Hears whether vectors could be read from the file: null, or what it failed of. */
@@ -216,7 +215,7 @@ export class IndexReader {
   }
 
   #gather({ scope }: KeywordRequest | ScoreRequest, view: SearchView, terms: TermNumbers, deadline: number) {
-    const known = new Set(terms.values().filter((term) => term !== 0))
+    const known = [...terms.values()].filter((term) => term !== 0)
     return this.#statistics.gather(scope, view, known, deadline)
   }
 

@@ -6,17 +6,13 @@ import { PhraseMatcher } from './match-phrase.ts'
 import type { KeywordPlan, PlannedTerm } from './plan-keyword.ts'
 import type { TopDocuments } from './top-documents.ts'
 
-/** One segment as a scope sees it at one moment. */
-export interface FilteredSegment {
+/** One segment as one search walks it. */
+export interface WalkedSegment {
   readonly arena: number
   readonly image: SegmentImage
   readonly died: Int32Array<ArrayBufferLike>
   readonly generation: number
   readonly filter: CompiledFilter
-}
-
-/** One segment as one search walks it. */
-export interface WalkedSegment extends FilteredSegment {
   readonly plan: KeywordPlan
 }
 
@@ -38,20 +34,7 @@ export class KeywordKernel {
   }
 
   /** Before a search; what stays the same over its segments. */
-  begin(filter: CompiledFilter, _titleWeight: number): void {
-    this.setFilter(filter)
-  }
-
-  /** Enough to count. */
-  setFilter(_filter: CompiledFilter): void {}
-
-  /** How many chunks hold the term where it may be searched. */
-  count(segment: FilteredSegment, term: number): number {
-    let count = 0
-    const [from, end] = rangeOf(segment.image, term)
-    for (let posting = from; posting < end; posting++) if (isSearchable(segment, posting)) count++
-    return count
-  }
+  begin(_filter: CompiledFilter, _titleWeight: number): void {}
 
   /** Adds a term's scores to the sum. */
   add(walked: WalkedSegment, { term, weight }: PlannedTerm): void {
@@ -115,12 +98,6 @@ export class KeywordKernel {
 export function rangeOf(image: SegmentImage, term: number): [from: number, end: number] {
   const found = findTerm(image, term)
   return found < 0 ? [0, 0] : [image.postingStart[found]!, image.postingStart[found + 1]!]
-}
-
-/** Whether the chunk lives and is visible, and holds the term where it may be searched. */
-export function isSearchable({ image, died, generation, filter }: FilteredSegment, posting: number): boolean {
-  const chunk = image.postingChunk[posting]!
-  return died[chunk]! > generation && weighFrequency(frequencyAt(image, posting), filter.maskOf(image, chunk), 1) > 0
 }
 
 /** 0 when the chunk is dead or not visible, or holds the term only where it may not be searched. */

@@ -28,10 +28,10 @@
           (f64.ge (local.get $published) (f64.load $scratch offset=12352 (i32.shl (local.get $entry) (i32.const 3))))
           (f64.lt (local.get $published) (f64.load $scratch offset=12864 (i32.shl (local.get $entry) (i32.const 3))))))))
 
-  ;; The length of the one field that the mask lets be searched, 1 the title, 2 the body; $length is that of both. -1 for
-  ;; a title at a chunk that does not stand for it.
+  ;; The length of the one field that the mask lets be searched, 1 the title, 2 the body; $word has that of both. -1 for a
+  ;; title at a chunk that does not stand for it.
   (func $one_field
-    (param $mask i32) (param $length i32) (param $chunk i32)
+    (param $mask i32) (param $word i32) (param $chunk i32)
     (param $versions i32) (param $title_lengths i32) (param $title_chunks i32)
     (result i32)
     (local $version i32) (local $in_title i32)
@@ -40,85 +40,13 @@
     (local.set $in_title
       (i32.load $arena (i32.add (local.get $title_lengths) (i32.shl (local.get $version) (i32.const 2)))))
     (if (i32.eq (local.get $mask) (i32.const 2))
-      (then (return (i32.sub (local.get $length) (local.get $in_title)))))
+      (then (return (i32.sub (i32.and (local.get $word) (i32.const 0xffff)) (local.get $in_title)))))
     (select
       (local.get $in_title)
       (i32.const -1)
       (i32.eq
         (local.get $chunk)
         (i32.load16_u $arena (i32.add (local.get $title_chunks) (i32.shl (local.get $version) (i32.const 1)))))))
-
-  ;; Counts those of $count postings whose term stands in a field that may be searched.
-  ;; $off receives the numbers of the postings put off, counted from the first.
-  (func (export "count")
-    (param $chunks i32) (param $codes i32) (param $count i32)
-    (param $words i32) (param $documents i32) (param $published i32) (param $died i32) (param $generation i32)
-    (param $versions i32) (param $title_lengths i32) (param $title_chunks i32)
-    (param $table i32) (param $off i32)
-    (result i32)
-    (local $i i32) (local $chunk i32) (local $word i32) (local $mask i32) (local $code i32) (local $put_off i32)
-    (local $counted i32)
-    (block $done
-      (br_if $done (i32.eqz (local.get $count)))
-      (loop $next
-        (block $skip
-          (local.set $chunk
-            (i32.load16_u $arena (i32.add (local.get $chunks) (i32.shl (local.get $i) (i32.const 1)))))
-          (local.set $word
-            (i32.load $arena (i32.add (local.get $words) (i32.shl (local.get $chunk) (i32.const 2)))))
-          (local.set $mask
-            (i32.load8_u $scratch
-              (i32.add (local.get $table) (i32.shr_u (local.get $word) (i32.const 16)))))
-          (if (i32.gt_u (local.get $mask) (i32.const 3))
-            (then
-              (local.set $mask
-                (call $timed
-                  (local.get $mask)
-                  (f64.load $arena
-                    (i32.add
-                      (local.get $published)
-                      (i32.shl
-                        (i32.load16_u $arena
-                          (i32.add (local.get $documents) (i32.shl (local.get $chunk) (i32.const 1))))
-                        (i32.const 3))))))))
-          (local.set $code (i32.load8_u $arena (i32.add (local.get $codes) (local.get $i))))
-          (if (local.get $died)
-            (then
-              (br_if $skip
-                (i32.le_s
-                  (i32.load $arena (i32.add (local.get $died) (i32.shl (local.get $chunk) (i32.const 2))))
-                  (local.get $generation)))))
-          (if (i32.or (i32.gt_u (local.get $mask) (i32.const 3)) (i32.eq (local.get $code) (i32.const 255)))
-            (then
-              (i32.store $scratch
-                (i32.add (local.get $off) (i32.shl (local.get $put_off) (i32.const 2)))
-                (local.get $i))
-              (local.set $put_off
-                (i32.add (local.get $put_off) (i32.ne (local.get $mask) (i32.const 0))))
-              (br $skip)))
-          (if (i32.eq (local.get $mask) (i32.const 1))
-            (then
-              (br_if $skip
-                (i32.lt_s
-                  (call $one_field
-                    (local.get $mask) (i32.const 0) (local.get $chunk)
-                    (local.get $versions) (local.get $title_lengths) (local.get $title_chunks))
-                  (i32.const 0)))))
-          ;; The fields it stands in, as a mask: a code above 63 has a title's frequency, its lower six bits the body's.
-          (local.set $counted
-            (i32.add
-              (local.get $counted)
-              (i32.ne
-                (i32.and
-                  (local.get $mask)
-                  (i32.or
-                    (i32.gt_u (local.get $code) (i32.const 63))
-                    (i32.shl (i32.ne (i32.and (local.get $code) (i32.const 63)) (i32.const 0)) (i32.const 1))))
-                (i32.const 0)))))
-        (br_if $next
-          (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 1))) (local.get $count)))))
-    (i32.store $scratch (i32.const 8196) (local.get $put_off))
-    (local.get $counted))
 
   ;; Adds the score of each of $count postings to that of its chunk, or raises the chunk's score to it.
   ;; $off receives the numbers of the postings put off, counted from the first.
@@ -129,7 +57,7 @@
     (param $table i32) (param $weight f64) (param $base f64) (param $step f64)
     (param $scores i32) (param $touched i32) (param $off i32) (param $raise i32)
     (local $i i32) (local $chunk i32) (local $word i32) (local $mask i32) (local $code i32) (local $put_off i32)
-    (local $length i32) (local $frequency f64) (local $score f64) (local $at i32)
+    (local $frequency f64) (local $score f64) (local $at i32)
     (block $done
       (br_if $done (i32.eqz (local.get $count)))
       (loop $next
@@ -160,23 +88,31 @@
                 (i32.le_s
                   (i32.load $arena (i32.add (local.get $died) (i32.shl (local.get $chunk) (i32.const 2))))
                   (local.get $generation)))))
-          (if (i32.or (i32.gt_u (local.get $mask) (i32.const 3)) (i32.eq (local.get $code) (i32.const 255)))
+          ;; One branch for all that is rare: entry 255, code 255, mask 1 or 2.
+          (if
+            (i32.or
+              (i32.or (i32.gt_u (local.get $mask) (i32.const 3)) (i32.eq (local.get $code) (i32.const 255)))
+              (i32.and (i32.add (local.get $mask) (i32.const 1)) (i32.const 2)))
             (then
-              (i32.store $scratch
-                (i32.add (local.get $off) (i32.shl (local.get $put_off) (i32.const 2)))
-                (local.get $i))
-              (local.set $put_off
-                (i32.add (local.get $put_off) (i32.ne (local.get $mask) (i32.const 0))))
-              (br $skip)))
-          (local.set $length (i32.and (local.get $word) (i32.const 0xffff)))
-          ;; Mask 1 or 2.
-          (if (i32.and (i32.add (local.get $mask) (i32.const 1)) (i32.const 2))
-            (then
+              (if (i32.or (i32.gt_u (local.get $mask) (i32.const 3)) (i32.eq (local.get $code) (i32.const 255)))
+                (then
+                  (i32.store $scratch
+                    (i32.add (local.get $off) (i32.shl (local.get $put_off) (i32.const 2)))
+                    (local.get $i))
+                  (local.set $put_off
+                    (i32.add (local.get $put_off) (i32.ne (local.get $mask) (i32.const 0))))
+                  (br $skip)))
+              ;; The term does not stand in that field: of a code the two upper bits are the title's, the others the body's.
+              (br_if $skip
+                (i32.eqz
+                  (i32.and
+                    (local.get $code)
+                    (select (i32.const 0xc0) (i32.const 0x3f) (i32.eq (local.get $mask) (i32.const 1))))))
               (br_if $skip
                 (i32.lt_s
-                  (local.tee $length
+                  (local.tee $word
                     (call $one_field
-                      (local.get $mask) (local.get $length) (local.get $chunk)
+                      (local.get $mask) (local.get $word) (local.get $chunk)
                       (local.get $versions) (local.get $title_lengths) (local.get $title_chunks)))
                   (i32.const 0)))))
           (local.set $frequency
@@ -191,7 +127,7 @@
                   (local.get $base)
                   (f64.mul
                     (local.get $step)
-                    (f64.convert_i32_u (local.get $length)))))))
+                    (f64.convert_i32_u (i32.and (local.get $word) (i32.const 0xffff))))))))
           (local.set $at (i32.add (local.get $touched) (i32.shl (i32.shr_u (local.get $chunk) (i32.const 5)) (i32.const 2))))
           (i32.store $scratch (local.get $at)
             (i32.or
@@ -219,7 +155,7 @@
     (param $threshold f64) (param $found_chunks i32) (param $found_scores i32)
     (result i32)
     (local $i i32) (local $chunk i32) (local $word i32) (local $mask i32) (local $code i32) (local $put_off i32)
-    (local $length i32) (local $frequency f64) (local $score f64) (local $matches i32) (local $candidates i32)
+    (local $frequency f64) (local $score f64) (local $matches i32) (local $candidates i32)
     (block $done
       (br_if $done (i32.eqz (local.get $count)))
       (loop $next
@@ -250,20 +186,28 @@
                 (i32.le_s
                   (i32.load $arena (i32.add (local.get $died) (i32.shl (local.get $chunk) (i32.const 2))))
                   (local.get $generation)))))
-          (if (i32.or (i32.gt_u (local.get $mask) (i32.const 3)) (i32.eq (local.get $code) (i32.const 255)))
+          ;; One branch for all that is rare: entry 255, code 255, mask 1 or 2.
+          (if
+            (i32.or
+              (i32.or (i32.gt_u (local.get $mask) (i32.const 3)) (i32.eq (local.get $code) (i32.const 255)))
+              (i32.and (i32.add (local.get $mask) (i32.const 1)) (i32.const 2)))
             (then
-              (local.set $put_off
-                (i32.add (local.get $put_off) (i32.ne (local.get $mask) (i32.const 0))))
-              (br $skip)))
-          (local.set $length (i32.and (local.get $word) (i32.const 0xffff)))
-          ;; Mask 1 or 2.
-          (if (i32.and (i32.add (local.get $mask) (i32.const 1)) (i32.const 2))
-            (then
+              (if (i32.or (i32.gt_u (local.get $mask) (i32.const 3)) (i32.eq (local.get $code) (i32.const 255)))
+                (then
+                  (local.set $put_off
+                    (i32.add (local.get $put_off) (i32.ne (local.get $mask) (i32.const 0))))
+                  (br $skip)))
+              ;; The term does not stand in that field: of a code the two upper bits are the title's, the others the body's.
+              (br_if $skip
+                (i32.eqz
+                  (i32.and
+                    (local.get $code)
+                    (select (i32.const 0xc0) (i32.const 0x3f) (i32.eq (local.get $mask) (i32.const 1))))))
               (br_if $skip
                 (i32.lt_s
-                  (local.tee $length
+                  (local.tee $word
                     (call $one_field
-                      (local.get $mask) (local.get $length) (local.get $chunk)
+                      (local.get $mask) (local.get $word) (local.get $chunk)
                       (local.get $versions) (local.get $title_lengths) (local.get $title_chunks)))
                   (i32.const 0)))))
           (local.set $frequency
@@ -280,7 +224,7 @@
                   (local.get $base)
                   (f64.mul
                     (local.get $step)
-                    (f64.convert_i32_u (local.get $length)))))))
+                    (f64.convert_i32_u (i32.and (local.get $word) (i32.const 0xffff))))))))
           ;; Written always, counted when it is good enough: no branch to mispredict.
           (i32.store16 $scratch
             (i32.add (local.get $found_chunks) (i32.shl (local.get $candidates) (i32.const 1)))

@@ -1,27 +1,37 @@
 import type { Scope } from '../../../access/scope.ts'
 import { noFilters } from '../../../search/search-index.ts'
 import type { FilterClass } from '../format/filter-classes.ts'
+import { fieldsAt } from '../format/segment-image.ts'
 import { deathsAt, type SearchView, type Segment } from '../memory/segment.ts'
 import { PostingCursor, searchedLength, weighFrequency } from './chunk-scorer.ts'
-import { bothMask, type CompiledFilter, FilterCache } from './compile-filter.ts'
-import { type KeywordKernel, rangeOf } from './keyword-kernel.ts'
+import { bodyMask, bothMask, CompiledFilter, titleMask } from './compile-filter.ts'
+import { rangeOf } from './keyword-kernel.ts'
 import type { ScopeStatistics } from './plan-keyword.ts'
+import { RecentlyUsed } from './recently-used.ts'
 
 /** Shorter lists are counted again each time: a microsecond at most, and most terms have only such. */
 const keptPostingsLeast = 1024
 /** Deaths since a list was counted are looked up in it while there are this many times fewer of them than postings. */
 const postingsPerDeath = 16
 /** About 10 MB a thread. Beyond it everything is counted anew. */
-const countsKept = 100_000
+const countsKeptMax = 100_000
+/** Each takes a quarter of a megabyte for a million chunks, in every thread. */
+const scopesKept = 64
 
-/** One scope's share in one segment. Segments never change but for deaths, which are followed one by one. */
+/**
+ * One scope's share in one segment. Segments never change but for deaths, which are followed one by one. What may be
+ * searched is kept as two bits a chunk: a walk over postings that looks up so little takes a third of one that scores.
+ */
 class SegmentStatistics {
-  chunks = 0
-  totalLength = 0
+  chunks: number
+  totalLength: number
   readonly #segment: Segment
   readonly #filter: CompiledFilter
-  /** Both fields of all chunks, the dead included. */
-  #whole = true
+  /** Chunks alive whose title, and whose body, may be searched. */
+  readonly #titles: Uint32Array
+  readonly #bodies: Uint32Array
+  /** No chunk that may be searched in one field alone. */
+  #isBothOrNone = true
   #deaths: number
   readonly #counts = new Map<number, { count: number; deaths: number }>()
 
@@ -30,50 +40,95 @@ class SegmentStatistics {
     this.#filter = filter
     this.#deaths = deathsAt(segment, generation)
     const { image, died } = segment
+    const { chunkClass, chunkLength } = image
+    const { table } = filter
+    const titles = new Uint32Array((image.chunks + 31) >>> 5)
+    const bodies = new Uint32Array(titles.length)
+    let chunks = 0
+    let totalLength = 0
+    const anyDeaths = this.#deaths > 0
     for (let chunk = 0; chunk < image.chunks; chunk++) {
-      const mask = filter.maskOf(image, chunk)
-      if (mask !== bothMask) this.#whole = false
-      if (mask === 0 || died[chunk]! <= generation) continue
-      this.chunks++
-      this.totalLength += searchedLength(image, chunk, mask)
+      let mask = table[chunkClass[chunk]!]!
+      let length = chunkLength[chunk]!
+      // Mostly 0 or 3, in no order that could be foreseen: to tell those from the others takes one branch, not two.
+      if (mask * (mask - bothMask) !== 0) {
+        mask = filter.maskOf(image, chunk)
+        length = searchedLength(image, chunk, mask)
+        if (mask === titleMask || mask === bodyMask) this.#isBothOrNone = false
+      }
+      if (anyDeaths && died[chunk]! <= generation) continue
+      const inTitle = mask & titleMask
+      const inBody = mask >>> 1
+      chunks += inTitle | inBody
+      totalLength += length * (inTitle | inBody)
+      titles[chunk >>> 5]! |= inTitle << chunk
+      bodies[chunk >>> 5]! |= inBody << chunk
     }
+    this.chunks = chunks
+    this.totalLength = totalLength
+    this.#titles = titles
+    this.#bodies = bodies
   }
 
   get kept(): number {
     return this.#counts.size
   }
 
-  /** Brings the chunks and their length to what they are at this generation. */
+  /** Brings everything but the counts to this generation. */
   follow(generation: number): void {
     const deaths = deathsAt(this.#segment, generation)
     const { image, deathOrder } = this.#segment
-    for (const chunk of deathOrder.subarray(this.#deaths, deaths)) {
+    for (let i = this.#deaths; i < deaths; i++) {
+      const chunk = deathOrder[i]!
       const mask = this.#filter.maskOf(image, chunk)
       if (mask === 0) continue
       this.chunks--
       this.totalLength -= searchedLength(image, chunk, mask)
+      this.#titles[chunk >>> 5]! &= ~(1 << chunk)
+      this.#bodies[chunk >>> 5]! &= ~(1 << chunk)
     }
     this.#deaths = deaths
   }
 
-  /** After `follow` for the same generation. */
-  count(term: number, generation: number, kernel: KeywordKernel): number {
-    const deaths = this.#deaths
-    const [from, end] = rangeOf(this.#segment.image, term)
-    const postings = end - from
-    if (postings === 0 || this.chunks === 0) return 0
-    if (this.#whole && deaths === 0) return postings
-    const counted = () => kernel.count({ ...this.#segment, generation, filter: this.#filter }, term)
-    if (postings < keptPostingsLeast) return counted()
+  /** As of the last `follow`. */
+  count(term: number): number {
+    const { image } = this.#segment
+    if (this.chunks === 0) return 0
+    const [from, end] = rangeOf(image, term)
+    if (this.chunks === image.chunks && this.#isBothOrNone) return end - from
+    if (end - from < keptPostingsLeast) return this.#walk(from, end)
     const known = this.#counts.get(term)
-    if (known === undefined || (deaths - known.deaths) * postingsPerDeath > postings) {
-      const count = counted()
-      this.#counts.set(term, { count, deaths })
+    if (known === undefined || (this.#deaths - known.deaths) * postingsPerDeath > end - from) {
+      const count = this.#walk(from, end)
+      this.#counts.set(term, { count, deaths: this.#deaths })
       return count
     }
-    if (known.deaths < deaths) known.count -= this.#countDead(term, known.deaths)
-    known.deaths = deaths
+    if (known.deaths < this.#deaths) known.count -= this.#countDead(term, known.deaths)
+    known.deaths = this.#deaths
     return known.count
+  }
+
+  #walk(from: number, end: number): number {
+    const { image } = this.#segment
+    const { postingChunk } = image
+    const titles = this.#titles
+    const bodies = this.#bodies
+    let count = 0
+    if (this.#isBothOrNone) {
+      for (let posting = from; posting < end; posting++) {
+        const chunk = postingChunk[posting]!
+        count += (bodies[chunk >>> 5]! >>> chunk) & 1
+      }
+      return count
+    }
+    for (let posting = from; posting < end; posting++) {
+      const chunk = postingChunk[posting]!
+      const inTitle = (titles[chunk >>> 5]! >>> chunk) & 1
+      const inBody = (bodies[chunk >>> 5]! >>> chunk) & 1
+      const mask = inTitle | (inBody << 1)
+      if (mask !== 0 && (mask & fieldsAt(image, posting)) !== 0) count++
+    }
+    return count
   }
 
   /** How many of those that died since `before` held the term where it may be searched. */
@@ -81,11 +136,19 @@ class SegmentStatistics {
     const { image, deathOrder } = this.#segment
     const cursor = new PostingCursor(image, term, 0)
     let count = 0
-    for (const chunk of deathOrder.subarray(before, this.#deaths)) {
+    for (let i = before; i < this.#deaths; i++) {
+      const chunk = deathOrder[i]!
       if (weighFrequency(cursor.frequency(chunk), this.#filter.maskOf(image, chunk), 1) > 0) count++
     }
     return count
   }
+}
+
+/** What is kept of one scope: its share in each segment of the list it was last asked for. */
+interface ScopeShare {
+  readonly filter: CompiledFilter
+  segments: readonly Segment[]
+  readonly shares: Map<Segment, SegmentStatistics>
 }
 
 /**
@@ -93,58 +156,60 @@ class SegmentStatistics {
  * thread that shares a search gathers those of the whole index, as the others do, each from what it keeps.
  */
 export class StatisticsCache {
-  readonly #kernel: KeywordKernel
-  readonly #scopes: FilterCache
-  #segments = new WeakMap<CompiledFilter, WeakMap<Segment, SegmentStatistics>>()
-  #kept = 0
+  readonly #classes: readonly FilterClass[]
+  readonly #scopes = new RecentlyUsed<ScopeShare>(scopesKept)
+  #countsKept = 0
 
-  constructor(classes: readonly FilterClass[], kernel: KeywordKernel) {
-    this.#scopes = new FilterCache(classes)
-    this.#kernel = kernel
+  constructor(classes: readonly FilterClass[]) {
+    this.#classes = classes
   }
 
   /** `null` when time runs out. */
   gather(
     scope: Scope,
     { segments, generation }: SearchView,
-    terms: Iterable<number>,
+    terms: readonly number[],
     deadline: number,
   ): ScopeStatistics | null {
-    if (this.#kept > countsKept) this.#forgetCounts()
-    const filter = this.#scopes.filterFor(scope, noFilters)
-    const bySegment = this.#segmentsOf(filter)
-    this.#kernel.setFilter(filter)
+    const { filter, shares } = this.#shareOf(scope, segments)
     let chunks = 0
     let totalLength = 0
-    const counts = new Map([...terms].map((term) => [term, 0]))
+    const counts = new Float64Array(terms.length)
     for (const segment of segments) {
       if (performance.now() > deadline) return null
-      const own = bySegment.get(segment) ?? new SegmentStatistics(segment, filter, generation)
-      bySegment.set(segment, own)
-      const keptBefore = own.kept
-      own.follow(generation)
-      chunks += own.chunks
-      totalLength += own.totalLength
-      for (const [term, count] of counts) counts.set(term, count + own.count(term, generation, this.#kernel))
-      this.#kept += own.kept - keptBefore
+      const share = shares.get(segment) ?? new SegmentStatistics(segment, filter, generation)
+      shares.set(segment, share)
+      share.follow(generation)
+      chunks += share.chunks
+      totalLength += share.totalLength
+      const keptBefore = share.kept
+      terms.forEach((term, i) => {
+        counts[i]! += share.count(term)
+      })
+      this.#countsKept += share.kept - keptBefore
     }
-    return { chunks, totalLength, counts }
+    return { chunks, totalLength, counts: new Map(terms.map((term, i) => [term, counts[i]!])) }
   }
 
   /** Classes that are numbered anew make all of it void. */
   clear(): void {
     this.#scopes.clear()
-    this.#forgetCounts()
+    this.#countsKept = 0
   }
 
-  #forgetCounts(): void {
-    this.#segments = new WeakMap()
-    this.#kept = 0
-  }
-
-  #segmentsOf(filter: CompiledFilter): WeakMap<Segment, SegmentStatistics> {
-    const bySegment = this.#segments.get(filter) ?? new WeakMap<Segment, SegmentStatistics>()
-    this.#segments.set(filter, bySegment)
-    return bySegment
+  #shareOf(scope: Scope, segments: readonly Segment[]): ScopeShare {
+    if (this.#countsKept > countsKeptMax) this.clear()
+    const share = this.#scopes.get(JSON.stringify(scope), () => ({
+      filter: new CompiledFilter(scope, noFilters, this.#classes),
+      segments,
+      shares: new Map(),
+    }))
+    share.filter.extend()
+    if (share.segments !== segments) {
+      const listed = new Set(segments)
+      for (const segment of share.shares.keys()) if (!listed.has(segment)) share.shares.delete(segment)
+      share.segments = segments
+    }
+    return share
   }
 }

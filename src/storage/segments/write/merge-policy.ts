@@ -25,7 +25,7 @@ const deadShare = 0.25
 export function chooseMerge<T extends MergeCandidate>(segments: readonly T[], limits: MergeLimits): T[] {
   const worn = segments.find(
     ({ chunks, aliveChunks }) =>
-      chunks - aliveChunks >= Math.max(limits.deadLeast, chunks * deadShare) || aliveChunks === 0,
+      chunks - aliveChunks >= Math.max(limits.deadLeast, chunks * deadShare) || (aliveChunks === 0 && chunks > 0),
   )
   const small = segments
     .filter((segment) => segment !== worn && segment.aliveChunks * 2 <= limits.segmentChunks)

@@ -5,18 +5,15 @@ import { findChromium } from '../test/browser/find-chromium.ts'
 import { removeTestDatabases } from '../test/support/fresh-database.ts'
 
 /**
- * `npm test [-- FILE…]`: every test file, each in its own process, two at once for each core. Where
+ * `npm test [-- FILE…]`: every test file, each in its own process, as many at once as there are cores. Where
  * TEST_DATABASE_URL names a PostgreSQL server, what depends on the store is run a second time, on that.
  */
 const named = process.argv.slice(2)
 /** What is about one of the two by its nature says so in its name. */
 const onSqlite = (file: string): boolean => file.endsWith('-sqlite.test.ts')
 const onPostgres = (file: string): boolean => file.endsWith('-postgres.test.ts')
-/**
- * A file spends more time waiting (for a server that starts, a disk, an answer) than computing, and node would run one
- * file less at once than there are cores.
- */
-const filesAtOnce = 2 * availableParallelism()
+/** Node would run one less. More at once would starve what runs at low priority, as graphs do: their tests wait for it. */
+const filesAtOnce = availableParallelism()
 const hasPostgres = process.env.TEST_DATABASE_URL !== undefined
 
 function run(about: string, store: 'sqlite' | 'postgres', files: readonly string[]): boolean {

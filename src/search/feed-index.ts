@@ -20,9 +20,21 @@ export interface FeedStep {
 /**
  * Takes the index one step further along the store's revisions. Chunks are kept before the index learns of them, so
  * that every hit can be shown; both can be done again. Returns the position after the step, and whether that was all.
+ *
+ * `wholeAt` is a revision at which the index held all that the store did. A document that changed since stands at its
+ * newest revision alone, so its earlier versions, up to there, are to be found nowhere else: they come along with it.
  */
-export async function feedIndex(source: IndexSource, index: SearchIndex, position: number): Promise<FeedStep> {
-  const documents = await source.documentsAfter(position, { documents: stepDocuments, characters: stepCharacters })
+export async function feedIndex(
+  source: IndexSource,
+  index: SearchIndex,
+  position: number,
+  wholeAt = 0,
+): Promise<FeedStep> {
+  const documents = await source.documentsAfter(position, {
+    documents: stepDocuments,
+    characters: stepCharacters,
+    versionsAfter: wholeAt,
+  })
   const last = documents.at(-1)
   if (last === undefined) return { position, documents: 0, chunks: [] }
   const changes: IndexChange[] = []

@@ -3,10 +3,13 @@ import type { VersionColumns } from './search-index.ts'
 
 /** The port: what the search index is fed from, and where searches read the texts that the index does not hold. */
 export interface IndexSource {
-  /** Documents whose index revision is above the given one, in that order, with the versions the index lacks. */
+  /**
+   * Documents whose index revision is above the given one, in that order, each with those of its versions whose own is
+   * above `versionsAfter` (the same one when left out).
+   */
   documentsAfter(
     revision: number,
-    limits: { documents: number; characters: number },
+    limits: { documents: number; characters: number; versionsAfter?: number },
   ): Promise<readonly SourceDocument[]>
   /** The newest index revision. */
   newestRevision(): Promise<number>

@@ -23,7 +23,7 @@ export interface SearchIndex {
   /** What given documents would score: hybrid search completes the branch that did not find them. */
   score(request: ScoreRequest): Promise<ScoreOutcome>
   count(request: CountRequest): Promise<CountOutcome>
-  /** Chunks that have words in their body and no vector of the profile, whoever may see them. */
+  /** Chunks without a vector of the profile, whoever may see them; also those that should have none. */
   withoutVector(request: WithoutVectorRequest): Promise<WithoutVectorOutcome>
   health(): Promise<IndexHealth>
   /** Writes what a restart would otherwise work out again. Nothing is lost without it; a restart is faster with it. */

@@ -44,6 +44,8 @@ export async function startIndexing(
   makes: (() => Promise<boolean>) | null = null,
 ): Promise<Indexing> {
   let position: number | null = null
+  /** The index had all there was at this revision. 0 while that is not known: it may have been stopped half fed. */
+  let wholeAt = 0
   /** Where the index has all that it was found to lack; null when it has. */
   let refilledAt: number | null = 0
   const abort = new AbortController()
@@ -78,8 +80,9 @@ export async function startIndexing(
   const feed = async (): Promise<boolean> => {
     try {
       position ??= await startPosition()
-      const step = await feedIndex(source, index, position)
+      const step = await feedIndex(source, index, position, wholeAt)
       position = step.position
+      if (step.documents === 0) wholeAt = position
       if (refilledAt !== null && (position >= refilledAt || step.documents === 0)) refilledAt = null
       follower.fed(step.chunks)
       if (step.documents > 0) vectors.wake()
@@ -87,6 +90,7 @@ export async function startIndexing(
     } catch (error) {
       // The index knows best where it stands.
       position = null
+      wholeAt = 0
       throw error
     }
   }
@@ -119,6 +123,7 @@ export async function startIndexing(
       await alone(async () => {
         await replace()
         position = null
+        wholeAt = 0
         follower.walkAgain()
       })
       words.wake()

@@ -54,6 +54,30 @@ suite('vectors of documents that come', { concurrency: 2 }, () => {
     assert.equal(await world.server.stop(), 0)
   })
 
+  test('with texts of signs alone, and earlier versions: a rebuilt index has them all', async () => {
+    const world = await startWorld()
+    const signs = documentOf('signs', { title: 'Signs', body: '!!! ??? …' })
+    const first = documentOf('changed', { body: 'The okapi plays a bassoon.' })
+    await world.putIndexed(signs, first)
+    // More than the index is fed with at once, so that the second version comes in a later step than the first.
+    await world.putIndexed(...documents('between', 70), documentOf('changed', { body: 'Bridge tolls go up.' }))
+    const indexing = () => world.server.mustAdmin('GET', '/admin/v1/indexing')
+    const chunks = (await indexing()).indexed_chunks
+    assert.equal(chunks, 73)
+    await world.server.stop()
+    await run(world.server, 'reindex')
+    await world.server.start()
+    const found = await world.search({ query: 'okapi bassoon', include_non_current: true })
+    assert.deepEqual(
+      found.results.map(({ body }) => body),
+      ['The okapi plays a bassoon.'],
+    )
+    await until('every vector is there', 30_000, async () => {
+      const { indexed_chunks, pending_chunks, profiles } = await indexing()
+      return indexed_chunks === chunks && pending_chunks === 0 && profiles[0].indexed_chunks === chunks
+    })
+  })
+
   test('by import and reindex, before the instance was ever served', async () => {
     const embedding = await new FakeEmbedding().start()
     const dataDir = freshFolder()

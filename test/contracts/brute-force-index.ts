@@ -145,7 +145,7 @@ export class BruteForceIndex implements SearchIndex {
 
   async withoutVector({ profileId, after, limit }: WithoutVectorRequest): Promise<WithoutVectorOutcome> {
     const lacking = this.#chunks
-      .filter(({ body, vectors }) => body.terms.length > 0 && !vectors.has(profileId))
+      .filter(({ vectors }) => !vectors.has(profileId))
       .filter(({ documentId }) => after === null || compareTexts(documentId, after) > 0)
       .sort((a, b) => compareTexts(a.documentId, b.documentId) || compareTexts(a.chunkId, b.chunkId))
     let end = Math.min(limit, lacking.length)

@@ -124,16 +124,17 @@ export function vectorsExamples(it: () => IndexUnderTest): void {
     await it().apply(put('d4', ['word'], { columns: { datasetId: 'hidden' } }), put('d2', ['word', '', 'word']))
     await it().apply(put('d1', ['word', 'word'], { vectors: [[1, 0]] }), put('d5', ['word'], { current: false }))
     await it().apply(put('d3', ['word'], { vectors: [[1, 0]] }), put('d0', ['']))
-    const all = ['d1 v1 1', 'd2 v1 0', 'd2 v1 2', 'd4 v1 0', 'd5 v1 0']
+    const all = ['d0 v1 0', 'd1 v1 1', 'd2 v1 0', 'd2 v1 1', 'd2 v1 2', 'd4 v1 0', 'd5 v1 0']
     assert.deepEqual(await listed(100), [all])
-    assert.deepEqual(await listed(5), [all])
-    assert.deepEqual(await listed(2), [all.slice(0, 3), all.slice(3)])
-    assert.deepEqual(await listed(1), [['d1 v1 1'], ['d2 v1 0', 'd2 v1 2'], ['d4 v1 0'], ['d5 v1 0']])
-    assert.equal((await listed(100, '?'))[0]!.length, 7)
+    assert.deepEqual(await listed(7), [all])
+    assert.deepEqual(await listed(4), [all.slice(0, 5), all.slice(5)])
+    assert.deepEqual(await listed(2), [all.slice(0, 2), all.slice(2, 5), all.slice(5)])
+    assert.deepEqual(await listed(1), [[all[0]], [all[1]], all.slice(2, 5), [all[5]], [all[6]]])
+    assert.equal((await listed(100, '?'))[0]!.length, 9)
     const vector = { kind: 'set_vector', profileId: 'p', vector: [1, 1] } as const
     await it().apply({ ...vector, documentId: 'd4', chunkId: 'd4 v1 0' }, { kind: 'retire_document', documentId: 'd5' })
     await it().apply({ kind: 'set_columns', documentId: 'd2', columns })
-    assert.deepEqual(await listed(100), [all.slice(0, 3)])
+    assert.deepEqual(await listed(100), [all.slice(0, 5)])
   })
 
   test('given documents are scored as a search would score them', async () => {

@@ -27,7 +27,7 @@ export function sqlIndexSource(db: Kysely<Tables>): IndexSource {
           .selectFrom('document_version')
           .selectAll()
           .where('document_id', '=', row.document_id)
-          .where('index_revision', '>', revision)
+          .where('index_revision', '>', limits.versionsAfter ?? revision)
           .orderBy('version_id')
           .execute()
         documents.push({

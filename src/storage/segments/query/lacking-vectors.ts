@@ -17,6 +17,8 @@ interface Lacking {
   readonly column: OpenColumn | undefined
   /** Dead ones included. */
   readonly chunks: Uint16Array
+  /** Those of them that have words in their body. A text of signs alone has a vector too, but no word tells that it is there. */
+  readonly withWords: Uint16Array
 }
 
 /** What one filter lets see of one segment. */
@@ -29,7 +31,7 @@ interface Visible {
 }
 
 /**
- * The chunks that have a body and no vector of one profile: mostly none at all. What was looked up is kept for as long as
+ * The chunks that have no vector of one profile: mostly those of titles alone. What was looked up is kept for as long as
  * nothing of it changes, by segment, and for each filter that is kept.
  */
 export class LackingVectors {
@@ -51,9 +53,10 @@ export class LackingVectors {
     const found = new Uint16Array(image.chunks)
     let count = 0
     for (let chunk = 0; chunk < image.chunks; chunk++) {
-      if (column?.column.present[chunk] !== 1 && hasBody(image, chunk)) found[count++] = chunk
+      if (column?.column.present[chunk] !== 1) found[count++] = chunk
     }
-    const lacking = { set, column, chunks: found.slice(0, count) }
+    const chunks = found.slice(0, count)
+    const lacking = { set, column, chunks, withWords: chunks.filter((chunk) => hasBody(image, chunk)) }
     this.#known.set(segment, lacking)
     return lacking
   }
@@ -69,7 +72,7 @@ export class LackingVectors {
     const chunksMax = segments.reduce((sum, { image }) => sum + image.chunks, 0)
     let without = 0
     for (const segment of segments) {
-      if (this.in(segment).chunks.length > 0) without += this.#visibleIn(segment, filter, generation).without
+      if (this.in(segment).withWords.length > 0) without += this.#visibleIn(segment, filter, generation).without
       if (without * pendingOneIn > chunksMax) return true
     }
     const enough = without * pendingOneIn
@@ -91,7 +94,7 @@ export class LackingVectors {
     const known = bySegment.get(segment)
     if (known?.lacking === lacking && known.deaths === deaths) return known
     let without = 0
-    for (const chunk of lacking.chunks) if (isVisible(segment, chunk, filter, generation)) without++
+    for (const chunk of lacking.withWords) if (isVisible(segment, chunk, filter, generation)) without++
     const counted = { lacking, deaths, without, chunks: known?.deaths === deaths ? known.chunks : null }
     bySegment.set(segment, counted)
     return counted

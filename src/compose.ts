@@ -3,9 +3,9 @@ import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import { adminTokenHash } from './access/admin-token.ts'
 import { Authenticator } from './access/authenticate.ts'
 import { RateLimits } from './access/rate-limits.ts'
-import { accessRoutes } from './access/routes.ts'
 import { SharedRates } from './access/shared-rates.ts'
 import { UsageBook } from './access/usage-book.ts'
+import { accountRoutes } from './account/routes.ts'
 import { catalogRoutes } from './catalog/catalog-routes.ts'
 import { classificationRoutes } from './catalog/classification-routes.ts'
 import { documentRoutes } from './catalog/document-routes.ts'
@@ -34,6 +34,7 @@ import { Operator } from './operator/operator.ts'
 import { finishRestore } from './operator/restore-backup.ts'
 import { operatorRoutes } from './operator/routes.ts'
 import { indexingRoutes } from './search/admin-routes.ts'
+import { liveResultRoutes } from './search/live-result-routes.ts'
 import { searchRoutes } from './search/routes.ts'
 import type { OpenStore } from './storage/open-store.ts'
 import { startFeedRetention } from './worker/feed-retention.ts'
@@ -141,14 +142,15 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
       // A process that only works in the background still says how it is.
       if (search === null) return
       const { index, embedder, searcher } = search
-      accessRoutes(typed, usage)
+      accountRoutes(typed, usage)
       operatorRoutes(typed, operator)
       ingestRoutes(typed, ingest)
       changesRoutes(typed, { log: store.changes, signal, cursors, usage })
       documentRoutes(typed, store.catalog, cursors)
       catalogRoutes(typed, { store: store.catalog, cursors, timeoutMs: config.catalogTimeoutMs })
       searchRoutes(typed, { searcher, source: store.indexSource, cursors, usage, live })
-      liveRoutes(typed, { live, cursors })
+      liveRoutes(typed, live)
+      liveResultRoutes(typed, { live, cursors })
       taskRoutes(typed, store.live, written)
       indexingRoutes(typed, { index, source: store.indexSource, embedder })
       analysis.routes(typed, cursors)

@@ -1,10 +1,10 @@
 import { Type } from 'typebox'
+import { EntitlementInput } from '../access/entitlement.ts'
+import { inFlightMaxOf, Policy, rateOf } from '../access/policy.ts'
+import type { UsageBook } from '../access/usage-book.ts'
 import { consumerOf } from '../http/route.ts'
 import type { TypedApp } from '../http/typed.ts'
 import { utcDay } from '../time.ts'
-import { EntitlementInput } from './entitlement.ts'
-import { inFlightMaxOf, Policy, rateOf } from './policy.ts'
-import type { UsageBook } from './usage-book.ts'
 
 const Account = Type.Object({
   application_id: Type.String(),
@@ -17,7 +17,7 @@ const Account = Type.Object({
   }),
 })
 
-export function accessRoutes(app: TypedApp, usage: UsageBook): void {
+export function accountRoutes(app: TypedApp, usage: UsageBook): void {
   app.get(
     '/v1/account',
     {

@@ -1,15 +1,15 @@
 import type { Static } from 'typebox'
 import { type FieldPermission, readableFields, type Scope } from '../access/scope.ts'
-import { searchLimits } from '../search/limits.ts'
-import { chunksOf } from '../search/prepare-document.ts'
-import type { ResultItem } from '../search/present-results.ts'
+import type { ItemPlace, LiveItem, LiveQuery, LiveStore } from '../live/live-store.ts'
 import { findHits } from '../text/find-hits.ts'
 import { guessLanguage } from '../text/guess-language.ts'
 import { summarise } from '../text/highlight.ts'
 import { parseQuery } from '../text/parse-query.ts'
 import type { KeywordQuery } from '../text/types.ts'
 import { formatOptionalTime } from '../time.ts'
-import type { ItemPlace, LiveItem, LiveQuery, LiveStore } from './live-store.ts'
+import { searchLimits } from './limits.ts'
+import { chunksOf } from './prepare-document.ts'
+import type { ResultItem } from './present-results.ts'
 
 type Result = Static<typeof ResultItem>
 
@@ -17,7 +17,7 @@ type Result = Static<typeof ResultItem>
  * A page of what a live query brought, as far as the scope shows it. The order is the collectors' own, the first items
  * of all platforms first; the score only says that order. `next` is the place to go on from, null at the end.
  */
-export async function readResults(
+export async function readLiveResults(
   store: LiveStore,
   liveQuery: LiveQuery,
   scope: Scope,

@@ -1,0 +1,14 @@
+import { Type } from 'typebox'
+import type { Operation } from '../access/operations.ts'
+
+/** What every route of live queries has in common. */
+export const route = (operation: Operation) =>
+  ({ surface: 'consumer', operation, invalid: 'invalid_query', unavailable: 'live_query_unavailable' }) as const
+
+export const about = (summary: string, description: string) => ({ tags: ['Live'], summary, description })
+
+export const byId = Type.Object({ live_query_id: Type.String({ minLength: 1, maxLength: 128 }) })
+
+export const error = (description: string) => ({ description, $ref: 'Error#' })
+
+export const notFound = error('`live_query_not_found`')

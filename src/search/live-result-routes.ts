@@ -1,0 +1,87 @@
+import { Type } from 'typebox'
+import type { Cursors } from '../cursors.ts'
+import { TidemarkError } from '../errors.ts'
+import { consumerOf } from '../http/route.ts'
+import type { TypedApp } from '../http/typed.ts'
+import { liveLimits as limits } from '../live/limits.ts'
+import { type LiveQueries, statusOf } from '../live/live-queries.ts'
+import { about, byId, error, notFound, route } from '../live/live-route.ts'
+import type { ItemPlace } from '../live/live-store.ts'
+import { liveScope } from '../live/routes.ts'
+import { LiveQuery, liveQueryAnswer } from '../live/schemas.ts'
+import { isReady } from '../live/states.ts'
+import { ResultItem } from './present-results.ts'
+import { readLiveResults } from './read-live-results.ts'
+import { invalid } from './search-request.ts'
+
+/** What live collection brought is shown as any result of a search is. */
+export function liveResultRoutes(
+  app: TypedApp,
+  { live, cursors }: { readonly live: LiveQueries; readonly cursors: Cursors },
+): void {
+  app.get(
+    '/v1/live-queries/:live_query_id/results',
+    {
+      config: route('live.results'),
+      schema: {
+        ...about(
+          'What a live query brought',
+          'Ready when its status is `completed`, `partial` or `failed`; until then 409 `live_query_results_not_ready`. ' +
+            "Documents within the application's entitlements as they are now, in the collectors' order. They are ordinary documents too, and soon in the index.",
+        ),
+        params: byId,
+        querystring: Type.Object(
+          {
+            limit: Type.Optional(
+              Type.Integer({ minimum: 1, maximum: limits.resultsMax, default: limits.resultsDefault }),
+            ),
+            cursor: Type.Optional(
+              Type.String({ description: '`cursor` of the previous page, with the same `limit`.' }),
+            ),
+          },
+          { additionalProperties: false },
+        ),
+        response: {
+          200: Type.Object({
+            live_query: LiveQuery,
+            results: Type.Array(ResultItem),
+            cursor: Type.Optional(Type.String({ description: 'Only when a next page exists.' })),
+          }),
+          404: notFound,
+          409: error('`live_query_results_not_ready`: keep asking for the status.'),
+        },
+      },
+    },
+    async (request) => {
+      const consumer = consumerOf(request)
+      const { limit = limits.resultsDefault, cursor } = request.query
+      const id = request.params.live_query_id
+      const binding = ['live-results', consumer.applicationId, id, limit]
+      let after: ItemPlace | null = null
+      if (cursor !== undefined) {
+        const opened = await cursors.open<ItemPlace>(cursor, binding)
+        if (!opened.ok)
+          throw invalid('cursor', 'does not belong to this request: repeat it unchanged, with the same limit')
+        after = opened.position
+      }
+      const liveQuery = await live.find(consumer, id)
+      const scope = liveScope(
+        consumer,
+        liveQuery.datasetId,
+        liveQuery.runs.map(({ platform }) => platform),
+      )
+      if (!isReady(statusOf(liveQuery))) {
+        throw new TidemarkError(
+          'live_query_results_not_ready',
+          `the live query is ${statusOf(liveQuery)}: ask for its status until it is completed, partial or failed`,
+        )
+      }
+      const page = await readLiveResults(live.store, liveQuery, scope, after, limit)
+      return {
+        live_query: liveQueryAnswer(liveQuery),
+        results: page.results,
+        ...(page.next === null ? {} : { cursor: cursors.sign(binding, page.next) }),
+      }
+    },
+  )
+}

@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { test } from 'node:test'
+
+const script = join(import.meta.dirname, '../scripts/check-dependencies.ts')
+
+/** What the check says of a tree of these files, but for places that it has not. */
+function faultsOf(tree: Record<string, string>): { status: number | null; faults: string[] } {
+  const root = mkdtempSync(join(tmpdir(), 'tidemark-tree-'))
+  try {
+    for (const [file, text] of Object.entries(tree)) {
+      mkdirSync(dirname(join(root, file)), { recursive: true })
+      writeFileSync(join(root, file), text)
+    }
+    const { status, stderr } = spawnSync(process.execPath, [script, root], { encoding: 'utf8' })
+    const faults = stderr.split('\n').filter((line) => line !== '' && !line.endsWith('has a floor, and is not there'))
+    return { status, faults }
+  } finally {
+    rmSync(root, { recursive: true })
+  }
+}
+
+const upward = 'a place knows itself and the floors below it'
+
+test('imports downward and within a place are no fault', () => {
+  const { faults } = faultsOf({
+    'src/errors.ts': '',
+    'src/http/route.ts': "import { a } from '../errors.ts'",
+    'src/live/routes.ts': "import { b } from '../http/route.ts'\nimport fastify from 'fastify'",
+    'src/search/searcher.ts': "import {\n  c,\n} from '../live/routes.ts'\nimport './fuse.ts'",
+    'src/search/fuse.ts': "export type { E } from '../errors.ts'",
+    'src/compose.ts': "import { d } from './storage/open.ts'",
+    'src/storage/open.ts': "new Worker(new URL('./thread.ts', import.meta.url))",
+    'src/storage/thread.ts': '',
+  })
+  assert.deepEqual(faults, [])
+})
+
+for (const [how, text] of [
+  ['of a type', "import type { Searcher } from '../search/searcher.ts'"],
+  ['handed on', "export { Searcher } from '../search/searcher.ts'"],
+  ['awaited', "const { Searcher } = await import('../search/searcher.ts')"],
+  ['awaited, over two lines', "const { Searcher } = await import(\n  '../search/searcher.ts'\n)"],
+  ['in the place of a type', "let one: import('../search/searcher.ts').Searcher"],
+  ['of what a thread runs', "new Worker(new URL('../search/searcher.ts', import.meta.url))"],
+] as const) {
+  test(`an import upward is a fault: ${how}`, () => {
+    const { status, faults } = faultsOf({ 'src/live/states.ts': text, 'src/search/searcher.ts': '' })
+    assert.deepEqual(faults, [`src/live/states.ts imports src/search/searcher.ts: ${upward}`])
+    assert.equal(status, 1)
+  })
+}
+
+test('nothing but the command line and main knows what composes the instance', () => {
+  const { faults } = faultsOf({
+    'src/compose.ts': '',
+    'src/compose-search.ts': "import './compose-store.ts'",
+    'src/compose-store.ts': '',
+    'src/cli/serve.ts': "import '../compose.ts'",
+    'src/main.ts': "import './cli/serve.ts'",
+    'src/worker/indexing.ts': "import '../compose-search.ts'",
+    'src/ids.ts': "import './open-parts.ts'",
+    'src/open-parts.ts': '',
+  })
+  assert.deepEqual(faults.sort(), [
+    `src/ids.ts imports src/open-parts.ts: ${upward}`,
+    `src/worker/indexing.ts imports src/compose-search.ts: ${upward}`,
+  ])
+})
+
+test('places of one floor do not know each other, and a new place needs a floor', () => {
+  const { faults } = faultsOf({
+    'src/worker/live.ts': "import '../storage/files.ts'",
+    'src/storage/files.ts': '',
+    'src/novelty/thing.ts': '',
+  })
+  assert.ok(faults.includes(`src/worker/live.ts imports src/storage/files.ts: ${upward}`), faults.join('\n'))
+  assert.ok(faults.includes('novelty has no floor'), faults.join('\n'))
+})
+
+test('what cannot be read off, is not there, goes in circles or reads the environment is a fault', () => {
+  const { faults } = faultsOf({
+    'src/text/a.ts': "import './b.ts'",
+    'src/text/b.ts': "import './a.ts'",
+    'src/turns/hidden.ts': 'await import(name)',
+    'src/turns/gone.ts': "new URL('thread.ts', import.meta.url)",
+    'src/turns/setting.ts': 'process.env.HOME',
+  })
+  assert.deepEqual(faults.sort(), [
+    'a cycle: src/text/a.ts -> src/text/b.ts -> src/text/a.ts',
+    'src/turns/gone.ts imports src/turns/thread.ts, which is not there',
+    'src/turns/hidden.ts imports what cannot be read off: name it in quotes',
+    'src/turns/setting.ts reads a variable of the environment: what is set comes through config.ts or the context',
+  ])
+})
+
+test('a tree of nothing does not pass', () => {
+  assert.equal(faultsOf({}).status, 1)
+})

@@ -83,6 +83,11 @@ export class TidemarkError extends Error {
   }
 }
 
+/** One field is at fault: told in the message, and in the details for programs. */
+export function invalidField(code: ErrorCode, path: string, message: string): TidemarkError {
+  return new TidemarkError(code, `${path} ${message}`, { details: [{ path, message }] })
+}
+
 /** A part is not there at the moment: what parts throw that know nothing of answers. */
 export class UnavailableError extends Error {
   override name = 'UnavailableError'

@@ -1,5 +1,7 @@
 /** Times are whole milliseconds since 1970 inside the service and RFC 3339 in UTC outside of it. */
 
+export const dayMs = 86_400_000
+
 const rfc3339 = /^(\d{4})-(\d{2})-(\d{2})[Tt](\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,9}))?([Zz]|[+-]\d{2}:\d{2})$/
 
 /** What is taken: from the year 1000 to the end of the year 9999. */
@@ -32,9 +34,13 @@ export function parseTime(text: string): number | null {
   const milliseconds = Number(fraction.slice(0, 3).padEnd(3, '0'))
   const timeMs =
     midnight + (Number(hour) * 60 + Number(minute) - offsetMinutes) * 60_000 + seconds * 1000 + milliseconds
-  if (seconds === 60 && (timeMs - milliseconds) % 86_400_000 !== 0) return null
+  if (seconds === 60 && (timeMs - milliseconds) % dayMs !== 0) return null
   return timeMs >= timeMinMs && timeMs <= timeMaxMs ? timeMs : null
 }
+
+/** Of a parameter that may be left out. */
+export const parseOptionalTime = (text: string | undefined): number | null =>
+  text === undefined ? null : parseTime(text)
 
 /** Of a text that was checked when it was written down: one that is no time must not be taken for none. */
 export function knownTime(text: string): number {
@@ -61,7 +67,6 @@ export function utcDay(timeMs: number): string {
   return lastDayText
 }
 
-const dayMs = 86_400_000
 let lastDay = Number.NaN
 let lastDayText = ''
 

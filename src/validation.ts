@@ -1,6 +1,6 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
 import type { SchemaValidateFunction } from 'ajv/dist/types/index.js'
-import { type TSchemaOptions, Type } from 'typebox'
+import { type TSchema, type TSchemaOptions, Type } from 'typebox'
 import { unboundedPartsOf } from './bounded-schema.ts'
 import type { ErrorDetail } from './errors.ts'
 import { parseTime } from './time.ts'
@@ -99,6 +99,15 @@ function markWrongIntegers(schema: object): (data: Record<string, unknown>) => v
     }
   }
 }
+
+/** Of an object that has no fields but those it names. */
+export const strict = { additionalProperties: false } as const
+
+/** Of a query string or a body that says nothing. */
+export const noFields = Type.Object({}, strict)
+
+export const orNull = <T extends TSchema>(schema: T, about: TSchemaOptions = {}) =>
+  Type.Union([schema, Type.Null()], about)
 
 /** One of some texts. With its type, or comparing the items of a list would be comparing everything with everything. */
 export const choice = <Values extends string[]>(values: readonly [...Values], about: TSchemaOptions = {}) =>

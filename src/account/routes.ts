@@ -5,6 +5,7 @@ import type { UsageBook } from '../access/usage-book.ts'
 import { consumerOf } from '../http/route.ts'
 import type { TypedApp } from '../http/typed.ts'
 import { utcDay } from '../time.ts'
+import { noFields } from '../validation.ts'
 
 const Account = Type.Object({
   application_id: Type.String(),
@@ -26,7 +27,7 @@ export function accountRoutes(app: TypedApp, usage: UsageBook): void {
         tags: ['Account'],
         summary: 'The calling application',
         description: 'Its entitlements and policy as they are applied now, and what it has used today.',
-        querystring: Type.Object({}, { additionalProperties: false }),
+        querystring: noFields,
         response: { 200: Account },
       },
     },

@@ -1,11 +1,10 @@
-import { type Static, type TSchema, Type } from 'typebox'
+import { type Static, Type } from 'typebox'
 import { type FieldPermission, readableFields, type Scope } from '../access/scope.ts'
 import { documentStatuses } from '../ingest/content-store.ts'
 import { formatOptionalTime, formatTime } from '../time.ts'
-import { choice } from '../validation.ts'
+import { choice, orNull } from '../validation.ts'
 import type { DocumentRecord, SnapshotRecord } from './catalog-store.ts'
 
-const orNull = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()])
 const time = Type.String({ format: 'date-time' })
 
 export const Author = Type.Object(

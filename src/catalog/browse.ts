@@ -1,8 +1,8 @@
 import type { AccessRequest } from '../access/compile-scope.ts'
-import { TidemarkError } from '../errors.ts'
+import { invalidField } from '../errors.ts'
+import { dayMs } from '../time.ts'
 
 /** The listing's rules that are not schema: windows, lists and what filters need. */
-const dayMs = 86_400_000
 const windowDefaultMs = dayMs
 const windowMaxMs = 31 * dayMs
 
@@ -52,6 +52,4 @@ export function needsOf(filters: {
   return needs
 }
 
-export function invalid(path: string, message: string): TidemarkError {
-  return new TidemarkError('invalid_document_query', `${path} ${message}`, { details: [{ path, message }] })
-}
+export const invalid = (path: string, message: string) => invalidField('invalid_document_query', path, message)

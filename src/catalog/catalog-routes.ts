@@ -8,15 +8,13 @@ import { listParameter, splitList } from '../http/list-parameter.ts'
 import { consumerOf, scopeOf } from '../http/route.ts'
 import type { TypedApp } from '../http/typed.ts'
 import { documentStatuses } from '../ingest/content-store.ts'
-import { formatOptionalTime, formatTime, parseTime } from '../time.ts'
-import { choice } from '../validation.ts'
+import { formatOptionalTime, formatTime, parseOptionalTime } from '../time.ts'
+import { choice, orNull, strict } from '../validation.ts'
 import { Author, authorAnswer, Document, documentAnswer, readable, Snapshot, snapshotAnswer } from './answers.ts'
 import { checkInterval, checkScores, ingestWindow, invalid, needsOf, type Window } from './browse.ts'
 import type { CatalogStore, DocumentRecord } from './catalog-store.ts'
 import { timeLimited } from './time-limited.ts'
 
-const strict = { additionalProperties: false } as const
-const orNull = <T extends Parameters<typeof Type.Union>[0][number]>(schema: T) => Type.Union([schema, Type.Null()])
 const time = (description: string) => Type.Optional(Type.String({ format: 'date-time', description }))
 
 const windows = {
@@ -258,8 +256,6 @@ async function list(
 }
 
 const bounds = (window: Window) => ({ createdFrom: window.from, createdTo: window.to })
-const timeOf = (text: string | undefined): number | null => (text === undefined ? null : parseTime(text))
-
 /** The conditions of a request in the words of the store. They are also what a cursor is bound to. */
 function conditionsOf(parameters: ListingParameters, externalAuthorId: string | null) {
   const listOf = (name: 'topics' | 'tags' | 'classification_codes' | 'content_types') =>
@@ -272,13 +268,19 @@ function conditionsOf(parameters: ListingParameters, externalAuthorId: string | 
     contentTypes: listOf('content_types'),
     scoreMin: parameters.score_min ?? null,
     scoreMax: parameters.score_max ?? null,
-    publishedFrom: timeOf(parameters.published_from),
-    publishedTo: timeOf(parameters.published_to),
+    publishedFrom: parseOptionalTime(parameters.published_from),
+    publishedTo: parseOptionalTime(parameters.published_to),
     status: parameters.status ?? null,
   }
   checkScores(filters.scoreMin, filters.scoreMax)
   checkInterval(filters.publishedFrom, filters.publishedTo, 'published_from')
-  return { filters, times: { createdFrom: timeOf(parameters.created_from), createdTo: timeOf(parameters.created_to) } }
+  return {
+    filters,
+    times: {
+      createdFrom: parseOptionalTime(parameters.created_from),
+      createdTo: parseOptionalTime(parameters.created_to),
+    },
+  }
 }
 
 function scopeFor(

@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import { consumerOf, scopeOf } from '../http/route.ts'
 import type { TypedApp } from '../http/typed.ts'
+import { orNull, strict } from '../validation.ts'
 import type { CatalogStore } from './catalog-store.ts'
 import { timeLimited } from './time-limited.ts'
 
@@ -10,7 +11,7 @@ const Classification = Type.Object({
   code: Type.String(),
   dataset_id: Type.String(),
   name: Type.String(),
-  description: Type.Union([Type.String(), Type.Null()]),
+  description: orNull(Type.String()),
   label_schema: Type.Record(Type.String(), Type.Unknown(), { description: 'As stored.' }),
 })
 
@@ -39,12 +40,12 @@ export function classificationRoutes(
               Type.String({ minLength: 1, maxLength: 128, description: '`next_after_code` of the previous page.' }),
             ),
           },
-          { additionalProperties: false },
+          strict,
         ),
         response: {
           200: Type.Object({
             classifications: Type.Array(Classification),
-            next_after_code: Type.Union([Type.String(), Type.Null()], { description: 'Null at the end.' }),
+            next_after_code: orNull(Type.String(), { description: 'Null at the end.' }),
           }),
         },
       },

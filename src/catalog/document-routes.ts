@@ -8,12 +8,12 @@ import { consumerOf, scopeOf } from '../http/route.ts'
 import type { TypedApp } from '../http/typed.ts'
 import { isId } from '../ids.ts'
 import { formatOptionalTime, formatTime } from '../time.ts'
+import { noFields, orNull, strict } from '../validation.ts'
 import { Document, documentAnswer, type Readable, readable, Snapshot, snapshotAnswer } from './answers.ts'
+import { invalid } from './browse.ts'
 import type { CatalogStore, DocumentRecord, VersionSummary } from './catalog-store.ts'
 
-const orNull = <T extends Parameters<typeof Type.Union>[0][number]>(schema: T) => Type.Union([schema, Type.Null()])
 const time = Type.String({ format: 'date-time' })
-const invalid = 'invalid_document_query'
 
 const Detail = Type.Object({
   ...Document.properties,
@@ -48,18 +48,17 @@ const BatchItem = Type.Object({
 })
 
 const ById = Type.Object({ document_id: Type.String({ minLength: 1, maxLength: 128 }) })
-const nothing = Type.Object({}, { additionalProperties: false })
 const PageQuery = Type.Object(
   {
     limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200, default: 50 })),
     cursor: Type.Optional(Type.String({ description: '`next_cursor` of the previous page, with the same `limit`.' })),
   },
-  { additionalProperties: false },
+  strict,
 )
 const versionRule =
   'A version is readable by its own language, or by that of the document where it has none: an earlier version can be hidden where the current one is not, and the other way round.'
 const config = (operation: Operation) =>
-  ({ surface: 'consumer', operation, invalid, unavailable: 'catalog_unavailable' }) as const
+  ({ surface: 'consumer', operation, invalid: 'invalid_document_query', unavailable: 'catalog_unavailable' }) as const
 const about = (summary: string, description: string) => ({ tags: ['Documents'], summary, description })
 
 export function documentRoutes(app: TypedApp, store: CatalogStore, cursors: Cursors): void {
@@ -70,7 +69,7 @@ export function documentRoutes(app: TypedApp, store: CatalogStore, cursors: Curs
       schema: {
         ...about('One document', 'With the number of its versions and its latest metric snapshot.'),
         params: ById,
-        querystring: nothing,
+        querystring: noFields,
         response: { 200: Detail },
       },
     },
@@ -99,7 +98,7 @@ export function documentRoutes(app: TypedApp, store: CatalogStore, cursors: Curs
           `The current version when \`version_id\` is absent. Needs \`body\`. ${versionRule}`,
         ),
         params: ById,
-        querystring: Type.Object({ version_id: Type.Optional(Type.String()) }, { additionalProperties: false }),
+        querystring: Type.Object({ version_id: Type.Optional(Type.String()) }, strict),
         response: { 200: Content },
       },
     },
@@ -194,7 +193,7 @@ export function documentRoutes(app: TypedApp, store: CatalogStore, cursors: Curs
           {
             document_ids: Type.Array(Type.String({ minLength: 1, maxLength: 128 }), { minItems: 1, maxItems: 200 }),
           },
-          { additionalProperties: false },
+          strict,
         ),
         response: { 200: Type.Object({ documents: Type.Array(BatchItem), missing: Type.Array(Type.String()) }) },
       },
@@ -249,8 +248,7 @@ export function documentRoutes(app: TypedApp, store: CatalogStore, cursors: Curs
     if (query.cursor !== undefined) {
       const opened = await cursors.open<string>(query.cursor, binding)
       if (!opened.ok) {
-        const message = 'is not a cursor of this request: send next_cursor unchanged, with the same limit'
-        throw new TidemarkError(invalid, `cursor ${message}`, { details: [{ path: 'cursor', message }] })
+        throw invalid('cursor', 'is not a cursor of this request: send next_cursor unchanged, with the same limit')
       }
       before = opened.position
     }

@@ -1,4 +1,4 @@
-import { formatTime } from '../time.ts'
+import { dayMs, formatTime } from '../time.ts'
 import type { ChangeEvent } from './change-log.ts'
 
 /** The shape of events that this version writes. */
@@ -41,7 +41,6 @@ function again<Value>(make: (value: Value) => string): (value: Value) => string 
   }
 }
 
-const dayMs = 86_400_000
 const two = Array.from({ length: 60 }, (_, i) => String(i).padStart(2, '0'))
 const three = Array.from({ length: 1000 }, (_, i) => String(i).padStart(3, '0'))
 

@@ -1,11 +1,12 @@
 import type { Cursors } from '../cursors.ts'
 import { TidemarkError } from '../errors.ts'
+import { dayMs } from '../time.ts'
 import type { ChangeLog, ChangeQuery } from './change-log.ts'
 import type { ChangeSignal } from './change-signal.ts'
 
 /** How long events stay readable, and how long a cursor does. */
 export const retentionDays = 30
-const retentionMs = retentionDays * 86_400_000
+const retentionMs = retentionDays * dayMs
 
 /** Events looked at by one call to the store, and for how long one request goes on looking for matches. */
 const scanMax = 20_000

@@ -1,13 +1,13 @@
 import { Type } from 'typebox'
 import type { UsageBook } from '../access/usage-book.ts'
 import type { Cursors } from '../cursors.ts'
-import { TidemarkError } from '../errors.ts'
+import { invalidField } from '../errors.ts'
 import { listParameter, splitList } from '../http/list-parameter.ts'
 import { takeQuota } from '../http/quota.ts'
 import { abortSignalOf, consumerOf, scopeOf } from '../http/route.ts'
 import type { TypedApp } from '../http/typed.ts'
-import { parseTime } from '../time.ts'
-import { choice } from '../validation.ts'
+import { parseOptionalTime } from '../time.ts'
+import { choice, strict } from '../validation.ts'
 import { type ChangeLog, eventTypes } from './change-log.ts'
 import type { ChangeSignal } from './change-signal.ts'
 import { readAhead } from './read-ahead.ts'
@@ -51,7 +51,7 @@ const Query = Type.Object(
       }),
     ),
   },
-  { additionalProperties: false },
+  strict,
 )
 
 export interface ChangesParts {
@@ -92,8 +92,8 @@ export function changesRoutes(app: TypedApp, { log, signal, cursors, usage }: Ch
       if (unknown !== undefined) throw invalid('event_type', `must be among ${eventTypes.join(', ')}`)
       const datasets = splitList(request.query.dataset_id, 'dataset_id', 'invalid_changes_query')
       const platforms = splitList(request.query.source_platform, 'source_platform', 'invalid_changes_query')
-      const ingestedFrom = timeOf(request.query.ingested_from)
-      const ingestedTo = timeOf(request.query.ingested_to)
+      const ingestedFrom = parseOptionalTime(request.query.ingested_from)
+      const ingestedTo = parseOptionalTime(request.query.ingested_to)
       if (ingestedFrom !== null && ingestedTo !== null && ingestedFrom >= ingestedTo) {
         throw invalid('ingested_to', 'must be after ingested_from')
       }
@@ -121,8 +121,4 @@ export function changesRoutes(app: TypedApp, { log, signal, cursors, usage }: Ch
   )
 }
 
-const timeOf = (text: string | undefined): number | null => (text === undefined ? null : parseTime(text))
-
-function invalid(path: string, message: string): TidemarkError {
-  return new TidemarkError('invalid_changes_query', `${path} ${message}`, { details: [{ path, message }] })
-}
+const invalid = (path: string, message: string) => invalidField('invalid_changes_query', path, message)

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { makeSigningKey } from '../cursors.ts'
+import { dayMs } from '../time.ts'
 import type { Context } from './context.ts'
 import { withWorkbench } from './with-workbench.ts'
 
@@ -16,7 +17,7 @@ export function cursorKey(program: Command, context: Context): void {
       withWorkbench(context, async ({ store }) => {
         const key = makeSigningKey(Date.now())
         await store.access.addSigningKey(key, false)
-        const before = options.dropOld === true ? key.createdAt : key.createdAt - keptDays * 86_400_000
+        const before = options.dropOld === true ? key.createdAt : key.createdAt - keptDays * dayMs
         const gone = await store.access.removeSigningKeysBefore(before)
         context.say(`new cursors are signed by ${key.keyId}; ${gone} old keys forgotten`)
       }),

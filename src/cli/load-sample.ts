@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import type { Instance } from '../compose.ts'
 import { importFile } from '../ingest/import-file.ts'
+import { dayMs } from '../time.ts'
 import { planFile } from './apply.ts'
 
 const sample = new URL('../../sample/', import.meta.url)
@@ -23,7 +24,7 @@ export async function loadSample(
     }
   }
   const application = (await instance.operator.read.applications()).find((one) => one.name === 'Sample reader')
-  const expiresAt = Date.now() + keyDays * 86_400_000
+  const expiresAt = Date.now() + keyDays * dayMs
   const made = await instance.operator.createKey(actor, application!.applicationId, { name: 'npm start', expiresAt })
   return { key: made.secret, documents }
 }

@@ -2,11 +2,10 @@ import { readFileSync } from 'node:fs'
 import { type Static, Type } from 'typebox'
 import { parse, YAMLParseError } from 'yaml'
 import { ConfigError } from '../config.ts'
-import { code, detailsOf, messageOf, validatorFor } from '../validation.ts'
+import { code, detailsOf, messageOf, strict, validatorFor } from '../validation.ts'
 import { allowedNetworks, isPublicAddress } from './public-address.ts'
 
 /** The file that says what is collected, from where, and where it goes. */
-const strict = { additionalProperties: false } as const
 const address = Type.String({ pattern: '^https?://', maxLength: 4096 })
 const language = Type.Optional(Type.String({ pattern: '^[a-z]{2,3}$' }))
 const File = Type.Object(

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { type ErrorCode, TidemarkError } from '../errors.ts'
+import { type ErrorCode, invalidField } from '../errors.ts'
 
 /** A query parameter that takes several values, separated by commas. */
 export const listParameter = (description: string) =>
@@ -16,6 +16,6 @@ export function splitList(text: string | undefined, path: string, invalid: Error
     : values.length > valuesMax
       ? `has more than ${valuesMax} values`
       : null
-  if (fault !== null) throw new TidemarkError(invalid, `${path} ${fault}`, { details: [{ path, message: fault }] })
+  if (fault !== null) throw invalidField(invalid, path, fault)
   return [...new Set(values)]
 }

@@ -1,11 +1,12 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { type TSchema, Type } from 'typebox'
+import type { TSchema } from 'typebox'
 import { type AccessRequest, compileScope } from '../access/compile-scope.ts'
 import type { Operation } from '../access/operations.ts'
 import type { Collector, Consumer, Principal } from '../access/principal.ts'
 import type { Scope } from '../access/scope.ts'
 import { type ErrorCode, TidemarkError } from '../errors.ts'
 import type { Caller } from '../turns/caller.ts'
+import { orNull } from '../validation.ts'
 import type { Admission } from './admission.ts'
 
 /** Where a route stands, and so which credential opens it. */
@@ -61,7 +62,10 @@ export function scopeOf(consumer: Consumer, asked: AccessRequest, denied: ErrorC
 }
 
 /** A body that may be left out altogether; the framework then validates null. */
-export const optionalBody = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()])
+export const optionalBody = <T extends TSchema>(schema: T) => orNull(schema)
+
+/** An error that a route tells of in OpenAPI. */
+export const errorAnswer = (description: string) => ({ description, $ref: 'Error#' })
 
 /** Fires when the client goes away before it is answered. */
 export function abortSignalOf(reply: FastifyReply): AbortSignal {

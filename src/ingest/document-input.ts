@@ -8,15 +8,16 @@ import {
   exact,
   messageOf,
   oneLine,
+  orNull,
   storableText,
+  strict,
   validatorFor,
 } from '../validation.ts'
 import { documentStatuses, type Fact, type IncomingDocument, type Refusal } from './content-store.ts'
 import { ingestLimits as limits } from './limits.ts'
 
 /** What a collector sends, as it is validated and described. Absent keeps what is known; null takes it away. */
-const orNull = <T extends TSchema>(schema: T) => Type.Optional(Type.Union([schema, Type.Null()]))
-const strict = { additionalProperties: false } as const
+const optional = <T extends TSchema>(schema: T) => Type.Optional(orNull(schema))
 const text = (most: number, description?: string) =>
   Type.String({ maxLength: most, ...(description === undefined ? {} : { description }) })
 const code = (description: string) => Type.String({ minLength: 1, maxLength: 128, pattern: codePattern, description })
@@ -30,7 +31,7 @@ const name = (description: string) =>
 /** A name of a metric or of an extra. Without a pattern of our own, names with a line break would escape validation. */
 const key = Type.String({ pattern: oneLine.replace('*', '{1,128}') })
 const words = (description: string) =>
-  orNull(
+  optional(
     Type.Array(Type.String({ minLength: 1, maxLength: 256, pattern: oneLine }), {
       maxItems: limits.wordsMax,
       description,
@@ -40,14 +41,14 @@ const words = (description: string) =>
 const Author = Type.Object(
   {
     external_author_id: Type.Optional(name('The author on the platform.')),
-    nickname: orNull(text(500)),
-    avatar_url: orNull(text(4096)),
-    home_page: orNull(text(4096)),
-    biography: orNull(text(20_000)),
-    follower_count: orNull(Type.Integer({ minimum: 0 })),
-    following_count: orNull(Type.Integer({ minimum: 0 })),
-    verified: orNull(Type.Boolean()),
-    extra: orNull(
+    nickname: optional(text(500)),
+    avatar_url: optional(text(4096)),
+    home_page: optional(text(4096)),
+    biography: optional(text(20_000)),
+    follower_count: optional(Type.Integer({ minimum: 0 })),
+    following_count: optional(Type.Integer({ minimum: 0 })),
+    verified: optional(Type.Boolean()),
+    extra: optional(
       Type.Record(key, Type.Union([Type.String({ maxLength: 4096 }), Type.Number(), Type.Boolean()]), {
         ...strict,
         maxProperties: 50,
@@ -75,37 +76,37 @@ const FactInput = Type.Object(
 /** The fields that a task's documents share with all others: everything but where they belong. */
 const contentFields = {
   external_id: name('The content on the platform.'),
-  url: orNull(text(4096)),
-  content_type: orNull(code('For example `article`, `post`, `video`.')),
-  language: orNull(
+  url: optional(text(4096)),
+  content_type: optional(code('For example `article`, `post`, `video`.')),
+  language: optional(
     Type.String({
       maxLength: 128,
       pattern: '^[A-Za-z]{2,3}([-_][A-Za-z0-9]{1,8})*$',
       description: 'ISO 639-1; a regional form such as en-GB is kept as en.',
     }),
   ),
-  region: orNull(code('A region code, for example GB.')),
-  published_at: orNull(Type.String({ format: 'date-time' })),
+  region: optional(code('A region code, for example GB.')),
+  published_at: optional(Type.String({ format: 'date-time' })),
   observed_at: Type.Optional(
     Type.String({ format: 'date-time', description: 'When the collector saw it; the time of arrival when absent.' }),
   ),
-  title: orNull(text(limits.titleCharactersMax)),
-  body: orNull(text(limits.bodyCharactersMax)),
-  author: orNull(Author),
+  title: optional(text(limits.titleCharactersMax)),
+  body: optional(text(limits.bodyCharactersMax)),
+  author: optional(Author),
   topics: words('Topics.'),
   tags: words('Native tags of the platform.'),
-  score: orNull(
+  score: optional(
     Type.Integer({
       minimum: Number.MIN_SAFE_INTEGER,
       maximum: Number.MAX_SAFE_INTEGER,
       description: "The platform's score.",
     }),
   ),
-  metrics: orNull(Type.Record(key, Type.Number(), { ...strict, maxProperties: 100 })),
-  quality: orNull(Type.Number({ minimum: 0, maximum: 1, description: 'How good the content is, for ranking.' })),
+  metrics: optional(Type.Record(key, Type.Number(), { ...strict, maxProperties: 100 })),
+  quality: optional(Type.Number({ minimum: 0, maximum: 1, description: 'How good the content is, for ranking.' })),
   status: Type.Optional(choice(documentStatuses, { description: '`active` when absent.' })),
-  facts: orNull(Type.Array(FactInput, { maxItems: 200 })),
-  extra_payload: orNull(Type.Record(Type.String(), Type.Unknown(), { description: 'Kept, never returned.' })),
+  facts: optional(Type.Array(FactInput, { maxItems: 200 })),
+  extra_payload: optional(Type.Record(Type.String(), Type.Unknown(), { description: 'Kept, never returned.' })),
 }
 
 export const DocumentInput = Type.Object(

@@ -5,6 +5,7 @@ import type { Collector } from '../access/principal.ts'
 import { TidemarkError } from '../errors.ts'
 import { collectorOf } from '../http/route.ts'
 import type { TypedApp } from '../http/typed.ts'
+import { strict } from '../validation.ts'
 import { answerBatch, answerLines, IngestResults, type Intake } from './answer-documents.ts'
 import { DocumentInput } from './document-input.ts'
 import type { Ingest } from './ingest.ts'
@@ -22,7 +23,7 @@ export function documentsBody() {
     consumes: ['application/json', ndjson],
     body: {
       content: {
-        'application/json': { schema: Type.Object({ documents }, { additionalProperties: false }) },
+        'application/json': { schema: Type.Object({ documents }, strict) },
         [ndjson]: { schema: Type.Unknown({ 'x-described-by': 'Document' }) },
         'application/ndjson': { schema: Type.Unknown({ 'x-described-by': 'Document' }) },
       },

@@ -1,3 +1,5 @@
+import { dayMs } from '../time.ts'
+
 /** What live collection takes, used by schemas, code and documentation alike. */
 export const liveLimits = {
   platformsMax: 5,
@@ -22,7 +24,7 @@ export const liveLimits = {
   /** How long an idempotency key is remembered. */
   keysKeptMs: 24 * 3_600_000,
   /** How long a live query and the list of what it brought can be read; the documents themselves stay. */
-  queriesKeptMs: 30 * 86_400_000,
+  queriesKeptMs: 30 * dayMs,
 } as const
 
 export const resourceKinds = ['content', 'account', 'user', 'channel', 'video'] as const

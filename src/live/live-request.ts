@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import type { Consumer } from '../access/principal.ts'
-import { TidemarkError } from '../errors.ts'
-import { choice, exact, storableText } from '../validation.ts'
+import { invalidField } from '../errors.ts'
+import { choice, exact, storableText, strict } from '../validation.ts'
 import { liveLimits as limits, type ResourceKind, resourceKinds } from './limits.ts'
 import { itemsMaxOf, type LiveRequest } from './live-queries.ts'
 
@@ -38,7 +38,7 @@ export const LiveQueryBody = Type.Object(
     platforms: Type.Array(platform, { minItems: 1, maxItems: limits.platformsMax, uniqueItems: true }),
     ...liveFields,
   },
-  { additionalProperties: false },
+  strict,
 )
 
 interface Live {
@@ -123,6 +123,4 @@ function liveRequest(
   }
 }
 
-function invalid(path: string, message: string): TidemarkError {
-  return new TidemarkError('invalid_query', `${path} ${message}`, { details: [{ path, message }] })
-}
+const invalid = (path: string, message: string) => invalidField('invalid_query', path, message)

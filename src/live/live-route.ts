@@ -8,7 +8,3 @@ export const route = (operation: Operation) =>
 export const about = (summary: string, description: string) => ({ tags: ['Live'], summary, description })
 
 export const byId = Type.Object({ live_query_id: Type.String({ minLength: 1, maxLength: 128 }) })
-
-export const error = (description: string) => ({ description, $ref: 'Error#' })
-
-export const notFound = error('`live_query_not_found`')

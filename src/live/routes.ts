@@ -2,14 +2,13 @@ import { Type } from 'typebox'
 import type { Consumer } from '../access/principal.ts'
 import type { Scope } from '../access/scope.ts'
 import { TidemarkError } from '../errors.ts'
-import { consumerOf, scopeOf } from '../http/route.ts'
+import { consumerOf, errorAnswer, scopeOf } from '../http/route.ts'
 import type { TypedApp } from '../http/typed.ts'
+import { noFields } from '../validation.ts'
 import type { LiveQueries } from './live-queries.ts'
 import { LiveQueryBody, liveRequestOf } from './live-request.ts'
-import { about, byId, error, notFound, route } from './live-route.ts'
+import { about, byId, route } from './live-route.ts'
 import { LiveQuery, liveQueryAnswer } from './schemas.ts'
-
-const nothing = Type.Object({}, { additionalProperties: false })
 
 export function liveRoutes(app: TypedApp, live: LiveQueries): void {
   app.post(
@@ -22,12 +21,15 @@ export function liveRoutes(app: TypedApp, live: LiveQueries): void {
           'Needs the header `Idempotency-Key` (1 to 255 printable characters): the same key with the same body gives the same live query for 24 hours. ' +
             '503 `live_query_unavailable` where live is off for the application, or where no collector has asked for tasks of one of the platforms in the last 5 minutes.',
         ),
-        querystring: nothing,
+        querystring: noFields,
         headers: Type.Object({
           'idempotency-key': Type.Optional(Type.String({ description: 'Required. Chosen by the caller.' })),
         }),
         body: LiveQueryBody,
-        response: { 202: LiveQuery, 422: error('`idempotency_key_reused`: the key came with another body before.') },
+        response: {
+          202: LiveQuery,
+          422: errorAnswer('`idempotency_key_reused`: the key came with another body before.'),
+        },
       },
     },
     async (request, reply) => {
@@ -53,8 +55,8 @@ export function liveRoutes(app: TypedApp, live: LiveQueries): void {
       schema: {
         ...about('The state of a live query', 'Kept for 30 days.'),
         params: byId,
-        querystring: nothing,
-        response: { 200: LiveQuery, 404: notFound },
+        querystring: noFields,
+        response: { 200: LiveQuery, 404: errorAnswer('`live_query_not_found`') },
       },
     },
     async (request) => liveQueryAnswer(await live.find(consumerOf(request), request.params.live_query_id)),

@@ -1,12 +1,11 @@
-import { type Static, type TSchema, Type } from 'typebox'
+import { type Static, Type } from 'typebox'
 import { formatOptionalTime, formatTime } from '../time.ts'
-import { choice } from '../validation.ts'
+import { choice, orNull } from '../validation.ts'
 import { resourceKinds } from './limits.ts'
 import { statusOf } from './live-queries.ts'
 import type { LiveQuery as StoredLiveQuery } from './live-store.ts'
 import { queryStates, runStates } from './states.ts'
 
-const orNull = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()])
 const time = Type.String({ format: 'date-time' })
 
 /** A live query in the words of the API, wherever it stands. */

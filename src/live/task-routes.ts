@@ -1,17 +1,16 @@
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import type { Operation } from '../access/operations.ts'
-import { collectorOf, optionalBody } from '../http/route.ts'
+import { collectorOf, errorAnswer, optionalBody } from '../http/route.ts'
 import type { TypedApp } from '../http/typed.ts'
 import { ingestLimits } from '../ingest/limits.ts'
 import { answerDocuments, documentsBody } from '../ingest/routes.ts'
 import { formatTime } from '../time.ts'
-import { choice, choices, exact, storableText } from '../validation.ts'
+import { choice, choices, exact, storableText, strict } from '../validation.ts'
 import { liveLimits as limits, resourceKinds } from './limits.ts'
 import type { Claim, LiveStore } from './live-store.ts'
 import { held, taskIntake } from './task-intake.ts'
 
-const strict = { additionalProperties: false } as const
 const time = Type.String({ format: 'date-time' })
 const config = (operation: Operation) => ({ surface: 'collector', operation, invalid: 'invalid_request' }) as const
 const about = (summary: string, description: string) => ({ tags: ['Collector'], summary, description })
@@ -42,10 +41,11 @@ const Task = Type.Object({
   deadline_at: time,
   lease_expires_at: time,
 })
-const error = (description: string) => ({ description, $ref: 'Error#' })
 const refusals = {
-  404: error('`task_not_found`'),
-  409: error('`task_closed`: the task is over, or its deadline is; `task_lease_lost`: the lease is no longer yours.'),
+  404: errorAnswer('`task_not_found`'),
+  409: errorAnswer(
+    '`task_closed`: the task is over, or its deadline is; `task_lease_lost`: the lease is no longer yours.',
+  ),
 }
 
 /** `written` is called after documents were stored. */

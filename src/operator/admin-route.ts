@@ -14,6 +14,4 @@ export const about = (summary: string, description?: string) => ({
 
 export const list = <T extends TSchema>(plural: string, item: T) => Type.Object({ [plural]: Type.Array(item) })
 
-export const nothing = Type.Object({}, { additionalProperties: false })
-
 export const byId = (name: string) => Type.Object({ [name]: Type.String({ minLength: 1, maxLength: 128 }) })

@@ -1,8 +1,8 @@
 import { Policy } from '../access/policy.ts'
 import { TidemarkError } from '../errors.ts'
 import type { TypedApp } from '../http/typed.ts'
-import { detailsOf, messageOf, validatorFor } from '../validation.ts'
-import { about, actor, byId, list, nothing, route } from './admin-route.ts'
+import { detailsOf, messageOf, noFields, validatorFor } from '../validation.ts'
+import { about, actor, byId, list, route } from './admin-route.ts'
 import { applicationAnswer } from './answers.ts'
 import type { Operator } from './operator.ts'
 import * as schemas from './schemas.ts'
@@ -33,7 +33,7 @@ export function applicationRoutes(app: TypedApp, operator: Operator): void {
       config: route('admin.applications.list'),
       schema: {
         ...about('Every application'),
-        querystring: nothing,
+        querystring: noFields,
         response: { 200: list('applications', schemas.ApplicationAnswer) },
       },
     },
@@ -46,7 +46,7 @@ export function applicationRoutes(app: TypedApp, operator: Operator): void {
       schema: {
         ...about('One application'),
         params: byId('application_id'),
-        querystring: nothing,
+        querystring: noFields,
         response: { 200: schemas.ApplicationAnswer },
       },
     },

@@ -1,9 +1,9 @@
 import { TidemarkError } from '../errors.ts'
 import { optionalBody } from '../http/route.ts'
 import type { TypedApp } from '../http/typed.ts'
-import { formatOptionalTime, formatTime, parseTime } from '../time.ts'
-import { messageOf } from '../validation.ts'
-import { about, actor, byId, list, nothing, route } from './admin-route.ts'
+import { formatOptionalTime, formatTime, parseOptionalTime } from '../time.ts'
+import { messageOf, noFields } from '../validation.ts'
+import { about, actor, byId, list, route } from './admin-route.ts'
 import { collectorAnswer, keyAnswer } from './answers.ts'
 import { type Operator, rotationGraceSecondsDefault } from './operator.ts'
 import * as schemas from './schemas.ts'
@@ -22,7 +22,7 @@ export function keyRoutes(app: TypedApp, operator: Operator): void {
     },
     async (request, reply) => {
       const { name = null, expires_at: expires } = request.body ?? {}
-      const expiresAt = expires === undefined ? null : parseTime(expires)
+      const expiresAt = parseOptionalTime(expires)
       if (expiresAt !== null && expiresAt <= Date.now()) {
         const details = [{ path: 'expires_at', message: 'must be in the future' }]
         throw new TidemarkError('invalid_request', messageOf(details), { details })
@@ -40,7 +40,7 @@ export function keyRoutes(app: TypedApp, operator: Operator): void {
       schema: {
         ...about('The keys of an application', 'Revoked and expired ones included; never the secrets.'),
         params: byId('application_id'),
-        querystring: nothing,
+        querystring: noFields,
         response: { 200: list('keys', schemas.KeyAnswer) },
       },
     },
@@ -55,7 +55,7 @@ export function keyRoutes(app: TypedApp, operator: Operator): void {
       config: route('admin.keys.listAll'),
       schema: {
         ...about('Every key, of applications and of collectors'),
-        querystring: nothing,
+        querystring: noFields,
         response: { 200: list('keys', schemas.KeyAnswer) },
       },
     },
@@ -68,7 +68,7 @@ export function keyRoutes(app: TypedApp, operator: Operator): void {
       schema: {
         ...about('Revoke a key', 'Refused from the next request on. Revoking twice changes nothing.'),
         params: byId('key_id'),
-        body: optionalBody(nothing),
+        body: optionalBody(noFields),
         response: { 200: schemas.KeyAnswer },
       },
     },
@@ -122,7 +122,7 @@ export function collectorRoutes(app: TypedApp, operator: Operator): void {
       config: route('admin.collectors.list'),
       schema: {
         ...about('Every collector'),
-        querystring: nothing,
+        querystring: noFields,
         response: { 200: list('collectors', schemas.CollectorAnswer) },
       },
     },

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { adminTokenFile } from '../access/admin-token.ts'
 import { entitlementFault, policyFault } from '../access/stored-rights.ts'
 import { diskSpace } from '../disk-space.ts'
+import { dayMs } from '../time.ts'
 import type { OperatorStore } from './operator-store.ts'
 
 /** One thing that was looked at, and what to do about it where it is not as it should be. */
@@ -12,7 +13,7 @@ export interface Finding {
   readonly advice: string | null
 }
 
-const expiresSoonMs = 7 * 86_400_000
+const expiresSoonMs = 7 * dayMs
 const nodeMajorNeeded = 26
 
 export const ok = (about: string): Finding => ({ state: 'ok', about, advice: null })

@@ -2,8 +2,8 @@ import { isDeepStrictEqual } from 'node:util'
 import { type Static, Type } from 'typebox'
 import { makeKey } from '../access/keys.ts'
 import { newId } from '../ids.ts'
-import { parseTime } from '../time.ts'
-import { detailsOf, messageOf, validatorFor } from '../validation.ts'
+import { parseOptionalTime } from '../time.ts'
+import { detailsOf, messageOf, strict, validatorFor } from '../validation.ts'
 import { newKey } from './operator.ts'
 import type { Change, OperatorStore } from './operator-store.ts'
 import {
@@ -24,7 +24,6 @@ import {
  * applications by id or name, keys and collectors by name. What the file does not name is left alone, so applying the
  * same file again changes nothing.
  */
-const strict = { additionalProperties: false } as const
 const listOf = <T extends Parameters<typeof Type.Array>[0]>(item: T) =>
   Type.Optional(Type.Array(item, { maxItems: 10_000 }))
 const InstanceFile = Type.Object(
@@ -172,7 +171,7 @@ export async function planInstance(file: InstanceFile, store: Omit<OperatorStore
     for (const key of wanted.keys ?? []) {
       if (keys.some((one) => one.name === key.name && one.revokedAt === null)) continue
       const made = makeKey('consumer')
-      const expiresAt = key.expires_at === undefined ? null : parseTime(key.expires_at)
+      const expiresAt = parseOptionalTime(key.expires_at)
       if (expiresAt !== null && expiresAt <= Date.now()) {
         throw new InstanceFileError(`key "${key.name}" of ${name} is not there yet, but expires in the past`)
       }

@@ -3,10 +3,9 @@ import { makeKey } from '../access/keys.ts'
 import type { Policy } from '../access/policy.ts'
 import { TidemarkError } from '../errors.ts'
 import { newId } from '../ids.ts'
+import { dayMs } from '../time.ts'
 import { mergePatch } from './merge-patch.ts'
 import type { Application, Change, ChangeOutcome, Dataset, Key, NewKey, OperatorStore } from './operator-store.ts'
-
-const dayMs = 86_400_000
 
 /** Each attempt fails only because another patch came through, so this many at once are all kept. */
 const patchAttemptsMax = 50

@@ -1,7 +1,8 @@
 import { Type } from 'typebox'
 import type { TypedApp } from '../http/typed.ts'
-import { formatTime, utcDay } from '../time.ts'
-import { about, actor, byId, list, nothing, route } from './admin-route.ts'
+import { dayMs, formatTime, utcDay } from '../time.ts'
+import { noFields, orNull, strict } from '../validation.ts'
+import { about, actor, byId, list, route } from './admin-route.ts'
 import { classificationAnswer, datasetAnswer, profileAnswer } from './answers.ts'
 import { applicationRoutes } from './application-routes.ts'
 import { collectorRoutes, keyRoutes } from './credential-routes.ts'
@@ -44,7 +45,7 @@ function datasetRoutes(app: TypedApp, operator: Operator): void {
       config: route('admin.datasets.list'),
       schema: {
         ...about('Every dataset'),
-        querystring: nothing,
+        querystring: noFields,
         response: { 200: list('datasets', schemas.DatasetAnswer) },
       },
     },
@@ -76,7 +77,7 @@ function datasetRoutes(app: TypedApp, operator: Operator): void {
       schema: {
         ...about('The classifications of a dataset, inactive ones included'),
         params: byId('dataset_id'),
-        querystring: nothing,
+        querystring: noFields,
         response: { 200: list('classifications', schemas.ClassificationAnswer) },
       },
     },
@@ -115,7 +116,7 @@ function profileRoutes(app: TypedApp, operator: Operator): void {
       config: route('admin.profiles.list'),
       schema: {
         ...about('Every embedding profile'),
-        querystring: nothing,
+        querystring: noFields,
         response: { 200: list('embedding_profiles', schemas.ProfileAnswer) },
       },
     },
@@ -134,7 +135,7 @@ function reportRoutes(app: TypedApp, operator: Operator): void {
         ...about('Use per application, day and operation', `The last ${usageDaysDefault} days when no day is named.`),
         querystring: Type.Object(
           { from_day: Type.Optional(Day), to_day: Type.Optional(Day), application_id: Type.Optional(Type.String()) },
-          { additionalProperties: false },
+          strict,
         ),
         response: { 200: list('usage', schemas.UsageAnswer) },
       },
@@ -143,7 +144,7 @@ function reportRoutes(app: TypedApp, operator: Operator): void {
       const now = Date.now()
       const { from_day, to_day, application_id } = request.query
       const usage = await operator.read.usage({
-        fromDay: from_day ?? utcDay(now - (usageDaysDefault - 1) * 86_400_000),
+        fromDay: from_day ?? utcDay(now - (usageDaysDefault - 1) * dayMs),
         toDay: to_day ?? utcDay(now),
         applicationId: application_id ?? null,
       })
@@ -168,12 +169,12 @@ function reportRoutes(app: TypedApp, operator: Operator): void {
             limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200, default: 50 })),
             before: Type.Optional(Type.String({ description: '`next_before` of the previous page.' })),
           },
-          { additionalProperties: false },
+          strict,
         ),
         response: {
           200: Type.Object({
             audit: Type.Array(schemas.AuditAnswer),
-            next_before: Type.Union([Type.String(), Type.Null()]),
+            next_before: orNull(Type.String()),
           }),
         },
       },

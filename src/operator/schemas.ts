@@ -1,10 +1,9 @@
-import { type TSchema, Type } from 'typebox'
+import { Type } from 'typebox'
 import { EntitlementInput } from '../access/entitlement.ts'
 import { Policy } from '../access/policy.ts'
-import { choice, exact, printable } from '../validation.ts'
+import { choice, exact, orNull, printable, strict } from '../validation.ts'
 
 /** Bodies and answers of the admin API, and the parts of a file for `tidemark apply`. */
-const strict = { additionalProperties: false } as const
 
 /** Ids that operators choose: readable in addresses and lists, and without the comma that separates values. */
 const chosenId = (description: string) =>
@@ -20,8 +19,7 @@ export const name = Type.String({
   pattern: printable,
   description: 'For people. No control characters.',
 })
-const description = Type.Optional(Type.Union([Type.String({ maxLength: 4000, pattern: exact }), Type.Null()]))
-const orNull = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()])
+const description = Type.Optional(orNull(Type.String({ maxLength: 4000, pattern: exact })))
 const time = Type.String({ format: 'date-time' })
 
 export const DatasetInput = Type.Object({ name, description }, strict)
@@ -69,7 +67,7 @@ export const ProfileInput = Type.Object(
       description: 'Who makes the vectors, for example `builtin` or `http`.',
     }),
     model: Type.String({ minLength: 1, maxLength: 200, pattern: printable }),
-    dimensions: Type.Union([Type.Integer({ minimum: 1, maximum: 65_536 }), Type.Null()], {
+    dimensions: orNull(Type.Integer({ minimum: 1, maximum: 65_536 }), {
       description: 'Null while it is not known.',
     }),
     status: choice(['active', 'inactive']),

@@ -1,12 +1,10 @@
 import { Type } from 'typebox'
 import type { Embedder } from '../embedding/embedder.ts'
 import type { TypedApp } from '../http/typed.ts'
-import { choice } from '../validation.ts'
+import { choice, noFields, orNull } from '../validation.ts'
 import type { IndexSource } from './index-source.ts'
 import { indexingState } from './indexing-state.ts'
 import type { SearchIndex } from './search-index.ts'
-
-const orNull = <T extends Parameters<typeof Type.Union>[0][number]>(schema: T) => Type.Union([schema, Type.Null()])
 
 export function indexingRoutes(
   app: TypedApp,
@@ -20,7 +18,7 @@ export function indexingRoutes(
         tags: ['Admin'],
         summary: 'How far the search index is behind',
         description: 'Words are indexed first; vectors follow as the embedding model makes them.',
-        querystring: Type.Object({}, { additionalProperties: false }),
+        querystring: noFields,
         response: {
           200: Type.Object({
             state: choice(['ready', 'needs_rebuild']),

@@ -1,3 +1,5 @@
+import { dayMs } from '../time.ts'
+
 /**
  * Hybrid ranking, first step: a convex sum of scores that are each brought to 0..1. Not rank fusion, which lets a weak
  * branch outvote a strong one. Every candidate has both scores: what one branch did not find is scored by it
@@ -13,7 +15,7 @@ export interface FusionWeights {
 export const defaultWeights: FusionWeights = { lexical: 0.48, vector: 0.48, quality: 0.02, recency: 0.02 }
 
 /** After this long without news a document's recency is a half. */
-const recencyHalfLifeMs = 30 * 86_400_000
+const recencyHalfLifeMs = 30 * dayMs
 const qualityUnknown = 0.5
 /**
  * Cosines are measured against the best and the worst of the candidates, but never on a finer scale than this: among a

@@ -1,15 +1,16 @@
 import { Type } from 'typebox'
 import type { Cursors } from '../cursors.ts'
 import { TidemarkError } from '../errors.ts'
-import { consumerOf } from '../http/route.ts'
+import { consumerOf, errorAnswer } from '../http/route.ts'
 import type { TypedApp } from '../http/typed.ts'
 import { liveLimits as limits } from '../live/limits.ts'
 import { type LiveQueries, statusOf } from '../live/live-queries.ts'
-import { about, byId, error, notFound, route } from '../live/live-route.ts'
+import { about, byId, route } from '../live/live-route.ts'
 import type { ItemPlace } from '../live/live-store.ts'
 import { liveScope } from '../live/routes.ts'
 import { LiveQuery, liveQueryAnswer } from '../live/schemas.ts'
 import { isReady } from '../live/states.ts'
+import { strict } from '../validation.ts'
 import { ResultItem } from './present-results.ts'
 import { readLiveResults } from './read-live-results.ts'
 import { invalid } from './search-request.ts'
@@ -39,7 +40,7 @@ export function liveResultRoutes(
               Type.String({ description: '`cursor` of the previous page, with the same `limit`.' }),
             ),
           },
-          { additionalProperties: false },
+          strict,
         ),
         response: {
           200: Type.Object({
@@ -47,8 +48,8 @@ export function liveResultRoutes(
             results: Type.Array(ResultItem),
             cursor: Type.Optional(Type.String({ description: 'Only when a next page exists.' })),
           }),
-          404: notFound,
-          409: error('`live_query_results_not_ready`: keep asking for the status.'),
+          404: errorAnswer('`live_query_not_found`'),
+          409: errorAnswer('`live_query_results_not_ready`: keep asking for the status.'),
         },
       },
     },

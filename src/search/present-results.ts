@@ -1,16 +1,14 @@
-import { type Static, type TSchema, Type } from 'typebox'
+import { type Static, Type } from 'typebox'
 import { readableFields, type Scope } from '../access/scope.ts'
 import { documentStatuses } from '../ingest/content-store.ts'
 import { findHits, type Hit } from '../text/find-hits.ts'
 import { highlight, summarise } from '../text/highlight.ts'
 import { formatOptionalTime } from '../time.ts'
-import { choice } from '../validation.ts'
+import { choice, orNull } from '../validation.ts'
 import type { ChunkText, IndexSource, ShownChunk } from './index-source.ts'
 import { searchLimits as limits } from './limits.ts'
 import type { SearchRequest } from './search-request.ts'
 import type { Found, SearchResult } from './searcher.ts'
-
-const orNull = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()])
 
 export const ResultItem = Type.Object({
   document_id: Type.String(),

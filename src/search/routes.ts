@@ -4,12 +4,12 @@ import type { Operation } from '../access/operations.ts'
 import type { UsageBook } from '../access/usage-book.ts'
 import type { Cursors } from '../cursors.ts'
 import { takeQuota } from '../http/quota.ts'
-import { callerOf, consumerOf, scopeOf } from '../http/route.ts'
+import { callerOf, consumerOf, errorAnswer, scopeOf } from '../http/route.ts'
 import type { TypedApp } from '../http/typed.ts'
 import type { LiveQueries } from '../live/live-queries.ts'
 import { liveTopUpOf } from '../live/live-request.ts'
 import { LiveQuery, liveQueryAnswer } from '../live/schemas.ts'
-import { choice } from '../validation.ts'
+import { choice, noFields, orNull } from '../validation.ts'
 import type { IndexSource } from './index-source.ts'
 import { presentResults, ResultItem } from './present-results.ts'
 import type { KeywordPosition } from './search-index.ts'
@@ -53,7 +53,7 @@ const Answer = Type.Object({
         .join('\n'),
     },
   ),
-  live_query: Type.Union([LiveQuery, Type.Null()], {
+  live_query: orNull(LiveQuery, {
     description: 'The live top-up, where one was asked for and started.',
   }),
 })
@@ -77,11 +77,9 @@ const withLive = {
   body: SearchWithLiveBody,
   response: {
     ...response,
-    422: { description: '`idempotency_key_reused`: the key came with another body before.', $ref: 'Error#' },
+    422: errorAnswer('`idempotency_key_reused`: the key came with another body before.'),
   },
 }
-const noParameters = Type.Object({}, { additionalProperties: false })
-
 export function searchRoutes(app: TypedApp, parts: SearchParts): void {
   const live =
     'Searches history; with `live.enabled` it also asks for an on-demand collection (needs `Idempotency-Key`, one dataset, 1 to 5 platforms, and a `query`). ' +
@@ -90,7 +88,7 @@ export function searchRoutes(app: TypedApp, parts: SearchParts): void {
     '/v1/search',
     {
       config: config('search.default'),
-      schema: { ...about('Search', live), querystring: noParameters, ...withLive },
+      schema: { ...about('Search', live), querystring: noFields, ...withLive },
     },
     (request, reply) => answer(request, reply, request.body, null, parts, 'search.default'),
   )
@@ -100,7 +98,7 @@ export function searchRoutes(app: TypedApp, parts: SearchParts): void {
       config: config('search.contents'),
       schema: {
         ...about('Search (legacy entry)', 'The same as `POST /v1/search`, and on its quota.'),
-        querystring: noParameters,
+        querystring: noFields,
         ...withLive,
       },
     },
@@ -112,7 +110,7 @@ export function searchRoutes(app: TypedApp, parts: SearchParts): void {
       config: config('search.history'),
       schema: {
         ...about('Search history only', 'Never starts a collection.'),
-        querystring: noParameters,
+        querystring: noFields,
         body: SearchBody,
         response,
       },
@@ -126,7 +124,7 @@ export function searchRoutes(app: TypedApp, parts: SearchParts): void {
         config: config(`search.${mode}`),
         schema: {
           ...about(`Search in ${mode} mode`, 'History only.'),
-          querystring: noParameters,
+          querystring: noFields,
           body: SearchBody,
           response,
         },

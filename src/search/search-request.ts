@@ -1,10 +1,10 @@
 import { type Static, Type } from 'typebox'
 import type { FieldPermission } from '../access/scope.ts'
-import { TidemarkError } from '../errors.ts'
+import { invalidField } from '../errors.ts'
 import { documentStatuses } from '../ingest/content-store.ts'
 import { liveFields } from '../live/live-request.ts'
-import { parseTime } from '../time.ts'
-import { choice, choices, exact } from '../validation.ts'
+import { parseOptionalTime } from '../time.ts'
+import { choice, choices, exact, strict } from '../validation.ts'
 import { searchLimits as limits } from './limits.ts'
 import { noFilters, type SearchFilters } from './search-index.ts'
 
@@ -15,7 +15,6 @@ export type Mode = (typeof modes)[number]
 export const resultFields = ['title', 'body', 'content_type', 'language', 'published_at', 'status'] as const
 export type ResultField = (typeof resultFields)[number]
 
-const strict = { additionalProperties: false } as const
 const values = (description: string) =>
   Type.Optional(
     Type.Array(Type.String({ minLength: 1, maxLength: 128, pattern: exact }), {
@@ -113,8 +112,8 @@ export function checkSearch(body: SearchBody, fixedMode: Mode | null, dimensions
     throw invalid('query', 'or query_vector is required in vector mode')
   }
   if (body.cursor !== undefined && mode !== 'keyword') throw invalid('cursor', 'works in keyword mode only')
-  const publishedFrom = body.published_from === undefined ? null : parseTime(body.published_from)
-  const publishedTo = body.published_to === undefined ? null : parseTime(body.published_to)
+  const publishedFrom = parseOptionalTime(body.published_from)
+  const publishedTo = parseOptionalTime(body.published_to)
   if (publishedFrom !== null && publishedTo !== null && publishedFrom >= publishedTo) {
     throw invalid('published_to', 'must be after published_from')
   }
@@ -168,6 +167,4 @@ function checkVector(vector: readonly number[], dimensions: number | null): read
   return vector
 }
 
-export function invalid(path: string, message: string): TidemarkError {
-  return new TidemarkError('invalid_query', `${path} ${message}`, { details: [{ path, message }] })
-}
+export const invalid = (path: string, message: string) => invalidField('invalid_query', path, message)

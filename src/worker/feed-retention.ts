@@ -1,6 +1,7 @@
 import type { ChangeLog } from '../changes/change-log.ts'
 import { retentionDays } from '../changes/read-changes.ts'
 import type { Incidents } from '../incidents.ts'
+import { dayMs } from '../time.ts'
 import { type Repeating, repeat } from './repeating.ts'
 
 /** Small enough that a writer never waits noticeably behind one portion. */
@@ -12,7 +13,7 @@ export function startFeedRetention(log: ChangeLog, incidents: Incidents): Repeat
   return repeat(
     'feed-retention',
     everyMs,
-    async () => (await log.removeBefore(Date.now() - retentionDays * 86_400_000, portion)) === portion,
+    async () => (await log.removeBefore(Date.now() - retentionDays * dayMs, portion)) === portion,
     incidents,
   )
 }

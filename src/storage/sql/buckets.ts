@@ -1,3 +1,5 @@
+import { dayMs } from '../../time.ts'
+
 /**
  * Ranges as runs of equal values. A score or a publication time has too many values to list a range of them in the
  * order of the catalog; its bucket has few. Each bucket is one run of an index that then is in the order of document
@@ -6,8 +8,6 @@
  * The expressions are part of two indexes (see `migrations/`): a database uses those only for the very same expression,
  * so a change here needs a migration that makes the indexes anew.
  */
-const dayMs = 86_400_000
-
 /** Both databases cut towards zero, as this does; days that never ascend and then fall are all that is needed. */
 export const dayOf = (timeMs: number): number => Math.trunc(timeMs / dayMs)
 export const dayExpression = (column: string): string => `(${column} / ${dayMs})`

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { link, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { adminTokenFile } from '../data-folder.ts'
 import { hashKey, makeKey } from './keys.ts'
 
 /** Only the hash is kept, as for every other key. */
-export const adminTokenFile = 'admin-token.sha256'
 const file = (dataDir: string) => join(dataDir, adminTokenFile)
 
 /**

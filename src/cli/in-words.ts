@@ -1,4 +1,5 @@
 import { ConfigError } from '../config.ts'
+import { storeFile } from '../data-folder.ts'
 import { TidemarkError } from '../errors.ts'
 import { UnfinishedCopyError, UnreachableStoreError } from '../storage/postgres/open-postgres-store.ts'
 import { NewerStoreError } from '../storage/sql/migrate.ts'
@@ -42,7 +43,7 @@ export function inWords(error: unknown): { readonly message: string; readonly ex
     return setting('TIDEMARK_HOST', known.hostname ?? known.address, 'it must be a name or address of this machine')
   }
   if (known.code === 'ERR_SQLITE_ERROR') {
-    const message = `the database tidemark.sqlite in the data folder cannot be used: ${known.message}`
+    const message = `the database ${storeFile} in the data folder cannot be used: ${known.message}`
     return {
       message: `${message}; restore it from a backup, or set TIDEMARK_DATA_DIR to another folder`,
       exitCode: failed,

@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs'
 import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
-import { adminTokenFile } from '../access/admin-token.ts'
+import { adminTokenFile, artifactEnding, artifactFolder, storeFile } from '../data-folder.ts'
 import { isId } from '../ids.ts'
 
 /**
@@ -34,11 +34,9 @@ export interface BackupFile {
   readonly sha256: string
 }
 
-export const storeFile = 'tidemark.sqlite'
-export const artifactFolder = 'artifacts'
 const manifestFile = 'manifest.json'
 
-export const artifactPath = (artifactId: string): string => `${artifactFolder}/${artifactId}.parquet`
+export const artifactPath = (artifactId: string): string => `${artifactFolder}/${artifactId}${artifactEnding}`
 
 /** How far a backup or a restore has come, in bytes; `total` is null where it cannot be known. */
 export interface BackupProgress {
@@ -97,8 +95,8 @@ const isOurs = (path: string): boolean => path === storeFile || path === adminTo
 
 /** The artifact whose file this is; null for other files. */
 export function artifactIdOf(path: string): string | null {
-  const name = /^artifacts\/([^/]+)\.parquet$/.exec(path)?.[1]
-  return name !== undefined && isId('art', name) ? name : null
+  const artifactId = path.slice(artifactFolder.length + 1, -artifactEnding.length)
+  return isId('art', artifactId) && path === artifactPath(artifactId) ? artifactId : null
 }
 
 /** Reads every file of a backup and throws at the first that is not what the manifest says. */

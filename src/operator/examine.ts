@@ -1,7 +1,7 @@
 import { access, constants, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { adminTokenFile } from '../access/admin-token.ts'
 import { entitlementFault, policyFault } from '../access/stored-rights.ts'
+import { adminTokenFile } from '../data-folder.ts'
 import { diskSpace } from '../disk-space.ts'
 import { dayMs } from '../time.ts'
 import type { OperatorStore } from './operator-store.ts'

@@ -3,10 +3,9 @@ import { copyFile, mkdir, open, rename, rm, stat, writeFile } from 'node:fs/prom
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { adminTokenFile } from '../access/admin-token.ts'
+import { adminTokenFile, artifactFolder, storeFile } from '../data-folder.ts'
 import { formatTime } from '../time.ts'
 import {
-  artifactFolder,
   artifactPath,
   BackupError,
   type BackupFile,
@@ -15,7 +14,6 @@ import {
   manifestText,
   type Report,
   sha256Of,
-  storeFile,
 } from './backup-manifest.ts'
 
 export interface StoreCopy {

@@ -16,9 +16,8 @@ import { createReadStream, createWriteStream, existsSync } from 'node:fs'
 import { mkdir, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
-import { adminTokenFile } from '../access/admin-token.ts'
+import { adminTokenFile, artifactFolder, restoreFolder, storeFile } from '../data-folder.ts'
 import {
-  artifactFolder,
   artifactIdOf,
   BackupError,
   type BackupFile,
@@ -26,7 +25,6 @@ import {
   checkFiles,
   type Report,
   readManifest,
-  storeFile,
   totalBytes,
 } from './backup-manifest.ts'
 import type { CarriedOver } from './carry-over.ts'
@@ -58,11 +56,10 @@ export interface Restored {
   readonly tokenChanged: boolean
 }
 
-const stagingFolder = 'restore.partial'
-const staging = (dataDir: string): string => join(dataDir, stagingFolder)
+const staging = (dataDir: string): string => join(dataDir, restoreFolder)
 
 /** What is in a folder that was empty when a restore into it was stopped. */
-const leftByRestore: readonly string[] = [stagingFolder, artifactFolder]
+const leftByRestore: readonly string[] = [restoreFolder, artifactFolder]
 
 export async function restoreBackup(
   from: string,

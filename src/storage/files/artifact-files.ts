@@ -2,9 +2,9 @@ import { createReadStream } from 'node:fs'
 import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ArtifactFiles } from '../../analysis/artifact-files.ts'
+import { artifactEnding as kept } from '../../data-folder.ts'
 import { isId } from '../../ids.ts'
 
-const kept = '.parquet'
 const draft = '.partial'
 
 /** Artifacts as files of one folder: `ARTIFACT.partial` while it is written, `ARTIFACT.parquet` when it is whole. */

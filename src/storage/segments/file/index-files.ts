@@ -1,5 +1,6 @@
 import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { indexFile, indexGenerationOf, servedIndexFile } from '../../../data-folder.ts'
 
 /**
  * Which file of the data folder holds the search index. A rebuild writes the next generation beside the one that is
@@ -13,9 +14,9 @@ export interface IndexPointer {
   readonly rules: string
 }
 
-const pointerFile = (dataDir: string): string => join(dataDir, 'search.current')
+const pointerFile = (dataDir: string): string => join(dataDir, servedIndexFile)
 
-export const indexPath = (dataDir: string, generation: number): string => join(dataDir, `search-${generation}.sqlite`)
+export const indexPath = (dataDir: string, generation: number): string => join(dataDir, indexFile(generation))
 
 /**
  * The pointer, or null where there is none, or none that makes sense. One that cannot be read at the moment is neither:
@@ -58,7 +59,7 @@ export async function removeIndex(dataDir: string): Promise<void> {
 /** Deletes the files of every generation below the given one. */
 export async function removeGenerations(dataDir: string, below: number): Promise<void> {
   for (const name of await readdir(dataDir)) {
-    const generation = /^search-(\d+)\.sqlite/.exec(name)?.[1]
-    if (generation !== undefined && Number(generation) < below) await rm(join(dataDir, name), { force: true })
+    const generation = indexGenerationOf(name)
+    if (generation !== null && generation < below) await rm(join(dataDir, name), { force: true })
   }
 }

@@ -1,0 +1,22 @@
+/** What stands in the data folder, by name. docs/architecture.md says what is lost with each. */
+
+export const storeFile = 'tidemark.sqlite'
+
+export const adminTokenFile = 'admin-token.sha256'
+
+/** Results of analysis runs, unless they are kept elsewhere. */
+export const artifactFolder = 'artifacts'
+export const artifactEnding = '.parquet'
+
+/** Says which generation of the embedded search index is served. */
+export const servedIndexFile = 'search.current'
+export const indexFile = (generation: number): string => `search-${generation}.sqlite`
+
+/** The generation that a file belongs to, be it the index or what SQLite keeps beside it; null for other files. */
+export function indexGenerationOf(name: string): number | null {
+  const digits = /^search-(\d+)\.sqlite/.exec(name)?.[1]
+  return digits === undefined ? null : Number(digits)
+}
+
+/** What a restore has brought so far. */
+export const restoreFolder = 'restore.partial'

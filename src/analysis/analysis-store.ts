@@ -14,6 +14,7 @@ export interface AnalysisStore {
   runs(query: RunsQuery): Promise<readonly Run[]>
   /** Cancels where the states allow it; gives the run as it is then. */
   cancelRun(applicationId: string, runId: string, now: number): Promise<Run | null>
+  /** In the order in which the run gave them. */
   artifacts(runId: string): Promise<readonly Artifact[]>
 
   /** The oldest run that waits, or whose worker's lease has run out, now held by this worker. */
@@ -22,7 +23,7 @@ export interface AnalysisStore {
   renew(runId: string, worker: Lease, progress: number): Promise<boolean>
   /** Validating is over, and the input known. False when the run is no longer this worker's. */
   beginRun(runId: string, workerId: string, input: RunInput, warnings: readonly RunWarning[]): Promise<boolean>
-  /** The end of a run, with its artifact where it has one, in one. False when the run is no longer this worker's. */
+  /** The end of a run, with its artifacts where it has any, in one. False when the run is no longer this worker's. */
   endRun(runId: string, workerId: string, end: RunEnd): Promise<boolean>
   /** Gives a run up unfinished: any worker can take it at once. Uncounted, it is as if this one never had. */
   releaseRun(runId: string, workerId: string, counted: boolean): Promise<void>
@@ -125,11 +126,13 @@ export interface Lease {
 }
 
 export type RunEnd =
-  | { readonly at: number; readonly artifact: Artifact }
-  | { readonly at: number; readonly error: RunError }
+  /** At least one artifact. */
+  { readonly at: number; readonly artifacts: readonly Artifact[] } | { readonly at: number; readonly error: RunError }
 
 export interface Artifact {
   readonly artifactId: string
+  /** What it is of the run's result: `edges`. */
+  readonly name: string
   readonly rows: number
   readonly bytes: number
   /** SHA-256, in hex. */

@@ -13,6 +13,7 @@ const mediaType = 'application/vnd.apache.parquet'
 
 const ArtifactAnswer = Type.Object({
   artifact_id: Type.String(),
+  name: Type.String({ description: 'Which part of the result it is: `edges` of a `knn_graph`.' }),
   format: choice(['parquet']),
   rows: Type.Integer(),
   bytes: Type.Integer(),
@@ -44,8 +45,9 @@ export function analysisArtifactRoutes(app: TypedApp, runs: AnalysisRuns): void 
     async (request) => {
       const { run, artifacts } = await runs.artifacts(consumerOf(request), request.params.run_id)
       return {
-        artifacts: artifacts.map(({ artifactId, rows, bytes, sha256 }) => ({
+        artifacts: artifacts.map(({ artifactId, name, rows, bytes, sha256 }) => ({
           artifact_id: artifactId,
+          name,
           format: 'parquet' as const,
           rows,
           bytes,

@@ -130,8 +130,8 @@ async function computeArtifact(
       progress,
     })
     await files.keep(artifactId)
-    const artifact = { artifactId, rows: file.rows, bytes: file.bytes, sha256: file.sha256 }
-    recorded = await store.endRun(run.runId, workerId, { at: now(), artifact })
+    const artifact = { artifactId, name: 'edges', rows: file.rows, bytes: file.bytes, sha256: file.sha256 }
+    recorded = await store.endRun(run.runId, workerId, { at: now(), artifacts: [artifact] })
     return recorded ? { ...file, chunks: chunks.length } : null
   } catch (error) {
     throw (error as NodeJS.ErrnoException).code === 'ENOSPC' ? storageFull(error) : error

@@ -29,6 +29,7 @@ export interface RunBody {
 
 export interface ArtifactBody {
   readonly artifact_id: string
+  readonly name: string
   readonly format: string
   readonly rows: number
   readonly bytes: number

@@ -99,7 +99,8 @@ suite('analysis runs', () => {
       'rank',
       'similarity',
     ])
-    const [artifact] = await world.artifacts(run.run_id)
+    const [artifact, ...others] = await world.artifacts(run.run_id)
+    assert.deepEqual([artifact!.name, others], ['edges', []])
     assert.equal(artifact!.rows, edges.length)
     assert.equal(artifact!.format, 'parquet')
     assert.equal(artifact!.expires_at, run.expires_at)

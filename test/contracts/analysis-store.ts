@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { AnalysisStore, NewRun, RunInput } from '../../src/analysis/analysis-store.ts'
+import type { AnalysisStore, Artifact, NewRun, RunInput } from '../../src/analysis/analysis-store.ts'
 import { nextStatus, type RunEvent, type RunStatus } from '../../src/analysis/run-states.ts'
 import { newId } from '../../src/ids.ts'
 
 /**
  * The contract of the store of runs, checked against a model: whatever is done by two workers and a caller, in any
- * order and at any time, a run moves only as the table of states says, is held by one worker, and has an artifact
+ * order and at any time, a run moves only as the table of states says, is held by one worker, and has its artifacts
  * exactly when it has succeeded.
  */
 interface ModelRun {
@@ -19,7 +19,7 @@ interface ModelRun {
   worker: string | null
   leaseUntil: number
   attempts: number
-  artifactId: string | null
+  artifacts: readonly Artifact[]
 }
 
 interface Model {
@@ -67,11 +67,8 @@ const command = (
       assert.equal(kept?.status, one.status)
       assert.deepEqual([kept.input, kept.warnings], [one.input, one.warnings])
       const artifacts = await store.artifacts(one.runId)
-      assert.deepEqual(
-        artifacts.map(({ artifactId }) => artifactId),
-        one.artifactId === null ? [] : [one.artifactId],
-      )
-      assert.equal(one.artifactId !== null, one.status === 'succeeded')
+      assert.deepEqual(artifacts, one.artifacts)
+      assert.equal(artifacts.length > 0, one.status === 'succeeded')
     }
   },
 })
@@ -100,7 +97,7 @@ const add = (lifeMs: number): Command =>
         worker: null,
         leaseUntil: 0,
         attempts: 0,
-        artifactId: null,
+        artifacts: [],
       })
     },
   )
@@ -153,16 +150,23 @@ const end = (which: number, worker: string, event: 'succeed' | 'fail'): Command 
   command(`${worker} ends ${which}: ${event}`, any, async (model, store) => {
     const run = pick(model, which)
     const next = model.now < run.expiresAt ? asHolder(run, worker, event) : null
-    const artifact = { artifactId: newId('art', model.now), rows: 1, bytes: 2, sha256: 'ab' }
     const at = model.now
+    const artifact = (name: string): Artifact => ({
+      artifactId: newId('art', at),
+      name,
+      rows: 1,
+      bytes: 2,
+      sha256: 'ab',
+    })
+    const artifacts = [artifact('edges'), ...(which % 2 === 0 ? [] : [artifact('clusters'), artifact('assignments')])]
     const ended = await store.endRun(
       run.runId,
       worker,
-      event === 'succeed' ? { at, artifact } : { at, error: { code: 'internal', message: 'no' } },
+      event === 'succeed' ? { at, artifacts } : { at, error: { code: 'internal', message: 'no' } },
     )
     assert.equal(ended, next !== null)
     if (next === null) return
-    Object.assign(run, { status: next, worker: null, artifactId: event === 'succeed' ? artifact.artifactId : null })
+    Object.assign(run, { status: next, worker: null, artifacts: event === 'succeed' ? artifacts : [] })
   })
 
 const release = (which: number, worker: string, counted: boolean): Command =>
@@ -190,8 +194,11 @@ const expire = (): Command =>
     )
     const { expired, artifactIds } = await store.expireRuns(model.now, 100)
     assert.equal(expired, due.length)
-    assert.deepEqual([...artifactIds].sort(), due.flatMap(({ artifactId }) => artifactId ?? []).sort())
-    for (const run of due) Object.assign(run, { status: 'expired', worker: null, artifactId: null })
+    assert.deepEqual(
+      [...artifactIds].sort(),
+      due.flatMap(({ artifacts }) => artifacts.map(({ artifactId }) => artifactId)).sort(),
+    )
+    for (const run of due) Object.assign(run, { status: 'expired', worker: null, artifacts: [] })
   })
 
 const wait = (ms: number): Command =>

@@ -110,6 +110,7 @@ export function sqlAnalysisStore(db: Kysely<Tables>): AnalysisStore {
         .execute()
       return rows.map((row) => ({
         artifactId: row.artifact_id,
+        name: row.name,
         rows: Number(row.row_count),
         bytes: Number(row.byte_count),
         sha256: row.sha256,
@@ -159,7 +160,7 @@ export function sqlAnalysisStore(db: Kysely<Tables>): AnalysisStore {
     },
 
     async endRun(runId, workerId, end) {
-      const succeeded = 'artifact' in end
+      const succeeded = 'artifacts' in end
       const ended = changed(
         await held(runId, workerId, statusesBefore(succeeded ? 'succeed' : 'fail'))
           .set({
@@ -172,10 +173,18 @@ export function sqlAnalysisStore(db: Kysely<Tables>): AnalysisStore {
           .executeTakeFirst(),
       )
       if (ended && succeeded) {
-        const { artifactId, rows, bytes, sha256 } = end.artifact
         await db
           .insertInto('analysis_artifact')
-          .values({ artifact_id: artifactId, run_id: runId, row_count: rows, byte_count: bytes, sha256 })
+          .values(
+            end.artifacts.map(({ artifactId, name, rows, bytes, sha256 }) => ({
+              artifact_id: artifactId,
+              run_id: runId,
+              row_count: rows,
+              byte_count: bytes,
+              sha256,
+              name,
+            })),
+          )
           .execute()
       }
       return ended

@@ -352,6 +352,7 @@ interface AnalysisArtifactRow {
   row_count: number
   byte_count: number
   sha256: string
+  name: string
 }
 
 export interface AnalysisSubscriptionRow {

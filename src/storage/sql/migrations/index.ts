@@ -5,6 +5,16 @@ import { analysis } from './0004-analysis.ts'
 import { live } from './0005-live.ts'
 import { sharing } from './0006-sharing.ts'
 import { vectors } from './0007-vectors.ts'
+import { artifactNames } from './0008-artifact-names.ts'
 import type { Migration } from './migration.ts'
 
-export const migrations: readonly Migration[] = [access, content, indexing, analysis, live, sharing, vectors]
+export const migrations: readonly Migration[] = [
+  access,
+  content,
+  indexing,
+  analysis,
+  live,
+  sharing,
+  vectors,
+  artifactNames,
+]

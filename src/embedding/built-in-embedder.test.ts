@@ -196,6 +196,27 @@ test('a process that dies fails its calls and is started again; one that keeps d
   await fragile.close()
 })
 
+test('a process that hangs is ended for it and started again; a long run that goes on is not', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] })
+  const silenceMaxMs = 60_000
+  const { embedder: slow, processes } = reachable({ silenceMaxMs })
+  t.after(() => slow.close())
+  await slow.embed(['a'], 'query')
+  let runs = 0
+  // Half of the limit passes with each text, and so four times the limit with one call.
+  processes[0]!.prependListener('message', () => {
+    if (++runs > 1) t.mock.timers.tick(silenceMaxMs / 2)
+  })
+  assert.equal((await slow.embed(Array(8).fill('text'), 'passage')).length, 8)
+  assert.ok(runs >= 8)
+  processes[0]!.kill('SIGSTOP')
+  const hanging = slow.embed(['a'], 'query')
+  t.mock.timers.tick(2 * silenceMaxMs)
+  await assert.rejects(hanging, (error) => fails('unavailable')(error) && (error as EmbeddingError).retryable)
+  assert.equal((await slow.embed(['a'], 'query')).length, 1)
+  assert.equal(processes.length, 2)
+})
+
 test('a damaged or missing file is named by its role, and noticed when it is put right', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'tidemark-model-'))
   t.after(() => rm(folder, { recursive: true }))

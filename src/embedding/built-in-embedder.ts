@@ -1,9 +1,9 @@
 /**
  * The built-in model behind a process of its own, a pool of one: the first call starts it (about 0.5 s, then 4 to 200 ms
- * a text). A process that dies fails every call under way with a retryable error, and the next call starts another; when
- * that keeps happening, or a file of the model is damaged, calls fail at once for a while, and then it is tried again, so
- * that a file put right is noticed without a restart. A process with nothing to do does not keep its parent alive, and it
- * ends when its parent does.
+ * a text). A process that dies, or hangs and is ended for it, fails every call under way with a retryable error, and the
+ * next call starts another; when that keeps happening, or a file of the model is damaged, calls fail at once for a while,
+ * and then it is tried again, so that a file put right is noticed without a restart. A process with nothing to do does
+ * not keep its parent alive, and it ends when its parent does.
  *
  * Not a worker thread: the native runtime aborts the whole server (SIGABRT, exit code 134, onnxruntime-node 1.30)
  * when a thread is stopped in the middle of a run, as `process.exit` and an uncaught exception do, and running out
@@ -29,6 +29,8 @@ export interface BuiltInEmbedderOptions {
   /** After the second death in a row, doubling up to `restMaxMs`. */
   readonly restMs?: number
   readonly restMaxMs?: number
+  /** Without a word from the process while texts wait; a run of one takes up to 0.2 s, on a busy machine a few. */
+  readonly silenceMaxMs?: number
   readonly watch?: PoolWatch
   readonly directory?: URL
   readonly startProcess?: (directory: URL, threads: number) => ChildProcess
@@ -78,7 +80,8 @@ export class BuiltInEmbedder implements Embedder {
       callsPerMember: Number.POSITIVE_INFINITY,
       start: () => {
         const channel = processChannel(startProcess(directory, threads))
-        return { calls: new Calls(channel, { name: "built-in model's process", idleKeepsAlive: false }) }
+        const { silenceMaxMs = 60_000 } = options
+        return { calls: new Calls(channel, { name: "built-in model's process", idleKeepsAlive: false, silenceMaxMs }) }
       },
       watch: options.watch ?? unwatched,
       restMs: options.restMs ?? 1_000,

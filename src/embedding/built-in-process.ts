@@ -6,7 +6,8 @@
  *   join    id, caller                  one more waits for it: it is run in the turn of whoever comes first
  *
  * Of a call that is cancelled the texts that have not been run are dropped. Between two runs the loop reads its
- * messages: a query that arrives is run next. While the parent drains, its embeddings still come.
+ * messages: a query that arrives is run next. While the parent drains, its embeddings still come. Each run is told, so
+ * that a call of many texts is not taken for one that hangs.
  */
 import { setImmediate } from 'node:timers/promises'
 import { answerCalls } from '../threads/answer-calls.ts'
@@ -32,7 +33,7 @@ const queue = new RunQueue<CollectingJob>()
 const jobOfCall = new Map<number, number>()
 let wake: () => void = () => {}
 
-const { started, failed } = answerCalls<ModelCall>({
+const { started, failed, tell } = answerCalls<ModelCall>({
   answer(message, call) {
     if (message.type === 'join') return queue.join(message.id, message.caller)
     jobOfCall.set(call, message.id)
@@ -73,6 +74,7 @@ async function runQueued(directory: URL, threads: number): Promise<never> {
     try {
       const vector = await model.embed(job.texts[textIndex]!, job.kind)
       job.results[textIndex] = normaliseVector(vector, builtInProfile.dimensions)
+      void tell('ran')
       if (textIndex === job.texts.length - 1) job.resolve(joined(job.results))
     } catch (error) {
       queue.remove(job.id)

@@ -38,7 +38,10 @@ export function answerCalls<M>({ answer, cancel, end }: Answers<M>): Caller {
   }
   const receive = async (frame: ToOther): Promise<void> => {
     if ('call' in frame) return reply(frame.call, frame.message as M)
-    if ('cancel' in frame) return cancel?.(frame.cancel)
+    if ('cancel' in frame) {
+      cancel?.(frame.cancel)
+      return post({ heard: frame.cancel })
+    }
     await end?.()
     if (parentPort === null) process.disconnect?.()
     else parentPort.close()

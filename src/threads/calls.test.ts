@@ -1,15 +1,17 @@
 import assert from 'node:assert/strict'
 import { getEventListeners } from 'node:events'
-import { suite, test } from 'node:test'
+import { afterEach, beforeEach, mock, suite, test } from 'node:test'
 import type { Order } from '../../test/support/pool-member.ts'
 import { memberChannels } from '../../test/support/start-member.ts'
 import { TidemarkError, UnavailableError } from '../errors.ts'
 import { CallLost, Calls } from './calls.ts'
 
+const silenceMaxMs = 60_000
+
 for (const [kind, open] of Object.entries(memberChannels)) {
   suite(`calls of a ${kind}`, () => {
     const start = (onNews: (news: unknown) => void = () => {}, ...args: string[]) => {
-      const calls = new Calls(open(...args), { name: kind, onNews })
+      const calls = new Calls(open(...args), { name: kind, onNews, silenceMaxMs })
       return { calls, ask: (order: Order, signal?: AbortSignal) => calls.call(order, { signal }) }
     }
     const lost = (wasSent: boolean, message: RegExp) => (error: unknown) => {
@@ -77,6 +79,79 @@ for (const [kind, open] of Object.entries(memberChannels)) {
       const hanging = assert.rejects(ask({ do: 'hang' }), lost(true, /ended/))
       await calls.kill()
       await hanging
+    })
+
+    suite('that says nothing', () => {
+      beforeEach(() => mock.timers.enable({ apis: ['setInterval'] }))
+      afterEach(() => mock.timers.reset())
+      const wait = (parts: number) => mock.timers.tick((parts * silenceMaxMs) / 4)
+      const hung = lost(true, /it hung: nothing was heard of it for 60 s/)
+
+      test('while a call is under way, is ended and its calls are rejected; not before', async () => {
+        const { calls, ask } = start()
+        await calls.started
+        const replies = ['freeze', 'hang', 'hang'] as const
+        const open = Promise.allSettled(replies.map((order) => ask({ do: order })))
+        wait(4)
+        await new Promise((resolve) => setImmediate(resolve))
+        assert.equal(calls.open, 3)
+        wait(1)
+        for (const call of await open) assert.ok(call.status === 'rejected' && hung(call.reason))
+        assert.match((await calls.ended).message, /hung/)
+      })
+
+      test('is ended also when everybody has given up waiting for it', async () => {
+        const frozen = Promise.withResolvers<unknown>()
+        const { calls, ask } = start(frozen.resolve)
+        const freezing = ask({ do: 'freeze' }, AbortSignal.abort())
+        await assert.rejects(freezing)
+        const controller = new AbortController()
+        const given = ask({ do: 'freeze' }, controller.signal)
+        await frozen.promise
+        controller.abort(new Error('enough'))
+        await assert.rejects(given, /enough/)
+        assert.equal(calls.open, 0)
+        wait(5)
+        assert.match((await calls.ended).message, /hung/)
+      })
+
+      test('is left alone while nothing is expected of it, or when it says that it goes on', async () => {
+        let heard = () => {}
+        const { calls, ask } = start(() => heard())
+        await calls.started
+        wait(20)
+        const controller = new AbortController()
+        const open: Promise<unknown>[] = []
+        for (let i = 0; i < 8; i++) {
+          const { promise, resolve } = Promise.withResolvers<void>()
+          heard = resolve
+          open.push(ask({ do: 'tell' }, controller.signal))
+          await promise
+          wait(4)
+        }
+        controller.abort(new Error('enough'))
+        for (const call of open) await assert.rejects(call, /enough/)
+        assert.equal(await ask({ do: 'echo', value: 'well' }), 'well')
+        wait(20)
+        assert.equal(await ask({ do: 'echo', value: 'well' }), 'well')
+        await calls.end()
+      })
+
+      test('at its start, or when asked to end, is ended too', async () => {
+        const { calls: starting } = start(() => {}, 'never starts')
+        wait(5)
+        await assert.rejects(starting.started, lost(false, /hung/))
+        const frozen = Promise.withResolvers<unknown>()
+        const { calls: ending, ask } = start(frozen.resolve)
+        const given = new AbortController()
+        const freezing = ask({ do: 'freeze' }, given.signal)
+        await frozen.promise
+        given.abort(new Error('enough'))
+        await assert.rejects(freezing, /enough/)
+        const gone = ending.end()
+        wait(5)
+        await gone
+      })
     })
 
     test('a start that fails rejects', async () => {

@@ -28,7 +28,15 @@ export interface CallsOptions {
   readonly onNews?: (news: unknown) => void
   /** Whether this process stays up for the other side while no call is under way; it does when left out. */
   readonly idleKeepsAlive?: boolean
+  /**
+   * The other side hangs, and is ended, when it has said nothing at all for this long while something was expected of it:
+   * its start, a reply, its end. Who works for longer tells news. Nothing of that when left out.
+   */
+  readonly silenceMaxMs?: number
 }
+
+/** In parts, so that a pause of this whole machine, or of this thread, is taken for no more than one of them. */
+const silenceParts = 4
 
 interface OpenCall {
   readonly resolve: (result: unknown) => void
@@ -47,8 +55,17 @@ export class Calls {
   readonly #open = new Map<number, OpenCall>()
   readonly #started = Promise.withResolvers<unknown>()
   readonly #ended = Promise.withResolvers<Error>()
+  /** Calls that were given up, until the other side has heard of it. */
+  #givenUp = 0
+  #expectsStart = true
+  #expectsEnd = false
+  /** What the other side was ended for. */
+  #fault: Error | null = null
   #cause: Error | null = null
   #last = 0
+  /** Looks at the silence, and in how many looks nothing was heard. */
+  #listening: NodeJS.Timeout | undefined
+  #silentFor = 0
 
   constructor(channel: Channel, options: CallsOptions) {
     this.#channel = channel
@@ -61,6 +78,7 @@ export class Calls {
       message: (message) => this.#receive(message as FromOther),
       ended: (cause) => this.#end(cause),
     })
+    if (options.silenceMaxMs !== undefined) this.#endWhenSilent(options.silenceMaxMs)
   }
 
   /** What the other side said when it was ready for calls. Rejects when it ended before. */
@@ -94,6 +112,7 @@ export class Calls {
   async end(): Promise<void> {
     if (this.#cause === null) {
       this.#keepAlive(true)
+      this.#expectsEnd = true
       this.#post({ end: true })
     }
     await this.#ended.promise
@@ -118,6 +137,7 @@ export class Calls {
 
   #givenUpBy(signal: AbortSignal, call: number, resolve: OpenCall['resolve'], reject: OpenCall['reject']): OpenCall {
     const giveUp = (): void => {
+      this.#givenUp++
       this.#post({ cancel: call })
       this.#take(call)?.reject(signal.reason)
     }
@@ -132,15 +152,31 @@ export class Calls {
   }
 
   #receive(frame: FromOther): void {
+    this.#silentFor = 0
     if ('reply' in frame) {
       const open = this.#take(frame.reply)
       if ('error' in frame) open?.reject(received(frame.error))
       else open?.resolve(frame.result)
-    } else if ('started' in frame) {
+    } else if ('heard' in frame) this.#givenUp--
+    else if ('started' in frame) {
+      this.#expectsStart = false
       if (this.#open.size === 0) this.#keepAlive(false)
       this.#started.resolve(frame.started)
     } else if ('failed' in frame) this.#started.reject(received(frame.failed))
     else this.#onNews(frame.news)
+  }
+
+  #endWhenSilent(silenceMaxMs: number): void {
+    const look = (): void => {
+      const isExpected = this.#expectsStart || this.#expectsEnd || this.#open.size + this.#givenUp > 0
+      // One look more: the silence may have begun just before the first.
+      if (!isExpected) this.#silentFor = 0
+      else if (++this.#silentFor > silenceParts) {
+        this.#fault = new Error(`it hung: nothing was heard of it for ${silenceMaxMs / 1000} s`)
+        this.#channel.kill()
+      }
+    }
+    this.#listening = setInterval(look, silenceMaxMs / silenceParts).unref()
   }
 
   #take(call: number): OpenCall | undefined {
@@ -152,9 +188,10 @@ export class Calls {
 
   #end(cause: Error): void {
     if (this.#cause !== null) return
-    this.#cause = cause
+    this.#cause = this.#fault ?? cause
+    clearInterval(this.#listening)
     // First, so that what follows from a rejected call finds it gone.
-    this.#ended.resolve(cause)
+    this.#ended.resolve(this.#cause)
     for (const { reject } of this.#open.values()) reject(this.#lost(true))
     this.#open.clear()
     this.#started.reject(this.#lost(false))

@@ -4,11 +4,12 @@ import { TidemarkError, UnavailableError } from '../errors.ts'
  * What the two sides of a channel say to each other, every call by its number:
  *
  *   to the other side    call     answered once by a reply, unless cancelled before
- *                        cancel   that call is not waited for any more; there is no reply
+ *                        cancel   that call is not waited for any more; there is no reply, but it is heard
  *                        end      no call follows; end when those before are done
  *   from it              started  once: it is ready for calls
  *                        failed   instead: why it never will be
  *                        reply    a result, or what went wrong; the other side goes on
+ *                        heard    of that cancel: who is silent after one hangs
  *                        news     what nobody asked for: progress, say
  */
 export type ToOther =
@@ -21,6 +22,7 @@ export type FromOther =
   | { readonly failed: SentError }
   | { readonly reply: number; readonly result: unknown }
   | { readonly reply: number; readonly error: SentError }
+  | { readonly heard: number }
   | { readonly news: unknown }
 
 /** Copying drops the class and the fields of an error, so they travel by hand. */

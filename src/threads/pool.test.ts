@@ -59,6 +59,24 @@ for (const [kind, open] of Object.entries(memberChannels)) {
       assert.deepEqual([events.count('p'), events.deaths.length], [0, 1])
     })
 
+    test('a member that hangs is ended, told and replaced like one that died; what waits is answered', async (t) => {
+      t.mock.timers.enable({ apis: ['setInterval'] })
+      const frozen = Promise.withResolvers<unknown>()
+      const silenceMaxMs = 60_000
+      const { pool, events, ask } = pooled({
+        size: 1,
+        start: () => ({ calls: new Calls(open(), { name: kind, onNews: frozen.resolve, silenceMaxMs }) }),
+      })
+      const hanging = assert.rejects(ask({ do: 'freeze' }), (error) => isLost(error) && /hung/.test(String(error)))
+      const waiting = ask(echo)
+      await frozen.promise
+      t.mock.timers.tick(2 * silenceMaxMs)
+      await hanging
+      assert.equal(await waiting, 'here')
+      assert.deepEqual([events.deaths, events.replacements, pool.trouble], [['p'], ['p'], null])
+      await pool.end()
+    })
+
     test('the call that a member died of rejects; those that wait and those of others are answered', async () => {
       const { pool, ask } = pooled({ size: 2 })
       await pool.open()

@@ -1,3 +1,4 @@
+import { parentPort } from 'node:worker_threads'
 import { TidemarkError, UnavailableError } from '../../src/errors.ts'
 import { answerCalls } from '../../src/threads/answer-calls.ts'
 
@@ -6,6 +7,10 @@ export type Order =
   | { readonly do: 'echo'; readonly value: unknown }
   /** Answered by nobody, until it is cancelled, which is told as news. */
   | { readonly do: 'hang' }
+  /** Says that it does, and is deaf from then on: stopped where it is a process, busy for ever where it is a thread. */
+  | { readonly do: 'freeze' }
+  /** News, and no answer. */
+  | { readonly do: 'tell' }
   | { readonly do: 'reject'; readonly error: 'plain' | 'domain' | 'unavailable' | 'no error' }
   | { readonly do: 'answer what cannot be copied' }
   | { readonly do: 'die'; readonly by: 'exit' | 'uncaught' }
@@ -16,6 +21,13 @@ const { started, failed, tell } = answerCalls<Order>({
       case 'echo':
         return order.value
       case 'hang':
+        return new Promise(() => {})
+      case 'freeze':
+        await tell({ freezing: true })
+        if (parentPort === null) process.kill(process.pid, 'SIGSTOP')
+        for (;;);
+      case 'tell':
+        await tell({ told: true })
         return new Promise(() => {})
       case 'reject':
         if (order.error === 'no error') throw 'a text'
@@ -42,4 +54,4 @@ const { started, failed, tell } = answerCalls<Order>({
 })
 if (process.argv.includes('dies at its start')) throw new Error('cannot start')
 if (process.argv.includes('says that it cannot')) failed(new RangeError('nothing to work with'))
-else started('here')
+else if (!process.argv.includes('never starts')) started('here')

@@ -18,6 +18,9 @@ export interface GraphWork {
   readonly progress: (done: number) => void
 }
 
+/** It yields to everything else, and may have to for minutes. */
+const silenceMaxMs = 10 * 60_000
+
 /** Resolves when the file is complete and on disk; rejects when the process fails or the signal fires. */
 export async function computeGraph({ job, portions, signal, progress }: GraphWork): Promise<WrittenFile & GraphCost> {
   signal.throwIfAborted()
@@ -31,6 +34,7 @@ export async function computeGraph({ job, portions, signal, progress }: GraphWor
   const calls = new Calls(processChannel(child), {
     name: "graph's process",
     onNews: (done) => progress(done as number),
+    silenceMaxMs,
   })
   const ask = (call: GraphCall): Promise<unknown> => calls.call(call)
   const kill = (): void => void calls.kill()

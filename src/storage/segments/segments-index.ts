@@ -111,6 +111,9 @@ const newsOf =
 
 const fullOr = (error: unknown, path: string): unknown => (isFullDisk(error, path) ? storageFull(error) : error)
 
+/** A search ends by itself after seconds; who says nothing for this long never will. Writing and loading take as long as they take. */
+const searchSilenceMaxMs = 60_000
+
 /** A reader is ready when it runs and the writer has sent it the list of segments; before, it would search nothing. */
 function startReader(options: SegmentsIndexOptions, shared: SharedBuffers, reader: number, writer: Calls) {
   const list = new MessageChannel()
@@ -124,7 +127,11 @@ function startReader(options: SegmentsIndexOptions, shared: SharedBuffers, reade
   }
   const file = new URL('./threads/reader-thread.ts', import.meta.url)
   const worker = new Worker(file, { workerData, transferList: [list.port2], name: 'search thread' })
-  const calls = new Calls(threadChannel(worker), { name: 'search thread', onNews: newsOf('index-vectors', options) })
+  const calls = new Calls(threadChannel(worker), {
+    name: 'search thread',
+    onNews: newsOf('index-vectors', options),
+    silenceMaxMs: searchSilenceMaxMs,
+  })
   const admit: WriterCall = { call: 'admit', reader, port: list.port1 }
   return { calls, ready: Promise.all([calls.started, writer.call(admit, { transfer: [list.port1] })]) }
 }

@@ -183,6 +183,25 @@ suite('a search of which a part fails', () => {
     assert.equal(await answer(searcher, 'vector', { ...own, ...text }), 'k vector_search_unavailable')
   })
 
+  test('one that may read no body waits for no vector, and lacks nothing without it', async () => {
+    const titles: Scope = { entries: scope.entries.map((entry) => ({ ...entry, fields: ['title', 'metadata'] })) }
+    const mixed: Scope = { entries: [...titles.entries, ...scope.entries] }
+    for (const [given, embedded, expected] of [
+      [titles, 0, ['k']],
+      [mixed, 1, ['k', 'v']],
+    ] as const) {
+      let embeddings = 0
+      const embed = async () => [Float32Array.of(1, 0)].slice(0, ++embeddings)
+      const embedder = { profileId: 'm', dimensions: 2, languages: null, embed } as unknown as Embedder
+      const { searcher, asked } = searcherOf('found', 'found', true, 2, undefined, { embedder })
+      const search = checkSearch({ mode: 'hybrid', ...text }, null, 2)
+      const { found, shortfalls, vectorsPending } = await searcher.search(search, given, null, caller)
+      assert.deepEqual(found.map(({ documentId }) => documentId).sort(), expected)
+      assert.deepEqual([shortfalls, vectorsPending ?? false], [[], false])
+      assert.deepEqual([embeddings, asked.length], [embedded, embedded])
+    }
+  })
+
   test('an index that is being built anew is said, whatever else is', async () => {
     let refilling = true
     const { searcher } = searcherOf('found', 'unavailable', true, 2, () => refilling)

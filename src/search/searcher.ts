@@ -73,7 +73,9 @@ export class Searcher {
     const isRefilling = this.#parts.isRefilling()
     const query = parseQuery(request.text, request.filters.languages)
     const vectorUntil = Date.now() + limits.vectorWaitMs
-    const vector = request.mode === 'keyword' ? null : await this.#queryVector(request, caller)
+    // A vector is made from a body: who may read none can be found nothing by it, and does not wait for it.
+    const isOfUse = request.mode !== 'keyword' && scope.entries.some(({ fields }) => fields.includes('body'))
+    const vector = isOfUse ? await this.#queryVector(request, caller) : null
     caller.signal.throwIfAborted()
     const keywordUntil = Date.now() + limits.keywordWaitMs
     const result = await this.#searchBy({ request, scope, query, after, caller, vector, keywordUntil, vectorUntil })
@@ -229,7 +231,8 @@ export class Searcher {
 
   /** Every trouble is one outcome, this branch is not there; a defect is not. */
   async #vectorBranch({ request, scope, vector, vectorUntil }: Asked, topK: number): Promise<VectorBranch> {
-    if (!(vector instanceof Float32Array)) return { outcome: 'failed', cause: vector! }
+    if (vector === null) return { outcome: 'found', hits: [], vectorsPending: false, vector }
+    if (!(vector instanceof Float32Array)) return { outcome: 'failed', cause: vector }
     const timeoutMs = vectorUntil - Date.now()
     const { profileId } = this.#parts.embedder
     try {
@@ -295,7 +298,7 @@ interface Asked {
   readonly query: KeywordQuery
   readonly after: KeywordPosition | null
   readonly caller: Caller
-  /** Why there is none, where there is none; null where none is asked for. */
+  /** Why there is none, where there is none; null where none is needed. */
   readonly vector: Float32Array | Error | null
   /** When the time of a branch is over. */
   readonly keywordUntil: number
@@ -303,7 +306,7 @@ interface Asked {
 }
 
 type VectorBranch =
-  | (VectorOutcome & { readonly outcome: 'found'; readonly vector: Float32Array })
+  | (VectorOutcome & { readonly outcome: 'found'; readonly vector: Float32Array | null })
   | { readonly outcome: 'failed'; readonly cause: Error }
 
 const chunksOf = ({ hits }: { readonly hits: readonly DocumentHit[] }): number =>

@@ -1,3 +1,4 @@
+import { IncomingMessage } from 'node:http'
 import { finished, PassThrough, type Readable } from 'node:stream'
 import { type Static, Type } from 'typebox'
 import { isUnavailability, TidemarkError } from '../errors.ts'
@@ -6,9 +7,9 @@ import { type CheckedLine, checkLine } from './check-lines.ts'
 import { type IncomingDocument, type IngestResult, outcomes, type Refusal, refusalCodes } from './content-store.ts'
 import { checkDocument } from './document-input.ts'
 import type { Ingest } from './ingest.ts'
-import { ingestLines } from './ingest-lines.ts'
+import { ingestLines, type LineResult } from './ingest-lines.ts'
 import { ingestLimits } from './limits.ts'
-import { readLines } from './read-lines.ts'
+import { type Line, readLines } from './read-lines.ts'
 
 /**
  * Results are small beside documents. This much may wait unread before the sender is held back, so that a client that
@@ -62,46 +63,60 @@ function resultItem(index: number, result: IngestResult): Static<typeof ItemResu
 }
 
 /**
- * The answer grows while the request is read. `written` resolves when everything that came is dealt with, whether or not
- * anybody still listens; `failed` hears of what the store could not write: of each cause once.
+ * The answer grows while the request is read, from when the first lines are dealt with: where those cannot be stored the
+ * request as a whole is refused, and this rejects with the cause. `written` resolves when everything that came is dealt
+ * with, whether or not anybody still listens; `failed` hears of what the store could not write later: of each cause once.
  */
-export function answerLines(
+export async function answerLines(
   body: Readable,
   intake: Intake,
   failed: (cause: unknown) => void,
-): { readonly answer: PassThrough; readonly written: Promise<void> } {
+): Promise<{ readonly answer: PassThrough; readonly written: Promise<void> }> {
   const causes = new Set<string>()
-  const notStored = (error: unknown): Refusal => {
+  let isRefused = false
+  const notStored = (error: unknown, isFirst: boolean): Refusal => {
+    isRefused ||= isFirst
+    if (isRefused) throw error
     const cause = error instanceof Error ? error.message : String(error)
     if (!causes.has(cause)) failed(error)
     causes.add(cause)
     return { code: 'not_stored', message: isUnavailability(error) ? error.message : defect }
   }
+  const { lines, fault, leave } = linesOf(body)
+  const portions = ingestLines(lines, (line) => allowed(checkLine(line, intake.complete), intake), intake, notStored)
+  let portion: IteratorResult<readonly LineResult[]>
+  try {
+    portion = await portions.next()
+  } catch (error) {
+    leave()
+    throw error
+  }
   const answer = new PassThrough({ highWaterMark: unreadBytesMax })
   const closed = new Promise<void>((resolve) => answer.once('close', resolve))
   const write = async (): Promise<void> => {
-    const { kept, fault } = untilBreak(body)
-    const lines = readLines(kept, ingestLimits.lineBytesMax)
+    const tally = new Tally()
+    let isHopeless = false
     let index = 0
     answer.write('{"results":[')
-    for await (const portion of ingestLines(
-      lines,
-      (line) => allowed(checkLine(line, intake.complete), intake),
-      intake,
-      notStored,
-    )) {
+    for (; portion.done !== true; portion = await portions.next()) {
       let text = ''
-      for (const { result } of portion) {
+      for (const { result } of portion.value) {
+        tally.count(result)
         text += (index === 0 ? '' : ',') + JSON.stringify(resultItem(index, result))
         index++
+      }
+      if (tally.isHopeless && !isHopeless) {
+        // What was read ahead is on its way into the store, and is answered.
+        isHopeless = true
+        leave()
       }
       // A client that has gone away is answered no more, but what it sent is still written.
       if (answer.destroyed || answer.write(text)) continue
       await Promise.race([new Promise<void>((resolve) => answer.once('drain', resolve)), closed])
     }
-    const cut = fault()
-    if (cut !== null) {
-      const refusal: Refusal = { code: 'invalid_document', message: `${cut.message}; nothing after this was read` }
+    const cut = isHopeless ? hopeless : fault()?.message
+    if (cut !== undefined) {
+      const refusal: Refusal = { code: 'invalid_document', message: `${cut}; nothing after this was read` }
       answer.write((index === 0 ? '' : ',') + JSON.stringify(resultItem(index, { refusal })))
     }
     answer.end(']}')
@@ -114,6 +129,27 @@ export function answerLines(
   return { answer, written: write().catch(broken) }
 }
 
+/**
+ * A bad line costs its sender next to nothing, compressed a thousandth of what it costs us to refuse, and is answered
+ * with a hundred times its length.
+ */
+class Tally {
+  #taken = 0
+  #refused = 0
+
+  /** What could not be stored is nobody's fault. */
+  count(result: IngestResult): void {
+    if (!('refusal' in result)) this.#taken++
+    else if (result.refusal.code !== 'not_stored') this.#refused++
+  }
+
+  get isHopeless(): boolean {
+    return this.#refused > ingestLimits.refusedLinesMax && this.#refused > this.#taken
+  }
+}
+
+const hopeless = `more than ${ingestLimits.refusedLinesMax} lines were refused, and more than were taken: mend what you send`
+
 const defect =
   'something went wrong here, not in your document; the request id finds it in the log: send it again later'
 
@@ -121,12 +157,33 @@ const defect =
  * A connection that breaks off takes along what its own stream still holds; what has been handed on is kept and read. A
  * body that turns out not to be what it was said to be ends in the same way, with a fault that its sender must hear of.
  */
-function untilBreak(body: Readable): { readonly kept: Readable; readonly fault: () => TidemarkError | null } {
+function linesOf(body: Readable): {
+  readonly lines: AsyncGenerator<Line>
+  readonly fault: () => TidemarkError | null
+  /** Reads no further. */
+  readonly leave: () => void
+} {
   const kept = new PassThrough()
   let fault: TidemarkError | null = null
+  let isLeft = false
   finished(body, (error) => {
     if (error instanceof TidemarkError) fault = error
     kept.end()
   })
-  return { kept: body.pipe(kept, { end: false }), fault: () => fault }
+  body.pipe(kept, { end: false })
+  async function* lines(): AsyncGenerator<Line> {
+    for await (const line of readLines(kept, ingestLimits.lineBytesMax)) {
+      if (isLeft) return
+      yield line
+    }
+  }
+  const leave = (): void => {
+    isLeft = true
+    body.unpipe(kept)
+    kept.end()
+    // A request as it came is the connection itself, on which the answer goes out: there the rest is passed over.
+    if (body instanceof IncomingMessage) body.resume()
+    else body.destroy()
+  }
+  return { lines: lines(), fault: () => fault, leave }
 }

@@ -27,24 +27,28 @@ interface Portion {
 /**
  * Reads, checks and writes a stream of lines, in order and with bounded memory. Results come out in the order of the
  * lines, one for each that is not empty, after the line is on disk. A source that fails ends the stream: what was
- * complete is written and reported, then its error is thrown. `notStored` hears of a portion that the store failed to write, and says what its
- * lines are answered with; where it throws, the stream ends with that.
+ * complete is written and reported, then its error is thrown. `notStored` hears of a portion that the store failed to
+ * write, and whether any came before it, and says what its lines are answered with; where it throws, the stream ends
+ * with that.
  */
 export async function* ingestLines(
   source: AsyncIterator<Line>,
   check: (line: Line) => CheckedLine,
   ingest: Pick<Ingest, 'submit'>,
-  notStored: (error: unknown) => Refusal,
+  notStored: (error: unknown, isFirst: boolean) => Refusal,
 ): AsyncGenerator<readonly LineResult[]> {
   const ahead: Portion[] = []
   let checked: { line: Line; checked: NonNullable<CheckedLine> }[] = []
   let characters = 0
+  let isFirst = true
   const send = (): void => {
     const portion = checked
     checked = []
     characters = 0
     if (portion.length === 0) return
-    const results = write(portion, ingest, notStored)
+    const wasFirst = isFirst
+    isFirst = false
+    const results = write(portion, ingest, (error) => notStored(error, wasFirst))
     // Awaited in its turn; a rejection before that must not count as unhandled.
     results.catch(() => {})
     ahead.push({ results })

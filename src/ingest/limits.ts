@@ -6,6 +6,8 @@ export const ingestLimits = {
   batchBytesMax: 64 * 1024 * 1024,
   /** Bytes of one line of NDJSON. */
   lineBytesMax: 16 * 1024 * 1024,
+  /** Lines of a stream that may be refused, however few are taken. */
+  refusedLinesMax: 1000,
   titleCharactersMax: 2000,
   bodyCharactersMax: 4_000_000,
   /** Topics, and tags, of one document. */

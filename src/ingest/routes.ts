@@ -44,7 +44,9 @@ export function ingestRoutes(app: TypedApp, ingest: Ingest): void {
         summary: 'Put documents in',
         description:
           `JSON \`{"documents": [1..${ingestLimits.batchMax}]}\`, or NDJSON (\`${ndjson}\`): one document a line, any length, streamed both ways. ` +
-          'Each document is answered in order; a bad one fails alone. What is answered without `error` is on disk. Sending the same document again writes nothing.',
+          'Each document is answered in order; a bad one fails alone. What is answered without `error` is on disk. Sending the same document again writes nothing. ' +
+          `A stream of lines ends early, with an error as its last result, when more than ${ingestLimits.refusedLinesMax} of them were refused and more than were taken; what was taken is kept. ` +
+          'Where not even the first lines can be stored (a full disk, a store that is away) the answer is 503; later lines then have the error `not_stored`.',
         ...documentsBody(),
       },
     },
@@ -63,8 +65,10 @@ export async function answerDocuments(
   const { body } = request
   if (body instanceof Readable) {
     const failed = (cause: unknown): void => request.degraded('not_stored', cause)
-    const { answer, written } = answerLines(body, intakes.lines, failed)
+    const { answer, written } = await answerLines(body, intakes.lines, failed)
     reply.type('application/json; charset=utf-8').send(answer)
+    // Where a handler ends before anything is on its way, the framework would send an answer of its own.
+    reply.raw.flushHeaders()
     await written
     // The answer is on its way already.
     return undefined as never

@@ -123,6 +123,33 @@ describe('lines', () => {
   })
 })
 
+describe('lines that are refused', () => {
+  const bad = '{}\n'
+  const good = (id: string) => `${JSON.stringify(document(id))}\n`
+  const lastOf = (body: { results: { error?: { message: string } }[] }) => body.results.at(-1)!.error!.message
+
+  test('end the stream when they are many and more than were taken, plain or compressed; what was taken is kept', async () => {
+    for (const [name, compress] of Object.entries({ identity: encodings.identity!, gzip: encodings.gzip! })) {
+      const { status, body } = await lines(name, compress(good(`first-${name}`) + bad.repeat(300_000)))
+      assert.equal(status, 200)
+      assert.equal(body.results[0].outcome, 'created')
+      assert.ok(body.results.length > 1000 && body.results.length < 3000, `${body.results.length} results`)
+      assert.match(lastOf(body), /^more than 1000 lines were refused, and more than were taken: .*; nothing after this/)
+      const again = await lines(name, compress(good(`first-${name}`)))
+      assert.equal(again.body.results[0].outcome, 'unchanged')
+    }
+  })
+
+  test('end nothing where they are few, or fewer than the good ones', async () => {
+    const few = await lines('identity', Buffer.from(bad.repeat(1000) + good('after-few')))
+    assert.equal(few.body.results.length, 1001)
+    assert.equal(few.body.results.at(-1).outcome, 'created')
+    const many = Array.from({ length: 1200 }, (_, i) => good(`good-${i}`) + bad).join('')
+    const { body } = await lines('gzip', zlib.gzipSync(good('one-more') + many))
+    assert.equal(body.results.length, 2401)
+  })
+})
+
 test('nothing of all this was an error of ours', () => {
   assert.deepEqual(
     server.logs.filter((line) => Number(line.level) >= 50),

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
+import { gzipSync } from 'node:zlib'
 import { leftOutWithoutMount, SmallDisk } from '../support/small-disk.ts'
-import { documentOf, sendLines } from './content.ts'
+import { documentOf, OpenRequest, sendLines } from './content.ts'
 import { expectError } from './expect-error.ts'
 import { type Answer, freshFolder, startServer, type TestServer, tidemark } from './harness.ts'
 import { until } from './until.ts'
@@ -83,19 +84,52 @@ suite('a full disk', { skip: disk === null && leftOutWithoutMount }, () => {
     if (runs.status !== 429) await expectFull(runs)
   })
 
-  test('each line of a stream says so, the log has it once', async () => {
-    const lines = Array.from({ length: 40 }, () => `${JSON.stringify(large())}\n`).join('')
-    const answer = await sendLines(server, collector, lines)
-    assert.equal(answer.status, 200)
-    const errors = answer.body.results.flatMap(({ error }: { error?: object }) => error ?? [])
+  test('a stream that begins on it is 503 too, plain or compressed', async () => {
+    const lines = () => Array.from({ length: 40 }, () => `${JSON.stringify(large())}\n`).join('')
+    await expectFull(await sendLines(server, collector, lines()))
+    const packed = await server.call('POST', '/collector/v1/documents', {
+      headers: {
+        authorization: `Bearer ${collector}`,
+        'content-type': 'application/x-ndjson',
+        'content-encoding': 'gzip',
+      },
+      body: gzipSync(lines()),
+    })
+    await expectFull(packed)
+    const about = () => server.logs.filter(({ reqId }) => reqId === packed.headers.get('x-request-id'))
+    await until('the log has it', 5000, async () => about().some(({ msg }) => msg === 'request'))
+    assert.deepEqual(
+      about().map(({ msg, status, code }) => [msg, status ?? code]),
+      [
+        ['request failed', 'storage_full'],
+        ['request', 503],
+      ],
+    )
+  })
+
+  test('where it comes in the middle of a stream each later line says so, and the log has it once', async () => {
+    disk!.makeRoom()
+    const stream = new OpenRequest(server, collector)
+    await stream.write(`${JSON.stringify(documentOf('before-it'))}\n`)
+    await stream.results(1)
+    disk!.fill()
+    await stream.write(Array.from({ length: 200 }, () => `${JSON.stringify(large())}\n`).join(''))
+    stream.end()
+    await stream.ended
+    assert.equal(stream.status, 200)
+    assert.equal(stream.parsed[0]!.outcome, 'created')
+    const errors = stream.parsed.flatMap(({ error }) => error ?? [])
     assert.ok(errors.length > 0)
     for (const { code, message } of errors) {
       assert.equal(code, 'not_stored')
       assert.match(message, /disk is full/)
     }
-    const about = () => server.logs.filter(({ reqId }) => reqId === answer.headers.get('x-request-id'))
-    await until('the log has it', 5000, async () => about().some(({ msg }) => msg === 'request'))
-    assert.equal(about().filter(({ warning }) => warning === 'not_stored').length, 1)
+    const noted = () => server.logs.filter(({ warning }) => warning === 'not_stored')
+    await until('the log has it', 5000, async () => noted().length > 0)
+    const [{ reqId } = { reqId: null }] = noted()
+    const about = () => server.logs.filter((line) => line.reqId === reqId)
+    await until('the log has its end', 5000, async () => about().some(({ msg }) => msg === 'request'))
+    assert.equal(noted().length, 1)
   })
 
   test('reads go on: search, catalog, feed, account; daily quotas still count, and hold', async () => {

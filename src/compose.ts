@@ -14,7 +14,6 @@ import { changesRoutes } from './changes/routes.ts'
 import { composeAnalysis } from './compose-analysis.ts'
 import { diskCheck, storeCheck } from './compose-checks.ts'
 import { composeSearch } from './compose-search.ts'
-import { openStore } from './compose-store.ts'
 import type { Config } from './config.ts'
 import { Cursors } from './cursors.ts'
 import { consoleRoutes } from './http/console-routes.ts'
@@ -36,6 +35,7 @@ import { operatorRoutes } from './operator/routes.ts'
 import { indexingRoutes } from './search/admin-routes.ts'
 import { liveResultRoutes } from './search/live-result-routes.ts'
 import { searchRoutes } from './search/routes.ts'
+import { backendOf } from './storage/backends.ts'
 import type { OpenStore } from './storage/open-store.ts'
 import { startFeedRetention } from './worker/feed-retention.ts'
 import { startLive } from './worker/live.ts'
@@ -50,7 +50,7 @@ export interface Workbench {
 }
 
 export async function composeWorkbench(config: Config): Promise<Workbench> {
-  const open = await openStore(config)
+  const open = await backendOf(config).open()
   return {
     store: open.store,
     operator: new Operator(open.store.operator),
@@ -83,7 +83,7 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
   const incidents = new LoggedIncidents(logger, (job) => metrics.backgroundFailed(job))
   const pools = watchPools(metrics, logger)
 
-  const open = await openStore(config, pools)
+  const open = await backendOf(config).open(pools)
   parts.opened('store', () => open.close())
   const { store } = open
   const usage = new UsageBook(store.access, incidents)

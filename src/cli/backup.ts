@@ -4,11 +4,9 @@ import { artifactFilesOf } from '../compose-analysis.ts'
 import { type BackupProgress, type Report, totalBytes } from '../operator/backup-manifest.ts'
 import { makeBackup } from '../operator/make-backup.ts'
 import { finishRestore } from '../operator/restore-backup.ts'
-import { copyStore } from '../storage/sqlite/backup-store.ts'
-import { storePath } from '../storage/sqlite/open-sqlite-store.ts'
 import { version } from '../version.ts'
 import type { Context } from './context.ts'
-import { embeddedOnly } from './embedded-only.ts'
+import { ownBackup } from './own-backup.ts'
 import { Progress } from './progress.ts'
 
 export function backup(program: Command, context: Context): void {
@@ -17,7 +15,8 @@ export function backup(program: Command, context: Context): void {
     .description('copy the store and the artifacts into a new folder, checked; a running server goes on')
     .argument('[into]', 'where that folder is made', '.')
     .action(async (into: string) => {
-      const config = embeddedOnly(context, 'pg_dump')
+      const config = context.config()
+      const { copyStore } = ownBackup(config, 'backup')
       const { dataDir } = config
       await finishRestore(dataDir)
       const artifacts = artifactFilesOf(config)
@@ -28,7 +27,7 @@ export function backup(program: Command, context: Context): void {
           dataDir,
           version,
           now: Date.now,
-          copyStore: (path, report) => copyStore(storePath(dataDir), path, Date.now(), report),
+          copyStore,
           readArtifact: (artifactId, bytes) => artifacts.read(artifactId, 0, bytes - 1),
         },
         shownBy(bar),

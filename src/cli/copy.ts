@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Command } from 'commander'
@@ -6,9 +5,8 @@ import { type Config, ConfigError } from '../config.ts'
 import { artifactFolder } from '../data-folder.ts'
 import { CopyError, type CopyResult, copyInstance, type PassKind } from '../operator/copy-instance.ts'
 import { finishRestore } from '../operator/restore-backup.ts'
-import { openCopyTarget } from '../storage/postgres/copy-target.ts'
-import { openCopySource } from '../storage/sqlite/copy-source.ts'
-import { storePath } from '../storage/sqlite/open-sqlite-store.ts'
+import { backendOf } from '../storage/backends.ts'
+import { embeddedBackend } from '../storage/sqlite/embedded-backend.ts'
 import type { Context } from './context.ts'
 import { Progress } from './progress.ts'
 
@@ -28,16 +26,16 @@ export function copy(program: Command, context: Context): void {
     .option('--to <address>', 'the database, postgres://… [TIDEMARK_DATABASE_URL]')
     .option('--verify', 'only compare the two, row for row')
     .action(async (options: Options) => {
-      const config = configOf(context, options)
-      const { dataDir } = config
-      await finishRestore(dataDir)
-      const source = await openCopySource(storePath(dataDir))
+      const { config, from, openTarget } = copyOf(context, options)
+      await finishRestore(config.dataDir)
+      const source = await from.copySource()
       try {
         if (options.verify === true && !source.alone) {
           throw new CopyError('the store is in use, and may change while it is compared: stop the server first')
         }
         const kind: PassKind = options.verify === true ? 'compare' : source.alone ? 'final' : 'bulk'
-        const target = await openCopyTarget(config.databaseUrl, source.tables, source.instance, kind !== 'compare')
+        const { tables, instance } = source
+        const target = await openTarget({ tables, instance, writes: kind !== 'compare' })
         try {
           const bar = new Progress()
           const startedAt = Date.now()
@@ -57,19 +55,21 @@ export function copy(program: Command, context: Context): void {
     })
 }
 
-function configOf(context: Context, { from, to }: Options): Config & { readonly databaseUrl: string } {
+/** From the embedded store of the data folder into the database that is set beside it. */
+function copyOf(context: Context, options: Options) {
   const config = context.config({
-    ...(from === undefined ? {} : { TIDEMARK_DATA_DIR: from }),
-    ...(to === undefined ? {} : { TIDEMARK_DATABASE_URL: to }),
+    ...(options.from === undefined ? {} : { TIDEMARK_DATA_DIR: options.from }),
+    ...(options.to === undefined ? {} : { TIDEMARK_DATABASE_URL: options.to }),
   })
-  const { dataDir, databaseUrl } = config
-  if (databaseUrl === null) {
+  const from = embeddedBackend(config.dataDir)
+  const { copyTarget: openTarget } = backendOf(config)
+  if (openTarget === null) {
     throw new ConfigError(['say where to copy to: --to postgres://user:password@host:5432/database'])
   }
-  if (!existsSync(storePath(dataDir))) {
-    throw new ConfigError([`there is no store in ${dataDir}: --from must be the data folder of an instance`])
+  if (!from.isThere()) {
+    throw new ConfigError([`there is no store in ${config.dataDir}: --from must be the data folder of an instance`])
   }
-  return { ...config, databaseUrl }
+  return { config, from, openTarget }
 }
 
 const rowsIn = ({ rows }: CopyResult): number => Object.values(rows).reduce((sum, count) => sum + count, 0)

@@ -1,10 +1,9 @@
 import { existsSync } from 'node:fs'
 import type { Command } from 'commander'
-import { storeSchema } from '../compose-store.ts'
 import type { Config } from '../config.ts'
 import { examineAccess, examineMachine, examineSchema, type Finding, failure } from '../operator/examine.ts'
 import { examineIndex } from '../search/examine-index.ts'
-import { examineDatabase } from '../storage/postgres/examine-database.ts'
+import { backendOf } from '../storage/backends.ts'
 import { inspectIndex } from '../storage/segments/file/inspect-index.ts'
 import { newestMigration } from '../storage/sql/migrate.ts'
 import type { Context } from './context.ts'
@@ -23,7 +22,7 @@ export function doctor(program: Command, context: Context): void {
       const findings = [...(await examineMachine(config.dataDir))]
       // Looking must not make a folder where there is none.
       const broken = findings.some(({ state }) => state === 'failure')
-      const isThere = config.databaseUrl !== null || existsSync(config.dataDir)
+      const isThere = backendOf(config).isThere() || existsSync(config.dataDir)
       if (!broken && isThere) findings.push(...(await examineStore(context, config)))
       for (const { state, about, advice } of findings) {
         context.say(`${marks[state]} ${about}${advice === null ? '' : `\n         do: ${advice}`}`)
@@ -33,16 +32,16 @@ export function doctor(program: Command, context: Context): void {
 }
 
 async function examineStore(context: Context, config: Config): Promise<readonly Finding[]> {
-  const { databaseUrl, databaseConnectionsMax, dataDir } = config
+  const backend = backendOf(config)
   const findings: Finding[] = []
   try {
-    if (databaseUrl !== null) findings.push(...(await examineDatabase(databaseUrl, databaseConnectionsMax)))
-    const old = examineSchema(await storeSchema(config), newestMigration)
+    findings.push(...(await backend.examine()))
+    const old = examineSchema(await backend.schema(), newestMigration)
     // Opening it would bring it up to date.
     if (old !== null) return [...findings, old]
     await withWorkbench(context, async ({ operator, store }) => {
       findings.push(...(await examineAccess(operator.read)))
-      findings.push(...(await examineIndex(store.indexSource, await inspectIndex(dataDir))))
+      findings.push(...(await examineIndex(store.indexSource, await inspectIndex(config.dataDir))))
     })
   } catch (error) {
     const about = `the store cannot be opened: ${inWords(error).message}`

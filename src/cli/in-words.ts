@@ -1,14 +1,13 @@
 import { ConfigError } from '../config.ts'
 import { storeFile } from '../data-folder.ts'
 import { TidemarkError } from '../errors.ts'
-import { UnfinishedCopyError, UnreachableStoreError } from '../storage/postgres/open-postgres-store.ts'
-import { NewerStoreError } from '../storage/sql/migrate.ts'
+import { UnusableStoreError } from '../storage/open-store.ts'
 
 /** Exit codes: 0 done, 1 failed, 2 the command, its arguments or a setting were wrong. */
 export const failed = 1
 export const misused = 2
 
-const blamesSettings = [ConfigError, NewerStoreError, UnreachableStoreError, UnfinishedCopyError]
+const blamesSettings = [ConfigError, UnusableStoreError]
 
 const isStorageFull = (error: unknown): boolean =>
   ['storage_full', 'ENOSPC'].includes((error as { code?: string } | null)?.code ?? '')

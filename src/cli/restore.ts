@@ -4,14 +4,10 @@ import { artifactFilesOf } from '../compose-analysis.ts'
 import { totalBytes } from '../operator/backup-manifest.ts'
 import { restoreBackup } from '../operator/restore-backup.ts'
 import { removeIndex } from '../storage/segments/file/index-files.ts'
-import { newestMigration } from '../storage/sql/migrate.ts'
-import { refuseInUse, removeStoreLog } from '../storage/sqlite/backup-store.ts'
-import { storePath } from '../storage/sqlite/open-sqlite-store.ts'
-import { prepareRestored } from '../storage/sqlite/prepare-restored.ts'
 import { accessInWords } from './access-in-words.ts'
 import { megabytes, shownBy } from './backup.ts'
 import type { Context } from './context.ts'
-import { embeddedOnly } from './embedded-only.ts'
+import { ownBackup } from './own-backup.ts'
 import { Progress } from './progress.ts'
 
 export function restore(program: Command, context: Context): void {
@@ -21,19 +17,16 @@ export function restore(program: Command, context: Context): void {
     .argument('<from>', 'the folder that tidemark backup made')
     .option('--force', 'replace what the data folder holds')
     .action(async (from: string, options: { force?: boolean }) => {
-      const config = embeddedOnly(context, 'pg_restore')
+      const config = context.config()
+      const store = ownBackup(config, 'restore')
       const { dataDir } = config
-      const path = storePath(dataDir)
       const bar = new Progress()
       const { manifest, access, tokenChanged } = await restoreBackup(
         resolve(from),
         {
+          ...store,
           dataDir,
           artifacts: artifactFilesOf(config),
-          newestSchema: newestMigration,
-          refuseInUse: () => refuseInUse(path),
-          removeStoreLog: () => removeStoreLog(path),
-          prepareStore: (copy, { made_at }) => prepareRestored(copy, path, made_at, Date.now()),
           removeIndex: () => removeIndex(dataDir),
         },
         { force: options.force === true },

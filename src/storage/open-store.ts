@@ -2,6 +2,9 @@ import type { Incidents } from '../incidents.ts'
 import type { Store } from './sql/sql-store.ts'
 import type { Told } from './sql/store-calls.ts'
 
+/** The store that the settings name cannot be used as it is; the message says what to do. */
+export class UnusableStoreError extends Error {}
+
 /** An open store, whatever it is kept in. */
 export interface OpenStore {
   readonly store: Store

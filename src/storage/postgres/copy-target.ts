@@ -1,12 +1,6 @@
 import pg from 'pg'
-import {
-  type CopiedTable,
-  CopyError,
-  type CopyTarget,
-  type KeyRange,
-  type Row,
-  type TargetBlock,
-} from '../../operator/copy-instance.ts'
+import { type CopiedTable, CopyError, type KeyRange, type Row, type TargetBlock } from '../../operator/copy-instance.ts'
+import type { CopyTargetAsked, OpenCopyTarget } from '../backend.ts'
 import { migrate, schemaNumber } from '../sql/migrate.ts'
 import { BinaryRows, digestExpression } from './binary-rows.ts'
 import { connectAlone, queriesOn } from './connections.ts'
@@ -31,16 +25,10 @@ interface TargetTable extends CopiedTable {
   readonly ascending: string | null
 }
 
-export interface OpenCopyTarget extends CopyTarget {
-  close(): Promise<void>
-}
-
 /** `tables` are those of the source; `instance` tells whose data it is. A target that is only compared is not touched. */
 export async function openCopyTarget(
   url: string,
-  tables: readonly string[],
-  instance: string | null,
-  writes: boolean,
+  { tables, instance, writes }: CopyTargetAsked,
 ): Promise<OpenCopyTarget> {
   const client = await connectAlone(url).catch((error: unknown) => {
     throw asUnreachable(url, error)

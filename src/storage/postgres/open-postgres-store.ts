@@ -3,7 +3,7 @@ import type pg from 'pg'
 import { TidemarkError } from '../../errors.ts'
 import { oneAtATime } from '../../one-at-a-time.ts'
 import { RoomForWrites } from '../full-disk.ts'
-import type { OpenStore } from '../open-store.ts'
+import { type OpenStore, UnusableStoreError } from '../open-store.ts'
 import { migrate, NewerStoreError, newestMigration, schemaNumber } from '../sql/migrate.ts'
 import { remoteStore } from '../sql/remote-store.ts'
 import { type Store, sqlStore } from '../sql/sql-store.ts'
@@ -120,7 +120,7 @@ const unavailable = (cause: unknown): TidemarkError =>
   })
 
 /** Where the way there is at fault: what was tried, without its password, and what the database or the network said. */
-export class UnreachableStoreError extends Error {
+export class UnreachableStoreError extends UnusableStoreError {
   constructor(url: string, cause: Error) {
     super(
       `the database ${withoutPassword(url)} cannot be used: ${cause.message || (cause as { code?: string }).code}`,
@@ -197,7 +197,7 @@ export async function refuseOld(client: pg.ClientBase): Promise<void> {
 /** A table that is there for as long as a copy into the database is not finished. */
 export const unfinishedCopy = 'unfinished_copy'
 
-export class UnfinishedCopyError extends Error {
+class UnfinishedCopyError extends UnusableStoreError {
   constructor() {
     super(
       'the database is a copy that is not finished: run tidemark copy again, until it says that the copy is complete',

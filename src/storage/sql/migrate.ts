@@ -1,10 +1,11 @@
 import { type Kysely, sql } from 'kysely'
+import { UnusableStoreError } from '../open-store.ts'
 import { migrations } from './migrations/index.ts'
 import type { MigrationDialect } from './migrations/migration.ts'
 import type { Tables } from './tables.ts'
 
 /** The store was written by a newer version: it must be left exactly as it is. */
-export class NewerStoreError extends Error {
+export class NewerStoreError extends UnusableStoreError {
   constructor(found: number) {
     super(
       `the data was written by a newer version of Tidemark (schema ${found}, this version knows ${newestMigration}): ` +

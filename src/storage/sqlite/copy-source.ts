@@ -1,17 +1,9 @@
 import { DatabaseSync, type SQLOutputValue } from 'node:sqlite'
-import { CopyError, type CopySource } from '../../operator/copy-instance.ts'
+import { CopyError } from '../../operator/copy-instance.ts'
+import type { OpenCopySource } from '../backend.ts'
 import { NewerStoreError, newestMigration, schemaNumber } from '../sql/migrate.ts'
 import { sqliteMigrationDialect } from './migration-dialect.ts'
 import { isBusy, openSqlite, queriesOn, type SqliteConnection } from './node-sqlite.ts'
-
-export interface OpenCopySource extends CopySource {
-  /** Nobody else has the store, nor can have it until this is closed. */
-  readonly alone: boolean
-  readonly tables: readonly string[]
-  /** The oldest entry of the audit log, which no other instance has; null where nothing was ever done. */
-  readonly instance: string | null
-  close(): void
-}
 
 /** The store at a path, to be read as it is at one moment. A server that has it open goes on, and may write. */
 export async function openCopySource(path: string): Promise<OpenCopySource> {

@@ -1,0 +1,55 @@
+import type { CopySource, CopyTarget } from '../operator/copy-instance.ts'
+import type { Finding } from '../operator/examine.ts'
+import type { BackupParts } from '../operator/make-backup.ts'
+import type { RestoreParts } from '../operator/restore-backup.ts'
+import type { PoolWatch } from '../threads/pool.ts'
+import type { OpenStore } from './open-store.ts'
+
+/** A kind of store, with the place that the settings give it: what can be done with it, open or not. */
+export interface Backend {
+  /** As people call it. */
+  readonly name: string
+  /** False where looking would find nothing. */
+  isThere(): boolean
+  /** Makes it, or brings it up to date, where that is to be done. */
+  open(watch?: PoolWatch): Promise<OpenStore>
+  /** The number of its schema, 0 where there is none; only looks. */
+  schema(): Promise<number>
+  /** How it is kept, for an operator; what it holds is looked at elsewhere. Only looks. */
+  examine(): Promise<readonly Finding[]>
+  readonly backup: BackupByTidemark | BackupByOwnTools
+  /** For moving an instance from one kind of store to another; null where it cannot be moved from or to this kind. */
+  readonly copySource: (() => Promise<OpenCopySource>) | null
+  readonly copyTarget: ((asked: CopyTargetAsked) => Promise<OpenCopyTarget>) | null
+}
+
+export interface BackupByTidemark
+  extends Pick<BackupParts, 'copyStore'>,
+    Pick<RestoreParts, 'newestSchema' | 'refuseInUse' | 'removeStoreLog' | 'prepareStore'> {
+  readonly by: 'tidemark'
+}
+
+/** The commands that do it. */
+export interface BackupByOwnTools {
+  readonly by: 'own tools'
+  readonly backup: string
+  readonly restore: string
+}
+
+export interface OpenCopySource extends CopySource {
+  /** Nobody else has the store, nor can have it until this is closed. */
+  readonly alone: boolean
+  readonly tables: readonly string[]
+  /** The oldest entry of the audit log, which no other instance has; null where nothing was ever done. */
+  readonly instance: string | null
+  close(): void
+}
+
+export interface CopyTargetAsked extends Pick<OpenCopySource, 'tables' | 'instance'> {
+  /** A target that is only compared is not touched. */
+  readonly writes: boolean
+}
+
+export interface OpenCopyTarget extends CopyTarget {
+  close(): Promise<void>
+}

@@ -1,0 +1,19 @@
+import type { Backend } from '../backend.ts'
+import { openCopyTarget } from './copy-target.ts'
+import { examineDatabase } from './examine-database.ts'
+import { openPostgresStore, postgresSchema } from './open-postgres-store.ts'
+
+/** A database of a PostgreSQL server, for any number of processes. */
+export function postgresBackend(url: string, connectionsMax: number) {
+  return {
+    name: 'PostgreSQL',
+    // Nobody knows before it is asked.
+    isThere: () => true,
+    open: () => openPostgresStore(url, connectionsMax),
+    schema: () => postgresSchema(url),
+    examine: () => examineDatabase(url, connectionsMax),
+    backup: { by: 'own tools', backup: 'pg_dump', restore: 'pg_restore' },
+    copySource: null,
+    copyTarget: (asked) => openCopyTarget(url, asked),
+  } as const satisfies Backend
+}

@@ -4,7 +4,7 @@ import type { CatalogStore, DocumentRecord, Page, SnapshotRecord } from '../../c
 import { idTimeMs } from '../../ids.ts'
 import { browseIds } from './browse.ts'
 import { versionTest } from './browse-conditions.ts'
-import { statusOf } from './document-state.ts'
+import { statusOf } from './document-rows.ts'
 import { readBodies } from './read-bodies.ts'
 import type { DocumentRow, SnapshotRow, Tables } from './tables.ts'
 

@@ -1,7 +1,17 @@
 import type { Kysely } from 'kysely'
 import { newId } from '../../ids.ts'
 import type { ContentStore, IncomingDocument, IngestResult } from '../../ingest/content-store.ts'
-import { DocumentState, type Written } from './document-state.ts'
+import { BatchRecord, DocumentState } from '../../ingest/document-state.ts'
+import {
+  documentRow,
+  eventRow,
+  factSetRow,
+  knownDocument,
+  snapshotRow,
+  termsAdded,
+  termsRemoved,
+  versionRow,
+} from './document-rows.ts'
 import { insertRows } from './insert-rows.ts'
 import type { DocumentRow, Tables } from './tables.ts'
 
@@ -23,7 +33,7 @@ export function sqlContentStore(db: Kysely<Tables>): ContentStore {
       let revision = await lastRevision(db)
       const revise = (): number => ++revision
       const touched = new Set<DocumentState>()
-      const written: Written = { versions: [], languages: [], followed: [], snapshots: [], factSets: [], events: [] }
+      const record = new BatchRecord()
 
       for (const incoming of documents) {
         if (!datasets.has(incoming.datasetId)) {
@@ -39,23 +49,23 @@ export function sqlContentStore(db: Kysely<Tables>): ContentStore {
           state = DocumentState.fresh(newId('doc', nowMs))
           states.set(identity, state)
         }
-        if (state.needsBody(incoming)) state.knowBody(await currentBody(db, state.row.current_version_id))
-        const outcome = state.merge(incoming, written, nowMs, revise)
+        if (state.needsBody(incoming)) state.knowBody(await currentBody(db, state.document.currentVersionId))
+        const outcome = state.merge(incoming, record, nowMs, revise)
         if (outcome !== 'unchanged') touched.add(state)
-        results.push({ documentId: state.row.document_id, versionId: state.row.current_version_id, outcome })
+        results.push({ documentId: state.document.documentId, versionId: state.document.currentVersionId, outcome })
       }
 
-      const created = [...touched].filter((state) => state.isNew)
+      const created = [...touched].filter((state) => state.before === null)
       await insertRows(
         db,
         'document',
-        created.map((state) => state.row),
+        created.map((state) => documentRow(state.document)),
       )
       for (const state of touched) {
-        if (state.isNew) continue
-        const { document_id, ...rest } = state.row
+        if (state.before === null) continue
+        const { document_id, ...rest } = documentRow(state.document)
         await db.updateTable('document').set(rest).where('document_id', '=', document_id).execute()
-        for (const term of state.termsRemoved()) {
+        for (const term of termsRemoved(state)) {
           await db
             .deleteFrom('document_term')
             .where('kind', '=', term.kind)
@@ -65,27 +75,27 @@ export function sqlContentStore(db: Kysely<Tables>): ContentStore {
             .execute()
         }
       }
-      await insertRows(
-        db,
-        'document_term',
-        [...touched].flatMap((state) => state.termsAdded()),
-      )
-      await insertRows(db, 'document_version', written.versions)
-      for (const { version_id, ...rest } of written.languages) {
-        await db.updateTable('document_version').set(rest).where('version_id', '=', version_id).execute()
-      }
-      for (const { document_id, index_revision } of written.followed) {
+      await insertRows(db, 'document_term', [...touched].flatMap(termsAdded))
+      await insertRows(db, 'document_version', record.versions.map(versionRow))
+      for (const { versionId, language, indexRevision } of record.relabelled) {
         await db
           .updateTable('document_version')
-          .set({ index_revision })
-          .where('document_id', '=', document_id)
+          .set({ language, index_revision: indexRevision })
+          .where('version_id', '=', versionId)
+          .execute()
+      }
+      for (const { documentId, indexRevision } of record.followed) {
+        await db
+          .updateTable('document_version')
+          .set({ index_revision: indexRevision })
+          .where('document_id', '=', documentId)
           .where('language', 'is', null)
           .execute()
       }
-      await insertRows(db, 'snapshot', written.snapshots)
-      await insertRows(db, 'fact_set', written.factSets)
+      await insertRows(db, 'snapshot', record.snapshots.map(snapshotRow))
+      await insertRows(db, 'fact_set', record.factSets.map(factSetRow))
       // Last and together: the sequence follows the order in which the documents came.
-      await insertRows(db, 'event', written.events)
+      await insertRows(db, 'event', record.events.map(eventRow))
       return results
     },
   }
@@ -116,7 +126,10 @@ async function readStates(
         .where('external_id', 'in', wanted)
         .execute()
       for (const row of rows) {
-        states.set(identityOf({ datasetId, platform, externalId: row.external_id }), DocumentState.stored(row))
+        states.set(
+          identityOf({ datasetId, platform, externalId: row.external_id }),
+          DocumentState.stored(knownDocument(row)),
+        )
       }
     }
   }

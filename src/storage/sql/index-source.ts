@@ -4,7 +4,7 @@ import { idTimeMs } from '../../ids.ts'
 import type { ChunkText, IndexSource, SourceDocument, SourceVersion } from '../../search/index-source.ts'
 import type { VersionColumns } from '../../search/search-index.ts'
 import { versionTest } from './browse-conditions.ts'
-import { statusOf } from './document-state.ts'
+import { statusOf } from './document-rows.ts'
 import type { ChunkRow, DocumentRow, DocumentVersionRow, Tables } from './tables.ts'
 import { asFloats, sqlVectorQueue } from './vector-queue.ts'
 

@@ -2,6 +2,9 @@
 
 export const storeFile = 'tidemark.sqlite'
 
+/** Room on the disk that is kept for what must be written even when there is none. */
+export const reserveFile = 'reserve'
+
 export const adminTokenFile = 'admin-token.sha256'
 
 /** Results of analysis runs, unless they are kept elsewhere. */

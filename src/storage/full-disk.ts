@@ -32,8 +32,11 @@ export function isFullDisk(error: unknown, path: string): boolean {
 export class RoomForWrites {
   #refusedAt = Number.NEGATIVE_INFINITY
 
-  written(): void {
+  /** Whether there was none before. */
+  written(): boolean {
+    const wasLacking = this.#refusedAt !== Number.NEGATIVE_INFINITY
     this.#refusedAt = Number.NEGATIVE_INFINITY
+    return wasLacking
   }
 
   /** Gives what the caller is answered with. */

@@ -16,6 +16,7 @@ suite('a full disk', { skip: disk === null && leftOutWithoutMount }, () => {
   let server: TestServer
   let collector: string
   let reader: { key: string; keyId: string; applicationId: string }
+  const revocable: { key: string; keyId: string }[] = []
   let sent = 0
 
   before(async () => {
@@ -30,6 +31,7 @@ suite('a full disk', { skip: disk === null && leftOutWithoutMount }, () => {
       entitlements: [{ datasets: ['news'] }],
       policy: { daily_quotas: { search: 5 }, analysis_enabled: true, live: { enabled: true } },
     })
+    for (let i = 0; i < 5; i++) revocable.push(await server.makeApplication({ entitlements: [{ datasets: ['news'] }] }))
     const answer = await put()
     assert.equal(answer.status, 200, answer.text)
     await until('it can be found', 20_000, async () => (await search('keyword')).body.total === 1)
@@ -132,6 +134,17 @@ suite('a full disk', { skip: disk === null && leftOutWithoutMount }, () => {
     assert.equal(noted().length, 1)
   })
 
+  test('keys can be revoked, which is 200 and on disk; one after the other', async () => {
+    for (const [i, { key, keyId }] of revocable.entries()) {
+      assert.equal((await server.consumer(key, 'GET', '/v1/account')).status, 200)
+      const answer = await server.admin('POST', `/admin/v1/keys/${keyId}/revoke`)
+      assert.equal(answer.status, 200, `${i}: ${answer.text}`)
+      await expectError(server, await server.consumer(key, 'GET', '/v1/account'), 401, 'unauthorized')
+      // What room that left others may take.
+      await refused(put)
+    }
+  })
+
   test('reads go on: search, catalog, feed, account; daily quotas still count, and hold', async () => {
     const browse = await server.consumer(reader.key, 'GET', '/v1/documents/browse')
     assert.equal(browse.status, 200, browse.text)
@@ -199,6 +212,9 @@ suite('a full disk', { skip: disk === null && leftOutWithoutMount }, () => {
         (one: Record<string, unknown>) => one.application_id === reader.applicationId && Object.values(one).includes(5),
       )
     })
+    for (const { key } of revocable) {
+      await expectError(server, await server.consumer(key, 'GET', '/v1/account'), 401, 'unauthorized')
+    }
     assert.equal((await server.tidemark(['doctor'])).code, 0)
     assert.equal(await server.stop(), 0)
   })

@@ -7,6 +7,7 @@ import { Worker } from 'node:worker_threads'
 import { storeFile } from '../../data-folder.ts'
 import { storageFull } from '../../disk-space.ts'
 import { TidemarkError } from '../../errors.ts'
+import type { OperatorStore } from '../../operator/operator-store.ts'
 import { CallLost, Calls } from '../../threads/calls.ts'
 import { threadChannel } from '../../threads/channel.ts'
 import { Pool, type PoolWatch, unwatched } from '../../threads/pool.ts'
@@ -17,6 +18,7 @@ import { remoteStore } from '../sql/remote-store.ts'
 import type { NamedCall } from '../sql/store-calls.ts'
 import { sqliteMigrationDialect } from './migration-dialect.ts'
 import { openSqlite } from './node-sqlite.ts'
+import { Reserve } from './reserve.ts'
 import type { StoreCall, StoreThread } from './store-thread.ts'
 
 /** A reader is handed a second call while it works on one, so that it never idles between two. */
@@ -45,6 +47,8 @@ export async function openSqliteStore(dataDir: string, watch: PoolWatch = unwatc
     throw isFullDisk(error, path) ? storageFull(error) : error
   })
 
+  const reserve = new Reserve(dataDir)
+  await reserve.keep()
   const writers = new Pool({
     name: 'store-writer',
     size: 1,
@@ -74,16 +78,25 @@ export async function openSqliteStore(dataDir: string, watch: PoolWatch = unwatc
   }
 
   const room = new RoomForWrites()
-  const perform = async ({ port, method, write }: NamedCall, args: readonly unknown[]): Promise<unknown> => {
+  const write = async (call: StoreCall): Promise<unknown> => {
+    try {
+      return await writers.call(call)
+    } catch (error) {
+      if (!isFullDisk(error, path) || !takesAccessAway(call)) throw error
+      await reserve.giveUp()
+      return await writers.call(call).finally(() => reserve.keep())
+    }
+  }
+  const perform = async ({ port, method, write: writes }: NamedCall, args: readonly unknown[]): Promise<unknown> => {
     const call: StoreCall = { port, method, args }
     try {
-      if (write === null) return await readers.call(call)
-      const result = await writers.call(call)
-      room.written()
+      if (writes === null) return await readers.call(call)
+      const result = await write(call)
+      if (room.written()) await reserve.keep()
       return result
     } catch (error) {
       if (isFullDisk(error, path)) throw room.refused(error)
-      throw error instanceof CallLost ? interrupted(error, write !== null && error.wasSent) : error
+      throw error instanceof CallLost ? interrupted(error, writes !== null && error.wasSent) : error
     }
   }
 
@@ -102,6 +115,13 @@ export async function openSqliteStore(dataDir: string, watch: PoolWatch = unwatc
     load: () => ({ writer: writers.load, readers: readers.load }),
     close,
   }
+}
+
+/** Whoever holds the key would go on with it for as long as the disk is full. */
+function takesAccessAway({ port, method, args }: StoreCall): boolean {
+  if (port !== 'operator' || method !== 'commit') return false
+  const [changes] = args as Parameters<OperatorStore['commit']>
+  return changes.every(({ kind }) => kind === 'key.revoke' || kind === 'key.expire')
 }
 
 function startThread(path: string, role: StoreThread['role']): { calls: Calls } {

@@ -8,6 +8,7 @@ import type { UsageBook } from '../access/usage-book.ts'
 import { TidemarkError } from '../errors.ts'
 import { Admission } from './admission.ts'
 import type { Connections } from './connections.ts'
+import { wrongEscape } from './error-replies.ts'
 import type { Metrics } from './metrics.ts'
 import { Permits, PermitsByCaller } from './permits.ts'
 import type { Surface } from './route.ts'
@@ -149,7 +150,7 @@ function tooManyAtOnce(most: number, name: string): TidemarkError {
 
 /**
  * What cannot be in the parameters of an address. No id of ours holds a NUL, and not every store can even be asked for
- * one; an escape that is no UTF-8 would be taken for the characters that it is written with.
+ * one.
  */
 function addressFault(url: string): string | null {
   if (!url.includes('%')) return null
@@ -158,7 +159,7 @@ function addressFault(url: string): string | null {
     decodeURIComponent(url)
     return null
   } catch {
-    return 'the query has a percent-escape that is not UTF-8: a percent sign itself is written %25'
+    return `the query has ${wrongEscape}`
   }
 }
 

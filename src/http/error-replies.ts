@@ -1,13 +1,7 @@
-import { randomUUID } from 'node:crypto'
-import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Socket } from 'node:net'
-import type { Duplex } from 'node:stream'
 import type { ErrorObject } from 'ajv'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type ErrorCode, TidemarkError } from '../errors.ts'
 import { detailsOf, messageOf } from '../validation.ts'
-import { requestIdOf } from './request-id.ts'
-import { securityHeaders } from './security-headers.ts'
 
 /** The body of every error on every surface. */
 export interface ErrorBody {
@@ -45,6 +39,7 @@ export function errorFrom(
         cause: error,
       })
     case 'FST_ERR_BAD_URL':
+      return new TidemarkError('invalid_request', `the path has ${wrongEscape}`, { cause: error })
     case 'FST_ERR_MAX_PARAM_LENGTH':
       return new TidemarkError('not_found', 'there is nothing at this path: /docs lists every route', { cause: error })
   }
@@ -73,57 +68,11 @@ export function answerError(error: TidemarkError, request: FastifyRequest, reply
     .send(body)
 }
 
-function bodyOf(error: TidemarkError, requestId: string): ErrorBody {
+/** It would be taken for the characters that it is written with. */
+export const wrongEscape = 'a percent-escape that is not UTF-8: a percent sign itself is written %25'
+
+export function bodyOf(error: TidemarkError, requestId: string): ErrorBody {
   const body: ErrorBody = { code: error.code, message: error.message, request_id: requestId }
   if (error.details !== undefined && error.details.length > 0) body.details = error.details
   return body
 }
-
-/** What the HTTP parser refused never becomes a request: it is answered on the bare connection, which then closes. */
-export function answerUnparsed(error: NodeJS.ErrnoException, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
-    socket.destroy()
-    return
-  }
-  answerBare(socket, unparsed(error))
-}
-
-/** A method by which proxies are asked to connect elsewhere, and which node makes no request of. */
-export function answerConnect(_request: IncomingMessage, socket: Duplex): void {
-  const refusal = new TidemarkError('method_not_allowed', 'this is no proxy: ask for a path of its own')
-  answerBare(socket, refusal, { allow: '' })
-}
-
-function answerBare(socket: Duplex, refusal: TidemarkError, more: Readonly<Record<string, string>> = {}): void {
-  const requestId = randomUUID()
-  const body = JSON.stringify(bodyOf(refusal, requestId))
-  const length = String(Buffer.byteLength(body))
-  const headers = { ...plainHeaders(requestId), ...more, 'content-length': length, connection: 'close' }
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
-  // The reason phrase may be empty; clients go by the number.
-  socket.end(`HTTP/1.1 ${refusal.status} \r\n${lines.join('')}\r\n${body}`)
-}
-
-function unparsed(error: NodeJS.ErrnoException): TidemarkError {
-  switch (error.code) {
-    case 'HPE_HEADER_OVERFLOW':
-      return new TidemarkError('headers_too_large', 'the headers are larger than 16 KiB together: send less')
-    case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return new TidemarkError('request_timeout', 'the request did not arrive in time: send it again')
-    default:
-      return new TidemarkError('invalid_request', 'this is not a valid HTTP request')
-  }
-}
-
-/** An `Expect` other than 100-continue, which node refuses before there is a request for the framework. */
-export function answerExpectation(request: IncomingMessage, response: ServerResponse): void {
-  const refusal = new TidemarkError('expectation_failed', 'only "Expect: 100-continue" can be met: leave Expect out')
-  const requestId = requestIdOf(request)
-  response.writeHead(refusal.status, plainHeaders(requestId)).end(JSON.stringify(bodyOf(refusal, requestId)))
-}
-
-const plainHeaders = (requestId: string) => ({
-  'x-request-id': requestId,
-  ...securityHeaders,
-  'content-type': 'application/json; charset=utf-8',
-})

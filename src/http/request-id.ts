@@ -1,10 +1,19 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
+import { keyPrefixes } from '../access/keys.ts'
 
 const wellFormed = /^[A-Za-z0-9._:+/=-]{1,128}$/
 
-/** A well-formed id from the caller is kept, so that its logs and ours can be read together. */
-export function requestIdOf(request: IncomingMessage): string {
-  const given = request.headers['x-request-id']
-  return typeof given === 'string' && wellFormed.test(given) ? given : randomUUID()
+/** A well-formed id from the caller is kept, so that its logs and ours can be read together; never one that is a secret. */
+export function requestIdOf({ headers }: IncomingMessage): string {
+  const given = headers['x-request-id']
+  return typeof given === 'string' && wellFormed.test(given) && !holdsCredential(given, headers.authorization)
+    ? given
+    : randomUUID()
+}
+
+/** Something of the form of our keys, or what the request itself came with: an admin token may be of any form. */
+function holdsCredential(id: string, authorization: string | undefined): boolean {
+  const own = authorization?.slice(authorization.lastIndexOf(' ') + 1) ?? ''
+  return Object.values(keyPrefixes).some((prefix) => id.includes(prefix)) || (own !== '' && id.includes(own))
 }

@@ -21,6 +21,23 @@ const unanswered = {
   cut: errorTable.internal.status,
 } as const
 
+/** What was refused before there was a route to give it to. */
+export interface Unrouted {
+  readonly reqId: string
+  /** Not known where it could not be read. */
+  readonly method?: string | undefined
+  readonly status: number
+  readonly ip: string | undefined
+  /** In words of ours or of the parser. */
+  readonly reason: string
+}
+
+export function logUnrouted({ logger, metrics }: Omit<LogParts, 'usage'>, request: Unrouted): void {
+  const { reqId, method, status, ip, reason } = request
+  metrics.request('unknown', status, 0)
+  logger.info({ reqId, method, operation: 'unknown', status, ms: 0, ip, reason }, 'request')
+}
+
 /** One line and one measurement for every request when it is over, however it ended. */
 export function logRequests(
   app: FastifyInstance,
@@ -51,7 +68,7 @@ export function logRequests(
           status,
           ms: Math.round(reply.elapsedTime * 10) / 10,
           ip,
-          ...(principal === null || principal.kind === 'admin' ? {} : { key: principal.keyId }),
+          ...(principal === null ? {} : { key: principal.kind === 'admin' ? 'admin-token' : principal.keyId }),
           ...(principal?.kind === 'consumer' ? { application: principal.applicationId } : {}),
           ...(principal?.kind === 'collector' ? { collector: principal.collectorId } : {}),
           ...(status === unanswered.gone ? { aborted: true } : {}),

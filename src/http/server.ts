@@ -5,14 +5,15 @@ import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyRepl
 import { isUnavailability, TidemarkError } from '../errors.ts'
 import { validatorFor } from '../validation.ts'
 import { type AdmissionParts, admitRequests } from './admit-requests.ts'
+import { BareAnswers } from './bare-answers.ts'
 import { Connections } from './connections.ts'
 import { CutOffAnswers } from './cut-off-answers.ts'
-import { answerConnect, answerError, answerExpectation, answerUnparsed, errorFrom } from './error-replies.ts'
+import { answerError, errorFrom } from './error-replies.ts'
 import { headerFault } from './header-fault.ts'
 import { openApiOptions } from './openapi.ts'
 import { readBodies } from './read-body.ts'
 import { requestIdOf } from './request-id.ts'
-import { logRequests } from './request-log.ts'
+import { logRequests, logUnrouted } from './request-log.ts'
 import { RouteTable } from './route-table.ts'
 import { securityHeaders } from './security-headers.ts'
 
@@ -55,6 +56,8 @@ export async function makeServer(parts: ServerParts): Promise<FastifyInstance> {
     return answerError(error, request, reply)
   }
 
+  const bareAnswers = new BareAnswers((request) => logUnrouted(parts, request))
+
   const app = Fastify({
     loggerInstance: parts.logger,
     logController: new CutOffAnswers(),
@@ -64,9 +67,13 @@ export async function makeServer(parts: ServerParts): Promise<FastifyInstance> {
     genReqId: (request: IncomingMessage) => requestIdOf(request),
     // A path parameter or header that is too long or wrongly escaped is answered like any other bad request.
     routerOptions: { maxParamLength: 512, ignoreTrailingSlash: false },
-    frameworkErrors: (error, request, reply) =>
-      answer(errorFrom(error, { invalid: 'not_found' }), request, reply.headers(securityHeaders)),
-    clientErrorHandler: answerUnparsed,
+    frameworkErrors: (error, request, reply) => {
+      const refusal = errorFrom(error, { invalid: 'not_found' })
+      const { id: reqId, method, ip } = request
+      logUnrouted(parts, { reqId, method, status: refusal.status, ip, reason: error.code })
+      return answer(refusal, request, reply.headers(securityHeaders))
+    },
+    clientErrorHandler: (error, socket) => bareAnswers.unparsed(error, socket),
     // Node would answer a missing Host without a body; the first hook says it properly.
     http: { requireHostHeader: false, headersTimeout: headersMaxMs, connectionsCheckingInterval: headersMaxMs / 4 },
     // Of the whole request: bodies have time limits of their own. Of its headers: below, in http.
@@ -83,8 +90,7 @@ export async function makeServer(parts: ServerParts): Promise<FastifyInstance> {
     if (isUnavailability(cause)) this.log.warn(line, 'the answer lacks something')
     else this.log.error(line, 'the answer lacks something')
   })
-  app.server.on('checkExpectation', answerExpectation)
-  app.server.on('connect', answerConnect)
+  bareAnswers.listen(app.server)
 
   const connections = new Connections(app.server, parts.connectionsMax, metrics)
   app.addHook('preClose', () => connections.drain(parts.shutdownDrainMs))

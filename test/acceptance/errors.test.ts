@@ -3,6 +3,7 @@ import { METHODS } from 'node:http'
 import { before, test } from 'node:test'
 import { expectError, parseRaw } from './expect-error.ts'
 import { type Answer, adminToken, type CallOptions, startServer, type TestServer } from './harness.ts'
+import { until } from './until.ts'
 
 let server: TestServer
 let applicationId: string
@@ -366,9 +367,11 @@ test('NUL and half of a surrogate pair in what is compared: 400 that names the f
   }
 })
 
-test('wrong percent-escapes and endless path parameters are 404', async () => {
+test('wrong percent-escapes in a path are 400, endless path parameters 404', async () => {
   for (const path of ['/%zz', '/admin/v1/datasets/%/classifications', '/admin/v1/datasets/%ff%fe/classifications']) {
-    await expectError(server, await raw(`GET ${path} HTTP/1.1`, adminLine), 404, 'not_found')
+    const answer = await raw(`GET ${path} HTTP/1.1`, adminLine)
+    await expectError(server, answer, 400, 'invalid_request')
+    assert.match(answer.body.message, /^the path has a percent-escape that is not UTF-8/)
   }
   const long = await server.admin('GET', `/admin/v1/applications/${'a'.repeat(3000)}`)
   await expectError(server, long, 404, 'not_found')
@@ -400,6 +403,27 @@ test('what is no HTTP request at all still gets our error shape', async () => {
     417,
     'expectation_failed',
   )
+})
+
+test('what never became a request has its line in the log, and nothing in it of what was sent', async () => {
+  const canary = 'c4nary'
+  const answers = [
+    [await raw(`GET /${canary}%zz HTTP/1.1`), { method: 'GET', status: 400, reason: 'FST_ERR_BAD_URL' }],
+    [await raw(`GET /v1/documents/${canary.repeat(200)} HTTP/1.1`), { method: 'GET', status: 404 }],
+    [await raw(`${canary} / HTTP/1.1`), { status: 400, reason: 'HPE_INVALID_METHOD' }],
+    [await raw(`CONNECT ${canary}:443 HTTP/1.1`), { method: 'CONNECT', status: 405 }],
+    [await raw('GET / HTTP/1.1', `X-Big: ${canary.repeat(5000)}\r\n`), { status: 431, reason: 'HPE_HEADER_OVERFLOW' }],
+    [await raw('GET / HTTP/1.1', `Expect: ${canary}\r\n`), { method: 'GET', status: 417 }],
+  ] as const
+  for (const [{ status, headers }, expected] of answers) {
+    const reqId = headers.get('x-request-id')
+    const lines = () => server.logs.filter((line) => line.reqId === reqId)
+    await until('it is logged', 5000, async () => lines().length > 0)
+    assert.equal(lines().length, 1)
+    assert.equal(status, expected.status)
+    assert.partialDeepStrictEqual(lines()[0]!, { msg: 'request', operation: 'unknown', ip: '127.0.0.1', ...expected })
+  }
+  assert.ok(!server.stderr.includes(canary))
 })
 
 test('nothing of all this was an error of ours', () => {

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import { expectError, parseRaw } from './expect-error.ts'
-import { type Answer, startServer, type TestServer } from './harness.ts'
+import { type Answer, adminToken, startServer, type TestServer } from './harness.ts'
+import { until } from './until.ts'
 
 let server: TestServer
 /** The same with CORS for two origins. */
@@ -38,6 +39,19 @@ test('any other request id is replaced', async () => {
     ),
   )
   assert.match(twice.headers.get('x-request-id') ?? '', /^[0-9a-f-]{36}$/)
+})
+
+test('a request id that holds a credential is replaced, and not logged', async () => {
+  const { key: collector } = await server.makeCollector()
+  for (const secret of [key, collector, 'tma_0123456789', adminToken]) {
+    for (const id of [secret, `trace-${secret}`, `${secret}:1`]) {
+      const headers = { authorization: `Bearer ${secret}`, 'x-request-id': id }
+      const given = (await server.call('GET', '/nothing', { headers })).headers.get('x-request-id')
+      assert.match(given ?? '', /^[0-9a-f-]{36}$/, id)
+      await until('it is logged', 5000, async () => server.logs.some(({ reqId }) => reqId === given))
+    }
+    assert.ok(!server.stderr.includes(secret))
+  }
 })
 
 test('every answer has an id of its own when none is given', async () => {

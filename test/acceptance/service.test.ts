@@ -76,7 +76,7 @@ test('the log is JSON lines with request ids, and holds no credential, body or q
   assert.deepEqual(whoOf(0), { ...nobody, application: applicationId, with_: keyId })
   assert.deepEqual(whoOf(2), nobody)
   assert.deepEqual(whoOf(3), { ...nobody, by: collector.collectorId, with_: collector.keyId })
-  assert.deepEqual(whoOf(4), nobody)
+  assert.deepEqual(whoOf(4), { ...nobody, with_: 'admin-token' })
   for (const secret of [key, collector.key, adminToken, 'canary', 'Bearer'])
     assert.ok(!server.stderr.includes(secret), secret)
 })

@@ -277,6 +277,9 @@ export function checkIndexSource(name: string, openStore: () => Promise<IndexSou
       assert.deepEqual(await states(ids, 'old'), ['', '', '', ''])
       assert.equal(await source.chunkCount(), 3)
       assert.deepEqual(await source.vectorGaps(), { lost: 0, refused: 0 })
+      // An index that still has it may say that it lacks its vector.
+      assert.equal(await source.awaitVectors('m', [before!.chunkId]), 0)
+      assert.deepEqual(await states([before!.chunkId]), [''])
       assert.equal((await source.chunkTexts([before!.chunkId])).length, 1)
       assert.equal((await source.documentsAfter(0, wide))[0]!.versions[0]!.vectors.length, 0)
       // A profile that becomes the default asks nothing of it either; and it comes back when it is put again.

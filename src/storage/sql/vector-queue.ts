@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 import type { ChunkRecord, IndexSource } from '../../search/index-source.ts'
 import { insertRows } from './insert-rows.ts'
 import type { Tables } from './tables.ts'
@@ -69,16 +69,16 @@ export function sqlVectorQueue(db: Kysely<Tables>): VectorQueue {
     async awaitVectors(profileId, chunkIds) {
       let awaited = 0
       for (const some of portions(chunkIds)) {
-        const rows = await chunkStates(db, profileId).where('chunk.chunk_id', 'in', some).execute()
-        const lacking = rows.filter(
-          (row) => row.ends_at > row.starts_at && row.made === null && row.waits === null && row.refused === null,
-        )
+        const lost = await lostChunks(db, profileId)
+          .select('chunk.chunk_id')
+          .where('chunk.chunk_id', 'in', some)
+          .execute()
         await wait(
           db,
           profileId,
-          lacking.map((row) => row.chunk_id),
+          lost.map((row) => row.chunk_id),
         )
-        awaited += lacking.length
+        awaited += lost.length
       }
       return awaited
     },
@@ -186,17 +186,7 @@ export function sqlVectorQueue(db: Kysely<Tables>): VectorQueue {
     async vectorGaps() {
       const profileId = await defaultProfile(db)
       if (profileId === null) return { lost: 0, refused: 0 }
-      const lost = await lackingChunks(db, profileId)
-        .where(({ not, exists, selectFrom }) =>
-          not(
-            exists(
-              selectFrom('pending_vector')
-                .select('pending_vector.chunk_id')
-                .where('pending_vector.profile_id', '=', profileId)
-                .whereRef('pending_vector.chunk_id', '=', 'chunk.chunk_id'),
-            ),
-          ),
-        )
+      const lost = await lostChunks(db, profileId)
         .select((eb) => eb.fn.countAll<number>().as('count'))
         .executeTakeFirstOrThrow()
       const refused = await db
@@ -227,26 +217,17 @@ const lackingChunks = (db: Kysely<Tables>, profileId: string) =>
     .selectFrom('chunk')
     .whereRef('chunk.ends_at', '>', 'chunk.starts_at')
     .where('chunk.replaced', 'is', null)
-    .where(({ not, exists, selectFrom }) =>
-      not(
-        exists(
-          selectFrom('chunk_vector')
-            .select('chunk_vector.chunk_id')
-            .where('chunk_vector.profile_id', '=', profileId)
-            .whereRef('chunk_vector.chunk_id', '=', 'chunk.chunk_id'),
-        ),
-      ),
-    )
-    .where(({ not, exists, selectFrom }) =>
-      not(
-        exists(
-          selectFrom('refused_vector')
-            .select('refused_vector.chunk_id')
-            .where('refused_vector.profile_id', '=', profileId)
-            .whereRef('refused_vector.chunk_id', '=', 'chunk.chunk_id'),
-        ),
-      ),
-    )
+    .where(isNotIn('chunk_vector', profileId))
+    .where(isNotIn('refused_vector', profileId))
+
+/** Of those, the chunks that do not even wait for one: by the rule there are none. */
+const lostChunks = (db: Kysely<Tables>, profileId: string) =>
+  lackingChunks(db, profileId).where(isNotIn('pending_vector', profileId))
+
+const isNotIn = (table: 'chunk_vector' | 'refused_vector' | 'pending_vector', profileId: string) =>
+  sql<boolean>`not exists (
+    select 1 from ${sql.table(table)} other where other.profile_id = ${profileId} and other.chunk_id = chunk.chunk_id
+  )`
 
 export async function defaultProfile(db: Kysely<Tables>): Promise<string | null> {
   const row = await db
@@ -259,8 +240,6 @@ export async function defaultProfile(db: Kysely<Tables>): Promise<string | null>
 
 interface ChunkState {
   readonly chunk_id: string
-  readonly starts_at: number
-  readonly ends_at: number
   readonly replaced: number | null
   /** The chunk's id where it has a vector of the profile, waits for one, was refused; else null. */
   readonly made: string | null
@@ -282,8 +261,6 @@ const chunkStates = (db: Kysely<Tables>, profileId: string) =>
     )
     .select([
       'chunk.chunk_id',
-      'starts_at',
-      'ends_at',
       'replaced',
       'chunk_vector.chunk_id as made',
       'pending_vector.chunk_id as waits',

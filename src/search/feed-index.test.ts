@@ -1,23 +1,15 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
+import { plainColumns } from '../../test/support/plain-columns.ts'
 import { newId } from '../ids.ts'
 import { feedIndex } from './feed-index.ts'
 import type { ChunkRecord, IndexSource, SourceDocument } from './index-source.ts'
 import type { IndexBatch, SearchIndex } from './search-index.ts'
 
-const columns = {
-  datasetId: 'd',
-  platform: 'p',
-  language: null,
-  region: null,
-  publishedAt: null,
-  contentType: null,
-  status: 'active' as const,
-}
 const documentOf = (revision: number, body: string): SourceDocument => ({
   documentId: newId('doc'),
   revision,
-  columns,
+  columns: plainColumns,
   versions: [{ versionId: newId('ver'), current: true, language: 'en', title: 't', body, vectors: [] }],
 })
 

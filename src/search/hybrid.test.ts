@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { plainColumns } from '../../test/support/plain-columns.ts'
 import type { FieldPermission, Scope } from '../access/scope.ts'
 import type { Embedder } from '../embedding/embedder.ts'
 import { QueryCache } from '../embedding/query-cache.ts'
@@ -68,13 +69,9 @@ function searcherOver(given: readonly Given[], parts: Partial<SearcherParts> = {
         .map(
           ({ id, title = null, language = 'en', now }): ResultDocument => ({
             documentId: id,
+            ...plainColumns,
             datasetId: 'news',
-            platform: 'rss',
             language: now?.language ?? language,
-            region: null,
-            publishedAt: null,
-            contentType: null,
-            status: 'active' as const,
             title: now?.title ?? title,
             quality: null,
             currentVersionId: now === undefined ? `version-${id}` : `now-${id}`,

@@ -1,26 +1,18 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import fc from 'fast-check'
+import { plainColumns } from '../../test/support/plain-columns.ts'
 import { newId } from '../ids.ts'
 import { arbitraryText } from '../text/arbitrary-text.ts'
 import type { SourceDocument, SourceVersion } from './index-source.ts'
 import { prepareDocument } from './prepare-document.ts'
 
-const columns = {
-  datasetId: 'd',
-  platform: 'p',
-  language: null,
-  region: null,
-  publishedAt: null,
-  contentType: null,
-  status: 'active' as const,
-}
 const still = async (): Promise<void> => {}
 
 const documentOf = (...versions: Partial<SourceVersion>[]): SourceDocument => ({
   documentId: newId('doc'),
   revision: 1,
-  columns,
+  columns: plainColumns,
   versions: versions.map((version, i) => ({
     versionId: newId('ver'),
     current: i === versions.length - 1,
@@ -66,7 +58,7 @@ suite('preparing a document for the index', () => {
     )
     const document = documentOf()
     assert.deepEqual(await prepareDocument(document, still), {
-      changes: [{ kind: 'set_columns', documentId: document.documentId, columns }],
+      changes: [{ kind: 'set_columns', documentId: document.documentId, columns: plainColumns }],
       chunks: [],
     })
   })
@@ -92,12 +84,12 @@ suite('preparing a document for the index', () => {
 
   test('a version is told by its own language, or by that of its document', async () => {
     const document = documentOf({ body: 'One.', language: 'fr' }, { body: 'Two.' })
-    const { changes } = await prepareDocument({ ...document, columns: { ...columns, language: 'de' } }, still)
+    const { changes } = await prepareDocument({ ...document, columns: { ...plainColumns, language: 'de' } }, still)
     assert.deepEqual(
       changes.map((change) => change.kind === 'put_version' && change.columns),
       [
-        { ...columns, language: 'fr' },
-        { ...columns, language: 'de' },
+        { ...plainColumns, language: 'fr' },
+        { ...plainColumns, language: 'de' },
       ],
     )
   })

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
+import { plainColumns } from '../../test/support/plain-columns.ts'
 import { fieldPermissions, type Scope } from '../access/scope.ts'
 import type { Embedder } from '../embedding/embedder.ts'
 import { EmbeddingError } from '../embedding/embedding-error.ts'
@@ -60,18 +61,9 @@ function searcherOf(
     },
     score: async () => ({ outcome: 'found', scores: [] }),
   } as unknown as SearchIndex
-  const columns = {
-    datasetId: 'd',
-    platform: 'p',
-    language: null,
-    region: null,
-    publishedAt: null,
-    contentType: null,
-    status: 'active' as const,
-  }
   const source = {
     results: async (ids: readonly string[]) =>
-      ids.map((documentId) => ({ documentId, ...columns, title: null, quality: null, currentVersionId: 'v' })),
+      ids.map((documentId) => ({ documentId, ...plainColumns, title: null, quality: null, currentVersionId: 'v' })),
     chunkTexts: async () => [],
   } as unknown as IndexSource
   const embed: Embedder['embed'] = async (texts) => {

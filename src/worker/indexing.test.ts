@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
+import { plainColumns } from '../../test/support/plain-columns.ts'
 import type { Embedder } from '../embedding/embedder.ts'
 import { newId } from '../ids.ts'
 import { unheard } from '../incidents.ts'
@@ -10,16 +11,6 @@ import type { IndexBatch, IndexHealth, SearchIndex } from '../search/search-inde
 import { startIndexing } from './indexing.ts'
 
 const quiet = { info() {}, warn() {}, error() {} } as unknown as FastifyBaseLogger
-const columns = {
-  datasetId: 'd',
-  platform: 'p',
-  language: null,
-  region: null,
-  publishedAt: null,
-  contentType: null,
-  status: 'active' as const,
-}
-
 /** A store and an index in memory, both as slow as they are told to be. */
 class Fakes {
   readonly documents: SourceDocument[] = []
@@ -43,7 +34,7 @@ class Fakes {
       this.documents.push({
         documentId: newId('doc'),
         revision: this.documents.length + 1,
-        columns,
+        columns: plainColumns,
         versions: [{ versionId: newId('ver'), ...version }],
       })
     }

@@ -7,6 +7,7 @@ import { after, suite, test } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
 import { InProcessSegments } from '../../../test/contracts/in-process-segments.ts'
 import { everything, queryOf } from '../../../test/contracts/index-under-test.ts'
+import { plainColumns } from '../../../test/support/plain-columns.ts'
 import { type IndexChange, noFilters } from '../../search/search-index.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'segments-troubles-'))
@@ -34,15 +35,6 @@ const newPath = (): string => join(folder, `index-${files++}.db`)
 const open = (path: string, limits: { sealChunks?: number; segmentChunks?: number } = {}): InProcessSegments =>
   new InProcessSegments({ path, sealChunks: 100, segmentChunks: 1000, arenaBytes: 1, kernel: 'plain', ...limits })
 
-const columns = {
-  datasetId: 'd',
-  platform: 'p',
-  language: null,
-  region: null,
-  contentType: null,
-  status: 'active',
-  publishedAt: null,
-} as const
 const vectorOf = (seed: number): number[] => Array.from({ length: dimensions }, (_, i) => Math.sin(seed + i))
 
 /** So long that its segment takes more than one page of memory. */
@@ -58,7 +50,7 @@ function documentOf(name: string, more: { chunks?: number; vector?: number[] } =
     kind: 'put_version',
     documentId: name,
     versionId: `${name}-v`,
-    columns,
+    columns: plainColumns,
     current: true,
     title: { terms: [], positions: [], length: 0 },
     chunks: Array.from({ length: more.chunks ?? 1 }, (_, i) => chunk(i)),

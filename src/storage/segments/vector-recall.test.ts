@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { InProcessSegments } from '../../../test/contracts/in-process-segments.ts'
+import { plainColumns } from '../../../test/support/plain-columns.ts'
 import { noFilters } from '../../search/search-index.ts'
 
 const dimensions = 384
@@ -54,14 +55,9 @@ test('clustered vectors: recall of at least .99 at scopes of 100, 10, 1 and 0.1 
         versionId: `v${from + i}`,
         current: true,
         columns: {
+          ...plainColumns,
           // Nested shares: every tenth, hundredth and thousandth chunk.
           datasetId: (from + i) % 1000 === 0 ? 'm' : (from + i) % 100 === 0 ? 'c' : (from + i) % 10 === 0 ? 'x' : 'i',
-          platform: 'p',
-          language: null,
-          region: null,
-          contentType: null,
-          status: 'active' as const,
-          publishedAt: null,
         },
         title: empty,
         chunks: [{ chunkId: `c${from + i}`, body: empty, vectors: [{ profileId: 'p', vector }] }],

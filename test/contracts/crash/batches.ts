@@ -1,4 +1,5 @@
 import type { IndexBatch, IndexChange } from '../../../src/search/search-index.ts'
+import { plainColumns } from '../../support/plain-columns.ts'
 import { fieldOf } from '../index-under-test.ts'
 
 const words = ['alpha', 'beta', 'gamma', 'delta', 'epsilon', 'zeta']
@@ -13,15 +14,7 @@ export function batchAt(position: number): IndexBatch {
     return (state >>> 8) % below
   }
   const vector = () => Array.from({ length: dimensions }, () => draw(21) - 10.5)
-  const columns = () => ({
-    datasetId: `d${draw(3)}`,
-    platform: 'web',
-    language: null,
-    region: null,
-    contentType: null,
-    status: 'active' as const,
-    publishedAt: draw(1000),
-  })
+  const columns = () => ({ ...plainColumns, datasetId: `d${draw(3)}`, platform: 'web', publishedAt: draw(1000) })
   const text = () => fieldOf(Array.from({ length: 3 + draw(20) }, () => words[draw(words.length)]!).join(' '))
   const change = (): IndexChange => {
     const documentId = `doc${draw(120)}`

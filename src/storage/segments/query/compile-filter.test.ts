@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import * as random from '../../../../test/contracts/random-changes.ts'
+import { plainColumns } from '../../../../test/support/plain-columns.ts'
 import { readableFields, type Scope } from '../../../access/scope.ts'
 import { noFilters, type VersionColumns } from '../../../search/search-index.ts'
 import { FilterClasses } from '../format/filter-classes.ts'
@@ -51,15 +52,7 @@ test('a compiled scope gives every document the fields that the scope gives it',
 })
 
 test('more windows than there is room for rules are told apart all the same', () => {
-  const documents = Array.from({ length: 200 }, (_, i) => ({
-    datasetId: `d${i}`,
-    platform: 'p',
-    language: null,
-    region: null,
-    contentType: null,
-    status: 'active' as const,
-    publishedAt: i % 7,
-  }))
+  const documents = Array.from({ length: 200 }, (_, i) => ({ ...plainColumns, datasetId: `d${i}`, publishedAt: i % 7 }))
   const entry = { platforms: null, languages: null, regions: null, fields: ['body' as const] }
   const entries = documents.map(({ datasetId }, i) => ({
     ...entry,
@@ -79,16 +72,13 @@ test('a filter that is kept learns of new classes', () => {
   const classes = new FilterClasses()
   const cache = new FilterCache(classes.list)
   const before = cache.filterFor(random.wholeScope, noFilters)
-  const columns = {
-    datasetId: 'd1',
-    platform: 'p',
-    language: null,
-    region: null,
-    contentType: null,
-    status: 'active' as const,
-    publishedAt: null,
-  }
-  const image = segmentOf([columns, { ...columns, datasetId: 'elsewhere' }], classes)
+  const image = segmentOf(
+    [
+      { ...plainColumns, datasetId: 'd1' },
+      { ...plainColumns, datasetId: 'elsewhere' },
+    ],
+    classes,
+  )
   const filter = cache.filterFor(random.wholeScope, noFilters)
   assert.equal(filter, before)
   assert.deepEqual([filter.maskOf(image, 0), filter.maskOf(image, 1)], [titleMask | bodyMask, 0])

@@ -36,9 +36,11 @@ async function examineStore(context: Context, config: Config): Promise<readonly 
   const findings: Finding[] = []
   try {
     findings.push(...(await backend.examine()))
-    const old = examineSchema(await backend.schema(), newestMigration)
+    const { newest, breaking } = await backend.schema()
+    const otherVersion = examineSchema(newest, breaking, newestMigration)
+    if (otherVersion !== null) findings.push(otherVersion)
     // Opening it would bring it up to date.
-    if (old !== null) return [...findings, old]
+    if (newest < newestMigration) return findings
     await withWorkbench(context, async ({ operator, store }) => {
       findings.push(...(await examineAccess(operator.read)))
       findings.push(...(await examineIndex(store.indexSource, await inspectIndex(config.dataDir))))

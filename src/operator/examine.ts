@@ -79,10 +79,16 @@ async function examineDisk(dataDir: string): Promise<Finding> {
   )
 }
 
-/** What is to be said of a store that this version has yet to make or to bring up to date; null where it is neither. */
-export function examineSchema(found: number, newest: number): Finding | null {
+/** What is to be said of a store that is not of this very version; null where it is, or cannot be opened by this one. */
+export function examineSchema(found: number, breaking: number, newest: number): Finding | null {
   if (found === 0) return warning('no store yet', 'tidemark serve makes it, and tidemark migrate too')
-  if (found >= newest) return null
+  if (found === newest || breaking > newest) return null
+  if (found > newest) {
+    return warning(
+      `the store was brought up to date by a newer version (schema ${found}, this version knows ${newest}), which this one can work with`,
+      'go on with the upgrade: start every process with the newer version',
+    )
+  }
   return warning(
     `the store is of an older version (schema ${found}, this version has ${newest}): nothing else of it was looked at`,
     'make a backup (tidemark backup); then tidemark migrate, or the next start, brings it up to date',

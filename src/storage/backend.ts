@@ -4,6 +4,7 @@ import type { BackupParts } from '../operator/make-backup.ts'
 import type { RestoreParts } from '../operator/restore-backup.ts'
 import type { PoolWatch } from '../threads/pool.ts'
 import type { OpenStore } from './open-store.ts'
+import type { Schema } from './sql/migrate.ts'
 
 /** A kind of store, with the place that the settings give it: what can be done with it, open or not. */
 export interface Backend {
@@ -13,8 +14,8 @@ export interface Backend {
   isThere(): boolean
   /** Makes it, or brings it up to date, where that is to be done. */
   open(watch?: PoolWatch): Promise<OpenStore>
-  /** The number of its schema, 0 where there is none; only looks. */
-  schema(): Promise<number>
+  /** Only looks. */
+  schema(): Promise<Schema>
   /** How it is kept, for an operator; what it holds is looked at elsewhere. Only looks. */
   examine(): Promise<readonly Finding[]>
   readonly backup: BackupByTidemark | BackupByOwnTools

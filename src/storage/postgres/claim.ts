@@ -28,10 +28,17 @@ export class Claim {
     return this.#held !== null
   }
 
+  /** Others can have it, and so can this process when it asks again. */
+  async release(): Promise<void> {
+    const held = this.#held
+    this.#held = null
+    await held?.end().catch(() => {})
+  }
+
   async close(): Promise<void> {
     this.#closed = true
     await this.#asking?.catch(() => {})
-    await this.#held?.end().catch(() => {})
+    await this.release()
   }
 
   async #ask(): Promise<void> {

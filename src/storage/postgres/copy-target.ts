@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { type CopiedTable, CopyError, type KeyRange, type Row, type TargetBlock } from '../../operator/copy-instance.ts'
 import type { CopyTargetAsked, OpenCopyTarget } from '../backend.ts'
-import { migrate, schemaNumber } from '../sql/migrate.ts'
+import { migrate, NewerStoreError, newestMigration, readSchema } from '../sql/migrate.ts'
 import { BinaryRows, digestExpression } from './binary-rows.ts'
 import { connectAlone, queriesOn } from './connections.ts'
 import { postgresMigrationDialect, TextByBytes } from './migration-dialect.ts'
@@ -64,8 +64,9 @@ async function prepare(client: pg.Client, url: string, instance: string | null):
         `the database ${withoutPassword(url)} has a part of another instance, whose copy was begun: use an empty one`,
       )
     }
-    if (begun === null && (await schemaNumber(db, postgresMigrationDialect)) > 0)
-      await refuseUsed(client, url, instance)
+    const { newest } = await readSchema(db, postgresMigrationDialect)
+    if (newest > newestMigration) throw new NewerStoreError(newest)
+    if (begun === null && newest > 0) await refuseUsed(client, url, instance)
     await migrate(db.withPlugin(new TextByBytes()), postgresMigrationDialect, Date.now())
     if (begun === null) {
       await client.query(`create table ${unfinishedCopy} (instance text)`)
@@ -98,7 +99,7 @@ async function refuseUsed(client: pg.Client, url: string, instance: string | nul
 }
 
 async function refuseOther(client: pg.Client, url: string, instance: string | null): Promise<void> {
-  const has = (await schemaNumber(queriesOn(client), postgresMigrationDialect)) > 0
+  const has = (await readSchema(queriesOn(client), postgresMigrationDialect)).newest > 0
   const begun = has ? await markOf(client) : null
   const found =
     begun?.instance ?? (has ? (await client.query('select min(audit_id) as first from audit')).rows[0].first : null)
@@ -107,7 +108,7 @@ async function refuseOther(client: pg.Client, url: string, instance: string | nu
   }
 }
 
-/** Tables that may be forgotten are not copied, nor is what says which migrations were applied when. */
+/** Tables that may be forgotten are not copied, nor is what says which migrations were applied: both sides know. */
 async function describe(client: pg.Client, names: readonly string[]): Promise<readonly TargetTable[]> {
   const { rows } = await client.query(
     `select name, columns.names as columns, columns.types, key.names as key, columns.ascending
@@ -123,7 +124,7 @@ async function describe(client: pg.Client, names: readonly string[]): Promise<re
        from pg_index, unnest(indkey::int2[]) with ordinality as k(number, place), pg_attribute
        where indrelid = c.oid and indisprimary and attrelid = c.oid and attnum = number
      ) as key
-     where relpersistence = 'p' and name <> 'schema_migration'
+     where relpersistence = 'p' and name not in ('schema_migration', 'harmless_migration')
      order by exists(select from pg_constraint where conrelid = c.oid and contype = 'f'), name`,
     [names],
   )

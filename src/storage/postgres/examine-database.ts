@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import { type Finding, failure, ok, warning } from '../../operator/examine.ts'
-import { newestMigration, schemaNumber } from '../sql/migrate.ts'
+import { newestMigration, readSchema } from '../sql/migrate.ts'
 import { connectAlone, queriesOn } from './connections.ts'
 import { type ExpectedSchema, expectedSchema } from './expected-schema.ts'
 import { postgresMigrationDialect } from './migration-dialect.ts'
@@ -126,7 +126,7 @@ async function examineConnections(client: pg.Client, connectionsMax: number): Pr
 /** Whether there are tables, and everything that belongs to them. */
 async function examineStructure(client: pg.Client): Promise<Finding[]> {
   // Another schema has other indexes; that it is another one is said elsewhere.
-  if ((await schemaNumber(queriesOn(client), postgresMigrationDialect)) !== newestMigration) return []
+  if ((await readSchema(queriesOn(client), postgresMigrationDialect)).newest !== newestMigration) return []
   const expected = await expectedSchema()
   const findings = [...(await examineTables(client, expected)), ...(await examineIndexes(client, expected))]
   return findings.length > 0

@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import { UnavailableError } from '../../errors.ts'
 import type { Incidents } from '../../incidents.ts'
-import { type Told, told, type Write } from '../sql/store-calls.ts'
+import { told, type Write } from '../sql/store-calls.ts'
 import { connectAlone } from './connections.ts'
 import { isConnectionLost } from './troubles.ts'
 
@@ -9,12 +9,16 @@ const channel = 'tidemark_writes'
 
 const connectAgainMs = 1000
 
+/** What is heard: of a write what it tells, and that the database was brought up to date. */
+const words = [...told, 'schema'] as const
+type Word = (typeof words)[number]
+
 /** Tells other processes of what this one writes, within the transaction that writes it, and hears of theirs. */
 export class ForeignWrites {
   #url: string
   #processId: string
   #client: pg.Client | null = null
-  #listeners: ((about: Told) => void)[] = []
+  #listeners: ((about: Word) => void)[] = []
   #closed = false
   #again: NodeJS.Timeout | undefined
 
@@ -25,10 +29,14 @@ export class ForeignWrites {
 
   /** The statement that tells of a write; null where nobody waits for it. */
   notice({ tells }: Write): string | null {
-    return tells === undefined ? null : `notify ${channel}, '${this.#processId} ${tells}'`
+    return tells === undefined ? null : this.#noticeOf(tells)
   }
 
-  listen(listener: (about: Told) => void, incidents: Incidents): void {
+  get noticeOfSchema(): string {
+    return this.#noticeOf('schema')
+  }
+
+  listen(listener: (about: Word) => void, incidents: Incidents): void {
     this.#listeners.push(listener)
     if (this.#listeners.length === 1) void this.#connect(incidents)
   }
@@ -48,13 +56,13 @@ export class ForeignWrites {
         const [from, word] = payload.split(' ')
         if (from === this.#processId) return
         // A process of another version may tell what this one does not know.
-        const about = told.find((known) => known === word)
+        const about = words.find((known) => known === word)
         if (about !== undefined) this.#tell(about)
       })
       client.on('end', () => this.#connectLater(incidents))
       await client.query(`listen ${channel}`)
       // What was written while nobody listened is looked for once.
-      for (const about of told) this.#tell(about)
+      for (const about of words) this.#tell(about)
       incidents.worked('foreign-writes')
     } catch (error) {
       if (this.#closed) return
@@ -63,7 +71,11 @@ export class ForeignWrites {
     }
   }
 
-  #tell(about: Told): void {
+  #noticeOf(word: Word): string {
+    return `notify ${channel}, '${this.#processId} ${word}'`
+  }
+
+  #tell(about: Word): void {
     for (const listener of this.#listeners) listener(about)
   }
 

@@ -181,3 +181,21 @@ test('of a lost connection the turn at making vectors is lost too', async (t) =>
   while (await store.makesVectors()) await new Promise((resolve) => setTimeout(resolve, 10))
   while (!(await store.makesVectors())) await new Promise((resolve) => setTimeout(resolve, 50))
 })
+
+test('a process whose work a newer version ended leaves the vectors to others, and has them again when it may', async (t) => {
+  const url = await database(t)
+  const store = await opened(t, url)
+  store.onForeignWrite(() => {}, unheard)
+  assert.ok(await store.makesVectors())
+  await asAdministrator(url, async (newer) => {
+    const told = "notify tidemark_writes, 'another schema'"
+    await newer.query(`insert into schema_migration values (${newestMigration + 1}, 'next', 0); ${told}`)
+    const held = "select from pg_locks where locktype = 'advisory' and objid = 101"
+    while ((await newer.query(held)).rowCount !== 0) await newer.query(told)
+    while (store.condition().ok) await newer.query(told)
+    assert.equal(await store.makesVectors(), false)
+    await assert.rejects(store.store.operator.datasets(), /upgraded by a newer version/)
+    await newer.query(`delete from schema_migration where number > ${newestMigration}; ${told}`)
+    while (!(await store.makesVectors())) await newer.query(told)
+  })
+})

@@ -4,7 +4,7 @@ import { TidemarkError } from '../../errors.ts'
 import { oneAtATime } from '../../one-at-a-time.ts'
 import { RoomForWrites } from '../full-disk.ts'
 import { type OpenStore, UnusableStoreError } from '../open-store.ts'
-import { migrate, NewerStoreError, newestMigration, schemaNumber } from '../sql/migrate.ts'
+import { isBeyond, migrate, newestMigration, readSchema, refuseBeyond, type Schema } from '../sql/migrate.ts'
 import { remoteStore } from '../sql/remote-store.ts'
 import { type Store, sqlStore } from '../sql/sql-store.ts'
 import type { NamedCall } from '../sql/store-calls.ts'
@@ -12,6 +12,7 @@ import { Claim } from './claim.ts'
 import { type Connection, Connections } from './connections.ts'
 import { ForeignWrites } from './foreign-writes.ts'
 import { postgresMigrationDialect, TextByBytes } from './migration-dialect.ts'
+import { SchemaWatch } from './schema-watch.ts'
 import { isConnectionLost, isDiskFull, isPassing, OutcomeUnknown, withRetries } from './troubles.ts'
 import { beginMigrating, beginWriting } from './write-locks.ts'
 
@@ -28,15 +29,21 @@ export async function openPostgresStore(url: string, connectionsMax: number): Pr
   const connections = new Connections(url, connectionsMax)
   const stores = new WeakMap<Connection, Store>()
   const processId = randomUUID()
+  const foreign = new ForeignWrites(url, processId)
   let migrated: readonly string[]
   try {
-    migrated = await bringUpToDate(connections)
+    migrated = await bringUpToDate(connections, foreign.noticeOfSchema)
   } catch (error) {
     await connections.close()
     throw asUnreachable(url, error)
   }
-  const foreign = new ForeignWrites(url, processId)
   const claim = new Claim(url)
+  const schema = new SchemaWatch(async () => {
+    const hasGone = isBeyond(await schemaIn(connections))
+    // What one process does for all falls to one that still can.
+    if (hasGone) await claim.release()
+    return hasGone
+  })
   const room = new RoomForWrites()
   const under = { reading: { count: 0 }, writing: { count: 0 } }
 
@@ -78,6 +85,7 @@ export async function openPostgresStore(url: string, connectionsMax: number): Pr
   }
 
   const perform = async (call: NamedCall, args: readonly unknown[]): Promise<unknown> => {
+    if (schema.isBeyond) throw upgraded()
     const { write } = call
     const since = Date.now()
     const work = () => withRetries(() => transact(call, args), since)
@@ -100,18 +108,26 @@ export async function openPostgresStore(url: string, connectionsMax: number): Pr
     store: remoteStore(perform),
     migrated,
     shared: true,
-    condition: () => ({ ok: true, troubles: [] }),
+    condition: () => ({ ok: !schema.isBeyond, troubles: schema.isBeyond ? [upgradedByNewer] : [] }),
     load: () => ({ writer: under.writing.count, readers: under.reading.count }),
     lacksRoom: () => room.isLacking,
-    makesVectors: () => claim.has(),
-    onForeignWrite: (listener, incidents) => foreign.listen(listener, incidents),
+    makesVectors: async () => !schema.isBeyond && (await claim.has()),
+    onForeignWrite(listener, incidents) {
+      schema.start(incidents)
+      foreign.listen((about) => (about === 'schema' ? schema.look() : listener(about)), incidents)
+    },
     async close() {
+      schema.close()
       await claim.close()
       await foreign.close()
       await connections.close()
     },
   }
 }
+
+const upgradedByNewer = 'the store was upgraded by a newer version: start this process with it'
+
+const upgraded = (): TidemarkError => new TidemarkError('store_unavailable', upgradedByNewer, { retryAfterSeconds: 30 })
 
 const unavailable = (cause: unknown): TidemarkError =>
   new TidemarkError('store_unavailable', 'the database cannot be used at the moment: try again soon', {
@@ -170,16 +186,20 @@ async function rolledBack({ client }: Connection, error: unknown): Promise<boole
   )
 }
 
-/** The schema of the store in a database, 0 where there is none; only looks. */
-export async function postgresSchema(url: string): Promise<number> {
+async function schemaIn(connections: Connections): Promise<Schema> {
+  const connection = await connections.take()
+  try {
+    return await readSchema(connection.db, postgresMigrationDialect)
+  } finally {
+    connections.giveBack(connection, true)
+  }
+}
+
+/** The schema of the store in a database; only looks. */
+export async function postgresSchema(url: string): Promise<Schema> {
   const connections = new Connections(url, 1)
   try {
-    const connection = await connections.take()
-    try {
-      return await schemaNumber(connection.db, postgresMigrationDialect)
-    } finally {
-      connections.giveBack(connection, true)
-    }
+    return await schemaIn(connections)
   } catch (error) {
     throw asUnreachable(url, error)
   } finally {
@@ -206,20 +226,21 @@ class UnfinishedCopyError extends UnusableStoreError {
   }
 }
 
-async function bringUpToDate(connections: Connections): Promise<readonly string[]> {
+/** Processes that run already hear of it: what was applied may be the end of their work. */
+async function bringUpToDate(connections: Connections, notice: string): Promise<readonly string[]> {
   const connection = await withRetries(() => connections.take())
   const { client, db } = connection
   try {
     await refuseOld(client)
     if (await postgresMigrationDialect.hasTable(db, unfinishedCopy)) throw new UnfinishedCopyError()
     // Looking first takes no lock: most starts find nothing to do.
-    const found = await schemaNumber(db, postgresMigrationDialect)
-    if (found > newestMigration) throw new NewerStoreError(found)
-    if (found === newestMigration) return []
+    const found = await readSchema(db, postgresMigrationDialect)
+    refuseBeyond(found)
+    if (found.newest >= newestMigration) return []
     await client.query(beginMigrating)
     try {
       const applied = await migrate(db.withPlugin(new TextByBytes()), postgresMigrationDialect, Date.now())
-      await client.query('commit')
+      await client.query(`${notice}; commit`)
       return applied
     } catch (error) {
       await client.query('rollback')

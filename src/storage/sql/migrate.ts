@@ -17,18 +17,46 @@ export class NewerStoreError extends UnusableStoreError {
 
 export const newestMigration = migrations.at(-1)?.number ?? 0
 
+/**
+ * `schema_migration` has what was applied. `harmless_migration` has those of them that an older version can work with: one
+ * that nothing is known of is taken for breaking.
+ */
 interface WithMigrations extends Tables {
   schema_migration: { number: number; name: string; applied_at: number }
+  harmless_migration: { number: number }
 }
 
-/** The number of the newest applied migration; 0 for an empty store. Writes nothing. */
-export async function schemaNumber(db: Kysely<Tables>, dialect: MigrationDialect): Promise<number> {
-  if (!(await dialect.hasTable(db, 'schema_migration'))) return 0
-  const row = await (db as unknown as Kysely<WithMigrations>)
-    .selectFrom('schema_migration')
-    .select(({ fn }) => fn.max('number').as('number'))
-    .executeTakeFirst()
-  return Number(row?.number ?? 0)
+/** What a store says of itself. */
+export interface Schema {
+  /** The newest migration; 0 for an empty store. */
+  readonly newest: number
+  /** The newest that whoever works with the store must know. */
+  readonly breaking: number
+}
+
+export const noSchema: Schema = { newest: 0, breaking: 0 }
+
+/** Writes nothing. */
+export async function readSchema(db: Kysely<Tables>, dialect: MigrationDialect): Promise<Schema> {
+  const newestOf = async (isBreaking: boolean): Promise<number> => {
+    let query = (db as unknown as Kysely<WithMigrations>)
+      .selectFrom('schema_migration')
+      .select(({ fn }) => fn.max('number').as('number'))
+    if (isBreaking)
+      query = query.where('number', 'not in', (eb) => eb.selectFrom('harmless_migration').select('number'))
+    return Number((await query.executeTakeFirst())?.number ?? 0)
+  }
+  if (!(await dialect.hasTable(db, 'schema_migration'))) return noSchema
+  const newest = await newestOf(false)
+  const isMarked = await dialect.hasTable(db, 'harmless_migration')
+  return { newest, breaking: isMarked ? await newestOf(true) : newest }
+}
+
+/** A newer version may have gone further, as long as this one can work with what it made. */
+export const isBeyond = ({ breaking }: Schema): boolean => breaking > newestMigration
+
+export function refuseBeyond(schema: Schema): void {
+  if (isBeyond(schema)) throw new NewerStoreError(schema.newest)
 }
 
 /**
@@ -40,20 +68,19 @@ export async function migrate(
   dialect: MigrationDialect,
   nowMs: number,
 ): Promise<readonly string[]> {
-  const found = await schemaNumber(db, dialect)
-  if (found > newestMigration) throw new NewerStoreError(found)
-  if (found === 0) {
-    await sql`create table if not exists schema_migration (number integer primary key, name text not null, applied_at bigint not null)`.execute(
-      db,
-    )
+  const schema = await readSchema(db, dialect)
+  refuseBeyond(schema)
+  const pending = migrations.filter((migration) => migration.number > schema.newest)
+  if (pending.length === 0) return []
+  await sql`create table if not exists schema_migration (number integer primary key, name text not null, applied_at bigint not null)`.execute(
+    db,
+  )
+  await sql`create table if not exists harmless_migration (number integer primary key)`.execute(db)
+  const record = db as unknown as Kysely<WithMigrations>
+  for (const { number, name, breaking, up } of pending) {
+    await up(db, dialect)
+    await record.insertInto('schema_migration').values({ number, name, applied_at: nowMs }).execute()
+    if (!breaking) await record.insertInto('harmless_migration').values({ number }).execute()
   }
-  const pending = migrations.filter((migration) => migration.number > found)
-  for (const migration of pending) {
-    await migration.up(db, dialect)
-    await (db as unknown as Kysely<WithMigrations>)
-      .insertInto('schema_migration')
-      .values({ number: migration.number, name: migration.name, applied_at: nowMs })
-      .execute()
-  }
-  return pending.map((migration) => migration.name)
+  return pending.map(({ name }) => name)
 }

@@ -5,7 +5,7 @@ import type { Kysely } from 'kysely'
 import { BackupError, type Report } from '../../operator/backup-manifest.ts'
 import type { StoreCopy } from '../../operator/make-backup.ts'
 import { sqliteErrorKind } from '../full-disk.ts'
-import { NewerStoreError, newestMigration, schemaNumber } from '../sql/migrate.ts'
+import { newestMigration, readSchema, refuseBeyond } from '../sql/migrate.ts'
 import type { Tables } from '../sql/tables.ts'
 import { sqliteMigrationDialect } from './migration-dialect.ts'
 import { isBusy, openSqlite } from './node-sqlite.ts'
@@ -38,8 +38,10 @@ export async function copyStore(from: string, to: string, now: number, report: R
   try {
     source.raw.exec('begin')
     // The first read takes the snapshot.
-    const schema = await schemaNumber(source.db, sqliteMigrationDialect)
-    if (schema > newestMigration) throw new NewerStoreError(schema)
+    const found = await readSchema(source.db, sqliteMigrationDialect)
+    refuseBeyond(found)
+    // A store that a newer version has served, and that this one can work with, is also restored by this one.
+    const schema = Math.min(found.newest, newestMigration)
     const counts = await countRows(source.db)
     const pageBytes = numberOf(source.raw, 'page_size')
     await backup(source.raw, to, {

@@ -1,7 +1,7 @@
 import { DatabaseSync, type SQLOutputValue } from 'node:sqlite'
 import { CopyError } from '../../operator/copy-instance.ts'
 import type { OpenCopySource } from '../backend.ts'
-import { NewerStoreError, newestMigration, schemaNumber } from '../sql/migrate.ts'
+import { NewerStoreError, newestMigration, readSchema } from '../sql/migrate.ts'
 import { sqliteMigrationDialect } from './migration-dialect.ts'
 import { isBusy, openSqlite, queriesOn, type SqliteConnection } from './node-sqlite.ts'
 
@@ -12,7 +12,8 @@ export async function openCopySource(path: string): Promise<OpenCopySource> {
   try {
     if (held === null) raw.exec('begin')
     // The first read takes the snapshot.
-    const schema = await schemaNumber(db, sqliteMigrationDialect)
+    const schema = (await readSchema(db, sqliteMigrationDialect)).newest
+    // Also by what this version could work with: what it does not know it could not bring over.
     if (schema > newestMigration) throw new NewerStoreError(schema)
     if (schema < newestMigration) {
       throw new CopyError(

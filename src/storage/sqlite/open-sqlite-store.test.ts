@@ -61,6 +61,42 @@ test('a store of a newer version is refused', async (t) => {
   await assert.rejects(openSqliteStore(dataDir), NewerStoreError)
 })
 
+test('what newer versions did that does not break this one is no hindrance, until one thing does', async (t) => {
+  const dataDir = folder(t)
+  await (await openSqliteStore(dataDir)).close()
+  const apply = (number: number, table: 'schema_migration' | 'harmless_migration') => {
+    const raw = new DatabaseSync(join(dataDir, 'tidemark.sqlite'))
+    const values = table === 'schema_migration' ? `${number}, 'later', 0` : number
+    raw.exec(`insert into ${table} values (${values})`)
+    raw.close()
+  }
+  for (const number of [newestMigration + 1, newestMigration + 2]) {
+    apply(number, 'schema_migration')
+    await assert.rejects(openSqliteStore(dataDir), NewerStoreError)
+    apply(number, 'harmless_migration')
+    const open = await openSqliteStore(dataDir)
+    assert.deepEqual(open.migrated, [])
+    await open.store.operator.commit([put(`in-${number}`)], mark)
+    await open.close()
+  }
+  apply(newestMigration + 3, 'schema_migration')
+  apply(newestMigration + 4, 'schema_migration')
+  apply(newestMigration + 4, 'harmless_migration')
+  await assert.rejects(openSqliteStore(dataDir), NewerStoreError)
+})
+
+test('a store remembers of every migration whether older versions can work with it', async (t) => {
+  const dataDir = folder(t)
+  await (await openSqliteStore(dataDir)).close()
+  const raw = new DatabaseSync(join(dataDir, 'tidemark.sqlite'), { readOnly: true })
+  const harmless = raw.prepare('select number from harmless_migration order by number').all()
+  raw.close()
+  assert.deepEqual(
+    harmless.map(({ number }) => number),
+    migrations.filter(({ breaking }) => !breaking).map(({ number }) => number),
+  )
+})
+
 test('a committed change is on disk: another connection sees it before the first is closed', async (t) => {
   const dataDir = folder(t)
   const open = await openSqliteStore(dataDir)

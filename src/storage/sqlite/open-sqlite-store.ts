@@ -13,7 +13,7 @@ import { threadChannel } from '../../threads/channel.ts'
 import { Pool, type PoolWatch, unwatched } from '../../threads/pool.ts'
 import { isFullDisk, RoomForWrites } from '../full-disk.ts'
 import type { OpenStore } from '../open-store.ts'
-import { migrate, NewerStoreError, newestMigration, schemaNumber } from '../sql/migrate.ts'
+import { migrate, noSchema, readSchema, refuseBeyond, type Schema } from '../sql/migrate.ts'
 import { remoteStore } from '../sql/remote-store.ts'
 import type { NamedCall } from '../sql/store-calls.ts'
 import { sqliteMigrationDialect } from './migration-dialect.ts'
@@ -140,18 +140,18 @@ function interrupted(cause: CallLost, isOutcomeUnknown: boolean): TidemarkError 
 }
 
 /**
- * The schema of the store in a data folder, 0 where there is none. Looks without writing: opening a newer file for
- * writing could already change it. Where no process left a write-ahead log, the file is opened as immutable, because
+ * The schema of the store in a data folder. Looks without writing: opening a newer file for writing could already
+ * change it. Where no process left a write-ahead log, the file is opened as immutable, because
  * even a reading connection makes files beside one that uses such a log.
  */
-export async function sqliteSchema(dataDir: string): Promise<number> {
+export async function sqliteSchema(dataDir: string): Promise<Schema> {
   const path = storePath(dataDir)
-  if (!existsSync(path)) return 0
+  if (!existsSync(path)) return noSchema
   const untouched = pathToFileURL(path)
   untouched.searchParams.set('immutable', '1')
   const { raw, db } = openSqlite(existsSync(`${path}-wal`) ? path : untouched, true)
   try {
-    return await schemaNumber(db, sqliteMigrationDialect)
+    return await readSchema(db, sqliteMigrationDialect)
   } finally {
     raw.close()
   }
@@ -159,8 +159,7 @@ export async function sqliteSchema(dataDir: string): Promise<number> {
 
 async function refuseNewer(dataDir: string): Promise<void> {
   // A look at a file that another process just begins to write may fail; the one below, under a lock, will not.
-  const found = await sqliteSchema(dataDir).catch(() => 0)
-  if (found > newestMigration) throw new NewerStoreError(found)
+  refuseBeyond(await sqliteSchema(dataDir).catch(() => noSchema))
 }
 
 async function bringUpToDate(path: string): Promise<readonly string[]> {

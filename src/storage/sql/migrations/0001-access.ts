@@ -3,6 +3,7 @@ import type { Migration } from './migration.ts'
 export const access: Migration = {
   number: 1,
   name: 'access',
+  breaking: false,
   async up(db) {
     await db.schema
       .createTable('dataset')

@@ -11,6 +11,7 @@ import type { Migration } from './migration.ts'
 export const content: Migration = {
   number: 2,
   name: 'content',
+  breaking: false,
   async up(db, dialect) {
     await db.schema
       .createTable('document')

@@ -4,6 +4,7 @@ import type { Migration } from './migration.ts'
 export const indexing: Migration = {
   number: 3,
   name: 'indexing',
+  breaking: false,
   async up(db, dialect) {
     await db.schema
       .createTable('chunk')

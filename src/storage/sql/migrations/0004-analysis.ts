@@ -4,6 +4,7 @@ import type { Migration } from './migration.ts'
 export const analysis: Migration = {
   number: 4,
   name: 'analysis',
+  breaking: false,
   async up(db) {
     await db.schema
       .createTable('analysis_run')

@@ -5,6 +5,7 @@ import type { Migration } from './migration.ts'
 export const live: Migration = {
   number: 5,
   name: 'live',
+  breaking: false,
   async up(db, dialect) {
     await db.schema
       .createTable('live_query')

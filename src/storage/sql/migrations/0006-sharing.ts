@@ -4,6 +4,7 @@ import type { Migration } from './migration.ts'
 export const sharing: Migration = {
   number: 6,
   name: 'sharing',
+  breaking: false,
   async up(db, dialect) {
     await dialect
       .forgettable(db.schema.createTable('rate_bucket'))

@@ -4,6 +4,7 @@ import type { Migration } from './migration.ts'
 export const vectors: Migration = {
   number: 7,
   name: 'vectors',
+  breaking: false,
   async up(db, dialect) {
     await db.schema.alterTable('chunk').addColumn('replaced', 'smallint').execute()
     await dialect

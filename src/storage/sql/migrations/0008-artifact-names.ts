@@ -4,6 +4,7 @@ import type { Migration } from './migration.ts'
 export const artifactNames: Migration = {
   number: 8,
   name: 'artifact-names',
+  breaking: false,
   async up(db) {
     // A constant as default is not written into rows, on neither database; and older processes need not know of it.
     await db.schema

@@ -9,6 +9,12 @@ import type { Tables } from '../tables.ts'
 export interface Migration {
   readonly number: number
   readonly name: string
+  /**
+   * Whether a process of an older version, which was written without knowing it, can no longer work with the store: it
+   * would read or write something wrong, or fail. Such a process ends its work as soon as it sees that one was applied,
+   * and none is started on it. During an upgrade all others go on, beside the new ones.
+   */
+  readonly breaking: boolean
   readonly up: (db: Kysely<Tables>, dialect: MigrationDialect) => Promise<void>
 }
 

@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { test } from 'node:test'
+import type { Incidents } from '../../incidents.ts'
+import { SchemaWatch } from './schema-watch.ts'
+
+test('it looks again and again, tells of a look that failed, and keeps to what it saw last until the next', async (t) => {
+  const looks: (boolean | Error)[] = [false, true, new Error('away'), false]
+  const told: string[] = []
+  const seen = new EventTarget()
+  const next = () => once(seen, 'look')
+  const tell = (what: string): void => {
+    told.push(what)
+    seen.dispatchEvent(new Event('look'))
+  }
+  const incidents: Incidents = {
+    failed: (job, error) => tell(`${job}: ${(error as Error).message}`),
+    worked: () => tell(String(watch.isBeyond)),
+  }
+  const watch = new SchemaWatch(async () => {
+    const found = looks.shift() ?? false
+    if (found instanceof Error) throw found
+    return found
+  }, 1)
+  // The watch keeps no process alive; the test must.
+  const alive = setInterval(() => {}, 1000)
+  t.after(() => {
+    clearInterval(alive)
+    watch.close()
+  })
+  assert.equal(watch.isBeyond, false)
+  watch.start(incidents)
+  for (let i = 0; i < 4; i++) {
+    await next()
+    if (i === 2) assert.equal(watch.isBeyond, true)
+  }
+  assert.deepEqual(told.slice(0, 4), ['false', 'true', 'schema-watch: away', 'false'])
+})

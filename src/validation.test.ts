@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { type TSchema, Type } from 'typebox'
-import { choice, choices, detailsOf, laterThan, messageOf, printable, validatorFor } from './validation.ts'
+import { choice, choices, detailsOf, exactWithin, laterThan, messageOf, printable, validatorFor } from './validation.ts'
 
 /** The message for a value that a schema refuses; null where it takes it. */
 function refusal(schema: TSchema, value: unknown, part = 'body'): string | null {
@@ -59,6 +59,33 @@ const cases: [string, TSchema, unknown, string][] = [
     { 'a/b~c': 'x' },
     'a/b~c must be a whole number',
   ],
+  ['empty list', Type.Object({ a: choices(['x', 'y'], '') }), { a: [] }, 'a must not be empty'],
+  [
+    'same item twice',
+    Type.Object({ a: choices(['x', 'y'], '') }),
+    { a: ['x', 'x'] },
+    'a must not have the same item twice',
+  ],
+  [
+    'long list',
+    Type.Object({ a: Type.Array(shortText, { maxItems: 1 }) }),
+    { a: ['', ''] },
+    'a must have at most 1 item',
+  ],
+  ['short list', Type.Array(shortText, { minItems: 2, maxItems: 9 }), [''], 'the body must have at least 2 items'],
+  ['empty text', Type.Object({ a: Type.String({ minLength: 1, maxLength: 2 }) }), { a: '' }, 'a must not be empty'],
+  ['long text', Type.Object({ a: Type.String({ maxLength: 2 }) }), { a: 'abc' }, 'a must have at most 2 characters'],
+  ['fields', Type.Object({}, { maxProperties: 2 }), { a: 1, b: 2, c: 3 }, 'the body must have at most 2 fields'],
+  ['small number', Type.Number({ minimum: 0.5 }), 0, 'the body must be at least 0.5'],
+  ['number at its bound', Type.Number({ exclusiveMaximum: 1 }), 1, 'the body must be less than 1'],
+  ...['a\0', '\ud800', 'b\udc00'].flatMap((odd) =>
+    [odd, { [odd]: 1 }, [{ deep: [odd] }]].map((value): [string, TSchema, unknown, string] => [
+      `anything, with ${JSON.stringify(value)}`,
+      Type.Object({ a: Type.Record(Type.String(), Type.Unknown(), { [exactWithin]: true }) }),
+      { a: { fine: '\ud83c\udf0a', value } },
+      'a must not contain NUL or half of a surrogate pair',
+    ]),
+  ),
   ['text or null', Type.Object({ a: Type.Union([shortText, Type.Null()]) }), { a: 1 }, 'a must be a text (one value)'],
   [
     'object or null, its field at fault',
@@ -98,7 +125,7 @@ test('a whole number in a query is digits and nothing else', () => {
   for (const n of ['0x10', '1e1', '1.0', '+5', ' 5', '5 ', '', '0b1', '٥', 'Infinity', '--5', '5,']) {
     assert.equal(refusal(schema, { n }, 'querystring'), 'n must be a whole number', n)
   }
-  assert.equal(refusal(schema, { n: '51' }, 'querystring'), 'n must be <= 50')
+  assert.equal(refusal(schema, { n: '51' }, 'querystring'), 'n must be at most 50')
 })
 
 test('three faults are named, the rest counted, and at most twenty listed', () => {

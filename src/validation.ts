@@ -23,6 +23,7 @@ function make(coerceTypes: boolean, allErrors: boolean): Ajv2020 {
   const ajv = new Ajv2020({ ...options, coerceTypes, allErrors, verbose: coerceTypes })
   ajv.addFormat('date-time', { type: 'string', validate: (text: string) => parseTime(text) !== null })
   ajv.addKeyword({ keyword: laterThan, type: 'string', schemaType: 'string', validate: isLater })
+  ajv.addKeyword({ keyword: exactWithin, type: 'object', schemaType: 'boolean', validate: isExactWithin })
   ajv.addFormat('date', { type: 'string', validate: (text: string) => parseTime(`${text}T00:00:00Z`) !== null })
   return ajv
 }
@@ -36,6 +37,24 @@ const isLater: SchemaValidateFunction = (other: string, text: string, _, context
   isLater.errors = [{ keyword: laterThan, params: { other } }]
   // What is not a time at all is refused by its format.
   return earlier === null || later === null || later > earlier
+}
+
+/** On an object that may hold anything: none of its texts and names is one that not every reader can be given. */
+export const exactWithin = 'x-exact-within'
+
+const isExactWithin: SchemaValidateFunction = (_: boolean, object: object) => {
+  isExactWithin.errors = [{ keyword: exactWithin, params: {} }]
+  const found: unknown[] = [object]
+  // What is found is added at the end and looked at in its turn.
+  for (const one of found) {
+    if (typeof one === 'string' && !isExact(one)) return false
+    if (typeof one !== 'object' || one === null) continue
+    for (const [name, value] of Object.entries(one)) {
+      if (!isExact(name)) return false
+      found.push(value)
+    }
+  }
+  return true
 }
 
 const asTheyAre = { firstFault: make(false, false), everyFault: make(false, true) }
@@ -127,6 +146,8 @@ const unstorable = '\\u0000\\ud800-\\udfff'
 /** The pattern of what is only compared. */
 export const exact = `^[^${unstorable}]*$`
 
+export const isExact = (text: string): boolean => !text.includes('\u0000') && text.isWellFormed()
+
 /** Of ids and words that others choose. */
 export const oneLine = `^[^\\u0001-\\u001f${unstorable}]*$`
 
@@ -197,6 +218,26 @@ function detailOf(error: ErrorObject): ErrorDetail {
       return { path, message: `must be ${formats[String(params.format)] ?? 'of the right form'}` }
     case laterThan:
       return { path, message: `must be later than ${params.other}` }
+    case exactWithin:
+      return { path, message: patterns[exact]! }
+    case 'minItems':
+    case 'minLength':
+    case 'minProperties':
+      return { path, message: params.limit === 1 ? 'must not be empty' : `must have at least ${counted(error)}` }
+    case 'maxItems':
+    case 'maxLength':
+    case 'maxProperties':
+      return { path, message: `must have at most ${counted(error)}` }
+    case 'uniqueItems':
+      return { path, message: 'must not have the same item twice' }
+    case 'minimum':
+      return { path, message: `must be at least ${params.limit}` }
+    case 'maximum':
+      return { path, message: `must be at most ${params.limit}` }
+    case 'exclusiveMinimum':
+      return { path, message: `must be more than ${params.limit}` }
+    case 'exclusiveMaximum':
+      return { path, message: `must be less than ${params.limit}` }
     case 'pattern':
       return { path, message: patterns[String(params.pattern)] ?? `must match the pattern ${params.pattern}` }
     case 'type':
@@ -205,6 +246,12 @@ function detailOf(error: ErrorObject): ErrorDetail {
     default:
       return { path, message: error.message ?? 'is not valid' }
   }
+}
+
+/** As in "5 items". */
+function counted({ keyword, params: { limit } }: ErrorObject): string {
+  const unit = keyword.endsWith('Items') ? 'item' : keyword.endsWith('Length') ? 'character' : 'field'
+  return `${limit} ${unit}${limit === 1 ? '' : 's'}`
 }
 
 /** A name that the caller made up may be as long as its whole request. */

@@ -13,6 +13,10 @@ const lengths: ReadonlySet<number> = new Set([...onlyOnce].map((name) => name.le
 /** What is wrong with the headers of a request; null where nothing is. */
 export function headerFault({ headers, httpVersion, rawHeaders }: IncomingMessage): string | null {
   if (headers.host === undefined && httpVersion === '1.1') return 'the Host header is missing'
+  const { 'transfer-encoding': coding = 'chunked' } = headers
+  if (coding.toLowerCase() !== 'chunked') {
+    return 'the only Transfer-Encoding that can be read is chunked: compress a body with Content-Encoding'
+  }
   const seen: string[] = []
   for (let i = 0; i < rawHeaders.length; i += 2) {
     if (!lengths.has(rawHeaders[i]!.length)) continue

@@ -15,6 +15,7 @@ export function readBodies(app: FastifyInstance, timeoutMs: number, connections:
   const bodies = new Bodies(largeBytesMax)
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', async (request: FastifyRequest, payload: IncomingMessage) => {
+    refuseOtherCharset(request)
     const limit = request.routeOptions.bodyLimit
     if (Number(request.headers['content-length']) > limit) throw tooLarge()
     return parseJsonBody(request, await bodies.read(decoded(request, payload), limit, timeoutMs))
@@ -23,6 +24,7 @@ export function readBodies(app: FastifyInstance, timeoutMs: number, connections:
     ['application/x-ndjson', 'application/ndjson'],
     async (request: FastifyRequest, payload: IncomingMessage) => {
       if (request.routeOptions.config.lines !== true) throw notJson()
+      refuseOtherCharset(request)
       const stream = decoded(request, payload)
       await untilFirstBytes(stream, timeoutMs)
       return stream
@@ -36,6 +38,15 @@ export function readBodies(app: FastifyInstance, timeoutMs: number, connections:
 
 const notJson = (): TidemarkError =>
   new TidemarkError('unsupported_media_type', 'send the body with Content-Type: application/json')
+
+/** What is said to be in another charset would be read as what it is not. */
+function refuseOtherCharset({ headers }: FastifyRequest): void {
+  for (const [, value = ''] of (headers['content-type'] ?? '').matchAll(/;\s*charset\s*=\s*([^;]*)/gi)) {
+    if (!/^("?)utf-?8\1$/i.test(value.trim())) {
+      throw new TidemarkError('unsupported_media_type', 'send the body in UTF-8, the only charset that is read')
+    }
+  }
+}
 
 const tooLarge = (): TidemarkError =>
   new TidemarkError('payload_too_large', 'the body is larger than this route takes: send less at once')

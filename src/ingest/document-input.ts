@@ -6,6 +6,7 @@ import {
   code as codePattern,
   detailsOf,
   exact,
+  isExact,
   messageOf,
   oneLine,
   orNull,
@@ -189,8 +190,6 @@ function oddCode(sent: DocumentInput): string | null {
   )
   return odd === undefined || odd < 0 ? null : `facts.${odd}.metadata.label_code`
 }
-
-const isExact = (text: string): boolean => text.isWellFormed() && !text.includes('\0')
 
 /** The field of free form that nests too deep to be copied and written by functions that call themselves. */
 function tooDeep(sent: DocumentInput): string | null {

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { EntitlementInput } from '../access/entitlement.ts'
 import { Policy } from '../access/policy.ts'
-import { choice, exact, orNull, printable, strict } from '../validation.ts'
+import { choice, exact, exactWithin, orNull, printable, strict } from '../validation.ts'
 
 /** Bodies and answers of the admin API, and the parts of a file for `tidemark apply`. */
 
@@ -40,7 +40,10 @@ export const ClassificationInput = Type.Object(
     name,
     description,
     label_schema: Type.Optional(
-      Type.Record(Type.String(), Type.Unknown(), { description: 'Any JSON object; returned as stored.' }),
+      Type.Record(Type.String(), Type.Unknown(), {
+        description: 'Any JSON object, without NUL and halves of surrogate pairs; returned as stored.',
+        [exactWithin]: true,
+      }),
     ),
     active: Type.Optional(
       Type.Boolean({ default: true, description: 'Inactive ones are not listed to applications.' }),

@@ -137,6 +137,36 @@ test('a body that is not said to be JSON is 415', async () => {
   await expectError(server, unsaid, 415, 'unsupported_media_type')
 })
 
+test('a body in another charset than UTF-8 is 415, also one of lines', async () => {
+  const { key: collector } = await server.makeCollector()
+  for (const charset of ['utf-16', 'UTF-16LE', '"iso-8859-1"', 'utf-8; charset=utf-16', '']) {
+    for (const type of ['application/json', 'application/x-ndjson']) {
+      const answer = await server.call('POST', '/collector/v1/documents', {
+        headers: { authorization: `Bearer ${collector}`, 'content-type': `${type}; charset=${charset}` },
+        body: Buffer.from('{"documents":[{}]}'),
+      })
+      await expectError(server, answer, 415, 'unsupported_media_type')
+      assert.match(answer.body.message, /UTF-8/)
+    }
+  }
+  for (const parameters of ['; charset=utf-8', ';charset=UTF-8', '; charset="utf8"', '; profile="x"', ';']) {
+    const headers = { 'content-type': `application/json${parameters}` }
+    const answer = await post('/admin/v1/applications', { headers, body: Buffer.from('{"name":"A"}') })
+    assert.equal(answer.status, 201, answer.text)
+  }
+})
+
+test('a body that was compressed for the transfer alone is 400', async () => {
+  const head = `${adminLine}Content-Type: application/json\r\nTransfer-Encoding: `
+  for (const coding of ['gzip, chunked', 'deflate,chunked', 'x, chunked', 'chunked, chunked']) {
+    const body = '2\r\n{}\r\n0\r\n\r\n'
+    const answer = await raw('POST /admin/v1/applications HTTP/1.1', `${head}${coding}\r\n`, body)
+    await expectError(server, answer, 400, 'invalid_request')
+  }
+  const body = 'c\r\n{"name":"A"}\r\n0\r\n\r\n'
+  assert.equal((await raw('POST /admin/v1/applications HTTP/1.1', `${head}Chunked\r\n`, body)).status, 201)
+})
+
 test('a body that cannot be read as JSON is 400 with a message that says so', async () => {
   const broken = ['{', '{"name":"x"', "{'name':'x'}", '{"name":"x",}', 'nonsense', '\ufeff{"name":"x"}', '{"name":NaN}']
   for (const body of broken) {
@@ -348,6 +378,14 @@ test('NUL and half of a surrogate pair in what is compared: 400 that names the f
       ['name', server.admin('POST', `/admin/v1/applications/${applicationId}/keys`, { name: odd })],
       ['name', server.admin('POST', '/admin/v1/collectors', { name: odd })],
       ['description', server.admin('PUT', '/admin/v1/datasets/news', { name: 'News', description: odd })],
+      [
+        'label_schema',
+        server.admin('PUT', '/admin/v1/datasets/news/classifications/x', { name: 'x', label_schema: { a: [odd] } }),
+      ],
+      [
+        'label_schema',
+        server.admin('PUT', '/admin/v1/datasets/news/classifications/x', { name: 'x', label_schema: { [odd]: 1 } }),
+      ],
       [
         'entitlements.0.platforms.0',
         server.admin('PUT', `/admin/v1/applications/${applicationId}/entitlements`, {

@@ -15,7 +15,7 @@ import { join } from 'node:path'
 import { parseArgs, promisify } from 'node:util'
 import { parquetReadObjects } from 'hyparquet'
 import { compressors } from 'hyparquet-compressors'
-import { computeGraph } from '../src/analysis/knn/graph-child.ts'
+import { computeInProcess } from '../src/analysis/compute/compute-in-process.ts'
 import { freshFolder, startServer } from '../test/acceptance/harness.ts'
 import { dataset, makeStore, profileId } from './knn/make-store.ts'
 import { makeVectors, portionsOf } from './knn/nodes.ts'
@@ -25,19 +25,25 @@ const k = 30
 /** A run of this size takes about as long as the requests that are timed beside it. */
 const requestsSizeMax = 20_000
 const folder = mkdtempSync(join(tmpdir(), 'tidemark-knn-'))
-let files = 0
+let made = 0
 
 async function graph(vectors: Float32Array, dimensions: number, threads = 1) {
-  const path = join(folder, `${files++}.parquet`)
+  const path = join(folder, `${made++}.parquet`)
   const started = performance.now()
-  const nodesMax = vectors.length / dimensions
-  const cost = await computeGraph({
-    job: { dimensions, nodesMax, k, minSimilarity: null, threads, path },
+  const { files, numbers, ...cost } = await computeInProcess({
+    job: {
+      type: 'knn_graph',
+      parameters: { k, min_similarity: null },
+      chunksMax: vectors.length / dimensions,
+      dimensions,
+      threads,
+      paths: { edges: path },
+    },
     portions: portionsOf(vectors, dimensions),
     signal: new AbortController().signal,
     progress: () => {},
   })
-  return { ...cost, path, wallSeconds: (performance.now() - started) / 1000 }
+  return { ...cost, ...files.edges!, redone: numbers.redone!, path, wallSeconds: (performance.now() - started) / 1000 }
 }
 
 const bareProduct = new URL('./knn/bare-product.ts', import.meta.url)

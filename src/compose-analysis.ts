@@ -5,7 +5,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { AnalysisStore } from './analysis/analysis-store.ts'
 import type { ArtifactFiles } from './analysis/artifact-files.ts'
 import { analysisArtifactRoutes } from './analysis/artifact-routes.ts'
-import { computeGraph } from './analysis/knn/graph-child.ts'
+import { computeInProcess } from './analysis/compute/compute-in-process.ts'
 import { analysisRunRoutes } from './analysis/run-routes.ts'
 import { AnalysisRuns } from './analysis/runs.ts'
 import { analysisSubscriptionRoutes } from './analysis/subscription-routes.ts'
@@ -44,7 +44,7 @@ export function composeAnalysis({ config, store, works, parts, incidents, logger
   // Half of the cores at low priority: requests get theirs without waiting.
   const threads = Math.max(1, Math.floor(availableParallelism() / 2))
   const worker = works
-    ? startAnalysis({ store, files, compute: computeGraph, threads, now: Date.now }, incidents, logger)
+    ? startAnalysis({ store, files, compute: computeInProcess, threads, now: Date.now }, incidents, logger)
     : null
   parts.opened('analysis', () => worker?.stop())
   const runs = new AnalysisRuns({

@@ -1,5 +1,5 @@
 /** A process that multiplies the vectors with themselves, block by block, and does nothing with the products. */
-import { openKernel } from '../../src/analysis/knn/score-kernel.ts'
+import { openKernel } from '../../src/analysis/algorithms/knn-graph/score-kernel.ts'
 import { makeVectors } from './nodes.ts'
 
 const [count, dimensions] = process.argv.slice(2).map(Number) as [number, number]

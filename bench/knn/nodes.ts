@@ -1,4 +1,4 @@
-import type { NodePortion } from '../../src/analysis/knn/compute-graph.ts'
+import type { InputPortion } from '../../src/analysis/algorithm.ts'
 
 const portion = 256
 
@@ -32,7 +32,7 @@ export function makeVectors(count: number, dimensions: number): Float32Array {
 }
 
 /** Ids of the length that real ones have, ascending. */
-export async function* portionsOf(vectors: Float32Array, dimensions: number): AsyncGenerator<NodePortion> {
+export async function* portionsOf(vectors: Float32Array, dimensions: number): AsyncGenerator<InputPortion> {
   const count = vectors.length / dimensions
   const idOf = (prefix: string, node: number) => `${prefix}_01kbench00${String(node).padStart(16, '0')}`
   for (let start = 0; start < count; start += portion) {

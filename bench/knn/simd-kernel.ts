@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import wabt from 'wabt'
-import type { ScoreKernel } from '../../src/analysis/knn/score-kernel.ts'
+import type { ScoreKernel } from '../../src/analysis/algorithms/knn-graph/score-kernel.ts'
 
 /**
  * Eight rows to a panel, six to a group; as many columns at once as leave their scores in the second cache,
@@ -34,7 +34,7 @@ export async function compileSimdKernel(): Promise<WebAssembly.Module> {
   return new WebAssembly.Module(parsed.toBinary({}).buffer)
 }
 
-/** The same as `openKernel` of `src/analysis/knn/score-kernel.ts`, by `simd-kernel.wat`. */
+/** The same as `openKernel` of `src/analysis/algorithms/knn-graph/score-kernel.ts`, by `simd-kernel.wat`. */
 export function openSimdKernel(
   module: WebAssembly.Module,
   vectors: Float32Array,

@@ -1,6 +1,7 @@
 import type { EntitlementInput } from '../access/entitlement.ts'
 import type { Policy } from '../access/policy.ts'
 import type { Scope } from '../access/scope.ts'
+import type { KeptParameters } from './algorithm.ts'
 import type { InputScope } from './input-scope.ts'
 import type { RunStatus } from './run-states.ts'
 
@@ -81,19 +82,14 @@ export interface RunInput {
   readonly withoutVector: number
 }
 
-export interface RunParameters {
-  readonly k: number
-  readonly min_similarity: number | null
-}
-
 export interface NewRun {
   readonly runId: string
   readonly applicationId: string
   readonly analysisType: AnalysisType
   readonly embeddingProfileId: string | null
   readonly inputScope: InputScope
-  /** Null for types that take none. */
-  readonly parameters: RunParameters | null
+  /** The type's own; null where it is not executed. */
+  readonly parameters: KeptParameters | null
   readonly inputCutoffAt: number
   readonly retentionDays: number
   /** What the application could read when it created the run. */
@@ -161,10 +157,10 @@ export interface Profile {
 
 /**
  * Chunks with a vector of the profile, of the version that each document had at the cut-off, of documents that every
- * one of the scopes opens and that meet the conditions.
+ * one of the scopes opens and that meet the conditions. Without a profile, chunks with a text.
  */
 export interface InputQuery {
-  readonly profileId: string
+  readonly profileId: string | null
   readonly scopes: readonly Scope[]
   readonly inputScope: InputScope
   readonly cutoffAt: number
@@ -178,7 +174,7 @@ export interface InputQuery {
 
 export interface InputPage {
   readonly chunks: readonly InputChunk[]
-  /** Chunks with a text that are left out for want of a vector. */
+  /** Chunks with a text that are left out for want of a vector; 0 without a profile. */
   readonly withoutVector: number
   /** Whether any of them waits for its vector, or a document is so new that it has no chunks yet. */
   readonly isWaiting: boolean

@@ -1,28 +1,31 @@
 import { Type } from 'typebox'
-import type { Operation } from '../access/operations.ts'
 import { TidemarkError } from '../errors.ts'
 import { consumerOf } from '../http/route.ts'
 import type { TypedApp } from '../http/typed.ts'
 import { formatTime } from '../time.ts'
-import { choice } from '../validation.ts'
+import { choice, noFields } from '../validation.ts'
+import { executed } from './algorithms.ts'
 import { namesTag, rangeOf } from './byte-range.ts'
-import { nothing, RunById } from './run-routes.ts'
+import { about, config, time } from './route-frame.ts'
+import { RunById } from './run-routes.ts'
 import type { AnalysisRuns } from './runs.ts'
 
 const mediaType = 'application/vnd.apache.parquet'
 
 const ArtifactAnswer = Type.Object({
   artifact_id: Type.String(),
-  name: Type.String({ description: 'Which part of the result it is: `edges` of a `knn_graph`.' }),
+  name: Type.String({ description: 'Which part of the result it is.' }),
   format: choice(['parquet']),
   rows: Type.Integer(),
   bytes: Type.Integer(),
   checksum: Type.String({ description: '`sha256:` and the digest in hex.' }),
-  expires_at: Type.String({ format: 'date-time' }),
+  expires_at: time,
 })
 
-const config = (operation: Operation) =>
-  ({ surface: 'consumer', operation, invalid: 'invalid_analysis_request' }) as const
+const invalid = 'invalid_analysis_request'
+const forms = executed.flatMap(({ type, algorithm }) =>
+  Object.entries(algorithm.artifacts).map(([name, form]) => `\`${name}\` of \`${type}\` has ${form.description}`),
+)
 const file = (description: string) => ({
   description,
   content: { [mediaType]: { schema: Type.String({ format: 'binary' }) } },
@@ -32,13 +35,11 @@ export function analysisArtifactRoutes(app: TypedApp, runs: AnalysisRuns): void 
   app.get(
     '/v1/analysis/runs/:run_id/artifacts',
     {
-      config: config('analysis.artifacts.list'),
+      config: config('analysis.artifacts.list', invalid),
       schema: {
-        tags: ['Analysis'],
-        summary: 'The artifacts of a run',
-        description: 'Empty unless the run has succeeded.',
+        ...about('The artifacts of a run', 'Empty unless the run has succeeded.'),
         params: RunById,
-        querystring: nothing,
+        querystring: noFields,
         response: { 200: Type.Object({ artifacts: Type.Array(ArtifactAnswer) }) },
       },
     },
@@ -61,16 +62,15 @@ export function analysisArtifactRoutes(app: TypedApp, runs: AnalysisRuns): void 
   app.get(
     '/v1/analysis/runs/:run_id/artifacts/:artifact_id/file',
     {
-      config: config('analysis.artifacts.download'),
+      config: config('analysis.artifacts.download', invalid),
       schema: {
-        tags: ['Analysis'],
-        summary: 'Download an artifact',
-        description:
-          'A Parquet file compressed with ZSTD, with the columns `source_subject_id`, `target_subject_id` (chunks), `source_document_id`, `target_document_id`, ' +
-          '`source_version_id`, `target_version_id`, `rank` (from 1) and `similarity` (cosine, 64 bits), by source chunk and rank. No text and no vectors. ' +
-          'Takes `Range` (one range), `If-Range` and `If-None-Match`.',
+        ...about(
+          'Download an artifact',
+          `A Parquet file compressed with ZSTD. ${forms.join(' ')} ` +
+            'Takes `Range` (one range), `If-Range` and `If-None-Match`.',
+        ),
         params: Type.Object({ ...RunById.properties, artifact_id: Type.String({ minLength: 1, maxLength: 128 }) }),
-        querystring: nothing,
+        querystring: noFields,
         response: {
           200: file('The file.'),
           206: file('The range that was asked for.'),

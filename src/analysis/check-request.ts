@@ -1,11 +1,9 @@
 import type { Consumer } from '../access/principal.ts'
 import type { Scope } from '../access/scope.ts'
-import { type ErrorCode, TidemarkError } from '../errors.ts'
+import { type ErrorCode, invalidField, TidemarkError } from '../errors.ts'
+import { algorithms } from './algorithms.ts'
 import type { AnalysisStore, AnalysisType } from './analysis-store.ts'
 import { accessTo, faultOf, type InputScope } from './input-scope.ts'
-
-/** Types that work on vectors, and so on those of one profile. */
-const vectorTypes: readonly AnalysisType[] = ['knn_graph', 'clustering', 'deduplication']
 
 export interface AnalysisRequest {
   readonly analysisType: AnalysisType
@@ -25,17 +23,16 @@ export async function checkRequest(
 ): Promise<Scope> {
   const { analysisType, embeddingProfileId, inputScope } = request
   const fault = faultOf(inputScope)
-  if (fault !== null) throw new TidemarkError(invalid, `${fault.path} ${fault.message}`, { details: [fault] })
+  if (fault !== null) throw invalidField(invalid, fault.path, fault.message)
   const path = 'embedding_profile_id'
-  if (embeddingProfileId === null && vectorTypes.includes(analysisType)) {
-    const message = `is required for ${analysisType}`
-    throw new TidemarkError(invalid, `${path} ${message}`, { details: [{ path, message }] })
+  if (embeddingProfileId === null && algorithms[analysisType].needsVectors) {
+    throw invalidField(invalid, path, `is required for ${analysisType}`)
   }
   if (embeddingProfileId !== null) {
     const profile = await store.profile(embeddingProfileId)
     if (profile === null || !profile.active) {
       const message = profile === null ? 'is not the id of an embedding profile' : 'is a profile that is not active'
-      throw new TidemarkError('analysis_request_failed', `${path} ${message}`, { details: [{ path, message }] })
+      throw invalidField('analysis_request_failed', path, message)
     }
   }
   if (consumer.policy.analysis_enabled !== true) {
@@ -47,3 +44,7 @@ export async function checkRequest(
     ...(access.path === null ? {} : { details: [{ path: access.path, message: access.reason }] }),
   })
 }
+
+/** One that is missing, or another application's: one answer, so that ids cannot be probed. */
+export const notFound = (what: 'run' | 'subscription'): TidemarkError =>
+  new TidemarkError('analysis_not_found', `this application has no such ${what}`)

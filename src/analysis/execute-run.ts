@@ -3,17 +3,19 @@ import { policyDefaults } from '../access/policy.ts'
 import type { Scope } from '../access/scope.ts'
 import { storageFull } from '../disk-space.ts'
 import { newId } from '../ids.ts'
+import type { Algorithm } from './algorithm.ts'
+import { algorithmOf, executed } from './algorithms.ts'
 import type { AnalysisStore, InputChunk, InputPage, RunError, TakenRun } from './analysis-store.ts'
 import type { ArtifactFiles } from './artifact-files.ts'
+import type { ComputeWork } from './compute/compute-in-process.ts'
+import type { Computed } from './compute/compute-process.ts'
+import { dimensionsOf, inputPortions } from './input-portions.ts'
 import { stillOpen } from './input-scope.ts'
-import type { GraphCost, NodePortion } from './knn/compute-graph.ts'
-import type { WrittenFile } from './knn/edge-table.ts'
-import type { GraphWork } from './knn/graph-child.ts'
 
 export interface ExecutionParts {
   readonly store: AnalysisStore
   readonly files: ArtifactFiles
-  readonly compute: (work: GraphWork) => Promise<WrittenFile & GraphCost>
+  readonly compute: (work: ComputeWork) => Promise<Computed>
   /** Threads of one computation. */
   readonly threads: number
   readonly now: () => number
@@ -27,27 +29,29 @@ export interface Execution {
   readonly progress: (done: number) => void
 }
 
-/** Documents looked at, and vectors read, by one call to the store: a few milliseconds of a reader, about 1 MB. */
+/** Documents looked at by one call to the store: a few milliseconds of a reader. */
 const documentsAtOnce = 500
-const vectorsAtOnce = 256
 
 /** What came of a computation, for the log; null where there was none. */
-export type Computed = (WrittenFile & GraphCost & { readonly chunks: number }) | null
+type RunResult = (Computed & { readonly chunks: number }) | null
 
 /**
  * One run from `validating` to its end. Every write asks whether the run is still this worker's: what was cancelled,
  * or taken over by another, ends here without a trace. Throws when the work itself fails.
  */
-export async function executeRun(execution: Execution, parts: ExecutionParts): Promise<Computed> {
+export async function executeRun(execution: Execution, parts: ExecutionParts): Promise<RunResult> {
   const { run, workerId, signal } = execution
   const { store, now } = parts
   const fail = (error: RunError) => store.endRun(run.runId, workerId, { at: now(), error })
-  if (run.analysisType !== 'knn_graph') {
-    const message = `${run.analysisType} can be created but is not executed by this version: use knn_graph`
+  const algorithm = algorithmOf(run.analysisType)
+  // Without parameters it was created when its type was not executed.
+  if (algorithm === null || run.parameters === null) {
+    const others = executed.map(({ type }) => type).join(', ')
+    const message = `${run.analysisType} can be created but is not executed by this version: use ${others}`
     await fail({ code: 'analysis_type_not_executed', message })
     return null
   }
-  const input = await selectInput(execution, parts)
+  const input = await selectInput(execution, algorithm, parts)
   if ('code' in input) {
     await fail(input)
     return null
@@ -57,12 +61,13 @@ export async function executeRun(execution: Execution, parts: ExecutionParts): P
   const documents = new Set(chunks.map(({ documentId }) => documentId)).size
   const counts = { chunks: chunks.length, documents, withoutVector }
   if (!(await store.beginRun(run.runId, workerId, counts, isWaiting ? ['vectors_pending'] : []))) return null
-  return computeArtifact(execution, chunks, parts)
+  return computeArtifacts(execution, algorithm, chunks, parts)
 }
 
 /** The chunks of the input in the order of their ids, or why there is none to compute on. */
 async function selectInput(
   { run, signal }: Execution,
+  algorithm: Algorithm,
   { store }: ExecutionParts,
 ): Promise<Omit<InputPage, 'nextAfter'> | RunError> {
   const application = await store.application(run.applicationId)
@@ -83,7 +88,7 @@ async function selectInput(
     do {
       signal.throwIfAborted()
       const page = await store.inputChunks({
-        profileId: run.embeddingProfileId!,
+        profileId: profileOf(run, algorithm),
         scopes: [run.scope, today],
         inputScope: run.inputScope,
         cutoffAt: run.inputCutoffAt,
@@ -106,70 +111,43 @@ async function selectInput(
   return { chunks, withoutVector, isWaiting }
 }
 
-async function computeArtifact(
+async function computeArtifacts(
   { run, workerId, signal, progress }: Execution,
+  algorithm: Algorithm,
   chunks: readonly InputChunk[],
   { store, files, compute, threads, now }: ExecutionParts,
-): Promise<Computed> {
-  const profileId = run.embeddingProfileId!
-  const artifactId = newId('art', now())
+): Promise<RunResult> {
+  const profileId = profileOf(run, algorithm)
+  const artifactIds = Object.keys(algorithm.artifacts).map((name) => [name, newId('art', now())] as const)
   let recorded = false
   try {
-    const dimensions = await dimensionsOf(profileId, chunks, store)
-    const file = await compute({
+    const paths: Record<string, string> = {}
+    for (const [name, artifactId] of artifactIds) paths[name] = await files.draftPath(artifactId)
+    const dimensions = await dimensionsOf(chunks, profileId, store)
+    const computed = await compute({
       job: {
+        type: run.analysisType,
+        parameters: run.parameters!,
+        chunksMax: chunks.length,
         dimensions,
-        nodesMax: chunks.length,
-        k: run.parameters!.k,
-        minSimilarity: run.parameters!.min_similarity,
         threads,
-        path: await files.draftPath(artifactId),
+        paths,
       },
-      portions: portionsOf(profileId, dimensions, chunks, store),
+      portions: inputPortions(chunks, profileId, dimensions, store),
       signal,
       progress,
     })
-    await files.keep(artifactId)
-    const artifact = { artifactId, name: 'edges', rows: file.rows, bytes: file.bytes, sha256: file.sha256 }
-    recorded = await store.endRun(run.runId, workerId, { at: now(), artifacts: [artifact] })
-    return recorded ? { ...file, chunks: chunks.length } : null
+    for (const [, artifactId] of artifactIds) await files.keep(artifactId)
+    const artifacts = artifactIds.map(([name, artifactId]) => ({ artifactId, name, ...computed.files[name]! }))
+    recorded = await store.endRun(run.runId, workerId, { at: now(), artifacts })
+    return recorded ? { ...computed, chunks: chunks.length } : null
   } catch (error) {
     throw (error as NodeJS.ErrnoException).code === 'ENOSPC' ? storageFull(error) : error
   } finally {
-    if (!recorded) await files.remove(artifactId)
+    if (!recorded) for (const [, artifactId] of artifactIds) await files.remove(artifactId)
   }
 }
 
-/** A profile whose endpoint has not yet said its dimensions: the first vector does. */
-async function dimensionsOf(profileId: string, chunks: readonly InputChunk[], store: AnalysisStore): Promise<number> {
-  const known = (await store.profile(profileId))?.dimensions ?? null
-  if (known !== null || chunks.length === 0) return known ?? 1
-  const [first] = await store.chunkVectors(profileId, [chunks[0]!.chunkId])
-  return first?.vector.length ?? 1
-}
-
-/** A chunk whose vector is gone by now, or has other dimensions than the profile, is left out. */
-async function* portionsOf(
-  profileId: string,
-  dimensions: number,
-  chunks: readonly InputChunk[],
-  store: AnalysisStore,
-): AsyncGenerator<NodePortion> {
-  for (let start = 0; start < chunks.length; start += vectorsAtOnce) {
-    const some = chunks.slice(start, start + vectorsAtOnce)
-    const read = await store.chunkVectors(
-      profileId,
-      some.map(({ chunkId }) => chunkId),
-    )
-    const vectorOf = new Map(read.map(({ chunkId, vector }) => [chunkId, vector]))
-    const usable = some.filter(({ chunkId }) => vectorOf.get(chunkId)?.length === dimensions)
-    const vectors = new Float32Array(usable.length * dimensions)
-    for (const [i, { chunkId }] of usable.entries()) vectors.set(vectorOf.get(chunkId)!, i * dimensions)
-    yield {
-      chunkIds: usable.map(({ chunkId }) => chunkId),
-      documentIds: usable.map(({ documentId }) => documentId),
-      versionIds: usable.map(({ versionId }) => versionId),
-      vectors,
-    }
-  }
-}
+/** One that a request names without need is not looked at. */
+const profileOf = (run: TakenRun, { needsVectors }: Algorithm): string | null =>
+  needsVectors ? run.embeddingProfileId : null

@@ -1,7 +1,5 @@
 /** The numbers of the analysis API, used by schemas, descriptions and checks alike. */
 export const analysisLimits = {
-  kDefault: 30,
-  kMax: 100,
   retentionDaysDefault: 30,
   retentionDaysMax: 365,
   /** How long an expired run can still be read. */
@@ -13,5 +11,3 @@ export const analysisLimits = {
   pageDefault: 50,
   pageMax: 200,
 } as const
-
-export const dayMs = 86_400_000

@@ -1,20 +1,18 @@
 import type { Readable } from 'node:stream'
 import type { Consumer } from '../access/principal.ts'
-import { TidemarkError } from '../errors.ts'
+import { invalidField, TidemarkError } from '../errors.ts'
 import { isId, newId } from '../ids.ts'
-import type { AnalysisStore, AnalysisType, Artifact, Run } from './analysis-store.ts'
+import { dayMs } from '../time.ts'
+import type { AnalysisStore, Artifact, Run } from './analysis-store.ts'
 import type { ArtifactFiles } from './artifact-files.ts'
-import { checkRequest } from './check-request.ts'
-import type { InputScope } from './input-scope.ts'
-import { analysisLimits, dayMs } from './limits.ts'
+import { type AnalysisRequest, checkRequest, notFound } from './check-request.ts'
+import { analysisLimits } from './limits.ts'
+import { checkParameters } from './parameters.ts'
 import { nextStatus, type RunStatus } from './run-states.ts'
 
-export interface RunRequest {
-  readonly analysisType: AnalysisType
-  readonly embeddingProfileId: string | null
-  readonly inputScope: InputScope
-  readonly k: number
-  readonly minSimilarity: number | null
+export interface RunRequest extends AnalysisRequest {
+  /** As they were sent: what they may be is the type's own. */
+  readonly parameters: Readonly<Record<string, unknown>>
   readonly inputCutoffAt: number | null
   readonly retentionDays: number
 }
@@ -45,9 +43,9 @@ export class AnalysisRuns {
   async create(consumer: Consumer, request: RunRequest): Promise<Run> {
     const now = this.#now()
     const { store } = this.#parts
+    const parameters = checkParameters(request.analysisType, request.parameters)
     if (request.inputCutoffAt !== null && request.inputCutoffAt > now) {
-      const details = [{ path: 'input_cutoff_at', message: 'must not be in the future' }]
-      throw new TidemarkError('invalid_analysis_request', 'input_cutoff_at must not be in the future', { details })
+      throw invalidField('invalid_analysis_request', 'input_cutoff_at', 'must not be in the future')
     }
     const scope = await checkRequest(request, consumer, store, 'invalid_analysis_request')
     const run = {
@@ -56,7 +54,7 @@ export class AnalysisRuns {
       analysisType: request.analysisType,
       embeddingProfileId: request.embeddingProfileId,
       inputScope: request.inputScope,
-      parameters: request.analysisType === 'knn_graph' ? { k: request.k, min_similarity: request.minSimilarity } : null,
+      parameters,
       inputCutoffAt: request.inputCutoffAt ?? now,
       retentionDays: request.retentionDays,
       scope,
@@ -83,7 +81,7 @@ export class AnalysisRuns {
 
   async read(consumer: Consumer, runId: string): Promise<Run> {
     const run = await this.#find(consumer, runId)
-    if (run === null) throw notFound()
+    if (run === null) throw notFound('run')
     return run
   }
 
@@ -106,7 +104,7 @@ export class AnalysisRuns {
     const now = this.#now()
     const found = isId('run', runId) ? await this.#parts.store.cancelRun(consumer.applicationId, runId, now) : null
     const run = found === null ? null : asOf(found, now)
-    if (run === null) throw notFound()
+    if (run === null) throw notFound('run')
     if (run.status !== 'cancelled') {
       throw new TidemarkError('analysis_run_finished', `this run has finished (${run.status}): it cannot be cancelled`)
     }
@@ -148,6 +146,5 @@ function asOf(run: Run, now: number): Run | null {
   return { ...run, status: nextStatus(run.status, 'expire') ?? run.status }
 }
 
-const notFound = () => new TidemarkError('analysis_not_found', 'this application has no such run')
 const artifactNotFound = () =>
   new TidemarkError('analysis_artifact_not_found', 'this application has no such artifact: list those of the run')

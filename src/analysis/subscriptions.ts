@@ -12,7 +12,7 @@ import type { Consumer } from '../access/principal.ts'
 import { TidemarkError } from '../errors.ts'
 import { isId, newId } from '../ids.ts'
 import type { AnalysisStore, Subscription } from './analysis-store.ts'
-import { checkRequest } from './check-request.ts'
+import { checkRequest, notFound } from './check-request.ts'
 
 export const subscriptionStatuses = ['active', 'paused', 'disabled', 'reconciliation_required'] as const
 export type SubscriptionStatus = (typeof subscriptionStatuses)[number]
@@ -65,7 +65,7 @@ export class AnalysisSubscriptions {
     const found = isId('sub', subscriptionId)
       ? await this.#store.subscription(consumer.applicationId, subscriptionId)
       : null
-    if (found === null) throw notFound()
+    if (found === null) throw notFound('subscription')
     return this.#withStatus(consumer, found)
   }
 
@@ -82,7 +82,7 @@ export class AnalysisSubscriptions {
 
   async #set(consumer: Consumer, subscriptionId: string, paused: boolean): Promise<SubscriptionNow> {
     const changed = await this.#store.setPaused(consumer.applicationId, subscriptionId, paused, this.#now())
-    if (changed === null) throw notFound()
+    if (changed === null) throw notFound('subscription')
     return this.#withStatus(consumer, changed)
   }
 
@@ -97,5 +97,3 @@ export class AnalysisSubscriptions {
     return { subscription, status: subscription.paused ? 'paused' : 'active' }
   }
 }
-
-const notFound = () => new TidemarkError('analysis_not_found', 'this application has no such subscription')

@@ -105,13 +105,14 @@ const reasons: Record<number, string> = {
 }
 
 /**
- * Where each item is checked alone, so that a bad one fails alone, the schema that validates the request says nothing
- * about items; `x-described-by` names the component that does.
+ * Where the schema that validates a request says nothing of a part, because that is checked afterwards and alone,
+ * `x-described-by` says it: a schema, or the name of a component.
  */
 function withDescribedParts(part: unknown): unknown {
   if (Array.isArray(part)) return part.map(withDescribedParts)
   if (typeof part !== 'object' || part === null) return part
-  const name = (part as Record<string, unknown>)['x-described-by']
-  if (typeof name === 'string') return { $ref: `#/components/schemas/${name}` }
+  const described = (part as Record<string, unknown>)['x-described-by']
+  if (typeof described === 'string') return { $ref: `#/components/schemas/${described}` }
+  if (described !== undefined) return withDescribedParts(described)
   return Object.fromEntries(Object.entries(part).map(([key, value]) => [key, withDescribedParts(value)]))
 }

@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { after, suite, test } from 'node:test'
 import type { FastifyBaseLogger } from 'fastify'
 import type { AnalysisStore, NewRun, Run } from '../analysis/analysis-store.ts'
+import type { ComputeWork } from '../analysis/compute/compute-in-process.ts'
 import type { ExecutionParts } from '../analysis/execute-run.ts'
-import type { GraphWork } from '../analysis/knn/graph-child.ts'
 import { AnalysisRuns } from '../analysis/runs.ts'
 import type { TidemarkError } from '../errors.ts'
 import { newId } from '../ids.ts'
@@ -78,9 +78,9 @@ async function ended(runId: string): Promise<Run> {
 }
 
 /** Writes a small file in place of a graph. */
-const quick = async ({ job }: GraphWork) => {
-  writeFileSync(job.path, 'file')
-  return { rows: 1, bytes: 4, sha256: 'ab', redone: 0, cpuSeconds: 0, peakBytes: 0 }
+const quick = async ({ job }: ComputeWork) => {
+  writeFileSync(job.paths.edges!, 'file')
+  return { files: { edges: { rows: 1, bytes: 4, sha256: 'ab' } }, cpuSeconds: 0, peakBytes: 0, numbers: {} }
 }
 
 let folders = 0
@@ -118,7 +118,7 @@ suite('the worker of analysis runs', () => {
   test('two workers share the runs, each run is computed once', async () => {
     const computed: string[] = []
     const { parts } = partsWith(async (work) => {
-      computed.push(work.job.path)
+      computed.push(work.job.paths.edges!)
       await new Promise((resolve) => setTimeout(resolve, 20))
       return quick(work)
     })
@@ -133,7 +133,7 @@ suite('the worker of analysis runs', () => {
     let failures = 2
     const { parts, artifacts } = partsWith(async (work) => {
       if (failures-- > 0) {
-        writeFileSync(work.job.path, 'half')
+        writeFileSync(work.job.paths.edges!, 'half')
         throw new Error('out of memory')
       }
       return quick(work)
@@ -152,9 +152,9 @@ suite('the worker of analysis runs', () => {
   })
 
   /** Computes until it is told to stop, with a draft on disk. */
-  const endless = async ({ job, signal }: GraphWork): Promise<never> => {
+  const endless = async ({ job, signal }: ComputeWork): Promise<never> => {
     signal.throwIfAborted()
-    writeFileSync(job.path, 'half')
+    writeFileSync(job.paths.edges!, 'half')
     return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
   }
   const runningOf = async (target: AnalysisStore, runId: string) => {

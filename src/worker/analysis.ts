@@ -9,10 +9,11 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { TakenRun } from '../analysis/analysis-store.ts'
 import { type ExecutionParts, executeRun } from '../analysis/execute-run.ts'
-import { analysisLimits, dayMs } from '../analysis/limits.ts'
+import { analysisLimits } from '../analysis/limits.ts'
 import { isUnavailability, TidemarkError } from '../errors.ts'
 import { newId } from '../ids.ts'
 import type { Incidents } from '../incidents.ts'
+import { dayMs } from '../time.ts'
 import { repeat } from './repeating.ts'
 
 const lookEveryMs = 1000

@@ -75,14 +75,13 @@ export function sqlAnalysisInput(db: Kysely<Tables>): AnalysisInput {
       for (const scope of query.scopes) readable = readable.where(versionTest(scope, 'document_version', 'document'))
       // One a document, so never more than were asked for.
       const versionIds = (await readable.execute()).map((row) => row.version_id)
-      if (versionIds.length === 0) return { chunks: [], withoutVector: 0, isWaiting: false, nextAfter: end }
+      const none = { chunks: [], withoutVector: 0, isWaiting: false, nextAfter: end }
+      if (versionIds.length === 0) return none
+      const chunks = await inputChunksOf(db, query, versionIds)
+      if (query.profileId === null) return { ...none, chunks }
       const lacking = await chunksWithoutVector(db, query.profileId, versionIds)
-      return {
-        chunks: await chunksWithVector(db, query.profileId, versionIds, query.chunksMax),
-        withoutVector: lacking.chunks,
-        isWaiting: lacking.waiting > 0 || (await anyUncut(db, query.profileId, versionIds)),
-        nextAfter: end,
-      }
+      const isWaiting = lacking.waiting > 0 || (await anyUncut(db, query.profileId, versionIds))
+      return { chunks, withoutVector: lacking.chunks, isWaiting, nextAfter: end }
     },
 
     async chunkVectors(profileId, chunkIds) {
@@ -98,18 +97,19 @@ export function sqlAnalysisInput(db: Kysely<Tables>): AnalysisInput {
   }
 }
 
-async function chunksWithVector(
+async function inputChunksOf(
   db: Kysely<Tables>,
-  profileId: string,
+  { profileId, chunksMax }: InputQuery,
   versionIds: readonly string[],
-  limit: number,
 ): Promise<InputChunk[]> {
-  const rows = await chunksOf(db, versionIds)
+  const chunks = chunksOf(db, versionIds)
     .select(['chunk.chunk_id', 'chunk.document_id', 'chunk.version_id'])
-    // Not a join: a planner without statistics would walk all vectors of the profile for every page.
-    .where((eb) => eb.exists(vectorOf(eb, profileId)))
-    .limit(limit)
-    .execute()
+    .limit(chunksMax)
+  const rows = await (profileId === null
+    ? chunks.whereRef('chunk.ends_at', '>', 'chunk.starts_at')
+    : // Not a join: a planner without statistics would walk all vectors of the profile for every page.
+      chunks.where((eb) => eb.exists(vectorOf(eb, profileId)))
+  ).execute()
   return rows.map((row) => ({ chunkId: row.chunk_id, documentId: row.document_id, versionId: row.version_id }))
 }
 

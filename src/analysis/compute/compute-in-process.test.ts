@@ -7,10 +7,11 @@ import { after, suite, test } from 'node:test'
 import { parquetMetadataAsync, parquetReadObjects } from 'hyparquet'
 import { compressors } from 'hyparquet-compressors'
 import { leftOutWithoutMount, SmallDisk } from '../../../test/support/small-disk.ts'
-import type { NodePortion } from './compute-graph.ts'
-import { computeGraph } from './graph-child.ts'
+import type { InputPortion } from '../algorithm.ts'
+import { computeInProcess } from './compute-in-process.ts'
+import type { ComputeJob } from './compute-process.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'tidemark-graph-'))
+const folder = mkdtempSync(join(tmpdir(), 'tidemark-compute-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
 
 const dimensions = 32
@@ -22,7 +23,7 @@ function vectorOf(node: number): Float32Array {
   return Float32Array.from({ length: dimensions }, (_, i) => Math.sin(seed * 12.9898 + i * 78.233 + 1))
 }
 
-async function* portions(count: number, size = 300): AsyncGenerator<NodePortion> {
+async function* portions(count: number, size = 300): AsyncGenerator<InputPortion> {
   for (let start = 0; start < count; start += size) {
     const nodes = Array.from({ length: Math.min(size, count - start) }, (_, i) => start + i)
     const name = (prefix: string) => nodes.map((node) => `${prefix}_${String(node).padStart(6, '0')}`)
@@ -40,10 +41,19 @@ function compute(count: number, more: { threads?: number; signal?: AbortSignal; 
   const { threads = 1, signal = new AbortController().signal, k = 10 } = more
   const path = more.path ?? join(folder, `${files++}.parquet`)
   const progress: number[] = []
-  const job = { dimensions, nodesMax: count, k, minSimilarity: null, threads, path }
-  const work = computeGraph({ job, portions: portions(count), signal, progress: (done) => progress.push(done) })
-  return { path, progress, work }
+  const job = jobOf(count, path, { k, threads })
+  const computed = computeInProcess({ job, portions: portions(count), signal, progress: (done) => progress.push(done) })
+  return { path, progress, work: computed.then(({ files }) => files.edges!) }
 }
+
+const jobOf = (chunksMax: number, path: string, { k = 10, threads = 1 } = {}): ComputeJob => ({
+  type: 'knn_graph',
+  parameters: { k, min_similarity: null },
+  chunksMax,
+  dimensions,
+  threads,
+  paths: { edges: path },
+})
 
 async function read(path: string): Promise<Record<string, unknown>[]> {
   const bytes = readFileSync(path)
@@ -72,12 +82,11 @@ function niceOfChildren(): number[] {
   })
 }
 
-suite("a graph's process", () => {
+suite('the process of an algorithm, here of a neighbour graph', () => {
   test('leaves the cores to others, with every thread', { skip: !existsSync('/proc/self/task') }, async () => {
     const seen: number[] = []
-    const job = { dimensions, nodesMax: 600, k: 10, minSimilarity: null, threads: 2 }
-    await computeGraph({
-      job: { ...job, path: join(folder, `${files++}.parquet`) },
+    await computeInProcess({
+      job: jobOf(600, join(folder, `${files++}.parquet`), { threads: 2 }),
       portions: (async function* () {
         // The second is asked for when the process has taken the first.
         for await (const portion of portions(600)) {
@@ -163,8 +172,8 @@ suite("a graph's process", () => {
   }, async () => {
     const pids: number[] = []
     const { signal } = new AbortController()
-    const work = computeGraph({
-      job: { dimensions, nodesMax: 600, k: 10, minSimilarity: null, threads: 1, path: join(folder, 'dead.parquet') },
+    const work = computeInProcess({
+      job: jobOf(600, join(folder, 'dead.parquet')),
       portions: (async function* () {
         for await (const portion of portions(600)) {
           yield portion
@@ -177,7 +186,7 @@ suite("a graph's process", () => {
       signal,
       progress: () => {},
     })
-    await assert.rejects(work, /the graph's process ended: SIGKILL/)
+    await assert.rejects(work, /the process of knn_graph ended: SIGKILL/)
     assert.equal(pids.length, 1)
     assert.deepEqual(childProcesses(), [])
   })

@@ -1,19 +1,18 @@
 /**
- * The parent's end of a graph's process. Not a worker thread: ending a thread in the middle of a run of the native
- * runtime aborts the whole server, and a graph that runs out of memory must not take the server with it. Ending the
- * process is how a run is cancelled: at once, whatever it is doing.
+ * The parent's end of a computing process. Not a worker thread: ending a thread in the middle of a run of the native
+ * runtime aborts the whole server, and a computation that runs out of memory must not take the server with it. Ending
+ * the process is how a run is cancelled: at once, whatever it is doing.
  */
 import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { Calls } from '../../threads/calls.ts'
 import { processChannel } from '../../threads/channel.ts'
-import type { GraphCost, GraphJob, NodePortion } from './compute-graph.ts'
-import type { WrittenFile } from './edge-table.ts'
-import type { GraphCall } from './graph-process.ts'
+import type { InputPortion } from '../algorithm.ts'
+import type { ComputeCall, Computed, ComputeJob } from './compute-process.ts'
 
-export interface GraphWork {
-  readonly job: GraphJob
-  readonly portions: AsyncIterable<NodePortion>
+export interface ComputeWork {
+  readonly job: ComputeJob
+  readonly portions: AsyncIterable<InputPortion>
   readonly signal: AbortSignal
   readonly progress: (done: number) => void
 }
@@ -21,31 +20,31 @@ export interface GraphWork {
 /** It yields to everything else, and may have to for minutes. */
 const silenceMaxMs = 10 * 60_000
 
-/** Resolves when the file is complete and on disk; rejects when the process fails or the signal fires. */
-export async function computeGraph({ job, portions, signal, progress }: GraphWork): Promise<WrittenFile & GraphCost> {
+/** Resolves when the files are complete and on disk; rejects when the process fails or the signal fires. */
+export async function computeInProcess({ job, portions, signal, progress }: ComputeWork): Promise<Computed> {
   signal.throwIfAborted()
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('TIDEMARK_')))
-  const child = fork(fileURLToPath(new URL('./graph-process.ts', import.meta.url)), [], {
+  const child = fork(fileURLToPath(new URL('./compute-process.ts', import.meta.url)), [], {
     env,
     execArgv: [],
     serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   })
   const calls = new Calls(processChannel(child), {
-    name: "graph's process",
+    name: `process of ${job.type}`,
     onNews: (done) => progress(done as number),
     silenceMaxMs,
   })
-  const ask = (call: GraphCall): Promise<unknown> => calls.call(call)
+  const ask = (call: ComputeCall): Promise<unknown> => calls.call(call)
   const kill = (): void => void calls.kill()
   signal.addEventListener('abort', kill, { once: true })
   try {
     await ask({ type: 'job', job })
     for await (const portion of portions) {
-      await ask({ type: 'nodes', portion })
+      await ask({ type: 'portion', portion })
       signal.throwIfAborted()
     }
-    return (await ask({ type: 'compute' })) as WrittenFile & GraphCost
+    return (await ask({ type: 'finish' })) as Computed
   } catch (error) {
     throw signal.aborted ? signal.reason : error
   } finally {

@@ -1,0 +1,54 @@
+import type { AlgorithmInput, Running } from '../../algorithm.ts'
+import type { TableFile } from '../../compute/table-file.ts'
+import { EdgeTable, type edgeColumns, type NodeIds } from './edge-table.ts'
+import { ExactNeighbours, type Nodes, squaresOf, unitVectors } from './exact-neighbours.ts'
+import { openKernel } from './score-kernel.ts'
+
+export type GraphParameters = {
+  readonly k: number
+  readonly min_similarity: number | null
+}
+
+/** The graph of all nodes, by source in the order of ids and then by rank. Tells how many rows had to be done again. */
+export async function writeGraph(
+  input: AlgorithmInput,
+  { k, min_similarity: minSimilarity }: GraphParameters,
+  { edges }: { readonly edges: TableFile<typeof edgeColumns> },
+  { threads, progress }: Running,
+): Promise<{ readonly redone: number }> {
+  const { ids, nodes } = await nodesOf(input)
+  if (nodes.count < 2) return { redone: 0 }
+  const table = new EdgeTable(edges, ids)
+  const squares = squaresOf(nodes)
+  const kernel = await openKernel(unitVectors(nodes, squares), nodes.dimensions, threads)
+  const neighbours = new ExactNeighbours(nodes, squares, kernel, { k, minSimilarity })
+  for await (const { start, counts, targets, similarities } of neighbours.blocks()) {
+    let at = 0
+    for (const [i, found] of counts.entries()) {
+      for (let rank = 1; rank <= found; rank++, at++) table.add(start + i, targets[at]!, rank, similarities[at]!)
+    }
+    await progress((start + counts.length) / nodes.count)
+  }
+  table.writeGroup()
+  return { redone: neighbours.redone }
+}
+
+/** A vector of length 0, or of no length at all, has no direction and so no neighbours, and is nobody's. */
+async function nodesOf({ chunksMax, dimensions, portions }: AlgorithmInput): Promise<{ ids: NodeIds; nodes: Nodes }> {
+  const ids = { chunkIds: [] as string[], documentIds: [] as string[], versionIds: [] as string[] }
+  const vectors = new Float32Array(chunksMax * dimensions)
+  for await (const portion of portions) {
+    for (const [i, chunkId] of portion.chunkIds.entries()) {
+      const vector = portion.vectors.subarray(i * dimensions, (i + 1) * dimensions)
+      let square = 0
+      for (const value of vector) square += value * value
+      if (!(square > 0 && square < Number.POSITIVE_INFINITY)) continue
+      vectors.set(vector, ids.chunkIds.length * dimensions)
+      ids.chunkIds.push(chunkId)
+      ids.documentIds.push(portion.documentIds[i]!)
+      ids.versionIds.push(portion.versionIds[i]!)
+    }
+  }
+  const count = ids.chunkIds.length
+  return { ids, nodes: { count, dimensions, vectors: vectors.subarray(0, count * dimensions) } }
+}

@@ -1,0 +1,57 @@
+import { type TProperties, type TSchema, Type } from 'typebox'
+import { TidemarkError } from '../errors.ts'
+import { detailsOf, messageOf, orNull, strict, type Validator, validatorFor } from '../validation.ts'
+import type { KeptParameters } from './algorithm.ts'
+import { algorithmOf, executed } from './algorithms.ts'
+import type { AnalysisType } from './analysis-store.ts'
+
+/**
+ * The parameters of a request. What they may be is its type's own, and which type that is the schema of a request cannot
+ * say: there any object passes, and OpenAPI tells of what is checked afterwards.
+ */
+export const RequestParameters = Type.Unsafe<Readonly<Record<string, unknown>>>({
+  type: 'object',
+  'x-described-by': oneOf(executed.map(({ algorithm }) => Type.Object(algorithm.parameters, strict))),
+})
+
+/** As they are given back: every one, with its default or null where the request did not say it. */
+export const AnsweredParameters = Type.Unsafe<KeptParameters | null>(
+  Type.Union([...executed.map(({ algorithm }) => Type.Object(answered(algorithm.parameters))), Type.Null()]),
+)
+
+/** In the place where they stand in a request, so that a fault is told by its path there. */
+const validators = new Map<AnalysisType, Validator>(
+  executed.map(({ type, algorithm }) => {
+    const parameters = Type.Object(algorithm.parameters, strict)
+    return [type, validatorFor(Type.Object({ parameters }), 'body')]
+  }),
+)
+
+/**
+ * The parameters to keep with a run. A type that is not executed keeps none; it may be asked with those of `knn_graph`,
+ * which are all that the interface names.
+ */
+export function checkParameters(type: AnalysisType, given: Readonly<Record<string, unknown>>): KeptParameters | null {
+  const validate = (validators.get(type) ?? validators.get('knn_graph'))!
+  const request: { readonly parameters: Record<string, unknown> } = { parameters: { ...given } }
+  if (!validate(request)) {
+    const details = detailsOf(validate.errors)
+    throw new TidemarkError('invalid_analysis_request', messageOf(details), { details })
+  }
+  const algorithm = algorithmOf(type)
+  if (algorithm === null) return null
+  return Object.fromEntries(Object.keys(algorithm.parameters).map((name) => [name, request.parameters[name] ?? null]))
+}
+
+function answered(parameters: TProperties): TProperties {
+  const one = (schema: TSchema): TSchema => {
+    // A copy is without the mark by which an object knows its optional fields.
+    const copy = Type.Unsafe({ ...schema })
+    return Type.IsOptional(schema) && !('default' in schema) ? orNull(copy) : copy
+  }
+  return Object.fromEntries(Object.entries(parameters).map(([name, schema]) => [name, one(schema)]))
+}
+
+function oneOf(schemas: readonly TSchema[]): TSchema {
+  return schemas.length === 1 ? schemas[0]! : Type.Union([...schemas])
+}

@@ -1,0 +1,104 @@
+import { type Static, Type } from 'typebox'
+import type { Operation } from '../access/operations.ts'
+import type { Cursors } from '../cursors.ts'
+import { type ErrorCode, invalidField } from '../errors.ts'
+import { choice, exact, orNull } from '../validation.ts'
+import { algorithms, executed } from './algorithms.ts'
+import { analysisTypes } from './analysis-store.ts'
+import type { AnalysisRequest } from './check-request.ts'
+import { InputScope } from './input-scope.ts'
+import { analysisLimits } from './limits.ts'
+
+/** What the routes of runs and of subscriptions have in common: what is asked for, how it is given back, and lists. */
+export const config = (operation: Operation, invalid: ErrorCode) =>
+  ({ surface: 'consumer', operation, invalid }) as const
+export const about = (summary: string, description: string) => ({ tags: ['Analysis'], summary, description })
+export const time = Type.String({ format: 'date-time' })
+
+const named = (types: readonly string[]): string => types.map((type) => `\`${type}\``).join(', ')
+const typesWithoutVectors = analysisTypes.filter((type) => !algorithms[type].needsVectors)
+
+export const requestFields = {
+  analysis_type: choice(analysisTypes, {
+    description: `Executed: ${named(executed.map(({ type }) => type))}; runs of the others end \`failed\`.`,
+  }),
+  embedding_profile_id: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 128,
+      pattern: exact,
+      description: `An active embedding profile. Required for every type but ${named(typesWithoutVectors)}.`,
+    }),
+  ),
+  input_scope: InputScope,
+}
+const RequestFields = Type.Object(requestFields)
+
+export const answerFields = {
+  analysis_type: choice(analysisTypes),
+  embedding_profile_id: orNull(Type.String()),
+  input_scope: InputScope,
+}
+const AnswerFields = Type.Object(answerFields)
+
+export const requestOf = (body: Static<typeof RequestFields>): AnalysisRequest => ({
+  analysisType: body.analysis_type,
+  embeddingProfileId: body.embedding_profile_id ?? null,
+  inputScope: body.input_scope,
+})
+
+export const answerOf = (request: AnalysisRequest): Static<typeof AnswerFields> => ({
+  analysis_type: request.analysisType,
+  embedding_profile_id: request.embeddingProfileId,
+  input_scope: request.inputScope,
+})
+
+/** Lists are newest first, by id, with a signed cursor. */
+export const pageParameters = {
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: analysisLimits.pageMax, default: analysisLimits.pageDefault }),
+  ),
+  cursor: Type.Optional(
+    Type.String({ description: '`next_cursor` of the previous page, with the same other parameters.' }),
+  ),
+}
+const PageParameters = Type.Object(pageParameters)
+export const nextCursor = Type.Optional(Type.String())
+
+interface PageRequest {
+  readonly cursors: Cursors
+  /** What the page is of, beside its size; a cursor is good for the same alone. */
+  readonly list: string
+  readonly applicationId: string
+  readonly conditions: readonly unknown[]
+  readonly query: Static<typeof PageParameters>
+  readonly invalid: ErrorCode
+}
+
+/** `find` is asked for one item more than the page has, which tells whether another page follows. */
+export async function readPage<Item>(
+  { cursors, list, applicationId, conditions, query, invalid }: PageRequest,
+  find: (range: { readonly before: string | null; readonly limit: number }) => Promise<readonly Item[]>,
+  idOf: (item: Item) => string,
+): Promise<{ readonly items: readonly Item[]; readonly next: { next_cursor?: string } }> {
+  const { limit = analysisLimits.pageDefault, cursor } = query
+  const binding = [list, applicationId, limit, ...conditions]
+  const before = await openCursor(cursors, { path: 'cursor', cursor }, binding, invalid)
+  const found = await find({ before, limit: limit + 1 })
+  const items = found.slice(0, limit)
+  const next = found.length > limit ? { next_cursor: cursors.sign(binding, idOf(items.at(-1)!)) } : {}
+  return { items, next }
+}
+
+export async function openCursor(
+  cursors: Cursors,
+  given: { readonly path: string; readonly cursor: string | undefined },
+  binding: unknown,
+  invalid: ErrorCode,
+): Promise<string | null> {
+  if (given.cursor === undefined) return null
+  const opened = await cursors.open<string>(given.cursor, binding)
+  if (opened.ok) return opened.position
+  const message = 'is not a cursor of this request: send next_cursor unchanged, with the same parameters'
+  throw invalidField(invalid, given.path, message)
+}

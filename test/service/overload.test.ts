@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { expectError } from './expect-error.ts'
-import { FakeEmbedding } from './fake-embedding.ts'
-import { HalfSent } from './half-sent.ts'
-import { type Answer, startServer, type TestServer } from './harness.ts'
-import { until } from './until.ts'
+import { expectError } from '../acceptance/expect-error.ts'
+import { FakeEmbedding } from '../acceptance/fake-embedding.ts'
+import { HalfSent } from '../acceptance/half-sent.ts'
+import { type Answer, startServer, type TestServer } from '../acceptance/harness.ts'
+import { until } from '../acceptance/until.ts'
 
 let server: TestServer
 let embedding: FakeEmbedding

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import * as zlib from 'node:zlib'
-import { expectError } from './expect-error.ts'
-import { HalfSent } from './half-sent.ts'
-import { type Answer, startServer, type TestServer } from './harness.ts'
-import { until } from './until.ts'
+import { expectError } from '../acceptance/expect-error.ts'
+import { HalfSent } from '../acceptance/half-sent.ts'
+import { type Answer, startServer, type TestServer } from '../acceptance/harness.ts'
+import { until } from '../acceptance/until.ts'
 
 let server: TestServer
 let key: string

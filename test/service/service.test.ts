@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
-import { adminToken, startServer, type TestServer } from './harness.ts'
-import { until } from './until.ts'
+import { adminToken, startServer, type TestServer } from '../acceptance/harness.ts'
+import { until } from '../acceptance/until.ts'
 
 let server: TestServer
 

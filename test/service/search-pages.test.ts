@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { before, suite, test } from 'node:test'
-import { documentOf } from './content.ts'
-import { expectError } from './expect-error.ts'
-import { fakeVector } from './fake-embedding.ts'
-import { type Found, type Hit, type SearchWorld, startWorld } from './search-world.ts'
+import { documentOf } from '../acceptance/content.ts'
+import { expectError } from '../acceptance/expect-error.ts'
+import { fakeVector } from '../acceptance/fake-embedding.ts'
+import { type Found, type Hit, type SearchWorld, startWorld } from '../acceptance/search-world.ts'
 
 /** Paging, order, scores and versions, in every mode. */
 let world: SearchWorld

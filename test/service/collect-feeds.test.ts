@@ -3,11 +3,11 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
-import { wholeFeed } from './content.ts'
-import { FeedServer, nastyFeeds, oddFeeds } from './feed-servers.ts'
-import { type Answer, freshFolder, tidemark } from './harness.ts'
-import { type LiveWorld, liveBody, startLiveWorld } from './live-world.ts'
-import { until } from './until.ts'
+import { wholeFeed } from '../acceptance/content.ts'
+import { FeedServer, nastyFeeds, oddFeeds } from '../acceptance/feed-servers.ts'
+import { type Answer, freshFolder, tidemark } from '../acceptance/harness.ts'
+import { type LiveWorld, liveBody, startLiveWorld } from '../acceptance/live-world.ts'
+import { until } from '../acceptance/until.ts'
 
 const main = new URL('../../src/main.ts', import.meta.url).pathname
 let world: LiveWorld

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { before, suite, test } from 'node:test'
-import { documentOf } from './content.ts'
-import { FakeEmbedding } from './fake-embedding.ts'
-import { startServer } from './harness.ts'
-import { SearchWorld } from './search-world.ts'
-import { until } from './until.ts'
+import { documentOf } from '../acceptance/content.ts'
+import { FakeEmbedding } from '../acceptance/fake-embedding.ts'
+import { startServer } from '../acceptance/harness.ts'
+import { SearchWorld } from '../acceptance/search-world.ts'
+import { until } from '../acceptance/until.ts'
 
 function processesOf(pid: number): number[] {
   return readdirSync(`/proc/${pid}/task`).flatMap((thread) =>

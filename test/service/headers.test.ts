@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
-import { expectError, parseRaw } from './expect-error.ts'
-import { type Answer, adminToken, startServer, type TestServer } from './harness.ts'
-import { until } from './until.ts'
+import { expectError, parseRaw } from '../acceptance/expect-error.ts'
+import { type Answer, adminToken, startServer, type TestServer } from '../acceptance/harness.ts'
+import { until } from '../acceptance/until.ts'
 
 let server: TestServer
 /** The same with CORS for two origins. */

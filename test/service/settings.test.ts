@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { freshFolder, startServer, tidemark } from './harness.ts'
+import { freshFolder, startServer, tidemark } from '../acceptance/harness.ts'
 
 /** One wrong setting: one line with its name, what it was and what it may be; exit code 2; nothing served. */
 const wrong: [Record<string, string>, RegExp][] = [

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
-import { documentOf } from './content.ts'
-import { fakeVector } from './fake-embedding.ts'
-import { type SearchWorld, startWorld } from './search-world.ts'
+import { documentOf } from '../acceptance/content.ts'
+import { fakeVector } from '../acceptance/fake-embedding.ts'
+import { type SearchWorld, startWorld } from '../acceptance/search-world.ts'
 
 /** Candidates are chunks, results are documents: how many of the one make enough of the other. */
 suite('vector mode', () => {

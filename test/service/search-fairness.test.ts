@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { documentOf } from './content.ts'
-import { FakeEmbedding } from './fake-embedding.ts'
-import { startServer, type TestServer } from './harness.ts'
-import { type Found, SearchWorld, startWorld } from './search-world.ts'
-import { until } from './until.ts'
+import { documentOf } from '../acceptance/content.ts'
+import { FakeEmbedding } from '../acceptance/fake-embedding.ts'
+import { startServer, type TestServer } from '../acceptance/harness.ts'
+import { type Found, SearchWorld, startWorld } from '../acceptance/search-world.ts'
+import { until } from '../acceptance/until.ts'
 
 /**
  * What one application asks for does not stand before another's searches. Counted, not timed: how many answers of the

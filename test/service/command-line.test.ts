@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { before, test } from 'node:test'
-import { freshFolder, startServer, type TestServer, tidemark } from './harness.ts'
+import { freshFolder, startServer, type TestServer, tidemark } from '../acceptance/harness.ts'
 
 /** One instance for all; the server beside it shows that commands and server see the same. */
 let server: TestServer

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { documentOf, send } from './content.ts'
-import { FakeReranker, lastIsBest } from './fake-reranker.ts'
-import { startServer, type TestServer } from './harness.ts'
-import { until } from './until.ts'
+import { documentOf, send } from '../acceptance/content.ts'
+import { FakeReranker, lastIsBest } from '../acceptance/fake-reranker.ts'
+import { startServer, type TestServer } from '../acceptance/harness.ts'
+import { until } from '../acceptance/until.ts'
 
 const endpoint = new FakeReranker()
 const { asked } = endpoint

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { before, suite, test } from 'node:test'
-import { documentOf } from './content.ts'
-import { expectError } from './expect-error.ts'
-import { fakeDimensions, fakeVector } from './fake-embedding.ts'
-import type { Answer } from './harness.ts'
-import { codes, type SearchWorld, startWorld } from './search-world.ts'
+import { documentOf } from '../acceptance/content.ts'
+import { expectError } from '../acceptance/expect-error.ts'
+import { fakeDimensions, fakeVector } from '../acceptance/fake-embedding.ts'
+import type { Answer } from '../acceptance/harness.ts'
+import { codes, type SearchWorld, startWorld } from '../acceptance/search-world.ts'
 
 /** What a search request may say, what it may not, and how it is told so. */
 let world: SearchWorld

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { parse } from 'yaml'
-import { startServer, tidemark } from './harness.ts'
+import { startServer, tidemark } from '../acceptance/harness.ts'
 
 const root = new URL('../../', import.meta.url)
 const read = (name: string): string => readFileSync(new URL(name, root), 'utf8')

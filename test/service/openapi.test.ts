@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import { Validator } from '@seriousme/openapi-schema-validator'
-import { startServer } from './harness.ts'
+import { startServer } from '../acceptance/harness.ts'
 
 interface Operation {
   readonly operationId?: string

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { documentOf } from './content.ts'
-import { type Behaviour, FakeEmbedding, fakeDimensions, fakeProfile, fakeVector } from './fake-embedding.ts'
-import type { Answer } from './harness.ts'
-import { codes, type SearchWorld, startWorld } from './search-world.ts'
-import { until } from './until.ts'
+import { documentOf } from '../acceptance/content.ts'
+import { type Behaviour, FakeEmbedding, fakeDimensions, fakeProfile, fakeVector } from '../acceptance/fake-embedding.ts'
+import type { Answer } from '../acceptance/harness.ts'
+import { codes, type SearchWorld, startWorld } from '../acceptance/search-world.ts'
+import { until } from '../acceptance/until.ts'
 
 /** What searches say and do while the embedding endpoint is in trouble, and when it is back. */
 const answersWithinMs = 6500

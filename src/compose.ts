@@ -40,26 +40,6 @@ import type { OpenStore } from './storage/open-store.ts'
 import { startFeedRetention } from './worker/feed-retention.ts'
 import { startLive } from './worker/live.ts'
 
-/** What commands work with: the use cases over an open store, without a server. */
-export interface Workbench {
-  readonly store: OpenStore['store']
-  readonly operator: Operator
-  readonly ingest: Ingest
-  readonly migrated: readonly string[]
-  close(): Promise<void>
-}
-
-export async function composeWorkbench(config: Config): Promise<Workbench> {
-  const open = await backendOf(config).open()
-  return {
-    store: open.store,
-    operator: new Operator(open.store.operator),
-    ingest: new Ingest(open.store.content, () => {}),
-    migrated: open.migrated,
-    close: () => open.close(),
-  }
-}
-
 /** A running instance: everything wired, listening when `listen` is called, gone when `close` has ended. */
 export interface Instance {
   readonly app: FastifyInstance

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import type { Command } from 'commander'
 import { parse } from 'yaml'
-import type { Workbench } from '../compose.ts'
+import type { Workbench } from '../compose-workbench.ts'
 import { checkInstanceFile, InstanceFileError, type Plan, planInstance } from '../operator/instance-file.ts'
 import type { Context } from './context.ts'
 import { actor, withWorkbench } from './with-workbench.ts'

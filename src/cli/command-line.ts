@@ -1,44 +1,36 @@
 import { Command, CommanderError } from 'commander'
 import { readConfig } from '../config.ts'
-import { adminToken } from './admin-token.ts'
-import { app } from './app.ts'
-import { apply } from './apply.ts'
-import { backup } from './backup.ts'
-import { collect } from './collect.ts'
-import { collector } from './collector.ts'
 import type { Context } from './context.ts'
-import { copy } from './copy.ts'
-import { cursorKey } from './cursor-key.ts'
-import { doctor } from './doctor.ts'
-import { importCommand } from './import.ts'
 import { failed, inWords, misused } from './in-words.ts'
-import { key } from './key.ts'
-import { migrate } from './migrate.ts'
-import { openapi } from './openapi.ts'
-import { reindex } from './reindex.ts'
-import { restore } from './restore.ts'
-import { serve } from './serve.ts'
-import { start } from './start.ts'
 
-const commands = [
-  serve,
-  start,
-  migrate,
-  apply,
-  importCommand,
-  app,
-  key,
-  collector,
-  collect,
-  adminToken,
-  cursorKey,
-  doctor,
-  reindex,
-  backup,
-  restore,
-  copy,
-  openapi,
-]
+type AddCommand = (program: Command, context: Context) => void
+
+/** In the order of `--help`. A command loads what it needs and no other's: most can do without the server. */
+const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
+  serve: async () => (await import('./serve.ts')).serve,
+  start: async () => (await import('./start.ts')).start,
+  migrate: async () => (await import('./migrate.ts')).migrate,
+  apply: async () => (await import('./apply.ts')).apply,
+  import: async () => (await import('./import.ts')).importCommand,
+  app: async () => (await import('./app.ts')).app,
+  key: async () => (await import('./key.ts')).key,
+  collector: async () => (await import('./collector.ts')).collector,
+  collect: async () => (await import('./collect.ts')).collect,
+  'admin-token': async () => (await import('./admin-token.ts')).adminToken,
+  'cursor-key': async () => (await import('./cursor-key.ts')).cursorKey,
+  doctor: async () => (await import('./doctor.ts')).doctor,
+  reindex: async () => (await import('./reindex.ts')).reindex,
+  backup: async () => (await import('./backup.ts')).backup,
+  restore: async () => (await import('./restore.ts')).restore,
+  copy: async () => (await import('./copy.ts')).copy,
+  openapi: async () => (await import('./openapi.ts')).openapi,
+}
+
+/** The one that is named first, or all: for `--help`, and to say which there are. */
+function loadCommands([first]: readonly string[]): Promise<AddCommand[]> {
+  const isNamed = first !== undefined && Object.hasOwn(commands, first)
+  return Promise.all(isNamed ? [commands[first]!()] : Object.values(commands).map((load) => load()))
+}
 
 export async function runCommandLine(
   argv: readonly string[],
@@ -59,7 +51,7 @@ export async function runCommandLine(
       code = failed
     },
   }
-  for (const add of commands) add(program, context)
+  for (const add of await loadCommands(argv)) add(program, context)
   try {
     await program.parseAsync(argv as string[], { from: 'user' })
     return code

@@ -1,4 +1,4 @@
-import { composeWorkbench, type Workbench } from '../compose.ts'
+import { composeWorkbench, type Workbench } from '../compose-workbench.ts'
 import type { Context } from './context.ts'
 
 /** Opens the store, does the work, closes it whatever happens. */

@@ -1,12 +1,14 @@
 import { spawnSync } from 'node:child_process'
 import { globSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
+import { fileURLToPath } from 'node:url'
 import { findChromium } from '../test/browser/find-chromium.ts'
 import { removeTestDatabases } from '../test/support/fresh-database.ts'
 
 /**
  * `npm test [-- FILE…]`: every test file, each in its own process, as many at once as there are cores. Where
- * TEST_DATABASE_URL names a PostgreSQL server, what depends on the store is run a second time, on that.
+ * TEST_DATABASE_URL names a PostgreSQL server, what depends on the store (test/acceptance) is run a second time, on that;
+ * what does not (test/service) is run once.
  */
 const named = process.argv.slice(2)
 /** What is about one of the two by its nature says so in its name. */
@@ -14,6 +16,8 @@ const onSqlite = (file: string): boolean => file.endsWith('-sqlite.test.ts')
 const onPostgres = (file: string): boolean => file.endsWith('-postgres.test.ts')
 /** Node would run one less. More at once would starve what runs at low priority, as graphs do: their tests wait for it. */
 const filesAtOnce = availableParallelism()
+/** The place that src/main.ts has for it too. */
+const compiled = fileURLToPath(new URL('../node_modules/.cache/tidemark', import.meta.url))
 const hasPostgres = process.env.TEST_DATABASE_URL !== undefined
 
 function run(about: string, store: 'sqlite' | 'postgres', files: readonly string[]): boolean {
@@ -22,7 +26,7 @@ function run(about: string, store: 'sqlite' | 'postgres', files: readonly string
   const { status } = spawnSync(
     process.execPath,
     ['--test', `--test-concurrency=${filesAtOnce}`, '--test-reporter=spec', '--test-timeout=600000', ...files],
-    { stdio: 'inherit', env: { ...process.env, STORE: store } },
+    { stdio: 'inherit', env: { NODE_COMPILE_CACHE: compiled, ...process.env, STORE: store } },
   )
   return status === 0
 }

@@ -1,16 +1,9 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { until } from '../../test/support/until.ts'
 import { unheard } from '../incidents.ts'
 import { repeat } from './repeating.ts'
-
-const eventually = async (condition: () => boolean): Promise<void> => {
-  const until = performance.now() + 5000
-  while (!condition()) {
-    assert.ok(performance.now() < until, 'never')
-    await sleep(2)
-  }
-}
 
 suite('a repeating job', () => {
   test('goes on at once while there is more, then pauses until it is woken', async () => {
@@ -25,12 +18,12 @@ suite('a repeating job', () => {
       },
       unheard,
     )
-    await eventually(() => turns === 5)
+    await until('it is so', () => turns === 5)
     await sleep(30)
     assert.equal(turns, 5)
     left = 2
     job.wake()
-    await eventually(() => turns === 7)
+    await until('it is so', () => turns === 7)
     await job.stop()
   })
 
@@ -47,10 +40,10 @@ suite('a repeating job', () => {
       },
       unheard,
     )
-    await eventually(() => turns === 1)
+    await until('it is so', () => turns === 1)
     job.wake()
     gate.resolve()
-    await eventually(() => turns === 2)
+    await until('it is so', () => turns === 2)
     await job.stop()
   })
 
@@ -89,7 +82,7 @@ suite('a repeating job', () => {
       },
       { failed: (name, error) => told.push(`${name} ${error}`), worked: (name) => told.push(`${name} worked`) },
     )
-    await eventually(() => turns >= 4)
+    await until('it is so', () => turns >= 4)
     await job.stop()
     assert.deepEqual(told.slice(0, 4), ['j Error: down', 'j Error: down', 'j Error: down', 'j worked'])
   })
@@ -105,8 +98,8 @@ suite('a repeating job', () => {
       },
       unheard,
     )
-    const until = performance.now() + 300
-    while (performance.now() < until) {
+    const end = performance.now() + 300
+    while (performance.now() < end) {
       job.wake()
       await sleep(5)
     }

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { before, suite, test } from 'node:test'
+import { until } from '../support/until.ts'
 import { type AnalysisWorld, startAnalysisWorld } from './analysis-world.ts'
 import { documentOf, sendLines } from './content.ts'
 import { expectError } from './expect-error.ts'
-import { until } from './until.ts'
 
 /** Long texts make many chunks, and many neighbours of many chunks make a run that takes seconds. */
 const chunksWanted = 4000
@@ -23,12 +23,12 @@ suite('the life of a run', () => {
     for (let part = 0; (await world.search.indexing()).indexed_chunks < chunksWanted; part++) {
       const body = Array.from({ length: 4000 }, (_, i) => sentence(part * 4000 + i)).join('')
       await world.search.put(documentOf(`long-${part}`, { body }))
-      await world.search.indexed(120_000)
+      await world.search.indexed()
     }
   })
 
   const running = (runId: string) =>
-    until('the run is running', 20_000, async () => (await world.read(runId)).status === 'running')
+    until('the run is running', async () => (await world.read(runId)).status === 'running')
   const files = () => readdirSync(join(world.server.dataDir, 'artifacts'))
   const cancel = (runId: string) => world.server.consumer(world.key, 'POST', `/v1/analysis/runs/${runId}/cancel`)
 
@@ -39,7 +39,7 @@ suite('the life of a run', () => {
     const answer = await cancel(runId)
     assert.deepEqual([answer.status, answer.body.status], [200, 'cancelled'])
     assert.notEqual(answer.body.completed_at, null)
-    await until('nothing is left of it', 2000, async () => files().length === before.length)
+    await until('nothing is left of it', async () => files().length === before.length)
     assert.deepEqual(files(), before)
     assert.deepEqual(await world.artifacts(runId), [])
     const again = await cancel(runId)
@@ -61,7 +61,7 @@ suite('the life of a run', () => {
   test('progress is shown while it runs, and other requests are answered', async () => {
     const { run_id: runId } = await world.create(long)
     const seen = new Set<number>()
-    await until('the run ends', 60_000, async () => {
+    await until('the run ends', async () => {
       const run = await world.read(runId)
       seen.add(run.progress)
       return run.status === 'succeeded'

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { asyncBufferFromUrl, parquetReadObjects } from 'hyparquet'
 import { compressors } from 'hyparquet-compressors'
+import { until } from '../support/until.ts'
 import type { Sent } from './content.ts'
 import { fakeProfile } from './fake-embedding.ts'
 import type { Answer } from './harness.ts'
 import { type SearchWorld, startWorld } from './search-world.ts'
-import { until } from './until.ts'
 
 /** What the tests of analysis stand on: documents whose vectors are known, and an application that may analyse them. */
 export interface RunBody {
@@ -91,9 +91,9 @@ export class AnalysisWorld {
     return answer.body
   }
 
-  /** The run when it has ended; on a busy machine its low priority makes it wait long. */
-  async ended(runId: string, key: string = this.key, withinMs = 150_000): Promise<RunBody> {
-    await until(`run ${runId} ends`, withinMs, async () => terminal.includes((await this.read(runId, key)).status))
+  /** The run when it has ended. */
+  async ended(runId: string, key: string = this.key): Promise<RunBody> {
+    await until(`run ${runId} ends`, async () => terminal.includes((await this.read(runId, key)).status))
     return this.read(runId, key)
   }
 

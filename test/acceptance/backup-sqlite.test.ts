@@ -4,11 +4,11 @@ import { cpSync, existsSync, readdirSync, readFileSync, rmSync, truncateSync, wr
 import { join } from 'node:path'
 import { before, suite, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
+import { until } from '../support/until.ts'
 import { type AnalysisWorld, startAnalysisWorld } from './analysis-world.ts'
 import { absentFolder, backedUp, restored } from './backups.ts'
 import { documentOf, feedPage, send, wholeFeed } from './content.ts'
 import { freshFolder, startServer, tidemark } from './harness.ts'
-import { until } from './until.ts'
 
 /** Every file of a folder with the hash of its bytes. */
 function filesOf(folder: string): Record<string, string> {
@@ -48,7 +48,7 @@ suite('backup and restore', () => {
         for (const result of await send(server, collector, documents)) acknowledged.push(result.document_id!)
       }
     })()
-    await until('some batches are in', 10_000, async () => batches >= 3)
+    await until('some batches are in', async () => batches >= 3)
     const before = [...acknowledged]
     const batchesBefore = batches
     const folder = await backedUp(server)
@@ -89,7 +89,7 @@ suite('backup and restore', () => {
     const file = await fetch(new URL(path, again.address), { headers: { authorization: `Bearer ${key}` } })
     assert.equal(`sha256:${hash('sha256', new Uint8Array(await file.arrayBuffer()))}`, artifact.checksum)
     assert.equal(artifact.rows, edges.length)
-    await until('the search index is made anew', 30_000, async () => {
+    await until('the search index is made anew', async () => {
       const found = await again.consumer(key, 'POST', '/v1/search', { query: 'harbour', mode: 'vector' })
       return found.body.total >= 20 && !found.body.degraded
     })

@@ -4,12 +4,12 @@ import { DatabaseSync } from 'node:sqlite'
 import { before, suite, test } from 'node:test'
 import { freshDatabase } from '../support/fresh-database.ts'
 import { inDatabase } from '../support/in-database.ts'
+import { until } from '../support/until.ts'
 import { type AnalysisWorld, startAnalysisWorld } from './analysis-world.ts'
 import { documentOf, eventsAfter, type FeedEvent, feedPage, type Sent, send, wholeFeed } from './content.ts'
 import { freshFolder, startServer, startTidemark, type TestServer, tidemark } from './harness.ts'
 import { LiveWorld } from './live-world.ts'
 import { startWorld } from './search-world.ts'
-import { until } from './until.ts'
 
 /** The embedded store, also where the run is about the other one. */
 const embedded = { TIDEMARK_DATABASE_URL: '' }
@@ -144,7 +144,7 @@ suite('an instance that moves from the embedded store to PostgreSQL', () => {
         await send(server, collector, [changed, documentOf(`w-${batches}`, { topics: [`w${batches % 5}`] })])
       }
     })()
-    await until('it is written to', 10_000, async () => batches > 3)
+    await until('it is written to', async () => batches > 3)
     const batchesBefore = batches
     const bulk = await copy(server.dataDir, url)
     assert.equal(bulk.code, 0, bulk.stderr)
@@ -187,7 +187,7 @@ suite('an instance that moves from the embedded store to PostgreSQL', () => {
     )
     const [changed] = await send(server, collector, [documentOf('d-2', { body: undefined, score: 1_000_000 })])
     assert.equal(changed!.outcome, 'metrics_updated')
-    await until('the index goes on', 20_000, async () => {
+    await until('the index goes on', async () => {
       const found = await server.consumer(key, 'POST', '/v1/search', { query: body, mode: 'vector' })
       return found.body.results[0]?.document_id === made!.document_id
     })
@@ -230,7 +230,7 @@ suite('an instance that moves from the embedded store to PostgreSQL', () => {
         )
         await search.put(...documents)
       }
-      await search.indexed(60_000)
+      await search.indexed()
     })
 
     test('a copy that is killed goes on when it is run again, from wherever it was', async () => {
@@ -242,7 +242,7 @@ suite('an instance that moves from the embedded store to PostgreSQL', () => {
       let killed = 0
       for (const table of ['unfinished_copy', 'document', 'document_version', 'event', 'snapshot']) {
         const running = await startTidemark(['copy', '--from', server.dataDir, '--to', url], { env: embedded })
-        await until(`there is something in ${table}`, 60_000, async () => (await rowsOf(table)) > 0)
+        await until(`there is something in ${table}`, async () => (await rowsOf(table)) > 0)
         running.kill9()
         if ((await running.ended).code === null) killed++
         assert.equal(await rowsOf('unfinished_copy'), 1)

@@ -5,8 +5,8 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
+import { until } from '../support/until.ts'
 import { freshFolder, startServer, tidemark } from './harness.ts'
-import { until } from './until.ts'
 
 /** Every file of a folder with the hash of its bytes. */
 function snapshot(folder: string): Record<string, string> {
@@ -104,7 +104,7 @@ test('commands that start at once on an empty folder all come through, beside a 
   }
   const beside = await server.tidemark(['app', 'create', 'beside'])
   assert.equal(beside.code, 0, beside.stderr)
-  await until('the server knows the new key', 1000, async () => {
+  await until('the server knows the new key', async () => {
     return (await server.consumer(/tmc_\S+/.exec(beside.stdout)![0], 'GET', '/v1/account')).status === 200
   })
 })

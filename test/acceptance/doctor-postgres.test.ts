@@ -5,8 +5,8 @@ import { before, suite, test } from 'node:test'
 import { findPostgres } from '../../scripts/throwaway-postgres.ts'
 import { freshDatabase } from '../support/fresh-database.ts'
 import { inDatabase } from '../support/in-database.ts'
+import { until } from '../support/until.ts'
 import { freshFolder, startServer, type TestServer, tidemark } from './harness.ts'
-import { until } from './until.ts'
 
 suite('doctor on PostgreSQL', () => {
   let url: string
@@ -120,7 +120,7 @@ suite('doctor on PostgreSQL', () => {
     try {
       const caughtUp = `select from pg_stat_replication where application_name = '${slot}' and state = 'streaming'
         and pg_wal_lsn_diff(pg_current_wal_lsn(), flush_lsn) < 16 * 1024 * 1024`
-      await until('it has caught up', 120_000, async () => (await inDatabase(url, caughtUp)).length === 1)
+      await until('it has caught up', async () => (await inDatabase(url, caughtUp)).length === 1)
       await expected([['ok', new RegExp(`^standby "${slot}" \\(streaming\\) is \\d+ MiB and \\d+ s behind$`)]])
     } finally {
       const ended = new Promise((resolve) => follower.once('exit', resolve))

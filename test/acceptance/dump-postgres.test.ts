@@ -6,9 +6,9 @@ import { test } from 'node:test'
 import pg from 'pg'
 import { findPostgres } from '../../scripts/throwaway-postgres.ts'
 import { freshDatabase } from '../support/fresh-database.ts'
+import { until } from '../support/until.ts'
 import { documentOf, feedPage, send, wholeFeed } from './content.ts'
 import { freshFolder, startServer } from './harness.ts'
-import { until } from './until.ts'
 
 /** What docs/operations.md says of backups on PostgreSQL, done as it says. */
 test('a dump is restored as described: cursors are good, revoked keys dead, documents found, nothing new is missed', async () => {
@@ -43,7 +43,7 @@ test('a dump is restored as described: cursors are good, revoked keys dead, docu
 
   const restored = await startServer({ env: { TIDEMARK_DATABASE_URL: to.url } })
   assert.deepEqual((await feedPage(restored, key, { cursor: before })).items, [])
-  await until('it is found', 20_000, async () => {
+  await until('it is found', async () => {
     const { body } = await restored.consumer(key, 'POST', '/v1/search', { query: 'heron' })
     return body.results?.[0]?.title === 'Kept'
   })

@@ -6,10 +6,10 @@ import { after, before, suite, test } from 'node:test'
 import pg from 'pg'
 import { freshDatabase } from '../support/fresh-database.ts'
 import { leftOutWithoutMount, SmallDisk } from '../support/small-disk.ts'
+import { until } from '../support/until.ts'
 import { documentOf } from './content.ts'
 import { expectError } from './expect-error.ts'
 import { type Answer, startServer, type TestServer } from './harness.ts'
-import { until } from './until.ts'
 
 const disk = SmallDisk.mount(48)
 
@@ -49,7 +49,7 @@ suite('a full disk of the database', { skip: disk === null && leftOutWithoutMoun
     const policy = { daily_quotas: { search: 5 } }
     key = (await server.makeApplication({ entitlements: [{ datasets: ['news'] }], policy })).key
     assert.equal((await put()).status, 200)
-    await until('it can be found', 20_000, async () => (await search()).body.total === 1)
+    await until('it can be found', async () => (await search()).body.total === 1)
   })
   after(async () => {
     await server.stop()
@@ -102,7 +102,7 @@ suite('a full disk of the database', { skip: disk === null && leftOutWithoutMoun
 
     disk!.makeRoom()
     assert.equal((await put()).status, 200)
-    await until('it is ready', 15_000, async () => (await ready()).status === 200)
+    await until('it is ready', async () => (await ready()).status === 200)
     const well = await server.tidemark(['doctor'])
     assert.equal(well.code, 0, well.stdout)
     const { text } = await server.admin('GET', '/metrics')

@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { leftOutWithoutMount, SmallDisk } from '../support/small-disk.ts'
+import { until } from '../support/until.ts'
 import { documentOf, OpenRequest, sendLines } from './content.ts'
 import { expectError } from './expect-error.ts'
 import { type Answer, freshFolder, startServer, type TestServer, tidemark } from './harness.ts'
-import { until } from './until.ts'
 
 const disk = SmallDisk.mount(64)
 
@@ -34,7 +34,7 @@ suite('a full disk', { skip: disk === null && leftOutWithoutMount }, () => {
     for (let i = 0; i < 5; i++) revocable.push(await server.makeApplication({ entitlements: [{ datasets: ['news'] }] }))
     const answer = await put()
     assert.equal(answer.status, 200, answer.text)
-    await until('it can be found', 20_000, async () => (await search('keyword')).body.total === 1)
+    await until('it can be found', async () => (await search('keyword')).body.total === 1)
   })
   after(async () => {
     await server.stop()
@@ -99,7 +99,7 @@ suite('a full disk', { skip: disk === null && leftOutWithoutMount }, () => {
     })
     await expectFull(packed)
     const about = () => server.logs.filter(({ reqId }) => reqId === packed.headers.get('x-request-id'))
-    await until('the log has it', 5000, async () => about().some(({ msg }) => msg === 'request'))
+    await until('the log has it', async () => about().some(({ msg }) => msg === 'request'))
     assert.deepEqual(
       about().map(({ msg, status, code }) => [msg, status ?? code]),
       [
@@ -127,10 +127,10 @@ suite('a full disk', { skip: disk === null && leftOutWithoutMount }, () => {
       assert.match(message, /disk is full/)
     }
     const noted = () => server.logs.filter(({ warning }) => warning === 'not_stored')
-    await until('the log has it', 5000, async () => noted().length > 0)
+    await until('the log has it', async () => noted().length > 0)
     const [{ reqId } = { reqId: null }] = noted()
     const about = () => server.logs.filter((line) => line.reqId === reqId)
-    await until('the log has its end', 5000, async () => about().some(({ msg }) => msg === 'request'))
+    await until('the log has its end', async () => about().some(({ msg }) => msg === 'request'))
     assert.equal(noted().length, 1)
   })
 
@@ -170,7 +170,7 @@ suite('a full disk', { skip: disk === null && leftOutWithoutMount }, () => {
   })
 
   test('readiness says it plainly, and so does doctor', async () => {
-    await until('the use of keys could not be written either', 10_000, async () =>
+    await until('the use of keys could not be written either', async () =>
       server.logs.some(({ job }) => job === 'usage'),
     )
     const { status, body } = await ready()
@@ -198,15 +198,15 @@ suite('a full disk', { skip: disk === null && leftOutWithoutMount }, () => {
     const answer = await put()
     assert.equal(answer.status, 200, answer.text)
     assert.equal((await admin(1000)).status, 201)
-    await until('it is ready', 15_000, async () => (await ready()).status === 200)
+    await until('it is ready', async () => (await ready()).status === 200)
     await server.collector(collector, 'POST', '/collector/v1/documents', {
       documents: [documentOf('after', { body: 'Lateword.' })],
     })
-    await until('what was written since is found', 30_000, async () => {
+    await until('what was written since is found', async () => {
       const found = await server.consumer(reader.key, 'POST', '/v1/search/keyword', { query: 'lateword' })
       return found.body.total === 1
     })
-    await until('the use is written', 15_000, async () => {
+    await until('the use is written', async () => {
       const { usage } = await server.mustAdmin('GET', '/admin/v1/usage')
       return usage.some(
         (one: Record<string, unknown>) => one.application_id === reader.applicationId && Object.values(one).includes(5),

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { closeSync, globSync, openSync, readFileSync, rmSync, statSync, truncateSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { before, suite, test } from 'node:test'
+import { until } from '../support/until.ts'
 import { documentOf, sendLines } from './content.ts'
 import { fakeVector } from './fake-embedding.ts'
 import { type SearchWorld, startWorld } from './search-world.ts'
-import { until } from './until.ts'
 
 /** The end of the process at any moment, and the loss of the index, cost time and nothing else. */
 let world: SearchWorld
@@ -25,7 +25,7 @@ const batch = (count: number) =>
 
 /** Every document is found once by a word they share, by its own, and by its vector; and nothing waits. */
 async function complete(): Promise<void> {
-  await world.indexed(30_000)
+  await world.indexed()
   const ids: string[] = []
   let cursor: string | undefined
   do {
@@ -93,7 +93,7 @@ suite('the index is lost', () => {
       world.embedding.texts.length = 0
       await world.server.start()
       // Honest at every moment: not there yet, there in part and saying so, or there.
-      await until('it is back', 20_000, async () => {
+      await until('it is back', async () => {
         const answer = await world.raw({ query: 'keelword', limit: 5 })
         assert.ok([200, 503].includes(answer.status), answer.text)
         if (answer.status === 503) assert.equal(answer.body.code, 'search_backend_unavailable')
@@ -121,13 +121,13 @@ test('while an index is made anew, searches find what is there and say that docu
   const lines = Array.from({ length: count }, (_, i) => JSON.stringify(documentOf(`l-${i}`, { body: bodyOf(i) })))
   assert.equal((await sendLines(large.server, large.collector, lines.join('\n'))).status, 200)
   const found = () => large.search({ query: 'keelword', limit: 1 })
-  await until('all are found', 60_000, async () => (await found()).total_chunks === count)
+  await until('all are found', async () => (await found()).total_chunks === count)
   assert.equal(await large.server.stop(), 0)
   for (const name of globSync('search*.sqlite*', { cwd: large.server.dataDir }))
     rmSync(join(large.server.dataDir, name))
   await large.server.start()
   const parts: number[] = []
-  await until('it is whole again', 60_000, async () => {
+  await until('it is whole again', async () => {
     const { total_chunks, degraded, warnings } = await found()
     assert.deepEqual(
       warnings.map(({ code }) => code),

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { before, suite, test } from 'node:test'
+import { until } from '../support/until.ts'
 import { documentOf } from './content.ts'
 import { fakeDimensions, fakeProfile } from './fake-embedding.ts'
 import { type SearchWorld, startWorld } from './search-world.ts'
-import { until } from './until.ts'
 
 /** From acknowledged to found, while others search. */
 let world: SearchWorld
@@ -12,14 +12,13 @@ before(async () => {
 })
 
 suite('indexing', () => {
-  test('an acknowledged document is found within 2 seconds, by words and by vectors', async () => {
+  test('an acknowledged document is found, by words and by vectors', async () => {
     for (let i = 0; i < 5; i++) {
       await world.put(documentOf(`fresh-${i}`, { body: `Freshword${i} has just come in.` }))
       for (const mode of ['keyword', 'vector']) {
-        const takenMs = await until(`${mode} finds it`, 2000, async () =>
+        await until(`${mode} finds it`, async () =>
           (await world.names({ query: `freshword${i}`, mode, limit: 1 })).includes(`fresh-${i}`),
         )
-        assert.ok(takenMs < 2000)
       }
     }
   })
@@ -46,7 +45,7 @@ suite('indexing', () => {
     try {
       for (let i = 1; i <= 12; i++) {
         await world.put(documentOf('swap', { title: `Swapword ${i}`, body: `Swapword in version number${i}.` }))
-        await until(`version ${i}`, 5000, async () => (await world.names({ query: `+number${i}` })).length === 1)
+        await until(`version ${i}`, async () => (await world.names({ query: `+number${i}` })).length === 1)
         assert.deepEqual(await world.names({ query: `+number${i - 1}` }), [])
       }
     } finally {
@@ -66,7 +65,7 @@ suite('indexing', () => {
     await world.putIndexed(
       documentOf('column', { ...fields, language: 'de', region: 'DE', published_at: '2026-06-01T00:00:00Z' }),
     )
-    await until('the new columns count', 2000, async () => (await names(german)).length === 1)
+    await until('the new columns count', async () => (await names(german)).length === 1)
     assert.deepEqual(await names(world.key, { languages: ['en'] }), [])
     assert.deepEqual(await names(world.key, { published_to: '2026-02-01T00:00:00Z' }), [])
     assert.deepEqual(await names(world.key, { published_from: '2026-06-01T00:00:00Z', mode: 'vector' }), ['column'])
@@ -77,7 +76,7 @@ suite('indexing', () => {
   test('text that is taken away is found no more', async () => {
     await world.putIndexed(documentOf('gone', { title: 'Remainword', body: 'Vanishword here.' }))
     await world.putIndexed(documentOf('gone', { title: 'Remainword', body: null }))
-    await until('the body is gone', 2000, async () => (await world.names({ query: 'vanishword' })).length === 0)
+    await until('the body is gone', async () => (await world.names({ query: 'vanishword' })).length === 0)
     assert.deepEqual(await world.names({ query: 'remainword' }), ['gone'])
     const [hit] = (await world.search({ query: 'remainword' })).results
     assert.equal(hit!.body, '')
@@ -90,7 +89,7 @@ suite('indexing', () => {
     world.embedding.delayMs = 300
     try {
       await world.put(...Array.from({ length: 100 }, (_, i) => documentOf(`many-${i}`, { body: `Manyword ${i}.` })))
-      await until('words come before vectors', 5000, async () => {
+      await until('words come before vectors', async () => {
         const { pending_documents, pending_vectors } = await world.indexing()
         return pending_documents === 0 && pending_vectors > 0
       })

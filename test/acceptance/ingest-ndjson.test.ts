@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { after, before, describe, test } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
+import { until } from '../support/until.ts'
 import { documentOf, eventsAfter, OpenRequest, path, type Result, sendLines, wholeFeed } from './content.ts'
 import { startServer, type TestServer } from './harness.ts'
 
@@ -43,15 +43,6 @@ describe('a stream of lines', () => {
       const { body } = await server.consumer(reader, 'POST', '/v1/documents/batch-get', { document_ids })
       assert.deepEqual(body.missing, [])
       for (const { external_id } of body.documents) ids.push(external_id)
-    }
-  }
-
-  /** Waits for something the server does on its own time, and says what it waited for when it never comes. */
-  async function until(what: string, met: () => Promise<boolean>): Promise<void> {
-    const giveUpMs = Date.now() + 20_000
-    while (!(await met())) {
-      assert.ok(Date.now() < giveUpMs, `${what} never came`)
-      await delay(20)
     }
   }
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
+import { until } from '../support/until.ts'
 import { expectError } from './expect-error.ts'
 import { startServer, type TestServer } from './harness.ts'
-import { until } from './until.ts'
 
 let server: TestServer
 let applicationId: string
@@ -120,7 +120,7 @@ test('a key ends at its expires_at by itself', async () => {
   const short = await server.makeKey(applicationId, { expires_at })
   assert.equal((await listed(short.keyId)).expires_at, expires_at)
   assert.equal(await status(short.key), 200)
-  await until('the key has expired', 5000, async () => (await status(short.key)) === 401)
+  await until('the key has expired', async () => (await status(short.key)) === 401)
   assert.ok(Date.now() >= Date.parse(expires_at))
 
   for (const wrong of ['2020-01-01T00:00:00Z', 'tomorrow', '2027-04-31T00:00:00Z', '', 5]) {
@@ -140,7 +140,7 @@ test('last use is recorded, for consumer and collector keys, and only for keys t
   await account(used.key)
   await server.collector(collector.key, 'POST', '/collector/v1/documents', { documents: [] })
   for (const id of [used.keyId, collector.keyId]) {
-    await until('last_used_at is there', 5000, async () => (await listed(id)).last_used_at !== null)
+    await until('last_used_at is there', async () => (await listed(id)).last_used_at !== null)
     const at = Date.parse((await listed(id)).last_used_at)
     assert.ok(at >= before - 1 && at <= Date.now())
   }

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { before, suite, test } from 'node:test'
+import { until } from '../support/until.ts'
 import { wholeFeed } from './content.ts'
 import { expectError } from './expect-error.ts'
 import type { Answer } from './harness.ts'
 import { freshKey, items, type LiveWorld, liveBody, startLiveWorld } from './live-world.ts'
-import { until } from './until.ts'
 
 let world: LiveWorld
 before(async () => {
@@ -100,7 +100,7 @@ suite('a live query', () => {
     await world.task(task.task_id, 'complete', { status: 'succeeded' })
     const [result] = (await world.results(live.id)).body.results
     let best = ''
-    await until('the document is indexed', 20_000, async () => {
+    await until('the document is indexed', async () => {
       const { body: found } = await world.server.consumer(world.key, 'POST', '/v1/search', {
         query: 'quayside',
       })
@@ -135,7 +135,7 @@ suite('a live query', () => {
     const [task] = await world.tasks({ lease_seconds: 900 })
     assert.equal(task.lease_expires_at, live.deadline_at)
     await world.task(task.task_id, 'documents', { documents: items(1, 'early') })
-    await until('the deadline', 15_000, async () => (await world.status(live.id)).status === 'failed')
+    await until('the deadline', async () => (await world.status(live.id)).status === 'failed')
     const over = await world.status(live.id)
     assert.deepEqual([over.runs[0].status, over.completed_at], ['timed_out', live.deadline_at])
     for (const [step, body] of [

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
+import { until } from '../support/until.ts'
 import { documentOf, send } from './content.ts'
 import { expectError } from './expect-error.ts'
 import { freshKey, items, type LiveWorld, startLiveWorld } from './live-world.ts'
-import { until } from './until.ts'
 
 let world: LiveWorld
 const live = { enabled: true, resource_kind: 'content' }
@@ -11,7 +11,7 @@ const body = { query: 'harbour', datasets: ['news'], platforms: ['rss'], live }
 before(async () => {
   world = await startLiveWorld()
   await send(world.server, world.collector, [documentOf('old', { title: 'The old harbour' })])
-  await until('the document is indexed', 20_000, async () => {
+  await until('the document is indexed', async () => {
     const { body: found } = await world.server.consumer(world.key, 'POST', '/v1/search', { query: 'harbour' })
     return found.total === 1
   })

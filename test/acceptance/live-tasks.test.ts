@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { before, suite, test } from 'node:test'
+import { until } from '../support/until.ts'
 import { wholeFeed } from './content.ts'
 import { expectError } from './expect-error.ts'
 import type { Answer } from './harness.ts'
 import { freshKey, items, type LiveWorld, liveBody, startLiveWorld } from './live-world.ts'
-import { until } from './until.ts'
 
 let world: LiveWorld
 before(async () => {
@@ -36,7 +36,7 @@ suite('leases', () => {
     const [mine] = await world.tasks({ lease_seconds: 1 })
     const { key: other } = await world.server.makeCollector()
     let theirs: Answer['body']
-    await until('the lease is over', 5000, async () => {
+    await until('the lease is over', async () => {
       ;[theirs] = await world.tasks({}, other)
       return theirs !== undefined
     })
@@ -57,7 +57,7 @@ suite('leases', () => {
     await world.start()
     const [first] = await world.tasks({ lease_seconds: 1 })
     let second: Answer['body']
-    await until('the lease is over', 5000, async () => {
+    await until('the lease is over', async () => {
       ;[second] = await world.tasks()
       return second !== undefined
     })

@@ -2,16 +2,16 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
+import { until } from '../support/until.ts'
 import { documentOf } from './content.ts'
 import { fakeVector } from './fake-embedding.ts'
 import { startWorld } from './search-world.ts'
-import { until } from './until.ts'
 
 test('chunks that an older version forgot are counted by doctor, and made up for at the next start', async () => {
   const world = await startWorld()
   world.embedding.behaviour = 'hangs'
   await world.put(...Array.from({ length: 20 }, (_, i) => documentOf(`f-${i}`, { body: `Sternword ${i}.` })))
-  await until('its words are indexed', 10_000, async () => (await world.indexing()).pending_documents === 0)
+  await until('its words are indexed', async () => (await world.indexing()).pending_documents === 0)
   world.embedding.recover()
   world.embedding.behaviour = 'hangs'
   await world.server.kill9()
@@ -23,7 +23,7 @@ test('chunks that an older version forgot are counted by doctor, and made up for
   assert.match(sick, new RegExp(`note +${changes} chunks have no vector and do not wait for one.*\n +do: .*serve`))
   world.embedding.recover()
   await world.server.start()
-  await until('the vectors are made', 20_000, async () => (await world.indexing()).profiles[0].indexed_chunks === 20)
+  await until('the vectors are made', async () => (await world.indexing()).profiles[0].indexed_chunks === 20)
   const near = await world.search({ mode: 'vector', query_vector: fakeVector('Sternword 7.'), limit: 1 })
   assert.deepEqual(world.namesOf(near.results), ['f-7'])
   assert.doesNotMatch((await world.server.tidemark(['doctor'])).stdout, /no vector/)

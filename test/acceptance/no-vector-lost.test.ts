@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite, test } from 'node:test'
+import { until } from '../support/until.ts'
 import { documentOf, type Sent } from './content.ts'
 import { FakeEmbedding, fakeVector } from './fake-embedding.ts'
 import { freshFolder, startServer, type TestServer, tidemark } from './harness.ts'
 import { type SearchWorld, startWorld } from './search-world.ts'
-import { until } from './until.ts'
 
 /** Whichever way a document takes into the index, its chunks get their vectors. */
 const bodyOf = (name: string): string => `Oarword of ${name} alone.`
@@ -29,7 +29,7 @@ async function run(server: TestServer, ...args: string[]): Promise<string> {
 /** Every document of the prefix is its own nearest neighbour, and nothing waits or is missing. */
 async function allFound(world: Pick<SearchWorld, 'server' | 'key'>, prefix: string, count: number): Promise<void> {
   const indexing = () => world.server.mustAdmin('GET', '/admin/v1/indexing')
-  await until('nothing waits', 30_000, async () => (await indexing()).pending_chunks === 0)
+  await until('nothing waits', async () => (await indexing()).pending_chunks === 0)
   for (let i = 0; i < count; i++) {
     const answer = await world.server.consumer(world.key, 'POST', '/v1/search/vector', {
       query_vector: fakeVector(bodyOf(`${prefix}${i}`)),
@@ -72,7 +72,7 @@ suite('vectors of documents that come', { concurrency: 2 }, () => {
       found.results.map(({ body }) => body),
       ['The okapi plays a bassoon.'],
     )
-    await until('every vector is there', 30_000, async () => {
+    await until('every vector is there', async () => {
       const { indexed_chunks, pending_chunks, profiles } = await indexing()
       return indexed_chunks === chunks && pending_chunks === 0 && profiles[0].indexed_chunks === chunks
     })
@@ -99,7 +99,7 @@ suite('vectors of documents that come', { concurrency: 2 }, () => {
     await world.putIndexed(...documents('a', 20))
     world.embedding.behaviour = 'hangs'
     await world.put(...documents('b', 20))
-    await until('its words are indexed', 10_000, async () => (await world.indexing()).pending_documents === 0)
+    await until('its words are indexed', async () => (await world.indexing()).pending_documents === 0)
     // Slow enough that vectors are made while the index is rebuilt, handed over and taken over.
     world.embedding.delayMs = 300
     world.embedding.recover()

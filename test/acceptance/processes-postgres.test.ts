@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
+import { until } from '../support/until.ts'
 import { documentOf, feedPage, send, wholeFeed } from './content.ts'
 import { FakeEmbedding, fakeProfile } from './fake-embedding.ts'
 import { freshFolder, startBeside, startServer, type TestServer } from './harness.ts'
-import { until } from './until.ts'
 
 /** Several processes serve one database: what is promised of one holds over all of them. */
 describe('processes that share a store', () => {
@@ -61,14 +61,14 @@ describe('processes that share a store', () => {
     await at(1).mustAdmin('PATCH', `/admin/v1/applications/${applicationId}`, { policy: { analysis_enabled: true } })
     await at(2).mustAdmin('PUT', `/admin/v1/applications/${applicationId}/entitlements`, { entitlements: [] })
     for (const i of [0, 1, 2]) {
-      await until(`process ${i} knows the changes`, 1000, async () => {
+      await until(`process ${i} knows the changes`, async () => {
         const { body } = await account(i)
         return body.policy.analysis_enabled === true && body.entitlements.length === 0
       })
     }
     await at(0).mustAdmin('POST', `/admin/v1/keys/${keyId}/revoke`)
     for (const i of [0, 1, 2]) {
-      await until(`process ${i} refuses the key`, 1000, async () => (await account(i)).status === 401)
+      await until(`process ${i} refuses the key`, async () => (await account(i)).status === 401)
     }
   })
 
@@ -122,7 +122,7 @@ describe('processes that share a store', () => {
     await send(at(1), collector, [documentOf('whale', { title: 'Humpbacks', body: 'whales sing in the deep sea' })])
     for (const i of [0, 1, 2]) {
       for (const mode of ['keyword', 'vector']) {
-        await until(`process ${i} finds it by ${mode}`, 20_000, async () => {
+        await until(`process ${i} finds it by ${mode}`, async () => {
           const answer = await at(i).consumer(key, 'POST', '/v1/search', { query: 'whales sing', mode })
           return answer.body.degraded === false && answer.body.results[0]?.title === 'Humpbacks'
         })
@@ -133,7 +133,7 @@ describe('processes that share a store', () => {
   test('when the one that makes vectors is gone another does it, and one that comes back has missed nothing', async () => {
     const { key } = await at(0).makeApplication({ entitlements: [{ datasets: ['news'] }] })
     const finds = (i: number, text: string, title: string) =>
-      until(`process ${i} finds ${title} by meaning`, 30_000, async () => {
+      until(`process ${i} finds ${title} by meaning`, async () => {
         const answer = await at(i).consumer(key, 'POST', '/v1/search', { query: text, mode: 'vector' })
         return answer.body.degraded === false && answer.body.results[0]?.title === title
       })
@@ -161,11 +161,7 @@ describe('processes that share a store', () => {
     })
     assert.equal(created.status, 202, created.text)
     const run = `/v1/analysis/runs/${created.body.run_id}`
-    await until(
-      'it is computed',
-      60_000,
-      async () => (await at(1).consumer(key, 'GET', run)).body.status === 'succeeded',
-    )
+    await until('it is computed', async () => (await at(1).consumer(key, 'GET', run)).body.status === 'succeeded')
     const { artifacts } = (await at(2).consumer(key, 'GET', `${run}/artifacts`)).body
     const file = await at(1).consumer(key, 'GET', `${run}/artifacts/${artifacts[0].artifact_id}/file`)
     assert.equal(file.status, 200)

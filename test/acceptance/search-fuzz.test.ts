@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import fc from 'fast-check'
+import { until } from '../support/until.ts'
 import { documentOf } from './content.ts'
 import { type SearchWorld, startWorld } from './search-world.ts'
-import { until } from './until.ts'
 
 /** No text, asked for or sent in, makes the server fail. */
 let world: SearchWorld
@@ -118,7 +118,7 @@ test('no document makes indexing fail, or keeps others from being indexed', asyn
     documentOf('last', { title: 'Lastword', body: 'after all the odd ones' }),
   ]
   for (let i = 0; i < sent.length; i += 50) await world.put(...sent.slice(i, i + 50))
-  await until('all is indexed', 60_000, async () => (await world.indexing()).pending_chunks === 0)
+  await until('all is indexed', async () => (await world.indexing()).pending_chunks === 0)
   assert.deepEqual(await world.names({ query: 'Lastword' }), ['last'])
   assert.equal((await world.indexing()).indexed_documents, sent.length + 1)
   // What is shown of them is fit to be sent, whichever it is.

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
+import { until } from '../support/until.ts'
 import { documentOf } from './content.ts'
 import { expectError } from './expect-error.ts'
 import { type Found, type SearchWorld, startWorld } from './search-world.ts'
-import { until } from './until.ts'
 
 /** What the collector last said of the original: shown with every result, and a condition of every search. */
 suite('search by status', () => {
@@ -75,12 +75,12 @@ suite('search by status', () => {
   test('a change of status alone is followed', async () => {
     await world.put(documentOf('moved', { title: null, body: 'The quay is open.' }))
     const shown = async (status: string) => world.names({ query: 'quay', status: [status] })
-    await until('it is found', 20_000, async () => (await shown('active')).length === 1)
+    await until('it is found', async () => (await shown('active')).length === 1)
     await world.put(documentOf('moved', { title: null, body: 'The quay is open.', status: 'unavailable' }))
-    await until('it is found as unavailable', 20_000, async () => (await shown('unavailable')).length === 1)
+    await until('it is found as unavailable', async () => (await shown('unavailable')).length === 1)
     assert.deepEqual(await shown('active'), [])
     await world.put(documentOf('moved', { title: null, body: 'The quay is open.', status: 'active' }))
-    await until('it is found as active again', 20_000, async () => (await shown('active')).length === 1)
+    await until('it is found as active again', async () => (await shown('active')).length === 1)
     assert.deepEqual(await shown('unavailable'), [])
   })
 })

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
+import { until } from '../support/until.ts'
 import { type Sent, send } from './content.ts'
 import { FakeEmbedding } from './fake-embedding.ts'
 import { type Answer, startServer, type TestServer } from './harness.ts'
-import { until } from './until.ts'
 
 /** What the tests of search stand on: a server with an embedding endpoint of this process, and documents in it. */
 export interface Hit {
@@ -68,8 +68,8 @@ export class SearchWorld {
     await this.indexed()
   }
 
-  async indexed(withinMs = 20_000): Promise<number> {
-    return until('everything is indexed', withinMs, async () => (await this.indexing()).pending_chunks === 0)
+  async indexed(): Promise<void> {
+    await until('everything is indexed', async () => (await this.indexing()).pending_chunks === 0)
   }
 
   async indexing(): Promise<Answer['body']> {

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { Agent, request } from 'node:http'
 import { connect } from 'node:net'
 import { test } from 'node:test'
+import { until } from '../support/until.ts'
 import { HalfSent } from './half-sent.ts'
 import { startServer, type TestServer } from './harness.ts'
 import { HeldRequest } from './held-request.ts'
-import { until } from './until.ts'
 
 function refusesConnections(server: TestServer): Promise<boolean> {
   const { hostname, port } = new URL(server.address)
@@ -25,7 +25,7 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     await server.call('GET', '/healthz')
     const held = await HeldRequest.start(server, 'held')
     server.signal(signal)
-    await until('new connections are refused', 5000, () => refusesConnections(server))
+    await until('new connections are refused', () => refusesConnections(server))
     const answer = await held.finish()
     assert.deepEqual(answer, { status: 201, connection: 'close' })
     assert.equal(await server.ended(), 0)
@@ -83,7 +83,7 @@ test('no client that goes on sending on the connection it has is met by a reset:
   const { key } = await server.makeApplication()
   let started = 0
   const loops = Array.from({ length: 60 }, () => requestLoop(server, key, () => started++))
-  await until('all are under way', 20_000, async () => started === 60)
+  await until('all are under way', async () => started === 60)
   server.signal('SIGTERM')
   const ends = await Promise.all(loops)
   assert.deepEqual(
@@ -98,7 +98,7 @@ test('while it drains a server is not ready and still answers; connections that 
   const idle = new HalfSent(server, '')
   const { key } = await server.makeApplication()
   server.signal('SIGTERM')
-  await until('it is not ready', 3000, async () => (await server.call('GET', '/readyz')).status === 503)
+  await until('it is not ready', async () => (await server.call('GET', '/readyz')).status === 503)
   const late = await server.consumer(key, 'GET', '/v1/account')
   assert.equal(late.status, 200)
   assert.equal(late.headers.get('connection'), 'close')
@@ -134,7 +134,7 @@ test('a second signal ends at once, whatever is under way', async () => {
   const server = await startServer({ env: { TIDEMARK_SHUTDOWN_TIMEOUT_MS: '3600000' } })
   await HeldRequest.start(server, 'held')
   server.signal('SIGTERM')
-  await until('new connections are refused', 5000, () => refusesConnections(server))
+  await until('new connections are refused', () => refusesConnections(server))
   server.signal('SIGTERM')
   assert.equal(await server.ended(), 130)
 })

@@ -3,10 +3,10 @@ import { connect, createServer, type Server, type Socket } from 'node:net'
 import { after, before, test } from 'node:test'
 import pg from 'pg'
 import { freshDatabase } from '../support/fresh-database.ts'
+import { until } from '../support/until.ts'
 import { documentOf } from './content.ts'
 import { expectError } from './expect-error.ts'
 import { startServer, type TestServer } from './harness.ts'
-import { until } from './until.ts'
 
 /** The way to a database, which can be closed. */
 class Way {
@@ -90,7 +90,7 @@ test('a database that is away is 503 in the words of each area, logged with its 
     await expectError(server, answer, 503, code)
     assert.match(answer.headers.get('retry-after') ?? '', /^[1-9]\d*$/, path)
     const of = () => server.logs.filter(({ reqId }) => reqId === answer.headers.get('x-request-id'))
-    await until('the log has the request', 5000, async () => of().some(({ msg }) => msg === 'request'))
+    await until('the log has the request', async () => of().some(({ msg }) => msg === 'request'))
     const told = of().filter(({ msg }) => msg !== 'request')
     assert.equal(told.length, 1, path)
     assert.match((told[0]!.err as { message: string }).message, /ECONNREFUSED|Connection terminated/, path)
@@ -100,7 +100,7 @@ test('a database that is away is 503 in the words of each area, logged with its 
   assert.match(ready.body.checks.store.detail, /does not answer/)
 
   await way.open()
-  await until('it is ready again', 20_000, async () => (await server.call('GET', '/readyz')).status === 200)
+  await until('it is ready again', async () => (await server.call('GET', '/readyz')).status === 200)
   const again = await ask()
   assert.deepEqual(
     again.map(({ status }) => status),
@@ -118,6 +118,6 @@ test('what the database says of a row that it refused is not in the log: it woul
   await client.query('alter table document_version drop constraint refuses')
   await client.end()
   await expectError(server, answer, 500, 'internal')
-  await until('it is logged', 5000, async () => server.stderr.includes('violates check constraint'))
+  await until('it is logged', async () => server.stderr.includes('violates check constraint'))
   assert.doesNotMatch(server.stderr, /secret words/)
 })

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
+import { until } from '../support/until.ts'
 import { documentOf, send } from './content.ts'
 import { expectError } from './expect-error.ts'
 import { startServer, type TestServer } from './harness.ts'
 import { operate } from './store-surgery.ts'
-import { until } from './until.ts'
 
 /** As an operator's own hand, a damaged disk or another version of Tidemark may have left it. */
 suite('rights in the store that cannot be read open nothing', () => {
@@ -28,10 +28,10 @@ suite('rights in the store that cannot be read open nothing', () => {
 
   /** The next look at the key comes within a second. */
   async function refused(named: RegExp): Promise<void> {
-    await until('it is refused', 5000, async () => (await read()).status === 500)
+    await until('it is refused', async () => (await read()).status === 500)
     const answer = await read()
     await expectError(server, answer, 500, 'internal')
-    await until('its cause is in the log', 5000, async () =>
+    await until('its cause is in the log', async () =>
       server.stderr.split('\n').some((line) => line.includes(answer.body.request_id) && named.test(line)),
     )
   }
@@ -71,7 +71,7 @@ suite('rights in the store that cannot be read open nothing', () => {
       await set(policy)
       await refused(named)
       await set({ requests_per_second: 10_000 })
-      await until('it is taken again', 5000, async () => (await read()).status === 200)
+      await until('it is taken again', async () => (await read()).status === 200)
     })
   }
 
@@ -79,7 +79,7 @@ suite('rights in the store that cannot be read open nothing', () => {
     const collects = () => send(server, collector.key, [documentOf('a')])
     for (const datasets of ['null', '"news"', '{}', '[1]']) {
       await inStore(`update collector set datasets = '${datasets}' where collector_id = '${collector.collectorId}'`)
-      await until(`${datasets} is refused`, 5000, async () =>
+      await until(`${datasets} is refused`, async () =>
         collects().then(
           () => false,
           () => true,
@@ -87,7 +87,7 @@ suite('rights in the store that cannot be read open nothing', () => {
       )
     }
     await inStore(`update collector set datasets = '["news"]' where collector_id = '${collector.collectorId}'`)
-    await until('it is taken again', 5000, async () =>
+    await until('it is taken again', async () =>
       collects().then(
         () => true,
         () => false,

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { before, suite, test } from 'node:test'
+import { until } from '../support/until.ts'
 import { documentOf, sendLines } from './content.ts'
 import { expectError } from './expect-error.ts'
 import { FakeEmbedding } from './fake-embedding.ts'
 import { type Answer, startServer, type TestServer } from './harness.ts'
 import { withoutTable } from './store-surgery.ts'
-import { until } from './until.ts'
 
 /** What goes wrong is in the log, once, with its cause and the id of its request, and in the metrics. */
 let server: TestServer
@@ -35,7 +35,7 @@ async function counted(metric: string): Promise<number> {
 async function toldOf(answer: Answer): Promise<Record<string, unknown>[]> {
   const reqId = answer.headers.get('x-request-id')
   const about = () => server.logs.filter((line) => line.reqId === reqId)
-  await until('the log has the request', 5000, async () => about().some(({ msg }) => msg === 'request'))
+  await until('the log has the request', async () => about().some(({ msg }) => msg === 'request'))
   return about().filter(({ msg }) => msg !== 'request')
 }
 
@@ -152,13 +152,13 @@ test('a background job that fails is logged once, counted each time, and its rec
   const said = () => server.logs.filter(({ job }) => job === 'live')
   const isWell = async () => (said().at(-1)?.level ?? info) === info
   // An earlier test may have met it at work.
-  await until('the job is well', 20_000, isWell)
+  await until('the job is well', isWell)
   const [before, failures] = [said().length, await counted(metric)]
   await withoutTable(server, 'live_query', async () => {
-    await until('it has failed twice', 20_000, async () => (await counted(metric)) >= failures + 2)
-    await until('it is told', 5000, async () => said().length > before)
+    await until('it has failed twice', async () => (await counted(metric)) >= failures + 2)
+    await until('it is told', async () => said().length > before)
   })
-  await until('it works again', 20_000, isWell)
+  await until('it works again', isWell)
   const told = said().slice(before)
   assert.deepEqual(
     told.map(({ level }) => level),

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { asyncBufferFromUrl, parquetReadObjects } from 'hyparquet'
 import { compressors } from 'hyparquet-compressors'
+import { until } from '../support/until.ts'
 import { type Result, type Sent, send } from './content.ts'
 import { fakeProfile } from './fake-embedding.ts'
 import type { SearchWorld } from './search-world.ts'
 import { type History, markOf, queryWords, vectorOf, type WorldPair } from './unreadable-worlds.ts'
-import { until } from './until.ts'
 
 /**
  * One of the two worlds on its server, and everything that can be asked of it. Answers are given as text in which ids
@@ -209,7 +209,7 @@ export class AskedWorld {
     if (run_id === undefined) return
     const { server } = this.#world
     const path = `/v1/analysis/runs/${run_id}`
-    await until('the run ends', 60_000, async () =>
+    await until('the run ends', async () =>
       ['succeeded', 'failed'].includes((await server.consumer(this.#key, 'GET', path)).body.status),
     )
     yield this.#ask('GET', path)

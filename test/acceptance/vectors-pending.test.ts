@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict'
 import { before, suite, test } from 'node:test'
+import { until } from '../support/until.ts'
 import { type AnalysisWorld, startAnalysisWorld } from './analysis-world.ts'
 import { documentOf } from './content.ts'
 import { fakeVector } from './fake-embedding.ts'
 import { codes } from './search-world.ts'
-import { until } from './until.ts'
 
 /** While vectors are still to be made, searches by them and runs over them say so; to those whom it concerns. */
 let world: AnalysisWorld
 let forum: { readonly key: string }
 
 const wordsIndexed = () =>
-  until('words are indexed', 10_000, async () => (await world.search.indexing()).pending_documents === 0)
+  until('words are indexed', async () => (await world.search.indexing()).pending_documents === 0)
 
 /** The whole answers of every way to search, to one who may read the dataset. */
 async function answers(key: string, dataset: string): Promise<string[]> {

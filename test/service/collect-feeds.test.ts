@@ -7,7 +7,7 @@ import { wholeFeed } from '../acceptance/content.ts'
 import { FeedServer, nastyFeeds, oddFeeds } from '../acceptance/feed-servers.ts'
 import { type Answer, freshFolder, tidemark } from '../acceptance/harness.ts'
 import { type LiveWorld, liveBody, startLiveWorld } from '../acceptance/live-world.ts'
-import { until } from '../acceptance/until.ts'
+import { until } from '../support/until.ts'
 
 const main = new URL('../../src/main.ts', import.meta.url).pathname
 let world: LiveWorld
@@ -192,12 +192,12 @@ suite('live tasks', () => {
       { id: 'live-3', title: 'Harbours', body: 'of the world' },
     ])
     const { child, said, ended } = collector(feedsFile([url]), '--serve')
-    await until('a live query can be started', 60_000, async () => {
+    await until('a live query can be started', async () => {
       const answer = await world.ask(liveBody, 'live-task')
       return answer.status === 202
     })
     const { id } = await world.start({}, 'live-task')
-    await until('it is done', 60_000, async () => (await world.status(id)).status === 'completed')
+    await until('it is done', async () => (await world.status(id)).status === 'completed')
     const { body } = await world.results(id)
     assert.deepEqual(body.results.map((one: Answer['body']) => one.title).sort(), [
       'A storm in the harbour',
@@ -219,16 +219,12 @@ suite('live tasks', () => {
     })
     const first = collector(feedsFile([url], { limits: { seconds: 60, host_pause_seconds: 0 } }), '--serve')
     const { id } = await world.start({ query: 'killed' })
-    await until('it has the task', 60_000, async () => (await world.status(id)).status === 'running')
-    await until('it fetches', 60_000, async () => held.length > 0)
+    await until('it has the task', async () => (await world.status(id)).status === 'running')
+    await until('it fetches', async () => held.length > 0)
     first.child.kill('SIGKILL')
     await first.ended
     const second = collector(feedsFile([`${server.address}/good`]), '--serve')
-    await until(
-      'the lease is over and another did it',
-      90_000,
-      async () => (await world.status(id)).status === 'completed',
-    )
+    await until('the lease is over and another did it', async () => (await world.status(id)).status === 'completed')
     second.child.kill('SIGTERM')
     assert.equal(await second.ended, 0)
     const { body } = await world.results(id)
@@ -261,12 +257,12 @@ suite('crashes', () => {
     const path = feedsFile([server.feed('/crash', items)], { limits })
     const before = await crashed()
     const first = collector(path, '--once')
-    await until('some are stored', 60_000, async () => (await crashed()) > before)
+    await until('some are stored', async () => (await crashed()) > before)
     first.child.kill('SIGKILL')
     await first.ended
     const atKill = await crashed()
     const second = collector(path, '--once')
-    await until('some more are stored', 60_000, async () => {
+    await until('some more are stored', async () => {
       const now = await crashed()
       return now > atKill || now === before + items.length
     })

@@ -4,7 +4,7 @@ import * as zlib from 'node:zlib'
 import { expectError } from '../acceptance/expect-error.ts'
 import { HalfSent } from '../acceptance/half-sent.ts'
 import { type Answer, startServer, type TestServer } from '../acceptance/harness.ts'
-import { until } from '../acceptance/until.ts'
+import { until } from '../support/until.ts'
 
 let server: TestServer
 let key: string
@@ -103,10 +103,10 @@ describe('lines', () => {
     for (let i = 0; i < 3; i++) {
       gzip.write(`${JSON.stringify(document(`cut-${i}`))}\n`)
       gzip.flush()
-      await until('the line is answered', 5000, async () => stream.received.includes(`{"index":${i},"document_id"`))
+      await until('the line is answered', async () => stream.received.includes(`{"index":${i},"document_id"`))
     }
     send(Buffer.from('garbage that is no gzip'))
-    await until('the answer is whole', 5000, async () => stream.received.includes(']}'))
+    await until('the answer is whole', async () => stream.received.includes(']}'))
     assert.match(
       stream.received,
       /\{"index":3,"error":\{"code":"invalid_document","message":"the body is not valid gzip; /,

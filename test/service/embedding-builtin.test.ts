@@ -5,7 +5,7 @@ import { documentOf } from '../acceptance/content.ts'
 import { FakeEmbedding } from '../acceptance/fake-embedding.ts'
 import { startServer } from '../acceptance/harness.ts'
 import { SearchWorld } from '../acceptance/search-world.ts'
-import { until } from '../acceptance/until.ts'
+import { until } from '../support/until.ts'
 
 function processesOf(pid: number): number[] {
   return readdirSync(`/proc/${pid}/task`).flatMap((thread) =>
@@ -15,7 +15,6 @@ function processesOf(pid: number): number[] {
 
 /** The same with the model that comes with the product: nothing is set, and meaning is found without shared words. */
 let world: SearchWorld
-const modelWithinMs = 60_000
 
 before(async () => {
   const server = await startServer({ env: { TIDEMARK_LOG_LEVEL: 'warn' } })
@@ -41,7 +40,7 @@ before(async () => {
     }),
     documentOf('zh', { language: 'zh', title: '面包', body: '面包师傅每天早上烤面包。' }),
   )
-  await world.indexed(modelWithinMs)
+  await world.indexed()
 })
 
 suite('the built-in model', () => {
@@ -96,8 +95,8 @@ suite('the built-in model', () => {
     const query = { query: 'criminal trial', mode: 'vector' }
     assert.equal((await world.search(query)).degraded, false)
     process.kill(model!, 'SIGKILL')
-    await until('gone', modelWithinMs, async () => !processesOf(world.server.pid).includes(model!))
-    await until('answered by another', modelWithinMs, async () => {
+    await until('gone', async () => !processesOf(world.server.pid).includes(model!))
+    await until('answered by another', async () => {
       // Other words: those before are remembered.
       const found = await world.search({ ...query, query: 'verdict of a judge' })
       return !found.degraded && world.namesOf(found.results)[0] === 'court'
@@ -112,15 +111,15 @@ suite('the built-in model', () => {
     await world.put(
       documentOf('ship', { language: 'en', title: 'Sea', body: 'The captain steered the vessel into the port.' }),
     )
-    await until('words', 2000, async () => (await world.names({ query: 'captain' })).length === 1)
+    await until('words', async () => (await world.names({ query: 'captain' })).length === 1)
     await world.server.kill9()
     await world.server.start()
     assert.deepEqual(await world.names({ query: 'captain' }), ['ship'])
-    await until('meaning', modelWithinMs, async () => {
+    await until('meaning', async () => {
       const found = await world.search({ query: 'sailing boat harbour', mode: 'vector' })
       return world.namesOf(found.results)[0] === 'ship'
     })
-    await world.indexed(modelWithinMs)
+    await world.indexed()
     assert.equal((await world.indexing()).profiles[0].indexed_chunks, 5)
   })
 })

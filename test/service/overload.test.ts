@@ -4,7 +4,7 @@ import { expectError } from '../acceptance/expect-error.ts'
 import { FakeEmbedding } from '../acceptance/fake-embedding.ts'
 import { HalfSent } from '../acceptance/half-sent.ts'
 import { type Answer, startServer, type TestServer } from '../acceptance/harness.ts'
-import { until } from '../acceptance/until.ts'
+import { until } from '../support/until.ts'
 
 let server: TestServer
 let embedding: FakeEmbedding
@@ -29,7 +29,7 @@ before(async () => {
   ])
   const documents = [{ dataset_id: 'news', source_platform: 'rss', external_id: 'a', body: 'High water at noon' }]
   await server.collector(collectorKey, 'POST', '/collector/v1/documents', { documents })
-  await until('the vector is made', 10_000, async () => embedding.texts.length > 0)
+  await until('the vector is made', async () => embedding.texts.length > 0)
 })
 after(() => embedding.stop())
 
@@ -62,7 +62,7 @@ describe('work', () => {
     const searches = Array.from({ length: permits }, (_, i) =>
       server.consumer(key, 'POST', '/v1/search/vector', { query: `water ${i}` }),
     )
-    await until('all are under way', 5000, async () => embedding.texts.length === asked + permits)
+    await until('all are under way', async () => embedding.texts.length === asked + permits)
     const refused = await account(otherKey)
     await expectError(server, refused, 503, 'overloaded')
     assert.equal(refused.headers.get('retry-after'), '1')
@@ -91,7 +91,7 @@ describe('requests of one application', () => {
       HalfSent.post(server, '/v1/search', slow, `${headers}Connection: close\r\n`, '{"query":'),
     )
     const late = HalfSent.post(server, '/v1/search', otherKey, headers, '{"query":')
-    await until('those over max_in_flight are refused', 5000, async () => {
+    await until('those over max_in_flight are refused', async () => {
       return halves.filter(({ received }) => received.includes('max_in_flight')).length === 8
     })
     await othersAreAnswered()
@@ -118,14 +118,14 @@ describe('requests of one application', () => {
     const start = (await server.consumer(waiting, 'GET', '/v1/changes')).body.next_cursor
     const before = await inFlight()
     const polls = Array.from({ length: 3 }, () => HalfSent.get(server, `/v1/changes?cursor=${start}&wait=30`, waiting))
-    await until('all three wait', 5000, async () => (await inFlight()) === before + 3)
+    await until('all three wait', async () => (await inFlight()) === before + 3)
     await expectError(server, await account(waiting), 429, 'rate_limit_exceeded')
     await othersAreAnswered()
     await server.mustAdmin('PATCH', `/admin/v1/applications/${applicationId}`, { policy: { max_in_flight: 4 } })
     assert.equal((await account(waiting)).body.policy.max_in_flight, 4)
     for (const poll of polls) poll.abandon()
     await server.mustAdmin('PATCH', `/admin/v1/applications/${applicationId}`, { policy: { max_in_flight: 1 } })
-    await until('their places are free', 5000, async () => (await account(waiting)).status === 200)
+    await until('their places are free', async () => (await account(waiting)).status === 200)
   })
 
   test('requests behind one another on a connection that ends give their places back, begun or not', async () => {
@@ -138,10 +138,10 @@ describe('requests of one application', () => {
     const before = await inFlight()
     for (let i = 0; i < 3; i++) {
       const pipelined = new HalfSent(server, one.repeat(permits))
-      await until('all wait', 5000, async () => (await inFlight()) === before + permits)
+      await until('all wait', async () => (await inFlight()) === before + permits)
       await expectError(server, await account(waiting), 429, 'rate_limit_exceeded')
       pipelined.abandon()
-      await until('all are gone', 5000, async () => (await inFlight()) === before)
+      await until('all are gone', async () => (await inFlight()) === before)
       assert.equal((await account(waiting)).status, 200)
     }
   })
@@ -158,10 +158,10 @@ describe('streams of lines', () => {
     const silent = stream()
     const held = stream()
     held.send(chunk(line('held')))
-    await until('the first line is answered', 5000, async () => held.received.includes('"outcome":"created"'))
+    await until('the first line is answered', async () => held.received.includes('"outcome":"created"'))
     const refused = stream()
     refused.send(chunk(line('refused')))
-    await until('the second stream is refused', 5000, async () => refused.received.includes('overloaded'))
+    await until('the second stream is refused', async () => refused.received.includes('overloaded'))
     await othersAreAnswered()
     const documents = [{ dataset_id: 'news', source_platform: 'rss', external_id: 'b', title: 'b' }]
     assert.equal((await server.collector(collectorKey, 'POST', '/collector/v1/documents', { documents })).status, 200)
@@ -169,12 +169,12 @@ describe('streams of lines', () => {
     await held.closed
     assert.match(held.received, /^HTTP\/1.1 200 /)
     assert.ok(!held.received.includes(']}'), 'the answer does not look whole')
-    await until('the log tells that it was slow', 5000, async () => {
+    await until('the log tells that it was slow', async () => {
       return server.logs.some(({ operation, status }) => operation === 'collector.documents' && status === 408)
     })
     const next = stream()
     next.send(`${chunk(line('next'))}0\r\n\r\n`)
-    await until('there is room for the next', 5000, async () => next.received.includes(']}'))
+    await until('there is room for the next', async () => next.received.includes(']}'))
     next.abandon()
     const again = { documents: [JSON.parse(line('held')), JSON.parse(line('next'))] }
     const { results } = (await server.collector(collectorKey, 'POST', '/collector/v1/documents', again)).body
@@ -188,11 +188,11 @@ describe('streams of lines', () => {
     const slow = stream()
     for (let i = 0; i < 6; i++) {
       slow.send(chunk(line(`slow-${i}`)))
-      await until(`line ${i} is answered`, 5000, async () => slow.received.includes(`"index":${i}`))
+      await until(`line ${i} is answered`, async () => slow.received.includes(`"index":${i}`))
       await new Promise((resolve) => setTimeout(resolve, 500))
     }
     slow.send('0\r\n\r\n')
-    await until('the answer is whole', 5000, async () => slow.received.includes(']}'))
+    await until('the answer is whole', async () => slow.received.includes(']}'))
     slow.abandon()
   })
 })
@@ -202,7 +202,7 @@ test('there are so many connections and no more, and room for the next when one 
   t.after(() => small.kill9())
   const answered = async (): Promise<HalfSent> => {
     const one = new HalfSent(small, 'GET /healthz HTTP/1.1\r\nHost: test\r\n\r\n')
-    await until('it is answered', 5000, async () => one.received.includes('200 OK'))
+    await until('it is answered', async () => one.received.includes('200 OK'))
     return one
   }
   const [first] = [await answered(), await answered()]
@@ -211,7 +211,7 @@ test('there are so many connections and no more, and room for the next when one 
   assert.equal(third.received, '')
   first.abandon()
   await first.closed
-  await until('there is room again', 5000, async () => {
+  await until('there is room again', async () => {
     const next = new HalfSent(small, 'GET /healthz HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n')
     await next.closed
     return next.received.includes('200 OK')
@@ -222,10 +222,10 @@ test('a client that goes away in the middle is told apart from an error, in the 
   const headers = 'Content-Type: application/json\r\nContent-Length: 100\r\n'
   const told = `${headers}X-Request-Id: went-away\r\nExpect: 100-continue\r\n`
   const gone = HalfSent.post(server, '/v1/search/hybrid', key, told, '{"query":')
-  await until('it is under way', 5000, async () => gone.received.includes('100 Continue'))
+  await until('it is under way', async () => gone.received.includes('100 Continue'))
   gone.abandon()
   const logged = () => server.logs.find(({ reqId }) => reqId === 'went-away')
-  await until('it is logged', 5000, async () => logged() !== undefined)
+  await until('it is logged', async () => logged() !== undefined)
   const { status, aborted, level } = logged()!
   assert.deepEqual({ status, aborted, level }, { status: 499, aborted: true, level: 30 })
   const { text } = await server.admin('GET', '/metrics')

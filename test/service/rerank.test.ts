@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test'
 import { documentOf, send } from '../acceptance/content.ts'
 import { FakeReranker, lastIsBest } from '../acceptance/fake-reranker.ts'
 import { startServer, type TestServer } from '../acceptance/harness.ts'
-import { until } from '../acceptance/until.ts'
+import { until } from '../support/until.ts'
 
 const endpoint = new FakeReranker()
 const { asked } = endpoint
@@ -22,7 +22,7 @@ before(async () => {
     documentOf('2', { title: 'secret', body: 'The tidal range in the bay has power to surprise.' }),
     documentOf('3', { title: 'secret', body: 'A tidal gate was closed in the storm.' }),
   ])
-  await until('everything is indexed', 60_000, async () => {
+  await until('everything is indexed', async () => {
     const state = await server.mustAdmin('GET', '/admin/v1/indexing')
     return state.pending_chunks === 0 && state.indexed_documents === 3
   })

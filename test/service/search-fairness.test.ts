@@ -4,13 +4,12 @@ import { documentOf } from '../acceptance/content.ts'
 import { FakeEmbedding } from '../acceptance/fake-embedding.ts'
 import { startServer, type TestServer } from '../acceptance/harness.ts'
 import { type Found, SearchWorld, startWorld } from '../acceptance/search-world.ts'
-import { until } from '../acceptance/until.ts'
+import { until } from '../support/until.ts'
 
 /**
  * What one application asks for does not stand before another's searches. Counted, not timed: how many answers of the
  * one that asks for much come between a question of the other and its answer.
  */
-const modelWithinMs = 60_000
 /** Fewer than one application may have under way at once. */
 const flood = 30
 
@@ -48,7 +47,7 @@ suite('two applications, the model that comes with the product', () => {
     const { key: collector } = await server.makeCollector()
     const world = new SearchWorld(server, new FakeEmbedding(), single, collector)
     await world.put(...Array.from({ length: 5 }, (_, i) => documentOf(`d${i}`, { body: slowText(`d${i}`) })))
-    await world.indexed(modelWithinMs)
+    await world.indexed()
 
     const leave = new AbortController()
     t.after(() => leave.abort())
@@ -90,7 +89,7 @@ suite('an embedding endpoint', () => {
     embedding.behaviour = 'hangs'
     const leave = new AbortController()
     const asked = Array.from({ length: atOnce }, (_, i) => search(server, crowd, `under way ${i}`))
-    await until('the endpoint is busy', 5000, async () => embedding.texts.length === atOnce)
+    await until('the endpoint is busy', async () => embedding.texts.length === atOnce)
     const left = Array.from({ length: 5 }, (_, i) => search(server, crowd, `left ${i}`, leave.signal))
     const settled = Promise.allSettled(left)
     // Every answer shows that what came before it has arrived.
@@ -99,7 +98,7 @@ suite('an embedding endpoint', () => {
     }
     await roundTrips()
     asked.push(search(server, single, 'single'))
-    await until('the other is asked for', 5000, async () => embedding.texts.includes('single'))
+    await until('the other is asked for', async () => embedding.texts.includes('single'))
     leave.abort()
     for (const { status } of await settled) assert.equal(status, 'rejected')
     await roundTrips()
@@ -120,16 +119,17 @@ suite('an embedding endpoint', () => {
     for (const query of ['one', 'two', 'three']) {
       const leave = new AbortController()
       const left = search(server, key, query, leave.signal)
-      await until('it is under way', 5000, async () => embedding.texts.includes(query))
+      await until('it is under way', async () => embedding.texts.includes(query))
       assert.notEqual((await world.raw({ query: 'word' }, '/v1/search', key)).status, 200)
       leave.abort()
       await assert.rejects(left)
-      await until('its place is free', 3000, async () => {
+      await until('its place is free', async () => {
         return (await world.raw({ query: 'word' }, '/v1/search', key)).status === 200
       })
     }
-    const searches = server.logs.filter(({ operation }) => operation === 'search.hybrid')
-    assert.deepEqual(new Set(searches.map(({ status }) => status)), new Set([499]))
+    const searches = () => server.logs.filter(({ operation }) => operation === 'search.hybrid')
+    await until('the log has all three', () => searches().length === 3)
+    assert.deepEqual(new Set(searches().map(({ status }) => status)), new Set([499]))
     assert.deepEqual(
       server.logs.filter(({ level }) => Number(level) >= 50),
       [],

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import { adminToken, startServer, type TestServer } from '../acceptance/harness.ts'
-import { until } from '../acceptance/until.ts'
+import { until } from '../support/until.ts'
 
 let server: TestServer
 
@@ -27,7 +27,7 @@ test('/metrics counts requests by operation and status, in the text form of Prom
   }
   const before = await counted()
   for (let i = 0; i < 3; i++) await server.consumer(key, 'GET', '/v1/account')
-  await until('three more are counted', 1000, async () => (await counted()) === before + 3)
+  await until('three more are counted', async () => (await counted()) === before + 3)
   const metrics = await server.admin('GET', '/metrics')
   assert.match(metrics.headers.get('content-type') ?? '', /^text\/plain; version=0\.0\.4/)
   for (const name of ['tidemark_store_writer_calls', 'tidemark_store_reader_calls', 'process_cpu_seconds_total']) {

@@ -3,10 +3,10 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { until } from '../../../test/acceptance/until.ts'
 import { IndexUnderTest, ids, put } from '../../../test/contracts/index-under-test.ts'
 import { PoolEvents } from '../../../test/support/pool-events.ts'
 import { startedThreads, threadsNamed } from '../../../test/support/started-threads.ts'
+import { until } from '../../../test/support/until.ts'
 import type { SearchIndex } from '../../search/search-index.ts'
 import { openSegmentsIndex, type SegmentsIndexOptions } from './segments-index.ts'
 
@@ -97,7 +97,7 @@ test('what a search thread had pinned when it died is freed', async () => {
       await it.apply(...documents)
       await index.checkpoint()
       // The successor may be in the old list for a moment, as it catches up; what the dead one held would stay for good.
-      await until('its memory is freed', 30_000, async () => {
+      await until('its memory is freed', async () => {
         const { toBeFreed, tokens } = (await index.health()).memoryBytes
         return toBeFreed! < tokens! / 10
       })

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { METHODS } from 'node:http'
 import { before, test } from 'node:test'
+import { until } from '../support/until.ts'
 import { expectError, parseRaw } from './expect-error.ts'
 import { type Answer, adminToken, type CallOptions, startServer, type TestServer } from './harness.ts'
-import { until } from './until.ts'
 
 let server: TestServer
 let applicationId: string
@@ -456,7 +456,7 @@ test('what never became a request has its line in the log, and nothing in it of 
   for (const [{ status, headers }, expected] of answers) {
     const reqId = headers.get('x-request-id')
     const lines = () => server.logs.filter((line) => line.reqId === reqId)
-    await until('it is logged', 5000, async () => lines().length > 0)
+    await until('it is logged', async () => lines().length > 0)
     assert.equal(lines().length, 1)
     assert.equal(status, expected.status)
     assert.partialDeepStrictEqual(lines()[0]!, { msg: 'request', operation: 'unknown', ip: '127.0.0.1', ...expected })

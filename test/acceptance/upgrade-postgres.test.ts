@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { until } from '../support/until.ts'
 import { documentOf, send } from './content.ts'
 import { startBeside, startServer, storeOf, type TestServer, tidemark } from './harness.ts'
 import { operate } from './store-surgery.ts'
-import { until } from './until.ts'
 
 /** Processes of this version, while one of a newer version brings their database up to date. */
 describe('an upgrade of a database that is served', () => {
@@ -41,7 +41,7 @@ describe('an upgrade of a database that is served', () => {
 
   test('after one that breaks it it takes nothing more and says why; none is started any more', async () => {
     await operate(first, `insert into schema_migration values (9999, 'much later', 0); ${told}`)
-    await until('it is not ready', 30_000, async () => !(await ready(first)))
+    await until('it is not ready', async () => !(await ready(first)))
     const { body } = await first.call('GET', '/readyz')
     assert.deepEqual(body.checks.store, { ok: false, detail: upgraded })
 
@@ -64,7 +64,7 @@ describe('an upgrade of a database that is served', () => {
 
   test('a database that is as it was is served again', async () => {
     await operate(first, `delete from schema_migration where number = 9999; ${told}`)
-    await until('it is ready', 30_000, () => ready(first))
+    await until('it is ready', () => ready(first))
     await send(first, collector, [documentOf('again')])
   })
 })

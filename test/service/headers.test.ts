@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import { expectError, parseRaw } from '../acceptance/expect-error.ts'
 import { type Answer, adminToken, startServer, type TestServer } from '../acceptance/harness.ts'
-import { until } from '../acceptance/until.ts'
+import { until } from '../support/until.ts'
 
 let server: TestServer
 /** The same with CORS for two origins. */
@@ -48,7 +48,7 @@ test('a request id that holds a credential is replaced, and not logged', async (
       const headers = { authorization: `Bearer ${secret}`, 'x-request-id': id }
       const given = (await server.call('GET', '/nothing', { headers })).headers.get('x-request-id')
       assert.match(given ?? '', /^[0-9a-f-]{36}$/, id)
-      await until('it is logged', 5000, async () => server.logs.some(({ reqId }) => reqId === given))
+      await until('it is logged', async () => server.logs.some(({ reqId }) => reqId === given))
     }
     assert.ok(!server.stderr.includes(secret))
   }

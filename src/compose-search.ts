@@ -76,12 +76,12 @@ export async function composeSearch({
   }
   const { embedder, learn } = await registerEmbedder(config, profiles, pools)
   parts.opened('embedder', () => embedder.close())
-  if (open.shared && !(await open.makesVectors())) {
+  if (open.shared && !(await open.elected('vectors'))) {
     logger.warn(
       'several processes answer for this database, and each keeps a search index of its own, fed from there: their memory adds up, and they can be moments apart; an index server for all of them is not supported yet',
     )
   }
-  const makes = open.shared ? () => open.makesVectors() : null
+  const makes = open.shared ? () => open.elected('vectors') : null
   const indexing = await startIndexing(source, index, embedder, learn, incidents, logger, makes)
   parts.opened('indexing', () => indexing.stop())
   const searcher = new Searcher({

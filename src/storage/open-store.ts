@@ -5,6 +5,9 @@ import type { Told } from './sql/store-calls.ts'
 /** The store that the settings name cannot be used as it is; the message says what to do. */
 export class UnusableStoreError extends Error {}
 
+/** What one process does for all that share a store: make vectors, feed an index that all of them search. */
+export type Office = 'vectors' | 'feeding'
+
 /** An open store, whatever it is kept in. */
 export interface OpenStore {
   readonly store: Store
@@ -18,10 +21,10 @@ export interface OpenStore {
   /** Calls that wait or run, for the metrics. */
   load(): { readonly writer: number; readonly readers: number }
   /**
-   * Whether it falls to this process to make vectors, which one process at a time does for all. Asked again and again:
-   * when the one that did it is gone, the next that asks takes over.
+   * Whether an office falls to this process, which one process at a time holds for all. Asked again and again: when the
+   * one that held it is gone, the next that asks takes over.
    */
-  makesVectors(): Promise<boolean>
+  elected(office: Office): Promise<boolean>
   /** Calls back when another process may have written. What is missed now and then must be found by looking. */
   onForeignWrite(listener: (about: Told) => void, incidents: Incidents): void
   close(): Promise<void>

@@ -79,7 +79,7 @@ export class Connections {
   }
 }
 
-/** A connection of its own beside the pool, for what lasts: listening, holding a claim. */
+/** A connection of its own beside the pool, for what lasts: listening, holding offices. */
 export async function connectAlone(url: string): Promise<pg.Client> {
   const client = new pg.Client(clientSettings(url))
   client.on('error', () => {})

@@ -7,7 +7,7 @@ import { postgresMigrationDialect } from './migration-dialect.ts'
 import { asUnreachable, oldestVersion } from './open-postgres-store.ts'
 import { isDiskFull } from './troubles.ts'
 
-/** A process holds one to hear of the others' writes, and one while it is the one that makes vectors. */
+/** A process holds one to hear of the others' writes, and one while it holds an office. */
 const furtherConnections = 2
 
 /** Vacuum begins by itself when a fifth of a table is dead; far above that it does not keep up. */

@@ -163,39 +163,62 @@ test('a writer of another version is waited for, by the number of its lock', asy
   })
 })
 
-test('one process makes the vectors; when it ends another one does', async (t) => {
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
+
+test('an office has one process, each office its own; when a process ends another one has what it held', async (t) => {
   const url = await database(t)
   const [first, second] = [await openPostgresStore(url, 2), await opened(t, url)]
-  assert.ok(await first.makesVectors())
-  assert.ok(!(await second.makesVectors()))
-  assert.ok(await first.makesVectors())
+  assert.ok(await first.elected('vectors'))
+  assert.ok(await second.elected('feeding'))
+  assert.ok(!(await second.elected('vectors')))
+  assert.ok(!(await first.elected('feeding')))
+  assert.ok(await first.elected('vectors'))
+  assert.ok(await second.elected('feeding'))
   await first.close()
-  while (!(await second.makesVectors())) await new Promise((resolve) => setTimeout(resolve, 50))
+  while (!(await second.elected('vectors'))) await pause(50)
+  assert.ok(await second.elected('feeding'))
 })
 
-test('of a lost connection the turn at making vectors is lost too', async (t) => {
+test('a process asks for all its offices over one connection', async (t) => {
+  const url = await database(t)
+  const [first, second] = [await opened(t, url), await opened(t, url)]
+  const offices = ['vectors', 'feeding', 'vectors'] as const
+  assert.deepEqual(await Promise.all(offices.map((office) => first.elected(office))), [true, true, true])
+  assert.deepEqual(await Promise.all(offices.map((office) => second.elected(office))), [false, false, false])
+  const locks = await asAdministrator(url, async (client) => {
+    const here = "locktype = 'advisory' and database = (select oid from pg_database where datname = current_database())"
+    return (await client.query(`select pid, objid from pg_locks where ${here} order by objid`)).rows
+  })
+  assert.deepEqual(
+    locks.map(({ objid }) => objid),
+    [101, 103],
+  )
+  assert.equal(new Set(locks.map(({ pid }) => pid)).size, 1)
+})
+
+test('with a lost connection the offices are lost too, and asked for again', async (t) => {
   const url = await database(t)
   const store = await opened(t, url)
-  assert.ok(await store.makesVectors())
+  assert.ok((await store.elected('vectors')) && (await store.elected('feeding')))
   await endOthers(url)
-  while (await store.makesVectors()) await new Promise((resolve) => setTimeout(resolve, 10))
-  while (!(await store.makesVectors())) await new Promise((resolve) => setTimeout(resolve, 50))
+  while (await store.elected('vectors')) await pause(10)
+  for (const office of ['vectors', 'feeding'] as const) while (!(await store.elected(office))) await pause(50)
 })
 
 test('a process whose work a newer version ended leaves the vectors to others, and has them again when it may', async (t) => {
   const url = await database(t)
   const store = await opened(t, url)
   store.onForeignWrite(() => {}, unheard)
-  assert.ok(await store.makesVectors())
+  assert.ok(await store.elected('vectors'))
   await asAdministrator(url, async (newer) => {
     const told = "notify tidemark_writes, 'another schema'"
     await newer.query(`insert into schema_migration values (${newestMigration + 1}, 'next', 0); ${told}`)
     const held = "select from pg_locks where locktype = 'advisory' and objid = 101"
     while ((await newer.query(held)).rowCount !== 0) await newer.query(told)
     while (store.condition().ok) await newer.query(told)
-    assert.equal(await store.makesVectors(), false)
+    assert.equal(await store.elected('vectors'), false)
     await assert.rejects(store.store.operator.datasets(), /upgraded by a newer version/)
     await newer.query(`delete from schema_migration where number > ${newestMigration}; ${told}`)
-    while (!(await store.makesVectors())) await newer.query(told)
+    while (!(await store.elected('vectors'))) await newer.query(told)
   })
 })

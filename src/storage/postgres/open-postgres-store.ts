@@ -8,8 +8,8 @@ import { isBeyond, migrate, newestMigration, readSchema, refuseBeyond, type Sche
 import { remoteStore } from '../sql/remote-store.ts'
 import { type Store, sqlStore } from '../sql/sql-store.ts'
 import type { NamedCall } from '../sql/store-calls.ts'
-import { Claim } from './claim.ts'
 import { type Connection, Connections } from './connections.ts'
+import { Elections } from './elections.ts'
 import { ForeignWrites } from './foreign-writes.ts'
 import { postgresMigrationDialect, TextByBytes } from './migration-dialect.ts'
 import { SchemaWatch } from './schema-watch.ts'
@@ -37,11 +37,11 @@ export async function openPostgresStore(url: string, connectionsMax: number): Pr
     await connections.close()
     throw asUnreachable(url, error)
   }
-  const claim = new Claim(url)
+  const elections = new Elections(url)
   const schema = new SchemaWatch(async () => {
     const hasGone = isBeyond(await schemaIn(connections))
     // What one process does for all falls to one that still can.
-    if (hasGone) await claim.release()
+    if (hasGone) await elections.release()
     return hasGone
   })
   const room = new RoomForWrites()
@@ -111,14 +111,14 @@ export async function openPostgresStore(url: string, connectionsMax: number): Pr
     condition: () => ({ ok: !schema.isBeyond, troubles: schema.isBeyond ? [upgradedByNewer] : [] }),
     load: () => ({ writer: under.writing.count, readers: under.reading.count }),
     lacksRoom: () => room.isLacking,
-    makesVectors: async () => !schema.isBeyond && (await claim.has()),
+    elected: async (office) => !schema.isBeyond && (await elections.has(office)),
     onForeignWrite(listener, incidents) {
       schema.start(incidents)
       foreign.listen((about) => (about === 'schema' ? schema.look() : listener(about)), incidents)
     },
     async close() {
       schema.close()
-      await claim.close()
+      await elections.close()
       await foreign.close()
       await connections.close()
     },

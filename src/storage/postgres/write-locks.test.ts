@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { beginMigrating, beginWriting, claimCall, copyCall, lockNumbers } from './write-locks.ts'
+import { beginMigrating, beginWriting, copyCall, electionCall, lockNumbers } from './write-locks.ts'
 
 // Processes of two versions exclude each other by these numbers: a change here breaks upgrades without a stop.
 test('a lock has the same number in every version', () => {
@@ -17,6 +17,7 @@ test('a lock has the same number in every version', () => {
     migration: 100,
     vectors: 101,
     copy: 102,
+    feeding: 103,
   })
   assert.equal(new Set(Object.values(lockNumbers)).size, Object.keys(lockNumbers).length)
 })
@@ -31,6 +32,7 @@ test('what is sent to take them stays the same too', () => {
     'begin; set local synchronous_commit = off; select pg_advisory_xact_lock(1952738667, 50)',
   )
   assert.match(beginMigrating, /; select pg_advisory_xact_lock\(1952738667, 100\)$/)
-  assert.equal(claimCall, 'select pg_try_advisory_lock(1952738667, 101) as taken')
+  assert.equal(electionCall('vectors'), 'select pg_try_advisory_lock(1952738667, 101) as taken')
+  assert.equal(electionCall('feeding'), 'select pg_try_advisory_lock(1952738667, 103) as taken')
   assert.equal(copyCall, 'select pg_try_advisory_lock(1952738667, 102) as taken')
 })

@@ -1,3 +1,4 @@
+import type { Office } from '../open-store.ts'
 import type { Write, WriteLock } from '../sql/store-calls.ts'
 
 /**
@@ -24,7 +25,8 @@ export const lockNumbers = {
   migration: 100,
   vectors: 101,
   copy: 102,
-} as const satisfies Record<WriteLock | 'migration' | 'vectors' | 'copy', number>
+  feeding: 103,
+} as const satisfies Record<WriteLock | Office | 'migration' | 'copy', number>
 
 type Lock = keyof typeof lockNumbers
 
@@ -41,8 +43,8 @@ const begin = (settings: readonly string[], locks: readonly Lock[]): string =>
 /** Migrations of one database, one process at a time. */
 export const beginMigrating = begin(['set local lock_timeout = 0', 'set local statement_timeout = 0'], ['migration'])
 
-/** Who makes vectors; held by a session for as long as it lasts. */
-export const claimCall = tryLock('vectors')
+/** Who holds an office; a session does, for as long as it lasts. */
+export const electionCall = (office: Office): string => tryLock(office)
 
 /** One at a time copies into a database. */
 export const copyCall = tryLock('copy')

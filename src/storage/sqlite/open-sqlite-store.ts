@@ -105,7 +105,7 @@ export async function openSqliteStore(dataDir: string, watch: PoolWatch = unwatc
     migrated,
     // One server at a time has a data folder: its search index sees to that.
     shared: false,
-    makesVectors: async () => true,
+    elected: async () => true,
     onForeignWrite: () => {},
     condition: () => ({
       ok: writers.serving > 0 && readers.serving > 0,

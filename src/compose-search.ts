@@ -8,30 +8,19 @@ import type { Check } from './http/public-routes.ts'
 import type { Incidents } from './incidents.ts'
 import type { OpenParts } from './open-parts.ts'
 import type { Operator } from './operator/operator.ts'
-import { completeVectors } from './search/complete-vectors.ts'
 import { HttpCrossEncoder } from './search/cross-encoder.ts'
 import { CurrentIndex } from './search/current-index.ts'
-import { feedIndex } from './search/feed-index.ts'
 import { defaultWeights } from './search/fuse.ts'
-import type { IndexSource } from './search/index-source.ts'
 import { indexingState } from './search/indexing-state.ts'
 import { defaultRerankWeights } from './search/rerank.ts'
 import type { SearchIndex } from './search/search-index.ts'
 import { Searcher } from './search/searcher.ts'
+import { indexHomeOf } from './storage/index-homes.ts'
 import type { OpenStore } from './storage/open-store.ts'
-import {
-  indexPath,
-  readPointer,
-  removeGenerations,
-  servedGeneration,
-  writePointer,
-} from './storage/segments/file/index-files.ts'
-import { openSegmentsIndex } from './storage/segments/segments-index.ts'
-import { ANALYSIS_VERSION } from './text/analyse.ts'
 import type { PoolWatch } from './threads/pool.ts'
 import { FairTurns } from './turns/fair-turns.ts'
+import { startAdopting } from './worker/adopt-index.ts'
 import { startIndexing } from './worker/indexing.ts'
-import { repeat } from './worker/repeating.ts'
 
 /** The search side of an instance: index, embedder, and the loops that keep the index up with the store. */
 export interface SearchSide {
@@ -63,10 +52,8 @@ export async function composeSearch({
   pools,
 }: SearchParts): Promise<SearchSide> {
   const source = open.store.indexSource
-  const told = { watch: pools, incidents }
-  const opened = await openServed(config.dataDir, told)
-  let { generation } = opened
-  const index = new CurrentIndex(opened.index)
+  const home = indexHomeOf(config, { watch: pools, incidents })
+  const index = new CurrentIndex(await home.open())
   parts.opened('search index', () => index.close())
   const profiles: ProfileRegistry = {
     embeddingProfiles: () => operator.read.embeddingProfiles(),
@@ -95,21 +82,7 @@ export async function composeSearch({
     crossEncoder: config.rerankUrl === null ? null : new HttpCrossEncoder({ url: config.rerankUrl }),
     isRefilling: () => indexing.isRefilling,
   })
-  const adopting = repeat(
-    'adopt-index',
-    adoptEveryMs,
-    async () => {
-      const pointer = await readPointer(config.dataDir)
-      if (pointer === null || pointer.generation <= generation || pointer.rules !== ANALYSIS_VERSION) return false
-      const rebuilt = await openSegmentsIndex({ path: indexPath(config.dataDir, pointer.generation), ...told })
-      generation = pointer.generation
-      await indexing.exchange(() => index.replace(rebuilt))
-      await removeGenerations(config.dataDir, generation)
-      logger.info({ generation }, 'a rebuilt search index is served')
-      return false
-    },
-    incidents,
-  )
+  const adopting = startAdopting(home, index, indexing, incidents, logger)
   parts.opened('adoption of a rebuilt index', () => adopting.stop())
   return {
     index,
@@ -131,68 +104,3 @@ export async function composeSearch({
  * answer few more in a second, and each of them later. On a shared store a part of its time is waiting.
  */
 const searchesAtOnce = (shared: boolean): number => Math.max(1, Math.floor(availableParallelism() / (shared ? 1 : 2)))
-
-/** Where a rebuilt index is looked for. */
-const adoptEveryMs = 1000
-
-/** The index of the data folder. Words are made by rules; under other rules the index is begun anew, and fed. */
-async function openServed(
-  dataDir: string,
-  told: { readonly watch: PoolWatch; readonly incidents: Incidents },
-): Promise<{ index: SearchIndex; generation: number }> {
-  const generation = await servedGeneration(dataDir, ANALYSIS_VERSION)
-  const index = await openSegmentsIndex({ path: indexPath(dataDir, generation), ...told }).catch((error: unknown) => {
-    const inUse = error instanceof Error && error.message.includes('open in another process')
-    throw inUse
-      ? new Error(`${dataDir} is served by another process: stop it, or set TIDEMARK_DATA_DIR to a folder of its own`)
-      : error
-  })
-  await removeGenerations(dataDir, generation)
-  return { index, generation }
-}
-
-/**
- * Builds the next generation of the index beside the one that is served, from what the store has, and then hands it
- * over: a running server takes it within seconds, another one at its next start. Stopped and started again, it goes on.
- */
-export async function rebuildIndex(
-  config: Config,
-  source: IndexSource,
-  report: (state: { done: number; total: number; documents: number }) => void,
-): Promise<{ documents: number; resumedAt: number }> {
-  const pointer = await readPointer(config.dataDir)
-  const generation = (pointer?.generation ?? 0) + 1
-  const index = await openSegmentsIndex({ path: indexPath(config.dataDir, generation) })
-  let result: { documents: number; resumedAt: number }
-  try {
-    const health = await index.health()
-    if (health.state === 'needs_rebuild') await index.clear()
-    let position = health.state === 'needs_rebuild' ? 0 : health.position
-    const resumedAt = position
-    let documents = 0
-    for (;;) {
-      const step = await feedIndex(source, index, position)
-      if (step.documents === 0) break
-      position = step.position
-      documents += step.documents
-      report({ done: position, total: await source.newestRevision(), documents })
-    }
-    await takeLateVectors(source, index)
-    await index.checkpoint()
-    result = { documents, resumedAt }
-  } finally {
-    await index.close()
-  }
-  // Only a whole index is handed over; a failure above leaves the pointer where it was.
-  await writePointer(config.dataDir, { generation, rules: ANALYSIS_VERSION })
-  return result
-}
-
-/** Vectors that a running server made after their chunks were read. What it makes from now on it finds when it takes over. */
-async function takeLateVectors(source: IndexSource, index: SearchIndex): Promise<void> {
-  const profileId = await source.defaultProfile()
-  if (profileId === null) return
-  let after: string | null = null
-  do after = (await completeVectors(source, index, profileId, after)).next
-  while (after !== null)
-}

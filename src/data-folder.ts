@@ -13,6 +13,8 @@ export const artifactEnding = '.parquet'
 
 /** Says which generation of the embedded search index is served. */
 export const servedIndexFile = 'search.current'
+/** Says which one is being built, to be served next. */
+export const nextIndexFile = 'search.next'
 export const indexFile = (generation: number): string => `search-${generation}.sqlite`
 
 /** The generation that a file belongs to, be it the index or what SQLite keeps beside it; null for other files. */

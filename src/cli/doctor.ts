@@ -4,7 +4,7 @@ import type { Config } from '../config.ts'
 import { examineAccess, examineMachine, examineSchema, type Finding, failure } from '../operator/examine.ts'
 import { examineIndex } from '../search/examine-index.ts'
 import { backendOf } from '../storage/backends.ts'
-import { inspectIndex } from '../storage/segments/file/inspect-index.ts'
+import { indexHomeOf } from '../storage/index-homes.ts'
 import { newestMigration } from '../storage/sql/migrate.ts'
 import type { Context } from './context.ts'
 import { inWords } from './in-words.ts'
@@ -43,7 +43,7 @@ async function examineStore(context: Context, config: Config): Promise<readonly 
     if (newest < newestMigration) return findings
     await withWorkbench(context, async ({ operator, store }) => {
       findings.push(...(await examineAccess(operator.read)))
-      findings.push(...(await examineIndex(store.indexSource, await inspectIndex(config.dataDir))))
+      findings.push(...(await examineIndex(store.indexSource, await indexHomeOf(config).inspect())))
     })
   } catch (error) {
     const about = `the store cannot be opened: ${inWords(error).message}`

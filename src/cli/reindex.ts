@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
-import { rebuildIndex } from '../compose-search.ts'
+import { rebuildIndex } from '../search/rebuild-index.ts'
+import { indexHomeOf } from '../storage/index-homes.ts'
 import type { Context } from './context.ts'
 import { Progress } from './progress.ts'
 import { withWorkbench } from './with-workbench.ts'
@@ -10,12 +11,13 @@ export function reindex(program: Command, context: Context): void {
     .description('build the search index anew from the store, beside the one in use; searches go on meanwhile')
     .action(() =>
       withWorkbench(context, async ({ store }) => {
+        const home = indexHomeOf(context.config())
         const bar = new Progress()
         const startedAt = Date.now()
         const line = (documents: number): string =>
           `${documents} documents, ${Math.round(documents / Math.max(0.001, (Date.now() - startedAt) / 1000))} a second`
         let last = { done: 1, total: 1 }
-        const { documents, resumedAt } = await rebuildIndex(context.config(), store.indexSource, (state) => {
+        const { documents, resumedAt } = await rebuildIndex(home, store.indexSource, (state) => {
           last = state
           bar.show({ ...state, text: line(state.documents) })
         })

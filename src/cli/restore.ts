@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { artifactFilesOf } from '../compose-analysis.ts'
 import { totalBytes } from '../operator/backup-manifest.ts'
 import { restoreBackup } from '../operator/restore-backup.ts'
-import { removeIndex } from '../storage/segments/file/index-files.ts'
+import { indexHomeOf } from '../storage/index-homes.ts'
 import { accessInWords } from './access-in-words.ts'
 import { megabytes, shownBy } from './backup.ts'
 import type { Context } from './context.ts'
@@ -27,7 +27,7 @@ export function restore(program: Command, context: Context): void {
           ...store,
           dataDir,
           artifacts: artifactFilesOf(config),
-          removeIndex: () => removeIndex(dataDir),
+          removeIndex: () => indexHomeOf(config).remove(),
         },
         { force: options.force === true },
         shownBy(bar),

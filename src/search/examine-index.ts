@@ -1,12 +1,10 @@
 import type { Finding } from '../operator/examine.ts'
+import type { InspectedIndex } from './index-home.ts'
 import type { IndexSource } from './index-source.ts'
 import { chunksComfortable } from './indexing-state.ts'
 
 /** What an operator should know of the search index, without opening it. */
-export async function examineIndex(
-  source: IndexSource,
-  index: { readonly position: number; readonly bytes: number } | null,
-): Promise<readonly Finding[]> {
+export async function examineIndex(source: IndexSource, index: InspectedIndex | null): Promise<readonly Finding[]> {
   const backlog = await source.backlog(index?.position ?? 0)
   const chunks = await source.chunkCount()
   const gaps = await source.vectorGaps()

@@ -1,9 +1,10 @@
 import { existsSync, statSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
+import type { InspectedIndex } from '../../../search/index-home.ts'
 import { indexPath, readPointer } from './index-files.ts'
 
 /** How far the index in a data folder has come and what it takes, read beside a server that may have it open. */
-export async function inspectIndex(dataDir: string): Promise<{ position: number; bytes: number } | null> {
+export async function inspectIndex(dataDir: string): Promise<InspectedIndex | null> {
   const pointer = await readPointer(dataDir)
   if (pointer === null) return null
   const path = indexPath(dataDir, pointer.generation)

@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict'
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { put } from '../../../test/contracts/index-under-test.ts'
+import { SegmentsHome } from './segments-home.ts'
+import { openSegmentsIndex } from './segments-index.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'segments-home-'))
+after(() => rmSync(folder, { recursive: true, force: true }))
+
+const homeAt = (dataDir: string, rules = 'one') => new SegmentsHome({ dataDir, rules, readers: 1 })
+const freshFolder = (): string => mkdtempSync(join(folder, 'data-'))
+
+async function fill(path: string): Promise<void> {
+  const index = await openSegmentsIndex({ path, readers: 1 })
+  await index.apply({ position: 7, changes: [put('d1', ['word'])] })
+  await index.close()
+}
+
+async function position(dataDir: string, rules?: string): Promise<number> {
+  const index = await homeAt(dataDir, rules).open()
+  const health = await index.health()
+  await index.close()
+  return health.position
+}
+
+test('a file that no pointer names is never opened, whatever its number', async () => {
+  // As a version left it that kept no pointer for what is being built.
+  const upgraded = freshFolder()
+  writeFileSync(join(upgraded, 'search.current'), JSON.stringify({ generation: 1, rules: 'old' }))
+  await fill(join(upgraded, 'search-2.sqlite'))
+  assert.equal(await position(upgraded), 0)
+  // A pointer that was lost, or deleted by hand.
+  const lost = freshFolder()
+  await fill(join(lost, 'search-1.sqlite'))
+  assert.equal(await position(lost), 0)
+  for (const dataDir of [upgraded, lost]) {
+    assert.equal(
+      readdirSync(dataDir).filter((name) => name.endsWith('.sqlite')).length,
+      1,
+      'only what is served is left',
+    )
+  }
+})
+
+test('an index of the same rules that an earlier version pointed at is served as it is', async () => {
+  const dataDir = freshFolder()
+  await fill(join(dataDir, 'search-4.sqlite'))
+  writeFileSync(join(dataDir, 'search.current'), JSON.stringify({ generation: 4, rules: 'one' }))
+  assert.equal(await position(dataDir), 7)
+})
+
+test('homes that are opened at once on an empty folder come to one index, and one of them has it', async () => {
+  const dataDir = freshFolder()
+  const opened = await Promise.allSettled(Array.from({ length: 3 }, () => homeAt(dataDir).open()))
+  const indexes = opened.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
+  const refusals = opened.flatMap((one) => (one.status === 'rejected' ? [String(one.reason)] : []))
+  try {
+    assert.equal(indexes.length, 1, refusals.join())
+    for (const refusal of refusals)
+      assert.match(refusal, /is served by another process: stop it, or set TIDEMARK_DATA_DIR/)
+    assert.ok(existsSync(join(dataDir, 'search-1.sqlite')))
+    await indexes[0]!.apply({ position: 1, changes: [put('d1', ['word'])] })
+  } finally {
+    for (const index of indexes) await index.close()
+  }
+  assert.equal(await position(dataDir), 1)
+})
+
+test('a pointer that cannot be read, or says nothing, is not taken for an index', async () => {
+  const dataDir = freshFolder()
+  writeFileSync(join(dataDir, 'search.current'), '{"generation": "x"')
+  assert.equal(await homeAt(dataDir).inspect(), null)
+  assert.equal(await position(dataDir), 0)
+})

@@ -1,0 +1,79 @@
+import type { IndexHome, InspectedIndex, NextIndex } from '../../search/index-home.ts'
+import type { SearchIndex } from '../../search/search-index.ts'
+import {
+  indexPath,
+  nextGeneration,
+  readPointer,
+  removeGenerations,
+  removeIndex,
+  servedGeneration,
+  serveNext,
+} from './file/index-files.ts'
+import { inspectIndex } from './file/inspect-index.ts'
+import { openSegmentsIndex, type SegmentsIndexOptions } from './segments-index.ts'
+
+export interface SegmentsHomeOptions extends Omit<SegmentsIndexOptions, 'path' | 'analysis'> {
+  readonly dataDir: string
+  /** Names the rules by which texts become terms. */
+  readonly rules: string
+}
+
+/** Indexes as files of the data folder, of which one process has one open at a time: generations, by number. */
+export class SegmentsHome implements IndexHome {
+  readonly fedBy = 'each'
+  readonly #dataDir: string
+  readonly #rules: string
+  readonly #options: Omit<SegmentsIndexOptions, 'path'>
+  /** The one that was opened last to be served. */
+  #generation = 0
+
+  constructor({ dataDir, rules, ...options }: SegmentsHomeOptions) {
+    this.#dataDir = dataDir
+    this.#rules = rules
+    this.#options = options
+  }
+
+  async open(): Promise<SearchIndex> {
+    const generation = await servedGeneration(this.#dataDir, this.#rules)
+    const index = await this.#openGeneration(generation).catch((error: unknown) => {
+      const inUse = error instanceof Error && error.message.includes('open in another process')
+      throw inUse
+        ? new Error(
+            `${this.#dataDir} is served by another process: stop it, or set TIDEMARK_DATA_DIR to a folder of its own`,
+          )
+        : error
+    })
+    this.#generation = generation
+    await this.removeOlder()
+    return index
+  }
+
+  async openNewer(): Promise<SearchIndex | null> {
+    const pointer = await readPointer(this.#dataDir)
+    if (pointer === null || pointer.generation <= this.#generation || pointer.rules !== this.#rules) return null
+    const index = await this.#openGeneration(pointer.generation)
+    this.#generation = pointer.generation
+    return index
+  }
+
+  removeOlder(): Promise<void> {
+    return removeGenerations(this.#dataDir, this.#generation)
+  }
+
+  async openNext(): Promise<NextIndex> {
+    const generation = await nextGeneration(this.#dataDir, this.#rules)
+    return { index: await this.#openGeneration(generation), handOver: () => serveNext(this.#dataDir, generation) }
+  }
+
+  inspect(): Promise<InspectedIndex | null> {
+    return inspectIndex(this.#dataDir)
+  }
+
+  remove(): Promise<void> {
+    return removeIndex(this.#dataDir)
+  }
+
+  #openGeneration(generation: number): Promise<SearchIndex> {
+    return openSegmentsIndex({ ...this.#options, path: indexPath(this.#dataDir, generation) })
+  }
+}

@@ -1,0 +1,28 @@
+import type { FastifyBaseLogger } from 'fastify'
+import type { Incidents } from '../incidents.ts'
+import type { CurrentIndex } from '../search/current-index.ts'
+import type { IndexHome } from '../search/index-home.ts'
+import type { Indexing } from './indexing.ts'
+import { type Repeating, repeat } from './repeating.ts'
+
+/** How often a rebuilt index is looked for. */
+const lookEveryMs = 1000
+
+/** Serves an index that was handed over, in the place of the one before it. */
+export function startAdopting(
+  home: IndexHome,
+  index: CurrentIndex,
+  indexing: Indexing,
+  incidents: Incidents,
+  logger: FastifyBaseLogger,
+): Repeating {
+  const adopt = async (): Promise<boolean> => {
+    const rebuilt = await home.openNewer()
+    if (rebuilt === null) return false
+    await indexing.exchange(() => index.replace(rebuilt))
+    await home.removeOlder()
+    logger.info('a rebuilt search index is served')
+    return false
+  }
+  return repeat('adopt-index', lookEveryMs, adopt, incidents)
+}

@@ -11,6 +11,7 @@ import type { IndexBatch, IndexHealth, SearchIndex } from '../search/search-inde
 import { startIndexing } from './indexing.ts'
 
 const quiet = { info() {}, warn() {}, error() {} } as unknown as FastifyBaseLogger
+
 /** A store and an index in memory, both as slow as they are told to be. */
 class Fakes {
   readonly documents: SourceDocument[] = []

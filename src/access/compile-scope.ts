@@ -33,16 +33,16 @@ type Dimension = (typeof dimensions)[number]
 
 export function compileScope(entries: readonly ScopeEntry[], request: AccessRequest): Access {
   const needs = request.needs ?? []
-  const taking = entries.filter(
+  const applicable = entries.filter(
     (entry) =>
       dimensions.every((dimension) => {
         const named = request[dimension]
         return !named || named.some((value) => allows(entry, dimension, value))
       }) && needs.every((group) => group.some((field) => entry.fields.includes(field))),
   )
-  if (taking.length === 0) return { allowed: false, reason: refusalOf(request, needs), path: null }
+  if (applicable.length === 0) return { allowed: false, reason: refusalOf(request, needs), path: null }
   for (const dimension of dimensions) {
-    const outside = request[dimension]?.find((value) => !taking.some((entry) => allows(entry, dimension, value)))
+    const outside = request[dimension]?.find((value) => !applicable.some((entry) => allows(entry, dimension, value)))
     if (outside !== undefined) {
       return {
         allowed: false,
@@ -51,11 +51,11 @@ export function compileScope(entries: readonly ScopeEntry[], request: AccessRequ
       }
     }
   }
-  const field = request.fields?.find((wanted) => !taking.some((entry) => entry.fields.includes(wanted)))
+  const field = request.fields?.find((wanted) => !applicable.some((entry) => entry.fields.includes(wanted)))
   if (field !== undefined) {
     return { allowed: false, reason: `field "${field}" is outside this application's entitlements`, path: 'fields' }
   }
-  return { allowed: true, scope: { entries: taking.map((entry) => narrow(entry, request)) } }
+  return { allowed: true, scope: { entries: applicable.map((entry) => narrow(entry, request)) } }
 }
 
 const singular: Record<Dimension, string> = {

@@ -109,17 +109,17 @@ export class SharedRates implements Rates {
   /** Those that wait are told; where nobody does, or all are served anyhow, the log is. */
   #fail(group: readonly Reserve[], takes: readonly TokenTake[], error: unknown): void {
     const isFull = isStorageFull(error)
-    let told = 0
+    let rejected = 0
     for (const [i, { name, rate, waiting }] of group.entries()) {
       for (const { resolve, reject } of waiting.splice(0, takes[i]!.wanted)) {
         if (isFull) resolve(this.#alone.take(name, rate, this.#clock.nowMs()))
         else {
-          told++
+          rejected++
           reject(error)
         }
       }
     }
-    if (told === 0) this.#incidents.failed('rates', error)
+    if (rejected === 0) this.#incidents.failed('rates', error)
   }
 
   #takeOf(reserve: Reserve): TokenTake {

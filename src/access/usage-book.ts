@@ -15,7 +15,7 @@ const readAttemptsMax = 3
 
 type Counted = UsageCount & { count: number }
 
-export type QuotaTaking =
+export type QuotaDecision =
   | { readonly taken: true; readonly limit: number | null; readonly used: number | null }
   | { readonly taken: false; readonly limit: number; readonly retryAfterSeconds: number }
 
@@ -37,7 +37,7 @@ export class UsageBook {
   #writes = 0
   #keyUses = new Map<string, number>()
   #waiting: { take: QuotaTake; resolve: (result: QuotaResult) => void; reject: (error: unknown) => void }[] = []
-  #taking = false
+  #isTaking = false
   /** Units were taken that could not be written. */
   #owesUnits = false
   #timer: NodeJS.Timeout
@@ -61,7 +61,7 @@ export class UsageBook {
   }
 
   /** Takes one unit of the operation's daily quota, or counts it where there is no limit. */
-  async take(consumer: Consumer, operation: Operation, nowMs: number): Promise<QuotaTaking> {
+  async take(consumer: Consumer, operation: Operation, nowMs: number): Promise<QuotaDecision> {
     const limit = dailyLimitOf(consumer.policy, operation)
     const day = utcDay(nowMs)
     const { applicationId } = consumer
@@ -153,7 +153,7 @@ export class UsageBook {
   #takeUnit(take: QuotaTake): Promise<QuotaResult> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ take, resolve, reject })
-      if (!this.#taking) void this.#takeWaiting()
+      if (!this.#isTaking) void this.#takeWaiting()
     })
   }
 
@@ -166,7 +166,7 @@ export class UsageBook {
   }
 
   async #takeWaiting(): Promise<void> {
-    this.#taking = true
+    this.#isTaking = true
     while (this.#waiting.length > 0) {
       // What the store does not know yet must not be given out again.
       if (this.#owesUnits) await this.flush()
@@ -185,6 +185,6 @@ export class UsageBook {
         }
       }
     }
-    this.#taking = false
+    this.#isTaking = false
   }
 }

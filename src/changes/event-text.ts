@@ -10,9 +10,13 @@ const schemaVersion = 1
  * escapes.
  */
 export function eventsText(events: readonly ChangeEvent[]): string {
-  const dataset = again((text: string) => JSON.stringify(text))
-  const platform = again((text: string) => JSON.stringify(text))
-  const [occurred, observed, ingested] = [again(timeText), again(timeText), again(timeText)]
+  const dataset = rememberingLast((text: string) => JSON.stringify(text))
+  const platform = rememberingLast((text: string) => JSON.stringify(text))
+  const [occurred, observed, ingested] = [
+    rememberingLast(timeText),
+    rememberingLast(timeText),
+    rememberingLast(timeText),
+  ]
   // Joined from parts: a text that grows piece by piece is put together once more when it is sent.
   const parts: string[] = []
   for (const event of events) {
@@ -29,7 +33,7 @@ export function eventsText(events: readonly ChangeEvent[]): string {
 }
 
 /** Neighbouring events come from one batch: most of what they say is what the one before said. */
-function again<Value>(make: (value: Value) => string): (value: Value) => string {
+function rememberingLast<Value>(make: (value: Value) => string): (value: Value) => string {
   let last: Value | undefined
   let text = ''
   return (value) => {

@@ -30,7 +30,7 @@ export function backup(program: Command, context: Context): void {
           copyStore,
           readArtifact: (artifactId, bytes) => artifacts.read(artifactId, 0, bytes - 1),
         },
-        shownBy(bar),
+        reportOn(bar),
       )
       const total = totalBytes(manifest)
       bar.end({ done: total, total, text: `${megabytes(total)} in ${manifest.files.length} files` })
@@ -44,6 +44,6 @@ export function backup(program: Command, context: Context): void {
 
 export const megabytes = (bytes: number): string => `${(bytes / 2 ** 20).toFixed(1)} MiB`
 
-export function shownBy(bar: Progress): Report {
+export function reportOn(bar: Progress): Report {
   return ({ step, done, total }: BackupProgress) => bar.show({ done, total, text: step })
 }

@@ -1,7 +1,7 @@
 import { Command, CommanderError } from 'commander'
 import { readConfig } from '../config.ts'
 import type { Context } from './context.ts'
-import { failed, inWords, misused } from './in-words.ts'
+import { exitFailed, exitMisused, inWords } from './in-words.ts'
 
 type AddCommand = (program: Command, context: Context) => void
 
@@ -48,7 +48,7 @@ export async function runCommandLine(
     say: (text) => process.stdout.write(`${text}\n`),
     warn: (text) => process.stderr.write(`${text}\n`),
     fail: () => {
-      code = failed
+      code = exitFailed
     },
   }
   for (const add of await loadCommands(argv)) add(program, context)
@@ -56,7 +56,7 @@ export async function runCommandLine(
     await program.parseAsync(argv as string[], { from: 'user' })
     return code
   } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : misused
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : exitMisused
     const { message, exitCode } = inWords(error)
     context.warn(`tidemark: ${message.replaceAll('\n', '\ntidemark: ')}`)
     return exitCode

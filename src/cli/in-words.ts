@@ -4,8 +4,8 @@ import { TidemarkError } from '../errors.ts'
 import { UnusableStoreError } from '../storage/open-store.ts'
 
 /** Exit codes: 0 done, 1 failed, 2 the command, its arguments or a setting were wrong. */
-export const failed = 1
-export const misused = 2
+export const exitFailed = 1
+export const exitMisused = 2
 
 const blamesSettings = [ConfigError, UnusableStoreError]
 
@@ -15,15 +15,15 @@ const isStorageFull = (error: unknown): boolean =>
 /** A sentence, not a stack: what the operator can act on. What a setting is to blame for says so by its name. */
 export function inWords(error: unknown): { readonly message: string; readonly exitCode: number } {
   if (blamesSettings.some((kind) => error instanceof kind)) {
-    return { message: (error as Error).message, exitCode: misused }
+    return { message: (error as Error).message, exitCode: exitMisused }
   }
-  if (isStorageFull(error)) return { message: 'the disk is full: make room, then try again', exitCode: failed }
+  if (isStorageFull(error)) return { message: 'the disk is full: make room, then try again', exitCode: exitFailed }
   if (error instanceof TidemarkError)
-    return { message: error.message, exitCode: error.status === 400 ? misused : failed }
+    return { message: error.message, exitCode: error.status === 400 ? exitMisused : exitFailed }
   const known = error as NodeJS.ErrnoException & { address?: string; port?: number; hostname?: string }
   const setting = (name: string, value: unknown, expected: string) => ({
     message: `${name} is ${JSON.stringify(value)}, but ${expected}`,
-    exitCode: misused,
+    exitCode: exitMisused,
   })
   if (known.syscall === 'mkdir') {
     return setting(
@@ -45,8 +45,8 @@ export function inWords(error: unknown): { readonly message: string; readonly ex
     const message = `the database ${storeFile} in the data folder cannot be used: ${known.message}`
     return {
       message: `${message}; restore it from a backup, or set TIDEMARK_DATA_DIR to another folder`,
-      exitCode: failed,
+      exitCode: exitFailed,
     }
   }
-  return { message: known.message ?? String(error), exitCode: failed }
+  return { message: known.message ?? String(error), exitCode: exitFailed }
 }

@@ -5,7 +5,7 @@ import { totalBytes } from '../operator/backup-manifest.ts'
 import { restoreBackup } from '../operator/restore-backup.ts'
 import { indexHomeOf } from '../storage/index-homes.ts'
 import { accessInWords } from './access-in-words.ts'
-import { megabytes, shownBy } from './backup.ts'
+import { megabytes, reportOn } from './backup.ts'
 import type { Context } from './context.ts'
 import { ownBackup } from './own-backup.ts'
 import { Progress } from './progress.ts'
@@ -30,7 +30,7 @@ export function restore(program: Command, context: Context): void {
           removeIndex: () => indexHomeOf(config).remove(),
         },
         { force: options.force === true },
-        shownBy(bar),
+        reportOn(bar),
       )
       const total = totalBytes(manifest)
       bar.end({ done: total, total, text: `${megabytes(total)} in ${manifest.files.length} files` })

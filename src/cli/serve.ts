@@ -3,7 +3,7 @@ import { compose } from '../compose.ts'
 import type { Context } from './context.ts'
 import { makeLogger } from './logger.ts'
 import { addSettingFlags, overridesFrom } from './setting-flags.ts'
-import { closedAfter, untilSignal } from './shutdown.ts'
+import { untilSignal, workThenClose } from './shutdown.ts'
 
 export function serve(program: Command, context: Context): void {
   const command = program.command('serve').description('serve the API; no sample data')
@@ -11,7 +11,7 @@ export function serve(program: Command, context: Context): void {
     const config = context.config(overridesFrom(options))
     const instance = await compose(config, makeLogger(config))
     const ended = untilSignal()
-    await closedAfter(instance, async () => {
+    await workThenClose(instance, async () => {
       // Before listening, which may fail: the token is kept from now on and will not be shown again.
       if (instance.madeAdminToken !== null) {
         context.say(`admin token, shown this once: ${instance.madeAdminToken}`)

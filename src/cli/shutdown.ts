@@ -11,7 +11,7 @@ export function untilSignal(): Promise<NodeJS.Signals> {
 }
 
 /** Does the work, then closes, whatever came of it. Of two errors the first is told; the log has what did not close. */
-export async function closedAfter(instance: { close(): Promise<void> }, work: () => Promise<void>): Promise<void> {
+export async function workThenClose(instance: { close(): Promise<void> }, work: () => Promise<void>): Promise<void> {
   try {
     await work()
   } catch (error) {

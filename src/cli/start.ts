@@ -4,7 +4,7 @@ import type { Context } from './context.ts'
 import { loadSample } from './load-sample.ts'
 import { makeLogger } from './logger.ts'
 import { addSettingFlags, overridesFrom } from './setting-flags.ts'
-import { closedAfter, untilSignal } from './shutdown.ts'
+import { untilSignal, workThenClose } from './shutdown.ts'
 
 export function start(program: Command, context: Context): void {
   const command = program.command('start').description('serve with the sample data loaded, and say how to begin')
@@ -16,7 +16,7 @@ export function start(program: Command, context: Context): void {
     })
     const instance = await compose(config, makeLogger(config))
     const ended = untilSignal()
-    await closedAfter(instance, async () => {
+    await workThenClose(instance, async () => {
       const { madeAdminToken } = instance
       const begun = (async () => {
         const sample = await loadSample(instance)

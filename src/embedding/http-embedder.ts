@@ -217,7 +217,7 @@ export class HttpEmbedder implements Embedder {
       if (outcome.type === 'vectors') return outcome.results
       if (outcome.type === 'refused') return outcome.error
       const { error } = outcome
-      if (outcome.type === 'aborted' || !outcome.again || attempt >= this.#attemptsMax) throw error
+      if (outcome.type === 'aborted' || !outcome.retryable || attempt >= this.#attemptsMax) throw error
       const delayMs = retryDelay(attempt, this.#retrySteps, error.retryAfterMs)
       if (delayMs > this.#retrySteps.maxMs || this.#breaker.state === 'open') throw error
       await sleep(delayMs, undefined, { signal }).catch(() => {
@@ -245,7 +245,7 @@ export class HttpEmbedder implements Embedder {
           permit.failed()
           if (!(error instanceof EmbeddingError)) throw error
           this.#lastFailure = error.message
-          return { type: 'failed', error, again: false }
+          return { type: 'failed', error, retryable: false }
         }
       case 'refused':
         permit.succeeded()

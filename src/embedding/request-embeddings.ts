@@ -24,7 +24,7 @@ export interface Endpoint {
 export type RequestOutcome =
   | { readonly type: 'vectors'; readonly vectors: Float32Array[] }
   | { readonly type: 'refused'; readonly error: EmbeddingError }
-  | { readonly type: 'failed'; readonly error: EmbeddingError; readonly again: boolean }
+  | { readonly type: 'failed'; readonly error: EmbeddingError; readonly retryable: boolean }
   | { readonly type: 'aborted'; readonly error: EmbeddingError }
 
 export async function requestEmbeddings(
@@ -56,7 +56,7 @@ function outcomeOfText(text: string, count: number): RequestOutcome {
     return { type: 'vectors', vectors: parseAnswer(text, count) }
   } catch (error) {
     if (!(error instanceof EmbeddingError)) throw error
-    return { type: 'failed', error, again: false }
+    return { type: 'failed', error, retryable: false }
   }
 }
 
@@ -71,10 +71,10 @@ function outcomeOfStatus({ status, retryAfterMs }: Extract<Posted, { outcome: 'a
 function failed(
   code: EmbeddingErrorCode,
   what: string,
-  again: boolean,
+  retryable: boolean,
   retryAfterMs: number | null = null,
 ): RequestOutcome {
-  return { type: 'failed', error: errorOf(code, what, retryAfterMs), again }
+  return { type: 'failed', error: errorOf(code, what, retryAfterMs), retryable }
 }
 
 const errorOf = (code: EmbeddingErrorCode, what: string, retryAfterMs: number | null = null): EmbeddingError =>

@@ -69,9 +69,9 @@ export function admitRequests(app: FastifyInstance, parts: AdmissionParts, conne
     request.admission = admission
     connections.whenOver(request.raw, reply.raw, () => admission.over())
 
-    const place = (caller: string, most: number, told: string): void => {
+    const place = (caller: string, most: number, limitName: string): void => {
       if (admission.takePlace(places.take(caller, most))) letIn()
-      else done(tooManyAtOnce(most, told))
+      else done(tooManyAtOnce(most, limitName))
     }
     const within = (rate: Rate, state: RateState, principal: Extract<Principal, { kind: 'consumer' }>): void => {
       const refusal = tellRate(rate, state, reply)

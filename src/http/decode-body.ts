@@ -19,7 +19,7 @@ const ratioMax = 200
 const ratioFromBytes = 16 * 1024 * 1024
 
 /** The body as it was before it was compressed. An error of the stream is one of ours, or means that the client is gone. */
-export function decoded(request: FastifyRequest, payload: IncomingMessage): Readable {
+export function decodeBody(request: FastifyRequest, payload: IncomingMessage): Readable {
   const encoding = (request.headers['content-encoding'] ?? 'identity').trim().toLowerCase()
   if (encoding === 'identity') return payload
   if (!Object.hasOwn(decoders, encoding)) {

@@ -11,18 +11,18 @@ export async function takeQuota(
   usage: UsageBook,
   operation: Operation = request.routeOptions.config.operation!,
 ): Promise<void> {
-  const taking = await usage.take(consumerOf(request), operation, Date.now())
-  if (taking.limit === null) return
-  const policy = `"daily";q=${taking.limit};w=86400`
-  const remaining = taking.taken ? taking.limit - taking.used! : 0
+  const quota = await usage.take(consumerOf(request), operation, Date.now())
+  if (quota.limit === null) return
+  const policy = `"daily";q=${quota.limit};w=86400`
+  const remaining = quota.taken ? quota.limit - quota.used! : 0
   reply.header('ratelimit-policy', `${reply.getHeader('ratelimit-policy')}, ${policy}`)
   reply.header('ratelimit', `${reply.getHeader('ratelimit')}, "daily";r=${remaining}`)
-  if (!taking.taken) {
+  if (!quota.taken) {
     throw new TidemarkError(
       'quota_exceeded',
-      `the daily quota of ${taking.limit} is used up: it is new at the next UTC midnight`,
+      `the daily quota of ${quota.limit} is used up: it is new at the next UTC midnight`,
       {
-        retryAfterSeconds: taking.retryAfterSeconds,
+        retryAfterSeconds: quota.retryAfterSeconds,
       },
     )
   }

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { TidemarkError } from '../errors.ts'
 import type { Connections } from './connections.ts'
-import { decoded } from './decode-body.ts'
+import { decodeBody } from './decode-body.ts'
 import { parseJsonBody } from './json-body.ts'
 
 /**
@@ -18,14 +18,14 @@ export function readBodies(app: FastifyInstance, timeoutMs: number, connections:
     refuseOtherCharset(request)
     const limit = request.routeOptions.bodyLimit
     if (Number(request.headers['content-length']) > limit) throw tooLarge()
-    return parseJsonBody(request, await bodies.read(decoded(request, payload), limit, timeoutMs))
+    return parseJsonBody(request, await bodies.read(decodeBody(request, payload), limit, timeoutMs))
   })
   app.addContentTypeParser(
     ['application/x-ndjson', 'application/ndjson'],
     async (request: FastifyRequest, payload: IncomingMessage) => {
       if (request.routeOptions.config.lines !== true) throw notJson()
       refuseOtherCharset(request)
-      const stream = decoded(request, payload)
+      const stream = decodeBody(request, payload)
       await untilFirstBytes(stream, timeoutMs)
       return stream
     },

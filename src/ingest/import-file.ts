@@ -63,16 +63,16 @@ export async function importFile(
     const lines = readLines(stream, ingestLimits.lineBytesMax)
     for await (const portion of ingestLines(lines, checkLine, ingest, stop)) {
       let { refused } = progress
-      let told = ''
+      let refusedLines = ''
       for (const { line, result } of portion) {
         if ('refusal' in result) {
           refused++
-          told += `${JSON.stringify({ error: result.refusal, line: line.text })}\n`
+          refusedLines += `${JSON.stringify({ error: result.refusal, line: line.text })}\n`
         } else counts[result.outcome] = (counts[result.outcome] ?? 0) + 1
       }
-      if (told !== '' && source.refused !== null) {
+      if (refusedLines !== '' && source.refused !== null) {
         refusals ??= await open(source.refused, resumedAt > 0 ? 'a' : 'w')
-        await refusals.appendFile(told)
+        await refusals.appendFile(refusedLines)
       }
       const bytes = resumedAt + portion.at(-1)!.line.endsAt
       progress = { ...progress, bytes, lines: progress.lines + portion.length, refused }

@@ -20,12 +20,16 @@ export interface LiveStore {
   /** Hands out tasks that nobody works on, oldest first, and notes that the collector asked. */
   lease(request: LeaseRequest, nowMs: number): Promise<readonly LeasedTask[]>
   /** The task as its holder may use it now. */
-  task(claim: Claim, nowMs: number): Promise<Held<TaskInHand>>
-  heartbeat(claim: Claim, leaseMs: number, nowMs: number): Promise<Held<TaskInHand>>
+  task(claim: LeaseClaim, nowMs: number): Promise<IfHeld<HeldTask>>
+  heartbeat(claim: LeaseClaim, leaseMs: number, nowMs: number): Promise<IfHeld<HeldTask>>
   /** Writes the documents as ordinary ones and notes them as items of the task, in one transaction. */
-  deliver(claim: Claim, documents: readonly IncomingDocument[], nowMs: number): Promise<Held<readonly IngestResult[]>>
+  deliver(
+    claim: LeaseClaim,
+    documents: readonly IncomingDocument[],
+    nowMs: number,
+  ): Promise<IfHeld<readonly IngestResult[]>>
   /** The same completion again is no error. */
-  complete(claim: Claim, end: TaskEnd, nowMs: number): Promise<Held<{ readonly items: number }>>
+  complete(claim: LeaseClaim, end: TaskEnd, nowMs: number): Promise<IfHeld<{ readonly items: number }>>
 
   /** Whether `settle` has anything to do: asked often, and without the lock of a writer. */
   due(nowMs: number): Promise<boolean>
@@ -111,13 +115,13 @@ export interface LeaseRequest {
   readonly leaseMs: number
 }
 
-export interface LeasedTask extends TaskInHand {
+export interface LeasedTask extends HeldTask {
   readonly resourceKind: ResourceKind
   readonly query: string
   readonly maxItems: number
 }
 
-export interface TaskInHand {
+export interface HeldTask {
   readonly taskId: string
   readonly leaseId: string
   readonly datasetId: string
@@ -127,7 +131,7 @@ export interface TaskInHand {
 }
 
 /** Who says to work on a task. Without the id of the lease, the collector's own newest lease is meant. */
-export interface Claim {
+export interface LeaseClaim {
   readonly taskId: string
   readonly collectorId: string
   readonly leaseId: string | null
@@ -138,6 +142,6 @@ export interface TaskEnd {
   readonly error: RunError | null
 }
 
-export type Held<T> =
+export type IfHeld<T> =
   | { readonly held: true; readonly value: T }
   | { readonly held: false; readonly why: 'not_found' | 'closed' | 'lease_lost' }

@@ -42,7 +42,7 @@ export const transitions: Readonly<Record<RunState, Readonly<Partial<Record<RunE
 }
 
 /** The state after an event, or null where the table has no such step. */
-export const next = (state: RunState, event: RunEvent): RunState | null => transitions[state][event] ?? null
+export const nextState = (state: RunState, event: RunEvent): RunState | null => transitions[state][event] ?? null
 
 export const isOver = (state: RunState): boolean => Object.keys(transitions[state]).length === 0
 

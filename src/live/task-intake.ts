@@ -1,7 +1,7 @@
 import { TidemarkError } from '../errors.ts'
 import type { Intake } from '../ingest/answer-documents.ts'
 import type { IncomingDocument, IngestResult } from '../ingest/content-store.ts'
-import type { Claim, Held, LiveStore, TaskInHand } from './live-store.ts'
+import type { HeldTask, IfHeld, LeaseClaim, LiveStore } from './live-store.ts'
 
 const refusals = {
   not_found: { code: 'task_not_found', message: 'there is no such task' },
@@ -13,7 +13,7 @@ const refusals = {
 } as const
 
 /** What the store says of a task that its holder may work on; otherwise an error for the collector. */
-export function held<T>(outcome: Held<T>): T {
+export function requireHeld<T>(outcome: IfHeld<T>): T {
   if (outcome.held) return outcome.value
   const { code, message } = refusals[outcome.why]
   throw new TidemarkError(code, message)
@@ -25,12 +25,12 @@ export function held<T>(outcome: Held<T>): T {
  */
 export function taskIntake(
   store: LiveStore,
-  claim: Claim,
-  task: TaskInHand,
+  claim: LeaseClaim,
+  task: HeldTask,
   written: () => void,
 ): { readonly allOrNothing: Intake; readonly oneByOne: Intake } {
   const place = { dataset_id: task.datasetId, source_platform: task.platform }
-  const deliver = async (documents: readonly IncomingDocument[]): Promise<Held<readonly IngestResult[]>> => {
+  const deliver = async (documents: readonly IncomingDocument[]): Promise<IfHeld<readonly IngestResult[]>> => {
     const outcome = await store.deliver(claim, documents, Date.now())
     if (outcome.held && documents.length > 0) written()
     return outcome
@@ -41,7 +41,7 @@ export function taskIntake(
     permitted: (document: IncomingDocument) => elsewhere(document, task),
   }
   return {
-    allOrNothing: { ...checks, submit: async (documents) => held(await deliver(documents)) },
+    allOrNothing: { ...checks, submit: async (documents) => requireHeld(await deliver(documents)) },
     oneByOne: {
       ...checks,
       async submit(documents) {
@@ -57,7 +57,7 @@ export function taskIntake(
 /** A document that says where it belongs must belong to the task. */
 function elsewhere(
   { datasetId, platform }: IncomingDocument,
-  task: TaskInHand,
+  task: HeldTask,
 ): Extract<IngestResult, { refusal: unknown }> | null {
   const [path, expected] =
     datasetId !== task.datasetId

@@ -8,8 +8,8 @@ import { answerDocuments, documentsBody } from '../ingest/routes.ts'
 import { formatTime } from '../time.ts'
 import { choice, choices, exact, storableText, strict } from '../validation.ts'
 import { liveLimits as limits, resourceKinds } from './limits.ts'
-import type { Claim, LiveStore } from './live-store.ts'
-import { held, taskIntake } from './task-intake.ts'
+import type { LeaseClaim, LiveStore } from './live-store.ts'
+import { requireHeld, taskIntake } from './task-intake.ts'
 
 const time = Type.String({ format: 'date-time' })
 const config = (operation: Operation) => ({ surface: 'collector', operation, invalid: 'invalid_request' }) as const
@@ -117,7 +117,7 @@ export function taskRoutes(app: TypedApp, store: LiveStore, written: () => void)
     },
     async (request, reply) => {
       const claim = claimOf(request, request.params.task_id, request.query.lease_id)
-      const task = held(await store.task(claim, Date.now()))
+      const task = requireHeld(await store.task(claim, Date.now()))
       // The lease that was looked at is the one that is delivered under, whoever has the next one.
       const intake = taskIntake(store, { ...claim, leaseId: task.leaseId }, task, written)
       return answerDocuments(request, reply, { batch: intake.allOrNothing, lines: intake.oneByOne })
@@ -146,7 +146,7 @@ export function taskRoutes(app: TypedApp, store: LiveStore, written: () => void)
     async (request) => {
       const claim = claimOf(request, request.params.task_id, request.query.lease_id)
       const leaseMs = (request.body?.lease_seconds ?? limits.leaseSecondsDefault) * 1000
-      const task = held(await store.heartbeat(claim, leaseMs, Date.now()))
+      const task = requireHeld(await store.heartbeat(claim, leaseMs, Date.now()))
       return {
         task_id: task.taskId,
         lease_id: task.leaseId,
@@ -204,12 +204,12 @@ export function taskRoutes(app: TypedApp, store: LiveStore, written: () => void)
               event: 'fail',
               error: { code, message: storableText(said ?? 'The collector could not do it.') },
             } as const)
-      const { items } = held(await store.complete(claim, end, Date.now()))
+      const { items } = requireHeld(await store.complete(claim, end, Date.now()))
       return { task_id: claim.taskId, status, items }
     },
   )
 }
 
-function claimOf(request: FastifyRequest, taskId: string, leaseId: string | undefined): Claim {
+function claimOf(request: FastifyRequest, taskId: string, leaseId: string | undefined): LeaseClaim {
   return { taskId, collectorId: collectorOf(request).collectorId, leaseId: leaseId ?? null }
 }

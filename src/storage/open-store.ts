@@ -1,6 +1,6 @@
 import type { Incidents } from '../incidents.ts'
 import type { Store } from './sql/sql-store.ts'
-import type { Told } from './sql/store-calls.ts'
+import type { Announcement } from './sql/store-calls.ts'
 
 /** The store that the settings name cannot be used as it is; the message says what to do. */
 export class UnusableStoreError extends Error {}
@@ -26,6 +26,6 @@ export interface OpenStore {
    */
   elected(office: Office): Promise<boolean>
   /** Calls back when another process may have written. What is missed now and then must be found by looking. */
-  onForeignWrite(listener: (about: Told) => void, incidents: Incidents): void
+  onForeignWrite(listener: (about: Announcement) => void, incidents: Incidents): void
   close(): Promise<void>
 }

@@ -2,9 +2,9 @@ import { CharClass, charClassOf, isBlank } from './char-class.ts'
 import { normaliseWord } from './fold-word.ts'
 import { guessLanguage } from './guess-language.ts'
 import { type RunSink, scanRuns } from './scan-words.ts'
-import { baseLanguage, type StemRule, stemRule, WHOLE } from './stem-word.ts'
+import { baseLanguage, type StemRule, stemRule, wholeWord } from './stem-word.ts'
 import type { AnalysedField, LocatedField } from './types.ts'
-import type { Beginnings, WantedTerms } from './wanted-terms.ts'
+import type { TermBeginnings, WantedTerms } from './wanted-terms.ts'
 import { wordTerms } from './word-terms.ts'
 
 /**
@@ -83,7 +83,7 @@ export function findTerms(
 }
 
 /** As `scanRuns`, but only what may give a wanted term. */
-function scanWanted(text: string, sink: RunSink, wanted: Beginnings): void {
+function scanWanted(text: string, sink: RunSink, wanted: TermBeginnings): void {
   let end = 0
   for (let place = wanted.nextPlace(text, 0); place < text.length; place = wanted.nextPlace(text, end)) {
     let start = place
@@ -202,7 +202,7 @@ function addDictionaryWords(text: string, start: number, end: number, position: 
   for (let from = start; from < end; from += DICTIONARY_RUN_MAX) {
     const piece = text.slice(from, Math.min(end, from + DICTIONARY_RUN_MAX))
     for (const { segment, index } of dictionaryWords.segment(piece)) {
-      const { terms } = wordTerms(segment, WHOLE)
+      const { terms } = wordTerms(segment, wholeWord)
       for (const term of terms) sink(term, next, from + index, from + index + segment.length)
       if (terms.length > 0) next += 1
     }

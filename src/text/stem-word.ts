@@ -145,7 +145,7 @@ function rule(form: StemRule['form'], language: string | null): StemRule {
 /** By language, then by script. */
 const rulesOf = new Map<string | null, (StemRule | undefined)[]>()
 
-export const WHOLE: StemRule = { form: 'whole', language: null }
+export const wholeWord: StemRule = { form: 'whole', language: null }
 
 /** The rule for a word of this script in a text of this language (as `baseLanguage` gives it). */
 export function stemRule(language: string | null, script: CharClass): StemRule {
@@ -159,7 +159,7 @@ export function stemRule(language: string | null, script: CharClass): StemRule {
 }
 
 function findRule(language: string | null, script: CharClass): StemRule {
-  if (script === CharClass.digit) return WHOLE
+  if (script === CharClass.digit) return wholeWord
   if (language !== null) {
     const scripts = STEMMERS.get(language)?.scripts
     if (scripts?.includes(script)) return rule('stem', language)

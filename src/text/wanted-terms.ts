@@ -24,7 +24,7 @@ const LAST_ASCII = 0x7f
 export class WantedTerms {
   readonly #terms: ReadonlySet<string>
   /** By how many letters are kept. */
-  readonly #beginnings: Beginnings[] = []
+  readonly #beginnings: TermBeginnings[] = []
 
   constructor(terms: Iterable<string>) {
     this.#terms = new Set(terms)
@@ -35,16 +35,16 @@ export class WantedTerms {
   }
 
   /** How these terms can be told by the beginning of a word in a language; null where they cannot. */
-  beginningsIn(language: string | null): Beginnings | null {
+  beginningsIn(language: string | null): TermBeginnings | null {
     const kept = LETTERS_KEPT.get(language) ?? 2
     if (kept === 0) return null
-    this.#beginnings[kept] ??= new Beginnings(this.#terms, kept)
+    this.#beginnings[kept] ??= new TermBeginnings(this.#terms, kept)
     return this.#beginnings[kept]
   }
 }
 
 /** How wanted terms begin. */
-export class Beginnings {
+export class TermBeginnings {
   /** By the first letter of a word, and by its first two, 0 for its end: whether a wanted term may begin so. */
   readonly #firsts = new Uint8Array(1 << LETTER_BITS)
   readonly #pairs = new Uint8Array(1 << (2 * LETTER_BITS))

@@ -1,5 +1,5 @@
 import { parentPort } from 'node:worker_threads'
-import { type FromOther, sendable, type ToOther } from './frames.ts'
+import { type AnswererFrame, type CallerFrame, sentError } from './frames.ts'
 
 interface Answers<M> {
   /** The result of one call, or a promise of it. What it throws is the reply too. */
@@ -24,7 +24,7 @@ interface Caller {
  * ends, and not by the signals that a terminal or a supervisor sends to the whole group: they are the parent's to act on.
  */
 export function answerCalls<M>({ answer, cancel, end }: Answers<M>): Caller {
-  const fail = (call: number, error: unknown): void => post({ reply: call, error: sendable(error) })
+  const fail = (call: number, error: unknown): void => post({ reply: call, error: sentError(error) })
   const reply = (call: number, message: M): void => {
     try {
       const result = answer(message, call)
@@ -36,7 +36,7 @@ export function answerCalls<M>({ answer, cancel, end }: Answers<M>): Caller {
       fail(call, error)
     }
   }
-  const receive = async (frame: ToOther): Promise<void> => {
+  const receive = async (frame: CallerFrame): Promise<void> => {
     if ('call' in frame) return reply(frame.call, frame.message as M)
     if ('cancel' in frame) {
       cancel?.(frame.cancel)
@@ -54,13 +54,13 @@ export function answerCalls<M>({ answer, cancel, end }: Answers<M>): Caller {
   } else parentPort.on('message', receive)
   return {
     started: (result) => post({ started: result }),
-    failed: (error) => post({ failed: sendable(error) }),
+    failed: (error) => post({ failed: sentError(error) }),
     tell: (news) => new Promise((resolve) => post({ news }, resolve)),
   }
 }
 
 /** Throws where the frame cannot be copied. */
-function post(frame: FromOther, sent: () => void = () => {}): void {
+function post(frame: AnswererFrame, sent: () => void = () => {}): void {
   if (parentPort === null) process.send!(frame, undefined, {}, sent)
   else {
     parentPort.postMessage(frame)

@@ -1,7 +1,7 @@
 import type { Transferable } from 'node:worker_threads'
 import { UnavailableError } from '../errors.ts'
 import type { Channel } from './channel.ts'
-import { type FromOther, received, type ToOther } from './frames.ts'
+import { type AnswererFrame, type CallerFrame, errorFromSent } from './frames.ts'
 
 /** The other side ended, or was not there at all. */
 export class CallLost extends UnavailableError {
@@ -75,7 +75,7 @@ export class Calls {
     // Whoever waits for the start hears of it; where nobody does, the end is enough.
     this.#started.promise.catch(() => {})
     channel.listen({
-      message: (message) => this.#receive(message as FromOther),
+      message: (message) => this.#receive(message as AnswererFrame),
       ended: (cause) => this.#end(cause),
     })
     if (options.silenceMaxMs !== undefined) this.#endWhenSilent(options.silenceMaxMs)
@@ -131,7 +131,7 @@ export class Calls {
     if (!this.#idleKeepsAlive) this.#channel.keepAlive(wanted)
   }
 
-  #post(message: ToOther, transfer?: readonly Transferable[]): void {
+  #post(message: CallerFrame, transfer?: readonly Transferable[]): void {
     this.#channel.post(message, transfer)
   }
 
@@ -151,18 +151,18 @@ export class Calls {
     return { resolve: settled(resolve), reject: settled(reject) }
   }
 
-  #receive(frame: FromOther): void {
+  #receive(frame: AnswererFrame): void {
     this.#silentFor = 0
     if ('reply' in frame) {
       const open = this.#take(frame.reply)
-      if ('error' in frame) open?.reject(received(frame.error))
+      if ('error' in frame) open?.reject(errorFromSent(frame.error))
       else open?.resolve(frame.result)
     } else if ('heard' in frame) this.#givenUp--
     else if ('started' in frame) {
       this.#expectsStart = false
       if (this.#open.size === 0) this.#keepAlive(false)
       this.#started.resolve(frame.started)
-    } else if ('failed' in frame) this.#started.reject(received(frame.failed))
+    } else if ('failed' in frame) this.#started.reject(errorFromSent(frame.failed))
     else this.#onNews(frame.news)
   }
 

@@ -12,12 +12,12 @@ import { TidemarkError, UnavailableError } from '../errors.ts'
  *                        heard    of that cancel: who is silent after one hangs
  *                        news     what nobody asked for: progress, say
  */
-export type ToOther =
+export type CallerFrame =
   | { readonly call: number; readonly message: unknown }
   | { readonly cancel: number }
   | { readonly end: true }
 
-export type FromOther =
+export type AnswererFrame =
   | { readonly started: unknown }
   | { readonly failed: SentError }
   | { readonly reply: number; readonly result: unknown }
@@ -34,16 +34,16 @@ export interface SentError {
   readonly fields: Readonly<Record<string, unknown>>
 }
 
-export function sendable(error: unknown): SentError {
+export function sentError(error: unknown): SentError {
   const known = error instanceof Error ? error : new Error(String(error))
-  const cause = known.cause instanceof Error ? sendable(known.cause) : undefined
+  const cause = known.cause instanceof Error ? sentError(known.cause) : undefined
   return { name: known.name, message: known.message, stack: known.stack, cause, fields: copyable({ ...known }) }
 }
 
-export function received({ name, message, stack, cause, fields }: SentError): Error {
+export function errorFromSent({ name, message, stack, cause, fields }: SentError): Error {
   const error = Object.assign(made(name, message, fields), fields, { name })
   if (stack !== undefined) error.stack = stack
-  if (cause !== undefined) error.cause = received(cause)
+  if (cause !== undefined) error.cause = errorFromSent(cause)
   return error
 }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import type { ContentStore } from '../../src/ingest/content-store.ts'
 import { liveQueryAt } from '../../src/live/live-queries.ts'
-import type { Claim, LiveQuery, LiveStore, NewLiveQuery } from '../../src/live/live-store.ts'
+import type { LeaseClaim, LiveQuery, LiveStore, NewLiveQuery } from '../../src/live/live-store.ts'
 import { type RunEvent, type RunState, transitions } from '../../src/live/states.ts'
 import type { OperatorStore } from '../../src/operator/operator-store.ts'
 import { plain } from './content-store.ts'
@@ -207,7 +207,7 @@ abstract class Work extends Step {
     model: LiveModel,
     system: LiveSystem,
     run: ModelRun,
-    claim: Claim,
+    claim: LeaseClaim,
     why: 'closed' | 'lease_lost' | null,
   ): Promise<void>
 }
@@ -217,7 +217,7 @@ class Heartbeat extends Work {
     model: LiveModel,
     { fixture }: LiveSystem,
     run: ModelRun,
-    claim: Claim,
+    claim: LeaseClaim,
     why: 'closed' | 'lease_lost' | null,
   ): Promise<void> {
     const answer = await fixture.live.heartbeat(claim, 20_000, model.nowMs)
@@ -239,7 +239,7 @@ class Deliver extends Work {
     model: LiveModel,
     { fixture }: LiveSystem,
     run: ModelRun,
-    claim: Claim,
+    claim: LeaseClaim,
     why: 'closed' | 'lease_lost' | null,
   ): Promise<void> {
     const ids = this.#documents.map((number) => `model-${number}`)
@@ -266,7 +266,7 @@ class Complete extends Work {
     model: LiveModel,
     { fixture }: LiveSystem,
     run: ModelRun,
-    claim: Claim,
+    claim: LeaseClaim,
     why: 'closed' | 'lease_lost' | null,
   ): Promise<void> {
     const error = this.#event === 'fail' ? { code: 'x', message: 'it failed' } : null

@@ -1,16 +1,16 @@
 import type pg from 'pg'
 import { UnavailableError } from '../../errors.ts'
 import type { Incidents } from '../../incidents.ts'
-import { told, type Write } from '../sql/store-calls.ts'
+import { announcements, type Write } from '../sql/store-calls.ts'
 import { connectAlone } from './connections.ts'
 import { isConnectionLost } from './troubles.ts'
 
 const channel = 'tidemark_writes'
 
-const connectAgainMs = 1000
+const reconnectAfterMs = 1000
 
 /** What is heard: of a write what it tells, and that the database was brought up to date. */
-const words = [...told, 'schema'] as const
+const words = [...announcements, 'schema'] as const
 type Word = (typeof words)[number]
 
 /** Tells other processes of what this one writes, within the transaction that writes it, and hears of theirs. */
@@ -20,7 +20,7 @@ export class ForeignWrites {
   #client: pg.Client | null = null
   #listeners: ((about: Word) => void)[] = []
   #closed = false
-  #again: NodeJS.Timeout | undefined
+  #reconnectTimer: NodeJS.Timeout | undefined
 
   constructor(url: string, processId: string) {
     this.#url = url
@@ -28,8 +28,8 @@ export class ForeignWrites {
   }
 
   /** The statement that tells of a write; null where nobody waits for it. */
-  notice({ tells }: Write): string | null {
-    return tells === undefined ? null : this.#noticeOf(tells)
+  notice({ announces }: Write): string | null {
+    return announces === undefined ? null : this.#noticeOf(announces)
   }
 
   get noticeOfSchema(): string {
@@ -43,7 +43,7 @@ export class ForeignWrites {
 
   async close(): Promise<void> {
     this.#closed = true
-    clearTimeout(this.#again)
+    clearTimeout(this.#reconnectTimer)
     await this.#client?.end().catch(() => {})
   }
 
@@ -81,9 +81,9 @@ export class ForeignWrites {
 
   #connectLater(incidents: Incidents): void {
     if (this.#closed) return
-    clearTimeout(this.#again)
-    this.#again = setTimeout(() => void this.#connect(incidents), connectAgainMs)
-    this.#again.unref()
+    clearTimeout(this.#reconnectTimer)
+    this.#reconnectTimer = setTimeout(() => void this.#connect(incidents), reconnectAfterMs)
+    this.#reconnectTimer.unref()
   }
 }
 

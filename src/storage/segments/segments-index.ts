@@ -25,7 +25,7 @@ import type {
 } from '../../search/search-index.ts'
 import { Calls } from '../../threads/calls.ts'
 import { threadChannel } from '../../threads/channel.ts'
-import { received } from '../../threads/frames.ts'
+import { errorFromSent } from '../../threads/frames.ts'
 import { Pool, type PoolWatch, unwatched } from '../../threads/pool.ts'
 import { isFullDisk } from '../full-disk.ts'
 import { segmentChunksMax } from './format/segment-image.ts'
@@ -104,9 +104,9 @@ function startWriter(options: SegmentsIndexOptions, shared: SharedBuffers): Call
 const newsOf =
   (job: string, { incidents = unheard, path }: SegmentsIndexOptions) =>
   (news: unknown): void => {
-    const told = news as ThreadNews
-    if ('worked' in told) incidents.worked(job)
-    else incidents.failed(job, fullOr(received(told.failed), path))
+    const report = news as ThreadNews
+    if ('worked' in report) incidents.worked(job)
+    else incidents.failed(job, fullOr(errorFromSent(report.failed), path))
   }
 
 const fullOr = (error: unknown, path: string): unknown => (isFullDisk(error, path) ? storageFull(error) : error)

@@ -3,7 +3,7 @@ import { storedEntitlement, storedPolicy } from '../../access/stored-rights.ts'
 import type { AnalysisStore, InputChunk, InputQuery } from '../../analysis/analysis-store.ts'
 import { firstIdAt } from '../../ids.ts'
 import { knownTime } from '../../time.ts'
-import { versionTest } from './browse-conditions.ts'
+import { isVersionOpen } from './browse-conditions.ts'
 import type { Tables } from './tables.ts'
 import { defaultProfile } from './vector-queue.ts'
 
@@ -72,7 +72,7 @@ export function sqlAnalysisInput(db: Kysely<Tables>): AnalysisInput {
         .innerJoin('document', 'document.document_id', 'document_version.document_id')
         .select('document_version.version_id')
         .where('document_version.version_id', 'in', latest)
-      for (const scope of query.scopes) readable = readable.where(versionTest(scope, 'document_version', 'document'))
+      for (const scope of query.scopes) readable = readable.where(isVersionOpen(scope, 'document_version', 'document'))
       // One a document, so never more than were asked for.
       const versionIds = (await readable.execute()).map((row) => row.version_id)
       const none = { chunks: [], withoutVector: 0, isWaiting: false, nextAfter: end }

@@ -42,7 +42,7 @@ export function listConditions(
 }
 
 /** `settled` is the kind of term that the walked lanes already answer for. */
-export function conditions(query: BrowseQuery, row: string, key: string, settled: number | null): Fragment {
+export function rowConditions(query: BrowseQuery, row: string, key: string, settled: number | null): Fragment {
   const tests = termConditions(query)
     .filter(([kind, values]) => kind !== settled && values.length <= soughtMax)
     .map(([kind, values]) => hasTerm(key, kind, values))
@@ -85,7 +85,7 @@ function scopeTest(scope: Scope, row: string, language: Fragment = sql.ref(`${ro
 }
 
 /** True for versions that the scope opens: by their own language, by the document's where they have none. */
-export const versionTest = (scope: Scope, version: string, document: string): RawBuilder<boolean> => {
+export const isVersionOpen = (scope: Scope, version: string, document: string): RawBuilder<boolean> => {
   const language = sql`coalesce(${sql.ref(`${version}.language`)}, ${sql.ref(`${document}.language`)})`
   return sql<boolean>`${scopeTest(scope, document, language)}`
 }

@@ -58,7 +58,7 @@ const bucketLanesMax = 400
 const unaskedLanesMax = 200
 
 /** What must be looked up before lanes can be named. */
-export interface Look {
+export interface LaneLookup {
   /** The days of publication that there are in some datasets; null where there are none. */
   publishedDays(datasets: readonly string[]): Promise<{ first: number; last: number } | null>
   /** The datasets in which each value of a kind of term occurs. */
@@ -66,7 +66,7 @@ export interface Look {
 }
 
 /** The one that is likely to be most telling first. */
-export async function driversOf(query: BrowseQuery, look: Look): Promise<Driver[]> {
+export async function driversOf(query: BrowseQuery, look: LaneLookup): Promise<Driver[]> {
   if (query.exact !== null) return [exactDriver(query, query.exact)]
   const { entries } = query.scope
   const datasets = distinct(entries.flatMap((entry) => entry.datasets))
@@ -111,7 +111,7 @@ function exactDriver(query: BrowseQuery, { text, platforms }: NonNullable<Browse
 }
 
 /** Entries that restrict the same dimensions share a part, so that many entries are not many statements. */
-async function scopeDriver(entries: readonly ScopeEntry[], look: Look): Promise<Driver> {
+async function scopeDriver(entries: readonly ScopeEntry[], look: LaneLookup): Promise<Driver> {
   const alike = Map.groupBy(entries, (entry) =>
     [entry.platforms, entry.languages, entry.regions, entry.publishedFrom ?? entry.publishedTo]
       .map((limit) => (limit === null ? '-' : '+'))
@@ -162,7 +162,7 @@ async function termLanes(
   datasets: readonly string[],
   kind: number,
   values: readonly string[],
-  look: Look,
+  look: LaneLookup,
 ): Promise<[number, string, string][]> {
   if (datasets.length * values.length <= unaskedLanesMax) {
     return datasets.flatMap((dataset) => values.map((value): [number, string, string] => [kind, value, dataset]))
@@ -183,7 +183,7 @@ async function dayLanes(
   datasets: readonly string[],
   from: number | null,
   below: number | null,
-  look: Look,
+  look: LaneLookup,
 ): Promise<LaneSet | null> {
   const known = from === null || below === null ? await look.publishedDays(datasets) : null
   const first = from === null ? (known?.first ?? 0) : dayOf(from)

@@ -7,8 +7,8 @@ import { fieldPermissions, type ScopeEntry } from '../../access/scope.ts'
 import type { BrowseQuery } from '../../catalog/catalog-store.ts'
 import type { IncomingDocument } from '../../ingest/content-store.ts'
 import { sqliteMigrationDialect } from '../sqlite/migration-dialect.ts'
-import { probe, walk } from './browse.ts'
-import { driversOf, type LaneSet, type Look, listingIndexes } from './browse-lanes.ts'
+import { laneDocumentsQuery, laneFloorQuery } from './browse.ts'
+import { driversOf, type LaneLookup, type LaneSet, listingIndexes } from './browse-lanes.ts'
 import { sqlCatalogStore } from './catalog-store.ts'
 import { sqlContentStore } from './content-store.ts'
 import { migrate } from './migrate.ts'
@@ -159,7 +159,7 @@ suite('query plans of listings', () => {
 
   const met = new Set<string>()
   async function checkAll(): Promise<void> {
-    const look: Look = {
+    const look: LaneLookup = {
       publishedDays: async () => ({ first: 20_450, last: 20_460 }),
       datasetsOf: async (_, values) => values.map((value) => ({ value, dataset: 'd1' })),
     }
@@ -170,16 +170,16 @@ suite('query plans of listings', () => {
         for (const driver of await driversOf(query, look)) {
           for (const set of driver.parts.flat()) {
             met.add(set.index)
-            checkWayIn(probe(set, stretch), set)
-            checkWayIn(walk(set, driver.settles, query, stretch.from, stretch.below), set)
+            checkWayIn(laneFloorQuery(set, stretch), set)
+            checkWayIn(laneDocumentsQuery(set, driver.settles, query, stretch.from, stretch.below), set)
           }
         }
       }
     }
     const whole: LaneSet = { index: 'document_pk_whole', lanes: [[]] }
     met.add(whole.index)
-    checkWayIn(probe(whole, stretch), whole)
-    checkWayIn(walk(whole, null, queryOf([anywhere], queries.all!), stretch.from, stretch.below), whole)
+    checkWayIn(laneFloorQuery(whole, stretch), whole)
+    checkWayIn(laneDocumentsQuery(whole, null, queryOf([anywhere], queries.all!), stretch.from, stretch.below), whole)
   }
 
   test('every lane of every condition, alone and with all others, is entered by its own index', async () => {

@@ -1,8 +1,8 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { BrowseQuery } from '../../catalog/catalog-store.ts'
 import { firstIdAt } from '../../ids.ts'
-import { conditions, listConditions, type TermColumn } from './browse-conditions.ts'
-import { type Driver, driversOf, type LaneSet, type Look, listingIndexes } from './browse-lanes.ts'
+import { listConditions, rowConditions, type TermColumn } from './browse-conditions.ts'
+import { type Driver, driversOf, type LaneLookup, type LaneSet, listingIndexes } from './browse-lanes.ts'
 import { dayExpression } from './buckets.ts'
 import type { Tables } from './tables.ts'
 
@@ -35,7 +35,7 @@ export async function browseIds(db: Kysely<Tables>, query: BrowseQuery): Promise
     const { driver, sets, floor } = await furthest(db, drivers, { from, below, size })
     const ids = new Set<string>()
     for (const set of sets.filter(({ lanes }) => lanes.length > 0)) {
-      const walked = await walk(set, driver.settles, query, floor ?? from, below).execute(db)
+      const walked = await laneDocumentsQuery(set, driver.settles, query, floor ?? from, below).execute(db)
       const lists = listConditions(query, driver.settles)
       for (const row of walked.rows) if (lists.every((list) => has(row, list))) ids.add(row.document_id)
     }
@@ -96,7 +96,8 @@ async function reachOf(
   for (const ways of driver.parts) {
     let chosen: { set: LaneSet; floor: string | null } | null = null
     for (const set of ways) {
-      const reached = set.lanes.length === 0 ? null : ((await probe(set, stretch).execute(db)).rows[0]?.floor ?? null)
+      const reached =
+        set.lanes.length === 0 ? null : ((await laneFloorQuery(set, stretch).execute(db)).rows[0]?.floor ?? null)
       if (chosen === null || reached === null || reached < chosen.floor!) chosen = { set, floor: reached }
       if (reached === null) break
     }
@@ -112,7 +113,7 @@ async function reachOf(
  * How far down the next entries of some lanes reach: the largest id of which a lane has its share at or above. The share
  * lies between what lanes of equal length have (`size / lanes`) and what one has that is nearly all (`size`).
  */
-export function probe(set: LaneSet, { from, below, size }: Stretch): RawBuilder<{ floor: string | null }> {
+export function laneFloorQuery(set: LaneSet, { from, below, size }: Stretch): RawBuilder<{ floor: string | null }> {
   const share = Math.ceil(Math.min(size / Math.sqrt(set.lanes.length), (4 * stepMax) / set.lanes.length))
   const { table } = listingIndexes[set.index]
   return sql`select max(floor) as floor from (select (select lane_key.document_id from ${sql.table(table)} as lane_key where ${inLane(set)} and lane_key.document_id >= ${from} and lane_key.document_id < ${below} order by lane_key.document_id desc limit 1 offset ${share - 1}) as floor from ${lanesOf(set)}) as floors`
@@ -127,7 +128,7 @@ function has(row: Walked, { column, values }: ReturnType<typeof listConditions>[
 }
 
 /** The documents of some lanes between two ids that meet every condition but those on lists, in no order. */
-export function walk(
+export function laneDocumentsQuery(
   set: LaneSet,
   settles: number | null,
   query: BrowseQuery,
@@ -139,7 +140,7 @@ export function walk(
   const row = table === 'document' ? 'lane_key' : 'found'
   const columns = ['lane_key.document_id', ...listConditions(query, settles).map(({ column }) => `${row}.${column}`)]
   const select = sql`select ${sql.join(columns.map((column) => sql.ref(column)))} from ${lanesOf(set)} cross join ${sql.table(table)} as lane_key`
-  const tests = conditions(query, row, 'lane_key', settles)
+  const tests = rowConditions(query, row, 'lane_key', settles)
   if (table === 'document') return sql`${select} where ${between} and ${tests}`
   return sql`${select} cross join document as found where ${between} and found.document_id = lane_key.document_id and ${tests}`
 }
@@ -178,7 +179,7 @@ function boundsOf(query: BrowseQuery): { from: string; below: string } {
   }
 }
 
-function lookIn(db: Kysely<Tables>): Look {
+function lookIn(db: Kysely<Tables>): LaneLookup {
   return {
     async publishedDays(datasets) {
       const day = sql.raw(dayExpression('document.published_at'))

@@ -3,7 +3,7 @@ import type { Scope } from '../../access/scope.ts'
 import type { CatalogStore, DocumentRecord, Page, SnapshotRecord } from '../../catalog/catalog-store.ts'
 import { idTimeMs } from '../../ids.ts'
 import { browseIds } from './browse.ts'
-import { versionTest } from './browse-conditions.ts'
+import { isVersionOpen } from './browse-conditions.ts'
 import { statusOf } from './document-rows.ts'
 import { readBodies } from './read-bodies.ts'
 import type { DocumentRow, SnapshotRow, Tables } from './tables.ts'
@@ -133,7 +133,7 @@ const versionsIn = (db: Kysely<Tables>, documentId: string, scope: Scope) =>
     .selectFrom('document_version')
     .innerJoin('document', 'document.document_id', 'document_version.document_id')
     .where('document_version.document_id', '=', documentId)
-    .where(versionTest(scope, 'document_version', 'document'))
+    .where(isVersionOpen(scope, 'document_version', 'document'))
 
 /** Ids sort by the time they were made, so "newest first" and "after this one" need the id alone. */
 function paged<Query extends { where: unknown; orderBy: unknown; limit: unknown }>(

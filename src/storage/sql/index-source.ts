@@ -3,7 +3,7 @@ import { type Scope, versionLanguage } from '../../access/scope.ts'
 import { idTimeMs } from '../../ids.ts'
 import type { ChunkText, IndexSource, SourceDocument, SourceVersion } from '../../search/index-source.ts'
 import type { VersionColumns } from '../../search/search-index.ts'
-import { versionTest } from './browse-conditions.ts'
+import { isVersionOpen } from './browse-conditions.ts'
 import { statusOf } from './document-rows.ts'
 import type { ChunkRow, DocumentRow, DocumentVersionRow, Tables } from './tables.ts'
 import { asFloats, sqlVectorQueue } from './vector-queue.ts'
@@ -197,7 +197,7 @@ function openBody(scope: Scope): RawBuilder<string | null> {
   const entries = scope.entries.filter(({ fields }) => fields.includes('body'))
   if (entries.length === 0) return sql<null>`null`
   if (entries.length === scope.entries.length) return sql.ref<string | null>('document_version.body')
-  return sql`case when ${versionTest({ entries }, 'document_version', 'document')} then document_version.body end`
+  return sql`case when ${isVersionOpen({ entries }, 'document_version', 'document')} then document_version.body end`
 }
 
 type ChunkWithText = Pick<ChunkRow, 'chunk_id' | 'document_id' | 'version_id' | 'ordinal' | 'starts_at' | 'ends_at'> &

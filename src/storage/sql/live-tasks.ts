@@ -2,8 +2,8 @@ import type { Kysely, Updateable } from 'kysely'
 import { newId } from '../../ids.ts'
 import type { IncomingDocument, IngestResult } from '../../ingest/content-store.ts'
 import type { ResourceKind } from '../../live/limits.ts'
-import type { Claim, Held, LeasedTask, LiveStore, TaskInHand } from '../../live/live-store.ts'
-import { deadlineExceeded, isOver, next, type RunEvent, type RunState, stateAt } from '../../live/states.ts'
+import type { HeldTask, IfHeld, LeaseClaim, LeasedTask, LiveStore } from '../../live/live-store.ts'
+import { deadlineExceeded, isOver, nextState, type RunEvent, type RunState, stateAt } from '../../live/states.ts'
 import { sqlContentStore } from './content-store.ts'
 import { insertRows } from './insert-rows.ts'
 import type { LiveRunRow, Tables } from './tables.ts'
@@ -154,7 +154,7 @@ async function step(
   // What time did to the run is the step before this one, unless this one is that step.
   const byClock = event === 'lapse' || event === 'deadline'
   const from = byClock ? (run.status as RunState) : stateOf(run, nowMs)
-  const status = next(from, event)
+  const status = nextState(from, event)
   if (status === null) return false
   const { numUpdatedRows } = await db
     .updateTable('live_run')
@@ -173,7 +173,7 @@ const stateOf = (run: RunWithQuery, nowMs: number): RunState =>
 /** The run, where the claim's lease on it is alive; else why not. */
 async function heldRun(
   db: Kysely<Tables>,
-  claim: Claim,
+  claim: LeaseClaim,
   nowMs: number,
 ): Promise<RunWithQuery | 'not_found' | 'closed' | 'lease_lost'> {
   const run = await runsWithQuery(db).where('live_run.task_id', '=', claim.taskId).executeTakeFirst()
@@ -183,17 +183,17 @@ async function heldRun(
   return state === 'running' && isHolder(run, claim) ? run : 'lease_lost'
 }
 
-const isHolder = (run: LiveRunRow, claim: Claim): boolean =>
+const isHolder = (run: LiveRunRow, claim: LeaseClaim): boolean =>
   run.collector_id === claim.collectorId && (claim.leaseId === null || claim.leaseId === run.lease_id)
 
 /** The answer may have been lost on its way: the same end by the same holder is told again. */
 async function repeatedEnd(
   db: Kysely<Tables>,
-  claim: Claim,
+  claim: LeaseClaim,
   event: 'succeed' | 'fail',
-): Promise<Held<{ readonly items: number }> | null> {
+): Promise<IfHeld<{ readonly items: number }> | null> {
   const run = await db.selectFrom('live_run').selectAll().where('task_id', '=', claim.taskId).executeTakeFirst()
-  if (run === undefined || !isHolder(run, claim) || run.status !== next('running', event)) return null
+  if (run === undefined || !isHolder(run, claim) || run.status !== nextState('running', event)) return null
   return { held: true, value: { items: run.items } }
 }
 
@@ -257,7 +257,7 @@ async function ingestItems(
   return { results, fresh: [...fresh] }
 }
 
-const inHand = (run: RunWithQuery): TaskInHand => ({
+const inHand = (run: RunWithQuery): HeldTask => ({
   taskId: run.task_id,
   leaseId: run.lease_id!,
   datasetId: run.dataset_id,

@@ -21,7 +21,7 @@ export const storeCalls = {
   },
   operator: {
     // With the profile that becomes the default, what waits for its vectors changes too.
-    commit: { locks: ['operator', 'indexSource'], tells: 'operator' },
+    commit: { locks: ['operator', 'indexSource'], announces: 'operator' },
     datasets: 'reads',
     classifications: 'reads',
     embeddingProfiles: 'reads',
@@ -34,7 +34,7 @@ export const storeCalls = {
     audit: 'reads',
   },
   content: {
-    ingest: { locks: ['content'], tells: 'content' },
+    ingest: { locks: ['content'], announces: 'content' },
     knownDatasets: 'reads',
   },
   changes: {
@@ -82,17 +82,17 @@ export const storeCalls = {
     task: 'reads',
     heartbeat: { locks: ['live'] },
     // It writes documents too.
-    deliver: { locks: ['live', 'content'], tells: 'content' },
+    deliver: { locks: ['live', 'content'], announces: 'content' },
     complete: { locks: ['live'] },
     due: 'reads',
     settle: { locks: ['live'] },
     forget: { locks: ['live'] },
   },
   analysis: {
-    addRun: { locks: ['analysis'], tells: 'analysis' },
+    addRun: { locks: ['analysis'], announces: 'analysis' },
     run: 'reads',
     runs: 'reads',
-    cancelRun: { locks: ['analysis'], tells: 'analysis' },
+    cancelRun: { locks: ['analysis'], announces: 'analysis' },
     artifacts: 'reads',
     takeRun: { locks: ['analysis'] },
     renew: { locks: ['analysis'] },
@@ -124,15 +124,15 @@ export interface Write {
   /** Taken first, in this order, and held to the end of the transaction: one writer at a time, over all processes. */
   readonly locks: readonly [WriteLock, ...WriteLock[]]
   /** What other processes hear about at once. The rest they find by looking. */
-  readonly tells?: Told
+  readonly announces?: Announcement
   /** What a crash takes back of it does no harm: the commit does not wait for the disk. */
   readonly mayBeLost?: true
 }
 
 export type WriteLock = keyof Store | 'tokens'
 
-export const told = ['content', 'operator', 'analysis'] as const
-export type Told = (typeof told)[number]
+export const announcements = ['content', 'operator', 'analysis'] as const
+export type Announcement = (typeof announcements)[number]
 
 /** One call by its name, with what it is. */
 export interface NamedCall {

@@ -16,12 +16,12 @@ export interface MergedColumn {
 
 export interface MergedSegment {
   readonly image: Uint8Array<ArrayBuffer>
-  /** For each source, the new number of each of its chunks, or `gone`. */
+  /** For each source, the new number of each of its chunks, or `removedChunk`. */
   readonly moved: readonly Uint32Array<ArrayBuffer>[]
   readonly columns: readonly MergedColumn[]
 }
 
-export const gone = 0xffffffff
+export const removedChunk = 0xffffffff
 
 /** One segment of what is alive in several. The sources may lie anywhere; nothing of them is changed. */
 export function mergeSegments(sources: readonly MergeSource[], scratch: TermScratch): MergedSegment {
@@ -36,7 +36,7 @@ export function mergeSegments(sources: readonly MergeSource[], scratch: TermScra
     compareDocumentIds(sources[a.source]!.image, a.document, sources[b.source]!.image, b.document),
   )
   const builder = new SegmentBuilder(scratch)
-  const moved = sources.map(({ image }) => new Uint32Array(image.chunks).fill(gone))
+  const moved = sources.map(({ image }) => new Uint32Array(image.chunks).fill(removedChunk))
   for (const { source, document } of documents) addDocument(builder, sources[source]!.image, document, moved[source]!)
   const image = builder.finish()
   return { image, moved, columns: mergeColumns(sources, moved, openImage(image).chunks) }
@@ -86,7 +86,7 @@ function mergeColumns(sources: readonly MergeSource[], moved: readonly Uint32Arr
       const column = columns.get(profile)
       if (column === undefined) return
       moved[source]!.forEach((to, from) => {
-        if (to !== gone && column.present[from] === 1) merged.copyRow(to, column, from)
+        if (to !== removedChunk && column.present[from] === 1) merged.copyRow(to, column, from)
       })
     })
     return { profile, dimensions, raw: merged.raw as Uint8Array<ArrayBuffer> }

@@ -37,7 +37,7 @@ export interface OpenColumn {
   readonly place: ColumnPlace
 }
 
-export const alive = 0x7fffffff
+export const neverDied = 0x7fffffff
 
 /** What one search looks at, from beginning to end. */
 export interface SearchView {

@@ -1,6 +1,6 @@
 import { workerData } from 'node:worker_threads'
 import { answerCalls } from '../../../threads/answer-calls.ts'
-import { sendable } from '../../../threads/frames.ts'
+import { sentError } from '../../../threads/frames.ts'
 import type { ThreadNews } from '../memory/thread-news.ts'
 import { IndexReader } from '../query/index-reader.ts'
 import type { ReaderOptions, SearchReply } from '../query/reader-calls.ts'
@@ -19,7 +19,7 @@ const { started, tell } = answerCalls<SearchPart>({
 })
 let fails = false
 reader.onVectorFile = (error) => {
-  if (error !== null) void tell({ failed: sendable(error) } satisfies ThreadNews)
+  if (error !== null) void tell({ failed: sentError(error) } satisfies ThreadNews)
   else if (fails) void tell({ worked: true } satisfies ThreadNews)
   fails = error !== null
 }

@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import { Worker, workerData } from 'node:worker_threads'
 import { answerCalls } from '../../../threads/answer-calls.ts'
-import { sendable } from '../../../threads/frames.ts'
+import { sentError } from '../../../threads/frames.ts'
 import { sqliteErrorKind } from '../../full-disk.ts'
 import type { ThreadNews } from '../memory/thread-news.ts'
 import { IndexWriter } from '../write/index-writer.ts'
@@ -103,7 +103,7 @@ function inBackground(work: () => unknown): unknown {
     return more
   } catch (error) {
     writer.failing = `background work failed: ${error instanceof Error ? error.message : String(error)}`
-    void tell({ failed: sendable(error) } satisfies ThreadNews)
+    void tell({ failed: sentError(error) } satisfies ThreadNews)
     setTimeout(wake, retryMs)
     return false
   }

@@ -10,7 +10,7 @@ import { compareBytes, findDocument, segmentChunksMax } from '../format/segment-
 import { columnLayout, usableVector, VectorColumn } from '../format/vector-column.ts'
 import { Control } from '../memory/control.ts'
 import type { Profile } from '../memory/published-list.ts'
-import { alive, countVectorSet } from '../memory/segment.ts'
+import { countVectorSet, neverDied } from '../memory/segment.ts'
 import { TermDictionary } from '../memory/term-dictionary.ts'
 import { copyVectors, DocumentUnit, type UnitChunk } from './document-unit.ts'
 import { loadIndex } from './load-index.ts'
@@ -242,7 +242,7 @@ export class IndexWriter {
     const id = new TextEncoder().encode(documentId)
     for (const segment of this.#published.list) {
       const document = findDocument(segment.image, id)
-      if (document >= 0 && segment.died[segment.image.documentFirstChunk[document]!] === alive)
+      if (document >= 0 && segment.died[segment.image.documentFirstChunk[document]!] === neverDied)
         return { segment, document }
     }
     return null

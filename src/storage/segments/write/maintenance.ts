@@ -1,16 +1,16 @@
 import type { DurableFile, SegmentRow } from '../file/durable-file.ts'
 import {
-  gone,
   type MergedColumn,
   type MergedSegment,
   type MergeSource,
   mergeSegments,
+  removedChunk,
 } from '../format/merge-segments.ts'
 import type { TermScratch } from '../format/segment-builder.ts'
 import { openImage } from '../format/segment-image.ts'
 import type { Control } from '../memory/control.ts'
 import type { Profile } from '../memory/published-list.ts'
-import { alive, columnsOf, markDead } from '../memory/segment.ts'
+import { columnsOf, markDead, neverDied } from '../memory/segment.ts'
 import { chooseMerge } from './merge-policy.ts'
 import type { PublishedSegments, WriterSegment } from './published-segments.ts'
 import type { MergeDone, WriterOptions } from './writer-calls.ts'
@@ -256,7 +256,7 @@ export class Maintenance {
     try {
       for (const { segment: source, chunk, profile } of merge.touched) {
         const to = moved[merge.sources.indexOf(source)]![chunk]!
-        if (to === gone) continue
+        if (to === removedChunk) continue
         if (!segment.columns.has(profile.number)) published.attachColumn(published.reserveColumn(segment, profile))
         segment.columns.get(profile.number)!.column.copyRow(to, source.columns.get(profile.number)!.column, chunk)
       }
@@ -274,7 +274,7 @@ export class Maintenance {
     for (let document = 0; document < source.image.documents; document++) {
       const from = source.image.documentFirstChunk[document]!
       const to = source.image.documentFirstChunk[document + 1]!
-      if (source.died[from] === alive || moved[from] === gone) continue
+      if (source.died[from] === neverDied || moved[from] === removedChunk) continue
       for (let chunk = from; chunk < to; chunk++) markDead(segment, moved[chunk]!, source.died[from]!)
       segment.aliveChunks -= to - from
       segment.aliveDocuments -= 1
@@ -346,7 +346,7 @@ export class Maintenance {
 }
 
 function asSource(segment: WriterSegment): MergeSource {
-  return { image: segment.image, isAlive: (chunk) => segment.died[chunk] === alive, columns: columnsOf(segment) }
+  return { image: segment.image, isAlive: (chunk) => segment.died[chunk] === neverDied, columns: columnsOf(segment) }
 }
 
 function columnRows(file: DurableFile, columns: readonly MergedColumn[]): SegmentRow['columns'] {

@@ -7,10 +7,10 @@ import { Arena, bytesOf } from '../memory/arena.ts'
 import type { Control } from '../memory/control.ts'
 import type { ListUpdate, Profile } from '../memory/published-list.ts'
 import {
-  alive,
   type ColumnPlace,
   deathBytes,
   markDead,
+  neverDied,
   openColumn,
   openSegment,
   type Segment,
@@ -150,7 +150,7 @@ export class PublishedSegments {
     }
     const place = { id: this.#nextId++, ...room, columns: columnPlaces }
     const segment = openSegment(memories, place)
-    segment.died.fill(alive)
+    segment.died.fill(neverDied)
     segment.died.fill(0, segment.image.chunks)
     return {
       ...segment,

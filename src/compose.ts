@@ -87,7 +87,9 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
 
   // After all that can fail: a token that is made must come to be shown.
   const token = await adminTokenHash(config.dataDir, config.adminToken)
-  const authenticator = new Authenticator(store.access, token.hash)
+  const authenticator = new Authenticator(store.access, [
+    { hash: token.hash, principal: { kind: 'admin', keyId: null } },
+  ])
   operator.onChange(() => authenticator.forget())
   open.onForeignWrite((port) => {
     if (port === 'content') written()

@@ -38,7 +38,12 @@ const titles: Record<string, string> = {
 
 export const schemeTitle = (scheme: string): string => titles[scheme] ?? scheme
 
-const hints: Record<string, string> = { consumer: 'tmc_…', collector: 'tml_…', admin: 'tma_…' }
+/** How a credential begins, by scheme. */
+const hints = new Map<string, string>()
+
+export function knowSchemes(schemes: Readonly<Record<string, { readonly bearerFormat?: string }>>): void {
+  for (const [name, { bearerFormat = '' }] of Object.entries(schemes)) hints.set(name, bearerFormat)
+}
 
 /** A field for one key, the same value wherever it is shown. `id` must be unique on the page. */
 export function keyField(scheme: string, id: string): HTMLElement {
@@ -47,7 +52,7 @@ export function keyField(scheme: string, id: string): HTMLElement {
     type: 'password',
     autocomplete: 'off',
     spellcheck: 'false',
-    placeholder: hints[scheme] ?? '',
+    placeholder: hints.get(scheme) ?? '',
   })
   input.value = credentials.get(scheme)
   input.addEventListener('input', () => credentials.set(scheme, input.value.trim()))

@@ -1,6 +1,6 @@
 import { byId, el, fill } from '../shared/dom.ts'
 import { markdown } from '../shared/markdown-light.ts'
-import { wireKeyDialog } from './credentials.ts'
+import { knowSchemes, wireKeyDialog } from './credentials.ts'
 import { wireNavigation } from './navigation.ts'
 import { type Model, readModel } from './openapi-model.ts'
 import { operationView } from './operation-view.ts'
@@ -15,6 +15,7 @@ async function load(): Promise<Model> {
 }
 
 function show(model: Model): void {
+  knowSchemes(model.schemes)
   const parts = overview(model)
   const groups = model.groups.map((group) =>
     el(

@@ -12,8 +12,13 @@ export interface Description {
   readonly paths?: Readonly<Record<string, PathItem>>
   readonly components?: {
     readonly schemas?: Readonly<Record<string, Schema>>
-    readonly securitySchemes?: Readonly<Record<string, { readonly description?: string }>>
+    readonly securitySchemes?: Readonly<Record<string, SecurityScheme>>
   }
+}
+
+interface SecurityScheme {
+  readonly description?: string
+  readonly bearerFormat?: string
 }
 
 type Security = Readonly<Record<string, readonly string[]>>
@@ -128,7 +133,7 @@ export interface Model {
   readonly description: Description
   readonly groups: readonly Group[]
   readonly operations: readonly Operation[]
-  readonly schemes: Readonly<Record<string, { readonly description?: string }>>
+  readonly schemes: Readonly<Record<string, SecurityScheme>>
 }
 
 export function readModel(description: Description): Model {

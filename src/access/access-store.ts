@@ -1,6 +1,5 @@
 import type { SigningKey } from '../cursors.ts'
-import type { EntitlementInput } from './entitlement.ts'
-import type { Policy } from './policy.ts'
+import type { KeyOwner } from './principal.ts'
 import type { Rate, Take } from './rate-limits.ts'
 
 /** The port: what authentication and limits need of the store. */
@@ -27,20 +26,7 @@ export interface KeyWithOwner {
   readonly hash: string
   readonly expiresAt: number | null
   readonly revokedAt: number | null
-  readonly owner:
-    | {
-        readonly kind: 'consumer'
-        readonly applicationId: string
-        readonly name: string
-        readonly policy: Policy
-        readonly entitlements: readonly (EntitlementInput & { entitlement_id: string })[]
-      }
-    | {
-        readonly kind: 'collector'
-        readonly collectorId: string
-        readonly name: string
-        readonly datasets: readonly string[] | null
-      }
+  readonly owner: KeyOwner
 }
 
 export interface QuotaTake {

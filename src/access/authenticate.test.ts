@@ -18,14 +18,21 @@ function storeOf(keys: Map<string, KeyWithOwner>) {
 
 function consumerKey(changes: Partial<KeyWithOwner> = {}): { secret: string; key: KeyWithOwner } {
   const { secret, hash } = makeKey('consumer')
-  const owner = { kind: 'consumer', applicationId: 'app', name: 'A', policy: {}, entitlements: [] } as const
+  const owner = {
+    kind: 'consumer',
+    applicationId: 'app',
+    name: 'A',
+    policy: {},
+    entitlements: [],
+    entries: [],
+  } as const
   return { secret, key: { keyId: 'key', hash, expiresAt: null, revokedAt: null, owner, ...changes } }
 }
 
 test('a key is looked up once and then remembered for a moment, known or not', async () => {
   const { secret, key } = consumerKey()
   const { state, store } = storeOf(new Map([[key.hash, key]]))
-  const authenticator = new Authenticator(store, hashKey('admin'))
+  const authenticator = new Authenticator(store, [])
   for (let i = 0; i < 100; i++) assert.equal((await authenticator.identify(secret, 'consumer'))?.kind, 'consumer')
   assert.equal(state.asked, 1)
   for (let i = 0; i < 100; i++) assert.equal(await authenticator.identify('tmc_unknown', 'consumer'), null)
@@ -36,7 +43,7 @@ test('what was read before a change is not remembered after it', async () => {
   const { secret, key } = consumerKey()
   const keys = new Map([[key.hash, key]])
   const { state, store } = storeOf(keys)
-  const authenticator = new Authenticator(store, hashKey('admin'))
+  const authenticator = new Authenticator(store, [])
   let open = () => {}
   state.gate = new Promise((resolve) => {
     open = resolve
@@ -52,7 +59,7 @@ test('what was read before a change is not remembered after it', async () => {
 test('a key ends in the very millisecond it is said to, remembered or not', async (t) => {
   t.mock.timers.enable({ apis: ['Date'], now: 1_000_000 })
   const { secret, key } = consumerKey({ expiresAt: 1_000_100 })
-  const authenticator = new Authenticator(storeOf(new Map([[key.hash, key]])).store, hashKey('admin'))
+  const authenticator = new Authenticator(storeOf(new Map([[key.hash, key]])).store, [])
   assert.notEqual(await authenticator.identify(secret, 'consumer'), null)
   t.mock.timers.setTime(1_000_099)
   assert.notEqual(await authenticator.identify(secret, 'consumer'), null)
@@ -64,7 +71,7 @@ test('a change by another process is seen within a second', async (t) => {
   t.mock.timers.enable({ apis: ['Date'], now: 1_000_000 })
   const { secret, key } = consumerKey()
   const keys = new Map([[key.hash, key]])
-  const authenticator = new Authenticator(storeOf(keys).store, hashKey('admin'))
+  const authenticator = new Authenticator(storeOf(keys).store, [])
   assert.notEqual(await authenticator.identify(secret, 'consumer'), null)
   keys.set(key.hash, { ...key, revokedAt: 1 })
   t.mock.timers.setTime(1_000_999)
@@ -73,7 +80,7 @@ test('a change by another process is seen within a second', async (t) => {
 
 test('a flood of different wrong keys is not remembered without bound', async () => {
   const { state, store } = storeOf(new Map())
-  const authenticator = new Authenticator(store, hashKey('admin'))
+  const authenticator = new Authenticator(store, [])
   for (let i = 0; i < 25_000; i++) await authenticator.identify(`tmc_${i}`, 'consumer')
   assert.equal(state.asked, 25_000)
   // The first ones were forgotten to make room, so they are asked for again.
@@ -81,11 +88,13 @@ test('a flood of different wrong keys is not remembered without bound', async ()
   assert.equal(state.asked, 25_001)
 })
 
+const admin = { kind: 'admin', keyId: null } as const
+
 test('the admin token and the keys open their own surface only, and the store is not asked for the others', async () => {
   const { secret, key } = consumerKey()
   const { state, store } = storeOf(new Map([[key.hash, key]]))
-  const authenticator = new Authenticator(store, hashKey('the admin token'))
-  assert.deepEqual(await authenticator.identify('the admin token', 'admin'), { kind: 'admin' })
+  const authenticator = new Authenticator(store, [{ hash: hashKey('the admin token'), principal: admin }])
+  assert.equal(await authenticator.identify('the admin token', 'admin'), admin)
   assert.equal(await authenticator.identify('the admin token', 'consumer'), null)
   assert.equal(await authenticator.identify(secret, 'admin'), null)
   assert.equal(await authenticator.identify(secret, 'collector'), null)
@@ -95,7 +104,7 @@ test('the admin token and the keys open their own surface only, and the store is
 test('who asks for the same key at the same time waits for the same answer', async () => {
   const { secret, key } = consumerKey()
   const { state, store } = storeOf(new Map([[key.hash, key]]))
-  const authenticator = new Authenticator(store, hashKey('admin'))
+  const authenticator = new Authenticator(store, [])
   const answers = await Promise.all(Array.from({ length: 50 }, () => authenticator.identify(secret, 'consumer')))
   assert.ok(answers.every((principal) => principal?.kind === 'consumer'))
   assert.equal(state.asked, 1)
@@ -104,7 +113,7 @@ test('who asks for the same key at the same time waits for the same answer', asy
 test('a flood of different wrong keys does not queue before the store without bound, and a known key is not its victim', async () => {
   const { secret, key } = consumerKey()
   const { state, store } = storeOf(new Map([[key.hash, key]]))
-  const authenticator = new Authenticator(store, hashKey('admin'))
+  const authenticator = new Authenticator(store, [])
   await authenticator.identify(secret, 'consumer')
   const { promise, resolve: open } = Promise.withResolvers<void>()
   state.gate = promise

@@ -1,7 +1,7 @@
 import { TidemarkError } from '../errors.ts'
 import type { AccessStore, KeyWithOwner } from './access-store.ts'
-import { scopeEntryOf } from './entitlement.ts'
-import { hashKey, type KeyKind, keyPrefixes, sameHash } from './keys.ts'
+import { type CredentialKind, credentialKinds } from './credential-kinds.ts'
+import { hashKey, sameHash } from './keys.ts'
 import type { Principal } from './principal.ts'
 
 /**
@@ -22,26 +22,34 @@ interface Remembered {
   readonly readAt: number
 }
 
+/** A credential that is not in the store. */
+export interface GivenCredential {
+  readonly hash: string
+  readonly principal: Principal
+}
+
 export class Authenticator {
   #store: AccessStore
-  #adminHash: string
+  #given: readonly GivenCredential[]
   #remembered = new Map<string, Remembered>()
   /** By hash: who wants the same at the same time waits for the same answer. */
   #asked = new Map<string, Promise<Remembered>>()
 
-  constructor(store: AccessStore, adminHash: string) {
+  constructor(store: AccessStore, given: readonly GivenCredential[]) {
     this.#store = store
-    this.#adminHash = adminHash
+    this.#given = given
   }
 
   /**
    * The principal of a key of that kind; null for anything else, without saying which part was wrong. A promise only
    * where the store has to be asked: a key that is in use is remembered, and its requests need not wait a turn.
    */
-  identify(secret: string, kind: KeyKind): Principal | null | Promise<Principal | null> {
+  identify(secret: string, kind: CredentialKind): Principal | null | Promise<Principal | null> {
     const hash = hashKey(secret)
-    if (kind === 'admin') return sameHash(hash, this.#adminHash) ? { kind: 'admin' } : null
-    if (!secret.startsWith(keyPrefixes[kind])) return null
+    const given = this.#given.find((one) => one.principal.kind === kind && sameHash(hash, one.hash))
+    if (given !== undefined) return given.principal
+    const { isStored, prefix } = credentialKinds[kind]
+    if (!isStored || !secret.startsWith(prefix)) return null
     const now = Date.now()
     const found = this.#remembered.get(hash)
     if (found !== undefined && now - found.readAt <= rememberedMs) return principalIn(found, kind, hash, now)
@@ -77,19 +85,13 @@ export class Authenticator {
 
   async #read(hash: string, now: number): Promise<Remembered> {
     const key = await this.#store.findKey(hash)
-    return { key, principal: key === null ? null : principalOf(key), readAt: now }
+    return { key, principal: key === null ? null : { ...key.owner, keyId: key.keyId }, readAt: now }
   }
 }
 
-function principalIn(found: Remembered, kind: KeyKind, hash: string, now: number): Principal | null {
+function principalIn(found: Remembered, kind: CredentialKind, hash: string, now: number): Principal | null {
   if (found.key === null || found.principal?.kind !== kind || !sameHash(hash, found.key.hash)) return null
   const { revokedAt, expiresAt } = found.key
   // Asked this way round, an end that is no number is one.
   return revokedAt === null && (expiresAt === null || expiresAt > now) ? found.principal : null
-}
-
-function principalOf(key: KeyWithOwner): Principal {
-  return key.owner.kind === 'consumer'
-    ? { ...key.owner, keyId: key.keyId, entries: key.owner.entitlements.map(scopeEntryOf) }
-    : { ...key.owner, keyId: key.keyId }
 }

@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { hashKey, keyPrefixes, makeKey, sameHash } from './keys.ts'
+import { type CredentialKind, credentialKinds } from './credential-kinds.ts'
+import { hashKey, makeKey, sameHash } from './keys.ts'
 
 test('keys are prefixed by their kind, long, and never twice the same', () => {
-  for (const kind of ['consumer', 'collector', 'admin'] as const) {
+  for (const kind of Object.keys(credentialKinds) as CredentialKind[]) {
     const made = Array.from({ length: 1000 }, () => makeKey(kind))
     assert.equal(new Set(made.map(({ secret }) => secret)).size, 1000)
     for (const { secret, hash, prefix } of made) {
-      assert.match(secret, new RegExp(`^${keyPrefixes[kind]}[0-9a-z]{40}$`))
+      assert.match(secret, new RegExp(`^${credentialKinds[kind].prefix}[0-9a-z]{40}$`))
       assert.equal(hash, hashKey(secret))
       assert.ok(secret.startsWith(prefix) && prefix.length === 8)
     }

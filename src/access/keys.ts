@@ -1,8 +1,5 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
-
-/** The readable start of a key says which surface it is for, and lets secret scanners find leaks. */
-export const keyPrefixes = { consumer: 'tmc_', collector: 'tml_', admin: 'tma_' } as const
-export type KeyKind = keyof typeof keyPrefixes
+import { type CredentialKind, credentialKinds } from './credential-kinds.ts'
 
 const alphabet = '0123456789abcdefghijkmnpqrstuvwxyz'.slice(0, 32)
 const secretLength = 40
@@ -16,8 +13,8 @@ export interface MadeKey {
 }
 
 /** 40 characters of 5 bits: 200 bits of chance. */
-export function makeKey(kind: KeyKind): MadeKey {
-  let secret: string = keyPrefixes[kind]
+export function makeKey(kind: CredentialKind): MadeKey {
+  let secret: string = credentialKinds[kind].prefix
   for (const byte of randomBytes(secretLength)) secret += alphabet[byte & 31]
   return { secret, hash: hashKey(secret), prefix: secret.slice(0, 8) }
 }

@@ -2,7 +2,6 @@ import type { EntitlementInput } from './entitlement.ts'
 import type { Policy } from './policy.ts'
 import type { ScopeEntry } from './scope.ts'
 
-/** Who makes a request, as far as the rest of the code needs to know. */
 export interface Consumer {
   readonly kind: 'consumer'
   readonly keyId: string
@@ -25,6 +24,14 @@ export interface Collector {
 
 export interface Admin {
   readonly kind: 'admin'
+  /** The token is no key of the store. */
+  readonly keyId: null
 }
 
+/** Who makes a request, as far as the rest of the code needs to know. */
 export type Principal = Consumer | Collector | Admin
+
+export type PrincipalOf<Kind extends Principal['kind']> = Extract<Principal, { kind: Kind }>
+
+/** Whose key it is, with all that the key stands for. */
+export type KeyOwner = Omit<Consumer, 'keyId'> | Omit<Collector, 'keyId'>

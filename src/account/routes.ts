@@ -22,7 +22,7 @@ export function accountRoutes(app: TypedApp, usage: UsageBook): void {
   app.get(
     '/v1/account',
     {
-      config: { surface: 'consumer', operation: 'account.read', invalid: 'invalid_request' },
+      config: { operation: 'account.read', invalid: 'invalid_request' },
       schema: {
         tags: ['Account'],
         summary: 'The calling application',

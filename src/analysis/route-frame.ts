@@ -10,8 +10,7 @@ import { InputScope } from './input-scope.ts'
 import { analysisLimits } from './limits.ts'
 
 /** What the routes of runs and of subscriptions have in common: what is asked for, how it is given back, and lists. */
-export const config = (operation: Operation, invalid: ErrorCode) =>
-  ({ surface: 'consumer', operation, invalid }) as const
+export const config = (operation: Operation, invalid: ErrorCode) => ({ operation, invalid }) as const
 export const about = (summary: string, description: string) => ({ tags: ['Analysis'], summary, description })
 export const time = Type.String({ format: 'date-time' })
 

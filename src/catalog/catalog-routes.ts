@@ -95,7 +95,7 @@ const UserPath = Type.Object({
 })
 
 const config = (operation: Operation) =>
-  ({ surface: 'consumer', operation, invalid: 'invalid_document_query', unavailable: 'catalog_unavailable' }) as const
+  ({ operation, invalid: 'invalid_document_query', unavailable: 'catalog_unavailable' }) as const
 const about = (summary: string, description: string) => ({ tags: ['Catalog'], summary, description })
 
 export interface CatalogParts {

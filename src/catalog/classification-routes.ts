@@ -23,7 +23,6 @@ export function classificationRoutes(
     '/v1/classifications',
     {
       config: {
-        surface: 'consumer',
         operation: 'classifications.list',
         invalid: 'invalid_classification_query',
         unavailable: 'catalog_unavailable',

@@ -58,7 +58,7 @@ const PageQuery = Type.Object(
 const versionRule =
   'A version is readable by its own language, or by that of the document where it has none: an earlier version can be hidden where the current one is not, and the other way round.'
 const config = (operation: Operation) =>
-  ({ surface: 'consumer', operation, invalid: 'invalid_document_query', unavailable: 'catalog_unavailable' }) as const
+  ({ operation, invalid: 'invalid_document_query', unavailable: 'catalog_unavailable' }) as const
 const about = (summary: string, description: string) => ({ tags: ['Documents'], summary, description })
 
 export function documentRoutes(app: TypedApp, store: CatalogStore, cursors: Cursors): void {

@@ -68,7 +68,6 @@ export function changesRoutes(app: TypedApp, { log, signal, cursors, usage }: Ch
     '/v1/changes',
     {
       config: {
-        surface: 'consumer',
         operation: 'changes.read',
         invalid: 'invalid_changes_query',
         unavailable: 'changes_unavailable',

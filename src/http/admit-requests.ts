@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify'
 import type { Authenticator } from '../access/authenticate.ts'
-import { inFlightMaxOf, rateOf } from '../access/policy.ts'
+import { credentialKinds, kindOf, type Limits } from '../access/credential-kinds.ts'
 import type { Principal } from '../access/principal.ts'
 import type { Rate, RateState, Rates } from '../access/rate-limits.ts'
 import type { UsageBook } from '../access/usage-book.ts'
@@ -11,7 +11,6 @@ import type { Connections } from './connections.ts'
 import { wrongEscape } from './error-replies.ts'
 import type { Metrics } from './metrics.ts'
 import { Permits, PermitsByCaller } from './permits.ts'
-import type { Surface } from './route.ts'
 
 /**
  * Who comes in, and how many at once. In this order:
@@ -24,7 +23,6 @@ import type { Surface } from './route.ts'
  * process: it is taken last, and given back when the handler has come to its end, also where the client went away long
  * before. Operators have permits of their own, and so have streams of lines, which last.
  */
-const collectorInFlightMax = 32
 const adminPermits = 64
 const lineStreamsShare = 1 / 8
 
@@ -54,13 +52,13 @@ export function admitRequests(app: FastifyInstance, parts: AdmissionParts, conne
 
   // Hooks that wait for nothing take a callback: a promise for each of them is a tenth of what a small request costs.
   app.addHook('onRequest', (request, reply, done) => {
-    const { surface, invalid = 'invalid_request' } = request.routeOptions.config
+    const { credential, invalid = 'invalid_request' } = request.routeOptions.config
     /** What is done last: the rest of the request runs in here, and its failures are not ours to answer again. */
     const letIn = (): void => {
-      const fault = surface === undefined ? null : addressFault(request.url)
+      const fault = credential === undefined ? null : addressFault(request.url)
       done(fault === null ? undefined : new TidemarkError(invalid, fault))
     }
-    if (surface === undefined || surface === 'public') {
+    if (credential === undefined || credential === null) {
       letIn()
       return
     }
@@ -69,49 +67,50 @@ export function admitRequests(app: FastifyInstance, parts: AdmissionParts, conne
     request.admission = admission
     connections.whenOver(request.raw, reply.raw, () => admission.over())
 
-    const place = (caller: string, most: number, limitName: string): void => {
-      if (admission.takePlace(places.take(caller, most))) letIn()
-      else done(tooManyAtOnce(most, limitName))
+    const place = (limits: Limits): void => {
+      if (admission.takePlace(places.take(limits.caller, limits.inFlightMax))) letIn()
+      else done(tooManyAtOnce(limits))
     }
-    const within = (rate: Rate, state: RateState, principal: Extract<Principal, { kind: 'consumer' }>): void => {
+    const within = (rate: Rate, state: RateState, limits: Limits): void => {
       const refusal = tellRate(rate, state, reply)
-      if (refusal === null) place(principal.applicationId, inFlightMaxOf(principal.policy), ' (max_in_flight)')
+      if (refusal === null) place(limits)
       else done(refusal)
     }
     const recognise = (principal: Principal | null): void => {
       if (principal === null) {
-        done(new TidemarkError('unauthorized', credentialNeeded[surface]))
+        done(new TidemarkError('unauthorized', credentialKinds[credential].refusal))
         return
       }
       request.principal = principal
-      if (principal.kind === 'admin') {
+      if (principal.keyId !== null) usage.recordKeyUse(principal.keyId, Date.now())
+      const limits = kindOf(principal).limits(principal)
+      if (limits === null) {
         letIn()
         return
       }
-      usage.recordKeyUse(principal.keyId, Date.now())
-      if (principal.kind === 'collector') {
-        place(principal.collectorId, collectorInFlightMax, '')
+      const { caller, rate } = limits
+      if (rate === null) {
+        place(limits)
         return
       }
-      const rate = rateOf(principal.policy)
-      const state = rates.take(principal.applicationId, rate)
-      if (state instanceof Promise) state.then((taken) => within(rate, taken, principal), done)
-      else within(rate, state, principal)
+      const state = rates.take(caller, rate)
+      if (state instanceof Promise) state.then((taken) => within(rate, taken, limits), done)
+      else within(rate, state, limits)
     }
     const secret = bearerOf(request.headers.authorization)
-    const principal = secret === null ? null : authenticator.identify(secret, surface)
+    const principal = secret === null ? null : authenticator.identify(secret, credential)
     if (principal instanceof Promise) principal.then(recognise, done)
     else recognise(principal)
   })
 
   app.addHook('preValidation', (request, _reply, done) => {
-    const { admission } = request
-    if (admission === null) {
+    const { admission, principal } = request
+    if (admission === null || principal === null) {
       done()
       return
     }
     const isStream = request.body instanceof Readable
-    const permits = request.principal?.kind === 'admin' ? operators : isStream ? lineStreams : work
+    const permits = kindOf(principal).isOperator ? operators : isStream ? lineStreams : work
     done(admission.takePermit(permits) ? undefined : overloaded())
   })
 
@@ -143,8 +142,9 @@ function untilItEnds(handler: RouteHandlerMethod): RouteHandlerMethod {
 const overloaded = (): TidemarkError =>
   new TidemarkError('overloaded', 'the service is busy: try again in a moment', { retryAfterSeconds: 1 })
 
-function tooManyAtOnce(most: number, name: string): TidemarkError {
-  const message = `${most} requests of yours are not answered yet, which is as many as may be at once${name}: wait for answers`
+function tooManyAtOnce({ inFlightMax, setting }: Limits): TidemarkError {
+  const most = `as many as may be at once${setting === null ? '' : ` (${setting})`}`
+  const message = `${inFlightMax} requests of yours are not answered yet, which is ${most}: wait for answers`
   return new TidemarkError('rate_limit_exceeded', message, { retryAfterSeconds: 1 })
 }
 
@@ -166,12 +166,6 @@ function addressFault(url: string): string | null {
 /** The credential of `Bearer …`, in any case of the scheme; null for anything else. */
 function bearerOf(header: string | undefined): string | null {
   return /^bearer ([^ ]+)$/i.exec(header ?? '')?.[1] ?? null
-}
-
-const credentialNeeded: Record<Exclude<Surface, 'public'>, string> = {
-  consumer: 'send "Authorization: Bearer tmc_…" with a valid consumer API key',
-  collector: 'send "Authorization: Bearer tml_…" with a valid collector key',
-  admin: 'send "Authorization: Bearer …" with the admin token',
 }
 
 /** Says how much of the rate is left; the refusal where nothing is. */

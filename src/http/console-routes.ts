@@ -32,7 +32,7 @@ export function consoleRoutes(app: TypedApp): void {
     return script
   }
   const open = (operation: 'pages.landing' | 'pages.docs' | 'pages.asset') =>
-    ({ surface: 'public', operation, invalid: 'invalid_request' }) as const
+    ({ isPublic: true, operation, invalid: 'invalid_request' }) as const
   const page = (url: string, file: string, operation: 'pages.landing' | 'pages.docs') =>
     app.get(url, { config: open(operation), schema: { hide: true } }, async (_request, reply) =>
       reply.type(types['.html']!).send(await read(file)),

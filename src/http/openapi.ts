@@ -1,6 +1,7 @@
 import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger'
-import type { FastifySchema } from 'fastify'
+import type { FastifyContextConfig, FastifySchema } from 'fastify'
 import { Type } from 'typebox'
+import { credentialKinds } from '../access/credential-kinds.ts'
 import { errorTable } from '../errors.ts'
 import { choice } from '../validation.ts'
 import { version } from '../version.ts'
@@ -19,13 +20,17 @@ export const ErrorSchema = Type.Object(
   { $id: 'Error', description: 'The body of every error on every surface.' },
 )
 
+const kinds = Object.entries(credentialKinds)
+
+const surfaces = kinds
+  .map(([, { paths, name, prefix }]) => `${paths.map((path) => `\`${path}\``).join(' and ')}: ${name} (\`${prefix}…\`)`)
+  .join('; ')
+
 const about = `
 A self-hosted content data service. Collectors send documents in; applications read them through this API, within what
 they are entitled to.
 
-**Surfaces.** Consumer routes (\`/v1\`) take an application's API key (\`tmc_…\`), collector routes (\`/collector/v1\`) a
-collector key (\`tml_…\`), admin routes (\`/admin/v1\`, \`/metrics\`) the admin token. Each works on its own surface only.
-All are sent as \`Authorization: Bearer …\`.
+**Surfaces.** ${surfaces}. Each credential works on its own surface only. All are sent as \`Authorization: Bearer …\`.
 
 **Errors** are always \`{code, message, request_id, details?}\`. Unknown fields and unknown or repeated query parameters
 are errors. Every 429 carries \`Retry-After\` in seconds; consumer answers carry \`RateLimit-Policy\` and \`RateLimit\`.
@@ -36,15 +41,7 @@ are errors. Every 429 carries \`Retry-After\` in seconds; consumer answers carry
 they were made.
 `.trim()
 
-const securityOf = { consumer: [{ consumer: [] }], collector: [{ collector: [] }], admin: [{ admin: [] }], public: [] }
-
-/** The errors any route of a surface can answer with; the area's own 400 comes on top. */
-const commonErrors = {
-  consumer: [401, 403, 429, 503],
-  collector: [401, 413, 415, 503],
-  admin: [401, 503],
-  public: [],
-} as const
+const sentence = (words: string): string => words.charAt(0).toUpperCase() + words.slice(1)
 
 export const openApiOptions: FastifyDynamicSwaggerOptions = {
   openapi: {
@@ -66,11 +63,17 @@ export const openApiOptions: FastifyDynamicSwaggerOptions = {
       { name: 'Service', description: 'Description, probes and metrics.' },
     ],
     components: {
-      securitySchemes: {
-        consumer: { type: 'http', scheme: 'bearer', description: 'A consumer API key, tmc_…' },
-        collector: { type: 'http', scheme: 'bearer', description: 'A collector key, tml_…' },
-        admin: { type: 'http', scheme: 'bearer', description: 'The admin token, tma_…' },
-      },
+      securitySchemes: Object.fromEntries(
+        kinds.map(([kind, { name, prefix }]) => [
+          kind,
+          {
+            type: 'http',
+            scheme: 'bearer',
+            bearerFormat: `${prefix}…`,
+            description: `${sentence(name)}, ${prefix}…`,
+          },
+        ]),
+      ),
     },
   },
   refResolver: { buildLocalReference: (json, _base, _fragment, i) => (json.$id as string | undefined) ?? `def-${i}` },
@@ -79,18 +82,25 @@ export const openApiOptions: FastifyDynamicSwaggerOptions = {
       ? (withDescribedParts(document.openapiObject) as typeof document.openapiObject)
       : document.swaggerObject,
   transform: ({ schema, url, route }) => {
-    const { surface, operation, invalid } = route.config as RouteConfig
+    const { credential = null, operation, invalid } = route.config as FastifyContextConfig & RouteConfig
     if (route.method === 'HEAD') return { schema: { ...schema, hide: true }, url }
     const error = { $ref: 'Error#' }
     const responses: Record<string, unknown> = { ...((schema?.response as Record<string, unknown>) ?? {}) }
-    for (const status of commonErrors[surface]) responses[status] ??= { description: reasons[status], ...error }
-    if (surface !== 'public') {
+    if (credential !== null) {
+      for (const status of credentialKinds[credential].statuses) {
+        responses[status] ??= { description: reasons[status], ...error }
+      }
       responses[errorTable[invalid].status] ??= {
         description: `\`${invalid}\`: the message names the field.`,
         ...error,
       }
     }
-    const described = { ...schema, operationId: operation, security: securityOf[surface], response: responses }
+    const described = {
+      ...schema,
+      operationId: operation,
+      security: credential === null ? [] : [{ [credential]: [] }],
+      response: responses,
+    }
     return { schema: described as FastifySchema, url }
   },
 }

@@ -32,7 +32,7 @@ export function publicRoutes(
   app.addSchema(ErrorSchema)
   const about = (summary: string) => ({ tags: ['Service'], summary })
   const open = (operation: 'health.live' | 'health.ready' | 'openapi.read') =>
-    ({ surface: 'public', operation, invalid: 'invalid_request' }) as const
+    ({ isPublic: true, operation, invalid: 'invalid_request' }) as const
 
   app.get(
     '/healthz',
@@ -69,7 +69,7 @@ export function publicRoutes(
   app.get(
     '/metrics',
     {
-      config: { surface: 'admin', operation: 'metrics.read', invalid: 'invalid_request' },
+      config: { operation: 'metrics.read', invalid: 'invalid_request' },
       schema: { ...about('Prometheus metrics'), response: { 200: Type.String() } },
     },
     async (_request, reply) =>

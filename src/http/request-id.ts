@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
-import { keyPrefixes } from '../access/keys.ts'
+import { credentialKinds } from '../access/credential-kinds.ts'
 
 const wellFormed = /^[A-Za-z0-9._:+/=-]{1,128}$/
 
@@ -15,5 +15,5 @@ export function requestIdOf({ headers }: IncomingMessage): string {
 /** Something of the form of our keys, or what the request itself came with: an admin token may be of any form. */
 function holdsCredential(id: string, authorization: string | undefined): boolean {
   const own = authorization?.slice(authorization.lastIndexOf(' ') + 1) ?? ''
-  return Object.values(keyPrefixes).some((prefix) => id.includes(prefix)) || (own !== '' && id.includes(own))
+  return Object.values(credentialKinds).some(({ prefix }) => id.includes(prefix)) || (own !== '' && id.includes(own))
 }

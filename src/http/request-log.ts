@@ -1,4 +1,5 @@
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
+import { kindOf } from '../access/credential-kinds.ts'
 import { quotaOperations } from '../access/operations.ts'
 import type { UsageBook } from '../access/usage-book.ts'
 import { errorTable } from '../errors.ts'
@@ -52,13 +53,9 @@ export function logRequests(
       const { principal } = request
       const status = reply.raw.writableFinished ? reply.statusCode : unanswered[connections.endOf(request.raw)]
       metrics.request(operation, status, reply.elapsedTime / 1000)
-      if (
-        principal?.kind === 'consumer' &&
-        status < 400 &&
-        operation !== 'unknown' &&
-        !(operation in quotaOperations)
-      ) {
-        usage.count(principal.applicationId, operation, Date.now())
+      const counted = principal === null ? null : kindOf(principal).counted(principal)
+      if (counted !== null && status < 400 && operation !== 'unknown' && !(operation in quotaOperations)) {
+        usage.count(counted, operation, Date.now())
       }
       logger.info(
         {
@@ -68,9 +65,7 @@ export function logRequests(
           status,
           ms: Math.round(reply.elapsedTime * 10) / 10,
           ip,
-          ...(principal === null ? {} : { key: principal.kind === 'admin' ? 'admin-token' : principal.keyId }),
-          ...(principal?.kind === 'consumer' ? { application: principal.applicationId } : {}),
-          ...(principal?.kind === 'collector' ? { collector: principal.collectorId } : {}),
+          ...(principal === null ? {} : kindOf(principal).logged(principal)),
           ...(status === unanswered.gone ? { aborted: true } : {}),
         },
         'request',

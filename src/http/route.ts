@@ -1,32 +1,33 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { TSchema } from 'typebox'
 import { type AccessRequest, compileScope } from '../access/compile-scope.ts'
+import { type CredentialKind, credentialKinds } from '../access/credential-kinds.ts'
 import type { Operation } from '../access/operations.ts'
-import type { Collector, Consumer, Principal } from '../access/principal.ts'
+import type { Collector, Consumer, Principal, PrincipalOf } from '../access/principal.ts'
 import type { Scope } from '../access/scope.ts'
 import { type ErrorCode, TidemarkError } from '../errors.ts'
 import type { Caller } from '../turns/caller.ts'
 import { orNull } from '../validation.ts'
 import type { Admission } from './admission.ts'
 
-/** Where a route stands, and so which credential opens it. */
-export type Surface = 'consumer' | 'collector' | 'admin' | 'public'
-
 /** What every route says of itself in its `config`. The server refuses to start with a route that does not. */
 export interface RouteConfig {
-  readonly surface: Surface
   readonly operation: Operation
   /** The code of a 400 in this area. */
   readonly invalid: ErrorCode
   /** The code of a 503 in this area where it has one of its own; else it is `store_unavailable`. */
   readonly unavailable?: ErrorCode
+  /** Needs no credential. Every other route stands below the paths of the credential that opens it. */
+  readonly isPublic?: true
   /** Whether the body may also be NDJSON, which the handler then gets as a stream. */
   readonly lines?: boolean
 }
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    surface?: Surface
+    /** Said by the server, from the path; null where none is needed. */
+    credential?: CredentialKind | null
+    isPublic?: true
     operation?: Operation
     invalid?: ErrorCode
     unavailable?: ErrorCode
@@ -42,14 +43,12 @@ declare module 'fastify' {
   }
 }
 
-export function consumerOf(request: FastifyRequest): Consumer {
-  if (request.principal?.kind !== 'consumer') throw new TidemarkError('unauthorized', 'a consumer API key is needed')
-  return request.principal
-}
+export const consumerOf = (request: FastifyRequest): Consumer => principalOf(request, 'consumer')
+export const collectorOf = (request: FastifyRequest): Collector => principalOf(request, 'collector')
 
-export function collectorOf(request: FastifyRequest): Collector {
-  if (request.principal?.kind !== 'collector') throw new TidemarkError('unauthorized', 'a collector key is needed')
-  return request.principal
+function principalOf<Kind extends CredentialKind>({ principal }: FastifyRequest, kind: Kind): PrincipalOf<Kind> {
+  if (principal?.kind === kind) return principal as PrincipalOf<Kind>
+  throw new TidemarkError('unauthorized', `${credentialKinds[kind].name} is needed`)
 }
 
 /** The scope of a consumer's request, or the area's 403. */

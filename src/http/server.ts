@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import cors from '@fastify/cors'
 import swagger from '@fastify/swagger'
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import { credentialAt } from '../access/credential-kinds.ts'
 import { isUnavailability, TidemarkError } from '../errors.ts'
 import { validatorFor } from '../validation.ts'
 import { type AdmissionParts, admitRequests } from './admit-requests.ts'
@@ -116,10 +117,16 @@ export async function makeServer(parts: ServerParts): Promise<FastifyInstance> {
   }
 
   app.addHook('onRoute', (route) => {
-    const { surface, operation, invalid } = route.config ?? {}
-    if (surface === undefined || operation === undefined || invalid === undefined) {
-      throw new Error(`route ${route.method} ${route.url} does not say its surface, operation and error code`)
+    const { operation, invalid, isPublic = false } = route.config ?? {}
+    const named = `route ${route.method} ${route.url}`
+    if (operation === undefined || invalid === undefined) {
+      throw new Error(`${named} does not say its operation and error code`)
     }
+    const credential = credentialAt(route.url)
+    if (isPublic && credential !== null) throw new Error(`${named} is public, but stands where a credential is needed`)
+    if (!isPublic && credential === null)
+      throw new Error(`${named} stands where no credential is needed, but is not public`)
+    route.config = { ...route.config!, credential }
     table.add(route.url, route.method)
   })
 

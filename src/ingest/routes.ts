@@ -37,7 +37,7 @@ export function ingestRoutes(app: TypedApp, ingest: Ingest): void {
   app.post(
     '/collector/v1/documents',
     {
-      config: { surface: 'collector', operation: 'collector.documents', invalid: 'invalid_request', lines: true },
+      config: { operation: 'collector.documents', invalid: 'invalid_request', lines: true },
       bodyLimit: ingestLimits.batchBytesMax,
       schema: {
         tags: ['Collector'],

@@ -3,7 +3,7 @@ import type { Operation } from '../access/operations.ts'
 
 /** What every route of live queries has in common. */
 export const route = (operation: Operation) =>
-  ({ surface: 'consumer', operation, invalid: 'invalid_query', unavailable: 'live_query_unavailable' }) as const
+  ({ operation, invalid: 'invalid_query', unavailable: 'live_query_unavailable' }) as const
 
 export const about = (summary: string, description: string) => ({ tags: ['Live'], summary, description })
 

@@ -12,7 +12,7 @@ import type { LeaseClaim, LiveStore } from './live-store.ts'
 import { requireHeld, taskIntake } from './task-intake.ts'
 
 const time = Type.String({ format: 'date-time' })
-const config = (operation: Operation) => ({ surface: 'collector', operation, invalid: 'invalid_request' }) as const
+const config = (operation: Operation) => ({ operation, invalid: 'invalid_request' }) as const
 const about = (summary: string, description: string) => ({ tags: ['Collector'], summary, description })
 const ById = Type.Object({ task_id: Type.String({ minLength: 1, maxLength: 128 }) })
 const LeaseId = Type.Object(

@@ -4,7 +4,7 @@ import type { Operation } from '../access/operations.ts'
 /** What every route of the admin API has in common. */
 export const actor = 'admin-api'
 
-export const route = (operation: Operation) => ({ surface: 'admin', operation, invalid: 'invalid_request' }) as const
+export const route = (operation: Operation) => ({ operation, invalid: 'invalid_request' }) as const
 
 export const about = (summary: string, description?: string) => ({
   tags: ['Admin'],

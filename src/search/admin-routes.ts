@@ -13,7 +13,7 @@ export function indexingRoutes(
   app.get(
     '/admin/v1/indexing',
     {
-      config: { surface: 'admin', operation: 'admin.indexing.read', invalid: 'invalid_request' },
+      config: { operation: 'admin.indexing.read', invalid: 'invalid_request' },
       schema: {
         tags: ['Admin'],
         summary: 'How far the search index is behind',

@@ -67,7 +67,7 @@ export interface SearchParts {
 }
 
 const config = (operation: Operation) =>
-  ({ surface: 'consumer', operation, invalid: 'invalid_query', unavailable: 'search_backend_unavailable' }) as const
+  ({ operation, invalid: 'invalid_query', unavailable: 'search_backend_unavailable' }) as const
 const about = (summary: string, description: string) => ({ tags: ['Search'], summary, description })
 const response = { 200: Answer }
 const withLive = {

@@ -1,5 +1,7 @@
 import type { Kysely } from 'kysely'
-import type { AccessStore, KeyWithOwner } from '../../access/access-store.ts'
+import type { AccessStore } from '../../access/access-store.ts'
+import { scopeEntryOf } from '../../access/entitlement.ts'
+import type { KeyOwner } from '../../access/principal.ts'
 import { takeTokens } from '../../access/rate-limits.ts'
 import { storedDatasets, storedEntitlement, storedPolicy } from '../../access/stored-rights.ts'
 import type { SigningKey } from '../../cursors.ts'
@@ -116,7 +118,7 @@ export function sqlAccessStore(db: Kysely<Tables>): AccessStore {
     },
   }
 
-  async function applicationOwner(applicationId: string): Promise<KeyWithOwner['owner']> {
+  async function applicationOwner(applicationId: string): Promise<KeyOwner> {
     const application = await db
       .selectFrom('application')
       .selectAll()
@@ -128,19 +130,21 @@ export function sqlAccessStore(db: Kysely<Tables>): AccessStore {
       .where('application_id', '=', applicationId)
       .orderBy('position')
       .execute()
+    const stored = entitlements.map((row) => ({
+      entitlement_id: row.entitlement_id,
+      ...storedEntitlement(row.entry, row.entitlement_id),
+    }))
     return {
       kind: 'consumer',
       applicationId,
       name: application.name,
       policy: storedPolicy(application.policy, applicationId),
-      entitlements: entitlements.map((row) => ({
-        entitlement_id: row.entitlement_id,
-        ...storedEntitlement(row.entry, row.entitlement_id),
-      })),
+      entitlements: stored,
+      entries: stored.map(scopeEntryOf),
     }
   }
 
-  async function collectorOwner(collectorId: string): Promise<KeyWithOwner['owner']> {
+  async function collectorOwner(collectorId: string): Promise<KeyOwner> {
     const row = await db
       .selectFrom('collector')
       .selectAll()

@@ -28,6 +28,8 @@ export interface SearchSide {
   readonly embedder: Embedder
   readonly searcher: Searcher
   readonly check: Check
+  /** The index lacks documents that the store has had for long. */
+  readonly isRefilling: () => boolean
   /** Something was written that may have to be indexed. */
   wake(): void
 }
@@ -88,8 +90,9 @@ export async function composeSearch({
     index,
     embedder,
     searcher,
+    isRefilling: () => indexing.isRefilling,
     check: async () => {
-      const { health, backlog, memoryBytes, warnings } = await indexingState(index, source)
+      const { health, backlog, memoryBytes, warnings } = await indexingState(index, source, indexing.isRefilling)
       const waiting = backlog.documents + backlog.waitingVectors
       const behind = `${backlog.documents} documents and ${backlog.waitingVectors} vectors behind`
       const size = `${health.chunks} chunks in ${Math.round(memoryBytes / 2 ** 20)} MiB`

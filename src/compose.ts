@@ -123,7 +123,7 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
       consoleRoutes(typed)
       // A process that only works in the background still says how it is.
       if (search === null) return
-      const { index, embedder, searcher } = search
+      const { index, embedder, searcher, isRefilling } = search
       accountRoutes(typed, usage)
       operatorRoutes(typed, operator)
       ingestRoutes(typed, ingest)
@@ -134,7 +134,7 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
       liveRoutes(typed, live)
       liveResultRoutes(typed, { live, cursors })
       taskRoutes(typed, store.live, written)
-      indexingRoutes(typed, { index, source: store.indexSource, embedder })
+      indexingRoutes(typed, { index, source: store.indexSource, embedder, isRefilling })
       analysis.routes(typed, cursors)
       classificationRoutes(typed, { store: store.catalog, timeoutMs: config.catalogTimeoutMs })
     },

@@ -36,7 +36,7 @@ suite('cursors', () => {
     const cursors = await Cursors.load(new Keys())
     const cursor = cursors.sign(binding, 5)
     for (const other of [['changes', 'app_2', ['a', 'b'], null], ['changes', 'app_1', ['b', 'a'], null], null, []]) {
-      assert.deepEqual(await cursors.open(cursor, other), { ok: false, reason: 'other' })
+      assert.deepEqual(await cursors.open(cursor, other), { ok: false, reason: 'other', position: 5 })
     }
     const strange = (await Cursors.load(new Keys())).sign(binding, 5)
     assert.deepEqual(await cursors.open(strange, binding), { ok: false, reason: 'invalid' })

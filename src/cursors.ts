@@ -23,8 +23,9 @@ export interface SigningKeyStore {
 
 export type Opened<Position> =
   | { readonly ok: true; readonly position: Position; readonly issuedAt: number }
-  /** `other`: well signed, but for another application or other conditions. */
-  | { readonly ok: false; readonly reason: 'invalid' | 'other' }
+  | { readonly ok: false; readonly reason: 'invalid' }
+  /** Well signed, but for another application or other conditions: then the position may be of any kind. */
+  | { readonly ok: false; readonly reason: 'other'; readonly position: unknown }
 
 const signatureBytes = 16
 const cursorCharactersMax = 4096
@@ -75,7 +76,7 @@ export class Cursors {
     const key = this.#find(keyId)
     // Compared as text: base64 has several spellings of the same bytes, and only ours is a cursor.
     if (key === undefined || !sameText(signed, signature(key, payload))) return invalid
-    if (bound !== digest(binding)) return { ok: false, reason: 'other' }
+    if (bound !== digest(binding)) return { ok: false, reason: 'other', position }
     return { ok: true, position: position as Position, issuedAt }
   }
 

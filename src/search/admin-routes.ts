@@ -8,7 +8,12 @@ import type { SearchIndex } from './search-index.ts'
 
 export function indexingRoutes(
   app: TypedApp,
-  parts: { readonly index: SearchIndex; readonly source: IndexSource; readonly embedder: Embedder },
+  parts: {
+    readonly index: SearchIndex
+    readonly source: IndexSource
+    readonly embedder: Embedder
+    readonly isRefilling: () => boolean
+  },
 ): void {
   app.get(
     '/admin/v1/indexing',
@@ -27,7 +32,12 @@ export function indexingRoutes(
             }),
             pending_documents: Type.Integer(),
             pending_vectors: Type.Integer(),
-            oldest_pending_seconds: orNull(Type.Number({ description: 'Null when nothing waits.' })),
+            oldest_pending_seconds: orNull(
+              Type.Number({
+                description:
+                  'Since the oldest of them came in, which is long ago while an index is made anew. Null when nothing waits.',
+              }),
+            ),
             indexed_chunks: Type.Integer(),
             indexed_documents: Type.Integer(),
             segments: Type.Integer(),
@@ -42,7 +52,7 @@ export function indexingRoutes(
       },
     },
     async () => {
-      const state = await indexingState(parts.index, parts.source)
+      const state = await indexingState(parts.index, parts.source, parts.isRefilling())
       const { health, backlog } = state
       const active = { profileId: parts.embedder.profileId, dimensions: parts.embedder.dimensions, chunks: 0 }
       const profiles = health.profiles.some(({ profileId }) => profileId === active.profileId)

@@ -7,7 +7,7 @@ import type { IndexHealth, SearchIndex } from './search-index.ts'
 const healthy = { state: 'ready', reason: '', position: 9, chunks: 5, memoryBytes: { a: 3, b: 4 }, warnings: [] }
 const idle: Backlog = { documents: 0, waitingVectors: 0, oldestAt: null }
 
-function stateOf(health: Partial<IndexHealth>, backlog: Partial<Backlog>) {
+function stateOf(health: Partial<IndexHealth>, backlog: Partial<Backlog>, isRefilling = false) {
   const asked: number[] = []
   const index = { health: async () => ({ ...healthy, ...health }) } as unknown as SearchIndex
   const source = {
@@ -16,7 +16,7 @@ function stateOf(health: Partial<IndexHealth>, backlog: Partial<Backlog>) {
       return { ...idle, ...backlog }
     },
   } as unknown as IndexSource
-  return indexingState(index, source).then((state) => ({ state, asked }))
+  return indexingState(index, source, isRefilling).then((state) => ({ state, asked }))
 }
 
 suite('how far indexing is', () => {
@@ -30,6 +30,13 @@ suite('how far indexing is', () => {
     const { state, asked } = await stateOf({ state: 'needs_rebuild', reason: 'damaged' }, {})
     assert.deepEqual(asked, [0])
     assert.match(state.warnings.join(), /built anew: damaged/)
+  })
+
+  test('while the index is filled anew its age is that of the documents: nobody is sent to look for a fault', async () => {
+    const { state } = await stateOf({}, { documents: 500, oldestAt: Date.now() - 86_400_000 }, true)
+    assert.deepEqual(state.warnings, [
+      'the index is being filled from the store: searches miss documents and say so until it has them all',
+    ])
   })
 
   test('more than a minute behind, too large, or what the index itself says: an operator is told', async () => {

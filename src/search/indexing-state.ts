@@ -14,13 +14,20 @@ export interface IndexingState {
   readonly warnings: readonly string[]
 }
 
-export async function indexingState(index: SearchIndex, source: IndexSource): Promise<IndexingState> {
+/** `isRefilling`: what is behind is old, and nothing is wrong: the index is being fed all that the store has. */
+export async function indexingState(
+  index: SearchIndex,
+  source: IndexSource,
+  isRefilling: boolean,
+): Promise<IndexingState> {
   const health = await index.health()
   const backlog = await source.backlog(health.state === 'ready' ? health.position : 0)
   const oldestPendingSeconds = backlog.oldestAt === null ? null : Math.max(0, (Date.now() - backlog.oldestAt) / 1000)
   const warnings = [...health.warnings]
   if (health.state === 'needs_rebuild') warnings.push(`the index is being built anew: ${health.reason}`)
-  if ((oldestPendingSeconds ?? 0) > behindSecondsMax) {
+  if (isRefilling) {
+    warnings.push('the index is being filled from the store: searches miss documents and say so until it has them all')
+  } else if ((oldestPendingSeconds ?? 0) > behindSecondsMax) {
     warnings.push(
       'indexing is more than a minute behind: see whether the embedding endpoint answers and the machine is busy',
     )

@@ -11,12 +11,11 @@ import { liveTopUpOf } from '../live/live-request.ts'
 import { LiveQuery, liveQueryAnswer } from '../live/schemas.ts'
 import { choice, noFields, orNull } from '../validation.ts'
 import type { IndexSource } from './index-source.ts'
+import { KeywordCursors } from './keyword-cursors.ts'
 import { presentResults, ResultItem } from './present-results.ts'
-import type { KeywordPosition } from './search-index.ts'
 import {
   bindingOf,
   checkSearch,
-  invalid,
   type Mode,
   modes,
   namedPermissions,
@@ -146,12 +145,8 @@ async function answer(
   const search = checkSearch(body, fixedMode, searcher.dimensions)
   const liveRequest = liveTopUpOf(request.headers['idempotency-key'], body, consumer)
   const binding = [consumer.applicationId, bindingOf(search)]
-  let after: KeywordPosition | null = null
-  if (search.cursor !== null) {
-    const opened = await cursors.open<KeywordPosition>(search.cursor, binding)
-    if (!opened.ok) throw invalid('cursor', 'does not belong to this request: repeat it unchanged, with the same limit')
-    after = opened.position
-  }
+  const pages = new KeywordCursors(cursors)
+  const after = search.cursor === null ? null : await pages.open(search.cursor, binding)
   const scope = scopeOf(consumer, {
     datasets: body.datasets ?? null,
     platforms: body.platforms ?? null,
@@ -180,7 +175,7 @@ async function answer(
     total_documents: results.length,
     total_chunks: result.totalChunks,
     top_k: result.topK,
-    ...(result.next === null ? {} : { cursor: cursors.sign(binding, result.next) }),
+    ...(result.next === null ? {} : { cursor: pages.sign(binding, result.next) }),
     degraded: degradations.length > 0,
     warnings: warnings.map((code) => ({ code, message: warningMessages[code] })),
     live_query: started === null || 'cause' in started ? null : liveQueryAnswer(started.liveQuery),

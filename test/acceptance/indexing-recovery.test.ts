@@ -127,7 +127,10 @@ test('while an index is made anew, searches find what is there and say that docu
     rmSync(join(large.server.dataDir, name))
   await large.server.start()
   const parts: number[] = []
+  const told: string[] = []
   await until('it is whole again', async () => {
+    const { body } = await large.server.call('GET', '/readyz')
+    told.push(body.checks.index.detail)
     const { total_chunks, degraded, warnings } = await found()
     assert.deepEqual(
       warnings.map(({ code }) => code),
@@ -139,6 +142,8 @@ test('while an index is made anew, searches find what is there and say that docu
     }
     return !degraded
   })
+  assert.match(told[0]!, /the index is being filled from the store/)
+  assert.ok(told.every((detail) => !detail.includes('embedding endpoint')))
   assert.ok(parts.length > 0, 'no search came before the index was whole')
   assert.equal((await found()).total_chunks, count)
   assert.equal(await large.server.stop(), 0)

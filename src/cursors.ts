@@ -1,6 +1,6 @@
 import { createHmac, hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { isId, newId } from './ids.ts'
-import { type Incidents, unheard } from './incidents.ts'
+import { type Incidents, silentIncidents } from './incidents.ts'
 
 /**
  * Opaque, signed cursors. A cursor holds a position, the time it was made, and a digest of what it is bound to (the
@@ -21,7 +21,7 @@ export interface SigningKeyStore {
   addSigningKey(key: SigningKey, onlyIfNone: boolean): Promise<readonly SigningKey[]>
 }
 
-export type Opened<Position> =
+export type OpenedCursor<Position> =
   | { readonly ok: true; readonly position: Position; readonly issuedAt: number }
   | { readonly ok: false; readonly reason: 'invalid' }
   /** Well signed, but for another application or other conditions: then the position may be of any kind. */
@@ -51,7 +51,7 @@ export class Cursors {
     this.#incidents = incidents
   }
 
-  static async load(store: SigningKeyStore, incidents: Incidents = unheard): Promise<Cursors> {
+  static async load(store: SigningKeyStore, incidents: Incidents = silentIncidents): Promise<Cursors> {
     return new Cursors(store, await store.addSigningKey(makeSigningKey(Date.now()), true), incidents)
   }
 
@@ -64,7 +64,7 @@ export class Cursors {
     return `${payload}.${signature(key, payload)}`
   }
 
-  async open<Position>(cursor: string, binding: unknown): Promise<Opened<Position>> {
+  async open<Position>(cursor: string, binding: unknown): Promise<OpenedCursor<Position>> {
     const invalid = { ok: false, reason: 'invalid' } as const
     const [payload, signed, ...rest] = cursor.length > cursorCharactersMax ? [] : cursor.split('.')
     if (!payload || !signed || rest.length > 0) return invalid

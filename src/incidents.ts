@@ -44,4 +44,4 @@ export class LoggedIncidents implements Incidents {
 const causesMax = 100
 
 /** For what runs where there is neither a log nor a reader of one. */
-export const unheard: Incidents = { failed: () => {}, worked: () => {} }
+export const silentIncidents: Incidents = { failed: () => {}, worked: () => {} }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { jsonLimits, limitPassed } from './json-text.ts'
+import { jsonLimits, passedJsonLimit } from './json-text.ts'
 
 /** The depth of a value, counted by walking it. */
 function depthOf(value: unknown): number {
@@ -28,11 +28,11 @@ test('depth and number of values are seen in the text, brackets and quotes in te
     fc.property(value, fc.constantFrom(0, 2), (one, indent) => {
       const json = JSON.stringify(one, null, indent)
       const levels = depthOf(one)
-      assert.equal(limitPassed(json, { levels, values: endless }), null)
-      if (levels > 0) assert.equal(limitPassed(json, { levels: levels - 1, values: endless }), 'levels')
+      assert.equal(passedJsonLimit(json, { levels, values: endless }), null)
+      if (levels > 0) assert.equal(passedJsonLimit(json, { levels: levels - 1, values: endless }), 'levels')
       const values = valuesIn(one)
-      assert.equal(limitPassed(json, { levels: endless, values: 2 * values }), null)
-      if (values > 1) assert.equal(limitPassed(json, { levels: endless, values: values - 1 }), 'values')
+      assert.equal(passedJsonLimit(json, { levels: endless, values: 2 * values }), null)
+      if (values > 1) assert.equal(passedJsonLimit(json, { levels: endless, values: values - 1 }), 'values')
     }),
     { numRuns: 2000 },
   )
@@ -40,9 +40,9 @@ test('depth and number of values are seen in the text, brackets and quotes in te
 
 test('any text at all is looked at to its end, quickly', () => {
   fc.assert(
-    fc.property(fc.string({ unit: 'binary' }), (any) => [null, 'levels'].includes(limitPassed(any, jsonLimits))),
+    fc.property(fc.string({ unit: 'binary' }), (any) => [null, 'levels'].includes(passedJsonLimit(any, jsonLimits))),
   )
   for (const odd of ['"', '"\\', '\\"', '"\\\\"[', `"${'\\'.repeat(1_000_001)}"`]) {
-    assert.equal(limitPassed(odd, jsonLimits), null)
+    assert.equal(passedJsonLimit(odd, jsonLimits), null)
   }
 })

@@ -8,7 +8,10 @@ export const jsonLimits = { levels: 100, values: 500_000 } as const
  * Which limit a text is over; null where none. Looks at brackets and commas outside of strings only, of which there is
  * one for each value and two for an empty list or object; whether the text is JSON at all is for the parser to say.
  */
-export function limitPassed(text: string, limits: Record<keyof typeof jsonLimits, number>): 'levels' | 'values' | null {
+export function passedJsonLimit(
+  text: string,
+  limits: Record<keyof typeof jsonLimits, number>,
+): 'levels' | 'values' | null {
   let depth = 0
   let values = 1
   for (let i = 0; i < text.length; i++) {

@@ -43,7 +43,7 @@ export const parseOptionalTime = (text: string | undefined): number | null =>
   text === undefined ? null : parseTime(text)
 
 /** Of a text that was checked when it was written down: one that is no time must not be taken for none. */
-export function knownTime(text: string): number {
+export function parseKnownTime(text: string): number {
   const timeMs = parseTime(text)
   if (timeMs === null) throw new Error(`${JSON.stringify(text)} is no RFC 3339 time`)
   return timeMs

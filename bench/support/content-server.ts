@@ -15,7 +15,7 @@ import { Cursors } from '../../src/cursors.ts'
 import { Metrics } from '../../src/http/metrics.ts'
 import { makeServer } from '../../src/http/server.ts'
 import type { TypedApp } from '../../src/http/typed.ts'
-import { unheard } from '../../src/incidents.ts'
+import { silentIncidents } from '../../src/incidents.ts'
 import { Ingest } from '../../src/ingest/ingest.ts'
 import { ingestRoutes } from '../../src/ingest/routes.ts'
 import { Operator } from '../../src/operator/operator.ts'
@@ -26,7 +26,7 @@ const [dataDir, token] = process.argv.slice(2) as [string, string]
 const { store } = await openSqliteStore(dataDir)
 const { hash } = await adminTokenHash(dataDir, token)
 const authenticator = new Authenticator(store.access, [{ hash, principal: { kind: 'admin', keyId: null } }])
-const usage = new UsageBook(store.access, unheard)
+const usage = new UsageBook(store.access, silentIncidents)
 const operator = new Operator(store.operator)
 operator.onChange(() => authenticator.forget())
 const cursors = await Cursors.load(store.access)

@@ -1,6 +1,6 @@
 import type { SigningKey } from '../cursors.ts'
 import type { KeyOwner } from './principal.ts'
-import type { Rate, Take } from './rate-limits.ts'
+import type { Rate, TokenRequest } from './rate-limits.ts'
 
 /** The port: what authentication and limits need of the store. */
 export interface AccessStore {
@@ -9,7 +9,7 @@ export interface AccessStore {
   /** Takes one unit where fewer than `limit` are used; all takes of one call are decided one after the other. */
   takeQuota(takes: readonly QuotaTake[]): Promise<readonly QuotaResult[]>
   /** Takes tokens of buckets that all processes share, each named once, and says how many are left. */
-  takeTokens(takes: readonly TokenTake[], nowMs: number): Promise<readonly TokensTaken[]>
+  takeTokens(takes: readonly NamedTokenRequest[], nowMs: number): Promise<readonly TokensGranted[]>
   /** Adds counts and the times keys were last used; both are only ever reported, never decided on. */
   recordUse(use: { readonly counts: readonly UsageCount[]; readonly keys: readonly KeyUse[] }): Promise<void>
   usageOf(applicationId: string, day: string): Promise<readonly { operation: string; used: number }[]>
@@ -41,12 +41,12 @@ export interface QuotaResult {
   readonly used: number
 }
 
-export interface TokenTake extends Take {
+export interface NamedTokenRequest extends TokenRequest {
   readonly name: string
   readonly rate: Rate
 }
 
-export interface TokensTaken {
+export interface TokensGranted {
   readonly granted: number
   readonly left: number
 }

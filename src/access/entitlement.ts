@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { knownTime } from '../time.ts'
+import { parseKnownTime } from '../time.ts'
 import { choices, laterThan, printable } from '../validation.ts'
 import { fieldPermissions, type ScopeEntry } from './scope.ts'
 
@@ -33,8 +33,8 @@ export function scopeEntryOf(entitlement: EntitlementInput): ScopeEntry {
     platforms: entitlement.platforms ?? null,
     languages: entitlement.languages ?? null,
     regions: entitlement.regions ?? null,
-    publishedFrom: entitlement.published_from === undefined ? null : knownTime(entitlement.published_from),
-    publishedTo: entitlement.published_to === undefined ? null : knownTime(entitlement.published_to),
+    publishedFrom: entitlement.published_from === undefined ? null : parseKnownTime(entitlement.published_from),
+    publishedTo: entitlement.published_to === undefined ? null : parseKnownTime(entitlement.published_to),
     fields: entitlement.fields ?? fieldPermissions,
   }
 }

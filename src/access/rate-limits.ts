@@ -27,7 +27,7 @@ export interface Rates {
   take(name: string, rate: Rate): RateState | Promise<RateState>
 }
 
-export interface Take {
+export interface TokenRequest {
   readonly wanted: number
   /** For requests that are still to come: of these, no more than half of what is left, so that others find some too. */
   readonly ahead?: number
@@ -39,7 +39,7 @@ export interface Take {
 export function takeTokens(
   bucket: Bucket | null,
   rate: Rate,
-  { wanted, ahead = 0, returned = 0 }: Take,
+  { wanted, ahead = 0, returned = 0 }: TokenRequest,
   nowMs: number,
 ): { readonly granted: number; readonly bucket: Bucket } {
   const tokens = bucket === null ? rate.burst : Math.min(rate.burst, tokensAt(bucket, rate, nowMs) + returned)

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { TidemarkError } from '../errors.ts'
 import type { Incidents } from '../incidents.ts'
-import type { AccessStore, TokenTake } from './access-store.ts'
+import type { AccessStore, NamedTokenRequest } from './access-store.ts'
 import { type Bucket, type Rate, takeTokens } from './rate-limits.ts'
 import { type Clock, SharedRates } from './shared-rates.ts'
 
@@ -14,7 +14,7 @@ class SharedBuckets {
   failure: Error | null = null
 
   readonly store = {
-    takeTokens: async (takes: readonly TokenTake[], nowMs: number) => {
+    takeTokens: async (takes: readonly NamedTokenRequest[], nowMs: number) => {
       this.asked++
       await new Promise((resolve) => setImmediate(resolve))
       if (this.failure !== null) throw this.failure
@@ -116,7 +116,7 @@ async function simulate(processes: number, rate: Rate, answerMs: number, arrival
   let questions = 0
   let taken = 0
   const store = {
-    takeTokens: async (takes: readonly TokenTake[]) => {
+    takeTokens: async (takes: readonly NamedTokenRequest[]) => {
       questions++
       await time.pass(answerMs / 2)
       const answers = takes.map((take) => {

@@ -1,6 +1,6 @@
 import { isStorageFull } from '../errors.ts'
 import type { Incidents } from '../incidents.ts'
-import type { AccessStore, TokensTaken, TokenTake } from './access-store.ts'
+import type { AccessStore, NamedTokenRequest, TokensGranted } from './access-store.ts'
 import { type Rate, RateLimits, type RateState, type Rates, rateState } from './rate-limits.ts'
 
 /**
@@ -107,7 +107,7 @@ export class SharedRates implements Rates {
   }
 
   /** Those that wait are told; where nobody does, or all are served anyhow, the log is. */
-  #fail(group: readonly Reserve[], takes: readonly TokenTake[], error: unknown): void {
+  #fail(group: readonly Reserve[], takes: readonly NamedTokenRequest[], error: unknown): void {
     const isFull = isStorageFull(error)
     let rejected = 0
     for (const [i, { name, rate, waiting }] of group.entries()) {
@@ -122,7 +122,7 @@ export class SharedRates implements Rates {
     if (rejected === 0) this.#incidents.failed('rates', error)
   }
 
-  #takeOf(reserve: Reserve): TokenTake {
+  #takeOf(reserve: Reserve): NamedTokenRequest {
     this.#fade(reserve)
     const { name, rate, waiting, returning: returned } = reserve
     reserve.returning = 0
@@ -166,7 +166,7 @@ export class SharedRates implements Rates {
 const aheadMax = (rate: Rate): number => Math.floor(rate.perSecond * aheadSeconds)
 
 /** The first `asked` of those that wait get what they asked for; what is left over serves those that came since. */
-function serve(reserve: Reserve, asked: number, { granted, left }: TokensTaken): void {
+function serve(reserve: Reserve, asked: number, { granted, left }: TokensGranted): void {
   const { rate, waiting } = reserve
   reserve.left = left
   reserve.tokens += granted

@@ -54,18 +54,18 @@ export const Document = Type.Object({
   score: Type.Optional(orNull(Type.Integer({ description: 'With `metrics`.' }))),
 })
 
-export interface Readable {
+export interface ReadableDocument {
   readonly record: DocumentRecord
   readonly fields: ReadonlySet<FieldPermission>
 }
 
 /** The document with the fields the scope opens; null where it is not visible at all. */
-export function readable(record: DocumentRecord, scope: Scope): Readable | null {
+export function readableDocument(record: DocumentRecord, scope: Scope): ReadableDocument | null {
   const fields = readableFields(scope, record)
   return fields === null ? null : { record, fields }
 }
 
-export function documentAnswer({ record, fields }: Readable): Static<typeof Document> {
+export function documentAnswer({ record, fields }: ReadableDocument): Static<typeof Document> {
   return {
     id: record.documentId,
     dataset_id: record.datasetId,

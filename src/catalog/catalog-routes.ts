@@ -10,9 +10,17 @@ import type { TypedApp } from '../http/typed.ts'
 import { documentStatuses } from '../ingest/content-store.ts'
 import { formatOptionalTime, formatTime, parseOptionalTime } from '../time.ts'
 import { choice, orNull, strict } from '../validation.ts'
-import { Author, authorAnswer, Document, documentAnswer, readable, Snapshot, snapshotAnswer } from './answers.ts'
-import { checkInterval, checkScores, ingestWindow, invalid, needsOf, type Window } from './browse.ts'
+import {
+  Author,
+  authorAnswer,
+  Document,
+  documentAnswer,
+  readableDocument,
+  Snapshot,
+  snapshotAnswer,
+} from './answers.ts'
 import type { CatalogStore, DocumentRecord } from './catalog-store.ts'
+import { checkInterval, checkScores, type IngestWindow, ingestWindow, invalid, needsOf } from './listing-rules.ts'
 import { timeLimited } from './time-limited.ts'
 
 const time = (description: string) => Type.Optional(Type.String({ format: 'date-time', description }))
@@ -216,13 +224,13 @@ async function list(
     conditions,
   ]
   const exact = exactText === undefined ? null : { text: exactText, platforms }
-  let window: Window
+  let window: IngestWindow
   let before: string | null = null
   if (parameters.cursor === undefined) {
     window = ingestWindow(conditions.times.createdFrom, conditions.times.createdTo, exact !== null, Date.now())
   } else {
     // The first page fixed the window, "now" included: measured anew it would grow beyond 31 days while it is paged.
-    const opened = await cursors.open<{ before: string } & Window>(parameters.cursor, binding)
+    const opened = await cursors.open<{ before: string } & IngestWindow>(parameters.cursor, binding)
     if (!opened.ok) {
       throw invalid(
         'cursor',
@@ -255,7 +263,7 @@ async function list(
   }
 }
 
-const bounds = (window: Window) => ({ createdFrom: window.from, createdTo: window.to })
+const bounds = (window: IngestWindow) => ({ createdFrom: window.from, createdTo: window.to })
 /** The conditions of a request in the words of the store. They are also what a cursor is bound to. */
 function conditionsOf(parameters: ListingParameters, externalAuthorId: string | null) {
   const listOf = (name: 'topics' | 'tags' | 'classification_codes' | 'content_types') =>
@@ -307,7 +315,7 @@ function itemAnswer(
   withSnapshot: boolean,
 ): Static<typeof Listing>['documents'][number] {
   // The store applied the same scope, so a document that is not readable here is a defect, not a case.
-  const found = readable(record, scope)!
+  const found = readableDocument(record, scope)!
   const snapshot = found.fields.has('metrics') ? record.snapshot : null
   return {
     document: documentAnswer(found),

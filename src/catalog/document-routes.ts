@@ -9,9 +9,16 @@ import type { TypedApp } from '../http/typed.ts'
 import { isId } from '../ids.ts'
 import { formatOptionalTime, formatTime } from '../time.ts'
 import { noFields, orNull, strict } from '../validation.ts'
-import { Document, documentAnswer, type Readable, readable, Snapshot, snapshotAnswer } from './answers.ts'
-import { invalid } from './browse.ts'
+import {
+  Document,
+  documentAnswer,
+  type ReadableDocument,
+  readableDocument,
+  Snapshot,
+  snapshotAnswer,
+} from './answers.ts'
 import type { CatalogStore, DocumentRecord, VersionSummary } from './catalog-store.ts'
+import { invalid } from './listing-rules.ts'
 
 const time = Type.String({ format: 'date-time' })
 
@@ -107,7 +114,7 @@ export function documentRoutes(app: TypedApp, store: CatalogStore, cursors: Curs
       const record = await recordOf(request.params.document_id)
       const version = await store.version(record.documentId, request.query.version_id ?? null, scope)
       if (version === null) {
-        if (readable(record, scope) === null) throw documentNotFound()
+        if (readableDocument(record, scope) === null) throw documentNotFound()
         throw new TidemarkError('version_not_found', 'this document has no such version')
       }
       const fields = fieldsOf(version, record, scope)
@@ -145,7 +152,7 @@ export function documentRoutes(app: TypedApp, store: CatalogStore, cursors: Curs
       const page = await pageOf(consumer, 'versions', record.documentId, request.query, (range) =>
         store.versions(record.documentId, scope, range),
       )
-      if (page.items.length === 0 && readable(record, scope) === null) throw documentNotFound()
+      if (page.items.length === 0 && readableDocument(record, scope) === null) throw documentNotFound()
       return {
         versions: page.items.map((version) => ({
           version_id: version.versionId,
@@ -201,11 +208,11 @@ export function documentRoutes(app: TypedApp, store: CatalogStore, cursors: Curs
     async (request) => {
       const scope = scopeOf(consumerOf(request), {})
       const asked = [...new Set(request.body.document_ids)]
-      const found = new Map<string, Readable>()
+      const found = new Map<string, ReadableDocument>()
       const ids = asked.filter((id) => isId('doc', id))
       if (ids.length > 0) {
         for (const record of await store.documents(ids, { snapshot: false })) {
-          const one = readable(record, scope)
+          const one = readableDocument(record, scope)
           if (one !== null) found.set(record.documentId, one)
         }
       }
@@ -228,8 +235,8 @@ export function documentRoutes(app: TypedApp, store: CatalogStore, cursors: Curs
     return record
   }
 
-  async function visible(documentId: string, scope: Scope, snapshot = false): Promise<Readable> {
-    const found = readable(await recordOf(documentId, snapshot), scope)
+  async function visible(documentId: string, scope: Scope, snapshot = false): Promise<ReadableDocument> {
+    const found = readableDocument(await recordOf(documentId, snapshot), scope)
     if (found === null) throw documentNotFound()
     return found
   }
@@ -276,7 +283,7 @@ function fieldsOf({ language }: VersionSummary, record: DocumentRecord, scope: S
 }
 
 function contentOf(
-  { record, fields }: Readable,
+  { record, fields }: ReadableDocument,
   bodyOf: ReadonlyMap<string, string | null>,
 ): Static<typeof BatchItem>['content'] {
   const body = bodyOf.get(record.currentVersionId)

@@ -1,4 +1,4 @@
-import { type Incidents, unheard } from '../incidents.ts'
+import { type Incidents, silentIncidents } from '../incidents.ts'
 
 /**
  * Wakes readers that wait at the end of the feed. One timer and one question to the store serve all of them, and only
@@ -15,7 +15,7 @@ export class ChangeSignal {
   #incidents: Incidents
 
   /** `newest` gives the newest sequence in the store. */
-  constructor(newest: () => Promise<number>, incidents: Incidents = unheard) {
+  constructor(newest: () => Promise<number>, incidents: Incidents = silentIncidents) {
     this.#newest = newest
     this.#incidents = incidents
   }

@@ -3,7 +3,7 @@ import { suite, test } from 'node:test'
 import { Cursors, type SigningKey } from '../cursors.ts'
 import type { ChangeEvent, ChangeLog, ChangePage, ChangeQuery } from './change-log.ts'
 import { ChangeSignal } from './change-signal.ts'
-import { type ChangesRequest, RemovedEvents, readChanges, startOf as startFrom } from './read-changes.ts'
+import { type ChangesRequest, RemovedEvents, readChanges, positionOfCursor as startFrom } from './read-changes.ts'
 
 const keys: SigningKey[] = []
 const cursors = await Cursors.load({
@@ -43,7 +43,7 @@ class Log implements ChangeLog {
   }
 }
 
-const startOf = (cursor: string | null, binding: unknown, log: Log, signer: Cursors) =>
+const positionOfCursor = (cursor: string | null, binding: unknown, log: Log, signer: Cursors) =>
   startFrom(cursor, binding, new RemovedEvents(log), signer)
 
 const request = (fields: Partial<ChangesRequest> = {}): ChangesRequest => ({
@@ -64,10 +64,10 @@ suite('a page of changes', () => {
     log.matching = 30_000
     const page = await readChanges(request({ limit: 2 }), log, new ChangeSignal(async () => 0), cursors)
     assert.equal(page.text, '30000,60000')
-    assert.equal(await startOf(page.nextCursor, 'b', log, cursors), 60_000)
+    assert.equal(await positionOfCursor(page.nextCursor, 'b', log, cursors), 60_000)
     const last = await readChanges(request({ after: 60_000 }), log, new ChangeSignal(async () => 0), cursors)
     assert.equal(last.text, '90000')
-    assert.equal(await startOf(last.nextCursor, 'b', log, cursors), 100_000)
+    assert.equal(await positionOfCursor(last.nextCursor, 'b', log, cursors), 100_000)
   })
 
   test('an event between the look and the wait is not missed', async () => {
@@ -92,24 +92,24 @@ suite('a page of changes', () => {
     const log = new Log()
     log.newest = 50
     const cursor = cursors.sign('b', 10)
-    const after = await startOf(cursor, 'b', log, cursors)
+    const after = await positionOfCursor(cursor, 'b', log, cursors)
     log.removedThrough = 20
     const signal = new ChangeSignal(async () => 0)
     await assert.rejects(readChanges(request({ after }), log, signal, cursors), { code: 'cursor_expired' })
-    await assert.rejects(startOf(cursor, 'b', log, cursors), { code: 'cursor_expired' })
+    await assert.rejects(positionOfCursor(cursor, 'b', log, cursors), { code: 'cursor_expired' })
     const first = await readChanges(request(), log, signal, cursors)
     assert.ok(first.text.startsWith('21,'))
-    assert.equal(await startOf(cursors.sign('b', 20), 'b', log, cursors), 20)
+    assert.equal(await positionOfCursor(cursors.sign('b', 20), 'b', log, cursors), 20)
   })
 
   test('a cursor is good for 30 days', async () => {
     const log = new Log()
     const dayMs = 86_400_000
-    assert.equal(await startOf(cursors.sign('b', 0, Date.now() - 30 * dayMs + 60_000), 'b', log, cursors), 0)
+    assert.equal(await positionOfCursor(cursors.sign('b', 0, Date.now() - 30 * dayMs + 60_000), 'b', log, cursors), 0)
     const old = cursors.sign('b', 0, Date.now() - 30 * dayMs - 1)
-    await assert.rejects(startOf(old, 'b', log, cursors), { code: 'cursor_expired' })
-    await assert.rejects(startOf(old, 'c', log, cursors), { code: 'invalid_cursor' })
-    assert.equal(await startOf(null, 'b', log, cursors), null)
+    await assert.rejects(positionOfCursor(old, 'b', log, cursors), { code: 'cursor_expired' })
+    await assert.rejects(positionOfCursor(old, 'c', log, cursors), { code: 'invalid_cursor' })
+    assert.equal(await positionOfCursor(null, 'b', log, cursors), null)
   })
 
   test('the store is asked how far retention has come at most once a second, and again after a failure', async () => {

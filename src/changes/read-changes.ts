@@ -57,7 +57,7 @@ export async function readChanges(
 }
 
 /** The position a cursor stands for; null without one. Throws for a cursor that cannot be used. */
-export async function startOf(
+export async function positionOfCursor(
   cursor: string | null,
   binding: unknown,
   removed: RemovedEvents,

@@ -3,15 +3,15 @@ import type { UsageBook } from '../access/usage-book.ts'
 import type { Cursors } from '../cursors.ts'
 import { invalidField } from '../errors.ts'
 import { listParameter, splitList } from '../http/list-parameter.ts'
-import { takeQuota } from '../http/quota.ts'
 import { abortSignalOf, consumerOf, scopeOf } from '../http/route.ts'
+import { takeQuota } from '../http/take-quota.ts'
 import type { TypedApp } from '../http/typed.ts'
 import { parseOptionalTime } from '../time.ts'
 import { choice, strict } from '../validation.ts'
 import { type ChangeLog, eventTypes } from './change-log.ts'
 import type { ChangeSignal } from './change-signal.ts'
 import { readAhead } from './read-ahead.ts'
-import { RemovedEvents, readChanges, retentionDays, startOf } from './read-changes.ts'
+import { positionOfCursor, RemovedEvents, readChanges, retentionDays } from './read-changes.ts'
 
 const waitSecondsMax = 30
 
@@ -97,7 +97,7 @@ export function changesRoutes(app: TypedApp, { log, signal, cursors, usage }: Ch
         throw invalid('ingested_to', 'must be after ingested_from')
       }
       const binding = ['changes', consumer.applicationId, types, datasets, platforms, ingestedFrom, ingestedTo]
-      const after = await startOf(cursor, binding, removed, cursors)
+      const after = await positionOfCursor(cursor, binding, removed, cursors)
       const scope = scopeOf(consumer, { datasets, platforms })
       await takeQuota(request, reply, usage)
       const page = await readChanges(

@@ -3,7 +3,7 @@ import { applicationAnswer } from '../operator/answers.ts'
 import { ApplicationInput } from '../operator/schemas.ts'
 import { checkInput } from './check-input.ts'
 import type { Context } from './context.ts'
-import { actor, table, withWorkbench } from './with-workbench.ts'
+import { actor, alignedTable, withWorkbench } from './with-workbench.ts'
 
 export function app(program: Command, context: Context): void {
   const command = program.command('app').description('applications: list, show, create')
@@ -18,7 +18,7 @@ export function app(program: Command, context: Context): void {
           entitlements: String(one.entitlements.length),
           analysis: one.policy.analysis_enabled === true ? 'yes' : 'no',
         }))
-        context.say(table(rows, 'no applications yet: tidemark app create NAME --dataset ID'))
+        context.say(alignedTable(rows, 'no applications yet: tidemark app create NAME --dataset ID'))
       }),
     )
   command

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { CollectorInput } from '../operator/schemas.ts'
 import { checkInput } from './check-input.ts'
 import type { Context } from './context.ts'
-import { actor, table, withWorkbench } from './with-workbench.ts'
+import { actor, alignedTable, withWorkbench } from './with-workbench.ts'
 
 export function collector(program: Command, context: Context): void {
   const command = program.command('collector').description('collectors: list, create')
@@ -16,7 +16,7 @@ export function collector(program: Command, context: Context): void {
           name: one.name,
           datasets: one.datasets?.join(', ') ?? 'all',
         }))
-        context.say(table(rows, 'no collectors yet: tidemark collector create NAME'))
+        context.say(alignedTable(rows, 'no collectors yet: tidemark collector create NAME'))
       }),
     )
   command

@@ -4,7 +4,7 @@ import { KeyInput, RotateInput } from '../operator/schemas.ts'
 import { formatTime, parseTime } from '../time.ts'
 import { checkInput } from './check-input.ts'
 import type { Context } from './context.ts'
-import { actor, table, withWorkbench } from './with-workbench.ts'
+import { actor, alignedTable, withWorkbench } from './with-workbench.ts'
 
 export function key(program: Command, context: Context): void {
   const command = program.command('key').description('API keys: list, create, revoke, rotate')
@@ -29,7 +29,7 @@ export function key(program: Command, context: Context): void {
           expires: one.expiresAt === null ? 'never' : formatTime(one.expiresAt),
           'last used': one.lastUsedAt === null ? 'never' : formatTime(one.lastUsedAt),
         }))
-        context.say(table(rows, 'no keys yet: tidemark key create APPLICATION'))
+        context.say(alignedTable(rows, 'no keys yet: tidemark key create APPLICATION'))
       }),
     )
   command

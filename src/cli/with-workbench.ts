@@ -15,7 +15,7 @@ export async function withWorkbench<T>(context: Context, work: (bench: Workbench
 export const actor = 'command-line'
 
 /** Rows as aligned columns; an empty list says so. */
-export function table(rows: readonly Readonly<Record<string, string>>[], none: string): string {
+export function alignedTable(rows: readonly Readonly<Record<string, string>>[], none: string): string {
   if (rows.length === 0) return none
   const columns = Object.keys(rows[0]!)
   const widths = columns.map((column) => Math.max(column.length, ...rows.map((row) => row[column]!.length)))

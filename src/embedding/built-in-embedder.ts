@@ -14,7 +14,7 @@ import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { CallLost, Calls } from '../threads/calls.ts'
 import { processChannel } from '../threads/channel.ts'
-import { Pool, type PoolWatch, unwatched } from '../threads/pool.ts'
+import { Pool, type PoolWatch, silentPoolWatch } from '../threads/pool.ts'
 import { Callers } from '../turns/callers.ts'
 import type { ModelCall } from './built-in-process.ts'
 import { builtInProfile } from './built-in-profile.ts'
@@ -83,7 +83,7 @@ export class BuiltInEmbedder implements Embedder {
         const { silenceMaxMs = 60_000 } = options
         return { calls: new Calls(channel, { name: "built-in model's process", idleKeepsAlive: false, silenceMaxMs }) }
       },
-      watch: options.watch ?? unwatched,
+      watch: options.watch ?? silentPoolWatch,
       restMs: options.restMs ?? 1_000,
       restMaxMs: options.restMaxMs ?? 30_000,
     })

@@ -10,7 +10,7 @@
  *   3xx, other 4xx              misconfigured                          no              down
  *   given up by the caller      aborted                                no              unknown
  */
-import { type Posted, postJson } from '../outbound/post-json.ts'
+import { type PostOutcome, postJson } from '../outbound/post-json.ts'
 import { abortedError, EmbeddingError, type EmbeddingErrorCode } from './embedding-error.ts'
 import { parseAnswer } from './parse-answer.ts'
 
@@ -60,7 +60,7 @@ function outcomeOfText(text: string, count: number): RequestOutcome {
   }
 }
 
-function outcomeOfStatus({ status, retryAfterMs }: Extract<Posted, { outcome: 'answered' }>): RequestOutcome {
+function outcomeOfStatus({ status, retryAfterMs }: Extract<PostOutcome, { outcome: 'answered' }>): RequestOutcome {
   const what = `answered HTTP ${status}`
   if (status === 400 || status === 413 || status === 422)
     return { type: 'refused', error: errorOf('misconfigured', what) }

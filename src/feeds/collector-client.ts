@@ -21,7 +21,7 @@ export interface Task {
 }
 
 /** The server said no; trying again would not help. */
-export class Refused extends Error {
+export class RefusedByServer extends Error {
   readonly status: number
   readonly code: string
   constructor(status: number, code: string, message: string) {
@@ -101,7 +101,7 @@ export class CollectorClient {
     if (status === 429 || status >= 500) return { problem: `HTTP ${status}`, retryAfterMs, answer: null }
     const answer = parseObject(text)
     if (status >= 300) {
-      throw new Refused(status, String(answer.code ?? status), String(answer.message ?? `HTTP ${status}`))
+      throw new RefusedByServer(status, String(answer.code ?? status), String(answer.message ?? `HTTP ${status}`))
     }
     return { problem: '', retryAfterMs, answer }
   }

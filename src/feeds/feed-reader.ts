@@ -2,7 +2,7 @@ import { type FetchBounds, FetchRefused, fetchBounded } from '../outbound/fetch-
 import { parseRetryAfter } from '../outbound/retry-delay.ts'
 import { decodeText } from './decode-text.ts'
 import type { Feed, FeedsConfig } from './feeds-file.ts'
-import { HostRules, NotAllowed, userAgent } from './host-rules.ts'
+import { FetchNotAllowed, HostRules, userAgent } from './host-rules.ts'
 import { type FeedDocument, parseEntries } from './parse-entries.ts'
 
 export interface FeedContent {
@@ -70,7 +70,7 @@ export class FeedReader {
       }
     } catch (error) {
       aborted.throwIfAborted()
-      if (error instanceof NotAllowed) return failed('robots', error.message)
+      if (error instanceof FetchNotAllowed) return failed('robots', error.message)
       if (error instanceof FetchRefused) return failed(error.reason, error.message)
       return failed('format', `it is not a feed that can be read (${(error as Error).message})`)
     }

@@ -6,7 +6,7 @@ import { everythingAllowed, isAllowed, nothingAllowed, parseRobots, type Robots 
 export const userAgent = 'tidemark-feeds/1'
 
 /** The host does not wish the address to be fetched. */
-export class NotAllowed extends Error {}
+export class FetchNotAllowed extends Error {}
 
 const robotsKeptMs = 3_600_000
 const robotsBytesMax = 512 * 1024
@@ -48,7 +48,7 @@ export class HostRules {
     const rules = await host.robots.rules
     host.crawlDelayMs = (rules.crawlDelaySeconds ?? 0) * 1000
     if (!isAllowed(rules, url.pathname + url.search)) {
-      throw new NotAllowed(`robots.txt of ${url.host} does not allow it`)
+      throw new FetchNotAllowed(`robots.txt of ${url.host} does not allow it`)
     }
   }
 

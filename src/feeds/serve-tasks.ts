@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type CollectorClient, Refused, type Task } from './collector-client.ts'
+import { type CollectorClient, RefusedByServer, type Task } from './collector-client.ts'
 import type { FeedContent, FeedReader } from './feed-reader.ts'
 import type { Feed, FeedsConfig } from './feeds-file.ts'
 import { matchEntries } from './match-entries.ts'
@@ -53,7 +53,7 @@ async function serveTask(
   const beat = setInterval(
     () => {
       client.heartbeat(task, config.leaseSeconds).catch((error) => {
-        if (error instanceof Refused) lost.abort(error)
+        if (error instanceof RefusedByServer) lost.abort(error)
       })
     },
     (config.leaseSeconds * 1000) / 3,
@@ -76,7 +76,7 @@ async function serveTask(
     return `${chosen.length} of ${entries.length} fresh entries delivered`
   } catch (error) {
     const reason = lost.signal.aborted ? lost.signal.reason : error
-    if (reason instanceof Refused) return `given up: ${reason.message}`
+    if (reason instanceof RefusedByServer) return `given up: ${reason.message}`
     throw reason
   } finally {
     clearInterval(beat)

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { FastifyRequest } from 'fastify'
 import { TidemarkError } from '../errors.ts'
-import { jsonLimits, limitPassed } from '../json-text.ts'
+import { jsonLimits, passedJsonLimit } from '../json-text.ts'
 
 const passed = {
   levels: `is nested deeper than ${jsonLimits.levels} levels`,
@@ -16,7 +16,7 @@ export function parseJsonBody(request: FastifyRequest, body: Buffer): unknown {
   // Decoding would put U+FFFD in place of wrong bytes, and nobody would ever hear of it.
   if (!isUtf8(body)) throw refused('is not valid UTF-8')
   const text = body.toString('utf8')
-  const limit = limitPassed(text, jsonLimits)
+  const limit = passedJsonLimit(text, jsonLimits)
   if (limit !== null) throw refused(passed[limit])
   try {
     return JSON.parse(text)

@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs'
 import { type FileHandle, open, rename, rm, stat, writeFile } from 'node:fs/promises'
-import { checkLine } from './check-lines.ts'
+import { checkLine } from './check-line.ts'
 import type { Ingest } from './ingest.ts'
 import { ingestLines } from './ingest-lines.ts'
 import { ingestLimits } from './limits.ts'

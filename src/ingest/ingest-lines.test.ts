@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import type { CheckedLine } from './check-lines.ts'
+import type { CheckedLine } from './check-line.ts'
 import type { IncomingDocument, IngestResult, Refusal } from './content-store.ts'
 import { ingestLines } from './ingest-lines.ts'
 import type { Line } from './read-lines.ts'

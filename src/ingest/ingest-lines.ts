@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import type { CheckedLine } from './check-lines.ts'
+import type { CheckedLine } from './check-line.ts'
 import type { IncomingDocument, IngestResult, Refusal } from './content-store.ts'
 import type { Ingest } from './ingest.ts'
 import type { Line } from './read-lines.ts'

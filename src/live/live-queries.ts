@@ -18,14 +18,14 @@ export interface LiveRequest {
   readonly deadlineSeconds: number | undefined
 }
 
-export interface Started {
+export interface StartedLiveQuery {
   readonly liveQuery: LiveQuery
   /** False where the key had already started it. */
   readonly isNew: boolean
 }
 
 /** Live collection is not to be had at the moment; callers see that alone, the log sees why. */
-export interface NotStarted {
+export interface LiveQueryNotStarted {
   readonly cause: Error
 }
 
@@ -38,7 +38,7 @@ export class LiveQueries {
   }
 
   /** Over a limit or with a used key it throws. */
-  async start(consumer: Consumer, request: LiveRequest): Promise<Started | NotStarted> {
+  async start(consumer: Consumer, request: LiveRequest): Promise<StartedLiveQuery | LiveQueryNotStarted> {
     const { live } = consumer.policy
     if (live?.enabled !== true) return notStarted('live collection is off in the policy of the application')
     const creation = await this.store
@@ -91,7 +91,7 @@ export class LiveQueries {
   }
 
   /** Takes back what `start` has just made, because the request it belongs to is refused after all. */
-  async takeBack({ liveQuery, isNew }: Started): Promise<void> {
+  async takeBack({ liveQuery, isNew }: StartedLiveQuery): Promise<void> {
     if (isNew) await this.store.cancel(liveQuery.liveQueryId, Date.now())
   }
 
@@ -104,7 +104,7 @@ export class LiveQueries {
   }
 }
 
-const notStarted = (why: string): NotStarted => ({ cause: new UnavailableError(why) })
+const notStarted = (why: string): LiveQueryNotStarted => ({ cause: new UnavailableError(why) })
 
 /** How many items of a platform the policy lets an application ask for. */
 export const itemsMaxOf = ({ policy }: Consumer): number =>

@@ -20,18 +20,18 @@ export interface CopiedTable {
 }
 
 /** In the order of the table's columns. */
-export type Row = readonly unknown[]
+export type CopiedRow = readonly unknown[]
 
 /** Keys after the one, through the other; null where nothing bounds it. */
 export interface KeyRange {
-  readonly after: Row | null
-  readonly through: Row | null
+  readonly after: CopiedRow | null
+  readonly through: CopiedRow | null
 }
 
 export interface CopySource {
   count(table: string): number
   /** In the order of the key, by the bytes of texts. */
-  rows(table: CopiedTable): Iterable<Row>
+  rows(table: CopiedTable): Iterable<CopiedRow>
   /** The last number that the table's ascending key gave out; 0 where it has given out none. */
   lastNumber(table: string): number
 }
@@ -40,7 +40,7 @@ export interface CopyTarget {
   /** All that are copied, each after those that it refers to. */
   readonly tables: readonly CopiedTable[]
   /** The rows that the target should have in a range of keys, and no others. */
-  block(table: CopiedTable, rows: readonly Row[], range: KeyRange): TargetBlock
+  block(table: CopiedTable, rows: readonly CopiedRow[], range: KeyRange): TargetBlock
   /** Goes on giving out numbers where the source stopped, and takes the mark away. */
   complete(lastNumber: (table: string) => number): Promise<void>
 }
@@ -114,10 +114,10 @@ export async function copyInstance(
 }
 
 /** Together they are the whole table: the last one reaches to the end of all keys. */
-function* blocksOf(source: CopySource, table: CopiedTable): Iterable<{ rows: readonly Row[]; range: KeyRange }> {
+function* blocksOf(source: CopySource, table: CopiedTable): Iterable<{ rows: readonly CopiedRow[]; range: KeyRange }> {
   const keyColumns = table.key.map((column) => table.columns.indexOf(column))
-  let after: Row | null = null
-  let rows: Row[] = []
+  let after: CopiedRow | null = null
+  let rows: CopiedRow[] = []
   let size = 0
   for (const row of source.rows(table)) {
     rows.push(row)
@@ -132,7 +132,7 @@ function* blocksOf(source: CopySource, table: CopiedTable): Iterable<{ rows: rea
   yield { rows, range: { after, through: null } }
 }
 
-function sizeOf(row: Row): number {
+function sizeOf(row: CopiedRow): number {
   let size = 0
   for (const value of row) {
     if (typeof value === 'string') size += value.length
@@ -142,7 +142,7 @@ function sizeOf(row: Row): number {
 }
 
 function inWords(table: CopiedTable, wanted: number, found: number, { after, through }: KeyRange): string {
-  const key = (row: Row | null) => (row === null ? null : row.join(' '))
+  const key = (row: CopiedRow | null) => (row === null ? null : row.join(' '))
   const place = [after && `after ${key(after)}`, through && `through ${key(through)}`].filter((part) => part !== null)
   const where = place.length === 0 ? '' : ` (${table.key.join(' ')} ${place.join(', ')})`
   const what = wanted === found ? `${wanted} rows are not all the same` : `${found} rows instead of ${wanted}`

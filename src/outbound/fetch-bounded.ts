@@ -22,7 +22,7 @@ export interface FetchBounds {
   readonly allows: (address: string) => boolean
 }
 
-export interface Fetched {
+export interface FetchedFile {
   readonly status: number
   readonly headers: IncomingMessage['headers']
   readonly body: Buffer
@@ -47,7 +47,7 @@ export async function fetchBounded(
   bounds: FetchBounds,
   aborted: AbortSignal,
   beforeRedirect: (url: URL) => Promise<void> = async () => {},
-): Promise<Fetched> {
+): Promise<FetchedFile> {
   return withDeadline(bounds.timeoutMs, aborted, async (signal) => {
     let url = new URL(address)
     for (let redirects = 0; ; redirects++) {
@@ -69,7 +69,7 @@ async function fetchOnce(
   bounds: FetchBounds,
   signal: AbortSignal,
   aborted: AbortSignal,
-): Promise<Fetched | URL> {
+): Promise<FetchedFile | URL> {
   try {
     const response = await get(url, headers, bounds, signal)
     const { location } = response.headers

@@ -19,7 +19,7 @@ export interface PostBounds {
   readonly readsRefusals?: boolean
 }
 
-export type Posted =
+export type PostOutcome =
   | {
       readonly outcome: 'answered'
       readonly status: number
@@ -33,7 +33,7 @@ export type Posted =
   /** The caller's signal fired. */
   | { readonly outcome: 'aborted' }
 
-export function postJson(url: URL, body: unknown, bounds: PostBounds): Promise<Posted> {
+export function postJson(url: URL, body: unknown, bounds: PostBounds): Promise<PostOutcome> {
   return withDeadline(bounds.timeoutMs, bounds.signal, async (signal) => {
     try {
       return await exchange(url, body, bounds, signal)
@@ -45,7 +45,7 @@ export function postJson(url: URL, body: unknown, bounds: PostBounds): Promise<P
   })
 }
 
-async function exchange(url: URL, body: unknown, bounds: PostBounds, signal: AbortSignal): Promise<Posted> {
+async function exchange(url: URL, body: unknown, bounds: PostBounds, signal: AbortSignal): Promise<PostOutcome> {
   const response = await fetch(url, {
     method: 'POST',
     headers: { 'content-type': 'application/json', accept: 'application/json', ...bounds.headers },

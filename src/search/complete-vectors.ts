@@ -4,7 +4,7 @@ import type { IndexChange, SearchIndex } from './search-index.ts'
 const pageChunks = 256
 const timeoutMs = 30_000
 
-export interface Completed {
+export interface CompletedPage {
   /** Where to go on; null at the end. */
   readonly next: string | null
   /** Chunks of this page that still lack their vector: it is not made yet, or never will be. */
@@ -22,7 +22,7 @@ export async function completeVectors(
   index: SearchIndex,
   profileId: string,
   after: string | null,
-): Promise<Completed> {
+): Promise<CompletedPage> {
   const page = await index.withoutVector({ profileId, after, limit: pageChunks, timeoutMs })
   if (page.outcome !== 'found') {
     const reason = page.outcome === 'unavailable' ? page.reason : 'it took too long'

@@ -12,7 +12,7 @@
  */
 import { UnavailableError } from '../errors.ts'
 import { CircuitBreaker } from '../outbound/circuit-breaker.ts'
-import { type Posted, postJson } from '../outbound/post-json.ts'
+import { type PostOutcome, postJson } from '../outbound/post-json.ts'
 import { withDeadline } from '../outbound/with-deadline.ts'
 import type { Caller } from '../turns/caller.ts'
 import { Callers } from '../turns/callers.ts'
@@ -98,7 +98,7 @@ export class HttpCrossEncoder implements CrossEncoder {
 const unavailable = (why: string): UnavailableError => new UnavailableError(`the rerank endpoint: ${why}`)
 const answered = (what: string): UnavailableError => unavailable(`it answered ${what}`)
 
-function textOf(posted: Exclude<Posted, { outcome: 'aborted' | 'late' }>): string {
+function textOf(posted: Exclude<PostOutcome, { outcome: 'aborted' | 'late' }>): string {
   if (posted.outcome === 'unreachable') throw unavailable('it cannot be reached')
   if (posted.outcome === 'too_large') throw answered('more than is read')
   if (posted.status !== 200) throw answered(`HTTP ${posted.status}`)

@@ -12,7 +12,7 @@ import { searchLimits } from './limits.ts'
 import { defaultRerankWeights } from './rerank.ts'
 import type { DocumentScores, SearchIndex } from './search-index.ts'
 import { checkSearch } from './search-request.ts'
-import { type Found, Searcher, type SearcherParts } from './searcher.ts'
+import { type FoundDocument, Searcher, type SearcherParts } from './searcher.ts'
 
 /** Hybrid search over documents whose scores are given: what is tested is what becomes of them. */
 interface Given {
@@ -119,12 +119,17 @@ function searcherOver(given: readonly Given[], parts: Partial<SearcherParts> = {
   })
 }
 
-async function search(searcher: Searcher, query: string, limit = 20, scope: Scope = all): Promise<readonly Found[]> {
+async function search(
+  searcher: Searcher,
+  query: string,
+  limit = 20,
+  scope: Scope = all,
+): Promise<readonly FoundDocument[]> {
   const caller = { id: 'application', signal: new AbortController().signal }
   const { found } = await searcher.search(checkSearch({ query, limit }, 'hybrid', 2), scope, null, caller)
   return found
 }
-const ids = (found: readonly Found[]): string[] => found.map(({ documentId }) => documentId)
+const ids = (found: readonly FoundDocument[]): string[] => found.map(({ documentId }) => documentId)
 
 /** More of them than are read or sent to a cross-encoder. */
 const many: Given[] = Array.from({ length: 150 }, (_, i) => ({

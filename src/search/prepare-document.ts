@@ -9,7 +9,7 @@ import type { IndexChange, IndexedChunk } from './search-index.ts'
 /** Part of every chunk id: other rules make other chunks, and vectors of the old ones no longer apply. */
 const chunkRules = 2
 
-export interface Prepared {
+export interface PreparedDocument {
   readonly changes: readonly IndexChange[]
   readonly chunks: readonly ChunkRecord[]
 }
@@ -22,7 +22,7 @@ export interface Prepared {
 export async function prepareDocument(
   document: SourceDocument,
   breathe: (characters: number) => Promise<void>,
-): Promise<Prepared> {
+): Promise<PreparedDocument> {
   const { documentId, columns } = document
   if (document.versions.length === 0) return { changes: [{ kind: 'set_columns', documentId, columns }], chunks: [] }
   const changes: IndexChange[] = []

@@ -5,7 +5,7 @@ import { parseQuery } from '../text/parse-query.ts'
 import type { IndexSource, ShownChunk } from './index-source.ts'
 import { presentResults } from './present-results.ts'
 import { checkSearch, type SearchBody } from './search-request.ts'
-import type { Found } from './searcher.ts'
+import type { FoundDocument } from './searcher.ts'
 
 const entry: ScopeEntry = {
   datasets: ['d'],
@@ -35,7 +35,7 @@ const chunk = (number: number, fields: Partial<ShownChunk> = {}): ShownChunk => 
   },
   ...fields,
 })
-const found = (number: number, others: readonly number[] = [], shown: ShownChunk | null = null): Found => ({
+const found = (number: number, others: readonly number[] = [], shown: ShownChunk | null = null): FoundDocument => ({
   documentId: `doc_${number}`,
   best: { chunkId: `chk_${number}`, versionId: `ver_${number}`, score: 2 },
   others: others.map((one) => ({ chunkId: `chk_${one}`, versionId: `ver_${number}`, score: 1 })),
@@ -49,7 +49,7 @@ const found = (number: number, others: readonly number[] = [], shown: ShownChunk
 let calls = 0
 async function present(
   body: SearchBody,
-  hits: readonly Found[],
+  hits: readonly FoundDocument[],
   chunks: readonly ShownChunk[],
   scope: Scope = { entries: [entry] },
 ) {

@@ -8,7 +8,7 @@ import { choice, orNull } from '../validation.ts'
 import type { ChunkText, IndexSource, ShownChunk } from './index-source.ts'
 import { searchLimits as limits } from './limits.ts'
 import type { SearchRequest } from './search-request.ts'
-import type { Found, SearchResult } from './searcher.ts'
+import type { FoundDocument, SearchResult } from './searcher.ts'
 
 export const ResultItem = Type.Object({
   document_id: Type.String(),
@@ -114,10 +114,10 @@ function highlightsOf(
   return [...title, ...body].slice(0, limits.highlightsMax)
 }
 
-const othersOf = ({ others }: Found) => others.slice(0, limits.chunksPerDocumentMax - 1)
+const othersOf = ({ others }: FoundDocument) => others.slice(0, limits.chunksPerDocumentMax - 1)
 
 function matchedChunks(
-  one: Found,
+  one: FoundDocument,
   textOf: ReadonlyMap<string, ChunkText>,
   { query }: SearchResult,
   bodyReadable: boolean,

@@ -17,7 +17,7 @@ import type { SearchRequest } from './search-request.ts'
 import { causeOf, type Shortfall } from './shortfall.ts'
 
 /** A result before it is put into the words and permissions of the answer. */
-export interface Found {
+export interface FoundDocument {
   readonly documentId: string
   readonly best: ChunkScore
   readonly others: readonly ChunkScore[]
@@ -30,7 +30,7 @@ export interface Found {
 }
 
 export interface SearchResult {
-  readonly found: readonly Found[]
+  readonly found: readonly FoundDocument[]
   readonly query: KeywordQuery
   readonly totalChunks: number
   readonly topK: number
@@ -173,7 +173,7 @@ export class Searcher {
     asked.caller.signal.throwIfAborted()
     const found = read
       .map(
-        ({ documentId, best, others, shown, keyword, cosine }, i): Found => ({
+        ({ documentId, best, others, shown, keyword, cosine }, i): FoundDocument => ({
           documentId,
           best,
           others,

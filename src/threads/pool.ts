@@ -11,7 +11,7 @@ export interface PoolWatch {
   replaced(pool: string): void
 }
 
-export const unwatched: PoolWatch = { members: () => {}, died: () => {}, replaced: () => {} }
+export const silentPoolWatch: PoolWatch = { members: () => {}, died: () => {}, replaced: () => {} }
 
 export interface PoolOptions {
   /** In metrics and logs. */
@@ -74,7 +74,7 @@ export class Pool {
 
   constructor(options: PoolOptions) {
     this.#options = options
-    this.#watch = options.watch ?? unwatched
+    this.#watch = options.watch ?? silentPoolWatch
     this.#places = Array.from({ length: options.size }, (_, number) => {
       return { number, calls: null, serves: false, deathsInRow: 0, restsUntil: 0, returning: undefined }
     })

@@ -10,7 +10,7 @@ import type { ExecutionParts } from '../analysis/execute-run.ts'
 import { AnalysisRuns } from '../analysis/runs.ts'
 import type { TidemarkError } from '../errors.ts'
 import { newId } from '../ids.ts'
-import { unheard } from '../incidents.ts'
+import { silentIncidents } from '../incidents.ts'
 import { folderArtifactFiles } from '../storage/files/artifact-files.ts'
 import { openSqliteStore } from '../storage/sqlite/open-sqlite-store.ts'
 import { applyRetention, removeAbandoned, startAnalysis } from './analysis.ts'
@@ -109,7 +109,7 @@ suite('the worker of analysis runs', () => {
     const queued = await addRun()
     const ids = [queued, validating, running]
     const { parts } = partsWith(quick)
-    const worker = startAnalysis(parts, unheard, logger)
+    const worker = startAnalysis(parts, silentIncidents, logger)
     for (const runId of ids) assert.equal((await ended(runId)).status, 'succeeded')
     await worker.stop()
     assert.equal(await store.endRun(ids[0]!, dead, { at: Date.now(), error: { code: 'internal', message: '' } }), false)
@@ -123,7 +123,7 @@ suite('the worker of analysis runs', () => {
       return quick(work)
     })
     const ids = await Promise.all(Array.from({ length: 8 }, () => addRun()))
-    const workers = [startAnalysis(parts, unheard, logger), startAnalysis(parts, unheard, logger)]
+    const workers = [startAnalysis(parts, silentIncidents, logger), startAnalysis(parts, silentIncidents, logger)]
     for (const runId of ids) assert.equal((await ended(runId)).status, 'succeeded')
     await Promise.all(workers.map((worker) => worker.stop()))
     assert.equal(computed.length, ids.length)
@@ -138,7 +138,7 @@ suite('the worker of analysis runs', () => {
       }
       return quick(work)
     })
-    const worker = startAnalysis(parts, unheard, logger)
+    const worker = startAnalysis(parts, silentIncidents, logger)
     const lucky = await addRun()
     worker.wake()
     assert.equal((await ended(lucky)).status, 'succeeded')
@@ -172,7 +172,7 @@ suite('the worker of analysis runs', () => {
   test('a cancel made elsewhere is noticed within 2 seconds, one made here at once', async () => {
     for (const here of [false, true]) {
       const { parts, artifacts } = partsWith(endless)
-      const worker = startAnalysis(parts, unheard, logger)
+      const worker = startAnalysis(parts, silentIncidents, logger)
       const runId = await addRun()
       worker.wake()
       await runningOf(store, runId)
@@ -189,14 +189,14 @@ suite('the worker of analysis runs', () => {
 
   test('a worker that ends gives its run up, and the next one takes it', async () => {
     const { parts, artifacts } = partsWith(endless)
-    const first = startAnalysis(parts, unheard, logger)
+    const first = startAnalysis(parts, silentIncidents, logger)
     const runId = await addRun()
     first.wake()
     await runningOf(store, runId)
     await draftIn(artifacts)
     await first.stop()
     assert.deepEqual(filesIn(artifacts), [])
-    const second = startAnalysis(partsWith(quick).parts, unheard, logger)
+    const second = startAnalysis(partsWith(quick).parts, silentIncidents, logger)
     assert.equal((await ended(runId)).status, 'succeeded')
     await second.stop()
   })
@@ -227,7 +227,7 @@ suite('the worker of analysis runs', () => {
     const runId = await addRun()
     const dead = newId('task')
     for (let i = 0; i < 12; i++) await store.takeRun({ workerId: dead, now: Date.now(), until: Date.now() - 1 })
-    const worker = startAnalysis(partsWith(quick).parts, unheard, logger)
+    const worker = startAnalysis(partsWith(quick).parts, silentIncidents, logger)
     const run = await ended(runId)
     await worker.stop()
     assert.deepEqual([run.status, run.error!.code], ['failed', 'internal'])
@@ -235,7 +235,7 @@ suite('the worker of analysis runs', () => {
 
   test('at its time a run expires and its files go; 30 days later it is not there', async () => {
     const { parts, artifacts } = partsWith(quick)
-    const worker = startAnalysis(parts, unheard, logger)
+    const worker = startAnalysis(parts, silentIncidents, logger)
     const runId = await addRun()
     worker.wake()
     const { expiresAt } = await ended(runId)
@@ -268,7 +268,7 @@ suite('the worker of analysis runs', () => {
 
   test('files that no artifact knows are removed when they are old', async () => {
     const { parts, artifacts } = partsWith(quick)
-    const worker = startAnalysis(parts, unheard, logger)
+    const worker = startAnalysis(parts, silentIncidents, logger)
     const runId = await addRun()
     worker.wake()
     await ended(runId)

@@ -5,7 +5,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import { plainColumns } from '../../test/support/plain-columns.ts'
 import type { Embedder } from '../embedding/embedder.ts'
 import { newId } from '../ids.ts'
-import { unheard } from '../incidents.ts'
+import { silentIncidents } from '../incidents.ts'
 import type { ChunkRecord, IndexSource, SourceDocument } from '../search/index-source.ts'
 import type { IndexBatch, IndexHealth, SearchIndex } from '../search/search-index.ts'
 import { startIndexing } from './indexing.ts'
@@ -133,7 +133,7 @@ class Fakes {
   } as unknown as Embedder
 
   start() {
-    return startIndexing(this.source, this.index, this.embedder, async () => {}, unheard, quiet)
+    return startIndexing(this.source, this.index, this.embedder, async () => {}, silentIncidents, quiet)
   }
 
   async settled(): Promise<void> {

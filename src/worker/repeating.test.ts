@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { until } from '../../test/support/until.ts'
-import { unheard } from '../incidents.ts'
+import { silentIncidents } from '../incidents.ts'
 import { repeat } from './repeating.ts'
 
 suite('a repeating job', () => {
@@ -16,7 +16,7 @@ suite('a repeating job', () => {
         turns++
         return --left > 0
       },
-      unheard,
+      silentIncidents,
     )
     await until('it is so', () => turns === 5)
     await sleep(30)
@@ -38,7 +38,7 @@ suite('a repeating job', () => {
         if (turns === 1) await gate.promise
         return false
       },
-      unheard,
+      silentIncidents,
     )
     await until('it is so', () => turns === 1)
     job.wake()
@@ -59,7 +59,7 @@ suite('a repeating job', () => {
         running--
         return true
       },
-      unheard,
+      silentIncidents,
     )
     for (let i = 0; i < 10; i++) {
       job.wake()
@@ -96,7 +96,7 @@ suite('a repeating job', () => {
         turns++
         throw new Error('down')
       },
-      unheard,
+      silentIncidents,
     )
     const end = performance.now() + 300
     while (performance.now() < end) {

@@ -1,5 +1,11 @@
 import pg from 'pg'
-import { type CopiedTable, CopyError, type KeyRange, type Row, type TargetBlock } from '../../operator/copy-instance.ts'
+import {
+  type CopiedRow,
+  type CopiedTable,
+  CopyError,
+  type KeyRange,
+  type TargetBlock,
+} from '../../operator/copy-instance.ts'
 import type { CopyTargetAsked, OpenCopyTarget } from '../backend.ts'
 import { migrate, NewerStoreError, newestMigration, readSchema } from '../sql/migrate.ts'
 import { BinaryRows, digestExpression } from './binary-rows.ts'
@@ -158,7 +164,7 @@ class Block implements TargetBlock {
   #bounds: readonly unknown[]
   #found = 0
 
-  constructor(client: pg.Client, table: TargetTable, rows: readonly Row[], { after, through }: KeyRange) {
+  constructor(client: pg.Client, table: TargetTable, rows: readonly CopiedRow[], { after, through }: KeyRange) {
     this.#client = client
     this.#table = table
     this.#rows = new BinaryRows(table.types, rows)

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import pg from 'pg'
 import { freshDatabase } from '../../../test/support/fresh-database.ts'
 import { TidemarkError } from '../../errors.ts'
-import { unheard } from '../../incidents.ts'
+import { silentIncidents } from '../../incidents.ts'
 import type { OpenStore } from '../open-store.ts'
 import { NewerStoreError, newestMigration } from '../sql/migrate.ts'
 import { migrations } from '../sql/migrations/index.ts'
@@ -130,7 +130,7 @@ test('a process hears of what others write, and not of what it writes itself', a
   here.onForeignWrite((port) => {
     heard.push(port)
     next.resolve()
-  }, unheard)
+  }, silentIncidents)
   // The first word is that it listens now.
   await next.promise
   await here.store.operator.commit([put('d')], mark)
@@ -208,7 +208,7 @@ test('with a lost connection the offices are lost too, and asked for again', asy
 test('a process whose work a newer version ended leaves the vectors to others, and has them again when it may', async (t) => {
   const url = await database(t)
   const store = await opened(t, url)
-  store.onForeignWrite(() => {}, unheard)
+  store.onForeignWrite(() => {}, silentIncidents)
   assert.ok(await store.elected('vectors'))
   await asAdministrator(url, async (newer) => {
     const told = "notify tidemark_writes, 'another schema'"

@@ -4,7 +4,7 @@ import { dirname } from 'node:path'
 import { MessageChannel, Worker } from 'node:worker_threads'
 import { storageFull } from '../../disk-space.ts'
 import { TidemarkError, UnavailableError } from '../../errors.ts'
-import { type Incidents, unheard } from '../../incidents.ts'
+import { type Incidents, silentIncidents } from '../../incidents.ts'
 import type {
   ApplyOutcome,
   CountOutcome,
@@ -26,7 +26,7 @@ import type {
 import { Calls } from '../../threads/calls.ts'
 import { threadChannel } from '../../threads/channel.ts'
 import { errorFromSent } from '../../threads/frames.ts'
-import { Pool, type PoolWatch, unwatched } from '../../threads/pool.ts'
+import { Pool, type PoolWatch, silentPoolWatch } from '../../threads/pool.ts'
 import { isFullDisk } from '../full-disk.ts'
 import { segmentChunksMax } from './format/segment-image.ts'
 import { Control, readersMax } from './memory/control.ts'
@@ -102,7 +102,7 @@ function startWriter(options: SegmentsIndexOptions, shared: SharedBuffers): Call
 }
 
 const newsOf =
-  (job: string, { incidents = unheard, path }: SegmentsIndexOptions) =>
+  (job: string, { incidents = silentIncidents, path }: SegmentsIndexOptions) =>
   (news: unknown): void => {
     const report = news as ThreadNews
     if ('worked' in report) incidents.worked(job)
@@ -149,7 +149,7 @@ class SegmentsIndex implements SearchIndex {
   #damage = 'the index is being opened'
 
   constructor(options: SegmentsIndexOptions) {
-    const watch = options.watch ?? unwatched
+    const watch = options.watch ?? silentPoolWatch
     this.#path = options.path
     this.#writers = new Pool({
       name: 'index-writer',

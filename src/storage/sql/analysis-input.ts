@@ -2,7 +2,7 @@ import type { ExpressionBuilder, Kysely } from 'kysely'
 import { storedEntitlement, storedPolicy } from '../../access/stored-rights.ts'
 import type { AnalysisStore, InputChunk, InputQuery } from '../../analysis/analysis-store.ts'
 import { firstIdAt } from '../../ids.ts'
-import { knownTime } from '../../time.ts'
+import { parseKnownTime } from '../../time.ts'
 import { isVersionOpen } from './browse-conditions.ts'
 import type { Tables } from './tables.ts'
 import { defaultProfile } from './vector-queue.ts'
@@ -58,8 +58,8 @@ export function sqlAnalysisInput(db: Kysely<Tables>): AnalysisInput {
       if (end !== null) matching = matching.where('document_id', '<=', end)
       const { content_types, published_from, published_to } = query.inputScope
       if (content_types !== undefined) matching = matching.where('content_type', 'in', content_types)
-      if (published_from !== undefined) matching = matching.where('published_at', '>=', knownTime(published_from))
-      if (published_to !== undefined) matching = matching.where('published_at', '<', knownTime(published_to))
+      if (published_from !== undefined) matching = matching.where('published_at', '>=', parseKnownTime(published_from))
+      if (published_to !== undefined) matching = matching.where('published_at', '<', parseKnownTime(published_to))
       const latest = db
         .selectFrom('document_version')
         .select((version) => version.fn.max('document_version.version_id').as('version_id'))
@@ -153,7 +153,7 @@ const vectorOf = (eb: ExpressionBuilder<Tables, 'chunk'>, profileId: string) =>
 /** A document's first-ingest time is the time in its id, so every bound of time is a bound of ids. */
 function boundsOf({ inputScope, cutoffAt, afterDocument }: InputQuery): { from: string; below: string } {
   const { created_from, created_to } = inputScope
-  const from = firstIdAt('doc', created_from === undefined ? 0 : knownTime(created_from))
-  const end = created_to === undefined ? cutoffAt + 1 : Math.min(cutoffAt + 1, knownTime(created_to))
+  const from = firstIdAt('doc', created_from === undefined ? 0 : parseKnownTime(created_from))
+  const end = created_to === undefined ? cutoffAt + 1 : Math.min(cutoffAt + 1, parseKnownTime(created_to))
   return { from: afterDocument ?? from, below: firstIdAt('doc', end) }
 }

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
 import type { ChangeLog, ChangeQuery } from '../../changes/change-log.ts'
-import { eventsText } from '../../changes/event-text.ts'
+import { eventsText } from '../../changes/events-text.ts'
 import type { Tables } from './tables.ts'
 
 export function sqlChangeLog(db: Kysely<Tables>): ChangeLog {

@@ -10,7 +10,7 @@ import { TidemarkError } from '../../errors.ts'
 import type { OperatorStore } from '../../operator/operator-store.ts'
 import { CallLost, Calls } from '../../threads/calls.ts'
 import { threadChannel } from '../../threads/channel.ts'
-import { Pool, type PoolWatch, unwatched } from '../../threads/pool.ts'
+import { Pool, type PoolWatch, silentPoolWatch } from '../../threads/pool.ts'
 import { isFullDisk, RoomForWrites } from '../full-disk.ts'
 import type { OpenStore } from '../open-store.ts'
 import { migrate, noSchema, readSchema, refuseBeyond, type Schema } from '../sql/migrate.ts'
@@ -18,7 +18,7 @@ import { remoteStore } from '../sql/remote-store.ts'
 import type { NamedCall } from '../sql/store-calls.ts'
 import { sqliteMigrationDialect } from './migration-dialect.ts'
 import { openSqlite } from './node-sqlite.ts'
-import { Reserve } from './reserve.ts'
+import { DiskReserve } from './reserve.ts'
 import type { StoreCall, StoreThread } from './store-thread.ts'
 
 /** A reader is handed a second call while it works on one, so that it never idles between two. */
@@ -39,7 +39,7 @@ export const storePath = (dataDir: string): string => join(dataDir, storeFile)
  * The embedded store: one file, one writing thread, some reading ones; nothing of it runs on the main thread. A thread
  * that dies is replaced; what it had not committed is undone by SQLite when its connection is gone.
  */
-export async function openSqliteStore(dataDir: string, watch: PoolWatch = unwatched): Promise<OpenStore> {
+export async function openSqliteStore(dataDir: string, watch: PoolWatch = silentPoolWatch): Promise<OpenStore> {
   const path = storePath(dataDir)
   await mkdir(dataDir, { recursive: true })
   await refuseNewer(dataDir)
@@ -47,7 +47,7 @@ export async function openSqliteStore(dataDir: string, watch: PoolWatch = unwatc
     throw isFullDisk(error, path) ? storageFull(error) : error
   })
 
-  const reserve = new Reserve(dataDir)
+  const reserve = new DiskReserve(dataDir)
   await reserve.keep()
   const writers = new Pool({
     name: 'store-writer',

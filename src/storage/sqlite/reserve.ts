@@ -10,7 +10,7 @@ const pieceBytes = 65_536
  * A file that is there to be given up. On a full disk it makes room for what must not wait until somebody has made some:
  * that a key is revoked takes a few pages of the store's log.
  */
-export class Reserve {
+export class DiskReserve {
   readonly #path: string
 
   constructor(dataDir: string) {

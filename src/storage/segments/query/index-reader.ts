@@ -29,7 +29,7 @@ import { scoreDocuments } from './score-documents.ts'
 import { searchKeyword } from './search-keyword.ts'
 import { type ReadFloats, searchVector } from './search-vector.ts'
 import { SimdKeywordKernel } from './simd-keyword-kernel.ts'
-import { type Part, segmentsOf, wholeIndex } from './split-search.ts'
+import { type IndexPart, segmentsOf, wholeIndex } from './split-search.ts'
 import { openKernel, type VectorKernel } from './vector-kernel.ts'
 
 interface Opened {
@@ -74,7 +74,7 @@ export class IndexReader {
   onVectorFile: (error: unknown) => void = () => {}
 
   /** `deadline` is on the clock of `performance.now()`. */
-  answer(call: ReaderCall, deadline: number, part: Part = wholeIndex): SearchReply {
+  answer(call: ReaderCall, deadline: number, part: IndexPart = wholeIndex): SearchReply {
     try {
       const outcome = this.#answer(call, deadline, part)
       return { outcome, state: this.#state }
@@ -83,7 +83,7 @@ export class IndexReader {
     }
   }
 
-  #answer(call: ReaderCall, deadline: number, part: Part): Outcome {
+  #answer(call: ReaderCall, deadline: number, part: IndexPart): Outcome {
     switch (call.call) {
       case 'keyword':
         return this.#keyword(call.request, deadline, part)
@@ -105,7 +105,7 @@ export class IndexReader {
     this.#control.unpin(this.#options.reader)
   }
 
-  #keyword(request: KeywordRequest, deadline: number, part: Part): KeywordOutcome {
+  #keyword(request: KeywordRequest, deadline: number, part: IndexPart): KeywordOutcome {
     const { view, terms } = this.#open(request.query)
     const filter = this.#filters.filterFor(request.scope, request.filters)
     const statistics = this.#gather(request, view, terms, deadline)
@@ -122,7 +122,7 @@ export class IndexReader {
     })
   }
 
-  #vector(request: VectorRequest, deadline: number, part: Part): VectorOutcome {
+  #vector(request: VectorRequest, deadline: number, part: IndexPart): VectorOutcome {
     const { view } = this.#open()
     const filter = this.#filters.filterFor(request.scope, request.filters)
     const profile = this.#profiles.find(({ profileId }) => profileId === request.profileId)
@@ -271,7 +271,7 @@ export class IndexReader {
   }
 }
 
-const partOf = ({ segments, generation }: SearchView, part: Part): SearchView => ({
+const partOf = ({ segments, generation }: SearchView, part: IndexPart): SearchView => ({
   segments: segmentsOf(part, segments),
   generation,
 })

@@ -38,7 +38,7 @@ export class KeywordKernel {
 
   /** Adds a term's scores to the sum. */
   add(walked: WalkedSegment, { term, weight }: PlannedTerm): void {
-    const [from, end] = rangeOf(walked.image, term)
+    const [from, end] = postingRangeOf(walked.image, term)
     for (let posting = from; posting < end; posting++) {
       const score = postingScore(walked, posting, weight)
       if (score > 0) this.sum.add(walked.image.postingChunk[posting]!, score)
@@ -47,7 +47,7 @@ export class KeywordKernel {
 
   /** Takes a term into the clause. */
   raise(walked: WalkedSegment, { term, weight }: PlannedTerm): void {
-    const [from, end] = rangeOf(walked.image, term)
+    const [from, end] = postingRangeOf(walked.image, term)
     for (let posting = from; posting < end; posting++) {
       const score = postingScore(walked, posting, weight)
       if (score > 0) this.clause.raise(walked.image.postingChunk[posting]!, score)
@@ -58,7 +58,7 @@ export class KeywordKernel {
   alone(walked: WalkedSegment, { term, weight }: PlannedTerm, top: TopDocuments): number {
     const documents = new DocumentOffers(walked.image, top)
     let matches = 0
-    const [from, end] = rangeOf(walked.image, term)
+    const [from, end] = postingRangeOf(walked.image, term)
     for (let posting = from; posting < end; posting++) {
       const score = postingScore(walked, posting, weight)
       if (score === 0) continue
@@ -95,7 +95,7 @@ export class KeywordKernel {
 }
 
 /** The first posting of a term, and the end. */
-export function rangeOf(image: SegmentImage, term: number): [from: number, end: number] {
+export function postingRangeOf(image: SegmentImage, term: number): [from: number, end: number] {
   const found = findTerm(image, term)
   return found < 0 ? [0, 0] : [image.postingStart[found]!, image.postingStart[found + 1]!]
 }

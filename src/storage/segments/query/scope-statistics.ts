@@ -5,7 +5,7 @@ import { fieldsAt } from '../format/segment-image.ts'
 import { deathsAt, type SearchView, type Segment } from '../memory/segment.ts'
 import { PostingCursor, searchedLength, weighFrequency } from './chunk-scorer.ts'
 import { bodyMask, bothMask, CompiledFilter, titleMask } from './compile-filter.ts'
-import { rangeOf } from './keyword-kernel.ts'
+import { postingRangeOf } from './keyword-kernel.ts'
 import type { ScopeStatistics } from './plan-keyword.ts'
 import { RecentlyUsed } from './recently-used.ts'
 
@@ -94,7 +94,7 @@ class SegmentStatistics {
   count(term: number): number {
     const { image } = this.#segment
     if (this.chunks === 0) return 0
-    const [from, end] = rangeOf(image, term)
+    const [from, end] = postingRangeOf(image, term)
     if (this.chunks === image.chunks && this.#isBothOrNone) return end - from
     if (end - from < keptPostingsLeast) return this.#walk(from, end)
     const known = this.#counts.get(term)

@@ -4,7 +4,7 @@ import { hasDeaths } from '../memory/segment.ts'
 import { weighFrequency } from './chunk-scorer.ts'
 import { type CompiledFilter, timeRulesMax } from './compile-filter.ts'
 import { GatheredScores } from './gathered-scores.ts'
-import { DocumentOffers, KeywordKernel, postingScore, rangeOf, type WalkedSegment } from './keyword-kernel.ts'
+import { DocumentOffers, KeywordKernel, postingRangeOf, postingScore, type WalkedSegment } from './keyword-kernel.ts'
 import type { PlannedTerm } from './plan-keyword.ts'
 import type { TopDocuments } from './top-documents.ts'
 
@@ -127,7 +127,7 @@ export class SimdKeywordKernel extends KeywordKernel {
     const kernel = this.#kernelFor(walked.arena)
     const documents = new DocumentOffers(image, top)
     let matches = 0
-    const [first, last] = rangeOf(image, term.term)
+    const [first, last] = postingRangeOf(image, term.term)
     for (let from = first; from < last; from += postingsAtOnce) {
       const end = Math.min(last, from + postingsAtOnce)
       const found = kernel.alone(
@@ -209,7 +209,7 @@ export class SimdKeywordKernel extends KeywordKernel {
     later: (chunk: number, score: number) => void,
   ): void {
     const { image } = walked
-    const [from, end] = rangeOf(image, term.term)
+    const [from, end] = postingRangeOf(image, term.term)
     if (from === end) return
     const kernel = this.#kernelFor(walked.arena)
     kernel.gather(

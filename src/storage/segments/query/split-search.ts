@@ -6,23 +6,23 @@ import type { Outcome, ReaderCall, SearchReply, SplitCall } from './reader-calls
  * One search by several threads, each over a part of the segments. A document lies in one segment, so what the parts find
  * has no document in common and is put together by its order alone.
  */
-export interface Part {
+export interface IndexPart {
   readonly number: number
   readonly of: number
 }
 
-export const wholeIndex: Part = { number: 0, of: 1 }
+export const wholeIndex: IndexPart = { number: 0, of: 1 }
 
 /** What one reader is asked: a search, or its part of one. */
 export interface SearchPart {
   readonly call: ReaderCall
   /** On the shared wall clock, because each thread's `performance.now()` starts at its own zero. */
   readonly deadline: number
-  readonly part: Part
+  readonly part: IndexPart
 }
 
 /** A part's segments: the largest first, each to the part that has the least so far. The same in every thread. */
-export function segmentsOf(part: Part, segments: readonly Segment[]): readonly Segment[] {
+export function segmentsOf(part: IndexPart, segments: readonly Segment[]): readonly Segment[] {
   if (part.of === 1) return segments
   const chunks = new Array<number>(part.of).fill(0)
   const bySize = segments.toSorted((a, b) => b.image.chunks - a.image.chunks || a.id - b.id)

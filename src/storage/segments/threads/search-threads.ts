@@ -4,7 +4,7 @@ import type { Control } from '../memory/control.ts'
 import type { TermDictionary } from '../memory/term-dictionary.ts'
 import { findTerms } from '../query/plan-keyword.ts'
 import type { Outcome, ReaderCall, SearchReply, SplitCall } from '../query/reader-calls.ts'
-import { mergeReplies, type Part, type SearchPart, wholeIndex } from '../query/split-search.ts'
+import { type IndexPart, mergeReplies, type SearchPart, wholeIndex } from '../query/split-search.ts'
 
 /** While the index changes so fast that parts of a search saw different states of it, none is split for this long. */
 const unsplitMs = 20
@@ -24,7 +24,7 @@ export class SearchThreads {
   readonly #control: Control
   readonly #dictionary: TermDictionary
   readonly #splitFromChunks: number
-  readonly #parts: readonly Part[]
+  readonly #parts: readonly IndexPart[]
   #underWay = 0
   #unsplitUntil = 0
 
@@ -69,7 +69,7 @@ export class SearchThreads {
   }
 
   /** A search that its thread took with it is not tried again: it may be what the thread died of. */
-  async #ask(call: ReaderCall, deadline: number, part: Part): Promise<SearchReply> {
+  async #ask(call: ReaderCall, deadline: number, part: IndexPart): Promise<SearchReply> {
     try {
       return (await this.#threads.call({ call, deadline, part } satisfies SearchPart)) as SearchReply
     } catch (error) {

@@ -1,4 +1,4 @@
-import { jsonLimits, limitPassed } from '../json-text.ts'
+import { jsonLimits, passedJsonLimit } from '../json-text.ts'
 import type { IncomingDocument, Refusal } from './content-store.ts'
 import { checkDocument } from './document-input.ts'
 import { ingestLimits } from './limits.ts'
@@ -13,7 +13,10 @@ export function checkLine(line: Line, complete: (input: unknown) => unknown = (i
   // Put right in silence, nobody would ever hear of it.
   if (line.garbled) return refusal('the line is not valid UTF-8')
   // A shorter line cannot hold so many; depth is bounded where the document is checked.
-  if (line.text.length > jsonLimits.values && limitPassed(line.text, { ...jsonLimits, levels: Infinity }) !== null) {
+  if (
+    line.text.length > jsonLimits.values &&
+    passedJsonLimit(line.text, { ...jsonLimits, levels: Infinity }) !== null
+  ) {
     return refusal(`the line has more than ${jsonLimits.values} values`)
   }
   let input: unknown

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { PassThrough } from 'node:stream'
 import { test } from 'node:test'
-import { Bodies } from './read-body.ts'
+import { Bodies } from './read-bodies.ts'
 
 const megabyte = 1_048_576
 

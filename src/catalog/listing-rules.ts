@@ -6,7 +6,7 @@ import { dayMs } from '../time.ts'
 const windowDefaultMs = dayMs
 const windowMaxMs = 31 * dayMs
 
-export interface Window {
+export interface IngestWindow {
   readonly from: number | null
   readonly to: number | null
 }
@@ -15,7 +15,7 @@ export interface Window {
  * The first-ingest window of a request. Nothing given: the last 24 hours. Only a start: up to now. Only an end: the 24
  * hours before it. The end is exclusive, so "now" is the next millisecond. An exact lookup without times has no window.
  */
-export function ingestWindow(from: number | null, to: number | null, exact: boolean, nowMs: number): Window {
+export function ingestWindow(from: number | null, to: number | null, exact: boolean, nowMs: number): IngestWindow {
   if (from === null && to === null && exact) return { from: null, to: null }
   const end = to ?? nowMs + 1
   const start = from ?? end - windowDefaultMs

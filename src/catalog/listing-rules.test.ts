@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { TidemarkError } from '../errors.ts'
-import { checkInterval, checkScores, ingestWindow, needsOf } from './browse.ts'
+import { checkInterval, checkScores, ingestWindow, needsOf } from './listing-rules.ts'
 
 const dayMs = 86_400_000
 const nowMs = Date.UTC(2026, 10, 15)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import fc from 'fast-check'
 import { eventTypes } from './change-log.ts'
-import { eventsText } from './event-text.ts'
+import { eventsText } from './events-text.ts'
 
 suite('events as text', () => {
   test('are the JSON of every event, whatever its names', () => {

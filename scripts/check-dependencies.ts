@@ -45,6 +45,10 @@ const segmentsFloors = [['format'], ['memory'], ['file'], ['query', 'write'], ['
 const segmentsRoom = (file: string): string | null =>
   /^src\/storage\/segments\/(?:([a-z]+)\/)?[^/]+$/.exec(file)?.[1] ?? null
 
+/** The folders of algorithms, and by what they are called and write. */
+const algorithms = 'src/analysis/algorithms/'
+const algorithmPorts = ['src/analysis/algorithm.ts', 'src/analysis/compute/table-file.ts']
+
 interface Import {
   readonly from: string
   readonly to: string
@@ -87,6 +91,13 @@ const rules: { readonly says: string; readonly broken: (one: Import) => boolean 
   {
     says: 'text analysis is pure: it imports nothing of the project outside itself',
     broken: ({ from, to, outside }) => !outside && inside(from, 'text') && !inside(to, 'text'),
+  },
+  {
+    says: 'an algorithm of analysis knows what it is given: of the project only algorithms, text analysis and small rules',
+    broken: ({ from, to, outside }) =>
+      from.startsWith(algorithms) &&
+      (outside ? framework.test(to) : !to.startsWith(algorithms) && !algorithmPorts.includes(to)) &&
+      !inside(to, 'text', 'small rules'),
   },
   {
     says: 'calling threads, processes and foreign servers knows nothing of what they do',

@@ -81,6 +81,37 @@ test('places of one floor do not know each other, and a new place needs a floor'
   assert.ok(faults.includes('novelty has no floor'), faults.join('\n'))
 })
 
+test('an algorithm knows what it is given, and nothing of store or web', () => {
+  const says =
+    'an algorithm of analysis knows what it is given: of the project only algorithms, text analysis and small rules'
+  const one = 'src/analysis/algorithms/clustering/clustering.ts'
+  const imports = [
+    '../knn-graph/exact.ts',
+    '../../algorithm.ts',
+    '../../compute/table-file.ts',
+    '../../../text/words.ts',
+    '../../../errors.ts',
+    '../../analysis-store.ts',
+    '../../../access/scope.ts',
+    'fastify',
+    'typebox',
+  ]
+  const { faults } = faultsOf({
+    [one]: imports.map((name) => `import '${name}'`).join('\n'),
+    'src/analysis/algorithms/knn-graph/exact.ts': '',
+    'src/analysis/algorithm.ts': '',
+    'src/analysis/compute/table-file.ts': '',
+    'src/analysis/analysis-store.ts': '',
+    'src/access/scope.ts': '',
+    'src/text/words.ts': '',
+    'src/errors.ts': '',
+  })
+  assert.deepEqual(
+    faults.filter((fault) => fault.endsWith(says)),
+    ['src/analysis/analysis-store.ts', 'src/access/scope.ts', 'fastify'].map((to) => `${one} imports ${to}: ${says}`),
+  )
+})
+
 test('what cannot be read off, is not there, goes in circles or reads the environment is a fault', () => {
   const { faults } = faultsOf({
     'src/text/a.ts': "import './b.ts'",

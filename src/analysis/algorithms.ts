@@ -1,6 +1,5 @@
 import type { Algorithm } from './algorithm.ts'
 import { knnGraph } from './algorithms/knn-graph/knn-graph.ts'
-import { type AnalysisType, analysisTypes } from './analysis-store.ts'
 
 /** A type that can be asked for, but not yet had: its runs fail. */
 interface NotExecuted {
@@ -9,12 +8,16 @@ interface NotExecuted {
 }
 
 /** Every type of the interface. */
-export const algorithms: Readonly<Record<AnalysisType, Algorithm | NotExecuted>> = {
+const table = {
   knn_graph: knnGraph,
   clustering: { needsVectors: true, execute: null },
   feature_rollup: { needsVectors: false, execute: null },
   deduplication: { needsVectors: true, execute: null },
-}
+} satisfies Readonly<Record<string, Algorithm | NotExecuted>>
+
+export type AnalysisType = keyof typeof table
+export const analysisTypes = Object.keys(table) as AnalysisType[]
+export const algorithms: Readonly<Record<AnalysisType, Algorithm | NotExecuted>> = table
 
 /** Null where runs of the type are not executed. */
 export function algorithmOf(type: AnalysisType): Algorithm | null {

@@ -2,6 +2,7 @@ import type { EntitlementInput } from '../access/entitlement.ts'
 import type { Policy } from '../access/policy.ts'
 import type { Scope } from '../access/scope.ts'
 import type { KeptParameters } from './algorithm.ts'
+import type { AnalysisType } from './algorithms.ts'
 import type { InputScope } from './input-scope.ts'
 import type { RunStatus } from './run-states.ts'
 
@@ -54,9 +55,6 @@ export interface AnalysisStore {
   /** Sets whether it is paused; changes nothing where it already is so. */
   setPaused(applicationId: string, subscriptionId: string, paused: boolean, now: number): Promise<Subscription | null>
 }
-
-export const analysisTypes = ['knn_graph', 'clustering', 'feature_rollup', 'deduplication'] as const
-export type AnalysisType = (typeof analysisTypes)[number]
 
 export const runErrorCodes = [
   'input_too_large',

@@ -1,8 +1,8 @@
 import type { Consumer } from '../access/principal.ts'
 import type { Scope } from '../access/scope.ts'
 import { type ErrorCode, invalidField, TidemarkError } from '../errors.ts'
-import { algorithms } from './algorithms.ts'
-import type { AnalysisStore, AnalysisType } from './analysis-store.ts'
+import { type AnalysisType, algorithms } from './algorithms.ts'
+import type { AnalysisStore } from './analysis-store.ts'
 import { accessTo, faultOf, type InputScope } from './input-scope.ts'
 
 export interface AnalysisRequest {

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import type { TidemarkError } from '../errors.ts'
 import { validatorFor } from '../validation.ts'
-import { algorithms, executed } from './algorithms.ts'
-import { type AnalysisType, analysisTypes } from './analysis-store.ts'
+import { type AnalysisType, algorithms, analysisTypes, executed } from './algorithms.ts'
 import { checkParameters } from './parameters.ts'
 
 suite('the parameters of a run', () => {

@@ -2,8 +2,7 @@ import { type TProperties, type TSchema, Type } from 'typebox'
 import { TidemarkError } from '../errors.ts'
 import { detailsOf, messageOf, orNull, strict, type Validator, validatorFor } from '../validation.ts'
 import type { KeptParameters } from './algorithm.ts'
-import { algorithmOf, executed } from './algorithms.ts'
-import type { AnalysisType } from './analysis-store.ts'
+import { type AnalysisType, algorithmOf, executed } from './algorithms.ts'
 
 /**
  * The parameters of a request. What they may be is its type's own, and which type that is the schema of a request cannot

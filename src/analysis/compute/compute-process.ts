@@ -12,7 +12,7 @@ import { readdirSync } from 'node:fs'
 import { constants, setPriority } from 'node:os'
 import { answerCalls } from '../../threads/answer-calls.ts'
 import type { InputPortion, KeptParameters } from '../algorithm.ts'
-import type { AnalysisType } from '../analysis-store.ts'
+import type { AnalysisType } from '../algorithms.ts'
 import type { WrittenFile } from './table-file.ts'
 
 export interface ComputeJob {

@@ -3,7 +3,7 @@ import { EntitlementInput } from '../access/entitlement.ts'
 import { inFlightMaxOf, Policy, rateOf } from '../access/policy.ts'
 import type { UsageBook } from '../access/usage-book.ts'
 import { consumerOf } from '../http/route.ts'
-import type { TypedApp } from '../http/typed.ts'
+import type { TypedApp } from '../http/typed-app.ts'
 import { utcDay } from '../time.ts'
 import { noFields } from '../validation.ts'
 

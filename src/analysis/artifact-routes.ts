@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { TidemarkError } from '../errors.ts'
 import { consumerOf } from '../http/route.ts'
-import type { TypedApp } from '../http/typed.ts'
+import type { TypedApp } from '../http/typed-app.ts'
 import { formatTime } from '../time.ts'
 import { choice, noFields } from '../validation.ts'
 import { executed } from './algorithms.ts'

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import type { Cursors } from '../cursors.ts'
 import { consumerOf } from '../http/route.ts'
-import type { TypedApp } from '../http/typed.ts'
+import type { TypedApp } from '../http/typed-app.ts'
 import { formatTime } from '../time.ts'
 import { choice, noFields, orNull, printable, strict } from '../validation.ts'
 import { executionModes } from './analysis-store.ts'

@@ -5,7 +5,7 @@ import { type FieldPermission, readableFields, type Scope, versionLanguage } fro
 import type { Cursors } from '../cursors.ts'
 import { TidemarkError } from '../errors.ts'
 import { consumerOf, scopeOf } from '../http/route.ts'
-import type { TypedApp } from '../http/typed.ts'
+import type { TypedApp } from '../http/typed-app.ts'
 import { isId } from '../ids.ts'
 import { formatOptionalTime, formatTime } from '../time.ts'
 import { noFields, orNull, strict } from '../validation.ts'

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { replaceAdminToken } from '../access/admin-token.ts'
 import { finishRestore } from '../operator/restore-backup.ts'
 import type { Context } from './context.ts'
-import { actor, withWorkbench } from './with-workbench.ts'
+import { commandLineActor, withWorkbench } from './with-workbench.ts'
 
 export function adminToken(program: Command, context: Context): void {
   program
@@ -13,7 +13,7 @@ export function adminToken(program: Command, context: Context): void {
         const { dataDir } = context.config()
         await finishRestore(dataDir)
         // First, so that no token is made of which the audit log does not know.
-        await operator.commit(actor, [{ kind: 'admin_token.replace' }])
+        await operator.commit(commandLineActor, [{ kind: 'admin_token.replace' }])
         context.say(await replaceAdminToken(dataDir))
       }),
     )

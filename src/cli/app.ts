@@ -3,7 +3,7 @@ import { applicationAnswer } from '../operator/answers.ts'
 import { ApplicationInput } from '../operator/schemas.ts'
 import { checkInput } from './check-input.ts'
 import type { Context } from './context.ts'
-import { actor, alignedTable, withWorkbench } from './with-workbench.ts'
+import { alignedTable, commandLineActor, withWorkbench } from './with-workbench.ts'
 
 export function app(program: Command, context: Context): void {
   const command = program.command('app').description('applications: list, show, create')
@@ -41,8 +41,8 @@ export function app(program: Command, context: Context): void {
       withWorkbench(context, async ({ operator }) => {
         const entitlements = options.dataset.length === 0 ? [] : [{ datasets: options.dataset }]
         checkInput(ApplicationInput, { name, entitlements })
-        const { applicationId } = await operator.createApplication(actor, { name, policy: {}, entitlements })
-        const key = await operator.createKey(actor, applicationId, { name: 'first', expiresAt: null })
+        const { applicationId } = await operator.createApplication(commandLineActor, { name, policy: {}, entitlements })
+        const key = await operator.createKey(commandLineActor, applicationId, { name: 'first', expiresAt: null })
         context.say(`application ${applicationId}\nkey ${key.keyId}, shown this once: ${key.secret}`)
       }),
     )

@@ -4,7 +4,7 @@ import { parse } from 'yaml'
 import type { Workbench } from '../compose-workbench.ts'
 import { checkInstanceFile, InstanceFileError, type Plan, planInstance } from '../operator/instance-file.ts'
 import type { Context } from './context.ts'
-import { actor, withWorkbench } from './with-workbench.ts'
+import { commandLineActor, withWorkbench } from './with-workbench.ts'
 
 export function apply(program: Command, context: Context): void {
   program
@@ -19,7 +19,7 @@ export function apply(program: Command, context: Context): void {
           for (const line of plan.lines) context.say(line)
           if (plan.lines.length === 0) context.say('nothing to change')
           if (options.dryRun === true || plan.lines.length === 0) return
-          await bench.operator.commit(actor, plan.changes)
+          await bench.operator.commit(commandLineActor, plan.changes)
           for (const { of, secret } of plan.secrets) context.say(`${of}, shown this once: ${secret}`)
         })
       } catch (error) {

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { CollectorInput } from '../operator/schemas.ts'
 import { checkInput } from './check-input.ts'
 import type { Context } from './context.ts'
-import { actor, alignedTable, withWorkbench } from './with-workbench.ts'
+import { alignedTable, commandLineActor, withWorkbench } from './with-workbench.ts'
 
 export function collector(program: Command, context: Context): void {
   const command = program.command('collector').description('collectors: list, create')
@@ -27,7 +27,7 @@ export function collector(program: Command, context: Context): void {
     .action((name: string, options: { dataset?: string[] }) =>
       withWorkbench(context, async ({ operator }) => {
         checkInput(CollectorInput, options.dataset === undefined ? { name } : { name, datasets: options.dataset })
-        const made = await operator.createCollector(actor, { name, datasets: options.dataset ?? null })
+        const made = await operator.createCollector(commandLineActor, { name, datasets: options.dataset ?? null })
         context.say(`collector ${made.collectorId}\nkey ${made.keyId}, shown this once: ${made.secret}`)
       }),
     )

@@ -4,7 +4,7 @@ import { KeyInput, RotateInput } from '../operator/schemas.ts'
 import { formatTime, parseTime } from '../time.ts'
 import { checkInput } from './check-input.ts'
 import type { Context } from './context.ts'
-import { actor, alignedTable, withWorkbench } from './with-workbench.ts'
+import { alignedTable, commandLineActor, withWorkbench } from './with-workbench.ts'
 
 export function key(program: Command, context: Context): void {
   const command = program.command('key').description('API keys: list, create, revoke, rotate')
@@ -41,7 +41,7 @@ export function key(program: Command, context: Context): void {
     .action((application: string, options: { name?: string; expires?: number }) =>
       withWorkbench(context, async ({ operator }) => {
         checkInput(KeyInput, options.name === undefined ? {} : { name: options.name })
-        const made = await operator.createKey(actor, application, {
+        const made = await operator.createKey(commandLineActor, application, {
           name: options.name ?? null,
           expiresAt: options.expires ?? null,
         })
@@ -54,7 +54,7 @@ export function key(program: Command, context: Context): void {
     .argument('<key>', 'its id, key_…')
     .action((id: string) =>
       withWorkbench(context, async ({ operator }) => {
-        await operator.revokeKey(actor, id)
+        await operator.revokeKey(commandLineActor, id)
         context.say(`revoked ${id}`)
       }),
     )
@@ -66,7 +66,7 @@ export function key(program: Command, context: Context): void {
     .action((id: string, options: { grace: number }) =>
       withWorkbench(context, async ({ operator }) => {
         checkInput(RotateInput, { grace_seconds: options.grace })
-        const made = await operator.rotateKey(actor, id, options.grace)
+        const made = await operator.rotateKey(commandLineActor, id, options.grace)
         context.say(`key ${made.keyId}, shown this once: ${made.secret}`)
         context.say(`${id} works until ${formatTime(made.oldExpiresAt)}`)
       }),

@@ -12,7 +12,7 @@ export async function withWorkbench<T>(context: Context, work: (bench: Workbench
 }
 
 /** The name under which the audit log keeps what was done from here. */
-export const actor = 'command-line'
+export const commandLineActor = 'command-line'
 
 /** Rows as aligned columns; an empty list says so. */
 export function alignedTable(rows: readonly Readonly<Record<string, string>>[], none: string): string {

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify'
-import type { Authenticator } from '../access/authenticate.ts'
+import type { Authenticator } from '../access/authenticator.ts'
 import { credentialKinds, kindOf, type Limits } from '../access/credential-kinds.ts'
 import type { Principal } from '../access/principal.ts'
 import type { Rate, RateState, Rates } from '../access/rate-limits.ts'

@@ -5,7 +5,7 @@ import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Type } from 'typebox'
 import { TidemarkError } from '../errors.ts'
-import type { TypedApp } from './typed.ts'
+import type { TypedApp } from './typed-app.ts'
 
 const folder = new URL('../../console/', import.meta.url)
 

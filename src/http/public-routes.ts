@@ -3,7 +3,7 @@ import { isUnavailability } from '../errors.ts'
 import type { Incidents } from '../incidents.ts'
 import type { Metrics } from './metrics.ts'
 import { ErrorSchema } from './openapi.ts'
-import type { TypedApp } from './typed.ts'
+import type { TypedApp } from './typed-app.ts'
 
 /** What a probe found: `ok`, or what is the matter, in words for an operator. One that throws has found it not ok. */
 export type Check = () => Promise<{ readonly ok: boolean; readonly detail: string }>

@@ -2,7 +2,7 @@ import { type TSchema, Type } from 'typebox'
 import type { Operation } from '../access/operations.ts'
 
 /** What every route of the admin API has in common. */
-export const actor = 'admin-api'
+export const adminApiActor = 'admin-api'
 
 export const route = (operation: Operation) => ({ operation, invalid: 'invalid_request' }) as const
 

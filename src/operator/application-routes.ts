@@ -1,8 +1,8 @@
 import { Policy } from '../access/policy.ts'
 import { TidemarkError } from '../errors.ts'
-import type { TypedApp } from '../http/typed.ts'
+import type { TypedApp } from '../http/typed-app.ts'
 import { detailsOf, messageOf, noFields, validatorFor } from '../validation.ts'
-import { about, actor, byId, list, route } from './admin-route.ts'
+import { about, adminApiActor, byId, list, route } from './admin-route.ts'
 import { applicationAnswer } from './answers.ts'
 import type { Operator } from './operator.ts'
 import * as schemas from './schemas.ts'
@@ -24,7 +24,7 @@ export function applicationRoutes(app: TypedApp, operator: Operator): void {
       const { name, policy = {}, entitlements = [] } = request.body
       return reply
         .status(201)
-        .send(applicationAnswer(await operator.createApplication(actor, { name, policy, entitlements })))
+        .send(applicationAnswer(await operator.createApplication(adminApiActor, { name, policy, entitlements })))
     },
   )
   app.get(
@@ -66,7 +66,9 @@ export function applicationRoutes(app: TypedApp, operator: Operator): void {
     async (request) => {
       const { name, policy } = request.body
       const applicationId = request.params.application_id!
-      return applicationAnswer(await operator.patchApplication(actor, applicationId, { name, policy }, checkedPolicy))
+      return applicationAnswer(
+        await operator.patchApplication(adminApiActor, applicationId, { name, policy }, checkedPolicy),
+      )
     },
   )
   app.put(
@@ -82,7 +84,7 @@ export function applicationRoutes(app: TypedApp, operator: Operator): void {
     },
     async (request) => {
       const applicationId = request.params.application_id!
-      await operator.commit(actor, [
+      await operator.commit(adminApiActor, [
         { kind: 'entitlements.put', applicationId, entitlements: request.body.entitlements },
       ])
       return applicationAnswer(await operator.application(applicationId))

@@ -1,9 +1,9 @@
 import { TidemarkError } from '../errors.ts'
 import { optionalBody } from '../http/route.ts'
-import type { TypedApp } from '../http/typed.ts'
+import type { TypedApp } from '../http/typed-app.ts'
 import { formatOptionalTime, formatTime, parseOptionalTime } from '../time.ts'
 import { messageOf, noFields } from '../validation.ts'
-import { about, actor, byId, list, route } from './admin-route.ts'
+import { about, adminApiActor, byId, list, route } from './admin-route.ts'
 import { collectorAnswer, keyAnswer } from './answers.ts'
 import { type Operator, rotationGraceSecondsDefault } from './operator.ts'
 import * as schemas from './schemas.ts'
@@ -27,7 +27,7 @@ export function keyRoutes(app: TypedApp, operator: Operator): void {
         const details = [{ path: 'expires_at', message: 'must be in the future' }]
         throw new TidemarkError('invalid_request', messageOf(details), { details })
       }
-      const key = await operator.createKey(actor, request.params.application_id!, { name, expiresAt })
+      const key = await operator.createKey(adminApiActor, request.params.application_id!, { name, expiresAt })
       return reply
         .status(201)
         .send({ key_id: key.keyId, api_key: key.secret, expires_at: formatOptionalTime(key.expiresAt) })
@@ -72,7 +72,7 @@ export function keyRoutes(app: TypedApp, operator: Operator): void {
         response: { 200: schemas.KeyAnswer },
       },
     },
-    async (request) => keyAnswer(await operator.revokeKey(actor, request.params.key_id!)),
+    async (request) => keyAnswer(await operator.revokeKey(adminApiActor, request.params.key_id!)),
   )
   app.post(
     '/admin/v1/keys/:key_id/rotate',
@@ -87,7 +87,7 @@ export function keyRoutes(app: TypedApp, operator: Operator): void {
     },
     async (request, reply) => {
       const grace = request.body?.grace_seconds ?? rotationGraceSecondsDefault
-      const key = await operator.rotateKey(actor, request.params.key_id!, grace)
+      const key = await operator.rotateKey(adminApiActor, request.params.key_id!, grace)
       return reply.status(201).send({
         key_id: key.keyId,
         api_key: key.secret,
@@ -112,7 +112,7 @@ export function collectorRoutes(app: TypedApp, operator: Operator): void {
     },
     async (request, reply) => {
       const { name, datasets = null } = request.body
-      const made = await operator.createCollector(actor, { name, datasets })
+      const made = await operator.createCollector(adminApiActor, { name, datasets })
       return reply.status(201).send({ collector_id: made.collectorId, collector_key: made.secret, key_id: made.keyId })
     },
   )

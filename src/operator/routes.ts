@@ -1,8 +1,8 @@
 import { Type } from 'typebox'
-import type { TypedApp } from '../http/typed.ts'
+import type { TypedApp } from '../http/typed-app.ts'
 import { dayMs, formatTime, utcDay } from '../time.ts'
 import { noFields, orNull, strict } from '../validation.ts'
-import { about, actor, byId, list, route } from './admin-route.ts'
+import { about, adminApiActor, byId, list, route } from './admin-route.ts'
 import { classificationAnswer, datasetAnswer, profileAnswer } from './answers.ts'
 import { applicationRoutes } from './application-routes.ts'
 import { collectorRoutes, keyRoutes } from './credential-routes.ts'
@@ -35,7 +35,7 @@ function datasetRoutes(app: TypedApp, operator: Operator): void {
     async (request, reply) => {
       const datasetId = request.params.dataset_id
       const { name, description = null } = request.body
-      const [outcome] = await operator.commit(actor, [{ kind: 'dataset.put', datasetId, name, description }])
+      const [outcome] = await operator.commit(adminApiActor, [{ kind: 'dataset.put', datasetId, name, description }])
       return reply.status(outcome === 'created' ? 201 : 200).send(datasetAnswer(await operator.dataset(datasetId)))
     },
   )
@@ -66,7 +66,7 @@ function datasetRoutes(app: TypedApp, operator: Operator): void {
       const { dataset_id: datasetId, code } = request.params
       const { name, description = null, label_schema: labelSchema = {}, active = true } = request.body
       const one = { datasetId, code, name, description, labelSchema, active }
-      const [outcome] = await operator.commit(actor, [{ kind: 'classification.put', ...one }])
+      const [outcome] = await operator.commit(adminApiActor, [{ kind: 'classification.put', ...one }])
       return reply.status(outcome === 'created' ? 201 : 200).send(classificationAnswer(one))
     },
   )
@@ -105,7 +105,7 @@ function profileRoutes(app: TypedApp, operator: Operator): void {
     },
     async (request, reply) => {
       const profileId = request.params.id
-      const [outcome] = await operator.commit(actor, [{ kind: 'profile.put', profileId, ...request.body }])
+      const [outcome] = await operator.commit(adminApiActor, [{ kind: 'profile.put', profileId, ...request.body }])
       const profile = (await operator.read.embeddingProfiles()).find((one) => one.profileId === profileId)!
       return reply.status(outcome === 'created' ? 201 : 200).send(profileAnswer(profile))
     },

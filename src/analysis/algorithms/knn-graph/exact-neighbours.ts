@@ -141,7 +141,7 @@ export class ExactNeighbours {
       const some = unproven.slice(i, i + redoneAtOnce)
       const scores = await this.#kernel.scores(some.map(({ row }) => row))
       for (const [j, { row, list }] of some.entries()) {
-        found[row - start] = this.#again(row, list, scores.subarray(j * count, (j + 1) * count))
+        found[row - start] = this.#searchEveryNode(row, list, scores.subarray(j * count, (j + 1) * count))
       }
     }
     this.redone += unproven.length
@@ -154,7 +154,7 @@ export class ExactNeighbours {
   }
 
   /** The k-th of the candidates is a lower bound of the true k-th: what cannot reach it is not looked at. */
-  #again(row: number, candidates: Ranked, scores: Float32Array): Ranked {
+  #searchEveryNode(row: number, candidates: Ranked, scores: Float32Array): Ranked {
     const { count } = this.#nodes
     this.#representatives ??= representativesOf(this.#nodes)
     this.#remembered ??= new Float64Array(count).fill(Number.NaN)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { AccessStore, KeyWithOwner } from './access-store.ts'
-import { Authenticator } from './authenticate.ts'
+import { Authenticator } from './authenticator.ts'
 import { hashKey, makeKey } from './keys.ts'
 
 /** A store of keys that counts how often it is asked and can be made to wait. */

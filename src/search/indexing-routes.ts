@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import type { Embedder } from '../embedding/embedder.ts'
-import type { TypedApp } from '../http/typed.ts'
+import type { TypedApp } from '../http/typed-app.ts'
 import { choice, noFields, orNull } from '../validation.ts'
 import type { IndexSource } from './index-source.ts'
 import { indexingState } from './indexing-state.ts'

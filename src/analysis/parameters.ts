@@ -10,7 +10,9 @@ import { type AnalysisType, algorithmOf, executed } from './algorithms.ts'
  */
 export const RequestParameters = Type.Unsafe<Readonly<Record<string, unknown>>>({
   type: 'object',
-  'x-described-by': oneOf(executed.map(({ algorithm }) => Type.Object(algorithm.parameters, strict))),
+  'x-described-by': oneOf(
+    executed.map(({ type, algorithm }) => Type.Object(algorithm.parameters, { ...strict, title: type })),
+  ),
 })
 
 /** As they are given back: every one, with its default or null where the request did not say it. */

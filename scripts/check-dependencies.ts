@@ -1,5 +1,6 @@
 import { globSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize, resolve } from 'node:path'
+import { floors } from './floors.ts'
 
 /**
  * The direction of imports, whether of types, by `import(…)`, or of what a thread or child process runs: a place of src
@@ -11,20 +12,6 @@ import { dirname, join, normalize, resolve } from 'node:path'
 const root = resolve(process.argv[2] ?? join(import.meta.dirname, '..'))
 const files = globSync(['src/**/*.ts', 'console/**/*.ts'], { cwd: root }).filter((file) => !file.endsWith('.test.ts'))
 
-/** From the ground up. Places of one floor do not know each other. */
-const floors = [
-  ['small rules'],
-  ['text', 'turns', 'threads', 'outbound'],
-  ['access'],
-  ['http'],
-  ['account', 'operator', 'ingest', 'changes', 'embedding', 'analysis', 'feeds'],
-  ['catalog', 'live'],
-  ['search'],
-  ['worker', 'storage'],
-  ['compose'],
-  ['cli'],
-  ['main'],
-]
 const slices = ['access', ...floors.slice(4, 7).flat()]
 const framework = /^(fastify|@fastify\/.*|commander|pino)$/
 
@@ -36,7 +23,7 @@ function placeOf(file: string): string {
   if (name === 'main.ts') return 'main'
   return /^(compose(-[a-z]+)*|open-parts)\.ts$/.test(name) ? 'compose' : 'small rules'
 }
-const floorOf = (place: string, of = floors): number => of.findIndex((floor) => floor.includes(place))
+const floorOf = (place: string, of: typeof floors = floors): number => of.findIndex((floor) => floor.includes(place))
 const inside = (file: string, ...places: string[]): boolean => places.includes(placeOf(file))
 const isRoutes = (file: string): boolean => file.endsWith('routes.ts')
 

@@ -8,7 +8,7 @@ import { termKinds } from './document-rows.ts'
  * it has `dataset_id` and `document_id` too, so that a term can be tested before the document is fetched.
  *
  * Each test is "… is true": the same truth, but no database takes it for a way in. The way in is the lane that
- * `browse.ts` chose; left to itself, a planner without statistics would as soon walk every active document.
+ * `browse-ids.ts` chose; left to itself, a planner without statistics would as soon walk every active document.
  */
 type Fragment = RawBuilder<unknown>
 

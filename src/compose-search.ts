@@ -65,13 +65,22 @@ export async function composeSearch({
   }
   const { embedder, learn } = await registerEmbedder(config, profiles, pools)
   parts.opened('embedder', () => embedder.close())
-  if (open.shared && !(await open.elected('vectors'))) {
+  if (open.shared && home.fedBy === 'each' && !(await open.elected('vectors'))) {
     logger.warn(
       'several processes answer for this database, and each keeps a search index of its own, fed from there: their memory adds up, and they can be moments apart; an index server for all of them is not supported yet',
     )
   }
-  const makes = open.shared ? () => open.elected('vectors') : null
-  const indexing = await startIndexing(source, index, embedder, learn, incidents, logger, makes)
+  const indexing = await startIndexing({
+    source,
+    index,
+    fedBy: home.fedBy,
+    embedder,
+    learn,
+    shared: open.shared,
+    elected: (office) => open.elected(office),
+    incidents,
+    logger,
+  })
   parts.opened('indexing', () => indexing.stop())
   const searcher = new Searcher({
     index,

@@ -29,7 +29,7 @@ export interface IndexSource {
   putVectors(profileId: string, vectors: readonly StoredVector[]): Promise<void>
   /** Vectors of the given chunks, as far as there are any. */
   vectors(profileId: string, chunkIds: readonly string[]): Promise<readonly LateVector[]>
-  /** Called when the vectors are in the index. A chunk that has none in the store goes on waiting. */
+  /** Called when the vectors are in the index, or left to who feeds it. A chunk that has none in the store goes on waiting. */
   doneWaiting(profileId: string, chunkIds: readonly string[]): Promise<void>
   /** The model will never take their texts: they wait no longer, until they are put again. */
   refuseVectors(profileId: string, chunkIds: readonly string[]): Promise<void>

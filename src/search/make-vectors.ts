@@ -6,7 +6,7 @@ import type { IndexChange, SearchIndex } from './search-index.ts'
 const stepChunks = 32
 
 export interface MadeVectors {
-  /** Chunks whose vectors are in the store and the index now. */
+  /** Chunks whose vectors are in the store now, and in the index of who feeds it. */
   readonly made: readonly string[]
   /** Chunks whose texts the provider will never take. */
   readonly refused: readonly string[]
@@ -14,13 +14,14 @@ export interface MadeVectors {
 
 /**
  * Makes vectors for chunks that wait for one: kept in the store, then given to the index, and only then taken off the
- * list, so that nothing is forgotten wherever this stops. `alone` runs the handing over while no words are fed.
+ * list, so that nothing is forgotten wherever this stops. `alone` runs the handing over while no words are fed, or gives
+ * null where another process feeds the index: that one finds them in the store.
  */
 export async function makeVectors(
   source: IndexSource,
   index: SearchIndex,
   embedder: Embedder,
-  alone: <T>(work: () => Promise<T>) => Promise<T>,
+  alone: <T>(work: () => Promise<T>) => Promise<T | null>,
   signal: AbortSignal,
 ): Promise<MadeVectors> {
   const waiting = await source.waitingChunks(embedder.profileId, stepChunks)
@@ -33,7 +34,7 @@ export async function makeVectors(
     return { kind: 'set_vector', documentId: documentOf.get(chunkId)!, chunkId, profileId: embedder.profileId, vector }
   })
   const applied = await alone(() => index.apply({ position: null, changes }))
-  if (applied.outcome === 'unavailable') throw new Error(`the index cannot take vectors: ${applied.reason}`)
+  if (applied?.outcome === 'unavailable') throw new Error(`the index cannot take vectors: ${applied.reason}`)
   const has = new Set(made.map(({ chunkId }) => chunkId))
   await source.doneWaiting(embedder.profileId, [...has])
   const refused = waiting.map(({ chunkId }) => chunkId).filter((chunkId) => !has.has(chunkId))

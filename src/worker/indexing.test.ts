@@ -133,7 +133,17 @@ class Fakes {
   } as unknown as Embedder
 
   start() {
-    return startIndexing(this.source, this.index, this.embedder, async () => {}, silentIncidents, quiet)
+    return startIndexing({
+      source: this.source,
+      index: this.index,
+      fedBy: 'each',
+      embedder: this.embedder,
+      learn: async () => {},
+      shared: false,
+      elected: async () => true,
+      incidents: silentIncidents,
+      logger: quiet,
+    })
   }
 
   async settled(): Promise<void> {

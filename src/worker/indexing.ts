@@ -4,6 +4,7 @@ import type { Incidents } from '../incidents.ts'
 import { oneAtATime } from '../one-at-a-time.ts'
 import { feedIndex } from '../search/feed-index.ts'
 import { VectorFollower } from '../search/follow-vectors.ts'
+import type { IndexHome } from '../search/index-home.ts'
 import type { IndexSource } from '../search/index-source.ts'
 import { makeVectors } from '../search/make-vectors.ts'
 import type { SearchIndex } from '../search/search-index.ts'
@@ -22,41 +23,68 @@ export interface Indexing {
   stop(): Promise<void>
 }
 
+export interface IndexingParts {
+  readonly source: IndexSource
+  readonly index: SearchIndex
+  readonly fedBy: IndexHome['fedBy']
+  readonly embedder: Embedder
+  /** Called after vectors were made. */
+  readonly learn: () => Promise<void>
+  /** Several processes share the store. */
+  readonly shared: boolean
+  /** Whether it falls to this process to do something for all of them. */
+  readonly elected: (office: 'vectors' | 'feeding') => Promise<boolean>
+  readonly incidents: Incidents
+  readonly logger: FastifyBaseLogger
+}
+
 /**
  * Keeps the search index up with the store: words first, vectors after them, each in its own loop so that a slow or
- * missing embedding endpoint never delays keyword search. `learn` is called after vectors were made. An index that is
- * damaged, or ahead of its store (which was put back from a copy), is emptied and fed anew.
+ * missing embedding endpoint never delays keyword search. An index that is damaged, or ahead of its store (which was put
+ * back from a copy), is emptied and fed anew.
  *
  * One at a time: a step of words, the handing over of vectors, the exchange of the index. A vector that came before its
  * words would be lost, because the index does not know the chunk yet; after them, or read with them, it is not. An
  * index that was exchanged in the middle of a step would miss what lies between the two positions.
  *
- * Where several processes share a store, each keeps an index of its own and one of them makes the vectors: `makes` says
- * whether it is this one. The others bring into their index what that one put into the store.
+ * Where several processes share a store, one of them makes the vectors. An index that each process has for itself is fed
+ * by each, which brings into it what the maker put into the store. One that they all search is fed by the one that is
+ * elected, words and vectors; the others leave it as it is, the maker of vectors too. For a moment two may take themselves
+ * for elected: the index takes no batch twice.
  */
-export async function startIndexing(
-  source: IndexSource,
-  index: SearchIndex,
-  embedder: Embedder,
-  learn: () => Promise<void>,
-  incidents: Incidents,
-  logger: FastifyBaseLogger,
-  makes: (() => Promise<boolean>) | null = null,
-): Promise<Indexing> {
+export async function startIndexing(parts: IndexingParts): Promise<Indexing> {
+  const { source, index, fedBy, embedder, learn, shared, elected, incidents, logger } = parts
+  /** Where the index stands; null while that is not known. */
   let position: number | null = null
   /** The index had all there was at this revision. 0 while that is not known: it may have been stopped half fed. */
   let wholeAt = 0
-  /** Where the index has all that it was found to lack; null when it has. */
+  /** Where the index has all that it was found to lack; 0 before it was looked at, null when it has all. */
   let refilledAt: number | null = 0
+  let isFeeding = fedBy === 'each'
   const abort = new AbortController()
   const alone = oneAtATime()
   const follower = new VectorFollower({
     source,
     index,
     profileId: embedder.profileId,
-    shared: makes !== null,
+    shared,
     lost: (chunks) => logger.warn({ chunks }, 'chunks had no vector and did not wait for one: they do now'),
   })
+
+  /** What is known of the index is of another one, or of the time before another process fed it. */
+  const forget = (): void => {
+    position = null
+    wholeAt = 0
+    follower.walkAgain()
+  }
+
+  /** Whether it falls to this process to change the index. */
+  const feeds = async (): Promise<boolean> => {
+    const falls = fedBy === 'each' || (await elected('feeding'))
+    if (falls && !isFeeding) forget()
+    isFeeding = falls
+    return falls
+  }
 
   /** Where the index stands; an index that cannot be gone on from is emptied. */
   const startPosition = async (): Promise<number> => {
@@ -77,7 +105,22 @@ export async function startIndexing(
     return start
   }
 
+  /** How far the process that feeds the index is. It may begin anew at any time. */
+  const look = async (): Promise<void> => {
+    const health = await index.health()
+    const found = health.state === 'ready' ? health.position : 0
+    if (refilledAt === 0 || (position !== null && found < position)) {
+      const newest = await source.newestRevision()
+      refilledAt = found < newest ? newest : null
+    } else if (refilledAt !== null && found >= refilledAt) refilledAt = null
+    position = found
+  }
+
   const feed = async (): Promise<boolean> => {
+    if (!(await feeds())) {
+      await look()
+      return false
+    }
     try {
       position ??= await startPosition()
       const step = await feedIndex(source, index, position, wholeAt)
@@ -94,16 +137,23 @@ export async function startIndexing(
       throw error
     }
   }
+  const follow = async (): Promise<boolean> => (await feeds()) && (await follower.follow())
+  const handOver = <T>(work: () => Promise<T>): Promise<T | null> =>
+    alone(async () => ((await feeds()) ? await work() : null))
+
   // Known before the first search can come; where it fails, the loop below says so and tries again.
-  position = await startPosition().catch(() => null)
+  try {
+    if (await feeds()) position = await startPosition()
+    else await look()
+  } catch {}
   const words = repeat('indexing', lookEveryMs, () => alone(feed), incidents)
-  const following = repeat('follow-vectors', lookEveryMs, () => alone(() => follower.follow()), incidents)
+  const following = repeat('follow-vectors', lookEveryMs, () => alone(follow), incidents)
   const vectors: Repeating = repeat(
     'vectors',
     lookEveryMs,
     async () => {
-      if (makes !== null && !(await makes())) return false
-      const { made, refused } = await makeVectors(source, index, embedder, alone, abort.signal)
+      if (!(await elected('vectors'))) return false
+      const { made, refused } = await makeVectors(source, index, embedder, handOver, abort.signal)
       follower.have([...made, ...refused])
       if (refused.length > 0) {
         logger.warn({ chunks: refused }, 'the embedding model refuses the texts of these chunks: only words find them')
@@ -122,9 +172,7 @@ export async function startIndexing(
     async exchange(replace) {
       await alone(async () => {
         await replace()
-        position = null
-        wholeAt = 0
-        follower.walkAgain()
+        forget()
       })
       words.wake()
     },

@@ -1,0 +1,112 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { FastifyBaseLogger } from 'fastify'
+import type { Embedder } from '../../src/embedding/embedder.ts'
+import { silentIncidents } from '../../src/incidents.ts'
+import { noFilters, type SearchIndex } from '../../src/search/search-index.ts'
+import type { OpenStore } from '../../src/storage/open-store.ts'
+import { openSegmentsIndex } from '../../src/storage/segments/segments-index.ts'
+import { type Indexing, type IndexingParts, startIndexing } from '../../src/worker/indexing.ts'
+import { everything } from '../contracts/index-under-test.ts'
+import { until } from './until.ts'
+
+const quiet = { info() {}, warn() {}, error() {} } as unknown as FastifyBaseLogger
+const profileId = 'm'
+const embedder = {
+  profileId,
+  embed: async (texts: readonly string[]) => texts.map((text) => Float32Array.of(text.length, 1, 0)),
+} as unknown as Embedder
+
+/** One of the processes that search the index; `batches` and `vectors` count what it gave it. */
+export interface Process {
+  readonly indexing: Indexing
+  batches: number
+  vectors: number
+  cleared: number
+}
+
+/** An index that several processes search, with the store that it is fed from. */
+export class OneIndexForAll {
+  readonly #folder: string
+  readonly #store: OpenStore['store']
+  readonly index: SearchIndex
+  #sent = 0
+
+  private constructor(folder: string, index: SearchIndex, store: OpenStore['store']) {
+    this.#folder = folder
+    this.index = index
+    this.#store = store
+  }
+
+  static async over(store: OpenStore['store']): Promise<OneIndexForAll> {
+    const mark = { actor: 'test', at: 0 }
+    const profile = { provider: 'http', model: profileId, dimensions: 3, status: 'active', isDefault: true } as const
+    await store.operator.commit(
+      [
+        { kind: 'dataset.put', datasetId: 'news', name: 'news', description: null },
+        { kind: 'profile.put', profileId, ...profile },
+      ],
+      mark,
+    )
+    const folder = mkdtempSync(join(tmpdir(), 'one-for-all-'))
+    const index = await openSegmentsIndex({ path: join(folder, 'index.sqlite'), readers: 1 })
+    return new OneIndexForAll(folder, index, store)
+  }
+
+  /** A process with its own connection to the store, as the elections have it. */
+  async start({ store }: Pick<OpenStore, 'store'>, elected: IndexingParts['elected']): Promise<Process> {
+    const process: Omit<Process, 'indexing'> = { batches: 0, vectors: 0, cleared: 0 }
+    const { index } = this
+    const counted = {
+      health: () => index.health(),
+      withoutVector: (request) => index.withoutVector(request),
+      clear: () => {
+        process.cleared++
+        return index.clear()
+      },
+      apply: (batch) => {
+        if (batch.position === null) process.vectors += batch.changes.length
+        else process.batches++
+        return index.apply(batch)
+      },
+    } satisfies Partial<SearchIndex> as unknown as SearchIndex
+    const indexing = await startIndexing({
+      source: store.indexSource,
+      index: counted,
+      fedBy: 'one',
+      embedder,
+      learn: async () => {},
+      shared: true,
+      elected,
+      incidents: silentIncidents,
+      logger: quiet,
+    })
+    return Object.assign(process, { indexing })
+  }
+
+  /** So many documents of one chunk each. */
+  async send(count: number): Promise<void> {
+    const documents = Array.from({ length: count }, () => {
+      const externalId = `n-${++this.#sent}`
+      return { datasetId: 'news', platform: 'p', externalId, title: 'Word', body: `Words of ${externalId}.` }
+    })
+    await this.#store.content.ingest(documents, 1)
+  }
+
+  /** Every document is found once, with its vector. */
+  async whole(): Promise<void> {
+    await until('the index has every document and every vector', async () => {
+      const found = await this.index.count({ scope: everything, filters: noFilters, timeoutMs: 30_000 })
+      const { profiles } = await this.index.health()
+      if (found.outcome !== 'found') return false
+      if (found.documents > this.#sent || found.chunks > this.#sent) throw new Error('something is there twice')
+      return found.documents === this.#sent && profiles[0]?.chunks === this.#sent
+    })
+  }
+
+  async close(): Promise<void> {
+    await this.index.close()
+    rmSync(this.#folder, { recursive: true, force: true })
+  }
+}

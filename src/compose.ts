@@ -1,4 +1,3 @@
-import { mkdir } from 'node:fs/promises'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import { adminTokenHash } from './access/admin-token.ts'
 import { Authenticator } from './access/authenticator.ts'
@@ -28,6 +27,7 @@ import { ingestRoutes } from './ingest/routes.ts'
 import { LiveQueries } from './live/live-queries.ts'
 import { liveRoutes } from './live/routes.ts'
 import { taskRoutes } from './live/task-routes.ts'
+import { makeFolder } from './make-folder.ts'
 import { OpenParts } from './open-parts.ts'
 import { Operator } from './operator/operator.ts'
 import { finishRestore } from './operator/restore-backup.ts'
@@ -56,7 +56,7 @@ export interface Instance {
 export async function compose(config: Config, logger: FastifyBaseLogger): Promise<Instance> {
   const answers = config.roles.includes('api')
   const works = config.roles.includes('worker')
-  await mkdir(config.dataDir, { recursive: true })
+  await makeFolder(config.dataDir)
   await finishRestore(config.dataDir)
   await using parts = new OpenParts(logger)
   const metrics = new Metrics()

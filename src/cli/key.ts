@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander'
+import { TidemarkError } from '../errors.ts'
 import { rotationGraceSecondsDefault } from '../operator/operator.ts'
 import { KeyInput, RotateInput } from '../operator/schemas.ts'
 import { formatTime, parseTime } from '../time.ts'
@@ -35,15 +36,16 @@ export function key(program: Command, context: Context): void {
   command
     .command('create')
     .description('make a consumer key and print it once')
-    .argument('<application>', 'its id')
+    .argument('<application>', 'its id, app_…')
     .option('--name <name>', 'for people')
     .option('--expires <time>', 'RFC 3339', futureTime)
     .action((application: string, options: { name?: string; expires?: number }) =>
       withWorkbench(context, async ({ operator }) => {
         checkInput(KeyInput, options.name === undefined ? {} : { name: options.name })
-        const made = await operator.createKey(commandLineActor, application, {
-          name: options.name ?? null,
-          expiresAt: options.expires ?? null,
+        const key = { name: options.name ?? null, expiresAt: options.expires ?? null }
+        const made = await operator.createKey(commandLineActor, application, key).catch((error: unknown) => {
+          if (!(error instanceof TidemarkError) || error.code !== 'not_found') throw error
+          throw new TidemarkError('not_found', `${error.message}: give its id, which tidemark app list shows`)
         })
         context.say(`key ${made.keyId}, shown this once: ${made.secret}`)
       }),

@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import { compose } from '../compose.ts'
 import type { Context } from './context.ts'
 import { makeLogger } from './logger.ts'
+import { refuseTakenPort } from './refuse-taken-port.ts'
 import { addSettingFlags, overridesFrom } from './setting-flags.ts'
 import { untilSignal, workThenClose } from './shutdown.ts'
 
@@ -9,10 +10,11 @@ export function serve(program: Command, context: Context): void {
   const command = program.command('serve').description('serve the API; no sample data')
   addSettingFlags(command).action(async (options: Record<string, unknown>) => {
     const config = context.config(overridesFrom(options))
+    await refuseTakenPort(config)
     const instance = await compose(config, makeLogger(config))
     const ended = untilSignal()
     await workThenClose(instance, async () => {
-      // Before listening, which may fail: the token is kept from now on and will not be shown again.
+      // Before listening, which may still fail: the token is kept from now on and will not be shown again.
       if (instance.madeAdminToken !== null) {
         context.say(`admin token, shown this once: ${instance.madeAdminToken}`)
       }

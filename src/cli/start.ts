@@ -3,6 +3,7 @@ import { compose } from '../compose.ts'
 import type { Context } from './context.ts'
 import { loadSample } from './load-sample.ts'
 import { makeLogger } from './logger.ts'
+import { refuseTakenPort } from './refuse-taken-port.ts'
 import { addSettingFlags, overridesFrom } from './setting-flags.ts'
 import { untilSignal, workThenClose } from './shutdown.ts'
 
@@ -14,6 +15,7 @@ export function start(program: Command, context: Context): void {
       TIDEMARK_LOG_LEVEL: context.environment.TIDEMARK_LOG_LEVEL ?? 'warn',
       ...overridesFrom(options),
     })
+    await refuseTakenPort(config)
     const instance = await compose(config, makeLogger(config))
     const ended = untilSignal()
     await workThenClose(instance, async () => {

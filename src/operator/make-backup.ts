@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { adminTokenFile, artifactFolder, storeFile } from '../data-folder.ts'
+import { makeFolder } from '../make-folder.ts'
 import { formatTime } from '../time.ts'
 import {
   artifactPath,
@@ -50,7 +51,7 @@ export async function makeBackup(into: string, parts: BackupParts, report: Repor
   const name = `tidemark-backup-${formatTime(madeAt).slice(0, 19).replaceAll(':', '-')}Z`
   const folder = join(into, name)
   const partial = `${folder}.partial`
-  await makeFolder(into, partial)
+  await makePartial(into, partial)
   try {
     const { schema, counts, artifacts } = await parts.copyStore(join(partial, storeFile), report)
     const files: BackupFile[] = [await fileOf(partial, storeFile)]
@@ -85,9 +86,9 @@ export async function makeBackup(into: string, parts: BackupParts, report: Repor
 /** On disk before it counts, and for nobody else to read: key hashes and signing keys are in it. */
 const fresh = { flags: 'wx', mode: 0o600, flush: true } as const
 
-async function makeFolder(into: string, partial: string): Promise<void> {
+async function makePartial(into: string, partial: string): Promise<void> {
   try {
-    await mkdir(into, { recursive: true })
+    await makeFolder(into)
     await mkdir(partial, { mode: 0o700 })
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException

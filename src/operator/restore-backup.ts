@@ -17,6 +17,7 @@ import { mkdir, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { adminTokenFile, artifactFolder, restoreFolder, storeFile } from '../data-folder.ts'
+import { makeFolder } from '../make-folder.ts'
 import {
   artifactIdOf,
   BackupError,
@@ -75,14 +76,14 @@ export async function restoreBackup(
     )
   }
   await checkFiles(from, manifest, report)
-  await mkdir(dataDir, { recursive: true })
+  await makeFolder(dataDir)
+  parts.refuseInUse()
   const found = (await readdir(dataDir)).filter((name) => !leftByRestore.includes(name))
   if (found.length > 0 && !options.force) {
     throw new BackupError(
       `${dataDir} is not empty: set TIDEMARK_DATA_DIR to another folder, or replace what is there with --force`,
     )
   }
-  parts.refuseInUse()
   const staged = staging(dataDir)
   const artifactIds = manifest.files.flatMap(({ path }) => artifactIdOf(path) ?? [])
   await removeStaged(staged)

@@ -5,19 +5,28 @@ import { chunksComfortable } from './indexing-state.ts'
 
 /** What an operator should know of the search index, without opening it. */
 export async function examineIndex(source: IndexSource, index: InspectedIndex | null): Promise<readonly Finding[]> {
-  const backlog = await source.backlog(index?.position ?? 0)
   const chunks = await source.chunkCount()
+  // After the chunks: where nothing is behind, none has come since the index was looked at.
+  const backlog = await source.backlog(index?.position ?? 0)
   const gaps = await source.vectorGaps()
-  const size = `${chunks} chunks, ${Math.round((index?.bytes ?? 0) / 2 ** 20)} MiB on disk and about as much in memory`
+  const size = `${index?.chunks ?? 0} chunks, ${Math.round((index?.bytes ?? 0) / 2 ** 20)} MiB on disk and about as much in memory`
   const behind = `${backlog.documents} documents and ${backlog.waitingVectors} vectors behind`
   const findings: Finding[] = []
   if (index === null) {
     findings.push({ state: 'ok', about: 'no search index yet: tidemark serve makes it', advice: null })
+  } else if (backlog.documents === 0 && index.chunks !== chunks) {
+    const about = `search index: ${size}; the store has ${chunks} chunks, though the index is said to have all of them`
+    const advice = 'run tidemark reindex: it makes the index anew while the old one is served'
+    findings.push({ state: 'warning', about, advice })
   } else if (backlog.documents + backlog.waitingVectors === 0) {
     findings.push({ state: 'ok', about: `search index: ${size}, up to date`, advice: null })
   } else {
     const advice = 'a running server catches up by itself; if the number stays, see its log and GET /admin/v1/indexing'
-    findings.push({ state: 'warning', about: `search index: ${size}, ${behind}`, advice })
+    findings.push({
+      state: 'warning',
+      about: `search index: ${size}, ${behind} of ${chunks} chunks in the store`,
+      advice,
+    })
   }
   if (gaps.lost > 0) {
     const about = `${gaps.lost} chunks have no vector and do not wait for one: only words find them`

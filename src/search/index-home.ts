@@ -42,6 +42,8 @@ export interface NextIndex {
 export interface InspectedIndex {
   /** How far it is fed; 0 where that cannot be read, for then it has to be fed anew. */
   readonly position: number
+  /** That can be found in it. */
+  readonly chunks: number
   /** What it takes on disk. */
   readonly bytes: number
 }

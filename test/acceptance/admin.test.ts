@@ -248,6 +248,12 @@ test('the audit log has a line for every change, in order, of whoever made it, a
   const rotated = await server.mustAdmin('POST', `/admin/v1/keys/${application.keyId}/rotate`)
   await server.mustAdmin('POST', `/admin/v1/keys/${application.keyId}/revoke`)
   const collector = await server.makeCollector()
+  const byName = await server.tidemark(['key', 'create', 'Newsroom'])
+  assert.equal(byName.code, 1)
+  assert.match(
+    byName.stderr,
+    /^tidemark: there is no application "Newsroom": give its id, which tidemark app list shows$/m,
+  )
   const command = await server.tidemark(['key', 'create', application.applicationId, '--name', 'typed'])
   secrets.push(application.key, rotated.api_key, collector.key, /tmc_\S+/.exec(command.stdout)![0])
 

@@ -173,9 +173,11 @@ suite('backup and restore', () => {
   test('what is there is replaced only with --force, and never under a running server', async () => {
     const other = await startServer()
     await other.makeDataset('other')
-    const running = await tidemark(['restore', backup, '--force'], { dataDir: other.dataDir })
-    assert.equal(running.code, 1)
-    assert.match(running.stderr, /is in use: stop the server/)
+    for (const how of [['--force'], []]) {
+      const running = await tidemark(['restore', backup, ...how], { dataDir: other.dataDir })
+      assert.equal(running.code, 1)
+      assert.match(running.stderr, /is in use: stop the server/)
+    }
     assert.deepEqual((await other.mustAdmin('GET', '/admin/v1/datasets')).datasets.length, 1)
     await other.stop()
     const untouched = filesOf(other.dataDir)

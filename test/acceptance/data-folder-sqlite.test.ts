@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { until } from '../support/until.ts'
+import { documentOf, send } from './content.ts'
 import { freshFolder, startServer, tidemark } from './harness.ts'
 
 /** Every file of a folder with the hash of its bytes. */
@@ -109,16 +110,63 @@ test('commands that start at once on an empty folder all come through, beside a 
   })
 })
 
-test('a token that was made is shown even if the start then fails', async () => {
+test('a start on a taken port says so first: nothing is made, and no token shown', async () => {
   const taken = createServer().listen(0, '127.0.0.1')
   await new Promise((resolve) => taken.once('listening', resolve))
   const { port } = taken.address() as { port: number }
   const dataDir = freshFolder()
-  const failed = await tidemark(['serve'], { dataDir, env: { TIDEMARK_ADMIN_TOKEN: '', TIDEMARK_PORT: String(port) } })
+  const env = { TIDEMARK_ADMIN_TOKEN: '', TIDEMARK_PORT: String(port) }
+  for (const command of ['serve', 'start']) {
+    const { code, stdout, stderr } = await tidemark([command], { dataDir, env })
+    assert.deepEqual([code, stdout], [2, ''])
+    assert.match(stderr, /^tidemark: TIDEMARK_PORT is \d+, but that port is taken: [^\n]*\n$/)
+    assert.deepEqual(readdirSync(dataDir), [])
+  }
   taken.close()
-  assert.equal(failed.code, 2)
-  const token = /shown this once: (tma_\S+)/.exec(failed.stdout)?.[1]
-  assert.ok(token !== undefined)
-  const server = await startServer({ dataDir, env: { TIDEMARK_ADMIN_TOKEN: '' } })
-  assert.equal((await server.as(token, 'GET', '/admin/v1/datasets')).status, 200)
+})
+
+test('a data folder that nobody can make is named, and nothing hangs', {
+  skip: !existsSync('/proc/self') && 'there is no /proc here',
+}, async () => {
+  for (const args of [['serve'], ['migrate']]) {
+    const { code, stderr } = await tidemark(args, { dataDir: '/proc/nope' })
+    assert.equal(code, 2)
+    assert.match(
+      stderr,
+      /^tidemark: TIDEMARK_DATA_DIR is "\/proc\/nope", but it must be a folder that this user can make/,
+    )
+  }
+})
+
+test('doctor counts the chunks of index and store, and says where they differ', async () => {
+  const server = await startServer()
+  await server.makeDataset('news')
+  const { key } = await server.makeCollector()
+  const body = 'Tides turn twice a day. '.repeat(400)
+  await send(server, key, [
+    documentOf('long', { body }),
+    documentOf('title-only', { body: null }),
+    documentOf('no-words', { title: null, body: '…' }),
+    ...Array.from({ length: 20 }, (_, i) => documentOf(`d-${i}`)),
+  ])
+  await send(server, key, [
+    documentOf('long', { body: `${body} And again.` }),
+    documentOf('d-1', { status: 'unavailable' }),
+  ])
+  const indexing = () => server.mustAdmin('GET', '/admin/v1/indexing')
+  await until('all is indexed', async () => (await indexing()).pending_chunks === 0)
+  const { indexed_chunks } = await indexing()
+  const well = await server.tidemark(['doctor'])
+  assert.match(well.stdout, new RegExp(`ok +search index: ${indexed_chunks} chunks, .*up to date`))
+  assert.equal(await server.stop(), 0)
+  const database = new DatabaseSync(join(server.dataDir, 'tidemark.sqlite'))
+  database.exec(
+    'update chunk set replaced = 1 where chunk_id = (select max(chunk_id) from chunk where replaced is null)',
+  )
+  database.close()
+  const { stdout } = await server.tidemark(['doctor'])
+  assert.match(
+    stdout,
+    new RegExp(`note +search index: ${indexed_chunks} chunks, .*the store has ${indexed_chunks - 1} .*\\n +do: run`),
+  )
 })

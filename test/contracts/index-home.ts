@@ -179,6 +179,7 @@ export function checkIndexHome(name: string, makePlace: () => Promise<IndexHomeF
         await build(5)
         const open = await place.home().inspect()
         assert.equal(open?.position, 3)
+        assert.equal(open.chunks, (await index.health()).chunks)
         assert.ok(open.bytes > 0)
       })
       assert.equal((await place.home().inspect())?.position, 3)

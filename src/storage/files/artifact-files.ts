@@ -1,9 +1,10 @@
 import { createReadStream } from 'node:fs'
-import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ArtifactFiles } from '../../analysis/artifact-files.ts'
 import { artifactEnding as kept } from '../../data-folder.ts'
 import { isId } from '../../ids.ts'
+import { makeFolder } from '../../make-folder.ts'
 
 const draft = '.partial'
 
@@ -17,7 +18,7 @@ export function folderArtifactFiles(folder: string): ArtifactFiles {
 
   return {
     async draftPath(artifactId) {
-      await mkdir(folder, { recursive: true })
+      await makeFolder(folder)
       return pathOf(artifactId, draft)
     },
 

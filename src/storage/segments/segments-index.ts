@@ -1,10 +1,10 @@
-import { mkdirSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { dirname } from 'node:path'
 import { MessageChannel, Worker } from 'node:worker_threads'
 import { storageFull } from '../../disk-space.ts'
 import { TidemarkError, UnavailableError } from '../../errors.ts'
 import { type Incidents, silentIncidents } from '../../incidents.ts'
+import { makeFolder } from '../../make-folder.ts'
 import type {
   ApplyOutcome,
   CountOutcome,
@@ -66,7 +66,7 @@ export interface SegmentsIndexOptions {
 
 /** Opens the index and loads it. Rejects when another process has it open; damage is no rejection but a health state. */
 export async function openSegmentsIndex(options: SegmentsIndexOptions): Promise<SearchIndex> {
-  mkdirSync(dirname(options.path), { recursive: true })
+  await makeFolder(dirname(options.path))
   const index = new SegmentsIndex(options)
   try {
     await index.open()

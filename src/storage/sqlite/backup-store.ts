@@ -107,14 +107,14 @@ const sqliteCorrupt = 11
 const sqliteNotDatabase = 26
 
 /**
- * Only the one process that has a store open can end its use of a log, which also folds the log into the file. What is
- * damaged, or no database at all, is in nobody's use.
+ * Only the one process that has a store open can lock it for itself. A log that was left behind is folded into the file,
+ * nothing else changes. What is damaged, or no database at all, is in nobody's use.
  */
 export function refuseInUse(path: string): void {
   if (!existsSync(path)) return
   const raw = new DatabaseSync(path)
   try {
-    raw.exec('pragma journal_mode = delete')
+    raw.exec('pragma locking_mode = exclusive; begin exclusive; rollback')
   } catch (error) {
     if (isBusy(error)) {
       throw new BackupError(

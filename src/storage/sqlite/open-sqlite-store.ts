@@ -1,5 +1,4 @@
 import { existsSync } from 'node:fs'
-import { mkdir } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -7,6 +6,7 @@ import { Worker } from 'node:worker_threads'
 import { storeFile } from '../../data-folder.ts'
 import { storageFull } from '../../disk-space.ts'
 import { TidemarkError } from '../../errors.ts'
+import { makeFolder } from '../../make-folder.ts'
 import type { OperatorStore } from '../../operator/operator-store.ts'
 import { CallLost, Calls } from '../../threads/calls.ts'
 import { threadChannel } from '../../threads/channel.ts'
@@ -41,7 +41,7 @@ export const storePath = (dataDir: string): string => join(dataDir, storeFile)
  */
 export async function openSqliteStore(dataDir: string, watch: PoolWatch = silentPoolWatch): Promise<OpenStore> {
   const path = storePath(dataDir)
-  await mkdir(dataDir, { recursive: true })
+  await makeFolder(dataDir)
   await refuseNewer(dataDir)
   const migrated = await bringUpToDate(path).catch((error: unknown) => {
     throw isFullDisk(error, path) ? storageFull(error) : error

@@ -1,6 +1,7 @@
 import { existsSync, statSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import type { InspectedIndex } from '../../../search/index-home.ts'
+import type { SegmentRow } from './durable-file.ts'
 import { indexPath, readPointer } from './index-files.ts'
 
 /** How far the index in a data folder has come and what it takes, read beside a server that may have it open. */
@@ -12,14 +13,24 @@ export async function inspectIndex(dataDir: string): Promise<InspectedIndex | nu
   const bytes = [path, `${path}-wal`].reduce((sum, file) => sum + (existsSync(file) ? statSync(file).size : 0), 0)
   const db = new DatabaseSync(path, { readOnly: true })
   try {
+    // One moment of it: a server may write meanwhile.
+    db.exec('begin')
     const row = db.prepare('select data from state order by id desc limit 1').get() as { data: string } | undefined
     const state: unknown = row === undefined ? null : JSON.parse(row.data)
     const position = (state as { position?: unknown } | null)?.position
-    return { position: typeof position === 'number' ? position : 0, bytes }
+    return { position: typeof position === 'number' ? position : 0, chunks: chunksIn(db), bytes }
   } catch {
     // Damaged: the server notices by checksum and builds it anew, so everything counts as still to be indexed.
-    return { position: 0, bytes }
+    return { position: 0, chunks: 0, bytes }
   } finally {
     db.close()
   }
+}
+
+/** Of dead chunks the file has a number for as long as a segment holds them. */
+function chunksIn(db: DatabaseSync): number {
+  const rows = db.prepare('select data from segment').all() as { data: string }[]
+  const held = rows.reduce((sum, { data }) => sum + (JSON.parse(data) as SegmentRow).chunks, 0)
+  const { dead } = db.prepare('select count(*) as dead from death').get() as { dead: number }
+  return held - dead
 }

@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict'
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { makeFolder } from './make-folder.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'tidemark-folder-'))
+after(() => rmSync(folder, { recursive: true }))
+
+test('a folder is made with all above it, also by several at once, and is left where it is', async () => {
+  const deep = join(folder, 'a', 'b', 'c')
+  await Promise.all(Array.from({ length: 5 }, () => makeFolder(deep)))
+  assert.ok(existsSync(deep))
+  await makeFolder(`${deep}/`)
+  await makeFolder('/')
+})
+
+test('what is no folder is in the way: said, with the path', async () => {
+  const file = join(folder, 'file')
+  writeFileSync(file, '')
+  await assert.rejects(makeFolder(file), { code: 'EEXIST', path: file })
+  await assert.rejects(makeFolder(join(file, 'below')), { code: 'ENOTDIR' })
+})
+
+test('where nothing can be made, it says so and does not try for ever', {
+  skip: !existsSync('/proc/self') && 'there is no /proc here',
+}, async () => {
+  await assert.rejects(makeFolder('/proc/nope'), { syscall: 'mkdir', path: '/proc/nope' })
+  await assert.rejects(makeFolder('/proc/nope/deeper'), { syscall: 'mkdir' })
+})

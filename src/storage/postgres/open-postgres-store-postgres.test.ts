@@ -142,6 +142,18 @@ test('a process hears of what others write, and not of what it writes itself', a
   assert.deepEqual(heard, ['content'])
 })
 
+test('what a newer version adds to tables does not disturb those that read them: each connection learns of it', async (t) => {
+  const url = await database(t)
+  const { store } = await opened(t, url)
+  await store.operator.commit([put('d')], mark)
+  const readOnEach = () => Promise.all(Array.from({ length: 40 }, () => store.operator.datasets()))
+  await readOnEach()
+  await asAdministrator(url, (newer) => newer.query('alter table dataset add column later text'))
+  for (const datasets of await readOnEach()) assert.equal(datasets.length, 1)
+  await asAdministrator(url, (newer) => newer.query('alter table dataset add column still_later text'))
+  assert.deepEqual(await store.operator.commit([put('d')], mark), ['unchanged'])
+})
+
 test('a writer of another version is waited for, by the number of its lock', async (t) => {
   const url = await database(t)
   const { store } = await opened(t, url)

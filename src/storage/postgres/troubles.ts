@@ -29,9 +29,14 @@ export function isDiskFull(error: unknown): boolean {
   return error instanceof pg.DatabaseError && error.code === '53100'
 }
 
+/** A newer version has added to a table, and statements that the connection has prepared know it as it was. */
+const isPreparedTooEarly = ({ code, routine }: pg.DatabaseError): boolean =>
+  code === '0A000' && routine === 'RevalidateCachedQuery'
+
 /** The connection is of no more use, through no fault of what was asked. */
 export function isConnectionLost(error: unknown): boolean {
   if (error instanceof pg.DatabaseError) {
+    if (isPreparedTooEarly(error)) return true
     return serverGone.has(error.code ?? '') || (error.code ?? '').startsWith('08')
   }
   if (!(error instanceof Error)) return false

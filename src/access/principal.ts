@@ -33,5 +33,11 @@ export type Principal = Consumer | Collector | Admin
 
 export type PrincipalOf<Kind extends Principal['kind']> = Extract<Principal, { kind: Kind }>
 
-/** Whose key it is, with all that the key stands for. */
+/** Whose key it is: `kind` is that of the credential. One of a newer version may not be known. */
+export interface OwnerId {
+  readonly kind: string
+  readonly id: string
+}
+
+/** The owner of a key, with all that the key stands for. */
 export type KeyOwner = Omit<Consumer, 'keyId'> | Omit<Collector, 'keyId'>

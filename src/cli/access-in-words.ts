@@ -54,5 +54,5 @@ const some = (names: readonly string[]): string[] => [
   ...(names.length > namesMax ? [`  and ${names.length - namesMax} more`] : []),
 ]
 
-const ofKey = ({ keyId, name, prefix, applicationId, collectorId }: Key): string =>
-  `${keyId}${name === null ? '' : ` "${name}"`} (${prefix}…) of ${applicationId ?? collectorId}`
+const ofKey = ({ keyId, name, prefix, owner }: Key): string =>
+  `${keyId}${name === null ? '' : ` "${name}"`} (${prefix}…) of ${owner.id}`

@@ -15,10 +15,10 @@ export function key(program: Command, context: Context): void {
     .option('--app <application>', 'only this application')
     .action((options: { app?: string }) =>
       withWorkbench(context, async ({ operator }) => {
-        const keys = await operator.read.keys(options.app === undefined ? {} : { applicationId: options.app })
+        const keys = await operator.read.keys(options.app === undefined ? {} : { ownerId: options.app })
         const rows = keys.map((one) => ({
           key: one.keyId,
-          of: one.applicationId ?? one.collectorId ?? '',
+          of: one.owner.id,
           name: one.name ?? '',
           starts: `${one.prefix}…`,
           state:

@@ -1,4 +1,5 @@
 import type { Static } from 'typebox'
+import type { CredentialKind } from '../access/credential-kinds.ts'
 import { formatOptionalTime, formatTime } from '../time.ts'
 import type { Application, Classification, Collector, Dataset, EmbeddingProfile, Key } from './operator-store.ts'
 import type {
@@ -46,10 +47,12 @@ export const applicationAnswer = (application: Application): Static<typeof Appli
   updated_at: formatTime(application.updatedAt),
 })
 
+const ownedBy = (kind: CredentialKind, { owner }: Key): string | null => (owner.kind === kind ? owner.id : null)
+
 export const keyAnswer = (key: Key): Static<typeof KeyAnswer> => ({
   key_id: key.keyId,
-  application_id: key.applicationId,
-  collector_id: key.collectorId,
+  application_id: ownedBy('consumer', key),
+  collector_id: ownedBy('collector', key),
   name: key.name,
   prefix: key.prefix,
   created_at: formatTime(key.createdAt),

@@ -8,8 +8,8 @@ const now = 1000
 const none: Access = { applications: [], collectors: [], keys: [], signingKeyIds: [] }
 const key = (keyId: string, ends: Partial<Key> = {}): Key => ({
   keyId,
-  applicationId: 'app',
-  collectorId: null,
+  owner: { kind: 'consumer', id: 'app' },
+  rights: null,
   name: null,
   prefix: 'tmc_',
   createdAt: 1,

@@ -46,7 +46,7 @@ export function keyRoutes(app: TypedApp, operator: Operator): void {
     },
     async (request) => {
       const { applicationId } = await operator.application(request.params.application_id!)
-      return { keys: (await operator.read.keys({ applicationId })).map(keyAnswer) }
+      return { keys: (await operator.read.keys({ ownerId: applicationId })).map(keyAnswer) }
     },
   )
   app.get(

@@ -150,7 +150,7 @@ export async function examineAccess(store: Omit<OperatorStore, 'commit'>): Promi
         ),
       )
     }
-    const own = keys.filter((key) => key.applicationId === application.applicationId && key.revokedAt === null)
+    const own = keys.filter((key) => key.owner.id === application.applicationId && key.revokedAt === null)
     const valid = own.filter((key) => key.expiresAt === null || key.expiresAt > now)
     if (valid.length === 0)
       findings.push(warning(`${named} has no valid key`, `tidemark key create ${application.applicationId}`))

@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type Static, Type } from 'typebox'
-import { makeKey } from '../access/keys.ts'
 import { newId } from '../ids.ts'
 import { parseOptionalTime } from '../time.ts'
 import { detailsOf, messageOf, strict, validatorFor } from '../validation.ts'
@@ -167,18 +166,15 @@ export async function planInstance(file: InstanceFile, store: Omit<OperatorStore
       const line = `${entries.length === 0 ? '+' : '~'} entitlements of ${name}: ${entitlements.length}`
       add(line, { kind: 'entitlements.put', applicationId, entitlements })
     }
-    const keys = there === undefined ? [] : await store.keys({ applicationId })
+    const keys = there === undefined ? [] : await store.keys({ ownerId: applicationId })
     for (const key of wanted.keys ?? []) {
       if (keys.some((one) => one.name === key.name && one.revokedAt === null)) continue
-      const made = makeKey('consumer')
       const expiresAt = parseOptionalTime(key.expires_at)
       if (expiresAt !== null && expiresAt <= Date.now()) {
         throw new InstanceFileError(`key "${key.name}" of ${name} is not there yet, but expires in the past`)
       }
-      add(`+ key "${key.name}" of ${name}`, {
-        kind: 'key.create',
-        ...newKey({ applicationId }, made, { name: key.name, expiresAt }),
-      })
+      const made = newKey('consumer', applicationId, { name: key.name, expiresAt })
+      add(`+ key "${key.name}" of ${name}`, { kind: 'key.create', ...made.key })
       secrets.push({ of: `key "${key.name}" of ${name}`, secret: made.secret })
     }
   }
@@ -187,12 +183,9 @@ export async function planInstance(file: InstanceFile, store: Omit<OperatorStore
   for (const { name, datasets: writes = null } of file.collectors ?? []) {
     if (collectors.some((one) => one.name === name)) continue
     const collectorId = newId('col')
-    const made = makeKey('collector')
+    const made = newKey('collector', collectorId, { name, expiresAt: null })
     add(`+ collector ${name}`, { kind: 'collector.create', collectorId, name, datasets: writes })
-    add(`+ key of collector ${name}`, {
-      kind: 'key.create',
-      ...newKey({ collectorId }, made, { name, expiresAt: null }),
-    })
+    add(`+ key of collector ${name}`, { kind: 'key.create', ...made.key })
     secrets.push({ of: `collector ${name}`, secret: made.secret })
   }
   return { changes, lines, secrets }

@@ -1,5 +1,6 @@
 import type { EntitlementInput } from '../access/entitlement.ts'
 import type { Policy } from '../access/policy.ts'
+import type { OwnerId } from '../access/principal.ts'
 
 /**
  * The port: everything an operator sets. All writing goes through `commit`, so that every change, wherever it comes
@@ -13,7 +14,7 @@ export interface OperatorStore {
   embeddingProfiles(): Promise<readonly EmbeddingProfile[]>
   applications(): Promise<readonly Application[]>
   application(applicationId: string): Promise<Application | null>
-  keys(owner: { applicationId?: string }): Promise<readonly Key[]>
+  keys(of: { ownerId?: string }): Promise<readonly Key[]>
   key(keyId: string): Promise<Key | null>
   collectors(): Promise<readonly Collector[]>
   usage(range: { fromDay: string; toDay: string; applicationId: string | null }): Promise<readonly Usage[]>
@@ -73,7 +74,9 @@ export type Change =
 /** The secret itself never reaches the store: only its hash and what is shown of it in lists. */
 export interface NewKey {
   readonly keyId: string
-  readonly owner: { readonly applicationId: string } | { readonly collectorId: string }
+  readonly owner: OwnerId
+  /** What the key may do, of the kinds whose owner does not say it; null of the others. */
+  readonly rights: Readonly<Record<string, unknown>> | null
   readonly name: string | null
   readonly prefix: string
   readonly hash: string
@@ -121,8 +124,8 @@ export interface Application {
 
 export interface Key {
   readonly keyId: string
-  readonly applicationId: string | null
-  readonly collectorId: string | null
+  readonly owner: OwnerId
+  readonly rights: Readonly<Record<string, unknown>> | null
   readonly name: string | null
   readonly prefix: string
   readonly createdAt: number

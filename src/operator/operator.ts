@@ -1,3 +1,4 @@
+import { type CredentialKind, credentialKinds } from '../access/credential-kinds.ts'
 import type { EntitlementInput } from '../access/entitlement.ts'
 import { makeKey } from '../access/keys.ts'
 import type { Policy } from '../access/policy.ts'
@@ -97,10 +98,9 @@ export class Operator {
     applicationId: string,
     input: { name: string | null; expiresAt: number | null },
   ): Promise<ShownKey> {
-    const made = makeKey('consumer')
-    const key = newKey({ applicationId }, made, input)
+    const { key, secret } = newKey('consumer', applicationId, input)
     await this.commit(actor, [{ kind: 'key.create', ...key }])
-    return { keyId: key.keyId, secret: made.secret, expiresAt: key.expiresAt }
+    return { keyId: key.keyId, secret, expiresAt: key.expiresAt }
   }
 
   async revokeKey(actor: string, keyId: string): Promise<Key> {
@@ -111,16 +111,14 @@ export class Operator {
   /** A new key of the same owner and name; the old one keeps working for the grace time. */
   async rotateKey(actor: string, keyId: string, graceSeconds: number): Promise<ShownKey & { oldExpiresAt: number }> {
     const old = await this.#key(keyId)
-    const collector = old.collectorId !== null
-    const made = makeKey(collector ? 'collector' : 'consumer')
-    const owner = collector ? { collectorId: old.collectorId } : { applicationId: old.applicationId! }
     const lifetimeMs = old.expiresAt === null ? null : Math.max(dayMs, old.expiresAt - old.createdAt)
     const expiresAt = lifetimeMs === null ? null : Date.now() + lifetimeMs
-    const replacement = newKey(owner, made, { name: old.name, expiresAt })
+    const { name, rights } = old
+    const { key: replacement, secret } = newKey(knownKind(old), old.owner.id, { name, rights, expiresAt })
     const oldExpiresAt = Date.now() + graceSeconds * 1000
     await this.commit(actor, [{ kind: 'key.rotate', keyId, oldExpiresAt, replacement }])
     const after = await this.#key(keyId)
-    return { keyId: replacement.keyId, secret: made.secret, expiresAt, oldExpiresAt: after.expiresAt ?? oldExpiresAt }
+    return { keyId: replacement.keyId, secret, expiresAt, oldExpiresAt: after.expiresAt ?? oldExpiresAt }
   }
 
   async createCollector(
@@ -128,13 +126,12 @@ export class Operator {
     input: { name: string; datasets: readonly string[] | null },
   ): Promise<{ collectorId: string } & ShownKey> {
     const collectorId = newId('col')
-    const made = makeKey('collector')
-    const key = newKey({ collectorId }, made, { name: input.name, expiresAt: null })
+    const { key, secret } = newKey('collector', collectorId, { name: input.name, expiresAt: null })
     await this.commit(actor, [
       { kind: 'collector.create', collectorId, ...input },
       { kind: 'key.create', ...key },
     ])
-    return { collectorId, keyId: key.keyId, secret: made.secret, expiresAt: null }
+    return { collectorId, keyId: key.keyId, secret, expiresAt: null }
   }
 
   async #key(keyId: string): Promise<Key> {
@@ -144,17 +141,17 @@ export class Operator {
   }
 }
 
+/** A key of an owner, and its secret, which is nowhere else. */
 export function newKey(
-  owner: NewKey['owner'],
-  made: { hash: string; prefix: string },
-  input: { name: string | null; expiresAt: number | null },
-): NewKey {
-  return {
-    keyId: newId('key'),
-    owner,
-    name: input.name,
-    prefix: made.prefix,
-    hash: made.hash,
-    expiresAt: input.expiresAt,
-  }
+  kind: CredentialKind,
+  ownerId: string,
+  input: Pick<NewKey, 'name' | 'expiresAt'> & Partial<Pick<NewKey, 'rights'>>,
+): { readonly key: NewKey; readonly secret: string } {
+  const { secret, ...made } = makeKey(kind)
+  return { key: { keyId: newId('key'), owner: { kind, id: ownerId }, rights: null, ...made, ...input }, secret }
+}
+
+function knownKind({ keyId, owner: { kind } }: Key): CredentialKind {
+  if (Object.hasOwn(credentialKinds, kind)) return kind as CredentialKind
+  throw new TidemarkError('conflict', `key ${keyId} is of a kind that only a newer version knows: rotate it there`)
 }

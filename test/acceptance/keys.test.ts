@@ -3,6 +3,7 @@ import { before, test } from 'node:test'
 import { until } from '../support/until.ts'
 import { expectError } from './expect-error.ts'
 import { startServer, type TestServer } from './harness.ts'
+import { operate } from './store-surgery.ts'
 
 let server: TestServer
 let applicationId: string
@@ -162,6 +163,24 @@ test('collector keys are revoked and rotated like the others', async () => {
   const one = await listed(next.key_id)
   assert.equal(one.collector_id, collector.collectorId)
   assert.equal(one.application_id, null)
+})
+
+test('a key that a process of an older version makes, during an upgrade, is like the others', async () => {
+  const made = await server.makeApplication()
+  const collector = await server.makeCollector()
+  await operate(
+    server,
+    `update api_key set owner_kind = null, owner_id = null where key_id in ('${made.keyId}', '${collector.keyId}')`,
+  )
+  assert.equal(await status(made.key), 200)
+  const { keys } = await server.mustAdmin('GET', `/admin/v1/applications/${made.applicationId}/keys`)
+  assert.deepEqual(
+    keys.map((one: Record<string, unknown>) => [one.key_id, one.application_id, one.collector_id]),
+    [[made.keyId, made.applicationId, null]],
+  )
+  const next = await server.mustAdmin('POST', `/admin/v1/keys/${collector.keyId}/rotate`, { grace_seconds: 0 })
+  assert.match(next.api_key, /^tml_/)
+  assert.equal((await listed(next.key_id)).collector_id, collector.collectorId)
 })
 
 test('a key revoked by another process, through the command line, is refused within a second', async () => {

@@ -9,6 +9,7 @@ checkAccessStore('sqlite', async () => {
   const { store, close } = await openSqliteStore(folder)
   return {
     access: store.access,
+    operator: store.operator,
     async close() {
       await close()
       await rm(folder, { recursive: true })

@@ -2,18 +2,76 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import type { AccessStore } from '../../src/access/access-store.ts'
 import { makeSigningKey } from '../../src/cursors.ts'
+import type { Change, OperatorStore } from '../../src/operator/operator-store.ts'
 
-/** What every store of limits and signing keys keeps, however many ask at once. */
+/** What every store of keys, limits and signing keys keeps, however many ask at once. */
 export function checkAccessStore(
   name: string,
-  open: () => Promise<{ readonly access: AccessStore; close(): Promise<void> }>,
+  open: () => Promise<{ readonly access: AccessStore; readonly operator: OperatorStore; close(): Promise<void> }>,
 ): void {
   suite(`access store: ${name}`, () => {
-    const withStore = async (work: (access: AccessStore) => Promise<void>): Promise<void> => {
-      const { access, close } = await open()
-      await work(access).finally(close)
+    const withStore = async (work: (access: AccessStore, operator: OperatorStore) => Promise<void>): Promise<void> => {
+      const { access, operator, close } = await open()
+      await work(access, operator).finally(close)
     }
     const take = { applicationId: 'app', operation: 'search', day: '2026-11-15', limit: 10 }
+
+    test('a key has an owner of any kind; one of a kind that is not known opens nothing, and is kept all the same', () =>
+      withStore(async (access, operator) => {
+        const mark = { actor: 'test', at: 1 }
+        const keyOf = (kind: string, id: string, rights: Record<string, unknown> | null = null): Change => {
+          const shown = { name: null, prefix: 'tm', expiresAt: null }
+          return {
+            kind: 'key.create',
+            keyId: `key_${kind}`,
+            owner: { kind, id },
+            rights,
+            hash: `hash of ${kind}`,
+            ...shown,
+          }
+        }
+        await operator.commit(
+          [
+            { kind: 'application.create', applicationId: 'app', name: 'A', policy: {} },
+            { kind: 'collector.create', collectorId: 'col', name: 'C', datasets: ['d'] },
+            keyOf('consumer', 'app'),
+            keyOf('collector', 'col'),
+            keyOf('of-a-newer-version', 'itself', { role: 'viewer' }),
+          ],
+          mark,
+        )
+        const foundOwner = async (kind: string) => (await access.findKey(`hash of ${kind}`))?.owner ?? null
+        assert.deepEqual(await foundOwner('consumer'), {
+          kind: 'consumer',
+          applicationId: 'app',
+          name: 'A',
+          policy: {},
+          entitlements: [],
+          entries: [],
+        })
+        assert.deepEqual(await foundOwner('collector'), {
+          kind: 'collector',
+          collectorId: 'col',
+          name: 'C',
+          datasets: ['d'],
+        })
+        assert.equal(await foundOwner('of-a-newer-version'), null)
+
+        const listed = async (of: { ownerId?: string }) =>
+          (await operator.keys(of)).map(({ keyId, owner, rights }) => [keyId, owner.kind, owner.id, rights])
+        assert.deepEqual(await listed({}), [
+          ['key_collector', 'collector', 'col', null],
+          ['key_consumer', 'consumer', 'app', null],
+          ['key_of-a-newer-version', 'of-a-newer-version', 'itself', { role: 'viewer' }],
+        ])
+        assert.deepEqual(await listed({ ownerId: 'col' }), [['key_collector', 'collector', 'col', null]])
+        assert.deepEqual(await listed({ ownerId: 'itself' }), (await listed({})).slice(2))
+        await operator.commit([{ kind: 'key.revoke', keyId: 'key_of-a-newer-version' }], { ...mark, at: 2 })
+        assert.equal((await operator.key('key_of-a-newer-version'))?.revokedAt, 2)
+
+        await assert.rejects(operator.commit([keyOf('consumer', 'nobody')], mark), /there is no application "nobody"/)
+        await assert.rejects(operator.commit([keyOf('collector', 'app')], mark), /there is no collector "app"/)
+      }))
 
     test('of racing takes of a quota exactly the limit is given', () =>
       withStore(async (access) => {

@@ -1,10 +1,8 @@
 import type { Kysely } from 'kysely'
 import type { AccessStore } from '../../access/access-store.ts'
-import { scopeEntryOf } from '../../access/entitlement.ts'
-import type { KeyOwner } from '../../access/principal.ts'
 import { takeTokens } from '../../access/rate-limits.ts'
-import { storedDatasets, storedEntitlement, storedPolicy } from '../../access/stored-rights.ts'
 import type { SigningKey } from '../../cursors.ts'
+import { readOwner } from './key-owners.ts'
 import type { Tables } from './tables.ts'
 
 export function sqlAccessStore(db: Kysely<Tables>): AccessStore {
@@ -22,10 +20,8 @@ export function sqlAccessStore(db: Kysely<Tables>): AccessStore {
     async findKey(hash) {
       const key = await db.selectFrom('api_key').selectAll().where('hash', '=', hash).executeTakeFirst()
       if (key === undefined) return null
-      const owner =
-        key.application_id === null
-          ? await collectorOwner(key.collector_id!)
-          : await applicationOwner(key.application_id)
+      const owner = await readOwner(db, key)
+      if (owner === null) return null
       return { keyId: key.key_id, hash: key.hash, expiresAt: key.expires_at, revokedAt: key.revoked_at, owner }
     },
 
@@ -116,45 +112,5 @@ export function sqlAccessStore(db: Kysely<Tables>): AccessStore {
       if (replaced.length > 0) await db.deleteFrom('signing_key').where('key_id', 'in', replaced).execute()
       return replaced.length
     },
-  }
-
-  async function applicationOwner(applicationId: string): Promise<KeyOwner> {
-    const application = await db
-      .selectFrom('application')
-      .selectAll()
-      .where('application_id', '=', applicationId)
-      .executeTakeFirstOrThrow()
-    const entitlements = await db
-      .selectFrom('entitlement')
-      .selectAll()
-      .where('application_id', '=', applicationId)
-      .orderBy('position')
-      .execute()
-    const stored = entitlements.map((row) => ({
-      entitlement_id: row.entitlement_id,
-      ...storedEntitlement(row.entry, row.entitlement_id),
-    }))
-    return {
-      kind: 'consumer',
-      applicationId,
-      name: application.name,
-      policy: storedPolicy(application.policy, applicationId),
-      entitlements: stored,
-      entries: stored.map(scopeEntryOf),
-    }
-  }
-
-  async function collectorOwner(collectorId: string): Promise<KeyOwner> {
-    const row = await db
-      .selectFrom('collector')
-      .selectAll()
-      .where('collector_id', '=', collectorId)
-      .executeTakeFirstOrThrow()
-    return {
-      kind: 'collector',
-      collectorId,
-      name: row.name,
-      datasets: storedDatasets(row.datasets, collectorId),
-    }
   }
 }

@@ -3,6 +3,7 @@ import type { Kysely } from 'kysely'
 import { TidemarkError } from '../../errors.ts'
 import { newId } from '../../ids.ts'
 import type { Change, ChangeOutcome, NewKey } from '../../operator/operator-store.ts'
+import { ownerColumns, ownerTable } from './key-owners.ts'
 import type { Tables } from './tables.ts'
 import { awaitAllVectors } from './vector-queue.ts'
 
@@ -207,14 +208,14 @@ async function putEntitlements(
 }
 
 async function insertKey(db: Kysely<Tables>, key: NewKey, nowMs: number): Promise<void> {
-  if ('applicationId' in key.owner) await mustExist(db, 'application', 'application_id', key.owner.applicationId)
-  else await mustExist(db, 'collector', 'collector_id', key.owner.collectorId)
+  const table = ownerTable(key.owner.kind)
+  if (table !== null) await mustExist(db, table, `${table}_id`, key.owner.id)
   await db
     .insertInto('api_key')
     .values({
       key_id: key.keyId,
-      application_id: 'applicationId' in key.owner ? key.owner.applicationId : null,
-      collector_id: 'collectorId' in key.owner ? key.owner.collectorId : null,
+      ...ownerColumns(key.owner),
+      rights: key.rights === null ? null : JSON.stringify(key.rights),
       name: key.name,
       prefix: key.prefix,
       hash: key.hash,

@@ -1,7 +1,8 @@
 import type { Kysely } from 'kysely'
 import { newId } from '../../ids.ts'
-import type { AuditMark, Change, ChangeOutcome, OperatorStore } from '../../operator/operator-store.ts'
+import type { AuditMark, Change, ChangeOutcome, NewKey, OperatorStore } from '../../operator/operator-store.ts'
 import { applyChange } from './apply-change.ts'
+import { ownerOf, ownerTable } from './key-owners.ts'
 import type { Tables } from './tables.ts'
 
 export function sqlOperatorStore(db: Kysely<Tables>): OperatorStore {
@@ -54,8 +55,14 @@ export function sqlOperatorStore(db: Kysely<Tables>): OperatorStore {
 
     applications: () => applications(null),
     application: async (applicationId) => (await applications(applicationId))[0] ?? null,
-    keys: ({ applicationId }) =>
-      keys((query) => (applicationId === undefined ? query : query.where('application_id', '=', applicationId))),
+    keys: ({ ownerId }) =>
+      keys((query) =>
+        ownerId === undefined
+          ? query
+          : query.where(({ eb, or }) =>
+              or([eb('owner_id', '=', ownerId), eb('application_id', '=', ownerId), eb('collector_id', '=', ownerId)]),
+            ),
+      ),
     key: async (keyId) => (await keys((query) => query.where('key_id', '=', keyId)))[0] ?? null,
 
     async collectors() {
@@ -124,8 +131,8 @@ export function sqlOperatorStore(db: Kysely<Tables>): OperatorStore {
   async function keys(narrow: (query: ReturnType<typeof everyKey>) => ReturnType<typeof everyKey>) {
     return (await narrow(everyKey()).execute()).map((row) => ({
       keyId: row.key_id,
-      applicationId: row.application_id,
-      collectorId: row.collector_id,
+      owner: ownerOf(row),
+      rights: row.rights === null ? null : JSON.parse(row.rights),
       name: row.name,
       prefix: row.prefix,
       createdAt: row.created_at,
@@ -140,20 +147,39 @@ export function sqlOperatorStore(db: Kysely<Tables>): OperatorStore {
   }
 }
 
-/** The change itself is the detail, less the hashes of keys. */
 async function writeAudit(db: Kysely<Tables>, change: Change, mark: AuditMark): Promise<void> {
-  const { kind, ...rest } = change
   await db
     .insertInto('audit')
     .values({
       audit_id: newId('aud', mark.at),
       at: mark.at,
       actor: mark.actor,
-      action: kind,
+      action: change.kind,
       target: targetOf(change),
-      detail: JSON.stringify(rest, (key, value) => (key === 'hash' ? undefined : value)),
+      detail: JSON.stringify(detailOf(change)),
     })
     .execute()
+}
+
+/** The change itself, less what lets a key be recognised. */
+function detailOf(change: Change): object {
+  const { kind: _, ...detail } = change
+  if (change.kind === 'key.create') return auditedKey(change)
+  if (change.kind === 'key.rotate') return { ...detail, replacement: auditedKey(change.replacement) }
+  return detail
+}
+
+/** Its owner's id stands there by its own name too, as in every line before keys had a kind of owner. */
+function auditedKey({ keyId, owner, rights, name, prefix, expiresAt }: NewKey): object {
+  const table = ownerTable(owner.kind)
+  return {
+    keyId,
+    owner: { ...(table === null ? {} : { [`${table}Id`]: owner.id }), ...owner },
+    ...(rights === null ? {} : { rights }),
+    name,
+    prefix,
+    expiresAt,
+  }
 }
 
 function targetOf(change: Change): string {

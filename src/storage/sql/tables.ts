@@ -90,11 +90,17 @@ interface CollectorRow {
   created_at: number
 }
 
-/** Consumer and collector keys alike; exactly one of the two owners is set. */
-interface ApiKeyRow {
+/** Keys of every kind; `key-owners.ts` says whose they are. */
+export interface ApiKeyRow {
   key_id: string
+  /** A kind of credential. */
+  owner_kind: string | null
+  owner_id: string | null
+  /** The same as the owner's id, for the two kinds that an older version knows. */
   application_id: string | null
   collector_id: string | null
+  /** JSON: what the key may do, of the kinds whose owner does not say it. */
+  rights: string | null
   name: string | null
   /** The first characters of the key, enough to recognise it, useless to guess it. */
   prefix: string

@@ -6,6 +6,7 @@ import { live } from './0005-live.ts'
 import { sharing } from './0006-sharing.ts'
 import { vectors } from './0007-vectors.ts'
 import { artifactNames } from './0008-artifact-names.ts'
+import { keyOwners } from './0009-key-owners.ts'
 import type { Migration } from './migration.ts'
 
 export const migrations: readonly Migration[] = [
@@ -17,4 +18,5 @@ export const migrations: readonly Migration[] = [
   sharing,
   vectors,
   artifactNames,
+  keyOwners,
 ]

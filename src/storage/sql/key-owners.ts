@@ -1,0 +1,87 @@
+import type { Kysely } from 'kysely'
+import { scopeEntryOf } from '../../access/entitlement.ts'
+import type { KeyOwner, OwnerId } from '../../access/principal.ts'
+import { storedDatasets, storedEntitlement, storedPolicy } from '../../access/stored-rights.ts'
+import type { ApiKeyRow, Tables } from './tables.ts'
+
+/** The tables of owners. Keys of a kind that has none belong to nobody: what they may do they say themselves. */
+const ownerTables = { consumer: 'application', collector: 'collector' } as const
+type OwnedKind = keyof typeof ownerTables
+
+export function ownerTable(kind: string): (typeof ownerTables)[OwnedKind] | null {
+  return Object.hasOwn(ownerTables, kind) ? ownerTables[kind as OwnedKind] : null
+}
+
+/** A key of an older version, which may still make some during an upgrade, has its owner in the column of its kind alone. */
+export function ownerOf(row: ApiKeyRow): OwnerId {
+  if (row.owner_kind !== null) return { kind: row.owner_kind, id: row.owner_id! }
+  const kinds = Object.keys(ownerTables) as OwnedKind[]
+  const kind = kinds.find((one) => row[`${ownerTables[one]}_id`] !== null)!
+  return { kind, id: row[`${ownerTables[kind]}_id`]! }
+}
+
+/** With the column of its kind, where an older version looks for it. */
+export function ownerColumns({ kind, id }: OwnerId) {
+  const table = ownerTable(kind)
+  return {
+    owner_kind: kind,
+    owner_id: id,
+    application_id: null,
+    collector_id: null,
+    ...(table === null ? {} : { [`${table}_id`]: id }),
+  }
+}
+
+type OwnerReaders = {
+  readonly [Kind in KeyOwner['kind']]: (ownerId: string, key: ApiKeyRow) => Promise<Extract<KeyOwner, { kind: Kind }>>
+}
+
+/** Null for a key of a kind that only a newer version knows: it opens nothing here. */
+export async function readOwner(db: Kysely<Tables>, key: ApiKeyRow): Promise<KeyOwner | null> {
+  const { kind, id } = ownerOf(key)
+  const readers: OwnerReaders = {
+    consumer: (applicationId) => readApplication(db, applicationId),
+    collector: (collectorId) => readCollector(db, collectorId),
+  }
+  return Object.hasOwn(readers, kind) ? readers[kind as KeyOwner['kind']](id, key) : null
+}
+
+async function readApplication(db: Kysely<Tables>, applicationId: string) {
+  const application = await db
+    .selectFrom('application')
+    .selectAll()
+    .where('application_id', '=', applicationId)
+    .executeTakeFirstOrThrow()
+  const rows = await db
+    .selectFrom('entitlement')
+    .selectAll()
+    .where('application_id', '=', applicationId)
+    .orderBy('position')
+    .execute()
+  const entitlements = rows.map((row) => ({
+    entitlement_id: row.entitlement_id,
+    ...storedEntitlement(row.entry, row.entitlement_id),
+  }))
+  return {
+    kind: 'consumer' as const,
+    applicationId,
+    name: application.name,
+    policy: storedPolicy(application.policy, applicationId),
+    entitlements,
+    entries: entitlements.map(scopeEntryOf),
+  }
+}
+
+async function readCollector(db: Kysely<Tables>, collectorId: string) {
+  const row = await db
+    .selectFrom('collector')
+    .selectAll()
+    .where('collector_id', '=', collectorId)
+    .executeTakeFirstOrThrow()
+  return {
+    kind: 'collector' as const,
+    collectorId,
+    name: row.name,
+    datasets: storedDatasets(row.datasets, collectorId),
+  }
+}

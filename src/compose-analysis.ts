@@ -1,9 +1,6 @@
 import { availableParallelism } from 'node:os'
-import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import type { FastifyBaseLogger } from 'fastify'
 import type { AnalysisStore } from './analysis/analysis-store.ts'
-import type { ArtifactFiles } from './analysis/artifact-files.ts'
 import { analysisArtifactRoutes } from './analysis/artifact-routes.ts'
 import { computeInProcess } from './analysis/compute/compute-in-process.ts'
 import { analysisRunRoutes } from './analysis/run-routes.ts'
@@ -12,11 +9,10 @@ import { analysisSubscriptionRoutes } from './analysis/subscription-routes.ts'
 import { AnalysisSubscriptions } from './analysis/subscriptions.ts'
 import type { Config } from './config.ts'
 import type { Cursors } from './cursors.ts'
-import { artifactFolder } from './data-folder.ts'
 import type { TypedApp } from './http/typed-app.ts'
 import type { Incidents } from './incidents.ts'
 import type { OpenParts } from './open-parts.ts'
-import { folderArtifactFiles } from './storage/files/artifact-files.ts'
+import { artifactFilesOf } from './storage/artifact-stores.ts'
 import { startAnalysis } from './worker/analysis.ts'
 
 /** The analysis side of an instance: its routes, and the worker that executes runs. */
@@ -24,10 +20,6 @@ export interface AnalysisSide {
   routes(app: TypedApp, cursors: Cursors): void
   /** Another process may have added a run, or cancelled one. */
   wake(): void
-}
-
-export function artifactFilesOf({ artifactsUrl, dataDir }: Config): ArtifactFiles {
-  return folderArtifactFiles(artifactsUrl === null ? join(dataDir, artifactFolder) : fileURLToPath(artifactsUrl))
 }
 
 interface AnalysisParts {

@@ -71,6 +71,20 @@ test('nothing but the command line and main knows what composes the instance', (
   ])
 })
 
+test('which technology is used is chosen in storage/: what composes and the commands know no folder of one', () => {
+  const { faults } = faultsOf({
+    'src/compose.ts': "import './storage/backends.ts'\nimport './storage/sqlite/open.ts'",
+    'src/cli/copy.ts': "import '../storage/sqlite/open.ts'",
+    'src/storage/backends.ts': "import './sqlite/open.ts'",
+    'src/storage/sqlite/open.ts': '',
+  })
+  const says = 'what composes the instance and the command line know adapters as storage/ chooses them; others do not'
+  assert.deepEqual(faults.sort(), [
+    `src/cli/copy.ts imports src/storage/sqlite/open.ts: ${says}`,
+    `src/compose.ts imports src/storage/sqlite/open.ts: ${says}`,
+  ])
+})
+
 test('places of one floor do not know each other, and a new place needs a floor', () => {
   const { faults } = faultsOf({
     'src/worker/live.ts': "import '../storage/files.ts'",

@@ -5,7 +5,6 @@ import { examineAccess, examineMachine, examineSchema, type Finding, failure } f
 import { examineIndex } from '../search/examine-index.ts'
 import { backendOf } from '../storage/backends.ts'
 import { indexHomeOf } from '../storage/index-homes.ts'
-import { newestMigration } from '../storage/sql/migrate.ts'
 import type { Context } from './context.ts'
 import { inWords } from './in-words.ts'
 import { withWorkbench } from './with-workbench.ts'
@@ -37,10 +36,10 @@ async function examineStore(context: Context, config: Config): Promise<readonly 
   try {
     findings.push(...(await backend.examine()))
     const { newest, breaking } = await backend.schema()
-    const otherVersion = examineSchema(newest, breaking, newestMigration)
+    const otherVersion = examineSchema(newest, breaking, backend.newestSchema)
     if (otherVersion !== null) findings.push(otherVersion)
     // Opening it would bring it up to date.
-    if (newest < newestMigration) return findings
+    if (newest < backend.newestSchema) return findings
     await withWorkbench(context, async ({ operator, store }) => {
       findings.push(...(await examineAccess(operator.read)))
       findings.push(...(await examineIndex(store.indexSource, await indexHomeOf(config).inspect())))

@@ -16,6 +16,8 @@ export interface Backend {
   open(watch?: PoolWatch): Promise<OpenStore>
   /** Only looks. */
   schema(): Promise<Schema>
+  /** The schema that this version brings it up to. */
+  readonly newestSchema: number
   /** How it is kept, for an operator; what it holds is looked at elsewhere. Only looks. */
   examine(): Promise<readonly Finding[]>
   readonly backup: BackupByTidemark | BackupByOwnTools
@@ -26,7 +28,7 @@ export interface Backend {
 
 export interface BackupByTidemark
   extends Pick<BackupParts, 'copyStore'>,
-    Pick<RestoreParts, 'newestSchema' | 'refuseInUse' | 'removeStoreLog' | 'prepareStore'> {
+    Pick<RestoreParts, 'refuseInUse' | 'removeStoreLog' | 'prepareStore'> {
   readonly by: 'tidemark'
 }
 

@@ -1,4 +1,5 @@
 import type { Backend } from '../backend.ts'
+import { newestMigration } from '../sql/migrate.ts'
 import { openCopyTarget } from './copy-target.ts'
 import { examineDatabase } from './examine-database.ts'
 import { openPostgresStore, postgresSchema } from './open-postgres-store.ts'
@@ -11,6 +12,7 @@ export function postgresBackend(url: string, connectionsMax: number) {
     isThere: () => true,
     open: () => openPostgresStore(url, connectionsMax),
     schema: () => postgresSchema(url),
+    newestSchema: newestMigration,
     examine: () => examineDatabase(url, connectionsMax),
     backup: { by: 'own tools', backup: 'pg_dump', restore: 'pg_restore' },
     copySource: null,

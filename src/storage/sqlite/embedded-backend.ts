@@ -14,11 +14,11 @@ export function embeddedBackend(dataDir: string) {
     isThere: () => existsSync(path),
     open: (watch) => openSqliteStore(dataDir, watch),
     schema: () => sqliteSchema(dataDir),
+    newestSchema: newestMigration,
     examine: async () => [],
     backup: {
       by: 'tidemark',
       copyStore: (to, report) => copyStore(path, to, Date.now(), report),
-      newestSchema: newestMigration,
       refuseInUse: () => refuseInUse(path),
       removeStoreLog: () => removeStoreLog(path),
       prepareStore: (copy, { made_at }) => prepareRestored(copy, path, made_at, Date.now()),

@@ -9,10 +9,12 @@ const folder = mkdtempSync(join(tmpdir(), 'tidemark-folder-'))
 after(() => rmSync(folder, { recursive: true }))
 
 test('a folder is made with all above it, also by several at once, and is left where it is', async () => {
-  const deep = join(folder, 'a', 'b', 'c')
-  await Promise.all(Array.from({ length: 5 }, () => makeFolder(deep)))
-  assert.ok(existsSync(deep))
-  await makeFolder(`${deep}/`)
+  for (let i = 0; i < 50; i++) {
+    const deep = join(folder, String(i), 'b', 'c')
+    await Promise.all(Array.from({ length: 5 }, () => makeFolder(deep)))
+    assert.ok(existsSync(deep))
+    await makeFolder(`${deep}/`)
+  }
   await makeFolder('/')
 })
 

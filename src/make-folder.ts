@@ -6,12 +6,12 @@ import { dirname } from 'node:path'
  * a file system says of a folder in a folder that is there that it cannot be found, as /proc does.
  */
 export async function makeFolder(path: string): Promise<void> {
-  const fault = await tried(path)
-  if (fault?.code === 'ENOENT' && !(await isFolder(dirname(path)))) {
+  let fault = await tried(path)
+  if (fault?.code === 'ENOENT') {
     await makeFolder(dirname(path))
-    const still = await tried(path)
-    if (still !== null) throw still
-  } else if (fault !== null) throw fault
+    fault = await tried(path)
+  }
+  if (fault !== null) throw fault
 }
 
 async function tried(path: string): Promise<NodeJS.ErrnoException | null> {

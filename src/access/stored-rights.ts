@@ -1,12 +1,78 @@
 import { parseTime } from '../time.ts'
-import { EntitlementInput } from './entitlement.ts'
-import { Policy } from './policy.ts'
+import type { EntitlementInput } from './entitlement.ts'
+import { quotaOperations } from './operations.ts'
+import type { Policy, QuotaName } from './policy.ts'
 
 /**
  * Rights as they stand in the store. They were checked when they were written; but a hand in the database, a damaged disk
  * or a newer version may have left what this one cannot read, and what is not understood must not be taken for "any".
  * Only the shape is looked at (types, times, no unknown name): bounds may have been others when it was written.
+ *
+ * The shapes stand here a second time, held to the schemas by the compiler: loading the schemas' library would take most
+ * of the start of every thread that reads the store.
  */
+type Shape =
+  | 'text'
+  | 'time'
+  | 'switch'
+  | 'number'
+  | readonly [Shape]
+  | { readonly required: readonly string[]; readonly fields: Readonly<Record<string, Shape>> }
+
+type ShapeOf<T> = [T] extends [string]
+  ? 'text' | 'time'
+  : [T] extends [boolean]
+    ? 'switch'
+    : [T] extends [number]
+      ? 'number'
+      : T extends readonly (infer One)[]
+        ? readonly [ShapeOf<One>]
+        : {
+            readonly required: readonly RequiredName<T>[]
+            readonly fields: { readonly [Name in keyof T]-?: ShapeOf<NonNullable<T[Name]>> }
+          }
+type RequiredName<T> = { [Name in keyof T]-?: undefined extends T[Name] ? never : Name }[keyof T]
+
+const policyShape = {
+  required: [],
+  fields: {
+    analysis_enabled: 'switch',
+    requests_per_second: 'number',
+    burst: 'number',
+    max_in_flight: 'number',
+    daily_quotas: {
+      required: [],
+      fields: Object.fromEntries(Object.values(quotaOperations).map((name) => [name, 'number'])) as Record<
+        QuotaName,
+        'number'
+      >,
+    },
+    live: {
+      required: [],
+      fields: {
+        enabled: 'switch',
+        max_items_per_platform: 'number',
+        max_concurrent: 'number',
+        requests_per_minute: 'number',
+      },
+    },
+    analysis: { required: [], fields: { max_input_chunks: 'number', max_concurrent_runs: 'number' } },
+  },
+} as const satisfies ShapeOf<Policy>
+
+const entitlementShape = {
+  required: ['datasets'],
+  fields: {
+    datasets: ['text'],
+    platforms: ['text'],
+    languages: ['text'],
+    regions: ['text'],
+    published_from: 'time',
+    published_to: 'time',
+    fields: ['text'],
+  },
+} as const satisfies ShapeOf<EntitlementInput>
+
 export class UnreadableRights extends Error {
   constructor(of: string, fault: string) {
     super(`the ${of} in the store cannot be read: ${fault}`)
@@ -14,8 +80,8 @@ export class UnreadableRights extends Error {
   }
 }
 
-export const policyFault = (value: unknown): string | null => shapeFault(Policy, value, '')
-export const entitlementFault = (value: unknown): string | null => shapeFault(EntitlementInput, value, '')
+export const policyFault = (value: unknown): string | null => shapeFault(policyShape, value, '')
+export const entitlementFault = (value: unknown): string | null => shapeFault(entitlementShape, value, '')
 
 export function storedPolicy(json: string, applicationId: string): Policy {
   return read(json, policyFault, `policy of ${applicationId}`) as Policy
@@ -27,8 +93,7 @@ export function storedEntitlement(json: string, entitlementId: string): Entitlem
 
 /** Null: every dataset. */
 export function storedDatasets(json: string | null, collectorId: string): readonly string[] | null {
-  const list = { type: 'array', items: { type: 'string' } }
-  const fault = (value: unknown) => shapeFault(list, value, '')
+  const fault = (value: unknown) => shapeFault(['text'], value, '')
   return json === null ? null : (read(json, fault, `list of datasets of ${collectorId}`) as string[])
 }
 
@@ -44,44 +109,32 @@ function read(json: string, faultOf: (value: unknown) => string | null, of: stri
   return value
 }
 
-/** What is used of a schema. */
-interface Shape {
-  readonly type?: string
-  readonly format?: string
-  readonly items?: Shape
-  readonly properties?: Readonly<Record<string, Shape>>
-  readonly required?: readonly string[]
-}
-
-function shapeFault(schema: object, value: unknown, path: string): string | null {
-  const shape: Shape = schema
+function shapeFault(shape: Shape, value: unknown, path: string): string | null {
   const here = path === '' ? 'it' : path
-  switch (shape.type) {
-    case 'object': {
-      if (typeof value !== 'object' || value === null || Array.isArray(value)) return `${here} is no object`
-      const missing = shape.required?.find((name) => !Object.hasOwn(value, name))
-      if (missing !== undefined) return `${below(path, missing)} is missing`
-      return firstFault(Object.entries(value), ([name, one]) => {
-        const known = Object.hasOwn(shape.properties ?? {}, name) ? shape.properties![name]! : null
-        return known === null
-          ? `${below(path, name)} is not known to this version`
-          : shapeFault(known, one, below(path, name))
-      })
-    }
-    case 'array':
-      if (!Array.isArray(value)) return `${here} is no list`
-      return firstFault(value, (one, i) => shapeFault(shape.items!, one, below(path, String(i))))
-    case 'string':
+  switch (shape) {
+    case 'text':
+      return typeof value === 'string' ? null : `${here} is no text`
+    case 'time':
       if (typeof value !== 'string') return `${here} is no text`
-      return shape.format === 'date-time' && parseTime(value) === null ? `${here} is no time` : null
-    case 'boolean':
+      return parseTime(value) === null ? `${here} is no time` : null
+    case 'switch':
       return typeof value === 'boolean' ? null : `${here} is neither true nor false`
     case 'number':
-    case 'integer':
       return Number.isFinite(value) ? null : `${here} is no number`
-    default:
-      throw new Error(`rights have no values of the type ${shape.type}`)
   }
+  if ('fields' in shape) {
+    const { required, fields } = shape
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return `${here} is no object`
+    const missing = required.find((name) => !Object.hasOwn(value, name))
+    if (missing !== undefined) return `${below(path, missing)} is missing`
+    return firstFault(Object.entries(value), ([name, one]) =>
+      Object.hasOwn(fields, name)
+        ? shapeFault(fields[name]!, one, below(path, name))
+        : `${below(path, name)} is not known to this version`,
+    )
+  }
+  if (!Array.isArray(value)) return `${here} is no list`
+  return firstFault(value, (one, i) => shapeFault(shape[0], one, below(path, String(i))))
 }
 
 function firstFault<T>(values: readonly T[], faultOf: (value: T, i: number) => string | null): string | null {

@@ -72,14 +72,15 @@ export function validatorFor(schema: object, part: string | undefined): Validato
   const isText = part === 'querystring' || part === 'params'
   const kind = isText ? fromText : asTheyAre
   const prepare = isText ? markWrongIntegers(schema) : null
-  const decide = kind.firstFault.compile(schema)
+  // Compiled when first needed, which for most is never: it takes long.
+  let decide: ValidateFunction | null = null
   let describe: ValidateFunction | null = null
   const validate = (value: unknown): boolean => {
     prepare?.(value as Record<string, unknown>)
+    decide ??= kind.firstFault.compile(schema)
     if (decide(value)) return true
     validate.errors = decide.errors ?? []
     if (holdsMoreThan(toldInFullMax, value)) return false
-    // Compiled when first needed: a good request never needs it.
     describe ??= kind.everyFault.compile(schema)
     if (!describe(value)) validate.errors = describe.errors ?? []
     return false

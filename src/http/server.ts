@@ -7,6 +7,7 @@ import { isUnavailability, TidemarkError } from '../errors.ts'
 import { validatorFor } from '../validation.ts'
 import { type AdmissionParts, admitRequests } from './admit-requests.ts'
 import { BareAnswers } from './bare-answers.ts'
+import { compileLater } from './compile-later.ts'
 import { Connections } from './connections.ts'
 import { CutOffAnswers } from './cut-off-answers.ts'
 import { answerError, errorFrom } from './error-replies.ts'
@@ -83,6 +84,7 @@ export async function makeServer(parts: ServerParts): Promise<FastifyInstance> {
     return503OnClosing: false,
     forceCloseConnections: false,
     exposeHeadRoutes: true,
+    schemaController: { compilersFactory: compileLater },
   })
   app.setValidatorCompiler(({ schema, httpPart }) => validatorFor(schema as object, httpPart))
   app.decorateRequest('degraded', function (this: FastifyRequest, warning: string, cause: unknown) {

@@ -82,14 +82,11 @@ async function measure(chunks: number, vectors: boolean, fts5: boolean, at: stri
   }
 }
 
-async function reportMemory(index: SearchIndex): Promise<void> {
+async function reportMemory(index: Awaited<ReturnType<typeof openSegmentsIndex>>): Promise<void> {
   const health = await index.health()
-  const total = Object.values(health.memoryBytes).reduce((sum, bytes) => sum + bytes, 0)
-  console.log(`${health.segments} segments, ${health.terms} terms, ${megabytes(total)} in the index`)
+  console.log(`${health.segments} segments, ${health.terms} terms, ${megabytes(health.memoryBytes)} in the index`)
   console.log(`resident ${megabytes(process.memoryUsage.rss())}`)
-  const parts = Object.entries(health.memoryBytes).map(
-    ([name, bytes]) => `${name} ${(bytes / health.chunks).toFixed(1)}`,
-  )
+  const parts = Object.entries(health.parts).map(([name, bytes]) => `${name} ${(bytes / health.chunks).toFixed(1)}`)
   console.log(`bytes a chunk: ${parts.join(', ')}`)
 }
 

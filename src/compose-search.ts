@@ -101,10 +101,10 @@ export async function composeSearch({
     searcher,
     isRefilling: () => indexing.isRefilling,
     check: async () => {
-      const { health, backlog, memoryBytes, warnings } = await indexingState(index, source, indexing.isRefilling)
+      const { health, backlog, warnings } = await indexingState(index, source, indexing.isRefilling)
       const waiting = backlog.documents + backlog.waitingVectors
       const behind = `${backlog.documents} documents and ${backlog.waitingVectors} vectors behind`
-      const size = `${health.chunks} chunks in ${Math.round(memoryBytes / 2 ** 20)} MiB`
+      const size = `${health.chunks} chunks in ${Math.round(health.memoryBytes / 2 ** 20)} MiB`
       return { ok: health.searchable, detail: [size, waiting === 0 ? 'up to date' : behind, ...warnings].join(', ') }
     },
     wake: () => indexing.wake(),

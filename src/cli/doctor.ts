@@ -42,7 +42,7 @@ async function examineStore(context: Context, config: Config): Promise<readonly 
     if (newest < backend.newestSchema) return findings
     await withWorkbench(context, async ({ operator, store }) => {
       findings.push(...(await examineAccess(operator.read)))
-      findings.push(...(await examineIndex(store.indexSource, await indexHomeOf(config).inspect())))
+      findings.push(...(await examineIndex(store.indexSource, indexHomeOf(config))))
     })
   } catch (error) {
     const about = `the store cannot be opened: ${inWords(error).message}`

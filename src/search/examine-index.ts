@@ -1,10 +1,10 @@
 import type { Finding } from '../operator/examine.ts'
-import type { InspectedIndex } from './index-home.ts'
+import type { IndexHome } from './index-home.ts'
 import type { IndexSource } from './index-source.ts'
-import { chunksComfortable } from './indexing-state.ts'
 
 /** What an operator should know of the search index, without opening it. */
-export async function examineIndex(source: IndexSource, index: InspectedIndex | null): Promise<readonly Finding[]> {
+export async function examineIndex(source: IndexSource, home: IndexHome): Promise<readonly Finding[]> {
+  const index = await home.inspect()
   const chunks = await source.chunkCount()
   // After the chunks: where nothing is behind, none has come since the index was looked at.
   const backlog = await source.backlog(index?.position ?? 0)
@@ -38,7 +38,7 @@ export async function examineIndex(source: IndexSource, index: InspectedIndex | 
     const advice = "the server's log says which; once the model takes them, tidemark reindex has them tried again"
     findings.push({ state: 'warning', about, advice })
   }
-  if (chunks > chunksComfortable) {
+  if (chunks > home.chunksComfortable) {
     const about = `${chunks} chunks are more than one node searches comfortably`
     findings.push({ state: 'warning', about, advice: 'plan the move to an index server' })
   }

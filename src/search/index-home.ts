@@ -16,6 +16,8 @@ export interface IndexHome {
    * same one.
    */
   readonly fedBy: 'each' | 'one'
+  /** Beyond so many chunks another technology is the better home; its indexes warn of that too. */
+  readonly chunksComfortable: number
   /**
    * Opens the index that is served: an empty one where there is none yet, or none by these rules. One that is damaged is
    * opened too; its health says that it needs a rebuild.

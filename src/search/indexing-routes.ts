@@ -67,8 +67,8 @@ export function indexingRoutes(
         indexed_chunks: health.chunks,
         indexed_documents: health.documents,
         segments: health.segments,
-        memory_bytes: state.memoryBytes,
-        disk_bytes: health.durableBytes,
+        memory_bytes: health.memoryBytes,
+        disk_bytes: health.diskBytes,
         profiles: profiles.map(({ profileId, dimensions, chunks }) => ({
           id: profileId,
           dimensions,

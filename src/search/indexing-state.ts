@@ -1,14 +1,11 @@
 import type { Backlog, IndexSource } from './index-source.ts'
 import type { IndexHealth, SearchIndex } from './search-index.ts'
 
-/** One node searches this much comfortably in memory; beyond it an index server is the better home. */
-export const chunksComfortable = 3_000_000
 const behindSecondsMax = 60
 
 export interface IndexingState {
   readonly health: IndexHealth
   readonly backlog: Backlog
-  readonly memoryBytes: number
   readonly oldestPendingSeconds: number | null
   /** What an operator should act on, and how. */
   readonly warnings: readonly string[]
@@ -32,9 +29,5 @@ export async function indexingState(
       'indexing is more than a minute behind: see whether the embedding endpoint answers and the machine is busy',
     )
   }
-  if (health.chunks > chunksComfortable) {
-    warnings.push(`${health.chunks} chunks are more than one node searches comfortably: it is time for an index server`)
-  }
-  const memoryBytes = Object.values(health.memoryBytes).reduce((sum, bytes) => sum + bytes, 0)
-  return { health, backlog, memoryBytes, oldestPendingSeconds, warnings }
+  return { health, backlog, oldestPendingSeconds, warnings }
 }

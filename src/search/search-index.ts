@@ -233,6 +233,7 @@ export type ScoreOutcome = DocumentScorePage | TimedOut | Unavailable
 export type CountOutcome = CountPage | TimedOut | Unavailable
 export type WithoutVectorOutcome = WithoutVectorPage | TimedOut | Unavailable
 
+/** In the words of any technology; what only one of them has to say of itself is in `parts` and `warnings`. */
 export interface IndexHealth {
   readonly state: 'ready' | 'needs_rebuild'
   /** Why a rebuild is needed; empty when ready. */
@@ -244,17 +245,15 @@ export interface IndexHealth {
   readonly documents: number
   /** Searchable chunks, non-current versions included. */
   readonly chunks: number
-  /** Chunks that are gone but still take memory until they are merged away. */
-  readonly deletedChunks: number
-  readonly terms: number
-  readonly segments: number
-  readonly merging: boolean
-  /** Bytes by what they hold: the sum is what the index keeps in memory. */
-  readonly memoryBytes: Readonly<Record<string, number>>
-  readonly durableBytes: number
   readonly profiles: readonly { readonly profileId: string; readonly dimensions: number; readonly chunks: number }[]
-  /** Vectors that were dropped: wrong dimensions, not finite, or all zero. Since the index was opened. */
-  readonly rejectedVectors: number
-  /** Limits of this adapter that were reached, in words for an operator. Empty is well. */
+  /** Pieces that a search looks through one by one. */
+  readonly segments: number
+  /** What this process holds in memory for it. */
+  readonly memoryBytes: number
+  /** What it takes on disk, wherever that is. */
+  readonly diskBytes: number
+  /** What the bytes in memory are for. */
+  readonly parts: Readonly<Record<string, number>>
+  /** Limits of the technology that were reached, in words for an operator. Empty is well. */
   readonly warnings: readonly string[]
 }

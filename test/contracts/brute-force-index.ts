@@ -58,7 +58,6 @@ export class BruteForceIndex implements SearchIndex {
   readonly #titleWeight: number
   #chunks: HeldChunk[] = []
   #position = 0
-  #rejected = 0
   readonly #dimensions = new Map<string, number>()
 
   constructor(titleWeight = 3) {
@@ -162,18 +161,15 @@ export class BruteForceIndex implements SearchIndex {
       position: this.#position,
       documents: new Set(this.#chunks.map((chunk) => chunk.documentId)).size,
       chunks: this.#chunks.length,
-      deletedChunks: 0,
-      terms: new Set(this.#chunks.flatMap(({ title, body }) => [...title.terms, ...body.terms])).size,
       segments: 1,
-      merging: false,
-      memoryBytes: {},
-      durableBytes: 0,
+      memoryBytes: 0,
+      diskBytes: 0,
+      parts: {},
       profiles: [...this.#dimensions].map(([profileId, dimensions]) => ({
         profileId,
         dimensions,
         chunks: this.#chunks.filter((chunk) => chunk.vectors.has(profileId)).length,
       })),
-      rejectedVectors: this.#rejected,
       warnings: [],
     }
   }
@@ -227,11 +223,9 @@ export class BruteForceIndex implements SearchIndex {
     const floats = Array.from(Float32Array.from(vector))
     const usable = floats.some((value) => value !== 0) && floats.every(Number.isFinite)
     const dimensions = this.#dimensions.get(profileId) ?? floats.length
-    if (!usable || dimensions !== floats.length) this.#rejected++
-    else {
-      this.#dimensions.set(profileId, dimensions)
-      chunk.vectors.set(profileId, floats)
-    }
+    if (!usable || dimensions !== floats.length) return
+    this.#dimensions.set(profileId, dimensions)
+    chunk.vectors.set(profileId, floats)
   }
 
   #visible({ scope, filters }: { scope: KeywordRequest['scope']; filters: SearchFilters }): VisibleChunk[] {

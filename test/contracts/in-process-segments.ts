@@ -4,7 +4,6 @@ import type {
   CountOutcome,
   CountRequest,
   IndexBatch,
-  IndexHealth,
   KeywordOutcome,
   KeywordRequest,
   ScoreOutcome,
@@ -22,6 +21,7 @@ import { IndexReader } from '../../src/storage/segments/query/index-reader.ts'
 import type { ReaderCall, SplitCall } from '../../src/storage/segments/query/reader-calls.ts'
 import { mergeReplies } from '../../src/storage/segments/query/split-search.ts'
 import { IndexWriter } from '../../src/storage/segments/write/index-writer.ts'
+import type { SegmentsHealth } from '../../src/storage/segments/write/report-health.ts'
 import { runMerge } from '../../src/storage/segments/write/run-merge.ts'
 import type { MergeDone, MergeOrder } from '../../src/storage/segments/write/writer-calls.ts'
 
@@ -99,7 +99,7 @@ export class InProcessSegments implements SearchIndex {
     return this.#ask({ call: 'withoutVector', request }) as WithoutVectorOutcome
   }
 
-  async health(): Promise<IndexHealth> {
+  async health(): Promise<SegmentsHealth> {
     return this.#writer.health()
   }
 

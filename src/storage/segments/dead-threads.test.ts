@@ -98,7 +98,7 @@ test('what a search thread had pinned when it died is freed', async () => {
       await index.checkpoint()
       // The successor may be in the old list for a moment, as it catches up; what the dead one held would stay for good.
       await until('its memory is freed', async () => {
-        const { toBeFreed, tokens } = (await index.health()).memoryBytes
+        const { toBeFreed, tokens } = (await index.health()).parts
         return toBeFreed! < tokens! / 10
       })
     }

@@ -75,3 +75,33 @@ test('a pointer that cannot be read, or says nothing, is not taken for an index'
   assert.equal(await homeAt(dataDir).inspect(), null)
   assert.equal(await position(dataDir), 0)
 })
+
+test('an index that grows beyond what one node searches comfortably warns of it, and the home knows from when on', async () => {
+  const home = new SegmentsHome({ dataDir: freshFolder(), rules: 'one', readers: 1, chunksComfortable: 1 })
+  assert.equal(home.chunksComfortable, 1)
+  const index = await home.open()
+  try {
+    await index.apply({ position: 1, changes: [put('d1', ['word'])] })
+    assert.deepEqual((await index.health()).warnings, [])
+    await index.apply({ position: 2, changes: [put('d2', ['word'])] })
+    assert.match((await index.health()).warnings.join(), /^2 chunks are more than one node .* index server$/)
+  } finally {
+    await index.close()
+  }
+})
+
+test('what an index holds in memory is the sum of its parts', async () => {
+  const index = await homeAt(freshFolder()).open()
+  try {
+    await index.apply({ position: 1, changes: [put('d1', ['some words'], { vectors: [[1, 2, 3]] })] })
+    const { memoryBytes, diskBytes, parts, profiles } = await index.health()
+    assert.equal(
+      memoryBytes,
+      Object.values(parts).reduce((sum, bytes) => sum + bytes, 0),
+    )
+    assert.ok(parts.postings! > 0 && parts.vectorBytes! > 0 && diskBytes > 0)
+    assert.deepEqual(profiles, [{ profileId: 'p', dimensions: 3, chunks: 1 }])
+  } finally {
+    await index.close()
+  }
+})

@@ -10,7 +10,7 @@ import {
   serveNext,
 } from './file/index-files.ts'
 import { inspectIndex } from './file/inspect-index.ts'
-import { openSegmentsIndex, type SegmentsIndexOptions } from './segments-index.ts'
+import { chunksComfortable, openSegmentsIndex, type SegmentsIndexOptions } from './segments-index.ts'
 
 export interface SegmentsHomeOptions extends Omit<SegmentsIndexOptions, 'path' | 'analysis'> {
   readonly dataDir: string
@@ -21,6 +21,7 @@ export interface SegmentsHomeOptions extends Omit<SegmentsIndexOptions, 'path' |
 /** Indexes as files of the data folder, of which one process has one open at a time: generations, by number. */
 export class SegmentsHome implements IndexHome {
   readonly fedBy = 'each'
+  readonly chunksComfortable: number
   readonly #dataDir: string
   readonly #rules: string
   readonly #options: Omit<SegmentsIndexOptions, 'path'>
@@ -31,6 +32,7 @@ export class SegmentsHome implements IndexHome {
     this.#dataDir = dataDir
     this.#rules = rules
     this.#options = options
+    this.chunksComfortable = options.chunksComfortable ?? chunksComfortable
   }
 
   async open(): Promise<SearchIndex> {

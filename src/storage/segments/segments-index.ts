@@ -11,7 +11,6 @@ import type {
   CountRequest,
   IndexBatch,
   IndexChange,
-  IndexHealth,
   KeywordOutcome,
   KeywordRequest,
   ScoreOutcome,
@@ -35,7 +34,11 @@ import { TermDictionary } from './memory/term-dictionary.ts'
 import type { ThreadNews } from './memory/thread-news.ts'
 import type { ReaderCall, ReaderOptions } from './query/reader-calls.ts'
 import { SearchThreads } from './threads/search-threads.ts'
+import type { SegmentsHealth } from './write/report-health.ts'
 import type { WriterCall, WriterOptions } from './write/writer-calls.ts'
+
+/** One node searches this much comfortably in memory; beyond it an index server is the better home. */
+export const chunksComfortable = 3_000_000
 
 export interface SegmentsIndexOptions {
   /** The durable file; `-wal`, `-shm` and `-lock` stand beside it. */
@@ -56,6 +59,8 @@ export interface SegmentsIndexOptions {
   readonly mergeMemoryBytes?: number
   /** How many small segments wait before they are merged. */
   readonly mergeFanIn?: number
+  /** From how many chunks on the index warns that they are too many for one node; 3,000,000 when left out. */
+  readonly chunksComfortable?: number
   /** `plain` runs without WebAssembly; results are the same. */
   readonly kernel?: 'simd' | 'plain'
   /** Told of the threads that come and go. */
@@ -65,7 +70,7 @@ export interface SegmentsIndexOptions {
 }
 
 /** Opens the index and loads it. Rejects when another process has it open; damage is no rejection but a health state. */
-export async function openSegmentsIndex(options: SegmentsIndexOptions): Promise<SearchIndex> {
+export async function openSegmentsIndex(options: SegmentsIndexOptions): Promise<SegmentsIndex> {
   await makeFolder(dirname(options.path))
   const index = new SegmentsIndex(options)
   try {
@@ -144,6 +149,7 @@ function startReader(options: SegmentsIndexOptions, shared: SharedBuffers, reade
 class SegmentsIndex implements SearchIndex {
   readonly #writers: Pool
   readonly #path: string
+  readonly #chunksComfortable: number
   #threads!: Threads
   /** Why searches cannot be answered; empty when they can. */
   #damage = 'the index is being opened'
@@ -151,6 +157,7 @@ class SegmentsIndex implements SearchIndex {
   constructor(options: SegmentsIndexOptions) {
     const watch = options.watch ?? silentPoolWatch
     this.#path = options.path
+    this.#chunksComfortable = options.chunksComfortable ?? chunksComfortable
     this.#writers = new Pool({
       name: 'index-writer',
       size: 1,
@@ -172,7 +179,7 @@ class SegmentsIndex implements SearchIndex {
         const splitFrom = options.splitFromChunks ?? 100_000
         this.#threads = { readers, searching: new SearchThreads(readers, control, dictionary, splitFrom) }
         const ready = writer.started.then((health) => {
-          this.#damage = (health as IndexHealth).reason
+          this.#damage = (health as SegmentsHealth).reason
         })
         return { calls: writer, ready }
       },
@@ -194,10 +201,16 @@ class SegmentsIndex implements SearchIndex {
     return (await this.#write({ call: 'apply', batch: { ...batch, changes } })) as ApplyOutcome
   }
 
-  async health(): Promise<IndexHealth> {
-    const health = (await this.#write({ call: 'health' })) as IndexHealth
+  async health(): Promise<SegmentsHealth> {
+    const health = (await this.#write({ call: 'health' })) as SegmentsHealth
     const { serving, trouble } = this.#threads.readers
-    const warnings = [...health.warnings, ...(trouble === null ? [] : [trouble])]
+    const warnings = [...health.warnings]
+    if (trouble !== null) warnings.push(trouble)
+    if (health.chunks > this.#chunksComfortable) {
+      warnings.push(
+        `${health.chunks} chunks are more than one node searches comfortably: it is time for an index server`,
+      )
+    }
     return { ...health, searchable: health.searchable && serving > 0, warnings }
   }
 

@@ -76,8 +76,8 @@ async function foundNear(index: InProcessSegments, vector: number[]): Promise<st
 
 /** Memory that belongs to no segment, but for what rounding takes. */
 async function lostBytes(index: InProcessSegments): Promise<number> {
-  const { memoryBytes, segments } = await index.health()
-  return Math.max(0, memoryBytes.toBeFreed! - segments * 512)
+  const { parts, segments } = await index.health()
+  return Math.max(0, parts.toBeFreed! - segments * 512)
 }
 
 /** Rows of the file that say what is not yet in segments. */
@@ -243,8 +243,8 @@ suite('when memory or the file fails', () => {
     const damaged = open(path)
     const health = await damaged.health()
     assert.equal(health.state, 'needs_rebuild')
-    assert.equal(health.memoryBytes.toBeFreed, 0)
-    assert.ok(health.memoryBytes.spare! > 0, 'something was loaded')
+    assert.equal(health.parts.toBeFreed, 0)
+    assert.ok(health.parts.spare! > 0, 'something was loaded')
     await damaged.clear()
     await damaged.apply({ position: 1, changes: [documentOf('a')] })
     assert.deepEqual(await found(damaged), ['a'])

@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs'
 import type { MessagePort } from 'node:worker_threads'
-import type { ApplyOutcome, ChunkVector, IndexBatch, IndexChange, IndexHealth } from '../../../search/search-index.ts'
+import type { ApplyOutcome, ChunkVector, IndexBatch, IndexChange } from '../../../search/search-index.ts'
 import { isMachineTrouble } from '../../full-disk.ts'
 import { DamagedFile, DurableFile, type SegmentRow, vectorId } from '../file/durable-file.ts'
 import { FilterClasses } from '../format/filter-classes.ts'
@@ -16,7 +16,7 @@ import { copyVectors, DocumentUnit, type UnitChunk } from './document-unit.ts'
 import { loadIndex } from './load-index.ts'
 import { Maintenance } from './maintenance.ts'
 import { type NewColumn, PublishedSegments, type WriterSegment } from './published-segments.ts'
-import { reportHealth } from './report-health.ts'
+import { reportHealth, type SegmentsHealth } from './report-health.ts'
 import type { MergeDone, WriterOptions } from './writer-calls.ts'
 
 /** Vectors beyond this many components are refused. */
@@ -59,7 +59,6 @@ export class IndexWriter {
   #savedTerms = 1
   #savedClasses = 0
   #savedProfiles = 0
-  #rejectedVectors = 0
 
   constructor(options: WriterOptions) {
     this.#options = options
@@ -128,7 +127,7 @@ export class IndexWriter {
     this.#maintenance.install(done)
   }
 
-  health(): IndexHealth {
+  health(): SegmentsHealth {
     return reportHealth({
       file: this.#file,
       damage: this.#damage,
@@ -136,7 +135,6 @@ export class IndexWriter {
       dictionary: this.#dictionary,
       profiles: this.#profiles,
       merging: this.#maintenance.busy,
-      rejectedVectors: this.#rejectedVectors,
       warnings: this.failing === null ? [...this.#warnings] : [...this.#warnings, this.failing],
     })
   }
@@ -253,8 +251,7 @@ export class IndexWriter {
     for (const { profileId, vector } of vectors) {
       const known = this.#profiles.find((profile) => profile.profileId === profileId)
       const floats = vector.length > dimensionsMax ? null : usableVector(vector, known?.dimensions ?? null)
-      if (floats === null) this.#rejectedVectors++
-      else usable.set((known ?? this.#addProfile(profileId, floats.length)).number, floats)
+      if (floats !== null) usable.set((known ?? this.#addProfile(profileId, floats.length)).number, floats)
     }
     return usable
   }

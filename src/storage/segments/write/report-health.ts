@@ -12,11 +12,17 @@ export interface HealthParts {
   readonly dictionary: TermDictionary
   readonly profiles: readonly Profile[]
   readonly merging: boolean
-  readonly rejectedVectors: number
   readonly warnings: readonly string[]
 }
 
-export function reportHealth(parts: HealthParts): IndexHealth {
+export interface SegmentsHealth extends IndexHealth {
+  /** Chunks that are gone but still take memory until they are merged away. */
+  readonly deletedChunks: number
+  readonly terms: number
+  readonly merging: boolean
+}
+
+export function reportHealth(parts: HealthParts): SegmentsHealth {
   const { file, published, dictionary, profiles } = parts
   const { list } = published
   const memory = {
@@ -50,34 +56,38 @@ export function reportHealth(parts: HealthParts): IndexHealth {
       vectors.set(profile, (vectors.get(profile) ?? 0) + present)
     }
   }
-  const known = Object.values(memory).reduce((sum, bytes) => sum + bytes, 0)
-  const held = list.reduce((sum, segment) => sum + segment.image.chunks, 0)
+  const known = sum(memory)
+  const memoryParts = {
+    ...memory,
+    dictionary: dictionary.bytes,
+    /** Replaced segments that a search may still be in, and rounding. */
+    toBeFreed: Math.max(0, published.arena.usedBytes - known),
+    /** Freed, kept for the next segment. */
+    spare: published.arena.peakBytes - published.arena.usedBytes,
+  }
+  const held = list.reduce((chunks, segment) => chunks + segment.image.chunks, 0)
   return {
     state: file === null ? 'needs_rebuild' : 'ready',
     reason: file === null ? parts.damage : '',
     searchable: file !== null,
     position: file?.state.position ?? 0,
-    documents: list.reduce((sum, segment) => sum + segment.aliveDocuments, 0),
+    documents: list.reduce((documents, segment) => documents + segment.aliveDocuments, 0),
     chunks: published.chunks,
     deletedChunks: held - published.chunks,
     terms: dictionary.size - 1,
     segments: list.length,
     merging: parts.merging,
-    memoryBytes: {
-      ...memory,
-      dictionary: dictionary.bytes,
-      /** Replaced segments that a search may still be in, and rounding. */
-      toBeFreed: Math.max(0, published.arena.usedBytes - known),
-      /** Freed, kept for the next segment. */
-      spare: published.arena.peakBytes - published.arena.usedBytes,
-    },
-    durableBytes: file?.bytes ?? 0,
+    memoryBytes: sum(memoryParts),
+    diskBytes: file?.bytes ?? 0,
+    parts: memoryParts,
     profiles: profiles.map(({ number, profileId, dimensions }) => ({
       profileId,
       dimensions,
       chunks: vectors.get(number) ?? 0,
     })),
-    rejectedVectors: parts.rejectedVectors,
     warnings: parts.warnings,
   }
 }
+
+const sum = (bytes: Readonly<Record<string, number>>): number =>
+  Object.values(bytes).reduce((total, one) => total + one, 0)

@@ -129,6 +129,11 @@ export const noFields = Type.Object({}, strict)
 export const orNull = <T extends TSchema>(schema: T, about: TSchemaOptions = {}) =>
   Type.Union([schema, Type.Null()], about)
 
+export const dateTime = Type.String({ format: 'date-time' })
+
+/** An id that is only looked up: whether it is one is for the store to say. */
+export const anyId = Type.String({ minLength: 1, maxLength: 128 })
+
 /** One of some texts. With its type, or comparing the items of a list would be comparing everything with everything. */
 export const choice = <Values extends string[]>(values: readonly [...Values], about: TSchemaOptions = {}) =>
   Type.Enum(values, { type: 'string', ...about })
@@ -145,18 +150,18 @@ export const choices = <Values extends string[]>(values: readonly [...Values], d
 const unstorable = '\\u0000\\ud800-\\udfff'
 
 /** The pattern of what is only compared. */
-export const exact = `^[^${unstorable}]*$`
+export const exactPattern = `^[^${unstorable}]*$`
 
 export const isExact = (text: string): boolean => !text.includes('\u0000') && text.isWellFormed()
 
 /** Of ids and words that others choose. */
-export const oneLine = `^[^\\u0001-\\u001f${unstorable}]*$`
+export const oneLinePattern = `^[^\\u0001-\\u001f${unstorable}]*$`
 
 /** Of codes: they stand in comma-separated lists and in addresses. */
-export const code = `^[^,\\s\\u0001-\\u001f${unstorable}]*$`
+export const codePattern = `^[^,\\s\\u0001-\\u001f${unstorable}]*$`
 
 /** Of texts that stand in lists, logs and terminals. */
-export const printable = `^[^\\u0001-\\u001f\\u007f${unstorable}]*$`
+export const printablePattern = `^[^\\u0001-\\u001f\\u007f${unstorable}]*$`
 
 /** In texts that are read and not compared, U+FFFD stands for them. */
 export const storableText = (text: string): string => text.replaceAll('\u0000', '\ufffd').toWellFormed()
@@ -220,7 +225,7 @@ function detailOf(error: ErrorObject): ErrorDetail {
     case laterThan:
       return { path, message: `must be later than ${params.other}` }
     case exactWithin:
-      return { path, message: patterns[exact]! }
+      return { path, message: patterns[exactPattern]! }
     case 'minItems':
     case 'minLength':
     case 'minProperties':
@@ -276,10 +281,10 @@ const formats: Record<string, string> = {
 }
 
 const patterns: Record<string, string> = {
-  [exact]: 'must not contain NUL or half of a surrogate pair',
-  [oneLine]: 'must not contain control characters or half of a surrogate pair',
-  [code]: 'must not contain commas, spaces, control characters or half of a surrogate pair',
-  [printable]: 'must not contain control characters or half of a surrogate pair',
+  [exactPattern]: 'must not contain NUL or half of a surrogate pair',
+  [oneLinePattern]: 'must not contain control characters or half of a surrogate pair',
+  [codePattern]: 'must not contain commas, spaces, control characters or half of a surrogate pair',
+  [printablePattern]: 'must not contain control characters or half of a surrogate pair',
 }
 
 const words: Record<string, string> = {

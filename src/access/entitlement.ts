@@ -1,9 +1,10 @@
 import { type Static, Type } from 'typebox'
 import { parseKnownTime } from '../time.ts'
-import { choices, laterThan, printable } from '../validation.ts'
+import { choices, laterThan, printablePattern } from '../validation.ts'
 import { fieldPermissions, type ScopeEntry } from './scope.ts'
 
-const code = (description: string) => Type.String({ minLength: 1, maxLength: 128, pattern: printable, description })
+const code = (description: string) =>
+  Type.String({ minLength: 1, maxLength: 128, pattern: printablePattern, description })
 const codes = (what: string) => Type.Array(code(what), { minItems: 1, maxItems: 1000, uniqueItems: true })
 
 /** One line of what an application may read. A list that is absent means "any". */

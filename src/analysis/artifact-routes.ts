@@ -3,10 +3,10 @@ import { TidemarkError } from '../errors.ts'
 import { consumerOf } from '../http/route.ts'
 import type { TypedApp } from '../http/typed-app.ts'
 import { formatTime } from '../time.ts'
-import { choice, noFields } from '../validation.ts'
+import { anyId, choice, dateTime, noFields } from '../validation.ts'
 import { executed } from './algorithms.ts'
 import { namesTag, rangeOf } from './byte-range.ts'
-import { about, config, time } from './route-frame.ts'
+import { about, config } from './route-frame.ts'
 import { RunById } from './run-routes.ts'
 import type { AnalysisRuns } from './runs.ts'
 
@@ -19,7 +19,7 @@ const ArtifactAnswer = Type.Object({
   rows: Type.Integer(),
   bytes: Type.Integer(),
   checksum: Type.String({ description: '`sha256:` and the digest in hex.' }),
-  expires_at: time,
+  expires_at: dateTime,
 })
 
 const invalid = 'invalid_analysis_request'
@@ -69,7 +69,7 @@ export function analysisArtifactRoutes(app: TypedApp, runs: AnalysisRuns): void 
           `A Parquet file compressed with ZSTD. ${forms.join(' ')} ` +
             'Takes `Range` (one range), `If-Range` and `If-None-Match`.',
         ),
-        params: Type.Object({ ...RunById.properties, artifact_id: Type.String({ minLength: 1, maxLength: 128 }) }),
+        params: Type.Object({ ...RunById.properties, artifact_id: anyId }),
         querystring: noFields,
         response: {
           200: file('The file.'),

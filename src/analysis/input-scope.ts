@@ -3,11 +3,11 @@ import { type Access, compileScope } from '../access/compile-scope.ts'
 import type { Scope, ScopeEntry } from '../access/scope.ts'
 import type { ErrorDetail } from '../errors.ts'
 import { parseTime } from '../time.ts'
-import { choice, printable } from '../validation.ts'
+import { choice, printablePattern } from '../validation.ts'
 import { analysisLimits } from './limits.ts'
 
 const codes = (description: string) =>
-  Type.Array(Type.String({ minLength: 1, maxLength: 128, pattern: printable }), {
+  Type.Array(Type.String({ minLength: 1, maxLength: 128, pattern: printablePattern }), {
     minItems: 1,
     maxItems: analysisLimits.listValuesMax,
     description,

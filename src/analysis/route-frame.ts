@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox'
 import type { Operation } from '../access/operations.ts'
 import type { Cursors } from '../cursors.ts'
 import { type ErrorCode, invalidField } from '../errors.ts'
-import { choice, exact, orNull } from '../validation.ts'
+import { choice, exactPattern, orNull } from '../validation.ts'
 import { algorithms, analysisTypes, executed } from './algorithms.ts'
 import type { AnalysisRequest } from './check-request.ts'
 import { InputScope } from './input-scope.ts'
@@ -11,7 +11,6 @@ import { analysisLimits } from './limits.ts'
 /** What the routes of runs and of subscriptions have in common: what is asked for, how it is given back, and lists. */
 export const config = (operation: Operation, invalid: ErrorCode) => ({ operation, invalid }) as const
 export const about = (summary: string, description: string) => ({ tags: ['Analysis'], summary, description })
-export const time = Type.String({ format: 'date-time' })
 
 const named = (types: readonly string[]): string => types.map((type) => `\`${type}\``).join(', ')
 const typesWithoutVectors = analysisTypes.filter((type) => !algorithms[type].needsVectors)
@@ -24,7 +23,7 @@ export const requestFields = {
     Type.String({
       minLength: 1,
       maxLength: 128,
-      pattern: exact,
+      pattern: exactPattern,
       description: `An active embedding profile. Required for every type but ${named(typesWithoutVectors)}.`,
     }),
   ),

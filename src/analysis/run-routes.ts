@@ -4,7 +4,7 @@ import type { Cursors } from '../cursors.ts'
 import { consumerOf } from '../http/route.ts'
 import type { TypedApp } from '../http/typed-app.ts'
 import { formatOptionalTime, formatTime, parseOptionalTime } from '../time.ts'
-import { choice, noFields, orNull, strict } from '../validation.ts'
+import { anyId, choice, dateTime, noFields, orNull, strict } from '../validation.ts'
 import { executed } from './algorithms.ts'
 import { type Run, runErrorCodes, runWarnings } from './analysis-store.ts'
 import { analysisLimits } from './limits.ts'
@@ -19,7 +19,6 @@ import {
   readPage,
   requestFields,
   requestOf,
-  time,
 } from './route-frame.ts'
 import { runStatuses } from './run-states.ts'
 import type { AnalysisRuns } from './runs.ts'
@@ -30,14 +29,14 @@ const RunAnswer = Type.Object({
   run_id: Type.String(),
   ...answerFields,
   parameters: AnsweredParameters,
-  input_cutoff_at: time,
+  input_cutoff_at: dateTime,
   retention_days: Type.Integer(),
   status: choice(runStatuses),
   progress: Type.Number({ description: 'How much of the computation is done, from 0 to 1.' }),
-  created_at: time,
-  started_at: orNull(time),
-  completed_at: orNull(time),
-  expires_at: time,
+  created_at: dateTime,
+  started_at: orNull(dateTime),
+  completed_at: orNull(dateTime),
+  expires_at: dateTime,
   input: orNull(
     Type.Object({
       chunks: Type.Integer({ description: 'Chunks that the run is computed on.' }),
@@ -82,7 +81,7 @@ const CreateBody = Type.Object(
   strict,
 )
 
-export const RunById = Type.Object({ run_id: Type.String({ minLength: 1, maxLength: 128 }) })
+export const RunById = Type.Object({ run_id: anyId })
 const computed = executed.map(({ type, algorithm }) => `\`${type}\` computes, ${algorithm.description}.`).join(' ')
 
 export function analysisRunRoutes(app: TypedApp, runs: AnalysisRuns, cursors: Cursors): void {

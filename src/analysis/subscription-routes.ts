@@ -3,7 +3,7 @@ import type { Cursors } from '../cursors.ts'
 import { consumerOf } from '../http/route.ts'
 import type { TypedApp } from '../http/typed-app.ts'
 import { formatTime } from '../time.ts'
-import { choice, noFields, orNull, printable, strict } from '../validation.ts'
+import { anyId, choice, dateTime, noFields, orNull, printablePattern, strict } from '../validation.ts'
 import { executionModes } from './analysis-store.ts'
 import { analysisLimits } from './limits.ts'
 import {
@@ -17,7 +17,6 @@ import {
   readPage,
   requestFields,
   requestOf,
-  time,
 } from './route-frame.ts'
 import { type AnalysisSubscriptions, type SubscriptionNow, subscriptionStatuses } from './subscriptions.ts'
 
@@ -34,13 +33,13 @@ const SubscriptionAnswer = Type.Object({
     description:
       '`disabled` while the application has no analysis, `reconciliation_required` while the scope or the profile is not allowed.',
   }),
-  created_at: time,
-  updated_at: time,
+  created_at: dateTime,
+  updated_at: dateTime,
 })
 
 const CreateBody = Type.Object(
   {
-    name: Type.String({ minLength: 1, maxLength: analysisLimits.nameCharactersMax, pattern: printable }),
+    name: Type.String({ minLength: 1, maxLength: analysisLimits.nameCharactersMax, pattern: printablePattern }),
     ...requestFields,
     execution_mode: choice(executionModes),
     interval_seconds: Type.Optional(
@@ -51,7 +50,7 @@ const CreateBody = Type.Object(
   strict,
 )
 
-const ById = Type.Object({ subscription_id: Type.String({ minLength: 1, maxLength: 128 }) })
+const ById = Type.Object({ subscription_id: anyId })
 
 export function analysisSubscriptionRoutes(
   app: TypedApp,
@@ -177,7 +176,9 @@ export function analysisSubscriptionRoutes(
         response: {
           200: Type.Object({
             subscription_id: Type.String(),
-            checkpoint: orNull(Type.Object({ sequence: Type.Integer(), run_id: Type.String(), completed_at: time })),
+            checkpoint: orNull(
+              Type.Object({ sequence: Type.Integer(), run_id: Type.String(), completed_at: dateTime }),
+            ),
           }),
         },
       },

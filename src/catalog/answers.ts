@@ -2,10 +2,8 @@ import { type Static, Type } from 'typebox'
 import { type FieldPermission, readableFields, type Scope } from '../access/scope.ts'
 import { documentStatuses } from '../ingest/content-store.ts'
 import { formatOptionalTime, formatTime } from '../time.ts'
-import { choice, orNull } from '../validation.ts'
+import { choice, dateTime, orNull } from '../validation.ts'
 import type { DocumentRecord, SnapshotRecord } from './catalog-store.ts'
-
-const time = Type.String({ format: 'date-time' })
 
 export const Author = Type.Object(
   {
@@ -26,7 +24,7 @@ export const Author = Type.Object(
 
 export const Snapshot = Type.Object({
   snapshot_id: Type.String(),
-  observed_at: time,
+  observed_at: dateTime,
   score: orNull(Type.Integer()),
   metrics: Type.Record(Type.String(), Type.Number()),
 })
@@ -44,9 +42,9 @@ export const Document = Type.Object({
   region: orNull(Type.String()),
   status: choice(documentStatuses),
   current_version_id: Type.String(),
-  published_at: orNull(time),
+  published_at: orNull(dateTime),
   created_at: Type.String({ format: 'date-time', description: 'First-ingest time.' }),
-  observed_at: time,
+  observed_at: dateTime,
   author: Type.Optional(orNull(Author)),
   topics: Type.Optional(Type.Array(Type.String(), { description: 'With `metadata`.' })),
   tags: Type.Optional(Type.Array(Type.String(), { description: 'With `metadata`.' })),

@@ -9,7 +9,7 @@ import { consumerOf, scopeOf } from '../http/route.ts'
 import type { TypedApp } from '../http/typed-app.ts'
 import { documentStatuses } from '../ingest/content-store.ts'
 import { formatOptionalTime, formatTime, parseOptionalTime } from '../time.ts'
-import { choice, orNull, strict } from '../validation.ts'
+import { anyId, choice, dateTime, orNull, strict } from '../validation.ts'
 import {
   Author,
   authorAnswer,
@@ -85,8 +85,8 @@ type ListingParameters = Static<typeof BrowseQuery>
 const Listing = Type.Object({
   documents: Type.Array(Type.Object({ document: Document, snapshot: Type.Optional(orNull(Snapshot)) })),
   next_cursor: Type.Optional(Type.String({ description: 'Absent at the end.' })),
-  created_from: orNull(Type.String({ format: 'date-time' })),
-  created_to: orNull(Type.String({ format: 'date-time' })),
+  created_from: orNull(dateTime),
+  created_to: orNull(dateTime),
 })
 const User = Type.Object({
   user: Type.Object({
@@ -98,7 +98,7 @@ const User = Type.Object({
   }),
 })
 const UserPath = Type.Object({
-  platform: Type.String({ minLength: 1, maxLength: 128 }),
+  platform: anyId,
   external_author_id: Type.String({ minLength: 1, maxLength: 512 }),
 })
 

@@ -8,7 +8,7 @@ import { consumerOf, scopeOf } from '../http/route.ts'
 import type { TypedApp } from '../http/typed-app.ts'
 import { isId } from '../ids.ts'
 import { formatOptionalTime, formatTime } from '../time.ts'
-import { noFields, orNull, strict } from '../validation.ts'
+import { anyId, dateTime, noFields, orNull, strict } from '../validation.ts'
 import {
   Document,
   documentAnswer,
@@ -20,8 +20,6 @@ import {
 import type { CatalogStore, DocumentRecord, VersionSummary } from './catalog-store.ts'
 import { invalid } from './listing-rules.ts'
 
-const time = Type.String({ format: 'date-time' })
-
 const Detail = Type.Object({
   ...Document.properties,
   version_count: Type.Integer({ description: 'Of the versions that this application may read.' }),
@@ -30,7 +28,7 @@ const Detail = Type.Object({
 const Version = Type.Object({
   version_id: Type.String(),
   is_current: Type.Boolean(),
-  created_at: time,
+  created_at: dateTime,
   title: Type.Optional(orNull(Type.String())),
 })
 const Content = Type.Object({
@@ -40,8 +38,8 @@ const Content = Type.Object({
   title: Type.Optional(orNull(Type.String())),
   body: orNull(Type.String()),
   language: orNull(Type.String()),
-  published_at: orNull(time),
-  created_at: time,
+  published_at: orNull(dateTime),
+  created_at: dateTime,
 })
 const BatchItem = Type.Object({
   ...Document.properties,
@@ -54,7 +52,7 @@ const BatchItem = Type.Object({
   ),
 })
 
-const ById = Type.Object({ document_id: Type.String({ minLength: 1, maxLength: 128 }) })
+const ById = Type.Object({ document_id: anyId })
 const PageQuery = Type.Object(
   {
     limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200, default: 50 })),
@@ -198,7 +196,7 @@ export function documentRoutes(app: TypedApp, store: CatalogStore, cursors: Curs
         ),
         body: Type.Object(
           {
-            document_ids: Type.Array(Type.String({ minLength: 1, maxLength: 128 }), { minItems: 1, maxItems: 200 }),
+            document_ids: Type.Array(anyId, { minItems: 1, maxItems: 200 }),
           },
           strict,
         ),

@@ -7,7 +7,7 @@ import { abortSignalOf, consumerOf, scopeOf } from '../http/route.ts'
 import { takeQuota } from '../http/take-quota.ts'
 import type { TypedApp } from '../http/typed-app.ts'
 import { parseOptionalTime } from '../time.ts'
-import { choice, strict } from '../validation.ts'
+import { choice, dateTime, strict } from '../validation.ts'
 import { type ChangeLog, eventTypes } from './change-log.ts'
 import type { ChangeSignal } from './change-signal.ts'
 import { readAhead } from './read-ahead.ts'
@@ -25,9 +25,9 @@ const Event = Type.Object({
   document_id: Type.String(),
   version_id: Type.Optional(Type.String({ description: 'For created documents and new versions.' })),
   changed_fields: Type.Array(Type.String()),
-  occurred_at: Type.String({ format: 'date-time' }),
-  observed_at: Type.String({ format: 'date-time' }),
-  ingested_at: Type.String({ format: 'date-time' }),
+  occurred_at: dateTime,
+  observed_at: dateTime,
+  ingested_at: dateTime,
 })
 
 const Query = Type.Object(

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { type Static, Type } from 'typebox'
 import { parse, YAMLParseError } from 'yaml'
 import { ConfigError } from '../config.ts'
-import { code, detailsOf, messageOf, strict, validatorFor } from '../validation.ts'
+import { codePattern, detailsOf, messageOf, strict, validatorFor } from '../validation.ts'
 import { allowedNetworks, isPublicAddress } from './public-address.ts'
 
 /** The file that says what is collected, from where, and where it goes. */
@@ -14,7 +14,7 @@ const File = Type.Object(
     key: Type.Optional(Type.String({ minLength: 1, maxLength: 4096 })),
     key_env: Type.Optional(Type.String({ minLength: 1, maxLength: 4096 })),
     dataset: Type.String({ minLength: 1, maxLength: 128 }),
-    platform: Type.String({ minLength: 1, maxLength: 128, pattern: code }),
+    platform: Type.String({ minLength: 1, maxLength: 128, pattern: codePattern }),
     feeds: Type.Array(Type.Union([address, Type.Object({ url: address, language }, strict)]), {
       minItems: 1,
       maxItems: 10_000,

@@ -3,12 +3,13 @@ import type { ErrorDetail } from '../errors.ts'
 import { parseTime } from '../time.ts'
 import {
   choice,
-  code as codePattern,
+  codePattern,
+  dateTime,
   detailsOf,
-  exact,
+  exactPattern,
   isExact,
   messageOf,
-  oneLine,
+  oneLinePattern,
   orNull,
   storableText,
   strict,
@@ -26,14 +27,14 @@ const name = (description: string) =>
   Type.String({
     minLength: 1,
     maxLength: 512,
-    pattern: oneLine,
+    pattern: oneLinePattern,
     description: `${description} No control characters, at most 512.`,
   })
 /** A name of a metric or of an extra. Without a pattern of our own, names with a line break would escape validation. */
-const key = Type.String({ pattern: oneLine.replace('*', '{1,128}') })
+const key = Type.String({ pattern: oneLinePattern.replace('*', '{1,128}') })
 const words = (description: string) =>
   optional(
-    Type.Array(Type.String({ minLength: 1, maxLength: 256, pattern: oneLine }), {
+    Type.Array(Type.String({ minLength: 1, maxLength: 256, pattern: oneLinePattern }), {
       maxItems: limits.wordsMax,
       description,
     }),
@@ -65,7 +66,7 @@ const FactInput = Type.Object(
     kind: Type.String({
       minLength: 1,
       maxLength: 128,
-      pattern: exact,
+      pattern: exactPattern,
       description: '`category` facts carry `metadata.label_code`.',
     }),
     level: Type.Optional(choice(['document', 'version'], { default: 'document' })),
@@ -87,7 +88,7 @@ const contentFields = {
     }),
   ),
   region: optional(code('A region code, for example GB.')),
-  published_at: optional(Type.String({ format: 'date-time' })),
+  published_at: optional(dateTime),
   observed_at: Type.Optional(
     Type.String({ format: 'date-time', description: 'When the collector saw it; the time of arrival when absent.' }),
   ),
@@ -112,7 +113,7 @@ const contentFields = {
 
 export const DocumentInput = Type.Object(
   {
-    dataset_id: Type.String({ minLength: 1, maxLength: 128, pattern: exact, description: 'A known dataset.' }),
+    dataset_id: Type.String({ minLength: 1, maxLength: 128, pattern: exactPattern, description: 'A known dataset.' }),
     source_platform: code('The platform code.'),
     ...contentFields,
   },

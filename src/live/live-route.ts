@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import type { Operation } from '../access/operations.ts'
+import { anyId } from '../validation.ts'
 
 /** What every route of live queries has in common. */
 export const route = (operation: Operation) =>
@@ -7,4 +8,4 @@ export const route = (operation: Operation) =>
 
 export const about = (summary: string, description: string) => ({ tags: ['Live'], summary, description })
 
-export const byId = Type.Object({ live_query_id: Type.String({ minLength: 1, maxLength: 128 }) })
+export const byId = Type.Object({ live_query_id: anyId })

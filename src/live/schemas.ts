@@ -1,12 +1,10 @@
 import { type Static, Type } from 'typebox'
 import { formatOptionalTime, formatTime } from '../time.ts'
-import { choice, orNull } from '../validation.ts'
+import { choice, dateTime, orNull } from '../validation.ts'
 import { resourceKinds } from './limits.ts'
 import { statusOf } from './live-queries.ts'
 import type { LiveQuery as StoredLiveQuery } from './live-store.ts'
 import { queryStates, runStates } from './states.ts'
-
-const time = Type.String({ format: 'date-time' })
 
 /** A live query in the words of the API, wherever it stands. */
 export const LiveQuery = Type.Object({
@@ -16,9 +14,9 @@ export const LiveQuery = Type.Object({
       '`pending`: no run has started; `running`; `completed`: all runs succeeded; `partial`: some did; `failed`: none did.',
   }),
   resource_kind: choice(resourceKinds),
-  created_at: time,
+  created_at: dateTime,
   deadline_at: Type.String({ format: 'date-time', description: 'What is not done by then is `timed_out`.' }),
-  completed_at: orNull(time),
+  completed_at: orNull(dateTime),
   runs: Type.Array(
     Type.Object({
       id: Type.String(),

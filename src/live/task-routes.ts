@@ -6,15 +6,14 @@ import type { TypedApp } from '../http/typed-app.ts'
 import { ingestLimits } from '../ingest/limits.ts'
 import { answerDocuments, documentsBody } from '../ingest/routes.ts'
 import { formatTime } from '../time.ts'
-import { choice, choices, exact, storableText, strict } from '../validation.ts'
+import { anyId, choice, choices, dateTime, exactPattern, storableText, strict } from '../validation.ts'
 import { liveLimits as limits, resourceKinds } from './limits.ts'
 import type { LeaseClaim, LiveStore } from './live-store.ts'
 import { requireHeld, taskIntake } from './task-intake.ts'
 
-const time = Type.String({ format: 'date-time' })
 const config = (operation: Operation) => ({ operation, invalid: 'invalid_request' }) as const
 const about = (summary: string, description: string) => ({ tags: ['Collector'], summary, description })
-const ById = Type.Object({ task_id: Type.String({ minLength: 1, maxLength: 128 }) })
+const ById = Type.Object({ task_id: anyId })
 const LeaseId = Type.Object(
   {
     lease_id: Type.Optional(
@@ -38,8 +37,8 @@ const Task = Type.Object({
   resource_kind: choice(resourceKinds),
   query: Type.String(),
   max_items: Type.Integer(),
-  deadline_at: time,
-  lease_expires_at: time,
+  deadline_at: dateTime,
+  lease_expires_at: dateTime,
 })
 const refusals = {
   404: errorAnswer('`task_not_found`'),
@@ -62,7 +61,7 @@ export function taskRoutes(app: TypedApp, store: LiveStore, written: () => void)
         querystring: Type.Object({}, strict),
         body: Type.Object(
           {
-            platforms: Type.Array(Type.String({ minLength: 1, maxLength: 128, pattern: exact }), {
+            platforms: Type.Array(Type.String({ minLength: 1, maxLength: 128, pattern: exactPattern }), {
               minItems: 1,
               maxItems: limits.leasePlatformsMax,
               uniqueItems: true,
@@ -136,8 +135,8 @@ export function taskRoutes(app: TypedApp, store: LiveStore, written: () => void)
           200: Type.Object({
             task_id: Type.String(),
             lease_id: Type.String(),
-            deadline_at: time,
-            lease_expires_at: time,
+            deadline_at: dateTime,
+            lease_expires_at: dateTime,
           }),
           ...refusals,
         },

@@ -1,5 +1,6 @@
 import { type TSchema, Type } from 'typebox'
 import type { Operation } from '../access/operations.ts'
+import { anyId } from '../validation.ts'
 
 /** What every route of the admin API has in common. */
 export const adminApiActor = 'admin-api'
@@ -14,4 +15,4 @@ export const about = (summary: string, description?: string) => ({
 
 export const list = <T extends TSchema>(plural: string, item: T) => Type.Object({ [plural]: Type.Array(item) })
 
-export const byId = (name: string) => Type.Object({ [name]: Type.String({ minLength: 1, maxLength: 128 }) })
+export const byId = (name: string) => Type.Object({ [name]: anyId })

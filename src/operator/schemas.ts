@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { EntitlementInput } from '../access/entitlement.ts'
 import { Policy } from '../access/policy.ts'
-import { choice, exact, exactWithin, orNull, printable, strict } from '../validation.ts'
+import { choice, dateTime, exactPattern, exactWithin, orNull, printablePattern, strict } from '../validation.ts'
 
 /** Bodies and answers of the admin API, and the parts of a file for `tidemark apply`. */
 
@@ -16,19 +16,18 @@ export const DatasetId = chosenId('The id of the dataset, as collectors and read
 export const name = Type.String({
   minLength: 1,
   maxLength: 200,
-  pattern: printable,
+  pattern: printablePattern,
   description: 'For people. No control characters.',
 })
-const description = Type.Optional(orNull(Type.String({ maxLength: 4000, pattern: exact })))
-const time = Type.String({ format: 'date-time' })
+const description = Type.Optional(orNull(Type.String({ maxLength: 4000, pattern: exactPattern })))
 
 export const DatasetInput = Type.Object({ name, description }, strict)
 export const DatasetAnswer = Type.Object({
   dataset_id: Type.String(),
   name: Type.String(),
   description: orNull(Type.String()),
-  created_at: time,
-  updated_at: time,
+  created_at: dateTime,
+  updated_at: dateTime,
 })
 
 export const ClassificationCode = Type.String({
@@ -66,10 +65,10 @@ export const ProfileInput = Type.Object(
     provider: Type.String({
       minLength: 1,
       maxLength: 100,
-      pattern: printable,
+      pattern: printablePattern,
       description: 'Who makes the vectors, for example `builtin` or `http`.',
     }),
-    model: Type.String({ minLength: 1, maxLength: 200, pattern: printable }),
+    model: Type.String({ minLength: 1, maxLength: 200, pattern: printablePattern }),
     dimensions: orNull(Type.Integer({ minimum: 1, maximum: 65_536 }), {
       description: 'Null while it is not known.',
     }),
@@ -108,8 +107,8 @@ export const ApplicationAnswer = Type.Object({
   name: Type.String(),
   policy: Policy,
   entitlements: Type.Array(Type.Object({ entitlement_id: Type.String(), ...EntitlementInput.properties })),
-  created_at: time,
-  updated_at: time,
+  created_at: dateTime,
+  updated_at: dateTime,
 })
 
 export const KeyInput = Type.Object(
@@ -122,7 +121,7 @@ export const KeyInput = Type.Object(
 export const KeyCreated = Type.Object({
   key_id: Type.String(),
   api_key: Type.String({ description: 'Shown this once; only its hash is kept.' }),
-  expires_at: orNull(time),
+  expires_at: orNull(dateTime),
 })
 export const KeyAnswer = Type.Object({
   key_id: Type.String(),
@@ -130,10 +129,10 @@ export const KeyAnswer = Type.Object({
   collector_id: orNull(Type.String()),
   name: orNull(Type.String()),
   prefix: Type.String({ description: 'The first characters of the key, to recognise it.' }),
-  created_at: time,
-  expires_at: orNull(time),
-  revoked_at: orNull(time),
-  last_used_at: orNull(time),
+  created_at: dateTime,
+  expires_at: orNull(dateTime),
+  revoked_at: orNull(dateTime),
+  last_used_at: orNull(dateTime),
 })
 export const RotateInput = Type.Object(
   {
@@ -148,7 +147,11 @@ export const RotateInput = Type.Object(
   },
   strict,
 )
-export const KeyRotated = Type.Object({ ...KeyCreated.properties, replaces: Type.String(), old_key_expires_at: time })
+export const KeyRotated = Type.Object({
+  ...KeyCreated.properties,
+  replaces: Type.String(),
+  old_key_expires_at: dateTime,
+})
 
 export const CollectorInput = Type.Object(
   {
@@ -173,7 +176,7 @@ export const CollectorAnswer = Type.Object({
   collector_id: Type.String(),
   name: Type.String(),
   datasets: orNull(Type.Array(Type.String())),
-  created_at: time,
+  created_at: dateTime,
 })
 
 export const UsageAnswer = Type.Object({
@@ -185,7 +188,7 @@ export const UsageAnswer = Type.Object({
 
 export const AuditAnswer = Type.Object({
   audit_id: Type.String(),
-  at: time,
+  at: dateTime,
   actor: Type.String({ description: 'Who: `admin-api`, `command-line`, `start` or `restore`.' }),
   action: Type.String(),
   target: Type.String(),

@@ -4,7 +4,7 @@ import { documentStatuses } from '../ingest/content-store.ts'
 import { findHits, type Hit } from '../text/find-hits.ts'
 import { highlight, summarise } from '../text/highlight.ts'
 import { formatOptionalTime } from '../time.ts'
-import { choice, orNull } from '../validation.ts'
+import { choice, dateTime, orNull } from '../validation.ts'
 import type { ChunkText, IndexSource, ShownChunk } from './index-source.ts'
 import { searchLimits as limits } from './limits.ts'
 import type { SearchRequest } from './search-request.ts'
@@ -19,7 +19,7 @@ export const ResultItem = Type.Object({
   title: Type.Optional(orNull(Type.String())),
   content_type: Type.Optional(orNull(Type.String())),
   language: Type.Optional(orNull(Type.String())),
-  published_at: Type.Optional(orNull(Type.String({ format: 'date-time' }))),
+  published_at: Type.Optional(orNull(dateTime)),
   status: Type.Optional(
     choice(documentStatuses, { description: 'An addition: what the collector last said of the original.' }),
   ),

@@ -4,7 +4,7 @@ import { invalidField } from '../errors.ts'
 import { documentStatuses } from '../ingest/content-store.ts'
 import { liveFields } from '../live/live-request.ts'
 import { parseOptionalTime } from '../time.ts'
-import { choice, choices, exact, strict } from '../validation.ts'
+import { choice, choices, exactPattern, strict } from '../validation.ts'
 import { searchLimits as limits } from './limits.ts'
 import { noFilters, type SearchFilters } from './search-index.ts'
 
@@ -17,7 +17,7 @@ export type ResultField = (typeof resultFields)[number]
 
 const values = (description: string) =>
   Type.Optional(
-    Type.Array(Type.String({ minLength: 1, maxLength: 128, pattern: exact }), {
+    Type.Array(Type.String({ minLength: 1, maxLength: 128, pattern: exactPattern }), {
       minItems: 1,
       maxItems: 200,
       uniqueItems: true,

@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { suite, test } from 'node:test'
 import pg from 'pg'
-import { isFullDisk, isMachineTrouble, RoomForWrites } from './full-disk.ts'
-import { isDiskFull } from './postgres/troubles.ts'
+import { isFullDiskError, isMachineTrouble, RoomForWrites } from './full-disk.ts'
+import { isFullDiskError as isFullDiskOfServer } from './postgres/troubles.ts'
 
 suite('what a database says of a full disk', () => {
   const folder = mkdtempSync(join(tmpdir(), 'tidemark-full-'))
@@ -26,23 +26,23 @@ suite('what a database says of a full disk', () => {
     const database = new DatabaseSync(path)
     database.exec('create table t (x text); pragma max_page_count = 4')
     const full = thrownBy(() => database.prepare('insert into t values (?)').run('x'.repeat(100_000)))
-    assert.ok(isFullDisk(full, path))
+    assert.ok(isFullDiskError(full, path))
     assert.ok(isMachineTrouble(full, path))
     const fault = thrownBy(() => database.prepare('select * from nothing'))
-    assert.ok(!isFullDisk(fault, path) && !isMachineTrouble(fault, path))
+    assert.ok(!isFullDiskError(fault, path) && !isMachineTrouble(fault, path))
     database.close()
     const elsewhere = join(folder, 'absent', 'a.sqlite')
     const absent = thrownBy(() => new DatabaseSync(elsewhere))
-    assert.ok(!isFullDisk(absent, path), 'there is room')
+    assert.ok(!isFullDiskError(absent, path), 'there is room')
     assert.ok(isMachineTrouble(absent, path))
-    assert.ok(isFullDisk(Object.assign(new Error('write'), { code: 'ENOSPC' }), path))
+    assert.ok(isFullDiskError(Object.assign(new Error('write'), { code: 'ENOSPC' }), path))
   })
 
   test('PostgreSQL says it by its code', () => {
     const said = (code: string) => Object.assign(new pg.DatabaseError('no space left', 1, 'error'), { code })
-    assert.ok(isDiskFull(said('53100')))
-    assert.ok(!isDiskFull(said('42P01')))
-    assert.ok(!isDiskFull(Object.assign(new Error('x'), { code: '53100' })))
+    assert.ok(isFullDiskOfServer(said('53100')))
+    assert.ok(!isFullDiskOfServer(said('42P01')))
+    assert.ok(!isFullDiskOfServer(Object.assign(new Error('x'), { code: '53100' })))
   })
 
   test('room is lacking from a refused write on, until one is done', () => {

@@ -15,14 +15,14 @@ export const sqliteErrorKind = (error: unknown): number => ((error as { errcode?
 
 /** What SQLite says of the machine says nothing of what is in the file: that may be whole. */
 export function isMachineTrouble(error: unknown, path: string): boolean {
-  return ofTheMachine.includes(sqliteErrorKind(error)) || isFullDisk(error, path)
+  return ofTheMachine.includes(sqliteErrorKind(error)) || isFullDiskError(error, path)
 }
 
 /**
  * Whether SQLite failed for want of room. It says so itself where it writes; where it only failed to make, to map or to
  * sync a file, the disk is asked.
  */
-export function isFullDisk(error: unknown, path: string): boolean {
+export function isFullDiskError(error: unknown, path: string): boolean {
   const kind = sqliteErrorKind(error)
   if (kind === sqliteFull || (error as NodeJS.ErrnoException).code === 'ENOSPC') return true
   return (kind === sqliteIoError || kind === sqliteCannotOpen) && isDiskFull(statfsSync(dirname(path)))

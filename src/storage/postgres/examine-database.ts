@@ -5,7 +5,7 @@ import { connectAlone, queriesOn } from './connections.ts'
 import { type ExpectedSchema, expectedSchema } from './expected-schema.ts'
 import { postgresMigrationDialect } from './migration-dialect.ts'
 import { asUnreachable, oldestVersion } from './open-postgres-store.ts'
-import { isDiskFull } from './troubles.ts'
+import { isFullDiskError } from './troubles.ts'
 
 /** A process holds one to hear of the others' writes, and one while it holds an office. */
 const furtherConnections = 2
@@ -60,7 +60,7 @@ async function examineRoom(client: pg.Client): Promise<Finding> {
     )
     return ok('there is room on the disk of the database')
   } catch (error) {
-    if (!isDiskFull(error)) throw error
+    if (!isFullDiskError(error)) throw error
     return failure(
       'the disk of the database is full',
       'make room on it: until then every write is answered with 503 storage_full; reading goes on',

@@ -13,7 +13,7 @@ import { Elections } from './elections.ts'
 import { ForeignWrites } from './foreign-writes.ts'
 import { postgresMigrationDialect, TextByBytes } from './migration-dialect.ts'
 import { SchemaWatch } from './schema-watch.ts'
-import { isConnectionLost, isDiskFull, isPassing, OutcomeUnknown, withRetries } from './troubles.ts'
+import { isConnectionLost, isFullDiskError, isPassing, OutcomeUnknown, withRetries } from './troubles.ts'
 import { beginMigrating, beginWriting } from './write-locks.ts'
 
 /** One snapshot for all that a call reads, and no write by mistake. */
@@ -97,7 +97,7 @@ export async function openPostgresStore(url: string, connectionsMax: number): Pr
       room.written()
       return result
     } catch (error) {
-      if (isDiskFull(error)) throw room.refused(error)
+      if (isFullDiskError(error)) throw room.refused(error)
       throw error instanceof OutcomeUnknown || isPassing(error) ? unavailable(error) : error
     } finally {
       calls.count--

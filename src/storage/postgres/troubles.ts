@@ -25,7 +25,7 @@ export function isPassing(error: unknown): boolean {
 }
 
 /** What was asked needs more room than there is on a disk of the server: a write, or a read that sorts too much for memory. */
-export function isDiskFull(error: unknown): boolean {
+export function isFullDiskError(error: unknown): boolean {
   return error instanceof pg.DatabaseError && error.code === '53100'
 }
 

@@ -26,7 +26,7 @@ import { Calls } from '../../threads/calls.ts'
 import { threadChannel } from '../../threads/channel.ts'
 import { errorFromSent } from '../../threads/frames.ts'
 import { Pool, type PoolWatch, silentPoolWatch } from '../../threads/pool.ts'
-import { isFullDisk } from '../full-disk.ts'
+import { isFullDiskError } from '../full-disk.ts'
 import { segmentChunksMax } from './format/segment-image.ts'
 import { Control, readersMax } from './memory/control.ts'
 import type { SharedBuffers } from './memory/published-list.ts'
@@ -114,7 +114,7 @@ const newsOf =
     else incidents.failed(job, fullOr(errorFromSent(report.failed), path))
   }
 
-const fullOr = (error: unknown, path: string): unknown => (isFullDisk(error, path) ? storageFull(error) : error)
+const fullOr = (error: unknown, path: string): unknown => (isFullDiskError(error, path) ? storageFull(error) : error)
 
 /** A search ends by itself after seconds; who says nothing for this long never will. Writing and loading take as long as they take. */
 const searchSilenceMaxMs = 60_000

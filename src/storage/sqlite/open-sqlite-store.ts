@@ -11,7 +11,7 @@ import type { OperatorStore } from '../../operator/operator-store.ts'
 import { CallLost, Calls } from '../../threads/calls.ts'
 import { threadChannel } from '../../threads/channel.ts'
 import { Pool, type PoolWatch, silentPoolWatch } from '../../threads/pool.ts'
-import { isFullDisk, RoomForWrites } from '../full-disk.ts'
+import { isFullDiskError, RoomForWrites } from '../full-disk.ts'
 import type { OpenStore } from '../open-store.ts'
 import { migrate, noSchema, readSchema, refuseBeyond, type Schema } from '../sql/migrate.ts'
 import { remoteStore } from '../sql/remote-store.ts'
@@ -44,7 +44,7 @@ export async function openSqliteStore(dataDir: string, watch: PoolWatch = silent
   await makeFolder(dataDir)
   await refuseNewer(dataDir)
   const migrated = await bringUpToDate(path).catch((error: unknown) => {
-    throw isFullDisk(error, path) ? storageFull(error) : error
+    throw isFullDiskError(error, path) ? storageFull(error) : error
   })
 
   const reserve = new DiskReserve(dataDir)
@@ -74,7 +74,7 @@ export async function openSqliteStore(dataDir: string, watch: PoolWatch = silent
     await Promise.all([writers.open(), readers.open()])
   } catch (error) {
     await close()
-    throw isFullDisk(error, path) ? storageFull(error) : error
+    throw isFullDiskError(error, path) ? storageFull(error) : error
   }
 
   const room = new RoomForWrites()
@@ -82,7 +82,7 @@ export async function openSqliteStore(dataDir: string, watch: PoolWatch = silent
     try {
       return await writers.call(call)
     } catch (error) {
-      if (!isFullDisk(error, path) || !takesAccessAway(call)) throw error
+      if (!isFullDiskError(error, path) || !takesAccessAway(call)) throw error
       await reserve.giveUp()
       return await writers.call(call).finally(() => reserve.keep())
     }
@@ -95,7 +95,7 @@ export async function openSqliteStore(dataDir: string, watch: PoolWatch = silent
       if (room.written()) await reserve.keep()
       return result
     } catch (error) {
-      if (isFullDisk(error, path)) throw room.refused(error)
+      if (isFullDiskError(error, path)) throw room.refused(error)
       throw error instanceof CallLost ? interrupted(error, writes !== null && error.wasSent) : error
     }
   }

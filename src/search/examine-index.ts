@@ -9,7 +9,8 @@ export async function examineIndex(source: IndexSource, home: IndexHome): Promis
   // After the chunks: where nothing is behind, none has come since the index was looked at.
   const backlog = await source.backlog(index?.position ?? 0)
   const gaps = await source.vectorGaps()
-  const size = `${index?.chunks ?? 0} chunks, ${Math.round((index?.bytes ?? 0) / 2 ** 20)} MiB on disk and about as much in memory`
+  const memory = index?.isHeldInMemory ? ' and about as much in memory' : ''
+  const size = `${index?.chunks ?? 0} chunks, ${Math.round((index?.bytes ?? 0) / 2 ** 20)} MiB on disk${memory}`
   const behind = `${backlog.documents} documents and ${backlog.waitingVectors} vectors behind`
   const findings: Finding[] = []
   if (index === null) {
@@ -28,6 +29,7 @@ export async function examineIndex(source: IndexSource, home: IndexHome): Promis
       advice,
     })
   }
+  findings.push(...(index?.findings ?? []))
   if (gaps.lost > 0) {
     const about = `${gaps.lost} chunks have no vector and do not wait for one: only words find them`
     const advice = 'tidemark serve makes them wait for one when it starts; if the number stays, run tidemark reindex'

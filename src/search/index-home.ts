@@ -1,3 +1,4 @@
+import type { Finding } from '../operator/examine.ts'
 import type { SearchIndex } from './search-index.ts'
 
 /**
@@ -48,4 +49,8 @@ export interface InspectedIndex {
   readonly chunks: number
   /** What it takes on disk. */
   readonly bytes: number
+  /** Those who have it open hold about as much in memory. */
+  readonly isHeldInMemory: boolean
+  /** What only its technology can tell: what is wrong with it, and what to do. */
+  readonly findings: readonly Finding[]
 }

@@ -11,6 +11,7 @@ export async function inspectIndex(dataDir: string): Promise<InspectedIndex | nu
   const path = indexPath(dataDir, pointer.generation)
   if (!existsSync(path)) return null
   const bytes = [path, `${path}-wal`].reduce((sum, file) => sum + (existsSync(file) ? statSync(file).size : 0), 0)
+  const found = { bytes, isHeldInMemory: true, findings: [] }
   const db = new DatabaseSync(path, { readOnly: true })
   try {
     // One moment of it: a server may write meanwhile.
@@ -18,10 +19,10 @@ export async function inspectIndex(dataDir: string): Promise<InspectedIndex | nu
     const row = db.prepare('select data from state order by id desc limit 1').get() as { data: string } | undefined
     const state: unknown = row === undefined ? null : JSON.parse(row.data)
     const position = (state as { position?: unknown } | null)?.position
-    return { position: typeof position === 'number' ? position : 0, chunks: chunksIn(db), bytes }
+    return { ...found, position: typeof position === 'number' ? position : 0, chunks: chunksIn(db) }
   } catch {
     // Damaged: the server notices by checksum and builds it anew, so everything counts as still to be indexed.
-    return { position: 0, chunks: 0, bytes }
+    return { ...found, position: 0, chunks: 0 }
   } finally {
     db.close()
   }

@@ -16,7 +16,7 @@ import { parseTime } from './time.ts'
 const options = { useDefaults: true, removeAdditional: false, strict: false } as const
 
 /** Values within a value, beyond which only its first fault is told. */
-const toldInFullMax = 10_000
+const describedValuesMax = 10_000
 
 /** `verbose` only where values are short: it keeps the value at fault, by which a repeated parameter is told. */
 function make(coerceTypes: boolean, allErrors: boolean): Ajv2020 {
@@ -80,7 +80,7 @@ export function validatorFor(schema: object, part: string | undefined): Validato
     decide ??= kind.firstFault.compile(schema)
     if (decide(value)) return true
     validate.errors = decide.errors ?? []
-    if (holdsMoreThan(toldInFullMax, value)) return false
+    if (holdsMoreThan(describedValuesMax, value)) return false
     describe ??= kind.everyFault.compile(schema)
     if (!describe(value)) validate.errors = describe.errors ?? []
     return false

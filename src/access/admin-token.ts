@@ -5,7 +5,7 @@ import { adminTokenFile } from '../data-folder.ts'
 import { hashKey, makeKey } from './keys.ts'
 
 /** Only the hash is kept, as for every other key. */
-const file = (dataDir: string) => join(dataDir, adminTokenFile)
+const tokenPath = (dataDir: string) => join(dataDir, adminTokenFile)
 
 /**
  * The hash of the admin token: of the one that is set, else of the one kept in the data folder, else of a new one,
@@ -22,7 +22,7 @@ export async function adminTokenHash(
   const whole = await writeBeside(dataDir, hash)
   try {
     // A link appears whole or not at all: nobody reads a file that is made but not yet written.
-    await link(whole, file(dataDir))
+    await link(whole, tokenPath(dataDir))
     return { hash, made: secret }
   } catch (error) {
     const other = await readKept(dataDir)
@@ -36,18 +36,18 @@ export async function adminTokenHash(
 /** A new token in place of the kept one; for the operator who lost it. */
 export async function replaceAdminToken(dataDir: string): Promise<string> {
   const { secret, hash } = makeKey('admin')
-  await rename(await writeBeside(dataDir, hash), file(dataDir))
+  await rename(await writeBeside(dataDir, hash), tokenPath(dataDir))
   return secret
 }
 
 async function writeBeside(dataDir: string, hash: string): Promise<string> {
-  const beside = `${file(dataDir)}.${randomUUID()}`
+  const beside = `${tokenPath(dataDir)}.${randomUUID()}`
   await writeFile(beside, `${hash}\n`, { mode: 0o600, flag: 'wx' })
   return beside
 }
 
 async function readKept(dataDir: string): Promise<string | null> {
-  const text = await readFile(file(dataDir), 'utf8').catch((error: NodeJS.ErrnoException) => {
+  const text = await readFile(tokenPath(dataDir), 'utf8').catch((error: NodeJS.ErrnoException) => {
     // One that is there and cannot be read is not to be replaced.
     if (error.code === 'ENOENT') return ''
     throw error

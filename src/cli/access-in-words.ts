@@ -39,7 +39,7 @@ export function accessInWords(access: RestoredAccess, madeAt: string): string[] 
     ['valid keys that are gone, because they were made after the backup', carried.lostKeys.map(ofKey)],
   ]
   const lines = sections.flatMap(([about, names]) =>
-    names.length === 0 ? [] : [`${about}: ${names.length}`, ...some(names)],
+    names.length === 0 ? [] : [`${about}: ${names.length}`, ...firstNames(names)],
   )
   if (carried.revivedSigningKeys > 0) {
     lines.push(
@@ -49,7 +49,7 @@ export function accessInWords(access: RestoredAccess, madeAt: string): string[] 
   return lines
 }
 
-const some = (names: readonly string[]): string[] => [
+const firstNames = (names: readonly string[]): string[] => [
   ...names.slice(0, namesMax).map((name) => `  ${name}`),
   ...(names.length > namesMax ? [`  and ${names.length - namesMax} more`] : []),
 ]

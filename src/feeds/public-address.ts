@@ -1,7 +1,7 @@
 import { BlockList, isIPv4, isIPv6 } from 'node:net'
 
 /** Networks that no address of the public internet is in: private, loopback, link-local, shared, reserved, multicast. */
-const closed = new BlockList()
+const notPublic = new BlockList()
 for (const [network, prefix] of [
   ['0.0.0.0', 8],
   ['10.0.0.0', 8],
@@ -19,25 +19,25 @@ for (const [network, prefix] of [
   ['224.0.0.0', 4],
   ['240.0.0.0', 4],
 ] as const) {
-  closed.addSubnet(network, prefix, 'ipv4')
+  notPublic.addSubnet(network, prefix, 'ipv4')
 }
 /** Of version 6 only 2000::/3 is given out; within it, what wraps a version 4 address could lead anywhere. */
-const open6 = new BlockList()
-open6.addSubnet('2000::', 3, 'ipv6')
+const givenOut = new BlockList()
+givenOut.addSubnet('2000::', 3, 'ipv6')
 for (const [network, prefix] of [
   ['2001::', 23],
   ['2001:db8::', 32],
   ['2002::', 16],
   ['3fff::', 20],
 ] as const) {
-  closed.addSubnet(network, prefix, 'ipv6')
+  notPublic.addSubnet(network, prefix, 'ipv6')
 }
 
 /** Whether an address is one of the public internet. What is not an address is not. */
 export function isPublicAddress(address: string): boolean {
-  if (isIPv4(address)) return !closed.check(address, 'ipv4')
+  if (isIPv4(address)) return !notPublic.check(address, 'ipv4')
   if (!isIPv6(address) || address.includes('%')) return false
-  return open6.check(address, 'ipv6') && !closed.check(address, 'ipv6')
+  return givenOut.check(address, 'ipv6') && !notPublic.check(address, 'ipv6')
 }
 
 /** Addresses and networks (10.1.0.0/16) that are allowed though they are not public; null where one is neither. */

@@ -41,13 +41,13 @@ export function sentError(error: unknown): SentError {
 }
 
 export function errorFromSent({ name, message, stack, cause, fields }: SentError): Error {
-  const error = Object.assign(made(name, message, fields), fields, { name })
+  const error = Object.assign(errorOfKind(name, message, fields), fields, { name })
   if (stack !== undefined) error.stack = stack
   if (cause !== undefined) error.cause = errorFromSent(cause)
   return error
 }
 
-function made(name: string, message: string, { code }: SentError['fields']): Error {
+function errorOfKind(name: string, message: string, { code }: SentError['fields']): Error {
   if (name === 'TidemarkError') return new TidemarkError(code as TidemarkError['code'], message)
   return name === 'UnavailableError' ? new UnavailableError(message) : new Error(message)
 }

@@ -8,7 +8,7 @@ import { asUnreachable, oldestVersion } from './open-postgres-store.ts'
 import { isFullDiskError } from './troubles.ts'
 
 /** A process holds one to hear of the others' writes, and one while it holds an office. */
-const furtherConnections = 2
+const connectionsBesideThePool = 2
 
 /** Vacuum begins by itself when a fifth of a table is dead; far above that it does not keep up. */
 const deadShareMax = 0.5
@@ -113,7 +113,7 @@ async function examineConnections(client: pg.Client, connectionsMax: number): Pr
        (select count(*) from pg_stat_activity where backend_type = 'client backend') as used`,
   )
   const { most, used } = found!
-  const needed = connectionsMax + furtherConnections
+  const needed = connectionsMax + connectionsBesideThePool
   const about = `a process opens up to ${needed} connections; the server has ${most} for its clients, ${used} of them used now`
   return needed <= most
     ? ok(about)

@@ -66,7 +66,7 @@ export class ForeignWrites {
       incidents.worked('foreign-writes')
     } catch (error) {
       if (this.#closed) return
-      incidents.failed('foreign-writes', isConnectionLost(error) ? away(error) : error)
+      incidents.failed('foreign-writes', isConnectionLost(error) ? notHeardAtOnce(error) : error)
       this.#connectLater(incidents)
     }
   }
@@ -87,5 +87,5 @@ export class ForeignWrites {
   }
 }
 
-const away = (cause: unknown): UnavailableError =>
+const notHeardAtOnce = (cause: unknown): UnavailableError =>
   new UnavailableError('what other processes write is not heard of at once, only found by looking', { cause })

@@ -67,7 +67,7 @@ export function liveTasks(db: Kysely<Tables>): Pick<LiveStore, TaskMethods> {
       const run = await heldRun(db, claim, nowMs)
       if (typeof run === 'string') return { held: false, why: run }
       const lease_expires_at = Math.min(nowMs + leaseMs, run.deadline_at)
-      if (!(await step(db, run, nowMs, 'heartbeat', { lease_expires_at }))) return lost
+      if (!(await step(db, run, nowMs, 'heartbeat', { lease_expires_at }))) return leaseLost
       return { held: true, value: inHand({ ...run, lease_expires_at }) }
     },
 
@@ -94,7 +94,7 @@ export function liveTasks(db: Kysely<Tables>): Pick<LiveStore, TaskMethods> {
       const run = await heldRun(db, claim, nowMs)
       if (typeof run === 'string') return (await repeatedEnd(db, claim, end.event)) ?? { held: false, why: run }
       const error = { error_code: end.error?.code ?? null, error_message: end.error?.message ?? null }
-      if (!(await step(db, run, nowMs, end.event, error))) return lost
+      if (!(await step(db, run, nowMs, end.event, error))) return leaseLost
       await closeQuery(db, run.live_query_id, nowMs)
       return { held: true, value: { items: run.items } }
     },
@@ -105,8 +105,8 @@ export function liveTasks(db: Kysely<Tables>): Pick<LiveStore, TaskMethods> {
       let changed = 0
       for (const run of await dueRuns(db, nowMs, most)) {
         if (nowMs < run.deadline_at) {
-          if (run.status === 'running' && (await step(db, run, nowMs, 'lapse', freed))) changed++
-        } else if (await step(db, run, nowMs, 'deadline', ranOut)) {
+          if (run.status === 'running' && (await step(db, run, nowMs, 'lapse', noLease))) changed++
+        } else if (await step(db, run, nowMs, 'deadline', deadlineError)) {
           await closeQuery(db, run.live_query_id, run.deadline_at)
           changed++
         }
@@ -116,9 +116,9 @@ export function liveTasks(db: Kysely<Tables>): Pick<LiveStore, TaskMethods> {
   }
 }
 
-const lost = { held: false, why: 'lease_lost' } as const
-const freed = { lease_id: null, collector_id: null, lease_expires_at: null } as const
-const ranOut = { error_code: deadlineExceeded.code, error_message: deadlineExceeded.message } as const
+const leaseLost = { held: false, why: 'lease_lost' } as const
+const noLease = { lease_id: null, collector_id: null, lease_expires_at: null } as const
+const deadlineError = { error_code: deadlineExceeded.code, error_message: deadlineExceeded.message } as const
 
 const runsWithQuery = (db: Kysely<Tables>) =>
   db

@@ -1,0 +1,50 @@
+import { existsSync, globSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { floors } from './floors.ts'
+
+/**
+ * What documents say of the source is looked up in it: the list of folders and the picture of the floors in
+ * docs/architecture.md, and every file that a document names.
+ */
+const root = join(import.meta.dirname, '..')
+const textOf = (path: string): string => readFileSync(join(root, path), 'utf8')
+const blocks = textOf('docs/architecture.md').matchAll(/^```\n(.*?)^```$/gms)
+const [folders = '', picture = ''] = Array.from(blocks, ([, block]) => block!)
+const faults: string[] = []
+
+/** The top of src, and the technologies of storage. */
+const there = new Set(
+  globSync(['src/*.ts', 'src/*/', 'src/storage/*/'], { cwd: root })
+    .filter((path) => !path.endsWith('.test.ts'))
+    .map((path) => path.slice('src/'.length) + (path.endsWith('.ts') ? '' : '/')),
+)
+const listed = folders.slice(folders.indexOf('src/\n') + 'src/\n'.length, folders.indexOf('console/')).split('\n')
+const named = new Set(
+  listed.flatMap((line) => (/^ {2}(?:[\w/-]+(?:\.ts|\/) ?)+/.exec(line)?.[0] ?? '').split(' ').filter(Boolean)),
+)
+for (const one of there.difference(named)) faults.push(`the list of folders in docs/architecture.md lacks ${one}`)
+for (const one of named.difference(there)) faults.push(`docs/architecture.md lists ${one}, which is not there`)
+
+// What is said of a floor stands after its places.
+const drawn = picture.trimEnd().split('\n').toReversed()
+for (const [i, places] of floors.entries()) {
+  if (!new RegExp(`^${places.join(' {3}')}(?: {2,}\\S.*)?$`).test(drawn[i] ?? '')) {
+    faults.push(`docs/architecture.md does not draw the floor ${places.join(', ')} as scripts/floors.ts has it`)
+  }
+}
+if (drawn.length !== floors.length) faults.push('docs/architecture.md draws more floors, or fewer, than there are')
+
+let names = 0
+for (const document of globSync(['docs/**/*.md', 'src/**/README.md', 'README.md'], { cwd: root })) {
+  for (const [, path] of textOf(document).matchAll(/`((?:[\w-]+\/)+[\w.-]+\.(?:ts|md|json|wat))`/g)) {
+    names++
+    if (!['', 'src', dirname(document)].some((folder) => existsSync(join(root, folder, path!)))) {
+      faults.push(`${document} names ${path}, which is not there`)
+    }
+  }
+}
+if (names === 0) faults.push('no document names a file: the check itself is broken')
+
+for (const fault of faults) console.error(fault)
+console.log(`${there.size} places, ${names} files named in documents, ${faults.length} faults`)
+process.exit(faults.length === 0 ? 0 : 1)

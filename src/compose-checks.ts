@@ -16,7 +16,7 @@ export async function storeCheck({ store, condition }: OpenStore): ReturnType<Ch
 }
 
 /** Whether there is room for what is written: beside the data folder, and in the store. */
-export async function diskCheck(dataDir: string, { lacksRoom, shared }: OpenStore): ReturnType<Check> {
+export async function diskCheck(dataDir: string, shared: boolean, { lacksRoom }: OpenStore): ReturnType<Check> {
   const { state, free } = await diskSpace(dataDir)
   const refused = 'writes are refused, reads go on'
   if (state === 'full' || (lacksRoom() && !shared))

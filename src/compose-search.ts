@@ -37,6 +37,8 @@ export interface SearchSide {
 interface SearchParts {
   readonly config: Config
   readonly open: OpenStore
+  /** Other processes may serve the same store. */
+  readonly shared: boolean
   readonly operator: Operator
   readonly parts: OpenParts
   readonly incidents: Incidents
@@ -47,6 +49,7 @@ interface SearchParts {
 export async function composeSearch({
   config,
   open,
+  shared,
   operator,
   parts,
   incidents,
@@ -65,7 +68,7 @@ export async function composeSearch({
   }
   const { embedder, learn } = await registerEmbedder(config, profiles, pools)
   parts.opened('embedder', () => embedder.close())
-  if (open.shared && home.fedBy === 'each' && !(await open.elected('vectors'))) {
+  if (shared && home.fedBy === 'each' && !(await open.elected('vectors'))) {
     logger.warn(
       'several processes answer for this database, and each keeps a search index of its own, fed from there: their memory adds up, and they can be moments apart; an index server for all of them is not supported yet',
     )
@@ -76,7 +79,7 @@ export async function composeSearch({
     fedBy: home.fedBy,
     embedder,
     learn,
-    shared: open.shared,
+    shared,
     elected: (office) => open.elected(office),
     incidents,
     logger,
@@ -87,7 +90,7 @@ export async function composeSearch({
     source,
     embedder,
     cache: new QueryCache(),
-    turns: new FairTurns(searchesAtOnce(open.shared)),
+    turns: new FairTurns(searchesAtOnce(shared)),
     weights: config.hybridWeights ?? defaultWeights,
     rerankWeights: defaultRerankWeights,
     crossEncoder: config.rerankUrl === null ? null : new HttpCrossEncoder({ url: config.rerankUrl }),

@@ -63,7 +63,9 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
   const incidents = new LoggedIncidents(logger, (job) => metrics.backgroundFailed(job))
   const pools = watchPools(metrics, logger)
 
-  const open = await backendOf(config).open(pools)
+  const backend = backendOf(config)
+  const { shared } = backend
+  const open = await backend.open(pools)
   parts.opened('store', () => open.close())
   const { store } = open
   const usage = new UsageBook(store.access, incidents)
@@ -71,7 +73,9 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
   const operator = new Operator(store.operator)
   const cursors = await Cursors.load(store.access, incidents)
   const signal = new ChangeSignal(async () => (await store.changes.state()).newest, incidents)
-  const search = answers ? await composeSearch({ config, open, operator, parts, incidents, logger, pools }) : null
+  const search = answers
+    ? await composeSearch({ config, open, shared, operator, parts, incidents, logger, pools })
+    : null
   const analysis = composeAnalysis({ config, store: store.analysis, works, parts, incidents, logger })
   const written = (): void => {
     signal.notify()
@@ -102,7 +106,7 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
   let stopping = false
   const checks: Record<string, Check> = {
     ...(search === null ? {} : { index: search.check }),
-    disk: () => diskCheck(config.dataDir, open),
+    disk: () => diskCheck(config.dataDir, shared, open),
     serving: async () => ({ ok: !stopping, detail: stopping ? 'shutting down' : 'accepting requests' }),
     store: () => storeCheck(open),
   }
@@ -110,7 +114,7 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
     logger,
     authenticator,
     usage,
-    rates: open.shared ? new SharedRates(store.access, incidents) : new RateLimits(),
+    rates: shared ? new SharedRates(store.access, incidents) : new RateLimits(),
     metrics,
     corsOrigins: config.corsOrigins,
     requestsInFlightMax: config.requestsInFlightMax,

@@ -3,7 +3,7 @@ import type { TSchema } from 'typebox'
 import { type AccessRequest, compileScope } from '../access/compile-scope.ts'
 import { type CredentialKind, credentialKinds } from '../access/credential-kinds.ts'
 import type { Operation } from '../access/operations.ts'
-import type { Collector, Consumer, Principal, PrincipalOf } from '../access/principal.ts'
+import type { Consumer, Principal, PrincipalOf } from '../access/principal.ts'
 import type { Scope } from '../access/scope.ts'
 import { type ErrorCode, TidemarkError } from '../errors.ts'
 import type { Caller } from '../turns/caller.ts'
@@ -44,9 +44,9 @@ declare module 'fastify' {
 }
 
 export const consumerOf = (request: FastifyRequest): Consumer => principalOf(request, 'consumer')
-export const collectorOf = (request: FastifyRequest): Collector => principalOf(request, 'collector')
 
-function principalOf<Kind extends CredentialKind>({ principal }: FastifyRequest, kind: Kind): PrincipalOf<Kind> {
+/** Whom the credential of that kind belongs to; every route below its paths has one. */
+export function principalOf<Kind extends CredentialKind>({ principal }: FastifyRequest, kind: Kind): PrincipalOf<Kind> {
   if (principal?.kind === kind) return principal as PrincipalOf<Kind>
   throw new TidemarkError('unauthorized', `${credentialKinds[kind].name} is needed`)
 }

@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
 import type { Collector } from '../access/principal.ts'
 import { TidemarkError } from '../errors.ts'
-import { collectorOf } from '../http/route.ts'
+import { principalOf } from '../http/route.ts'
 import type { TypedApp } from '../http/typed-app.ts'
 import { strict } from '../validation.ts'
 import { answerBatch, answerLines, IngestResults, type Intake } from './answer-documents.ts'
@@ -51,7 +51,7 @@ export function ingestRoutes(app: TypedApp, ingest: Ingest): void {
       },
     },
     (request, reply) => {
-      const intake = intakeOf(collectorOf(request), ingest)
+      const intake = intakeOf(principalOf(request, 'collector'), ingest)
       return answerDocuments(request, reply, { batch: intake, lines: intake })
     },
   )

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import type { Operation } from '../access/operations.ts'
-import { collectorOf, errorAnswer, optionalBody } from '../http/route.ts'
+import { errorAnswer, optionalBody, principalOf } from '../http/route.ts'
 import type { TypedApp } from '../http/typed-app.ts'
 import { ingestLimits } from '../ingest/limits.ts'
 import { answerDocuments, documentsBody } from '../ingest/routes.ts'
@@ -76,7 +76,7 @@ export function taskRoutes(app: TypedApp, store: LiveStore, written: () => void)
       },
     },
     async (request) => {
-      const { collectorId, datasets } = collectorOf(request)
+      const { collectorId, datasets } = principalOf(request, 'collector')
       const { platforms, resource_kinds: kinds = null, max = limits.tasksDefault } = request.body
       const leaseMs = (request.body.lease_seconds ?? limits.leaseSecondsDefault) * 1000
       const tasks = await store.lease(
@@ -210,5 +210,5 @@ export function taskRoutes(app: TypedApp, store: LiveStore, written: () => void)
 }
 
 function claimOf(request: FastifyRequest, taskId: string, leaseId: string | undefined): LeaseClaim {
-  return { taskId, collectorId: collectorOf(request).collectorId, leaseId: leaseId ?? null }
+  return { taskId, collectorId: principalOf(request, 'collector').collectorId, leaseId: leaseId ?? null }
 }

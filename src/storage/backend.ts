@@ -10,6 +10,8 @@ import type { Schema } from './sql/migrate.ts'
 export interface Backend {
   /** As people call it. */
   readonly name: string
+  /** Several processes may serve it at once. */
+  readonly shared: boolean
   /** False where looking would find nothing. */
   isThere(): boolean
   /** Makes it, or brings it up to date, where that is to be done. */

@@ -12,8 +12,6 @@ export type Office = 'vectors' | 'feeding'
 export interface OpenStore {
   readonly store: Store
   readonly migrated: readonly string[]
-  /** Several processes may serve this store at once. */
-  readonly shared: boolean
   /** Whether it can be read and written, as far as this process knows without asking it, in words for an operator. */
   condition(): { readonly ok: boolean; readonly troubles: readonly string[] }
   /** The last write was refused because a disk is full, a moment ago. */

@@ -229,12 +229,15 @@ test('usage: by day and application, with days that exist', async () => {
   await refused('GET', '/admin/v1/usage?day=2026-01-01', undefined, /^day is not known/)
 })
 
+type Detail = Readonly<Record<string, unknown>>
+
 test('the audit log has a line for every change, in order, of whoever made it, and no secret', async () => {
   const from = (await server.mustAdmin('GET', '/admin/v1/audit?limit=1')).audit[0].audit_id
   const secrets: string[] = []
   await server.mustAdmin('PUT', '/admin/v1/datasets/audited', { name: 'A' })
   await server.mustAdmin('PUT', '/admin/v1/datasets/audited', { name: 'A' })
-  await server.mustAdmin('PUT', '/admin/v1/datasets/audited/classifications/c', { name: 'C' })
+  const labels = { hash: { type: 'string' }, owner: { type: 'string' } }
+  await server.mustAdmin('PUT', '/admin/v1/datasets/audited/classifications/c', { name: 'C', label_schema: labels })
   await server.mustAdmin('PUT', '/admin/v1/embedding-profiles/p', {
     provider: 'x',
     model: 'y',
@@ -257,7 +260,7 @@ test('the audit log has a line for every change, in order, of whoever made it, a
   const command = await server.tidemark(['key', 'create', application.applicationId, '--name', 'typed'])
   secrets.push(application.key, rotated.api_key, collector.key, /tmc_\S+/.exec(command.stdout)![0])
 
-  const lines: { audit_id: string; action: string; actor: string; target: string; at: string }[] = []
+  const lines: { audit_id: string; action: string; actor: string; target: string; at: string; detail: Detail }[] = []
   let pages = 0
   let before: string | null = null
   do {
@@ -294,5 +297,10 @@ test('the audit log has a line for every change, in order, of whoever made it, a
     ],
   )
   assert.equal(since[0]!.target, 'audited')
+  assert.deepEqual(since[1]!.detail.labelSchema, labels)
+  const ofApplication = { kind: 'consumer', id: application.applicationId, applicationId: application.applicationId }
+  assert.deepEqual(since[4]!.detail.owner, ofApplication)
+  assert.deepEqual((since[7]!.detail.replacement as Detail).owner, ofApplication)
+  assert.equal((since[10]!.detail.owner as Detail).collectorId, collector.collectorId)
   assert.ok(since.every((line, i) => i === 0 || since[i - 1]!.at <= line.at))
 })

@@ -107,7 +107,6 @@ export async function openPostgresStore(url: string, connectionsMax: number): Pr
   return {
     store: remoteStore(perform),
     migrated,
-    shared: true,
     condition: () => ({ ok: !schema.isBeyond, troubles: schema.isBeyond ? [upgradedByNewer] : [] }),
     load: () => ({ writer: under.writing.count, readers: under.reading.count }),
     lacksRoom: () => room.isLacking,

@@ -8,6 +8,7 @@ import { openPostgresStore, postgresSchema } from './open-postgres-store.ts'
 export function postgresBackend(url: string, connectionsMax: number) {
   return {
     name: 'PostgreSQL',
+    shared: true,
     // Nobody knows before it is asked.
     isThere: () => true,
     open: () => openPostgresStore(url, connectionsMax),

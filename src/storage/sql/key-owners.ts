@@ -6,29 +6,29 @@ import type { ApiKeyRow, Tables } from './tables.ts'
 
 /** The tables of owners. Keys of a kind that has none belong to nobody: what they may do they say themselves. */
 const ownerTables = { consumer: 'application', collector: 'collector' } as const
-type OwnedKind = keyof typeof ownerTables
 
-export function ownerTable(kind: string): (typeof ownerTables)[OwnedKind] | null {
-  return Object.hasOwn(ownerTables, kind) ? ownerTables[kind as OwnedKind] : null
+export function ownerTable(kind: string): (typeof ownerTables)[keyof typeof ownerTables] | null {
+  return Object.hasOwn(ownerTables, kind) ? ownerTables[kind as keyof typeof ownerTables] : null
 }
+
+/** Where a version that knew these kinds alone looks for the owner. */
+const olderColumns = { consumer: 'application_id', collector: 'collector_id' } as const
+const olderKinds = Object.keys(olderColumns) as (keyof typeof olderColumns)[]
 
 /** A key of an older version, which may still make some during an upgrade, has its owner in the column of its kind alone. */
 export function ownerOf(row: ApiKeyRow): OwnerId {
   if (row.owner_kind !== null) return { kind: row.owner_kind, id: row.owner_id! }
-  const kinds = Object.keys(ownerTables) as OwnedKind[]
-  const kind = kinds.find((one) => row[`${ownerTables[one]}_id`] !== null)!
-  return { kind, id: row[`${ownerTables[kind]}_id`]! }
+  const kind = olderKinds.find((one) => row[olderColumns[one]] !== null)!
+  return { kind, id: row[olderColumns[kind]]! }
 }
 
-/** With the column of its kind, where an older version looks for it. */
 export function ownerColumns({ kind, id }: OwnerId) {
-  const table = ownerTable(kind)
+  const ofKind = (one: keyof typeof olderColumns) => (one === kind ? id : null)
   return {
     owner_kind: kind,
     owner_id: id,
-    application_id: null,
-    collector_id: null,
-    ...(table === null ? {} : { [`${table}_id`]: id }),
+    [olderColumns.consumer]: ofKind('consumer'),
+    [olderColumns.collector]: ofKind('collector'),
   }
 }
 

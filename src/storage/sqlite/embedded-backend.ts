@@ -11,6 +11,8 @@ export function embeddedBackend(dataDir: string) {
   const path = storePath(dataDir)
   return {
     name: 'the embedded store',
+    // One server at a time has a data folder: its search index sees to that.
+    shared: false,
     isThere: () => existsSync(path),
     open: (watch) => openSqliteStore(dataDir, watch),
     schema: () => sqliteSchema(dataDir),

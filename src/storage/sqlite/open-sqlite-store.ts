@@ -103,8 +103,6 @@ export async function openSqliteStore(dataDir: string, watch: PoolWatch = silent
   return {
     store: remoteStore(perform),
     migrated,
-    // One server at a time has a data folder: its search index sees to that.
-    shared: false,
     elected: async () => true,
     onForeignWrite: () => {},
     condition: () => ({

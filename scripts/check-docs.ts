@@ -1,14 +1,16 @@
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import * as dataFolder from '../src/data-folder.ts'
 import { floors } from './floors.ts'
 
 /**
- * What documents say of the source is looked up in it: the list of folders and the picture of the floors in
- * docs/architecture.md, and every file that a document names.
+ * What documents say of the source is looked up in it: the list of folders, the picture of the floors and the table of
+ * the data folder in docs/architecture.md, and every file that a document names.
  */
 const root = join(import.meta.dirname, '..')
 const textOf = (path: string): string => readFileSync(join(root, path), 'utf8')
-const blocks = textOf('docs/architecture.md').matchAll(/^```\n(.*?)^```$/gms)
+const architecture = textOf('docs/architecture.md')
+const blocks = architecture.matchAll(/^```\n(.*?)^```$/gms)
 const [folders = '', picture = ''] = Array.from(blocks, ([, block]) => block!)
 const faults: string[] = []
 
@@ -33,6 +35,13 @@ for (const [i, places] of floors.entries()) {
   }
 }
 if (drawn.length !== floors.length) faults.push('docs/architecture.md draws more floors, or fewer, than there are')
+
+for (const name of Object.values(dataFolder)) {
+  if (typeof name !== 'string' || name.startsWith('.')) continue
+  if (!architecture.includes(`| \`${name}`) && !architecture.includes(`, \`${name}`)) {
+    faults.push(`docs/architecture.md does not say what ${name} in the data folder is`)
+  }
+}
 
 let names = 0
 for (const document of globSync(['docs/**/*.md', 'src/**/README.md', 'README.md'], { cwd: root })) {

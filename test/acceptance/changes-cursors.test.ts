@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { until } from '../support/until.ts'
 import { documentOf, feedAnswer, feedPage, send, wholeFeed } from './content.ts'
 import { startServer, type TestServer } from './harness.ts'
 
@@ -49,12 +50,10 @@ describe('cursors over time', () => {
     assert.equal(rotated.code, 0, rotated.stderr)
     assert.deepEqual((await feedPage(server, reader, { limit: 10, cursor: old })).items, next.items)
     let signed = next.next_cursor
-    const giveUpMs = Date.now() + 10_000
-    while (keyOf(signed) === keyOf(old)) {
-      assert.ok(Date.now() < giveUpMs, 'the new key never signed')
-      await new Promise((resolve) => setTimeout(resolve, 100))
+    await until('the new key signs', async () => {
       signed = (await feedPage(server, reader, { limit: 10, cursor: old })).next_cursor
-    }
+      return keyOf(signed) !== keyOf(old)
+    })
     const last = await feedPage(server, reader, { limit: 10, cursor: signed })
     assert.deepEqual(last.items, (await feedPage(server, reader, { limit: 10, cursor: next.next_cursor })).items)
     await server.restart()
@@ -63,19 +62,14 @@ describe('cursors over time', () => {
     }
   })
 
-  test('dropped keys: every cursor signed by them is refused within a second', async () => {
+  test('dropped keys: every cursor signed by them is refused soon', async () => {
     const { next_cursor: old } = await feedPage(server, reader, { limit: 10 })
     assert.equal((await server.tidemark(['cursor-key', 'rotate', '--drop-old'])).code, 0)
-    const giveUpMs = Date.now() + 10_000
-    for (;;) {
-      const answer = await feedAnswer(server, reader, { limit: 10, cursor: old })
-      if (answer.status === 400) {
-        assert.equal(answer.body.code, 'invalid_cursor')
-        break
-      }
-      assert.ok(Date.now() < giveUpMs, 'the old key was never dropped')
-      await new Promise((resolve) => setTimeout(resolve, 100))
-    }
+    await until('the old key is dropped', async () => {
+      const { status, body } = await feedAnswer(server, reader, { limit: 10, cursor: old })
+      if (status === 400) assert.equal(body.code, 'invalid_cursor')
+      return status === 400
+    })
     const { next_cursor } = await feedPage(server, reader, { limit: 10 })
     assert.equal((await feedPage(server, reader, { limit: 10, cursor: next_cursor })).items.length, 10)
   })
@@ -98,11 +92,7 @@ describe('cursors over time', () => {
 
     await server.restart(daysLater(31))
     // Retention runs on its own when the server starts.
-    const giveUpMs = Date.now() + 20_000
-    while ((await wholeFeed(server, quota)).events.length !== 1) {
-      assert.ok(Date.now() < giveUpMs, 'retention never came')
-      await new Promise((resolve) => setTimeout(resolve, 50))
-    }
+    await until('retention has come', async () => (await wholeFeed(server, quota)).events.length === 1)
     const usedBefore = (await server.consumer(quota, 'GET', '/v1/account')).body
     for (const cursor of [early, end, recent]) {
       const answer = await feedAnswer(server, quota, { cursor })

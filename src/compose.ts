@@ -128,7 +128,7 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
       // A process that only works in the background still says how it is.
       if (search === null) return
       const { index, embedder, searcher, isRefilling } = search
-      accountRoutes(typed, usage)
+      accountRoutes(typed, { usage, embeddingProfiles: () => operator.read.embeddingProfiles() })
       operatorRoutes(typed, operator)
       ingestRoutes(typed, ingest)
       changesRoutes(typed, { log: store.changes, signal, cursors, usage })

@@ -79,14 +79,26 @@ export function validatorFor(schema: object, part: string | undefined): Validato
     prepare?.(value as Record<string, unknown>)
     decide ??= kind.firstFault.compile(schema)
     if (decide(value)) return true
-    validate.errors = decide.errors ?? []
+    validate.errors = withLanguages(decide.errors ?? [], value)
     if (holdsMoreThan(describedValuesMax, value)) return false
     describe ??= kind.everyFault.compile(schema)
-    if (!describe(value)) validate.errors = describe.errors ?? []
+    if (!describe(value)) validate.errors = withLanguages(describe.errors ?? [], value)
     return false
   }
   validate.errors = [] as ErrorObject[]
   return validate
+}
+
+/** What was named in place of a language is told with its fault: in a long list it would be looked for otherwise. */
+function withLanguages(errors: ErrorObject[], value: unknown): ErrorObject[] {
+  const at = (pointer: string): unknown =>
+    pointer
+      .split('/')
+      .slice(1)
+      .reduce<unknown>((one, name) => (one as Record<string, unknown>)[name], value)
+  return errors.map((error) =>
+    error.params.pattern === languagePattern ? { ...error, data: at(error.instancePath) } : error,
+  )
 }
 
 /** Whether there are more values in a value than so many. */
@@ -162,6 +174,17 @@ export const codePattern = `^[^,\\s\\u0001-\\u001f${unstorable}]*$`
 
 /** Of texts that stand in lists, logs and terminals. */
 export const printablePattern = `^[^\\u0001-\\u001f\\u007f${unstorable}]*$`
+
+/** Of languages that readers name; documents have them in the same form. */
+const languagePattern = '^[a-z]{2}$'
+
+/** Languages that a request names. */
+export const Languages = Type.Array(Type.String({ pattern: languagePattern }), {
+  minItems: 1,
+  maxItems: 200,
+  uniqueItems: true,
+  description: 'ISO 639-1 codes: two small letters each.',
+})
 
 /** In texts that are read and not compared, U+FFFD stands for them. */
 export const storableText = (text: string): string => text.replaceAll('\u0000', '\ufffd').toWellFormed()
@@ -245,6 +268,8 @@ function detailOf(error: ErrorObject): ErrorDetail {
     case 'exclusiveMaximum':
       return { path, message: `must be less than ${params.limit}` }
     case 'pattern':
+      if (params.pattern === languagePattern)
+        return { path, message: `${patterns[languagePattern]}, not ${shown(error.data)}` }
       return { path, message: patterns[String(params.pattern)] ?? `must match the pattern ${params.pattern}` }
     case 'type':
       if (Array.isArray(error.data) && params.type !== 'array') return { path, message: 'must be given only once' }
@@ -253,6 +278,9 @@ function detailOf(error: ErrorObject): ErrorDetail {
       return { path, message: error.message ?? 'is not valid' }
   }
 }
+
+/** The value at fault, as JSON writes it. */
+const shown = (value: unknown): string => JSON.stringify(shortened(String(value)))
 
 /** As in "5 items". */
 function counted({ keyword, params: { limit } }: ErrorObject): string {
@@ -285,6 +313,7 @@ const patterns: Record<string, string> = {
   [oneLinePattern]: 'must not contain control characters or half of a surrogate pair',
   [codePattern]: 'must not contain commas, spaces, control characters or half of a surrogate pair',
   [printablePattern]: 'must not contain control characters or half of a surrogate pair',
+  [languagePattern]: 'must be an ISO 639-1 code, two small letters such as en',
 }
 
 const words: Record<string, string> = {

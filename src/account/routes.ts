@@ -5,20 +5,40 @@ import type { UsageBook } from '../access/usage-book.ts'
 import { consumerOf } from '../http/route.ts'
 import type { TypedApp } from '../http/typed-app.ts'
 import { utcDay } from '../time.ts'
-import { noFields } from '../validation.ts'
+import { noFields, orNull } from '../validation.ts'
 
 const Account = Type.Object({
   application_id: Type.String(),
   name: Type.String(),
   entitlements: Type.Array(Type.Object({ entitlement_id: Type.String(), ...EntitlementInput.properties })),
   policy: Policy,
+  embedding_profiles: Type.Array(
+    Type.Object({
+      id: Type.String({ description: 'What `embedding_profile_id` of an analysis takes.' }),
+      dimensions: orNull(Type.Integer(), { description: 'Null until the first vector is made.' }),
+      is_default: Type.Boolean({ description: 'Whether searches use it: `query_vector` must have its dimensions.' }),
+    }),
+    { description: 'An addition: the embedding profiles that are active.' },
+  ),
   usage: Type.Object({
     day: Type.String({ description: 'The UTC calendar day that is counted.' }),
     operations: Type.Record(Type.String(), Type.Integer(), { description: 'Requests answered today, by operation.' }),
   }),
 })
 
-export function accountRoutes(app: TypedApp, usage: UsageBook): void {
+interface EmbeddingProfile {
+  readonly profileId: string
+  readonly dimensions: number | null
+  readonly status: 'active' | 'inactive'
+  readonly isDefault: boolean
+}
+
+export interface AccountParts {
+  readonly usage: UsageBook
+  readonly embeddingProfiles: () => Promise<readonly EmbeddingProfile[]>
+}
+
+export function accountRoutes(app: TypedApp, { usage, embeddingProfiles }: AccountParts): void {
   app.get(
     '/v1/account',
     {
@@ -26,7 +46,8 @@ export function accountRoutes(app: TypedApp, usage: UsageBook): void {
       schema: {
         tags: ['Account'],
         summary: 'The calling application',
-        description: 'Its entitlements and policy as they are applied now, and what it has used today.',
+        description:
+          'Its entitlements and policy as they are applied now, the embedding profiles it can name, and what it has used today.',
         querystring: noFields,
         response: { 200: Account },
       },
@@ -35,6 +56,7 @@ export function accountRoutes(app: TypedApp, usage: UsageBook): void {
       const consumer = consumerOf(request)
       const now = Date.now()
       const { perSecond, burst } = rateOf(consumer.policy)
+      const [operations, profiles] = await Promise.all([usage.today(consumer.applicationId, now), embeddingProfiles()])
       return {
         application_id: consumer.applicationId,
         name: consumer.name,
@@ -46,7 +68,10 @@ export function accountRoutes(app: TypedApp, usage: UsageBook): void {
           burst,
           max_in_flight: inFlightMaxOf(consumer.policy),
         },
-        usage: { day: utcDay(now), operations: await usage.today(consumer.applicationId, now) },
+        embedding_profiles: profiles
+          .filter(({ status }) => status === 'active')
+          .map(({ profileId, dimensions, isDefault }) => ({ id: profileId, dimensions, is_default: isDefault })),
+        usage: { day: utcDay(now), operations },
       }
     },
   )

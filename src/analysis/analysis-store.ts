@@ -39,6 +39,8 @@ export interface AnalysisStore {
   /** The application as it is now; null when it is gone. */
   application(applicationId: string): Promise<ApplicationAccess | null>
   profile(profileId: string): Promise<Profile | null>
+  /** The ids of those that are active, in their order. */
+  activeProfileIds(): Promise<readonly string[]>
   /** One page of the input: the chunks of some documents of one dataset, in the order of document ids. */
   inputChunks(query: InputQuery): Promise<InputPage>
   /** Vectors of chunks, as far as there are any. */

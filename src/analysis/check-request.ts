@@ -26,13 +26,13 @@ export async function checkRequest(
   if (fault !== null) throw invalidField(invalid, fault.path, fault.message)
   const path = 'embedding_profile_id'
   if (embeddingProfileId === null && algorithms[analysisType].needsVectors) {
-    throw invalidField(invalid, path, `is required for ${analysisType}`)
+    throw invalidField(invalid, path, `is required for ${analysisType}: ${await activeProfiles(store)}`)
   }
   if (embeddingProfileId !== null) {
     const profile = await store.profile(embeddingProfileId)
     if (profile === null || !profile.active) {
       const message = profile === null ? 'is not the id of an embedding profile' : 'is a profile that is not active'
-      throw invalidField('analysis_request_failed', path, message)
+      throw invalidField('analysis_request_failed', path, `${message}: ${await activeProfiles(store)}`)
     }
   }
   if (consumer.policy.analysis_enabled !== true) {
@@ -43,6 +43,11 @@ export async function checkRequest(
   throw new TidemarkError('analysis_forbidden', access.reason, {
     ...(access.path === null ? {} : { details: [{ path: access.path, message: access.reason }] }),
   })
+}
+
+async function activeProfiles(store: AnalysisStore): Promise<string> {
+  const ids = await store.activeProfileIds()
+  return ids.length === 0 ? 'no profile is active' : `active is ${ids.join(', ')}`
 }
 
 /** One that is missing, or another application's: one answer, so that ids cannot be probed. */

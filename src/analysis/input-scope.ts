@@ -3,7 +3,7 @@ import { type Access, compileScope } from '../access/compile-scope.ts'
 import type { Scope, ScopeEntry } from '../access/scope.ts'
 import type { ErrorDetail } from '../errors.ts'
 import { parseTime } from '../time.ts'
-import { choice, printablePattern } from '../validation.ts'
+import { choice, Languages, printablePattern } from '../validation.ts'
 import { analysisLimits } from './limits.ts'
 
 const codes = (description: string) =>
@@ -19,7 +19,7 @@ export const InputScope = Type.Object(
   {
     dataset_ids: codes('Datasets, at least one.'),
     source_platforms: Type.Optional(codes('Platform codes.')),
-    languages: Type.Optional(codes('ISO 639-1 codes.')),
+    languages: Type.Optional(Languages),
     regions: Type.Optional(codes('Region codes.')),
     content_types: Type.Optional(codes('Content types.')),
     subject_types: Type.Optional(

@@ -4,7 +4,7 @@ import { invalidField } from '../errors.ts'
 import { documentStatuses } from '../ingest/content-store.ts'
 import { liveFields } from '../live/live-request.ts'
 import { parseOptionalTime } from '../time.ts'
-import { choice, choices, exactPattern, strict } from '../validation.ts'
+import { choice, choices, exactPattern, Languages, strict } from '../validation.ts'
 import { searchLimits as limits } from './limits.ts'
 import { noFilters, type SearchFilters } from './search-index.ts'
 
@@ -47,7 +47,7 @@ const fields = {
   ),
   datasets: values('Narrows the entitled datasets.'),
   platforms: values('Narrows the entitled platforms.'),
-  languages: values('ISO 639-1 codes.'),
+  languages: Type.Optional(Languages),
   published_from: time('Inclusive.'),
   published_to: time('Exclusive.'),
   status: Type.Optional(

@@ -4,7 +4,7 @@ import { before, suite, test } from 'node:test'
 import { type AnalysisWorld, type Edge, startAnalysisWorld } from './analysis-world.ts'
 import { documentOf } from './content.ts'
 import { expectError } from './expect-error.ts'
-import { fakeVector } from './fake-embedding.ts'
+import { fakeDimensions, fakeProfile, fakeVector } from './fake-embedding.ts'
 
 const words = ['tide', 'harbour', 'moon', 'salt', 'rope', 'gull', 'mast', 'anchor', 'storm', 'pilot']
 
@@ -181,6 +181,7 @@ suite('analysis runs', () => {
       { input_scope: { ...scope, unknown: 1 } },
       { input_scope: { ...scope, subject_types: ['document'] } },
       { input_scope: { ...scope, languages: [] } },
+      { input_scope: { ...scope, languages: ['english'] } },
       { input_scope: { ...scope, published_from: 'yesterday' } },
       { input_scope: { ...scope, created_from: '2026-01-02T00:00:00Z', created_to: '2026-01-01T00:00:00Z' } },
       { embedding_profile_id: undefined },
@@ -208,6 +209,12 @@ suite('analysis runs', () => {
     })
     const inactive = await world.post(world.request({ embedding_profile_id: 'retired' }))
     await expectError(world.server, inactive, 400, 'analysis_request_failed')
+    const { body: account } = await world.server.consumer(world.key, 'GET', '/v1/account')
+    assert.deepEqual(account.embedding_profiles, [{ id: fakeProfile, dimensions: fakeDimensions, is_default: true }])
+    const missing = await world.post(world.request({ embedding_profile_id: undefined }))
+    for (const { body } of [inactive, missing]) assert.match(body.message, new RegExp(`active is ${fakeProfile}$`))
+    const odd = await world.post(world.request({ input_scope: { ...scope, languages: ['e n!'] } }))
+    assert.match(odd.body.message, /^input_scope\.languages\.0 .*ISO 639-1.*"e n!"$/)
     const parameter = await world.server.consumer(world.key, 'GET', '/v1/analysis/runs?size=3')
     await expectError(world.server, parameter, 400, 'invalid_analysis_request')
   })

@@ -368,7 +368,6 @@ test('NUL and half of a surrogate pair in what is compared: 400 that names the f
     const asked: [path: string, answer: Promise<Answer>][] = [
       ['datasets.0', consumer('/v1/search', { query: 'x', datasets: [odd] })],
       ['platforms.1', consumer('/v1/search/keyword', { query: 'x', platforms: ['rss', odd] })],
-      ['languages.0', consumer('/v1/contents/search', { query: 'x', languages: [odd] })],
       ['datasets.0', consumer('/v1/live-queries', { ...live, datasets: [odd] })],
       ['platforms.0', consumer('/v1/live-queries', { ...live, platforms: [odd] })],
       ['embedding_profile_id', consumer('/v1/analysis/runs', { ...run, embedding_profile_id: odd })],

@@ -7,7 +7,10 @@ import { isVersionOpen } from './browse-conditions.ts'
 import type { Tables } from './tables.ts'
 import { defaultProfile } from './vector-queue.ts'
 
-type AnalysisInput = Pick<AnalysisStore, 'application' | 'profile' | 'inputChunks' | 'chunkVectors'>
+type AnalysisInput = Pick<
+  AnalysisStore,
+  'application' | 'profile' | 'activeProfileIds' | 'inputChunks' | 'chunkVectors'
+>
 
 /** What runs read of the rest of the store. */
 export function sqlAnalysisInput(db: Kysely<Tables>): AnalysisInput {
@@ -38,6 +41,16 @@ export function sqlAnalysisInput(db: Kysely<Tables>): AnalysisInput {
         .where('profile_id', '=', profileId)
         .executeTakeFirst()
       return row === undefined ? null : { profileId, active: row.status === 'active', dimensions: row.dimensions }
+    },
+
+    async activeProfileIds() {
+      const rows = await db
+        .selectFrom('embedding_profile')
+        .select('profile_id')
+        .where('status', '=', 'active')
+        .orderBy('profile_id')
+        .execute()
+      return rows.map((row) => row.profile_id)
     },
 
     async inputChunks(query) {

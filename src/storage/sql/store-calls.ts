@@ -104,6 +104,7 @@ export const storeCalls = {
     knownArtifacts: 'reads',
     application: 'reads',
     profile: 'reads',
+    activeProfileIds: 'reads',
     inputChunks: 'reads',
     chunkVectors: 'reads',
     addSubscription: { locks: ['analysis'] },

@@ -43,7 +43,7 @@ export async function openPostgresStore(url: string, connectionsMax: number): Pr
     // What one process does for all falls to one that still can.
     if (hasGone) await elections.release()
     return hasGone
-  })
+  }).start()
   const room = new RoomForWrites()
   const under = { reading: { count: 0 }, writing: { count: 0 } }
 
@@ -112,7 +112,7 @@ export async function openPostgresStore(url: string, connectionsMax: number): Pr
     lacksRoom: () => room.isLacking,
     elected: async (office) => !schema.isBeyond && (await elections.has(office)),
     onForeignWrite(listener, incidents) {
-      schema.start(incidents)
+      schema.reportTo(incidents)
       foreign.listen((about) => (about === 'schema' ? schema.look() : listener(about)), incidents)
     },
     async close() {

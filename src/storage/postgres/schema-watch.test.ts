@@ -29,7 +29,7 @@ test('it looks again and again, tells of a look that failed, and keeps to what i
     watch.close()
   })
   assert.equal(watch.isBeyond, false)
-  watch.start(incidents)
+  watch.start().reportTo(incidents)
   for (let i = 0; i < 4; i++) {
     await next()
     if (i === 2) assert.equal(watch.isBeyond, true)

@@ -1,4 +1,4 @@
-import type { Incidents } from '../../incidents.ts'
+import { type Incidents, silentIncidents } from '../../incidents.ts'
 
 /** It is told, and so looks at once; this is for when the telling was missed. */
 const lookEveryMs = 10_000
@@ -11,7 +11,8 @@ export class SchemaWatch {
   #isBeyond = false
   #look: () => Promise<boolean>
   #everyMs: number
-  #incidents: Incidents | null = null
+  /** In a command nobody hears of a look that fails: its calls fail too. */
+  #incidents: Incidents = silentIncidents
   #timer: NodeJS.Timeout | undefined
 
   constructor(look: () => Promise<boolean>, everyMs = lookEveryMs) {
@@ -24,9 +25,13 @@ export class SchemaWatch {
     return this.#isBeyond
   }
 
-  start(incidents: Incidents): void {
-    this.#incidents = incidents
+  start(): this {
     this.#timer = setInterval(() => this.look(), this.#everyMs).unref()
+    return this
+  }
+
+  reportTo(incidents: Incidents): void {
+    this.#incidents = incidents
   }
 
   /** What was found last stands until it has looked again. */
@@ -34,14 +39,14 @@ export class SchemaWatch {
     this.#look().then(
       (isBeyond) => {
         this.#isBeyond = isBeyond
-        this.#incidents?.worked('schema-watch')
+        this.#incidents.worked('schema-watch')
       },
-      (error: unknown) => this.#incidents?.failed('schema-watch', error),
+      (error: unknown) => this.#incidents.failed('schema-watch', error),
     )
   }
 
   close(): void {
     clearInterval(this.#timer)
-    this.#incidents = null
+    this.#incidents = silentIncidents
   }
 }

@@ -2,9 +2,12 @@ import assert from 'node:assert/strict'
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { suite, test } from 'node:test'
+import { NewerStoreError, newestMigration } from '../sql/migrate.ts'
 import { copyStore, refuseInUse } from './backup-store.ts'
 import { openSqliteStore, storePath } from './open-sqlite-store.ts'
+import { prepareRestored } from './prepare-restored.ts'
 
 function folder(t: { after: (clean: () => void) => void }): string {
   const made = mkdtempSync(join(tmpdir(), 'tidemark-backup-'))
@@ -43,6 +46,24 @@ suite('the copy of a store', () => {
     assert.ok(steps.length > 1)
     assert.ok(!readdirSync(dataDir).some((name) => name.startsWith('copy.sqlite-')), 'it stands alone')
     await open.close()
+  })
+
+  test('one that a newer version has served is copied and prepared by this one, as long as nothing broke for it', async (t) => {
+    const [dataDir, restored] = [folder(t), folder(t)]
+    await (await openWithDataset(dataDir)).close()
+    const later = newestMigration + 1
+    const inStore = (statement: string) => {
+      const raw = new DatabaseSync(storePath(dataDir))
+      raw.exec(statement)
+      raw.close()
+    }
+    const copied = (name: string) => copyStore(storePath(dataDir), join(restored, name), Date.now(), () => {})
+    inStore(`insert into schema_migration values (${later}, 'later', 0)`)
+    await assert.rejects(copied('refused'), NewerStoreError)
+    inStore(`insert into harmless_migration values (${later})`)
+    assert.equal((await copied('copy')).schema, newestMigration, 'what this version must know to restore it')
+    const access = await prepareRestored(join(restored, 'copy'), storePath(restored), '2026-11-15T00:00:00Z', 1)
+    assert.ok('unknown' in access)
   })
 
   test('a store that a process has open is in use, one that nobody has open is not', async (t) => {

@@ -11,7 +11,7 @@ import type { Operator } from './operator/operator.ts'
 import { HttpCrossEncoder } from './search/cross-encoder.ts'
 import { CurrentIndex } from './search/current-index.ts'
 import { defaultWeights } from './search/fuse.ts'
-import { indexingState } from './search/indexing-state.ts'
+import { indexingState, readiness } from './search/indexing-state.ts'
 import { defaultRerankWeights } from './search/rerank.ts'
 import type { SearchIndex } from './search/search-index.ts'
 import { Searcher } from './search/searcher.ts'
@@ -103,13 +103,7 @@ export async function composeSearch({
     embedder,
     searcher,
     isRefilling: () => indexing.isRefilling,
-    check: async () => {
-      const { health, backlog, warnings } = await indexingState(index, source, indexing.isRefilling)
-      const waiting = backlog.documents + backlog.waitingVectors
-      const behind = `${backlog.documents} documents and ${backlog.waitingVectors} vectors behind`
-      const size = `${health.chunks} chunks in ${Math.round(health.memoryBytes / 2 ** 20)} MiB`
-      return { ok: health.searchable, detail: [size, waiting === 0 ? 'up to date' : behind, ...warnings].join(', ') }
-    },
+    check: async () => readiness(await indexingState(index, source, indexing.isRefilling)),
     wake: () => indexing.wake(),
   }
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import type { Backlog, IndexSource } from './index-source.ts'
-import { indexingState } from './indexing-state.ts'
+import { indexingState, readiness } from './indexing-state.ts'
 import type { IndexHealth, SearchIndex } from './search-index.ts'
 
 const healthy = { state: 'ready', reason: '', position: 9, chunks: 5, warnings: [] }
@@ -46,5 +46,16 @@ suite('how far indexing is', () => {
     const soon = await stateOf({}, { documents: 1, oldestAt: Date.now() + 5000 })
     assert.deepEqual([soon.state.oldestPendingSeconds, soon.state.warnings], [0, []])
     assert.deepEqual((await stateOf({ warnings: ['terms are full'] }, {})).state.warnings, ['terms are full'])
+  })
+
+  test('readiness is whether a search would be answered, and says in a line how far the index is', async () => {
+    const size = { searchable: true, memoryBytes: 3 * 2 ** 20 }
+    const { state } = await stateOf(size, {})
+    assert.deepEqual(readiness(state), { ok: true, detail: '5 chunks in 3 MiB, up to date' })
+    const behind = await stateOf({ ...size, searchable: false, warnings: ['terms are full'] }, { waitingVectors: 2 })
+    assert.deepEqual(readiness(behind.state), {
+      ok: false,
+      detail: '5 chunks in 3 MiB, 0 documents and 2 vectors behind, terms are full',
+    })
   })
 })

@@ -31,3 +31,11 @@ export async function indexingState(
   }
   return { health, backlog, oldestPendingSeconds, warnings }
 }
+
+/** Whether a search would be answered, and in a line how large and how far the index is. */
+export function readiness({ health, backlog, warnings }: IndexingState): { ok: boolean; detail: string } {
+  const behind = `${backlog.documents} documents and ${backlog.waitingVectors} vectors behind`
+  const isUpToDate = backlog.documents + backlog.waitingVectors === 0
+  const size = `${health.chunks} chunks in ${Math.round(health.memoryBytes / 2 ** 20)} MiB`
+  return { ok: health.searchable, detail: [size, isUpToDate ? 'up to date' : behind, ...warnings].join(', ') }
+}

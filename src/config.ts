@@ -25,6 +25,7 @@ export interface Config {
   readonly embeddingModel: string | null
   readonly embeddingKey: string | null
   readonly rerankUrl: string | null
+  readonly rerankTimeoutMs: number
   readonly hybridWeights: Readonly<Record<'lexical' | 'vector' | 'quality' | 'recency', number>> | null
 }
 
@@ -182,6 +183,12 @@ const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
       const url = /^https?:\/\//.test(text) ? URL.parse(text) : null
       return url === null || url.username !== '' || url.password !== '' ? undefined : text
     },
+  },
+  rerankTimeoutMs: {
+    fallback: '1500',
+    about: 'milliseconds that the rerank endpoint may take; without its answer the own order stands',
+    expected: 'a whole number from 1 to 60000',
+    parse: integer(1, 60_000),
   },
   hybridWeights: {
     fallback: null,

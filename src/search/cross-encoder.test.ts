@@ -82,7 +82,7 @@ test('scores come back in the order of the texts, whatever the order of the answ
 
 test('an address that ends in /rerank is used as it is, a query string is kept', async (t) => {
   const { server } = await start(t)
-  await new HttpCrossEncoder({ url: `${server.url}/rerank?tenant=1` }).scores('q', ['a'])
+  await new HttpCrossEncoder({ url: `${server.url}/rerank?tenant=1`, timeoutMs: 2_000 }).scores('q', ['a'])
   assert.equal(server.received[0]!.path, '/v1/rerank?tenant=1')
 })
 

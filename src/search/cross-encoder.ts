@@ -27,7 +27,7 @@ export interface CrossEncoder {
 export interface HttpCrossEncoderOptions {
   readonly url: string
   /** Waiting for a turn counts too. */
-  readonly timeoutMs?: number
+  readonly timeoutMs: number
   /** At once, besides the first of every caller. */
   readonly requestsMax?: number
   readonly answerBytesMax?: number
@@ -47,7 +47,7 @@ export class HttpCrossEncoder implements CrossEncoder {
     const path = url.pathname.replace(/\/+$/, '')
     url.pathname = path.endsWith('/rerank') ? path : `${path}/rerank`
     this.#url = url
-    this.#timeoutMs = options.timeoutMs ?? limits.crossEncoderWaitMs
+    this.#timeoutMs = options.timeoutMs
     this.#answerBytesMax = options.answerBytesMax ?? limits.crossEncoderAnswerBytesMax
     this.#breaker = new CircuitBreaker({
       failuresMax: options.failuresMax ?? 3,

@@ -32,7 +32,6 @@ export const searchLimits = {
   rerankByTitleMax: 8,
   /** Of those, the best that a cross-encoder is asked about, where there is one: it runs a model for each. */
   crossEncoderMax: 30,
-  crossEncoderWaitMs: 1500,
   crossEncoderAnswerBytesMax: 1_048_576,
   /** How long the vector branch may take, embedding included. */
   vectorWaitMs: 5000,

@@ -79,7 +79,9 @@ suite(`what may not be read changes nothing (seed ${seed})`, () => {
   test('most answers had something to say', () => assert.ok(withDocuments > 300, `${withDocuments} have documents`))
 
   test('the same with a cross-encoder, which sees what is readable alone', async () => {
-    await Promise.all(servers.map(({ server }) => server.restart(reranker.env)))
+    await Promise.all(
+      servers.map(({ server }) => server.restart({ ...reranker.env, TIDEMARK_RERANK_TIMEOUT_MS: '60000' })),
+    )
     for (const reader of partReaders) await compare(worlds[readerNames.indexOf(reader)]!, ['hybrid'])
     assert.ok(reranker.asked.length > 0)
   })

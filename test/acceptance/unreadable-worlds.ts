@@ -89,13 +89,21 @@ function fieldsOf(entries: readonly Entry[], sent: Sent, language: unknown): Set
   return new Set(matching.flatMap((entry) => entry.fields ?? all))
 }
 
-/** Gives other values for what is not readable: equal ones for equal ones, different ones for different ones. */
+/**
+ * Gives other values for what is not readable: equal ones for equal ones, different ones for different ones, also where
+ * one of the two is readable. That a field changed between two versions is told by the feed to whoever hears of both.
+ */
 class Alterations {
   readonly #chance: Chance
   readonly #known = new Map<string, unknown>()
 
   constructor(chance: Chance) {
     this.#chance = chance
+  }
+
+  /** A value that the reader knows. */
+  keep(field: string, value: unknown): void {
+    this.#known.set(JSON.stringify([field, value]), value)
   }
 
   of(field: string, value: unknown, mark: string): unknown {
@@ -150,11 +158,14 @@ function alter(histories: readonly History[], entries: readonly Entry[], chance:
     const opened = fieldsOf(entries, last, last.language)
     const ofVersions = history.steps.map((step) => fieldsOf(entries, step, step.language ?? last.language))
     const isHidden = ofVersions.every((fields) => fields === null)
+    const isReadable = (field: string, version: number) => readableField(field, opened, ofVersions[version]!, isHidden)
+    for (const [version, step] of history.steps.entries()) {
+      for (const [field, value] of Object.entries(step)) if (isReadable(field, version)) alterations.keep(field, value)
+    }
     const steps = history.steps.map((step, version) => {
       const altered: Sent = {}
       for (const [field, value] of Object.entries(step)) {
-        const readable = readableField(field, opened, ofVersions[version]!, isHidden)
-        altered[field] = readable ? value : alterations.of(field, value, markOf(i, version))
+        altered[field] = isReadable(field, version) ? value : alterations.of(field, value, markOf(i, version))
       }
       return altered
     })

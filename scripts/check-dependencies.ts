@@ -60,15 +60,11 @@ const rules: { readonly says: string; readonly broken: (one: Import) => boolean 
       !(inside(from, 'compose', 'cli') && /^src\/storage\/[^/]+$/.test(to)),
   },
   {
-    says: 'a slice speaks to the web only in its routes.ts, an adapter never',
+    says: 'the web is known to http/, to the routes of slices, and to what composes and starts the instance',
     broken: ({ from, to, outside }) =>
-      inside(from, 'storage', ...slices) &&
-      !(isRoutes(from) && !inside(from, 'storage')) &&
-      (outside ? framework.test(to) : inside(to, 'http')),
-  },
-  {
-    says: 'background work does not know the web',
-    broken: ({ from, to, outside }) => !outside && inside(from, 'worker') && inside(to, 'http'),
+      (outside ? framework.test(to) : inside(to, 'http')) &&
+      !inside(from, 'http', 'compose', 'cli') &&
+      !(isRoutes(from) && inside(from, ...slices)),
   },
   {
     says: 'a room of segments knows itself and the floors below it, never the front of the house',

@@ -1,5 +1,4 @@
 import { availableParallelism } from 'node:os'
-import type { FastifyBaseLogger } from 'fastify'
 import type { AnalysisStore } from './analysis/analysis-store.ts'
 import { analysisArtifactRoutes } from './analysis/artifact-routes.ts'
 import { computeInProcess } from './analysis/compute/compute-in-process.ts'
@@ -11,6 +10,7 @@ import type { Config } from './config.ts'
 import type { Cursors } from './cursors.ts'
 import type { TypedApp } from './http/typed-app.ts'
 import type { Incidents } from './incidents.ts'
+import type { Log } from './log.ts'
 import type { OpenParts } from './open-parts.ts'
 import { artifactFilesOf } from './storage/artifact-stores.ts'
 import { startAnalysis } from './worker/analysis.ts'
@@ -28,7 +28,7 @@ interface AnalysisParts {
   readonly works: boolean
   readonly parts: OpenParts
   readonly incidents: Incidents
-  readonly logger: FastifyBaseLogger
+  readonly logger: Log
 }
 
 export function composeAnalysis({ config, store, works, parts, incidents, logger }: AnalysisParts): AnalysisSide {

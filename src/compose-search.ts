@@ -1,11 +1,11 @@
 import { availableParallelism } from 'node:os'
-import type { FastifyBaseLogger } from 'fastify'
 import type { Config } from './config.ts'
 import type { Embedder } from './embedding/embedder.ts'
 import { QueryCache } from './embedding/query-cache.ts'
 import { type ProfileRegistry, registerEmbedder } from './embedding/register-embedder.ts'
 import type { Check } from './http/public-routes.ts'
 import type { Incidents } from './incidents.ts'
+import type { Log } from './log.ts'
 import type { OpenParts } from './open-parts.ts'
 import type { Operator } from './operator/operator.ts'
 import { HttpCrossEncoder } from './search/cross-encoder.ts'
@@ -42,7 +42,7 @@ interface SearchParts {
   readonly operator: Operator
   readonly parts: OpenParts
   readonly incidents: Incidents
-  readonly logger: FastifyBaseLogger
+  readonly logger: Log
   readonly pools: PoolWatch
 }
 
@@ -70,6 +70,7 @@ export async function composeSearch({
   parts.opened('embedder', () => embedder.close())
   if (shared && home.fedBy === 'each' && !(await open.elected('vectors'))) {
     logger.warn(
+      {},
       'several processes answer for this database, and each keeps a search index of its own, fed from there: their memory adds up, and they can be moments apart; an index server for all of them is not supported yet',
     )
   }

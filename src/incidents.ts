@@ -1,5 +1,5 @@
-import type { FastifyBaseLogger } from 'fastify'
 import { isUnavailability } from './errors.ts'
+import type { Log } from './log.ts'
 
 /**
  * Where failures go that no answer tells of: of work that nobody waits for. Each is counted; the log has each cause
@@ -12,12 +12,12 @@ export interface Incidents {
 }
 
 export class LoggedIncidents implements Incidents {
-  readonly #logger: Pick<FastifyBaseLogger, 'error' | 'warn' | 'info'>
+  readonly #logger: Log
   readonly #count: (job: string) => void
   /** What was said of the jobs that fail at the moment. */
   readonly #said = new Map<string, Set<string>>()
 
-  constructor(logger: Pick<FastifyBaseLogger, 'error' | 'warn' | 'info'>, count: (job: string) => void) {
+  constructor(logger: Log, count: (job: string) => void) {
     this.#logger = logger
     this.#count = count
   }

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { FastifyBaseLogger } from 'fastify'
+import type { Log } from './log.ts'
 
 /** More than any part needs that is well, and little enough that one that hangs is given up before a supervisor kills. */
 const closesWithinMs = 10_000
@@ -16,10 +16,10 @@ const closesWithinMs = 10_000
  */
 export class OpenParts implements AsyncDisposable {
   #stack = new AsyncDisposableStack()
-  #logger: Pick<FastifyBaseLogger, 'error'>
+  #logger: Pick<Log, 'error'>
   #unclosed: string[] = []
 
-  constructor(logger: Pick<FastifyBaseLogger, 'error'>) {
+  constructor(logger: Pick<Log, 'error'>) {
     this.#logger = logger
   }
 

@@ -71,6 +71,25 @@ test('nothing but the command line and main knows what composes the instance', (
   ])
 })
 
+test('the web is known to http, routes, and what composes and starts the instance', () => {
+  const { faults } = faultsOf({
+    'src/http/server.ts': "import 'fastify'",
+    'src/live/routes.ts': "import '../http/server.ts'",
+    'src/cli/serve.ts': "import 'commander'",
+    'src/live/states.ts': "import '../http/server.ts'",
+    'src/worker/live.ts': "import type { FastifyBaseLogger } from 'fastify'",
+    'src/storage/routes.ts': "import 'fastify'",
+    'src/incidents.ts': "import 'pino'",
+  })
+  const says = 'the web is known to http/, to the routes of slices, and to what composes and starts the instance'
+  assert.deepEqual(faults.sort(), [
+    `src/incidents.ts imports pino: ${says}`,
+    `src/live/states.ts imports src/http/server.ts: ${says}`,
+    `src/storage/routes.ts imports fastify: ${says}`,
+    `src/worker/live.ts imports fastify: ${says}`,
+  ])
+})
+
 test('which technology is used is chosen in storage/: what composes and the commands know no folder of one', () => {
   const { faults } = faultsOf({
     'src/compose.ts': "import './storage/backends.ts'\nimport './storage/sqlite/open.ts'",

@@ -1,5 +1,5 @@
-import type { FastifyBaseLogger } from 'fastify'
 import type { Incidents } from '../incidents.ts'
+import type { Log } from '../log.ts'
 import type { CurrentIndex } from '../search/current-index.ts'
 import type { IndexHome } from '../search/index-home.ts'
 import type { Indexing } from './indexing.ts'
@@ -14,14 +14,14 @@ export function startAdopting(
   index: CurrentIndex,
   indexing: Indexing,
   incidents: Incidents,
-  logger: FastifyBaseLogger,
+  logger: Log,
 ): Repeating {
   const adopt = async (): Promise<boolean> => {
     const rebuilt = await home.openNewer()
     if (rebuilt === null) return false
     await indexing.exchange(() => index.replace(rebuilt))
     await home.removeOlder()
-    logger.info('a rebuilt search index is served')
+    logger.info({}, 'a rebuilt search index is served')
     return false
   }
   return repeat('adopt-index', lookEveryMs, adopt, incidents)

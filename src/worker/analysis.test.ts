@@ -3,7 +3,6 @@ import { existsSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, suite, test } from 'node:test'
-import type { FastifyBaseLogger } from 'fastify'
 import { until } from '../../test/support/until.ts'
 import type { AnalysisStore, NewRun, Run } from '../analysis/analysis-store.ts'
 import type { ComputeWork } from '../analysis/compute/compute-in-process.ts'
@@ -24,7 +23,7 @@ after(async () => {
 })
 const store = open.store.analysis
 const nothing = (): void => {}
-const logger = { info: nothing, warn: nothing, error: nothing } as unknown as FastifyBaseLogger
+const logger = { info: nothing, warn: nothing, error: nothing }
 const applicationId = newId('app')
 await open.store.operator.commit(
   [

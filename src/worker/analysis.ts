@@ -6,13 +6,14 @@
  * What ends the work on a run early: a cancel in this process (at once), a cancel elsewhere or the loss of the lease
  * (at the next renewal), the end of the worker (the run is given up and taken by the next worker).
  */
-import type { FastifyBaseLogger } from 'fastify'
+
 import type { TakenRun } from '../analysis/analysis-store.ts'
 import { type ExecutionParts, executeRun } from '../analysis/execute-run.ts'
 import { analysisLimits } from '../analysis/limits.ts'
 import { isUnavailability, TidemarkError } from '../errors.ts'
 import { newId } from '../ids.ts'
 import type { Incidents } from '../incidents.ts'
+import type { Log } from '../log.ts'
 import { dayMs } from '../time.ts'
 import { repeat } from './repeating.ts'
 
@@ -37,7 +38,7 @@ export interface AnalysisWorker {
   stop(): Promise<void>
 }
 
-export function startAnalysis(parts: ExecutionParts, incidents: Incidents, logger: FastifyBaseLogger): AnalysisWorker {
+export function startAnalysis(parts: ExecutionParts, incidents: Incidents, logger: Log): AnalysisWorker {
   const workerId = newId('task')
   let current: { readonly runId: string; readonly abort: AbortController } | null = null
   let stopping = false

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { FastifyBaseLogger } from 'fastify'
 import { plainColumns } from '../../test/support/plain-columns.ts'
 import type { Embedder } from '../embedding/embedder.ts'
 import { newId } from '../ids.ts'
@@ -10,7 +9,7 @@ import type { ChunkRecord, IndexSource, SourceDocument } from '../search/index-s
 import type { IndexBatch, IndexHealth, SearchIndex } from '../search/search-index.ts'
 import { startIndexing } from './indexing.ts'
 
-const quiet = { info() {}, warn() {}, error() {} } as unknown as FastifyBaseLogger
+const quiet = { info() {}, warn() {}, error() {} }
 
 /** A store and an index in memory, both as slow as they are told to be. */
 class Fakes {

@@ -1,6 +1,6 @@
-import type { FastifyBaseLogger } from 'fastify'
 import type { Embedder } from '../embedding/embedder.ts'
 import type { Incidents } from '../incidents.ts'
+import type { Log } from '../log.ts'
 import { oneAtATime } from '../one-at-a-time.ts'
 import { feedIndex } from '../search/feed-index.ts'
 import { VectorFollower } from '../search/follow-vectors.ts'
@@ -35,7 +35,7 @@ export interface IndexingParts {
   /** Whether it falls to this process to do something for all of them. */
   readonly elected: (office: 'vectors' | 'feeding') => Promise<boolean>
   readonly incidents: Incidents
-  readonly logger: FastifyBaseLogger
+  readonly logger: Log
 }
 
 /**

@@ -12,6 +12,8 @@ import { fileURLToPath } from 'node:url'
  */
 process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL('../node_modules/.cache/tidemark', import.meta.url))
 enableCompileCache(process.env.NODE_COMPILE_CACHE)
+// What any command makes, the files that SQLite keeps beside its own included, is for this user alone.
+process.umask(0o077)
 const { runCommandLine } = await import('./cli/command-line.ts')
 
 process.exitCode = await runCommandLine(process.argv.slice(2), process.env)

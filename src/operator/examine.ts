@@ -1,7 +1,7 @@
-import { access, constants, stat } from 'node:fs/promises'
+import { access, constants, readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { entitlementFault, policyFault } from '../access/stored-rights.ts'
-import { adminTokenFile } from '../data-folder.ts'
+import { artifactFolder } from '../data-folder.ts'
 import { diskSpace } from '../disk-space.ts'
 import { dayMs } from '../time.ts'
 import type { OperatorStore } from './operator-store.ts'
@@ -15,6 +15,7 @@ export interface Finding {
 
 const expiresSoonMs = 7 * dayMs
 const nodeMajorNeeded = 26
+const namesShown = 5
 
 export const ok = (about: string): Finding => ({ state: 'ok', about, advice: null })
 export const warning = (about: string, advice: string): Finding => ({ state: 'warning', about, advice })
@@ -56,18 +57,40 @@ export async function examineMachine(dataDir: string): Promise<readonly Finding[
         ),
   )
   findings.push(await examineDisk(dataDir))
-  const token = await statOrNull(join(dataDir, adminTokenFile))
-  if (token !== null && (token.mode & 0o077) !== 0) {
-    findings.push(warning('the admin token file is readable by others', `chmod 600 the file ${adminTokenFile}`))
-  }
+  if (writable) findings.push(...(await examinePermissions(dataDir)))
   return findings
 }
 
-const statOrNull = (path: string) =>
-  stat(path).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return null
+/** For what is not there, or no longer. */
+const insteadOfMissing =
+  <T>(value: T) =>
+  (error: NodeJS.ErrnoException): T => {
+    if (error.code === 'ENOENT') return value
     throw error
-  })
+  }
+
+const statOrNull = (path: string) => stat(path).catch(insteadOfMissing(null))
+
+/** Whoever can read these files reads past every entitlement. */
+async function examinePermissions(dataDir: string): Promise<readonly Finding[]> {
+  const artifacts = (await namesIn(join(dataDir, artifactFolder))).map((name) => join(artifactFolder, name))
+  const open: string[] = []
+  for (const name of ['.', ...(await namesIn(dataDir)), ...artifacts]) {
+    const found = await statOrNull(join(dataDir, name))
+    if (found !== null && (found.mode & 0o077) !== 0) open.push(name)
+  }
+  if (open.length === 0) return [ok('the data folder is closed to other users')]
+  const shown = open.slice(0, namesShown).join(', ')
+  const more = open.length > namesShown ? `, and ${open.length - namesShown} more` : ''
+  return [
+    warning(
+      `the data folder is open to other users of this machine: ${shown}${more}`,
+      `chmod -R go= ${JSON.stringify(dataDir)}`,
+    ),
+  ]
+}
+
+const namesIn = (folder: string): Promise<string[]> => readdir(folder).catch(insteadOfMissing<string[]>([]))
 
 async function examineDisk(dataDir: string): Promise<Finding> {
   const { state, free } = await diskSpace(dataDir)

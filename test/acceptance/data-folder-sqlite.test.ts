@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -169,4 +169,43 @@ test('doctor counts the chunks of index and store, and says where they differ', 
     stdout,
     new RegExp(`note +search index: ${indexed_chunks} chunks, .*the store has ${indexed_chunks - 1} .*\\n +do: run`),
   )
+})
+
+/** Everything in and of a folder that others than its owner may touch, with its mode. */
+function openToOthers(folder: string): string[] {
+  const paths = ['.', ...readdirSync(folder, { recursive: true, encoding: 'utf8' })]
+  return paths.flatMap((path) => {
+    const mode = statSync(join(folder, path)).mode & 0o777
+    return (mode & 0o077) === 0 ? [] : [`${path} ${mode.toString(8)}`]
+  })
+}
+
+test('what is made in the data folder and as a backup is for its owner alone, and doctor notices where it is not', async () => {
+  const folder = freshFolder()
+  const dataDir = join(folder, 'made', 'data')
+  const env = { TIDEMARK_ADMIN_TOKEN: '' }
+  const server = await startServer({ dataDir, env })
+  const token = /shown this once: (tma_\S+)/.exec(server.stdout)![1]!
+  assert.equal((await server.as(token, 'PUT', '/admin/v1/datasets/news', { name: 'News' })).status, 201)
+  const collector = (await server.as(token, 'POST', '/admin/v1/collectors', { name: 'c' })).body
+  await send(server, collector.collector_key, [documentOf('a')])
+  const backup = await server.tidemark(['backup', join(folder, 'backups')])
+  assert.equal(backup.code, 0, backup.stderr)
+  const names = readdirSync(dataDir)
+  for (const expected of ['tidemark.sqlite', 'tidemark.sqlite-wal', 'admin-token.sha256', 'search.current']) {
+    assert.ok(names.includes(expected), `${expected} of ${names}`)
+  }
+  assert.deepEqual(openToOthers(folder), [])
+  const closed = await server.tidemark(['doctor'])
+  assert.match(closed.stdout, /ok +the data folder is closed to other users/)
+
+  chmodSync(dataDir, 0o755)
+  chmodSync(join(dataDir, 'tidemark.sqlite'), 0o640)
+  const open = await server.tidemark(['doctor'])
+  assert.equal(open.code, 0)
+  assert.match(
+    open.stdout,
+    /note +the data folder is open to other users .*: \., tidemark\.sqlite\n +do: chmod -R go= "/,
+  )
+  assert.equal(await server.stop(), 0)
 })

@@ -12,7 +12,6 @@ import { floors } from './floors.ts'
 const root = resolve(process.argv[2] ?? join(import.meta.dirname, '..'))
 const files = globSync(['src/**/*.ts', 'console/**/*.ts'], { cwd: root }).filter((file) => !file.endsWith('.test.ts'))
 
-const slices = ['access', ...floors.slice(4, 7).flat()]
 const framework = /^(fastify|@fastify\/.*|commander|pino)$/
 
 /** The first folder below src. Of the files beside those folders some compose the instance, the others serve all. */
@@ -24,6 +23,7 @@ function placeOf(file: string): string {
   return /^(compose(-[a-z]+)*|open-parts)\.ts$/.test(name) ? 'compose' : 'small rules'
 }
 const floorOf = (place: string, of: typeof floors = floors): number => of.findIndex((floor) => floor.includes(place))
+const slices = ['access', ...floors.slice(floorOf('http') + 1, floorOf('storage')).flat()]
 const inside = (file: string, ...places: string[]): boolean => places.includes(placeOf(file))
 const isRoutes = (file: string): boolean => file.endsWith('routes.ts')
 

@@ -74,6 +74,7 @@ export class OpenRequest {
   /** What of the answer has come so far. */
   text = ''
   status = 0
+  headers = new Headers()
   readonly ended: Promise<void>
   #request: ReturnType<typeof httpRequest>
   #changed: () => void = () => {}
@@ -88,6 +89,7 @@ export class OpenRequest {
       this.#request.on('error', reject)
       this.#request.on('response', (response) => {
         this.status = response.statusCode ?? 0
+        this.headers = new Headers({ 'x-request-id': String(response.headers['x-request-id']) })
         void readFrom.then(() => {
           response.setEncoding('utf8').on('data', (text) => {
             this.text += text

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { before, suite, test } from 'node:test'
 import { until } from '../support/until.ts'
-import { documentOf, sendLines } from './content.ts'
+import { documentOf, OpenRequest, sendLines } from './content.ts'
 import { expectError } from './expect-error.ts'
 import { FakeEmbedding } from './fake-embedding.ts'
 import { type Answer, startServer, type TestServer } from './harness.ts'
@@ -32,14 +32,14 @@ async function counted(metric: string): Promise<number> {
 }
 
 /** Lines about a request besides the one that every request has. */
-async function toldOf(answer: Answer): Promise<Record<string, unknown>[]> {
+async function toldOf(answer: Pick<Answer, 'headers'>): Promise<Record<string, unknown>[]> {
   const reqId = answer.headers.get('x-request-id')
   const about = () => server.logs.filter((line) => line.reqId === reqId)
   await until('the log has the request', async () => about().some(({ msg }) => msg === 'request'))
   return about().filter(({ msg }) => msg !== 'request')
 }
 
-async function expectToldOnce(answer: Answer, level: number, cause: RegExp): Promise<void> {
+async function expectToldOnce(answer: Pick<Answer, 'headers'>, level: number, cause: RegExp): Promise<void> {
   const told = await toldOf(answer)
   assert.equal(told.length, 1, JSON.stringify(told))
   assert.equal(told[0]!.level, level)
@@ -60,6 +60,7 @@ suite('a defect is never called unavailability: 500, logged once with its cause,
     ['classifications', 'classification', () => server.consumer(key, 'GET', '/v1/classifications?dataset_id=news')],
     ['the change feed', 'event', () => server.consumer(key, 'GET', '/v1/changes')],
     ['a batch', 'event', () => server.collector(collector, 'POST', '/collector/v1/documents', batch)],
+    ['a stream of lines from its first on', 'event', () => sendLines(server, collector, lines(600, 'never'))],
     [
       'a live query',
       'live_query',
@@ -83,16 +84,25 @@ suite('a defect is never called unavailability: 500, logged once with its cause,
     })
   }
 
-  test('a stream of lines: each line says so, the log has it once', async () => {
+  test('in the middle of a stream of lines: each later line says so, the log has it once', async () => {
     const metric = 'tidemark_degraded_answers_total{warning="not_stored"}'
-    const answer = await withoutTable(server, 'event', () => sendLines(server, collector, lines(600, 'lost')))
-    assert.equal(answer.status, 200)
-    assert.equal(answer.body.results.length, 600)
-    for (const { error } of answer.body.results) {
-      assert.equal(error.code, 'not_stored')
-      assert.match(error.message, /not in your document.*request id/)
+    const stream = new OpenRequest(server, collector)
+    await stream.write(lines(1, 'kept'))
+    await stream.results(1)
+    await withoutTable(server, 'event', async () => {
+      await stream.write(lines(600, 'lost'))
+      stream.end()
+      await stream.ended
+    })
+    assert.equal(stream.status, 200)
+    const [kept, ...lost] = stream.parsed
+    assert.equal(kept!.outcome, 'created')
+    assert.equal(lost.length, 600)
+    for (const { error } of lost) {
+      assert.equal(error!.code, 'not_stored')
+      assert.match(error!.message, /not in your document.*request id/)
     }
-    await expectToldOnce(answer, error, noTable)
+    await expectToldOnce(stream, error, noTable)
     assert.equal(await counted(metric), 1)
     const again = await sendLines(server, collector, lines(2, 'lost'))
     assert.deepEqual(

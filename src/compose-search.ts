@@ -11,6 +11,7 @@ import type { Operator } from './operator/operator.ts'
 import { HttpCrossEncoder } from './search/cross-encoder.ts'
 import { CurrentIndex } from './search/current-index.ts'
 import { defaultWeights } from './search/fuse.ts'
+import type { Backlog } from './search/index-source.ts'
 import { indexingState, readiness } from './search/indexing-state.ts'
 import { defaultRerankWeights } from './search/rerank.ts'
 import type { SearchIndex } from './search/search-index.ts'
@@ -28,6 +29,7 @@ export interface SearchSide {
   readonly embedder: Embedder
   readonly searcher: Searcher
   readonly check: Check
+  readonly backlog: () => Promise<Backlog>
   /** The index lacks documents that the store has had for long. */
   readonly isRefilling: () => boolean
   /** Something was written that may have to be indexed. */
@@ -102,12 +104,14 @@ export async function composeSearch({
   })
   const adopting = startAdopting(home, index, indexing, incidents, logger)
   parts.opened('adoption of a rebuilt index', () => adopting.stop())
+  const state = () => indexingState(index, source, indexing.isRefilling)
   return {
     index,
     embedder,
     searcher,
     isRefilling: () => indexing.isRefilling,
-    check: async () => readiness(await indexingState(index, source, indexing.isRefilling)),
+    check: async () => readiness(await state()),
+    backlog: async () => (await state()).backlog,
     wake: () => indexing.wake(),
   }
 }

@@ -32,6 +32,7 @@ import { OpenParts } from './open-parts.ts'
 import { Operator } from './operator/operator.ts'
 import { finishRestore } from './operator/restore-backup.ts'
 import { operatorRoutes } from './operator/routes.ts'
+import type { Backlog } from './search/index-source.ts'
 import { indexingRoutes } from './search/indexing-routes.ts'
 import { liveResultRoutes } from './search/live-result-routes.ts'
 import { searchRoutes } from './search/routes.ts'
@@ -48,6 +49,8 @@ export interface Instance {
   readonly store: OpenStore['store']
   /** The admin token, the one time it is made. */
   readonly madeAdminToken: string | null
+  /** What the search index has not seen yet; null where this process has none. */
+  readonly indexBacklog: (() => Promise<Backlog>) | null
   listen(): Promise<string>
   /** In the reverse order of what `compose` opens. Rejects when all is closed that would close, and something did not. */
   close(): Promise<void>
@@ -158,6 +161,7 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
     ingest,
     store,
     madeAdminToken: token.made,
+    indexBacklog: search?.backlog ?? null,
     listen: () => app.listen({ host: config.host, port: config.port }),
     close: parts.handOver(),
   }

@@ -71,6 +71,13 @@ interface Candidate {
   readonly query?: string
 }
 
+/** Midnight of that day. A listing that names no time shows the last 24 hours, in which nothing may have come. */
+function daysAgo(days: number): string {
+  const day = new Date()
+  day.setUTCDate(day.getUTCDate() - days)
+  return `${day.toISOString().slice(0, 10)}T00:00:00Z`
+}
+
 const candidates: readonly Candidate[] = [
   {
     method: 'post',
@@ -81,8 +88,8 @@ const candidates: readonly Candidate[] = [
   {
     method: 'get',
     path: '/v1/documents/browse',
-    title: 'Browse the newest documents',
-    query: '?limit=3&include_snapshot=true',
+    title: 'Browse the newest documents of the last 30 days',
+    query: `?limit=3&include_snapshot=true&created_from=${daysAgo(30)}`,
   },
   { method: 'get', path: '/v1/account', title: 'See what this key may do' },
   { method: 'get', path: '/v1/changes', title: 'Follow what changes', query: '?limit=3' },

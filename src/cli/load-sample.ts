@@ -11,7 +11,7 @@ const keyDays = 30
 /** Loads the sample into an empty store, and makes a key for this start: only hashes are kept, so an earlier key cannot be shown again. */
 export async function loadSample(
   instance: Pick<Instance, 'operator' | 'ingest' | 'store'>,
-): Promise<{ key: string; documents: number }> {
+): Promise<{ key: string; documents: number; sampleSince: number }> {
   const plan = await planFile(new URL('instance.yaml', sample), instance)
   await instance.operator.commit(actor, plan.changes)
   let documents = 0
@@ -24,7 +24,10 @@ export async function loadSample(
     }
   }
   const application = (await instance.operator.read.applications()).find((one) => one.name === 'Sample reader')
+  const read = new Set(application!.entitlements.flatMap(({ datasets }) => datasets))
   const expiresAt = Date.now() + keyDays * dayMs
   const made = await instance.operator.createKey(actor, application!.applicationId, { name: 'npm start', expiresAt })
-  return { key: made.secret, documents }
+  const datasets = (await instance.operator.read.datasets()).filter(({ datasetId }) => read.has(datasetId))
+  const sampleSince = Math.min(...datasets.map(({ createdAt }) => createdAt))
+  return { key: made.secret, documents, sampleSince }
 }

@@ -1,11 +1,13 @@
 import type { Command } from 'commander'
 import { compose } from '../compose.ts'
 import type { Context } from './context.ts'
+import { greeting } from './greeting.ts'
 import { loadSample } from './load-sample.ts'
 import { makeLogger } from './logger.ts'
 import { refuseTakenPort } from './refuse-taken-port.ts'
 import { addSettingFlags, overridesFrom } from './setting-flags.ts'
 import { untilSignal, workThenClose } from './shutdown.ts'
+import { waitForIndex } from './wait-for-index.ts'
 
 export function start(program: Command, context: Context): void {
   const command = program.command('start').description('serve with the sample data loaded, and say how to begin')
@@ -22,7 +24,9 @@ export function start(program: Command, context: Context): void {
       const { madeAdminToken } = instance
       const begun = (async () => {
         const sample = await loadSample(instance)
-        return greeting(await instance.listen(), sample.key, madeAdminToken)
+        // Every way to search has its answers from the first request on. What an operator brought is not waited for.
+        if (sample.documents > 0 && instance.indexBacklog !== null) await waitForIndex(instance.indexBacklog, ended)
+        return greeting({ address: await instance.listen(), adminToken: madeAdminToken, ...sample })
       })()
       context.say(
         await begun.catch((error: unknown) => {
@@ -35,19 +39,4 @@ export function start(program: Command, context: Context): void {
       context.say('closing …')
     })
   })
-}
-
-function greeting(address: string, key: string, adminToken: string | null): string {
-  return `
-  Tidemark is up at ${address}  (reference: ${address}/docs)
-${adminToken === null ? '' : `\n  Admin token, shown this once: ${adminToken}\n`}
-  A consumer key for the sample data: ${key}
-
-  Three lines to try:
-    curl -s ${address}/v1/search -H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json' -d '{"query": "tidal power", "mode": "hybrid", "include_highlights": true}'
-    curl -s '${address}/v1/documents/browse?tags=strike&limit=3' -H 'Authorization: Bearer ${key}'
-    curl -s '${address}/v1/changes?limit=5' -H 'Authorization: Bearer ${key}'
-
-  Ctrl-C ends it; the data stays.
-`
 }

@@ -114,26 +114,34 @@ interface Ended {
   readonly stderr: string
 }
 
+interface Running {
+  readonly ended: Promise<Ended>
+  /** What is printed, as soon as it matches; rejects with all of it where the command ends before. */
+  printed(pattern: RegExp): Promise<RegExpExecArray>
+  signal(signal: NodeJS.Signals): void
+  kill9(): void
+}
+
 /** One run of the command line, to its end. */
 export async function tidemark(args: readonly string[], options: CommandOptions = {}): Promise<Ended> {
   return (await startTidemark(args, options)).ended
 }
 
 /** One run of the command line that can be ended before. */
-export async function startTidemark(
-  args: readonly string[],
-  options: CommandOptions = {},
-): Promise<{ readonly ended: Promise<Ended>; kill9(): void }> {
+export async function startTidemark(args: readonly string[], options: CommandOptions = {}): Promise<Running> {
   const env = await environment(options.dataDir ?? freshFolder(), options.env ?? {})
   const child = spawn(process.execPath, [main, ...args], { env, stdio: ['pipe', 'pipe', 'pipe'] })
   children.add(child)
   let stdout = ''
   let stderr = ''
+  const watching = new Set<() => void>()
   child.stdout.setEncoding('utf8').on('data', (text) => {
     stdout += text
+    for (const look of watching) look()
   })
   child.stderr.setEncoding('utf8').on('data', (text) => {
     stderr += text
+    for (const look of watching) look()
   })
   child.stdin.on('error', () => {})
   child.stdin.end(options.input ?? '')
@@ -144,7 +152,19 @@ export async function startTidemark(
       resolve({ code, stdout, stderr })
     })
   })
-  return { ended, kill9: () => child.kill('SIGKILL') }
+  const printed = (pattern: RegExp) =>
+    new Promise<RegExpExecArray>((resolve, reject) => {
+      const look = (): void => {
+        const found = pattern.exec(stdout) ?? pattern.exec(stderr)
+        if (found === null) return
+        watching.delete(look)
+        resolve(found)
+      }
+      watching.add(look)
+      look()
+      ended.then(() => reject(new Error(`it ended without printing ${pattern}: ${stdout}${stderr}`)), reject)
+    })
+  return { ended, printed, signal: (signal) => child.kill(signal), kill9: () => child.kill('SIGKILL') }
 }
 
 export async function startServer(options: ServerOptions = {}): Promise<TestServer> {

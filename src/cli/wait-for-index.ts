@@ -1,0 +1,31 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Backlog } from '../search/index-source.ts'
+import { Progress } from './progress.ts'
+
+const lookEveryMs = 100
+/** An embedding endpoint that does not answer must not keep a server from serving. */
+const standstillMaxMs = 30_000
+
+/** Shows how the index comes up with the store, until it has, no longer moves, or somebody wants to end. */
+export async function waitForIndex(backlog: () => Promise<Backlog>, ended: Promise<unknown>): Promise<void> {
+  const bar = new Progress()
+  let isEnding = false
+  void ended.then(() => {
+    isEnding = true
+  })
+  let most = 0
+  let least = Number.POSITIVE_INFINITY
+  let movedAt = performance.now()
+  for (;;) {
+    const { documents, waitingVectors } = await backlog()
+    const left = documents + waitingVectors
+    most = Math.max(most, left)
+    if (left !== least) movedAt = performance.now()
+    least = left
+    const state = { done: most - left, total: most, text: 'making the sample searchable' }
+    const standsStill = performance.now() - movedAt > standstillMaxMs
+    if (left === 0 || isEnding || standsStill) return bar.end(state)
+    bar.show(state)
+    await delay(lookEveryMs)
+  }
+}

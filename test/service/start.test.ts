@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { freshFolder, startTidemark } from '../acceptance/harness.ts'
+
+const hourMs = 3_600_000
+
+/** A line of curl as it is printed: asked as it stands. */
+async function asked(line: string): Promise<{ readonly url: URL; readonly body: ReturnType<typeof JSON.parse> }> {
+  const url = new URL(/curl -s '?(http[^' ]+)/.exec(line)![1]!)
+  const headers = [...line.matchAll(/-H ['"]([^:]+): ([^'"]+)['"]/g)].map(([, name, value]) => [name!, value!] as const)
+  const body = /-d '([^']+)'/.exec(line)?.[1]
+  const response = await fetch(url, {
+    headers: Object.fromEntries(headers),
+    ...(body === undefined ? {} : { method: 'POST', body }),
+  })
+  const text = await response.text()
+  assert.equal(response.status, 200, text)
+  return { url, body: JSON.parse(text) }
+}
+
+test('start: every line that it prints has an answer from the first request on, every mode of search too, on any later day', async (t) => {
+  const dataDir = freshFolder()
+  const running = await startTidemark(['start'], { dataDir })
+  t.after(() => running.kill9())
+  const [, greeting] = await running.printed(/(Tidemark is up at [\s\S]+) Ctrl-C ends it/)
+  const lines = greeting!.split('\n').filter((line) => line.trim().startsWith('curl '))
+  assert.equal(lines.length, 3)
+
+  const [search, browse, changes] = lines as [string, string, string]
+  for (const mode of ['vector', 'keyword', 'hybrid']) {
+    const { body } = await asked(search.replace('"hybrid"', `"${mode}"`))
+    assert.equal(body.results.length, 3, mode)
+    assert.deepEqual(body.warnings ?? [], [], mode)
+  }
+
+  const listed = await asked(browse)
+  assert.equal(listed.body.documents.length, 3)
+  // The window stands fast, whatever the day, and begins before all that was loaded.
+  const [from, to] = ['created_from', 'created_to'].map((name) => Date.parse(listed.url.searchParams.get(name)!))
+  for (const { document } of listed.body.documents) {
+    const { created_at } = document
+    assert.ok(from! <= Date.parse(created_at) && Date.parse(created_at) + 24 * hourMs < to!, created_at)
+  }
+  assert.equal((await asked(changes)).body.items.length, 5)
+
+  const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8').replaceAll(/ \\\n\s+/g, ' ')
+  const [, key] = /key for the sample data: (\S+)/.exec(greeting!)!
+  const address = /up at (\S+)/.exec(greeting!)![1]!
+  const asInReadme = search
+    .trim()
+    .replace(`'Authorization: Bearer ${key}'`, '"Authorization: Bearer $TIDEMARK_KEY"')
+    .replace(address, 'http://127.0.0.1:8080')
+  assert.ok(
+    readme.includes(`\n${asInReadme}\n`),
+    `the example of the README is not the line that is printed: ${asInReadme}`,
+  )
+
+  running.signal('SIGINT')
+  const { code, stderr } = await running.ended
+  assert.equal(code, 0, stderr)
+  assert.match(stderr, /100 % {2}making the sample searchable/)
+
+  const again = await startTidemark(['start'], { dataDir })
+  t.after(() => again.kill9())
+  await again.printed(/Ctrl-C ends it/)
+  again.signal('SIGINT')
+  const second = await again.ended
+  assert.equal(second.code, 0, second.stderr)
+  assert.equal(second.stderr, '', 'nothing is loaded, nothing waited for')
+  assert.match(second.stdout, new RegExp(`created_from=${new Date(from!).toISOString().slice(0, 10)}T00:00:00Z`))
+})

@@ -47,18 +47,21 @@ before(async () => {
   await instance.close()
   for (const operation of Object.values(paths).flatMap((methods) => Object.values(methods))) {
     const schema = operation.requestBody?.content['application/json']?.schema
-    if (schema !== undefined) bodies.set(operation.operationId, withoutReferences(schema) as Schema)
+    if (schema !== undefined) bodies.set(operation.operationId, withoutReferences(schema, components.schemas) as Schema)
   }
-  bodies.set('one document', components.schemas.Document!)
+  bodies.set('one document', withoutReferences(components.schemas.DocumentInput, components.schemas) as Schema)
 })
 after(() => rm(folder, { recursive: true, force: true }))
 
 /** What is checked item by item is any value to the schema of the whole. */
-function withoutReferences(part: unknown): unknown {
+function withoutReferences(part: unknown, schemas: Readonly<Record<string, Schema>>): unknown {
   if (typeof part !== 'object' || part === null) return part
-  if (Array.isArray(part)) return part.map(withoutReferences)
-  if ('$ref' in part) return {}
-  return Object.fromEntries(Object.entries(part).map(([name, one]) => [name, withoutReferences(one)]))
+  if (Array.isArray(part)) return part.map((one) => withoutReferences(one, schemas))
+  if ('$ref' in part) {
+    const name = String(part.$ref).split('/').at(-1)!
+    return name === 'DocumentInput' ? {} : withoutReferences(schemas[name], schemas)
+  }
+  return Object.fromEntries(Object.entries(part).map(([name, one]) => [name, withoutReferences(one, schemas)]))
 }
 
 const texts = ['aa', 'https://a.example', '2026-11-15T08:30:00Z', '2026-11-15']

@@ -96,6 +96,25 @@ const cases: [string, TSchema, unknown, string][] = [
     ]),
   ),
   ['text or null', Type.Object({ a: Type.Union([shortText, Type.Null()]) }), { a: 1 }, 'a must be a text (one value)'],
+  ['a choice of one', Type.Object({ a: choice(['x']) }), { a: 'y' }, 'a must be x'],
+  [
+    'texts, numbers or yes and no, and it is none of them',
+    Type.Object({ a: Type.Union([shortText, Type.Number(), Type.Boolean()]) }),
+    { a: {} },
+    'a must be a text (one value) or a number or true or false',
+  ],
+  [
+    'a text or an object, whose field is at fault',
+    Type.Object({ a: Type.Union([shortText, Type.Object({ b: Type.Integer({ minimum: 1 }) })]) }),
+    { a: { b: 0 } },
+    'a.b must be at least 1',
+  ],
+  [
+    'a list of unions: each item for itself',
+    Type.Object({ a: Type.Array(Type.Union([shortText, Type.Object({ b: Type.Integer() })]), { maxItems: 9 }) }),
+    { a: [1, { b: 'x' }] },
+    'a.0 must be a text (one value) or an object; a.1.b must be a whole number',
+  ],
   [
     'object or null, its field at fault',
     Type.Union([Type.Object({ a: Type.Integer() }), Type.Null()]),

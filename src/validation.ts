@@ -141,6 +141,18 @@ export const noFields = Type.Object({}, strict)
 export const orNull = <T extends TSchema>(schema: T, about: TSchemaOptions = {}) =>
   Type.Union([schema, Type.Null()], about)
 
+/** A schema that OpenAPI lists under a name, which is then that of a type in generated clients. */
+export const named = <T extends TSchema>(component: string, schema: T): T =>
+  Object.assign(schema, { [componentName]: component })
+
+export const componentName = 'x-component'
+
+/**
+ * Where the schema that validates a request says nothing of a part, because that is checked afterwards and alone, the
+ * schema under this name says it to readers of OpenAPI.
+ */
+export const describedBy = 'x-described-by'
+
 export const dateTime = Type.String({ format: 'date-time' })
 
 /** An id that is only looked up: whether it is one is for the store to say. */
@@ -197,22 +209,10 @@ const errorsMax = 10 * detailsMax
 
 /** Ajv's errors as sentences about fields: what the path is and what it should be. */
 export function detailsOf(found: readonly ErrorObject[]): readonly ErrorDetail[] {
-  const errors = found.slice(0, errorsMax)
+  const errors = withoutUnions(found.slice(0, errorsMax))
   const details: ErrorDetail[] = []
   for (const error of errors) {
-    // A failed branch of a union is reported by its branches too; the union itself adds nothing.
-    if (error.keyword === 'if' || (error.keyword === 'anyOf' && errors.length > 1)) continue
-    // "or null" is one branch of a union; the other branches say what the value should have been.
-    if (
-      isNullBranch(error) &&
-      errors.some(
-        (other) =>
-          (other.instancePath === error.instancePath || other.instancePath.startsWith(`${error.instancePath}/`)) &&
-          !isNullBranch(other) &&
-          other.keyword !== 'anyOf',
-      )
-    )
-      continue
+    if (error.keyword === 'if') continue
     if (
       error.keyword === 'type' &&
       errors.some((other) => isChoice(other) && other.instancePath === error.instancePath)
@@ -225,10 +225,37 @@ export function detailsOf(found: readonly ErrorObject[]): readonly ErrorDetail[]
   return details
 }
 
+/**
+ * A value that fits no branch of a union has a fault in each. Told one by one they contradict each other: only those of
+ * branches that are of its type are told, or else all types as one fault. "Or null" is told where nothing else is.
+ */
+function withoutUnions(errors: readonly ErrorObject[]): readonly ErrorObject[] {
+  const instead = new Map<ErrorObject, ErrorObject | null>()
+  for (const union of errors) {
+    if (union.keyword !== 'anyOf') continue
+    const branches = errors.filter(
+      ({ schemaPath, instancePath }) =>
+        schemaPath.startsWith(`${union.schemaPath}/`) && `${instancePath}/`.startsWith(`${union.instancePath}/`),
+    )
+    if (branches.length > 0) instead.set(union, null)
+    const wrongTypes = branches.filter(
+      ({ keyword, instancePath }) => keyword === 'type' && instancePath === union.instancePath,
+    )
+    for (const error of wrongTypes) instead.set(error, null)
+    const [first] = wrongTypes
+    if (first === undefined || wrongTypes.length < branches.length) continue
+    const types = wrongTypes.map(({ params }) => String(params.type))
+    const told = types.filter((type) => type !== 'null')
+    instead.set(first, { ...first, params: { type: (told.length > 0 ? told : types).join() } })
+  }
+  return errors.flatMap((error) => {
+    const other = instead.get(error)
+    return other === undefined ? error : (other ?? [])
+  })
+}
+
 /** Its own fault says more than that its type is wrong. */
 const isChoice = (error: ErrorObject): boolean => error.keyword === 'enum'
-
-const isNullBranch = (error: ErrorObject): boolean => error.keyword === 'type' && error.params.type === 'null'
 
 function detailOf(error: ErrorObject): ErrorDetail {
   const path = pathOf(error.instancePath)
@@ -240,7 +267,7 @@ function detailOf(error: ErrorObject): ErrorDetail {
     case 'required':
       return { path: below(String(params.missingProperty)), message: 'is required' }
     case 'enum':
-      return { path, message: `must be one of ${(params.allowedValues as unknown[]).map(String).join(', ')}` }
+      return { path, message: `must be ${oneOf(params.allowedValues as unknown[])}` }
     case 'const':
       return { path, message: `must be ${JSON.stringify(params.allowedValue)}` }
     case 'format':
@@ -278,6 +305,9 @@ function detailOf(error: ErrorObject): ErrorDetail {
       return { path, message: error.message ?? 'is not valid' }
   }
 }
+
+const oneOf = (values: readonly unknown[]): string =>
+  values.length > 1 ? `one of ${values.join(', ')}` : `${values[0]}`
 
 /** The value at fault, as JSON writes it. */
 const shown = (value: unknown): string => JSON.stringify(shortened(String(value)))

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { checkScopeProperty } from '../../test/properties/scope.ts'
-import { compileScope } from './compile-scope.ts'
+import { type AccessRequest, compileScope } from './compile-scope.ts'
 import { fieldPermissions, type ScopeEntry } from './scope.ts'
 
 const any: ScopeEntry = {
@@ -27,6 +27,35 @@ test('a named dataset that no entry allows is refused by name, also beside an al
   const access = compileScope([any], { datasets: ['news', 'forum'] })
   assert.equal(access.allowed, false)
   assert.match(access.allowed ? '' : access.reason, /dataset "forum"/)
+})
+
+test('a refusal names what is missing, and blames nothing else', () => {
+  const titles: ScopeEntry = { ...any, datasets: ['news'], platforms: ['rss'], fields: ['title'] }
+  const facts: ScopeEntry = { ...any, datasets: ['news', 'forum'], platforms: ['web'], fields: ['title', 'facts'] }
+  const refusal = (entries: readonly ScopeEntry[], request: AccessRequest) => {
+    const access = compileScope(entries, request)
+    return access.allowed ? null : [access.reason, access.path]
+  }
+  assert.deepEqual(refusal([titles], { datasets: ['news'], needs: [['facts']] }), [
+    'this needs the field permission facts, which this application does not have for the datasets it names',
+    null,
+  ])
+  assert.deepEqual(refusal([titles], { needs: [['author', 'metadata']] }), [
+    'this needs the field permission author or metadata, which this application does not have',
+    null,
+  ])
+  assert.deepEqual(refusal([titles], { datasets: ['blogs'], needs: [['facts']] }), [
+    'dataset "blogs" is outside this application\'s entitlements',
+    'datasets',
+  ])
+  assert.deepEqual(refusal([titles, facts], { datasets: ['forum'], platforms: ['rss'] }), [
+    'no single entitlement of this application allows the datasets and the platforms it names',
+    null,
+  ])
+  assert.deepEqual(refusal([titles, { ...facts, fields: ['facts'] }], { needs: [['facts'], ['title']] }), [
+    'no single entitlement of this application grants the field permissions facts, title together',
+    null,
+  ])
 })
 
 test('two entries are not combined: tag filter on one dataset, metadata permission on another', () => {

@@ -40,15 +40,11 @@ export function compileScope(entries: readonly ScopeEntry[], request: AccessRequ
         return !named || named.some((value) => allows(entry, dimension, value))
       }) && needs.every((group) => group.some((field) => entry.fields.includes(field))),
   )
-  if (applicable.length === 0) return { allowed: false, reason: refusalOf(request, needs), path: null }
+  if (applicable.length === 0) return refusalOf(entries, request, needs)
   for (const dimension of dimensions) {
-    const outside = request[dimension]?.find((value) => !applicable.some((entry) => allows(entry, dimension, value)))
-    if (outside !== undefined) {
-      return {
-        allowed: false,
-        reason: `${singular[dimension]} "${outside}" is outside this application's entitlements`,
-        path: dimension,
-      }
+    const value = request[dimension]?.find((one) => !applicable.some((entry) => allows(entry, dimension, one)))
+    if (value !== undefined) {
+      return { allowed: false, reason: outside(dimension, value), path: dimension }
     }
   }
   const field = request.fields?.find((wanted) => !applicable.some((entry) => entry.fields.includes(wanted)))
@@ -64,6 +60,9 @@ const singular: Record<Dimension, string> = {
   languages: 'language',
   regions: 'region',
 }
+
+const outside = (dimension: Dimension, value: string): string =>
+  `${singular[dimension]} "${value}" is outside this application's entitlements`
 
 function allows(entry: ScopeEntry, dimension: Dimension, value: string): boolean {
   const allowed = entry[dimension]
@@ -84,11 +83,30 @@ function narrow(entry: ScopeEntry, request: AccessRequest): ScopeEntry {
   }
 }
 
-function refusalOf(request: AccessRequest, needs: readonly (readonly FieldPermission[])[]): string {
-  const asked = dimensions.filter((dimension) => request[dimension]).map((dimension) => `the ${dimension} it names`)
-  if (needs.length > 0)
-    asked.push(`the field permissions it needs (${needs.map((group) => group.join(' or ')).join(', ')})`)
-  return asked.length === 0
-    ? 'this application has no entitlements'
-    : `no single entitlement of this application allows ${asked.join(' together with ')}`
+/** Why no entry takes part: the first of what is named that none allows, and only then what none allows together. */
+function refusalOf(
+  entries: readonly ScopeEntry[],
+  request: AccessRequest,
+  needs: readonly (readonly FieldPermission[])[],
+): Access {
+  const refused = (reason: string, path: string | null = null): Access => ({ allowed: false, reason, path })
+  if (entries.length === 0) return refused('this application has no entitlements')
+  const named = dimensions.filter((dimension) => request[dimension])
+  const withNamed = (of: readonly Dimension[]): readonly ScopeEntry[] =>
+    entries.filter((entry) => of.every((one) => request[one]!.some((value) => allows(entry, one, value))))
+  for (const dimension of named) {
+    if (withNamed([dimension]).length === 0) return refused(outside(dimension, request[dimension]![0]!), dimension)
+  }
+  const open = withNamed(named)
+  const together = named.map((dimension) => `the ${dimension}`).join(' and ')
+  if (open.length === 0) return refused(`no single entitlement of this application allows ${together} it names`)
+  const there = named.length === 0 ? '' : ` for ${together} it names`
+  const missing = needs.find((group) => !open.some(({ fields }) => group.some((field) => fields.includes(field))))
+  if (missing !== undefined) {
+    return refused(
+      `this needs the field permission ${missing.join(' or ')}, which this application does not have${there}`,
+    )
+  }
+  const all = needs.map((group) => group.join(' or ')).join(', ')
+  return refused(`no single entitlement of this application grants the field permissions ${all} together${there}`)
 }

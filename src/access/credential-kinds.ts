@@ -1,3 +1,4 @@
+import type { ErrorCode } from '../errors.ts'
 import { inFlightMaxOf, rateOf } from './policy.ts'
 import type { Principal, PrincipalOf } from './principal.ts'
 import type { Rate } from './rate-limits.ts'
@@ -12,8 +13,8 @@ interface Kind<Who extends Principal> {
   readonly name: string
   /** What is to be done where it is missing or wrong. */
   readonly refusal: string
-  /** The errors that any of its routes can answer with; the area's own 400 comes on top. */
-  readonly statuses: readonly number[]
+  /** What any of its routes can answer with, before it is even looked at what is asked. */
+  readonly errors: readonly ErrorCode[]
   /** Whether the store has any of it. What comes from elsewhere is given to the `Authenticator`. */
   readonly isStored: boolean
   /** What it asks for is worked on beside all that others ask for, so that an operator can act when those are too many. */
@@ -43,7 +44,7 @@ export const credentialKinds = {
     paths: ['/v1'],
     name: 'a consumer API key',
     refusal: 'send "Authorization: Bearer tmc_…" with a valid consumer API key',
-    statuses: [401, 403, 429, 503],
+    errors: ['unauthorized', 'rate_limit_exceeded', 'overloaded'],
     isStored: true,
     isOperator: false,
     limits: ({ applicationId, policy }) => ({
@@ -60,7 +61,7 @@ export const credentialKinds = {
     paths: ['/collector/v1'],
     name: 'a collector key',
     refusal: 'send "Authorization: Bearer tml_…" with a valid collector key',
-    statuses: [401, 413, 415, 503],
+    errors: ['unauthorized', 'rate_limit_exceeded', 'overloaded'],
     isStored: true,
     isOperator: false,
     limits: ({ collectorId }) => ({
@@ -78,7 +79,7 @@ export const credentialKinds = {
     name: 'the admin token',
     // One that an operator sets may begin in any way.
     refusal: 'send "Authorization: Bearer …" with the admin token',
-    statuses: [401, 503],
+    errors: ['unauthorized', 'overloaded'],
     isStored: false,
     isOperator: true,
     limits: () => null,

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { named } from '../validation.ts'
 import { type Operation, quotaOperations } from './operations.ts'
 
 /** What applies where an application's policy is silent. */
@@ -10,67 +11,79 @@ export const policyDefaults = {
 
 const count = (description: string, least = 0) => Type.Integer({ minimum: least, maximum: 1_000_000_000, description })
 
-export const Policy = Type.Object(
-  {
-    analysis_enabled: Type.Optional(
-      Type.Boolean({ default: false, description: 'Whether analysis may be used at all.' }),
-    ),
-    requests_per_second: Type.Optional(
-      Type.Number({
-        exclusiveMinimum: 0,
-        maximum: 100_000,
-        description: `Sustained rate; ${policyDefaults.requestsPerSecond} when absent.`,
-      }),
-    ),
-    burst: Type.Optional(
-      Type.Integer({
-        minimum: 1,
-        maximum: 1_000_000,
-        description: 'Requests that may come at once after a pause; twice the rate when absent.',
-      }),
-    ),
-    max_in_flight: Type.Optional(
-      Type.Integer({
-        minimum: 1,
-        maximum: 100_000,
-        description: `An addition: requests that may be under way at once in one process, from the first header to the last byte of the answer, reads of the change feed that wait included; ${policyDefaults.inFlight} when absent.`,
-      }),
-    ),
-    daily_quotas: Type.Optional(
-      Type.Object(
-        Object.fromEntries(
-          Object.values(quotaOperations).map((name) => [
-            name,
-            Type.Optional(count('Per UTC day; no limit when absent.')),
-          ]),
-        ) as Record<QuotaName, ReturnType<typeof Type.Optional<ReturnType<typeof count>>>>,
-        { additionalProperties: false },
+export const Policy = named(
+  'Policy',
+  Type.Object(
+    {
+      analysis_enabled: Type.Optional(
+        Type.Boolean({ default: false, description: 'Whether analysis may be used at all.' }),
       ),
-    ),
-    live: Type.Optional(
-      Type.Object(
-        {
-          enabled: Type.Optional(Type.Boolean({ description: 'Whether live collection may be started.' })),
-          max_items_per_platform: Type.Optional(count('Upper bound of `live.max_items_per_platform`.', 1)),
-          max_concurrent: Type.Optional(count('Live queries under way at once.')),
-          requests_per_minute: Type.Optional(count('Live queries started per minute.')),
-        },
-        { additionalProperties: false },
+      requests_per_second: Type.Optional(
+        Type.Number({
+          exclusiveMinimum: 0,
+          maximum: 100_000,
+          description: `Sustained rate; ${policyDefaults.requestsPerSecond} when absent.`,
+        }),
       ),
-    ),
-    analysis: Type.Optional(
-      Type.Object(
-        {
-          max_input_chunks: Type.Optional(
-            count(`Input cap of a run; ${policyDefaults.analysisInputChunks} when absent.`, 1),
+      burst: Type.Optional(
+        Type.Integer({
+          minimum: 1,
+          maximum: 1_000_000,
+          description: 'Requests that may come at once after a pause; twice the rate when absent.',
+        }),
+      ),
+      max_in_flight: Type.Optional(
+        Type.Integer({
+          minimum: 1,
+          maximum: 100_000,
+          description: `An addition: requests that may be under way at once in one process, from the first header to the last byte of the answer, reads of the change feed that wait included; ${policyDefaults.inFlight} when absent.`,
+        }),
+      ),
+      daily_quotas: Type.Optional(
+        named(
+          'DailyQuotas',
+          Type.Object(
+            Object.fromEntries(
+              Object.values(quotaOperations).map((name) => [
+                name,
+                Type.Optional(count('Per UTC day; no limit when absent.')),
+              ]),
+            ) as Record<QuotaName, ReturnType<typeof Type.Optional<ReturnType<typeof count>>>>,
+            { additionalProperties: false },
           ),
-          max_concurrent_runs: Type.Optional(count('Unfinished runs at once.')),
-        },
-        { additionalProperties: false },
+        ),
       ),
-    ),
-  },
-  { additionalProperties: false, description: 'Switches and limits of an application.' },
+      live: Type.Optional(
+        named(
+          'LivePolicy',
+          Type.Object(
+            {
+              enabled: Type.Optional(Type.Boolean({ description: 'Whether live collection may be started.' })),
+              max_items_per_platform: Type.Optional(count('Upper bound of `live.max_items_per_platform`.', 1)),
+              max_concurrent: Type.Optional(count('Live queries under way at once.')),
+              requests_per_minute: Type.Optional(count('Live queries started per minute.')),
+            },
+            { additionalProperties: false },
+          ),
+        ),
+      ),
+      analysis: Type.Optional(
+        named(
+          'AnalysisPolicy',
+          Type.Object(
+            {
+              max_input_chunks: Type.Optional(
+                count(`Input cap of a run; ${policyDefaults.analysisInputChunks} when absent.`, 1),
+              ),
+              max_concurrent_runs: Type.Optional(count('Unfinished runs at once.')),
+            },
+            { additionalProperties: false },
+          ),
+        ),
+      ),
+    },
+    { additionalProperties: false, description: 'Switches and limits of an application.' },
+  ),
 )
 export type Policy = Static<typeof Policy>
 

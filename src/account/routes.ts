@@ -5,26 +5,41 @@ import type { UsageBook } from '../access/usage-book.ts'
 import { consumerOf } from '../http/route.ts'
 import type { TypedApp } from '../http/typed-app.ts'
 import { utcDay } from '../time.ts'
-import { noFields, orNull } from '../validation.ts'
+import { named, noFields, orNull } from '../validation.ts'
 
-const Account = Type.Object({
-  application_id: Type.String(),
-  name: Type.String(),
-  entitlements: Type.Array(Type.Object({ entitlement_id: Type.String(), ...EntitlementInput.properties })),
-  policy: Policy,
-  embedding_profiles: Type.Array(
-    Type.Object({
-      id: Type.String({ description: 'What `embedding_profile_id` of an analysis takes.' }),
-      dimensions: orNull(Type.Integer(), { description: 'Null until the first vector is made.' }),
-      is_default: Type.Boolean({ description: 'Whether searches use it: `query_vector` must have its dimensions.' }),
-    }),
-    { description: 'An addition: the embedding profiles that are active.' },
-  ),
-  usage: Type.Object({
-    day: Type.String({ description: 'The UTC calendar day that is counted.' }),
-    operations: Type.Record(Type.String(), Type.Integer(), { description: 'Requests answered today, by operation.' }),
+const Account = named(
+  'Account',
+  Type.Object({
+    application_id: Type.String(),
+    name: Type.String(),
+    entitlements: Type.Array(
+      named('Entitlement', Type.Object({ entitlement_id: Type.String(), ...EntitlementInput.properties })),
+    ),
+    policy: Policy,
+    embedding_profiles: Type.Array(
+      named(
+        'ActiveEmbeddingProfile',
+        Type.Object({
+          id: Type.String({ description: 'What `embedding_profile_id` of an analysis takes.' }),
+          dimensions: orNull(Type.Integer(), { description: 'Null until the first vector is made.' }),
+          is_default: Type.Boolean({
+            description: 'Whether searches use it: `query_vector` must have its dimensions.',
+          }),
+        }),
+      ),
+      { description: 'An addition: the embedding profiles that are active.' },
+    ),
+    usage: named(
+      'DailyUsage',
+      Type.Object({
+        day: Type.String({ description: 'The UTC calendar day that is counted.' }),
+        operations: Type.Record(Type.String(), Type.Integer(), {
+          description: 'Requests answered today, by operation.',
+        }),
+      }),
+    ),
   }),
-})
+)
 
 interface EmbeddingProfile {
   readonly profileId: string
@@ -45,7 +60,7 @@ export function accountRoutes(app: TypedApp, { usage, embeddingProfiles }: Accou
       config: { operation: 'account.read', invalid: 'invalid_request' },
       schema: {
         tags: ['Account'],
-        summary: 'The calling application',
+        summary: 'Get the calling application',
         description:
           'Its entitlements and policy as they are applied now, the embedding profiles it can name, and what it has used today.',
         querystring: noFields,

@@ -3,7 +3,7 @@ import { TidemarkError } from '../errors.ts'
 import { consumerOf } from '../http/route.ts'
 import type { TypedApp } from '../http/typed-app.ts'
 import { formatTime } from '../time.ts'
-import { anyId, choice, dateTime, noFields } from '../validation.ts'
+import { anyId, choice, dateTime, named, noFields } from '../validation.ts'
 import { executed } from './algorithms.ts'
 import { namesTag, rangeOf } from './byte-range.ts'
 import { about, config } from './route-frame.ts'
@@ -12,15 +12,18 @@ import type { AnalysisRuns } from './runs.ts'
 
 const mediaType = 'application/vnd.apache.parquet'
 
-const ArtifactAnswer = Type.Object({
-  artifact_id: Type.String(),
-  name: Type.String({ description: 'Which part of the result it is.' }),
-  format: choice(['parquet']),
-  rows: Type.Integer(),
-  bytes: Type.Integer(),
-  checksum: Type.String({ description: '`sha256:` and the digest in hex.' }),
-  expires_at: dateTime,
-})
+const ArtifactAnswer = named(
+  'Artifact',
+  Type.Object({
+    artifact_id: Type.String(),
+    name: Type.String({ description: 'Which part of the result it is.' }),
+    format: choice(['parquet']),
+    rows: Type.Integer(),
+    bytes: Type.Integer(),
+    checksum: Type.String({ description: '`sha256:` and the digest in hex.' }),
+    expires_at: dateTime,
+  }),
+)
 
 const invalid = 'invalid_analysis_request'
 const forms = executed.flatMap(({ type, algorithm }) =>
@@ -35,12 +38,12 @@ export function analysisArtifactRoutes(app: TypedApp, runs: AnalysisRuns): void 
   app.get(
     '/v1/analysis/runs/:run_id/artifacts',
     {
-      config: config('analysis.artifacts.list', invalid),
+      config: config('analysis.artifacts.list', invalid, 'analysis_not_found'),
       schema: {
-        ...about('The artifacts of a run', 'Empty unless the run has succeeded.'),
+        ...about('List the artifacts of an analysis run', 'Empty unless the run has succeeded.'),
         params: RunById,
         querystring: noFields,
-        response: { 200: Type.Object({ artifacts: Type.Array(ArtifactAnswer) }) },
+        response: { 200: named('ArtifactList', Type.Object({ artifacts: Type.Array(ArtifactAnswer) })) },
       },
     },
     async (request) => {
@@ -62,7 +65,7 @@ export function analysisArtifactRoutes(app: TypedApp, runs: AnalysisRuns): void 
   app.get(
     '/v1/analysis/runs/:run_id/artifacts/:artifact_id/file',
     {
-      config: config('analysis.artifacts.download', invalid),
+      config: config('analysis.artifacts.download', invalid, 'analysis_artifact_not_found', 'range_not_satisfiable'),
       schema: {
         ...about(
           'Download an artifact',

@@ -3,7 +3,7 @@ import { type Access, compileScope } from '../access/compile-scope.ts'
 import type { Scope, ScopeEntry } from '../access/scope.ts'
 import type { ErrorDetail } from '../errors.ts'
 import { parseTime } from '../time.ts'
-import { choice, Languages, printablePattern } from '../validation.ts'
+import { choice, Languages, named, printablePattern } from '../validation.ts'
 import { analysisLimits } from './limits.ts'
 
 const codes = (description: string) =>
@@ -15,26 +15,29 @@ const codes = (description: string) =>
 const time = (description: string) => Type.Optional(Type.String({ format: 'date-time', description }))
 
 /** What a run or a subscription works on, as the caller wrote it and as it is given back. */
-export const InputScope = Type.Object(
-  {
-    dataset_ids: codes('Datasets, at least one.'),
-    source_platforms: Type.Optional(codes('Platform codes.')),
-    languages: Type.Optional(Languages),
-    regions: Type.Optional(codes('Region codes.')),
-    content_types: Type.Optional(codes('Content types.')),
-    subject_types: Type.Optional(
-      Type.Array(choice(['chunk']), { minItems: 1, maxItems: 1, description: 'Vectors stand for chunks of text.' }),
-    ),
-    published_from: time('Publication time, inclusive.'),
-    published_to: time('Publication time, exclusive.'),
-    created_from: time('First-ingest time, inclusive.'),
-    created_to: time('First-ingest time, exclusive.'),
-  },
-  {
-    additionalProperties: false,
-    description:
-      'Values of one list are alternatives, conditions add up, and nothing widens the entitlements of the application.',
-  },
+export const InputScope = named(
+  'AnalysisInputScope',
+  Type.Object(
+    {
+      dataset_ids: codes('Datasets, at least one.'),
+      source_platforms: Type.Optional(codes('Platform codes.')),
+      languages: Type.Optional(Languages),
+      regions: Type.Optional(codes('Region codes.')),
+      content_types: Type.Optional(codes('Content types.')),
+      subject_types: Type.Optional(
+        Type.Array(choice(['chunk']), { minItems: 1, maxItems: 1, description: 'Vectors stand for chunks of text.' }),
+      ),
+      published_from: time('Publication time, inclusive.'),
+      published_to: time('Publication time, exclusive.'),
+      created_from: time('First-ingest time, inclusive.'),
+      created_to: time('First-ingest time, exclusive.'),
+    },
+    {
+      additionalProperties: false,
+      description:
+        'Values of one list are alternatives, conditions add up, and nothing widens the entitlements of the application.',
+    },
+  ),
 )
 export type InputScope = Static<typeof InputScope>
 

@@ -1,6 +1,15 @@
 import { type TProperties, type TSchema, Type } from 'typebox'
 import { TidemarkError } from '../errors.ts'
-import { detailsOf, messageOf, orNull, strict, type Validator, validatorFor } from '../validation.ts'
+import {
+  describedBy,
+  detailsOf,
+  messageOf,
+  named,
+  orNull,
+  strict,
+  type Validator,
+  validatorFor,
+} from '../validation.ts'
 import type { KeptParameters } from './algorithm.ts'
 import { type AnalysisType, algorithmOf, executed } from './algorithms.ts'
 
@@ -10,14 +19,19 @@ import { type AnalysisType, algorithmOf, executed } from './algorithms.ts'
  */
 export const RequestParameters = Type.Unsafe<Readonly<Record<string, unknown>>>({
   type: 'object',
-  'x-described-by': oneOf(
-    executed.map(({ type, algorithm }) => Type.Object(algorithm.parameters, { ...strict, title: type })),
+  [describedBy]: oneOf(
+    executed.map(({ type, algorithm }) => named(parametersOf(type), Type.Object(algorithm.parameters, strict))),
   ),
 })
 
 /** As they are given back: every one, with its default or null where the request did not say it. */
 export const AnsweredParameters = Type.Unsafe<KeptParameters | null>(
-  Type.Union([...executed.map(({ algorithm }) => Type.Object(answered(algorithm.parameters))), Type.Null()]),
+  Type.Union([
+    ...executed.map(({ type, algorithm }) =>
+      named(`Used${parametersOf(type)}`, Type.Object(answered(algorithm.parameters))),
+    ),
+    Type.Null(),
+  ]),
 )
 
 /** In the place where they stand in a request, so that a fault is told by its path there. */
@@ -42,6 +56,11 @@ export function checkParameters(type: AnalysisType, given: Readonly<Record<strin
   const algorithm = algorithmOf(type)
   if (algorithm === null) return null
   return Object.fromEntries(Object.keys(algorithm.parameters).map((name) => [name, request.parameters[name] ?? null]))
+}
+
+/** As `KnnGraphParameters`. */
+function parametersOf(type: AnalysisType): string {
+  return `${type.replace(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase())}Parameters`
 }
 
 function answered(parameters: TProperties): TProperties {

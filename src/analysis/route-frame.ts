@@ -9,7 +9,8 @@ import { InputScope } from './input-scope.ts'
 import { analysisLimits } from './limits.ts'
 
 /** What the routes of runs and of subscriptions have in common: what is asked for, how it is given back, and lists. */
-export const config = (operation: Operation, invalid: ErrorCode) => ({ operation, invalid }) as const
+export const config = (operation: Operation, invalid: ErrorCode, ...errors: ErrorCode[]) =>
+  ({ operation, invalid, errors }) as const
 export const about = (summary: string, description: string) => ({ tags: ['Analysis'], summary, description })
 
 const named = (types: readonly string[]): string => types.map((type) => `\`${type}\``).join(', ')

@@ -4,7 +4,7 @@ import type { Cursors } from '../cursors.ts'
 import { consumerOf } from '../http/route.ts'
 import type { TypedApp } from '../http/typed-app.ts'
 import { formatOptionalTime, formatTime, parseOptionalTime } from '../time.ts'
-import { anyId, choice, dateTime, noFields, orNull, strict } from '../validation.ts'
+import { anyId, choice, dateTime, named, noFields, orNull, strict } from '../validation.ts'
 import { executed } from './algorithms.ts'
 import { type Run, runErrorCodes, runWarnings } from './analysis-store.ts'
 import { analysisLimits } from './limits.ts'
@@ -25,60 +25,72 @@ import type { AnalysisRuns } from './runs.ts'
 
 const invalid = 'invalid_analysis_request'
 
-const RunAnswer = Type.Object({
-  run_id: Type.String(),
-  ...answerFields,
-  parameters: AnsweredParameters,
-  input_cutoff_at: dateTime,
-  retention_days: Type.Integer(),
-  status: choice(runStatuses),
-  progress: Type.Number({ description: 'How much of the computation is done, from 0 to 1.' }),
-  created_at: dateTime,
-  started_at: orNull(dateTime),
-  completed_at: orNull(dateTime),
-  expires_at: dateTime,
-  input: orNull(
-    Type.Object({
-      chunks: Type.Integer({ description: 'Chunks that the run is computed on.' }),
-      documents: Type.Integer({ description: 'The documents that these are of.' }),
-      without_vector: Type.Integer({
-        description: 'Chunks of the same scope that are left out, because they have no vector of the profile.',
-      }),
+const RunAnswer = named(
+  'AnalysisRun',
+  Type.Object({
+    run_id: Type.String(),
+    ...answerFields,
+    parameters: AnsweredParameters,
+    input_cutoff_at: dateTime,
+    retention_days: Type.Integer(),
+    status: choice(runStatuses),
+    progress: Type.Number({ description: 'How much of the computation is done, from 0 to 1.' }),
+    created_at: dateTime,
+    started_at: orNull(dateTime),
+    completed_at: orNull(dateTime),
+    expires_at: dateTime,
+    input: orNull(
+      named(
+        'AnalysisInput',
+        Type.Object({
+          chunks: Type.Integer({ description: 'Chunks that the run is computed on.' }),
+          documents: Type.Integer({ description: 'The documents that these are of.' }),
+          without_vector: Type.Integer({
+            description: 'Chunks of the same scope that are left out, because they have no vector of the profile.',
+          }),
+        }),
+      ),
+      { description: 'Null until the input is selected.' },
+    ),
+    warnings: Type.Array(named('AnalysisWarning', Type.Object({ code: choice(runWarnings) })), {
+      description:
+        '- `vectors_pending`: vectors of the scope were still to be made when the input was selected; a run that is created later is computed on more.',
     }),
-    { description: 'Null until the input is selected.' },
-  ),
-  warnings: Type.Array(Type.Object({ code: choice(runWarnings) }), {
-    description:
-      '- `vectors_pending`: vectors of the scope were still to be made when the input was selected; a run that is created later is computed on more.',
+    error: Type.Optional(
+      named(
+        'AnalysisError',
+        Type.Object(
+          { code: choice(runErrorCodes), message: Type.String() },
+          { description: 'Only of a failed run: what to change.' },
+        ),
+      ),
+    ),
   }),
-  error: Type.Optional(
-    Type.Object(
-      { code: choice(runErrorCodes), message: Type.String() },
-      { description: 'Only of a failed run: what to change.' },
-    ),
-  ),
-})
+)
 
-const CreateBody = Type.Object(
-  {
-    ...requestFields,
-    parameters: Type.Optional(RequestParameters),
-    input_cutoff_at: Type.Optional(
-      Type.String({
-        format: 'date-time',
-        description: 'What came in later is left out. The time of creation when absent; never in the future.',
-      }),
-    ),
-    retention_days: Type.Optional(
-      Type.Integer({
-        minimum: 1,
-        maximum: analysisLimits.retentionDaysMax,
-        default: analysisLimits.retentionDaysDefault,
-        description: 'How long run and artifacts are kept, from creation.',
-      }),
-    ),
-  },
-  strict,
+const CreateBody = named(
+  'AnalysisRunRequest',
+  Type.Object(
+    {
+      ...requestFields,
+      parameters: Type.Optional(RequestParameters),
+      input_cutoff_at: Type.Optional(
+        Type.String({
+          format: 'date-time',
+          description: 'What came in later is left out. The time of creation when absent; never in the future.',
+        }),
+      ),
+      retention_days: Type.Optional(
+        Type.Integer({
+          minimum: 1,
+          maximum: analysisLimits.retentionDaysMax,
+          default: analysisLimits.retentionDaysDefault,
+          description: 'How long run and artifacts are kept, from creation.',
+        }),
+      ),
+    },
+    strict,
+  ),
 )
 
 export const RunById = Type.Object({ run_id: anyId })
@@ -88,10 +100,10 @@ export function analysisRunRoutes(app: TypedApp, runs: AnalysisRuns, cursors: Cu
   app.post(
     '/v1/analysis/runs',
     {
-      config: config('analysis.runs.create', invalid),
+      config: config('analysis.runs.create', invalid, 'analysis_request_failed', 'analysis_forbidden'),
       schema: {
         ...about(
-          'Create a run',
+          'Create an analysis run',
           'Answers at once with the run `queued`; poll it, every 5 seconds at first and then less often. ' +
             `${computed} ` +
             'The input is what the application may read both now and when the run is executed: current chunks as of ' +
@@ -119,9 +131,11 @@ export function analysisRunRoutes(app: TypedApp, runs: AnalysisRuns, cursors: Cu
     {
       config: config('analysis.runs.list', invalid),
       schema: {
-        ...about('The runs of the application, newest first', 'Expired runs are listed for another 30 days.'),
+        ...about('List analysis runs', 'Newest first. Expired runs are listed for another 30 days.'),
         querystring: Type.Object({ ...pageParameters, status: Type.Optional(choice(runStatuses)) }, strict),
-        response: { 200: Type.Object({ runs: Type.Array(RunAnswer), next_cursor: nextCursor }) },
+        response: {
+          200: named('AnalysisRunPage', Type.Object({ runs: Type.Array(RunAnswer), next_cursor: nextCursor })),
+        },
       },
     },
     async (request) => {
@@ -140,9 +154,12 @@ export function analysisRunRoutes(app: TypedApp, runs: AnalysisRuns, cursors: Cu
   app.get(
     '/v1/analysis/runs/:run_id',
     {
-      config: config('analysis.runs.read', invalid),
+      config: config('analysis.runs.read', invalid, 'analysis_not_found'),
       schema: {
-        ...about('One run', 'A run of another application is 404 `analysis_not_found`, like one that does not exist.'),
+        ...about(
+          'Get an analysis run',
+          'A run of another application is 404 `analysis_not_found`, like one that does not exist.',
+        ),
         params: RunById,
         querystring: noFields,
         response: { 200: RunAnswer },
@@ -154,10 +171,10 @@ export function analysisRunRoutes(app: TypedApp, runs: AnalysisRuns, cursors: Cu
   app.post(
     '/v1/analysis/runs/:run_id/cancel',
     {
-      config: config('analysis.runs.cancel', invalid),
+      config: config('analysis.runs.cancel', invalid, 'analysis_not_found', 'analysis_run_finished'),
       schema: {
         ...about(
-          'Cancel a run',
+          'Cancel an analysis run',
           'It stops within 2 seconds and leaves no artifact. Again on a cancelled run changes nothing; a run that finished otherwise is 409 `analysis_run_finished`.',
         ),
         params: RunById,

@@ -3,7 +3,7 @@ import type { Cursors } from '../cursors.ts'
 import { consumerOf } from '../http/route.ts'
 import type { TypedApp } from '../http/typed-app.ts'
 import { formatTime } from '../time.ts'
-import { anyId, choice, dateTime, noFields, orNull, printablePattern, strict } from '../validation.ts'
+import { anyId, choice, dateTime, named, noFields, orNull, printablePattern, strict } from '../validation.ts'
 import { executionModes } from './analysis-store.ts'
 import { analysisLimits } from './limits.ts'
 import {
@@ -22,32 +22,38 @@ import { type AnalysisSubscriptions, type SubscriptionNow, subscriptionStatuses 
 
 const invalid = 'invalid_analysis_subscription'
 
-const SubscriptionAnswer = Type.Object({
-  subscription_id: Type.String(),
-  name: Type.String(),
-  ...answerFields,
-  execution_mode: choice(executionModes),
-  interval_seconds: orNull(Type.Integer()),
-  artifact_retention_days: orNull(Type.Integer()),
-  status: choice(subscriptionStatuses, {
-    description:
-      '`disabled` while the application has no analysis, `reconciliation_required` while the scope or the profile is not allowed.',
-  }),
-  created_at: dateTime,
-  updated_at: dateTime,
-})
-
-const CreateBody = Type.Object(
-  {
-    name: Type.String({ minLength: 1, maxLength: analysisLimits.nameCharactersMax, pattern: printablePattern }),
-    ...requestFields,
+const SubscriptionAnswer = named(
+  'AnalysisSubscription',
+  Type.Object({
+    subscription_id: Type.String(),
+    name: Type.String(),
+    ...answerFields,
     execution_mode: choice(executionModes),
-    interval_seconds: Type.Optional(
-      Type.Integer({ minimum: analysisLimits.intervalSecondsMin, maximum: analysisLimits.intervalSecondsMax }),
-    ),
-    artifact_retention_days: Type.Optional(Type.Integer({ minimum: 1, maximum: analysisLimits.retentionDaysMax })),
-  },
-  strict,
+    interval_seconds: orNull(Type.Integer()),
+    artifact_retention_days: orNull(Type.Integer()),
+    status: choice(subscriptionStatuses, {
+      description:
+        '`disabled` while the application has no analysis, `reconciliation_required` while the scope or the profile is not allowed.',
+    }),
+    created_at: dateTime,
+    updated_at: dateTime,
+  }),
+)
+
+const CreateBody = named(
+  'AnalysisSubscriptionRequest',
+  Type.Object(
+    {
+      name: Type.String({ minLength: 1, maxLength: analysisLimits.nameCharactersMax, pattern: printablePattern }),
+      ...requestFields,
+      execution_mode: choice(executionModes),
+      interval_seconds: Type.Optional(
+        Type.Integer({ minimum: analysisLimits.intervalSecondsMin, maximum: analysisLimits.intervalSecondsMax }),
+      ),
+      artifact_retention_days: Type.Optional(Type.Integer({ minimum: 1, maximum: analysisLimits.retentionDaysMax })),
+    },
+    strict,
+  ),
 )
 
 const ById = Type.Object({ subscription_id: anyId })
@@ -60,9 +66,9 @@ export function analysisSubscriptionRoutes(
   app.post(
     '/v1/analysis/subscriptions',
     {
-      config: config('analysis.subscriptions.create', invalid),
+      config: config('analysis.subscriptions.create', invalid, 'analysis_request_failed', 'analysis_forbidden'),
       schema: {
-        ...about('Create a subscription', 'Scheduling is not live: a subscription creates no runs yet.'),
+        ...about('Create an analysis subscription', 'Scheduling is not live: a subscription creates no runs yet.'),
         querystring: noFields,
         body: CreateBody,
         response: { 201: SubscriptionAnswer },
@@ -86,9 +92,14 @@ export function analysisSubscriptionRoutes(
     {
       config: config('analysis.subscriptions.list', invalid),
       schema: {
-        ...about('The subscriptions of the application, newest first', 'With the status each has now.'),
+        ...about('List analysis subscriptions', 'Newest first. With the status each has now.'),
         querystring: Type.Object(pageParameters, strict),
-        response: { 200: Type.Object({ subscriptions: Type.Array(SubscriptionAnswer), next_cursor: nextCursor }) },
+        response: {
+          200: named(
+            'AnalysisSubscriptionPage',
+            Type.Object({ subscriptions: Type.Array(SubscriptionAnswer), next_cursor: nextCursor }),
+          ),
+        },
       },
     },
     async (request) => {
@@ -106,9 +117,9 @@ export function analysisSubscriptionRoutes(
   app.post(
     '/v1/analysis/subscriptions/:subscription_id/pause',
     {
-      config: config('analysis.subscriptions.pause', invalid),
+      config: config('analysis.subscriptions.pause', invalid, 'analysis_not_found'),
       schema: {
-        ...about('Pause a subscription', 'Again changes nothing.'),
+        ...about('Pause an analysis subscription', 'Again changes nothing.'),
         params: ById,
         querystring: noFields,
         response: { 200: SubscriptionAnswer },
@@ -121,10 +132,16 @@ export function analysisSubscriptionRoutes(
   app.post(
     '/v1/analysis/subscriptions/:subscription_id/resume',
     {
-      config: config('analysis.subscriptions.resume', invalid),
+      config: config(
+        'analysis.subscriptions.resume',
+        invalid,
+        'analysis_request_failed',
+        'analysis_forbidden',
+        'analysis_not_found',
+      ),
       schema: {
         ...about(
-          'Resume a subscription',
+          'Resume an analysis subscription',
           'Tests again what creation tests, with the same errors. Again changes nothing.',
         ),
         params: ById,
@@ -139,10 +156,10 @@ export function analysisSubscriptionRoutes(
   app.get(
     '/v1/analysis/subscriptions/:subscription_id/runs',
     {
-      config: config('analysis.subscriptions.runs', invalid),
+      config: config('analysis.subscriptions.runs', invalid, 'analysis_not_found'),
       schema: {
         ...about(
-          'The runs of a subscription',
+          'List the runs of an analysis subscription',
           'Empty while scheduling is not live. `next_cursor` is where a later read goes on.',
         ),
         params: ById,
@@ -151,7 +168,13 @@ export function analysisSubscriptionRoutes(
           strict,
         ),
         response: {
-          200: Type.Object({ runs: Type.Array(Type.Object({ run_id: Type.String() })), next_cursor: Type.String() }),
+          200: named(
+            'SubscriptionRunPage',
+            Type.Object({
+              runs: Type.Array(named('SubscriptionRun', Type.Object({ run_id: Type.String() }))),
+              next_cursor: Type.String(),
+            }),
+          ),
         },
       },
     },
@@ -168,18 +191,27 @@ export function analysisSubscriptionRoutes(
   app.get(
     '/v1/analysis/subscriptions/:subscription_id/checkpoint',
     {
-      config: config('analysis.subscriptions.checkpoint', invalid),
+      config: config('analysis.subscriptions.checkpoint', invalid, 'analysis_not_found'),
       schema: {
-        ...about('How far a subscription has come', 'Null while scheduling is not live.'),
+        ...about(
+          'Get the checkpoint of an analysis subscription',
+          'How far it has come. Null while scheduling is not live.',
+        ),
         params: ById,
         querystring: noFields,
         response: {
-          200: Type.Object({
-            subscription_id: Type.String(),
-            checkpoint: orNull(
-              Type.Object({ sequence: Type.Integer(), run_id: Type.String(), completed_at: dateTime }),
-            ),
-          }),
+          200: named(
+            'SubscriptionCheckpoint',
+            Type.Object({
+              subscription_id: Type.String(),
+              checkpoint: orNull(
+                named(
+                  'Checkpoint',
+                  Type.Object({ sequence: Type.Integer(), run_id: Type.String(), completed_at: dateTime }),
+                ),
+              ),
+            }),
+          ),
         },
       },
     },

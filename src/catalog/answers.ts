@@ -2,55 +2,64 @@ import { type Static, Type } from 'typebox'
 import { type FieldPermission, readableFields, type Scope } from '../access/scope.ts'
 import { documentStatuses } from '../ingest/content-store.ts'
 import { formatOptionalTime, formatTime } from '../time.ts'
-import { choice, dateTime, orNull } from '../validation.ts'
+import { choice, dateTime, named, orNull } from '../validation.ts'
 import type { DocumentRecord, SnapshotRecord } from './catalog-store.ts'
 
-export const Author = Type.Object(
-  {
-    external_author_id: orNull(Type.String()),
-    nickname: orNull(Type.String()),
-    avatar_url: orNull(Type.String()),
-    home_page: orNull(Type.String()),
-    biography: orNull(Type.String()),
-    follower_count: orNull(Type.Integer()),
-    following_count: orNull(Type.Integer()),
-    verified: orNull(Type.Boolean()),
-  },
-  {
-    additionalProperties: Type.Union([Type.String(), Type.Number(), Type.Boolean(), Type.Null()]),
-    description: 'As collected; any field may be null. Further fields are what the collector sent as extras.',
-  },
+export const Author = named(
+  'Author',
+  Type.Object(
+    {
+      external_author_id: orNull(Type.String()),
+      nickname: orNull(Type.String()),
+      avatar_url: orNull(Type.String()),
+      home_page: orNull(Type.String()),
+      biography: orNull(Type.String()),
+      follower_count: orNull(Type.Integer()),
+      following_count: orNull(Type.Integer()),
+      verified: orNull(Type.Boolean()),
+    },
+    {
+      additionalProperties: Type.Union([Type.String(), Type.Number(), Type.Boolean(), Type.Null()]),
+      description: 'As collected; any field may be null. Further fields are what the collector sent as extras.',
+    },
+  ),
 )
 
-export const Snapshot = Type.Object({
-  snapshot_id: Type.String(),
-  observed_at: dateTime,
-  score: orNull(Type.Integer()),
-  metrics: Type.Record(Type.String(), Type.Number()),
-})
+export const Snapshot = named(
+  'MetricSnapshot',
+  Type.Object({
+    snapshot_id: Type.String(),
+    observed_at: dateTime,
+    score: orNull(Type.Integer()),
+    metrics: Type.Record(Type.String(), Type.Number()),
+  }),
+)
 
 /** Fields that need a permission are absent where no matching entitlement grants it. */
-export const Document = Type.Object({
-  id: Type.String(),
-  dataset_id: Type.String(),
-  source_platform: Type.String(),
-  external_id: Type.String(),
-  url: orNull(Type.String()),
-  title: Type.Optional(orNull(Type.String({ description: 'With `title`.' }))),
-  content_type: orNull(Type.String()),
-  language: orNull(Type.String()),
-  region: orNull(Type.String()),
-  status: choice(documentStatuses),
-  current_version_id: Type.String(),
-  published_at: orNull(dateTime),
-  created_at: Type.String({ format: 'date-time', description: 'First-ingest time.' }),
-  observed_at: dateTime,
-  author: Type.Optional(orNull(Author)),
-  topics: Type.Optional(Type.Array(Type.String(), { description: 'With `metadata`.' })),
-  tags: Type.Optional(Type.Array(Type.String(), { description: 'With `metadata`.' })),
-  classifications: Type.Optional(Type.Array(Type.String(), { description: 'Codes. With `facts`.' })),
-  score: Type.Optional(orNull(Type.Integer({ description: 'With `metrics`.' }))),
-})
+export const Document = named(
+  'Document',
+  Type.Object({
+    id: Type.String(),
+    dataset_id: Type.String(),
+    source_platform: Type.String(),
+    external_id: Type.String(),
+    url: orNull(Type.String()),
+    title: Type.Optional(orNull(Type.String({ description: 'With `title`.' }))),
+    content_type: orNull(Type.String()),
+    language: orNull(Type.String()),
+    region: orNull(Type.String()),
+    status: choice(documentStatuses),
+    current_version_id: Type.String(),
+    published_at: orNull(dateTime),
+    created_at: Type.String({ format: 'date-time', description: 'First-ingest time.' }),
+    observed_at: dateTime,
+    author: Type.Optional(orNull(Author)),
+    topics: Type.Optional(Type.Array(Type.String(), { description: 'With `metadata`.' })),
+    tags: Type.Optional(Type.Array(Type.String(), { description: 'With `metadata`.' })),
+    classifications: Type.Optional(Type.Array(Type.String(), { description: 'Codes. With `facts`.' })),
+    score: Type.Optional(orNull(Type.Integer({ description: 'With `metrics`.' }))),
+  }),
+)
 
 export interface ReadableDocument {
   readonly record: DocumentRecord

@@ -3,13 +3,13 @@ import { type Static, Type } from 'typebox'
 import type { Operation } from '../access/operations.ts'
 import type { Scope } from '../access/scope.ts'
 import type { Cursors } from '../cursors.ts'
-import { TidemarkError } from '../errors.ts'
+import { type ErrorCode, TidemarkError } from '../errors.ts'
 import { listParameter, splitList } from '../http/list-parameter.ts'
 import { consumerOf, scopeOf } from '../http/route.ts'
 import type { TypedApp } from '../http/typed-app.ts'
 import { documentStatuses } from '../ingest/content-store.ts'
 import { formatOptionalTime, formatTime, parseOptionalTime } from '../time.ts'
-import { anyId, choice, dateTime, orNull, strict } from '../validation.ts'
+import { anyId, choice, dateTime, named, orNull, strict } from '../validation.ts'
 import {
   Author,
   authorAnswer,
@@ -82,28 +82,44 @@ const BrowseQuery = Type.Object(
 const UserDocumentsQuery = Type.Object(listing, strict)
 type ListingParameters = Static<typeof BrowseQuery>
 
-const Listing = Type.Object({
-  documents: Type.Array(Type.Object({ document: Document, snapshot: Type.Optional(orNull(Snapshot)) })),
-  next_cursor: Type.Optional(Type.String({ description: 'Absent at the end.' })),
-  created_from: orNull(dateTime),
-  created_to: orNull(dateTime),
-})
-const User = Type.Object({
-  user: Type.Object({
-    source_platform: Type.String(),
-    external_author_id: Type.String(),
-    author: orNull(Author),
-    document_id: Type.String({ description: 'The document the profile came from.' }),
-    observed_at: Type.String({ format: 'date-time', description: 'When that document was last observed.' }),
+const Listing = named(
+  'CatalogPage',
+  Type.Object({
+    documents: Type.Array(
+      named('CatalogEntry', Type.Object({ document: Document, snapshot: Type.Optional(orNull(Snapshot)) })),
+    ),
+    next_cursor: Type.Optional(Type.String({ description: 'Absent at the end.' })),
+    created_from: orNull(dateTime),
+    created_to: orNull(dateTime),
   }),
-})
+)
+const User = named(
+  'UserProfileResponse',
+  Type.Object({
+    user: named(
+      'UserProfile',
+      Type.Object({
+        source_platform: Type.String(),
+        external_author_id: Type.String(),
+        author: orNull(Author),
+        document_id: Type.String({ description: 'The document the profile came from.' }),
+        observed_at: Type.String({ format: 'date-time', description: 'When that document was last observed.' }),
+      }),
+    ),
+  }),
+)
 const UserPath = Type.Object({
   platform: anyId,
   external_author_id: Type.String({ minLength: 1, maxLength: 512 }),
 })
 
-const config = (operation: Operation) =>
-  ({ operation, invalid: 'invalid_document_query', unavailable: 'catalog_unavailable' }) as const
+const config = (operation: Operation, ...errors: ErrorCode[]) =>
+  ({
+    operation,
+    invalid: 'invalid_document_query',
+    unavailable: 'catalog_unavailable',
+    errors: ['entitlement_denied', ...errors],
+  }) as const
 const about = (summary: string, description: string) => ({ tags: ['Catalog'], summary, description })
 
 export interface CatalogParts {
@@ -121,7 +137,7 @@ export function catalogRoutes(app: TypedApp, parts: CatalogParts): void {
       config: config('documents.browse'),
       schema: {
         ...about(
-          'Documents by exact conditions',
+          'Browse documents',
           'Newest first-ingest time first. Values of one parameter are OR-ed, parameters are AND-ed; everything matches exactly. Not full text, and no total: page until `next_cursor` is absent.',
         ),
         querystring: BrowseQuery,
@@ -143,7 +159,10 @@ export function catalogRoutes(app: TypedApp, parts: CatalogParts): void {
     {
       config: config('users.documents'),
       schema: {
-        ...about('The documents of a user', 'As the listing of documents, with platform and author from the path.'),
+        ...about(
+          'List the documents of a user',
+          'As the listing of documents, with platform and author from the path.',
+        ),
         params: UserPath,
         querystring: UserDocumentsQuery,
         response: { 200: Listing },
@@ -156,10 +175,10 @@ export function catalogRoutes(app: TypedApp, parts: CatalogParts): void {
   app.get(
     '/v1/users/:platform/:external_author_id',
     {
-      config: config('users.read'),
+      config: config('users.read', 'user_not_found'),
       schema: {
         ...about(
-          'The profile of a user',
+          'Get a user profile',
           'From the newest document of that author in the window; needs `author` or `metadata`.',
         ),
         params: UserPath,

@@ -1,19 +1,22 @@
 import { Type } from 'typebox'
 import { consumerOf, scopeOf } from '../http/route.ts'
 import type { TypedApp } from '../http/typed-app.ts'
-import { anyId, orNull, strict } from '../validation.ts'
+import { anyId, named, orNull, strict } from '../validation.ts'
 import type { CatalogStore } from './catalog-store.ts'
 import { timeLimited } from './time-limited.ts'
 
 const pageMax = 100
 
-const Classification = Type.Object({
-  code: Type.String(),
-  dataset_id: Type.String(),
-  name: Type.String(),
-  description: orNull(Type.String()),
-  label_schema: Type.Record(Type.String(), Type.Unknown(), { description: 'As stored.' }),
-})
+const Classification = named(
+  'Classification',
+  Type.Object({
+    code: Type.String(),
+    dataset_id: Type.String(),
+    name: Type.String(),
+    description: orNull(Type.String()),
+    label_schema: Type.Record(Type.String(), Type.Unknown(), { description: 'As stored.' }),
+  }),
+)
 
 export function classificationRoutes(
   app: TypedApp,
@@ -26,10 +29,11 @@ export function classificationRoutes(
         operation: 'classifications.list',
         invalid: 'invalid_classification_query',
         unavailable: 'catalog_unavailable',
+        errors: ['entitlement_denied'],
       },
       schema: {
         tags: ['Catalog'],
-        summary: 'The classification dictionary of a dataset',
+        summary: 'List classifications',
         description: 'Active classifications by code. Needs `facts`. A classification may have no readable documents.',
         querystring: Type.Object(
           {
@@ -42,10 +46,13 @@ export function classificationRoutes(
           strict,
         ),
         response: {
-          200: Type.Object({
-            classifications: Type.Array(Classification),
-            next_after_code: orNull(Type.String(), { description: 'Null at the end.' }),
-          }),
+          200: named(
+            'ClassificationPage',
+            Type.Object({
+              classifications: Type.Array(Classification),
+              next_after_code: orNull(Type.String(), { description: 'Null at the end.' }),
+            }),
+          ),
         },
       },
     },

@@ -3,12 +3,12 @@ import type { Operation } from '../access/operations.ts'
 import type { Consumer } from '../access/principal.ts'
 import { type FieldPermission, readableFields, type Scope, versionLanguage } from '../access/scope.ts'
 import type { Cursors } from '../cursors.ts'
-import { TidemarkError } from '../errors.ts'
+import { type ErrorCode, TidemarkError } from '../errors.ts'
 import { consumerOf, scopeOf } from '../http/route.ts'
 import type { TypedApp } from '../http/typed-app.ts'
 import { isId } from '../ids.ts'
 import { formatOptionalTime, formatTime } from '../time.ts'
-import { anyId, dateTime, noFields, orNull, strict } from '../validation.ts'
+import { anyId, dateTime, named, noFields, orNull, strict } from '../validation.ts'
 import {
   Document,
   documentAnswer,
@@ -20,37 +20,52 @@ import {
 import type { CatalogStore, DocumentRecord, VersionSummary } from './catalog-store.ts'
 import { invalid } from './listing-rules.ts'
 
-const Detail = Type.Object({
-  ...Document.properties,
-  version_count: Type.Integer({ description: 'Of the versions that this application may read.' }),
-  snapshot: orNull(Snapshot),
-})
-const Version = Type.Object({
-  version_id: Type.String(),
-  is_current: Type.Boolean(),
-  created_at: dateTime,
-  title: Type.Optional(orNull(Type.String())),
-})
-const Content = Type.Object({
-  document_id: Type.String(),
-  version_id: Type.String(),
-  is_current: Type.Boolean(),
-  title: Type.Optional(orNull(Type.String())),
-  body: orNull(Type.String()),
-  language: orNull(Type.String()),
-  published_at: orNull(dateTime),
-  created_at: dateTime,
-})
-const BatchItem = Type.Object({
-  ...Document.properties,
-  content: orNull(
-    Type.Object({
-      version_id: Type.String(),
-      title: Type.Optional(orNull(Type.String())),
-      body: orNull(Type.String()),
-    }),
-  ),
-})
+const Detail = named(
+  'DocumentDetail',
+  Type.Object({
+    ...Document.properties,
+    version_count: Type.Integer({ description: 'Of the versions that this application may read.' }),
+    snapshot: orNull(Snapshot),
+  }),
+)
+const Version = named(
+  'DocumentVersion',
+  Type.Object({
+    version_id: Type.String(),
+    is_current: Type.Boolean(),
+    created_at: dateTime,
+    title: Type.Optional(orNull(Type.String())),
+  }),
+)
+const Content = named(
+  'DocumentContent',
+  Type.Object({
+    document_id: Type.String(),
+    version_id: Type.String(),
+    is_current: Type.Boolean(),
+    title: Type.Optional(orNull(Type.String())),
+    body: orNull(Type.String()),
+    language: orNull(Type.String()),
+    published_at: orNull(dateTime),
+    created_at: dateTime,
+  }),
+)
+const BatchItem = named(
+  'DocumentWithContent',
+  Type.Object({
+    ...Document.properties,
+    content: orNull(
+      named(
+        'CurrentContent',
+        Type.Object({
+          version_id: Type.String(),
+          title: Type.Optional(orNull(Type.String())),
+          body: orNull(Type.String()),
+        }),
+      ),
+    ),
+  }),
+)
 
 const ById = Type.Object({ document_id: anyId })
 const PageQuery = Type.Object(
@@ -62,17 +77,22 @@ const PageQuery = Type.Object(
 )
 const versionRule =
   'A version is readable by its own language, or by that of the document where it has none: an earlier version can be hidden where the current one is not, and the other way round.'
-const config = (operation: Operation) =>
-  ({ operation, invalid: 'invalid_document_query', unavailable: 'catalog_unavailable' }) as const
+const config = (operation: Operation, ...errors: ErrorCode[]) =>
+  ({
+    operation,
+    invalid: 'invalid_document_query',
+    unavailable: 'catalog_unavailable',
+    errors: ['entitlement_denied', ...errors],
+  }) as const
 const about = (summary: string, description: string) => ({ tags: ['Documents'], summary, description })
 
 export function documentRoutes(app: TypedApp, store: CatalogStore, cursors: Cursors): void {
   app.get(
     '/v1/documents/:document_id',
     {
-      config: config('documents.read'),
+      config: config('documents.read', 'document_not_found'),
       schema: {
-        ...about('One document', 'With the number of its versions and its latest metric snapshot.'),
+        ...about('Get a document', 'With the number of its versions and its latest metric snapshot.'),
         params: ById,
         querystring: noFields,
         response: { 200: Detail },
@@ -96,10 +116,10 @@ export function documentRoutes(app: TypedApp, store: CatalogStore, cursors: Curs
   app.get(
     '/v1/documents/:document_id/content',
     {
-      config: config('documents.content'),
+      config: config('documents.content', 'document_not_found', 'version_not_found'),
       schema: {
         ...about(
-          'The text of a version',
+          'Get the full text of a document',
           `The current version when \`version_id\` is absent. Needs \`body\`. ${versionRule}`,
         ),
         params: ById,
@@ -132,15 +152,20 @@ export function documentRoutes(app: TypedApp, store: CatalogStore, cursors: Curs
   app.get(
     '/v1/documents/:document_id/versions',
     {
-      config: config('documents.versions'),
+      config: config('documents.versions', 'document_not_found'),
       schema: {
         ...about(
-          'The versions of a document, newest first',
-          `Their texts are read by \`…/content?version_id=\`. ${versionRule}`,
+          'List the versions of a document',
+          `Newest first. Their texts are read by \`…/content?version_id=\`. ${versionRule}`,
         ),
         params: ById,
         querystring: PageQuery,
-        response: { 200: Type.Object({ versions: Type.Array(Version), next_cursor: Type.Optional(Type.String()) }) },
+        response: {
+          200: named(
+            'DocumentVersionPage',
+            Type.Object({ versions: Type.Array(Version), next_cursor: Type.Optional(Type.String()) }),
+          ),
+        },
       },
     },
     async (request) => {
@@ -166,12 +191,17 @@ export function documentRoutes(app: TypedApp, store: CatalogStore, cursors: Curs
   app.get(
     '/v1/documents/:document_id/snapshots',
     {
-      config: config('documents.snapshots'),
+      config: config('documents.snapshots', 'document_not_found'),
       schema: {
-        ...about('The metric snapshots of a document, newest first', 'Needs `metrics`.'),
+        ...about('List the metric snapshots of a document', 'Newest first. Needs `metrics`.'),
         params: ById,
         querystring: PageQuery,
-        response: { 200: Type.Object({ snapshots: Type.Array(Snapshot), next_cursor: Type.Optional(Type.String()) }) },
+        response: {
+          200: named(
+            'MetricSnapshotPage',
+            Type.Object({ snapshots: Type.Array(Snapshot), next_cursor: Type.Optional(Type.String()) }),
+          ),
+        },
       },
     },
     async (request) => {
@@ -191,16 +221,24 @@ export function documentRoutes(app: TypedApp, store: CatalogStore, cursors: Curs
       config: config('documents.batchGet'),
       schema: {
         ...about(
-          'Several documents with their current text',
-          'In the order asked for. What does not exist or is not entitled is in `missing`. `content` is null without `body`.',
+          'Get several documents',
+          'With their current text, in the order asked for. What does not exist or is not entitled is in `missing`. `content` is null without `body`.',
         ),
-        body: Type.Object(
-          {
-            document_ids: Type.Array(anyId, { minItems: 1, maxItems: 200 }),
-          },
-          strict,
+        body: named(
+          'BatchGetRequest',
+          Type.Object(
+            {
+              document_ids: Type.Array(anyId, { minItems: 1, maxItems: 200 }),
+            },
+            strict,
+          ),
         ),
-        response: { 200: Type.Object({ documents: Type.Array(BatchItem), missing: Type.Array(Type.String()) }) },
+        response: {
+          200: named(
+            'BatchGetResponse',
+            Type.Object({ documents: Type.Array(BatchItem), missing: Type.Array(Type.String()) }),
+          ),
+        },
       },
     },
     async (request) => {

@@ -7,7 +7,7 @@ import { abortSignalOf, consumerOf, scopeOf } from '../http/route.ts'
 import { takeQuota } from '../http/take-quota.ts'
 import type { TypedApp } from '../http/typed-app.ts'
 import { parseOptionalTime } from '../time.ts'
-import { choice, dateTime, strict } from '../validation.ts'
+import { choice, dateTime, named, strict } from '../validation.ts'
 import { type ChangeLog, eventTypes } from './change-log.ts'
 import type { ChangeSignal } from './change-signal.ts'
 import { readAhead } from './read-ahead.ts'
@@ -15,20 +15,23 @@ import { positionOfCursor, RemovedEvents, readChanges, retentionDays } from './r
 
 const waitSecondsMax = 30
 
-const Event = Type.Object({
-  sequence: Type.Integer({ description: 'Position in the one sequence of the instance; strictly increasing.' }),
-  event_id: Type.String({ description: 'Handle events idempotently by this.' }),
-  schema_version: Type.Integer(),
-  event_type: choice(eventTypes),
-  dataset_id: Type.String(),
-  source_platform: Type.String(),
-  document_id: Type.String(),
-  version_id: Type.Optional(Type.String({ description: 'For created documents and new versions.' })),
-  changed_fields: Type.Array(Type.String()),
-  occurred_at: dateTime,
-  observed_at: dateTime,
-  ingested_at: dateTime,
-})
+const Event = named(
+  'ChangeEvent',
+  Type.Object({
+    sequence: Type.Integer({ description: 'Position in the one sequence of the instance; strictly increasing.' }),
+    event_id: Type.String({ description: 'Handle events idempotently by this.' }),
+    schema_version: Type.Integer(),
+    event_type: choice(eventTypes),
+    dataset_id: Type.String(),
+    source_platform: Type.String(),
+    document_id: Type.String(),
+    version_id: Type.Optional(Type.String({ description: 'For created documents and new versions.' })),
+    changed_fields: Type.Array(Type.String()),
+    occurred_at: dateTime,
+    observed_at: dateTime,
+    ingested_at: dateTime,
+  }),
+)
 
 const Query = Type.Object(
   {
@@ -36,7 +39,7 @@ const Query = Type.Object(
       Type.String({ description: '`next_cursor` of the previous page. Absent: from the earliest event that is kept.' }),
     ),
     limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200, default: 100 })),
-    event_type: listParameter('Event types.'),
+    event_type: listParameter('Event types.', eventTypes),
     dataset_id: listParameter('Dataset ids.'),
     source_platform: listParameter('Platform codes.'),
     ingested_from: Type.Optional(Type.String({ format: 'date-time', description: 'Inclusive.' })),
@@ -71,16 +74,17 @@ export function changesRoutes(app: TypedApp, { log, signal, cursors, usage }: Ch
         operation: 'changes.read',
         invalid: 'invalid_changes_query',
         unavailable: 'changes_unavailable',
+        errors: ['invalid_cursor', 'entitlement_denied', 'cursor_expired'],
       },
       schema: {
         tags: ['Changes'],
-        summary: 'The change feed',
+        summary: 'Read the change feed',
         description:
           'Events of documents in the order in which they became visible; nothing is ever skipped. Process a page, then save `next_cursor`, then ask with it. ' +
           'An empty page is the end for now; its cursor stays good. A cursor is bound to the application and to every parameter but `limit` and `wait`, and can be replayed. ' +
           `Events are kept for ${retentionDays} days: an older cursor is 410 \`cursor_expired\`.`,
         querystring: Query,
-        response: { 200: Type.Object({ items: Type.Array(Event), next_cursor: Type.String() }) },
+        response: { 200: named('ChangePage', Type.Object({ items: Type.Array(Event), next_cursor: Type.String() })) },
       },
     },
     async (request, reply) => {

@@ -1,9 +1,19 @@
 import { Type } from 'typebox'
 import { type ErrorCode, invalidField } from '../errors.ts'
+import { describedBy } from '../validation.ts'
 
-/** A query parameter that takes several values, separated by commas. */
-export const listParameter = (description: string) =>
-  Type.Optional(Type.String({ maxLength: 20_000, description: `${description} Several are separated by commas.` }))
+/**
+ * A query parameter that takes several values, separated by commas. OpenAPI has it as that text, which every generated
+ * client sends rightly, and as a list only where it is one of `allowed` values.
+ */
+export const listParameter = (description: string, allowed: readonly string[] | null = null) =>
+  Type.Optional(
+    Type.String({
+      maxLength: 20_000,
+      description: `${description} Several are separated by commas.`,
+      ...(allowed === null ? {} : { [describedBy]: { type: 'array', items: { type: 'string', enum: allowed } } }),
+    }),
+  )
 
 const valuesMax = 200
 

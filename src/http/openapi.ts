@@ -2,9 +2,11 @@ import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger'
 import type { FastifyContextConfig, FastifySchema } from 'fastify'
 import { Type } from 'typebox'
 import { credentialKinds } from '../access/credential-kinds.ts'
-import { errorTable } from '../errors.ts'
-import { choice } from '../validation.ts'
+import { quotaOperations } from '../access/operations.ts'
+import { type ErrorCode, errorTable } from '../errors.ts'
+import { choice, named } from '../validation.ts'
 import { version } from '../version.ts'
+import { type Description, finishDescription } from './finish-description.ts'
 import type { RouteConfig } from './route.ts'
 
 /** Named in the description as the shape of every error. */
@@ -14,7 +16,9 @@ export const ErrorSchema = Type.Object(
     message: Type.String({ description: 'What to change, for people.' }),
     request_id: Type.String({ description: 'The same as in X-Request-Id; finds the request in the log.' }),
     details: Type.Optional(
-      Type.Array(Type.Object({ path: Type.String(), message: Type.String() }), { description: 'The fields at fault.' }),
+      Type.Array(named('ErrorDetail', Type.Object({ path: Type.String(), message: Type.String() })), {
+        description: 'The fields at fault.',
+      }),
     ),
   },
   { $id: 'Error', description: 'The body of every error on every surface.' },
@@ -46,7 +50,8 @@ const sentence = (words: string): string => words.charAt(0).toUpperCase() + word
 export const openApiOptions: FastifyDynamicSwaggerOptions = {
   openapi: {
     openapi: '3.1.0',
-    info: { title: 'Tidemark', version, description: about, license: { name: 'MIT' } },
+    info: { title: 'Tidemark', version, description: about, license: { name: 'MIT', identifier: 'MIT' } },
+    servers: [{ url: '/', description: 'The instance that this description comes from.' }],
     tags: [
       { name: 'Account', description: 'Who am I, and what may I do?' },
       { name: 'Search', description: 'Keyword, vector and hybrid search.' },
@@ -79,50 +84,49 @@ export const openApiOptions: FastifyDynamicSwaggerOptions = {
   refResolver: { buildLocalReference: (json, _base, _fragment, i) => (json.$id as string | undefined) ?? `def-${i}` },
   transformObject: (document) =>
     'openapiObject' in document
-      ? (withDescribedParts(document.openapiObject) as typeof document.openapiObject)
+      ? (finishDescription(document.openapiObject as Description) as typeof document.openapiObject)
       : document.swaggerObject,
   transform: ({ schema, url, route }) => {
-    const { credential = null, operation, invalid } = route.config as FastifyContextConfig & RouteConfig
+    const config = route.config as FastifyContextConfig & RouteConfig
     if (route.method === 'HEAD') return { schema: { ...schema, hide: true }, url }
-    const error = { $ref: 'Error#' }
-    const responses: Record<string, unknown> = { ...((schema?.response as Record<string, unknown>) ?? {}) }
-    if (credential !== null) {
-      for (const status of credentialKinds[credential].statuses) {
-        responses[status] ??= { description: reasons[status], ...error }
-      }
-      responses[errorTable[invalid].status] ??= {
-        description: `\`${invalid}\`: the message names the field.`,
-        ...error,
-      }
-    }
+    const { credential = null, operation } = config
     const described = {
       ...schema,
       operationId: operation,
       security: credential === null ? [] : [{ [credential]: [] }],
-      response: responses,
+      response: { ...errorAnswers(config, schema?.body !== undefined), ...(schema?.response as object | undefined) },
     }
     return { schema: described as FastifySchema, url }
   },
 }
 
-const reasons: Record<number, string> = {
-  401: '`unauthorized`: no valid credential for this surface.',
-  403: '`entitlement_denied`: outside the entitlements of the application.',
-  413: '`payload_too_large`: send less at once.',
-  415: '`unsupported_media_type`: send JSON, or NDJSON where it is taken.',
-  429: '`rate_limit_exceeded` or `quota_exceeded`: wait for the seconds in Retry-After.',
-  503: 'Temporarily unavailable (`overloaded`, `storage_full` for writes, or the area’s own code): try again after the seconds in Retry-After, with growing pauses.',
+/** Every error that a route can answer with, by status. */
+function errorAnswers(config: FastifyContextConfig & RouteConfig, takesBody: boolean): Record<number, object> {
+  const { credential = null, operation, invalid, unavailable = 'store_unavailable', errors = [] } = config
+  if (credential === null) return {}
+  const codes: ErrorCode[] = [...credentialKinds[credential].errors, invalid, ...errors, unavailable]
+  if (operation in quotaOperations) codes.push('quota_exceeded')
+  if (takesBody) codes.push('request_timeout', 'payload_too_large', 'unsupported_media_type', 'storage_full')
+  const answers: Record<number, object> = {}
+  for (const [status, same] of Map.groupBy(new Set(codes), (code) => errorTable[code].status)) {
+    const named = same.map((code) => `\`${code}\``).join(', ')
+    answers[status] = { description: `${named}: ${reasons[status]}.`, $ref: 'Error#' }
+  }
+  return answers
 }
 
-/**
- * Where the schema that validates a request says nothing of a part, because that is checked afterwards and alone,
- * `x-described-by` says it: a schema, or the name of a component.
- */
-function withDescribedParts(part: unknown): unknown {
-  if (Array.isArray(part)) return part.map(withDescribedParts)
-  if (typeof part !== 'object' || part === null) return part
-  const described = (part as Record<string, unknown>)['x-described-by']
-  if (typeof described === 'string') return { $ref: `#/components/schemas/${described}` }
-  if (described !== undefined) return withDescribedParts(described)
-  return Object.fromEntries(Object.entries(part).map(([key, value]) => [key, withDescribedParts(value)]))
+const reasons: Record<number, string> = {
+  400: 'the message says what to change, and `details` names the fields',
+  401: 'no valid credential for this surface',
+  403: 'outside what the application may use',
+  404: 'it is not there, or not for this caller',
+  408: 'the body did not arrive in time',
+  409: 'its state does not allow this now',
+  410: 'what comes next is no longer kept',
+  413: 'send less at once',
+  415: 'send JSON, or NDJSON where it is taken',
+  416: 'ask for bytes that the file has',
+  422: 'the key came with another body before',
+  429: 'wait for the seconds in `Retry-After`',
+  503: 'temporarily unavailable, try again with growing pauses',
 }

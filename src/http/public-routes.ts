@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import { isUnavailability } from '../errors.ts'
 import type { Incidents } from '../incidents.ts'
+import { named } from '../validation.ts'
 import type { Metrics } from './metrics.ts'
 import { ErrorSchema } from './openapi.ts'
 import type { TypedApp } from './typed-app.ts'
@@ -8,10 +9,16 @@ import type { TypedApp } from './typed-app.ts'
 /** What a probe found: `ok`, or what is the matter, in words for an operator. One that throws has found it not ok. */
 export type Check = () => Promise<{ readonly ok: boolean; readonly detail: string }>
 
-const Ready = Type.Object({
-  ready: Type.Boolean(),
-  checks: Type.Record(Type.String(), Type.Object({ ok: Type.Boolean(), detail: Type.String() })),
-})
+const Ready = named(
+  'Readiness',
+  Type.Object({
+    ready: Type.Boolean(),
+    checks: Type.Record(
+      Type.String(),
+      named('ReadinessCheck', Type.Object({ ok: Type.Boolean(), detail: Type.String() })),
+    ),
+  }),
+)
 
 export function publicRoutes(
   app: TypedApp,
@@ -38,7 +45,10 @@ export function publicRoutes(
     '/healthz',
     {
       config: open('health.live'),
-      schema: { ...about('Is the process alive?'), response: { 200: Type.Object({ status: Type.Literal('ok') }) } },
+      schema: {
+        ...about('Liveness probe'),
+        response: { 200: named('Liveness', Type.Object({ status: Type.Literal('ok') })) },
+      },
     },
     async () => ({ status: 'ok' as const }),
   )
@@ -47,7 +57,7 @@ export function publicRoutes(
     '/readyz',
     {
       config: open('health.ready'),
-      schema: { ...about('Can it serve? 503 while it cannot'), response: { 200: Ready, 503: Ready } },
+      schema: { ...about('Readiness probe'), response: { 200: Ready, 503: Ready } },
     },
     async (_request, reply) => {
       const states = Object.fromEntries(
@@ -62,7 +72,10 @@ export function publicRoutes(
 
   app.get(
     '/openapi.json',
-    { config: open('openapi.read'), schema: { ...about('This description'), response: { 200: Type.Unknown() } } },
+    {
+      config: open('openapi.read'),
+      schema: { ...about('Get the OpenAPI description'), response: { 200: Type.Unknown() } },
+    },
     async (_request, reply) => reply.type('application/json; charset=utf-8').send(app.swagger()),
   )
 
@@ -70,7 +83,10 @@ export function publicRoutes(
     '/metrics',
     {
       config: { operation: 'metrics.read', invalid: 'invalid_request' },
-      schema: { ...about('Prometheus metrics'), response: { 200: Type.String() } },
+      schema: {
+        ...about('Get Prometheus metrics'),
+        response: { 200: { content: { 'text/plain': { schema: Type.String() } } } },
+      },
     },
     async (_request, reply) =>
       reply

@@ -17,6 +17,8 @@ export interface RouteConfig {
   readonly invalid: ErrorCode
   /** The code of a 503 in this area where it has one of its own; else it is `store_unavailable`. */
   readonly unavailable?: ErrorCode
+  /** What else its own work answers with, for OpenAPI. */
+  readonly errors?: readonly ErrorCode[]
   /** Needs no credential. Every other route stands below the paths of the credential that opens it. */
   readonly isPublic?: true
   /** Whether the body may also be NDJSON, which the handler then gets as a stream. */
@@ -31,6 +33,7 @@ declare module 'fastify' {
     operation?: Operation
     invalid?: ErrorCode
     unavailable?: ErrorCode
+    errors?: readonly ErrorCode[]
     lines?: boolean
   }
   interface FastifyRequest {
@@ -62,9 +65,6 @@ export function scopeOf(consumer: Consumer, asked: AccessRequest, denied: ErrorC
 
 /** A body that may be left out altogether; the framework then validates null. */
 export const optionalBody = <T extends TSchema>(schema: T) => orNull(schema)
-
-/** An error that a route tells of in OpenAPI. */
-export const errorAnswer = (description: string) => ({ description, $ref: 'Error#' })
 
 /** Fires when the client goes away before it is answered. */
 export function abortSignalOf(reply: FastifyReply): AbortSignal {

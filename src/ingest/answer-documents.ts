@@ -2,7 +2,7 @@ import { IncomingMessage } from 'node:http'
 import { finished, PassThrough, type Readable } from 'node:stream'
 import { type Static, Type } from 'typebox'
 import { isUnavailability, TidemarkError } from '../errors.ts'
-import { choice } from '../validation.ts'
+import { choice, named } from '../validation.ts'
 import { type CheckedLine, checkLine } from './check-line.ts'
 import { type IncomingDocument, type IngestResult, outcomes, type Refusal, refusalCodes } from './content-store.ts'
 import { checkDocument } from './document-input.ts'
@@ -17,20 +17,28 @@ import { type Line, readLines } from './read-lines.ts'
  */
 const unreadBytesMax = 8 * 1024 * 1024
 
-const ItemResult = Type.Object({
-  index: Type.Integer({ description: 'Position of the document in the request, from 0; empty lines do not count.' }),
-  document_id: Type.Optional(Type.String()),
-  version_id: Type.Optional(Type.String({ description: 'The current version after this request.' })),
-  outcome: Type.Optional(choice(outcomes)),
-  error: Type.Optional(
-    Type.Object({
-      code: choice(refusalCodes),
-      message: Type.String(),
-      details: Type.Optional(Type.Array(Type.Object({ path: Type.String(), message: Type.String() }))),
-    }),
-  ),
-})
-export const IngestResults = Type.Object({ results: Type.Array(ItemResult) })
+const ItemResult = named(
+  'IngestResult',
+  Type.Object({
+    index: Type.Integer({ description: 'Position of the document in the request, from 0; empty lines do not count.' }),
+    document_id: Type.Optional(Type.String()),
+    version_id: Type.Optional(Type.String({ description: 'The current version after this request.' })),
+    outcome: Type.Optional(choice(outcomes)),
+    error: Type.Optional(
+      named(
+        'IngestError',
+        Type.Object({
+          code: choice(refusalCodes),
+          message: Type.String(),
+          details: Type.Optional(
+            Type.Array(named('ErrorDetail', Type.Object({ path: Type.String(), message: Type.String() }))),
+          ),
+        }),
+      ),
+    ),
+  }),
+)
+export const IngestResults = named('IngestResponse', Type.Object({ results: Type.Array(ItemResult) }))
 
 /** Where documents of one sender go: what is added to each, which are let through, and who writes them. */
 export interface Intake extends Pick<Ingest, 'submit'> {

@@ -9,6 +9,7 @@ import {
   exactPattern,
   isExact,
   messageOf,
+  named,
   oneLinePattern,
   orNull,
   storableText,
@@ -40,39 +41,45 @@ const words = (description: string) =>
     }),
   )
 
-const Author = Type.Object(
-  {
-    external_author_id: Type.Optional(name('The author on the platform.')),
-    nickname: optional(text(500)),
-    avatar_url: optional(text(4096)),
-    home_page: optional(text(4096)),
-    biography: optional(text(20_000)),
-    follower_count: optional(Type.Integer({ minimum: 0 })),
-    following_count: optional(Type.Integer({ minimum: 0 })),
-    verified: optional(Type.Boolean()),
-    extra: optional(
-      Type.Record(key, Type.Union([Type.String({ maxLength: 4096 }), Type.Number(), Type.Boolean()]), {
-        ...strict,
-        maxProperties: 50,
-        description: 'Further texts, numbers and yes/no values; returned beside the other fields of the author.',
-      }),
-    ),
-  },
-  strict,
+const Author = named(
+  'AuthorInput',
+  Type.Object(
+    {
+      external_author_id: Type.Optional(name('The author on the platform.')),
+      nickname: optional(text(500)),
+      avatar_url: optional(text(4096)),
+      home_page: optional(text(4096)),
+      biography: optional(text(20_000)),
+      follower_count: optional(Type.Integer({ minimum: 0 })),
+      following_count: optional(Type.Integer({ minimum: 0 })),
+      verified: optional(Type.Boolean()),
+      extra: optional(
+        Type.Record(key, Type.Union([Type.String({ maxLength: 4096 }), Type.Number(), Type.Boolean()]), {
+          ...strict,
+          maxProperties: 50,
+          description: 'Further texts, numbers and yes/no values; returned beside the other fields of the author.',
+        }),
+      ),
+    },
+    strict,
+  ),
 )
 
-const FactInput = Type.Object(
-  {
-    kind: Type.String({
-      minLength: 1,
-      maxLength: 128,
-      pattern: exactPattern,
-      description: '`category` facts carry `metadata.label_code`.',
-    }),
-    level: Type.Optional(choice(['document', 'version'], { default: 'document' })),
-    metadata: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
-  },
-  strict,
+const FactInput = named(
+  'Fact',
+  Type.Object(
+    {
+      kind: Type.String({
+        minLength: 1,
+        maxLength: 128,
+        pattern: exactPattern,
+        description: '`category` facts carry `metadata.label_code`.',
+      }),
+      level: Type.Optional(choice(['document', 'version'], { default: 'document' })),
+      metadata: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+    },
+    strict,
+  ),
 )
 
 /** The fields that a task's documents share with all others: everything but where they belong. */
@@ -111,18 +118,20 @@ const contentFields = {
   extra_payload: optional(Type.Record(Type.String(), Type.Unknown(), { description: 'Kept, never returned.' })),
 }
 
-export const DocumentInput = Type.Object(
-  {
-    dataset_id: Type.String({ minLength: 1, maxLength: 128, pattern: exactPattern, description: 'A known dataset.' }),
-    source_platform: code('The platform code.'),
-    ...contentFields,
-  },
-  {
-    ...strict,
-    $id: 'Document',
-    description:
-      'Identity is (dataset_id, source_platform, external_id). A title or a body is needed. Sent again, an absent field keeps what is known and null takes it away. NUL and halves of surrogate pairs are refused in ids, codes, topics, tags and names of metrics; in texts (title, body, addresses, what is told of the author) U+FFFD is put in their place; in `extra_payload` and the `metadata` of facts they stay.',
-  },
+export const DocumentInput = named(
+  'DocumentInput',
+  Type.Object(
+    {
+      dataset_id: Type.String({ minLength: 1, maxLength: 128, pattern: exactPattern, description: 'A known dataset.' }),
+      source_platform: code('The platform code.'),
+      ...contentFields,
+    },
+    {
+      ...strict,
+      description:
+        'Identity is (dataset_id, source_platform, external_id). A title or a body is needed. Sent again, an absent field keeps what is known and null takes it away. NUL and halves of surrogate pairs are refused in ids, codes, topics, tags and names of metrics; in texts (title, body, addresses, what is told of the author) U+FFFD is put in their place; in `extra_payload` and the `metadata` of facts they stay.',
+    },
+  ),
 )
 type DocumentInput = Static<typeof DocumentInput>
 

@@ -5,7 +5,7 @@ import type { Collector } from '../access/principal.ts'
 import { TidemarkError } from '../errors.ts'
 import { principalOf } from '../http/route.ts'
 import type { TypedApp } from '../http/typed-app.ts'
-import { strict } from '../validation.ts'
+import { describedBy, named, strict } from '../validation.ts'
 import { answerBatch, answerLines, IngestResults, type Intake } from './answer-documents.ts'
 import { DocumentInput } from './document-input.ts'
 import type { Ingest } from './ingest.ts'
@@ -15,7 +15,7 @@ const ndjson = 'application/x-ndjson'
 
 /** How documents are sent, wherever they are: a JSON batch or lines. */
 export function documentsBody() {
-  const documents = Type.Array(Type.Unknown({ 'x-described-by': 'Document' }), {
+  const documents = Type.Array(Type.Unknown({ [describedBy]: DocumentInput }), {
     minItems: 1,
     maxItems: ingestLimits.batchMax,
   })
@@ -23,9 +23,9 @@ export function documentsBody() {
     consumes: ['application/json', ndjson],
     body: {
       content: {
-        'application/json': { schema: Type.Object({ documents }, strict) },
-        [ndjson]: { schema: Type.Unknown({ 'x-described-by': 'Document' }) },
-        'application/ndjson': { schema: Type.Unknown({ 'x-described-by': 'Document' }) },
+        'application/json': { schema: named('IngestRequest', Type.Object({ documents }, strict)) },
+        [ndjson]: { schema: Type.Unknown({ [describedBy]: DocumentInput }) },
+        'application/ndjson': { schema: Type.Unknown({ [describedBy]: DocumentInput }) },
       },
     },
     response: { 200: IngestResults },
@@ -33,7 +33,6 @@ export function documentsBody() {
 }
 
 export function ingestRoutes(app: TypedApp, ingest: Ingest): void {
-  app.addSchema(DocumentInput)
   app.post(
     '/collector/v1/documents',
     {
@@ -41,7 +40,7 @@ export function ingestRoutes(app: TypedApp, ingest: Ingest): void {
       bodyLimit: ingestLimits.batchBytesMax,
       schema: {
         tags: ['Collector'],
-        summary: 'Put documents in',
+        summary: 'Send documents',
         description:
           `JSON \`{"documents": [1..${ingestLimits.batchMax}]}\`, or NDJSON (\`${ndjson}\`): one document a line, any length, streamed both ways. ` +
           'Each document is answered in order; a bad one fails alone. What is answered without `error` is on disk. Sending the same document again writes nothing. ' +

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import type { Consumer } from '../access/principal.ts'
 import { invalidField } from '../errors.ts'
-import { choice, exactPattern, storableText, strict } from '../validation.ts'
+import { choice, exactPattern, named, storableText, strict } from '../validation.ts'
 import { liveLimits as limits, type ResourceKind, resourceKinds } from './limits.ts'
 import { itemsMaxOf, type LiveRequest } from './live-queries.ts'
 
@@ -24,21 +24,24 @@ export const liveFields = {
 }
 
 const platform = Type.String({ minLength: 1, maxLength: 128, pattern: exactPattern })
-export const LiveQueryBody = Type.Object(
-  {
-    query: Type.String({
-      maxLength: limits.queryUntrimmedMax,
-      description: `1 to ${limits.queryCharactersMax} characters after trimming.`,
-    }),
-    datasets: Type.Array(Type.String({ minLength: 1, maxLength: 128, pattern: exactPattern }), {
-      minItems: 1,
-      maxItems: 1,
-      description: 'Exactly one.',
-    }),
-    platforms: Type.Array(platform, { minItems: 1, maxItems: limits.platformsMax, uniqueItems: true }),
-    ...liveFields,
-  },
-  strict,
+export const LiveQueryBody = named(
+  'LiveQueryRequest',
+  Type.Object(
+    {
+      query: Type.String({
+        maxLength: limits.queryUntrimmedMax,
+        description: `1 to ${limits.queryCharactersMax} characters after trimming.`,
+      }),
+      datasets: Type.Array(Type.String({ minLength: 1, maxLength: 128, pattern: exactPattern }), {
+        minItems: 1,
+        maxItems: 1,
+        description: 'Exactly one.',
+      }),
+      platforms: Type.Array(platform, { minItems: 1, maxItems: limits.platformsMax, uniqueItems: true }),
+      ...liveFields,
+    },
+    strict,
+  ),
 )
 
 interface Live {

@@ -1,10 +1,11 @@
 import { Type } from 'typebox'
 import type { Operation } from '../access/operations.ts'
+import type { ErrorCode } from '../errors.ts'
 import { anyId } from '../validation.ts'
 
 /** What every route of live queries has in common. */
-export const route = (operation: Operation) =>
-  ({ operation, invalid: 'invalid_query', unavailable: 'live_query_unavailable' }) as const
+export const route = (operation: Operation, ...errors: ErrorCode[]) =>
+  ({ operation, invalid: 'invalid_query', unavailable: 'live_query_unavailable', errors }) as const
 
 export const about = (summary: string, description: string) => ({ tags: ['Live'], summary, description })
 

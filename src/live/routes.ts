@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import type { Consumer } from '../access/principal.ts'
 import type { Scope } from '../access/scope.ts'
 import { TidemarkError } from '../errors.ts'
-import { consumerOf, errorAnswer, scopeOf } from '../http/route.ts'
+import { consumerOf, scopeOf } from '../http/route.ts'
 import type { TypedApp } from '../http/typed-app.ts'
 import { noFields } from '../validation.ts'
 import type { LiveQueries } from './live-queries.ts'
@@ -14,22 +14,19 @@ export function liveRoutes(app: TypedApp, live: LiveQueries): void {
   app.post(
     '/v1/live-queries',
     {
-      config: route('live.create'),
+      config: route('live.create', 'entitlement_denied', 'idempotency_key_reused'),
       schema: {
         ...about(
-          'Start an on-demand collection',
-          'Needs the header `Idempotency-Key` (1 to 255 printable characters): the same key with the same body gives the same live query for 24 hours. ' +
+          'Create a live query',
+          'Starts an on-demand collection. Needs the header `Idempotency-Key`: the same key with the same body gives the same live query for 24 hours. ' +
             '503 `live_query_unavailable` where live is off for the application, or where no collector has asked for tasks of one of the platforms in the last 5 minutes.',
         ),
         querystring: noFields,
         headers: Type.Object({
-          'idempotency-key': Type.Optional(Type.String({ description: 'Required. Chosen by the caller.' })),
+          'Idempotency-Key': Type.String({ description: 'Chosen by the caller: 1 to 255 printable characters.' }),
         }),
         body: LiveQueryBody,
-        response: {
-          202: LiveQuery,
-          422: errorAnswer('`idempotency_key_reused`: the key came with another body before.'),
-        },
+        response: { 202: LiveQuery },
       },
     },
     async (request, reply) => {
@@ -51,12 +48,12 @@ export function liveRoutes(app: TypedApp, live: LiveQueries): void {
   app.get(
     '/v1/live-queries/:live_query_id',
     {
-      config: route('live.read'),
+      config: route('live.read', 'live_query_not_found'),
       schema: {
-        ...about('The state of a live query', 'Kept for 30 days.'),
+        ...about('Get a live query', 'Kept for 30 days.'),
         params: byId,
         querystring: noFields,
-        response: { 200: LiveQuery, 404: errorAnswer('`live_query_not_found`') },
+        response: { 200: LiveQuery },
       },
     },
     async (request) => liveQueryAnswer(await live.find(consumerOf(request), request.params.live_query_id)),

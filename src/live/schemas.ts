@@ -1,34 +1,40 @@
 import { type Static, Type } from 'typebox'
 import { formatOptionalTime, formatTime } from '../time.ts'
-import { choice, dateTime, orNull } from '../validation.ts'
+import { choice, dateTime, named, orNull } from '../validation.ts'
 import { resourceKinds } from './limits.ts'
 import { statusOf } from './live-queries.ts'
 import type { LiveQuery as StoredLiveQuery } from './live-store.ts'
 import { queryStates, runStates } from './states.ts'
 
 /** A live query in the words of the API, wherever it stands. */
-export const LiveQuery = Type.Object({
-  id: Type.String(),
-  status: choice(queryStates, {
-    description:
-      '`pending`: no run has started; `running`; `completed`: all runs succeeded; `partial`: some did; `failed`: none did.',
-  }),
-  resource_kind: choice(resourceKinds),
-  created_at: dateTime,
-  deadline_at: Type.String({ format: 'date-time', description: 'What is not done by then is `timed_out`.' }),
-  completed_at: orNull(dateTime),
-  runs: Type.Array(
-    Type.Object({
-      id: Type.String(),
-      platform: Type.String(),
-      status: choice(runStates),
-      collection_task_id: Type.String(),
-      items: Type.Integer({ description: 'Documents that the collector has brought so far.' }),
-      error: orNull(Type.Object({ code: Type.String(), message: Type.String() })),
+export const LiveQuery = named(
+  'LiveQuery',
+  Type.Object({
+    id: Type.String(),
+    status: choice(queryStates, {
+      description:
+        '`pending`: no run has started; `running`; `completed`: all runs succeeded; `partial`: some did; `failed`: none did.',
     }),
-    { description: 'One for each platform.' },
-  ),
-})
+    resource_kind: choice(resourceKinds),
+    created_at: dateTime,
+    deadline_at: Type.String({ format: 'date-time', description: 'What is not done by then is `timed_out`.' }),
+    completed_at: orNull(dateTime),
+    runs: Type.Array(
+      named(
+        'LiveQueryRun',
+        Type.Object({
+          id: Type.String(),
+          platform: Type.String(),
+          status: choice(runStates),
+          collection_task_id: Type.String(),
+          items: Type.Integer({ description: 'Documents that the collector has brought so far.' }),
+          error: orNull(named('LiveQueryRunError', Type.Object({ code: Type.String(), message: Type.String() }))),
+        }),
+      ),
+      { description: 'One for each platform.' },
+    ),
+  }),
+)
 
 export function liveQueryAnswer(liveQuery: StoredLiveQuery): Static<typeof LiveQuery> {
   return {

@@ -1,17 +1,19 @@
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import type { Operation } from '../access/operations.ts'
-import { errorAnswer, optionalBody, principalOf } from '../http/route.ts'
+import type { ErrorCode } from '../errors.ts'
+import { optionalBody, principalOf } from '../http/route.ts'
 import type { TypedApp } from '../http/typed-app.ts'
 import { ingestLimits } from '../ingest/limits.ts'
 import { answerDocuments, documentsBody } from '../ingest/routes.ts'
 import { formatTime } from '../time.ts'
-import { anyId, choice, choices, dateTime, exactPattern, storableText, strict } from '../validation.ts'
+import { anyId, choice, choices, dateTime, exactPattern, named, storableText, strict } from '../validation.ts'
 import { liveLimits as limits, resourceKinds } from './limits.ts'
 import type { LeaseClaim, LiveStore } from './live-store.ts'
 import { requireHeld, taskIntake } from './task-intake.ts'
 
-const config = (operation: Operation) => ({ operation, invalid: 'invalid_request' }) as const
+const config = (operation: Operation, ...errors: ErrorCode[]) =>
+  ({ operation, invalid: 'invalid_request', errors }) as const
 const about = (summary: string, description: string) => ({ tags: ['Collector'], summary, description })
 const ById = Type.Object({ task_id: anyId })
 const LeaseId = Type.Object(
@@ -29,23 +31,21 @@ const LeaseId = Type.Object(
 const leaseSeconds = Type.Optional(
   Type.Integer({ minimum: 1, maximum: limits.leaseSecondsMax, default: limits.leaseSecondsDefault }),
 )
-const Task = Type.Object({
-  task_id: Type.String(),
-  lease_id: Type.String({ description: 'Names this lease in later requests.' }),
-  platform: Type.String(),
-  dataset_id: Type.String(),
-  resource_kind: choice(resourceKinds),
-  query: Type.String(),
-  max_items: Type.Integer(),
-  deadline_at: dateTime,
-  lease_expires_at: dateTime,
-})
-const refusals = {
-  404: errorAnswer('`task_not_found`'),
-  409: errorAnswer(
-    '`task_closed`: the task is over, or its deadline is; `task_lease_lost`: the lease is no longer yours.',
-  ),
-}
+const Task = named(
+  'CollectionTask',
+  Type.Object({
+    task_id: Type.String(),
+    lease_id: Type.String({ description: 'Names this lease in later requests.' }),
+    platform: Type.String(),
+    dataset_id: Type.String(),
+    resource_kind: choice(resourceKinds),
+    query: Type.String(),
+    max_items: Type.Integer(),
+    deadline_at: dateTime,
+    lease_expires_at: dateTime,
+  }),
+)
+const refusals = ['task_not_found', 'task_closed', 'task_lease_lost'] as const
 
 /** `written` is called after documents were stored. */
 export function taskRoutes(app: TypedApp, store: LiveStore, written: () => void): void {
@@ -55,24 +55,27 @@ export function taskRoutes(app: TypedApp, store: LiveStore, written: () => void)
       config: config('collector.tasks.lease'),
       schema: {
         ...about(
-          'Ask for collection tasks',
+          'Lease collection tasks',
           'Tasks that nobody works on, oldest first. A lease that runs out goes back; a heartbeat makes it longer. Asking also tells that the platforms are served: without it for 5 minutes, live queries for them are refused.',
         ),
         querystring: Type.Object({}, strict),
-        body: Type.Object(
-          {
-            platforms: Type.Array(Type.String({ minLength: 1, maxLength: 128, pattern: exactPattern }), {
-              minItems: 1,
-              maxItems: limits.leasePlatformsMax,
-              uniqueItems: true,
-            }),
-            resource_kinds: Type.Optional(choices(resourceKinds, 'Every kind when absent.')),
-            max: Type.Optional(Type.Integer({ minimum: 1, maximum: limits.tasksMax, default: limits.tasksDefault })),
-            lease_seconds: leaseSeconds,
-          },
-          strict,
+        body: named(
+          'LeaseRequest',
+          Type.Object(
+            {
+              platforms: Type.Array(Type.String({ minLength: 1, maxLength: 128, pattern: exactPattern }), {
+                minItems: 1,
+                maxItems: limits.leasePlatformsMax,
+                uniqueItems: true,
+              }),
+              resource_kinds: Type.Optional(choices(resourceKinds, 'Every kind when absent.')),
+              max: Type.Optional(Type.Integer({ minimum: 1, maximum: limits.tasksMax, default: limits.tasksDefault })),
+              lease_seconds: leaseSeconds,
+            },
+            strict,
+          ),
         ),
-        response: { 200: Type.Object({ tasks: Type.Array(Task) }) },
+        response: { 200: named('LeaseResponse', Type.Object({ tasks: Type.Array(Task) })) },
       },
     },
     async (request) => {
@@ -101,17 +104,16 @@ export function taskRoutes(app: TypedApp, store: LiveStore, written: () => void)
   app.post(
     '/collector/v1/tasks/:task_id/documents',
     {
-      config: { ...config('collector.tasks.documents'), lines: true },
+      config: { ...config('collector.tasks.documents', ...refusals), lines: true },
       bodyLimit: ingestLimits.batchBytesMax,
       schema: {
         ...about(
-          'Deliver documents of a task',
+          'Send the documents of a task',
           'As `POST /collector/v1/documents`; `dataset_id` and `source_platform` come from the task and may be left out. Items over `max_items` are refused one by one. Sending a document again takes no further place.',
         ),
         params: ById,
         querystring: LeaseId,
         ...documentsBody(),
-        response: { ...documentsBody().response, ...refusals },
       },
     },
     async (request, reply) => {
@@ -125,20 +127,22 @@ export function taskRoutes(app: TypedApp, store: LiveStore, written: () => void)
   app.post(
     '/collector/v1/tasks/:task_id/heartbeat',
     {
-      config: config('collector.tasks.heartbeat'),
+      config: config('collector.tasks.heartbeat', ...refusals),
       schema: {
-        ...about('Keep a lease', 'From now for `lease_seconds`, though never beyond the deadline.'),
+        ...about('Extend a lease (heartbeat)', 'From now for `lease_seconds`, though never beyond the deadline.'),
         params: ById,
         querystring: LeaseId,
-        body: optionalBody(Type.Object({ lease_seconds: leaseSeconds }, strict)),
+        body: optionalBody(named('HeartbeatRequest', Type.Object({ lease_seconds: leaseSeconds }, strict))),
         response: {
-          200: Type.Object({
-            task_id: Type.String(),
-            lease_id: Type.String(),
-            deadline_at: dateTime,
-            lease_expires_at: dateTime,
-          }),
-          ...refusals,
+          200: named(
+            'HeartbeatResponse',
+            Type.Object({
+              task_id: Type.String(),
+              lease_id: Type.String(),
+              deadline_at: dateTime,
+              lease_expires_at: dateTime,
+            }),
+          ),
         },
       },
     },
@@ -158,36 +162,44 @@ export function taskRoutes(app: TypedApp, store: LiveStore, written: () => void)
   app.post(
     '/collector/v1/tasks/:task_id/complete',
     {
-      config: config('collector.tasks.complete'),
+      config: config('collector.tasks.complete', ...refusals),
       schema: {
-        ...about('End a task', 'The same end again, under the same lease, is answered as the first one was.'),
+        ...about('Complete a task', 'The same end again, under the same lease, is answered as the first one was.'),
         params: ById,
         querystring: LeaseId,
-        body: Type.Object(
-          {
-            status: choice(['succeeded', 'failed']),
-            error: Type.Optional(
-              Type.Union(
-                [
-                  text,
-                  Type.Object(
-                    { code: Type.Optional(Type.String({ pattern: '^[a-z0-9_]{1,64}$' })), message: text },
-                    strict,
-                  ),
-                ],
-                { description: 'Why it failed, for the application that asked: a text, or a code and a message.' },
+        body: named(
+          'CompleteTaskRequest',
+          Type.Object(
+            {
+              status: choice(['succeeded', 'failed']),
+              error: Type.Optional(
+                Type.Union(
+                  [
+                    text,
+                    named(
+                      'TaskError',
+                      Type.Object(
+                        { code: Type.Optional(Type.String({ pattern: '^[a-z0-9_]{1,64}$' })), message: text },
+                        strict,
+                      ),
+                    ),
+                  ],
+                  { description: 'Why it failed, for the application that asked: a text, or a code and a message.' },
+                ),
               ),
-            ),
-          },
-          strict,
+            },
+            strict,
+          ),
         ),
         response: {
-          200: Type.Object({
-            task_id: Type.String(),
-            status: choice(['succeeded', 'failed']),
-            items: Type.Integer(),
-          }),
-          ...refusals,
+          200: named(
+            'CompleteTaskResponse',
+            Type.Object({
+              task_id: Type.String(),
+              status: choice(['succeeded', 'failed']),
+              items: Type.Integer(),
+            }),
+          ),
         },
       },
     },

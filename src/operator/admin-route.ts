@@ -1,11 +1,13 @@
 import { type TSchema, Type } from 'typebox'
 import type { Operation } from '../access/operations.ts'
-import { anyId } from '../validation.ts'
+import type { ErrorCode } from '../errors.ts'
+import { anyId, named } from '../validation.ts'
 
 /** What every route of the admin API has in common. */
 export const adminApiActor = 'admin-api'
 
-export const route = (operation: Operation) => ({ operation, invalid: 'invalid_request' }) as const
+export const route = (operation: Operation, ...errors: ErrorCode[]) =>
+  ({ operation, invalid: 'invalid_request', errors }) as const
 
 export const about = (summary: string, description?: string) => ({
   tags: ['Admin'],
@@ -13,6 +15,7 @@ export const about = (summary: string, description?: string) => ({
   ...(description === undefined ? {} : { description }),
 })
 
-export const list = <T extends TSchema>(plural: string, item: T) => Type.Object({ [plural]: Type.Array(item) })
+export const list = <T extends TSchema>(component: string, plural: string, item: T) =>
+  named(component, Type.Object({ [plural]: Type.Array(item) }))
 
 export const byId = (name: string) => Type.Object({ [name]: anyId })

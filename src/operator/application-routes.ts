@@ -15,7 +15,7 @@ export function applicationRoutes(app: TypedApp, operator: Operator): void {
     {
       config: route('admin.applications.create'),
       schema: {
-        ...about('Make an application'),
+        ...about('Create an application'),
         body: schemas.ApplicationInput,
         response: { 201: schemas.ApplicationAnswer },
       },
@@ -32,9 +32,9 @@ export function applicationRoutes(app: TypedApp, operator: Operator): void {
     {
       config: route('admin.applications.list'),
       schema: {
-        ...about('Every application'),
+        ...about('List applications'),
         querystring: noFields,
-        response: { 200: list('applications', schemas.ApplicationAnswer) },
+        response: { 200: list('ApplicationList', 'applications', schemas.ApplicationAnswer) },
       },
     },
     async () => ({ applications: (await operator.read.applications()).map(applicationAnswer) }),
@@ -42,9 +42,9 @@ export function applicationRoutes(app: TypedApp, operator: Operator): void {
   app.get(
     '/admin/v1/applications/:application_id',
     {
-      config: route('admin.applications.read'),
+      config: route('admin.applications.read', 'not_found'),
       schema: {
-        ...about('One application'),
+        ...about('Get an application'),
         params: byId('application_id'),
         querystring: noFields,
         response: { 200: schemas.ApplicationAnswer },
@@ -55,9 +55,9 @@ export function applicationRoutes(app: TypedApp, operator: Operator): void {
   app.patch(
     '/admin/v1/applications/:application_id',
     {
-      config: route('admin.applications.update'),
+      config: route('admin.applications.update', 'not_found', 'conflict'),
       schema: {
-        ...about('Change the name or the policy of an application', 'Acts on the next request.'),
+        ...about('Update an application', 'Its name or its policy. Acts on the next request.'),
         params: byId('application_id'),
         body: schemas.ApplicationPatch,
         response: { 200: schemas.ApplicationAnswer },
@@ -74,9 +74,9 @@ export function applicationRoutes(app: TypedApp, operator: Operator): void {
   app.put(
     '/admin/v1/applications/:application_id/entitlements',
     {
-      config: route('admin.entitlements.put'),
+      config: route('admin.entitlements.put', 'not_found'),
       schema: {
-        ...about('Replace the entitlements of an application', 'Acts on the next request.'),
+        ...about('Replace entitlements', 'Acts on the next request.'),
         params: byId('application_id'),
         body: schemas.EntitlementsInput,
         response: { 200: schemas.ApplicationAnswer },

@@ -1,8 +1,9 @@
+import { Type } from 'typebox'
 import { TidemarkError } from '../errors.ts'
 import { optionalBody } from '../http/route.ts'
 import type { TypedApp } from '../http/typed-app.ts'
 import { formatOptionalTime, formatTime, parseOptionalTime } from '../time.ts'
-import { messageOf, noFields } from '../validation.ts'
+import { messageOf, named, noFields, strict } from '../validation.ts'
 import { about, adminApiActor, byId, list, route } from './admin-route.ts'
 import { collectorAnswer, keyAnswer } from './answers.ts'
 import { type Operator, rotationGraceSecondsDefault } from './operator.ts'
@@ -12,9 +13,9 @@ export function keyRoutes(app: TypedApp, operator: Operator): void {
   app.post(
     '/admin/v1/applications/:application_id/keys',
     {
-      config: route('admin.keys.create'),
+      config: route('admin.keys.create', 'not_found'),
       schema: {
-        ...about('Make a consumer API key'),
+        ...about('Create an API key'),
         params: byId('application_id'),
         body: optionalBody(schemas.KeyInput),
         response: { 201: schemas.KeyCreated },
@@ -36,12 +37,12 @@ export function keyRoutes(app: TypedApp, operator: Operator): void {
   app.get(
     '/admin/v1/applications/:application_id/keys',
     {
-      config: route('admin.keys.list'),
+      config: route('admin.keys.list', 'not_found'),
       schema: {
-        ...about('The keys of an application', 'Revoked and expired ones included; never the secrets.'),
+        ...about('List the API keys of an application', 'Revoked and expired ones included; never the secrets.'),
         params: byId('application_id'),
         querystring: noFields,
-        response: { 200: list('keys', schemas.KeyAnswer) },
+        response: { 200: list('KeyList', 'keys', schemas.KeyAnswer) },
       },
     },
     async (request) => {
@@ -54,9 +55,9 @@ export function keyRoutes(app: TypedApp, operator: Operator): void {
     {
       config: route('admin.keys.listAll'),
       schema: {
-        ...about('Every key, of applications and of collectors'),
+        ...about('List all keys', 'Of applications and of collectors.'),
         querystring: noFields,
-        response: { 200: list('keys', schemas.KeyAnswer) },
+        response: { 200: list('KeyList', 'keys', schemas.KeyAnswer) },
       },
     },
     async () => ({ keys: (await operator.read.keys({})).map(keyAnswer) }),
@@ -64,11 +65,11 @@ export function keyRoutes(app: TypedApp, operator: Operator): void {
   app.post(
     '/admin/v1/keys/:key_id/revoke',
     {
-      config: route('admin.keys.revoke'),
+      config: route('admin.keys.revoke', 'not_found'),
       schema: {
         ...about('Revoke a key', 'Refused from the next request on. Revoking twice changes nothing.'),
         params: byId('key_id'),
-        body: optionalBody(noFields),
+        body: optionalBody(named('RevokeKeyRequest', Type.Object({}, strict))),
         response: { 200: schemas.KeyAnswer },
       },
     },
@@ -77,9 +78,12 @@ export function keyRoutes(app: TypedApp, operator: Operator): void {
   app.post(
     '/admin/v1/keys/:key_id/rotate',
     {
-      config: route('admin.keys.rotate'),
+      config: route('admin.keys.rotate', 'not_found', 'conflict'),
       schema: {
-        ...about('Make a new key in place of one', 'The old key works for the grace time, 24 hours when absent.'),
+        ...about(
+          'Rotate a key',
+          'Makes a new key in place of one. The old key works for the grace time, 24 hours when absent.',
+        ),
         params: byId('key_id'),
         body: optionalBody(schemas.RotateInput),
         response: { 201: schemas.KeyRotated },
@@ -105,7 +109,7 @@ export function collectorRoutes(app: TypedApp, operator: Operator): void {
     {
       config: route('admin.collectors.create'),
       schema: {
-        ...about('Make a collector and its key'),
+        ...about('Create a collector', 'With its key.'),
         body: schemas.CollectorInput,
         response: { 201: schemas.CollectorCreated },
       },
@@ -121,9 +125,9 @@ export function collectorRoutes(app: TypedApp, operator: Operator): void {
     {
       config: route('admin.collectors.list'),
       schema: {
-        ...about('Every collector'),
+        ...about('List collectors'),
         querystring: noFields,
-        response: { 200: list('collectors', schemas.CollectorAnswer) },
+        response: { 200: list('CollectorList', 'collectors', schemas.CollectorAnswer) },
       },
     },
     async () => ({ collectors: (await operator.read.collectors()).map(collectorAnswer) }),

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import type { TypedApp } from '../http/typed-app.ts'
 import { dayMs, formatTime, utcDay } from '../time.ts'
-import { noFields, orNull, strict } from '../validation.ts'
+import { named, noFields, orNull, strict } from '../validation.ts'
 import { about, adminApiActor, byId, list, route } from './admin-route.ts'
 import { classificationAnswer, datasetAnswer, profileAnswer } from './answers.ts'
 import { applicationRoutes } from './application-routes.ts'
@@ -26,7 +26,7 @@ function datasetRoutes(app: TypedApp, operator: Operator): void {
     {
       config: route('admin.datasets.put'),
       schema: {
-        ...about('Make or change a dataset'),
+        ...about('Create or update a dataset'),
         params: Type.Object({ dataset_id: schemas.DatasetId }),
         body: schemas.DatasetInput,
         response: { 200: schemas.DatasetAnswer, 201: schemas.DatasetAnswer },
@@ -44,9 +44,9 @@ function datasetRoutes(app: TypedApp, operator: Operator): void {
     {
       config: route('admin.datasets.list'),
       schema: {
-        ...about('Every dataset'),
+        ...about('List datasets'),
         querystring: noFields,
-        response: { 200: list('datasets', schemas.DatasetAnswer) },
+        response: { 200: list('DatasetList', 'datasets', schemas.DatasetAnswer) },
       },
     },
     async () => ({ datasets: (await operator.read.datasets()).map(datasetAnswer) }),
@@ -54,9 +54,9 @@ function datasetRoutes(app: TypedApp, operator: Operator): void {
   app.put(
     '/admin/v1/datasets/:dataset_id/classifications/:code',
     {
-      config: route('admin.classifications.put'),
+      config: route('admin.classifications.put', 'not_found'),
       schema: {
-        ...about('Make or change a classification of a dataset'),
+        ...about('Create or update a classification'),
         params: Type.Object({ dataset_id: schemas.DatasetId, code: schemas.ClassificationCode }),
         body: schemas.ClassificationInput,
         response: { 200: schemas.ClassificationAnswer, 201: schemas.ClassificationAnswer },
@@ -73,12 +73,12 @@ function datasetRoutes(app: TypedApp, operator: Operator): void {
   app.get(
     '/admin/v1/datasets/:dataset_id/classifications',
     {
-      config: route('admin.classifications.list'),
+      config: route('admin.classifications.list', 'not_found'),
       schema: {
-        ...about('The classifications of a dataset, inactive ones included'),
+        ...about('List the classifications of a dataset', 'Inactive ones included.'),
         params: byId('dataset_id'),
         querystring: noFields,
-        response: { 200: list('classifications', schemas.ClassificationAnswer) },
+        response: { 200: list('ManagedClassificationList', 'classifications', schemas.ClassificationAnswer) },
       },
     },
     async (request) => {
@@ -92,10 +92,10 @@ function profileRoutes(app: TypedApp, operator: Operator): void {
   app.put(
     '/admin/v1/embedding-profiles/:id',
     {
-      config: route('admin.profiles.put'),
+      config: route('admin.profiles.put', 'conflict'),
       schema: {
         ...about(
-          'Register or change an embedding profile',
+          'Create or update an embedding profile',
           'The dimensions of a profile cannot change once they are known.',
         ),
         params: Type.Object({ id: schemas.ProfileId }),
@@ -115,9 +115,9 @@ function profileRoutes(app: TypedApp, operator: Operator): void {
     {
       config: route('admin.profiles.list'),
       schema: {
-        ...about('Every embedding profile'),
+        ...about('List embedding profiles'),
         querystring: noFields,
-        response: { 200: list('embedding_profiles', schemas.ProfileAnswer) },
+        response: { 200: list('EmbeddingProfileList', 'embedding_profiles', schemas.ProfileAnswer) },
       },
     },
     async () => ({ embedding_profiles: (await operator.read.embeddingProfiles()).map(profileAnswer) }),
@@ -132,12 +132,15 @@ function reportRoutes(app: TypedApp, operator: Operator): void {
     {
       config: route('admin.usage.read'),
       schema: {
-        ...about('Use per application, day and operation', `The last ${usageDaysDefault} days when no day is named.`),
+        ...about(
+          'Get usage',
+          `Per application, day and operation. The last ${usageDaysDefault} days when no day is named.`,
+        ),
         querystring: Type.Object(
           { from_day: Type.Optional(Day), to_day: Type.Optional(Day), application_id: Type.Optional(Type.String()) },
           strict,
         ),
-        response: { 200: list('usage', schemas.UsageAnswer) },
+        response: { 200: list('UsageList', 'usage', schemas.UsageAnswer) },
       },
     },
     async (request) => {
@@ -163,7 +166,7 @@ function reportRoutes(app: TypedApp, operator: Operator): void {
     {
       config: route('admin.audit.list'),
       schema: {
-        ...about('Every change an operator made, newest first'),
+        ...about('List the audit log', 'Every change an operator made, newest first.'),
         querystring: Type.Object(
           {
             limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200, default: 50 })),
@@ -172,10 +175,13 @@ function reportRoutes(app: TypedApp, operator: Operator): void {
           strict,
         ),
         response: {
-          200: Type.Object({
-            audit: Type.Array(schemas.AuditAnswer),
-            next_before: orNull(Type.String()),
-          }),
+          200: named(
+            'AuditPage',
+            Type.Object({
+              audit: Type.Array(schemas.AuditAnswer),
+              next_before: orNull(Type.String()),
+            }),
+          ),
         },
       },
     },

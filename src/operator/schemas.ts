@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { EntitlementInput } from '../access/entitlement.ts'
 import { Policy } from '../access/policy.ts'
-import { choice, dateTime, exactPattern, exactWithin, orNull, printablePattern, strict } from '../validation.ts'
+import { choice, dateTime, exactPattern, exactWithin, named, orNull, printablePattern, strict } from '../validation.ts'
 
 /** Bodies and answers of the admin API, and the parts of a file for `tidemark apply`. */
 
@@ -21,176 +21,229 @@ export const name = Type.String({
 })
 const description = Type.Optional(orNull(Type.String({ maxLength: 4000, pattern: exactPattern })))
 
-export const DatasetInput = Type.Object({ name, description }, strict)
-export const DatasetAnswer = Type.Object({
-  dataset_id: Type.String(),
-  name: Type.String(),
-  description: orNull(Type.String()),
-  created_at: dateTime,
-  updated_at: dateTime,
-})
+export const DatasetInput = named('DatasetRequest', Type.Object({ name, description }, strict))
+export const DatasetAnswer = named(
+  'Dataset',
+  Type.Object({
+    dataset_id: Type.String(),
+    name: Type.String(),
+    description: orNull(Type.String()),
+    created_at: dateTime,
+    updated_at: dateTime,
+  }),
+)
 
 export const ClassificationCode = Type.String({
   pattern: '^[^,\\s\\u0000-\\u001f\\u007f\\ud800-\\udfff]{1,128}$',
   description: 'The code, matched exactly. No commas, spaces or control characters, at most 128 characters.',
 })
-export const ClassificationInput = Type.Object(
-  {
-    name,
-    description,
-    label_schema: Type.Optional(
-      Type.Record(Type.String(), Type.Unknown(), {
-        description: 'Any JSON object, without NUL and halves of surrogate pairs; returned as stored.',
-        [exactWithin]: true,
-      }),
-    ),
-    active: Type.Optional(
-      Type.Boolean({ default: true, description: 'Inactive ones are not listed to applications.' }),
-    ),
-  },
-  strict,
+export const ClassificationInput = named(
+  'ClassificationRequest',
+  Type.Object(
+    {
+      name,
+      description,
+      label_schema: Type.Optional(
+        Type.Record(Type.String(), Type.Unknown(), {
+          description: 'Any JSON object, without NUL and halves of surrogate pairs; returned as stored.',
+          [exactWithin]: true,
+        }),
+      ),
+      active: Type.Optional(
+        Type.Boolean({ default: true, description: 'Inactive ones are not listed to applications.' }),
+      ),
+    },
+    strict,
+  ),
 )
-export const ClassificationAnswer = Type.Object({
-  dataset_id: Type.String(),
-  code: Type.String(),
-  name: Type.String(),
-  description: orNull(Type.String()),
-  label_schema: Type.Record(Type.String(), Type.Unknown()),
-  active: Type.Boolean(),
-})
+export const ClassificationAnswer = named(
+  'ManagedClassification',
+  Type.Object({
+    dataset_id: Type.String(),
+    code: Type.String(),
+    name: Type.String(),
+    description: orNull(Type.String()),
+    label_schema: Type.Record(Type.String(), Type.Unknown()),
+    active: Type.Boolean(),
+  }),
+)
 
 export const ProfileId = chosenId('The id of the profile.')
-export const ProfileInput = Type.Object(
-  {
-    provider: Type.String({
-      minLength: 1,
-      maxLength: 100,
-      pattern: printablePattern,
-      description: 'Who makes the vectors, for example `builtin` or `http`.',
-    }),
-    model: Type.String({ minLength: 1, maxLength: 200, pattern: printablePattern }),
-    dimensions: orNull(Type.Integer({ minimum: 1, maximum: 65_536 }), {
-      description: 'Null while it is not known.',
-    }),
-    status: choice(['active', 'inactive']),
-  },
-  strict,
+export const ProfileInput = named(
+  'EmbeddingProfileRequest',
+  Type.Object(
+    {
+      provider: Type.String({
+        minLength: 1,
+        maxLength: 100,
+        pattern: printablePattern,
+        description: 'Who makes the vectors, for example `builtin` or `http`.',
+      }),
+      model: Type.String({ minLength: 1, maxLength: 200, pattern: printablePattern }),
+      dimensions: orNull(Type.Integer({ minimum: 1, maximum: 65_536 }), {
+        description: 'Null while it is not known.',
+      }),
+      status: choice(['active', 'inactive']),
+    },
+    strict,
+  ),
 )
-export const ProfileAnswer = Type.Object({
-  id: Type.String(),
-  provider: Type.String(),
-  model: Type.String(),
-  dimensions: orNull(Type.Integer()),
-  status: choice(['active', 'inactive']),
-  default: Type.Boolean({ description: 'The profile that searches use.' }),
-})
+export const ProfileAnswer = named(
+  'EmbeddingProfile',
+  Type.Object({
+    id: Type.String(),
+    provider: Type.String(),
+    model: Type.String(),
+    dimensions: orNull(Type.Integer()),
+    status: choice(['active', 'inactive']),
+    default: Type.Boolean({ description: 'The profile that searches use.' }),
+  }),
+)
 
 const Entitlements = Type.Array(EntitlementInput, { maxItems: 1000 })
-export const ApplicationInput = Type.Object(
-  { name, policy: Type.Optional(Policy), entitlements: Type.Optional(Entitlements) },
-  strict,
+export const ApplicationInput = named(
+  'ApplicationRequest',
+  Type.Object({ name, policy: Type.Optional(Policy), entitlements: Type.Optional(Entitlements) }, strict),
 )
-export const ApplicationPatch = Type.Object(
-  {
-    name: Type.Optional(name),
-    policy: Type.Optional(
-      Type.Record(Type.String(), Type.Unknown(), {
-        description: 'A JSON merge patch of the policy: what is named changes, null removes, the rest stays.',
-      }),
+export const ApplicationPatch = named(
+  'ApplicationPatch',
+  Type.Object(
+    {
+      name: Type.Optional(name),
+      policy: Type.Optional(
+        Type.Record(Type.String(), Type.Unknown(), {
+          description: 'A JSON merge patch of the policy: what is named changes, null removes, the rest stays.',
+        }),
+      ),
+    },
+    strict,
+  ),
+)
+export const EntitlementsInput = named('EntitlementsRequest', Type.Object({ entitlements: Entitlements }, strict))
+export const ApplicationAnswer = named(
+  'Application',
+  Type.Object({
+    application_id: Type.String(),
+    name: Type.String(),
+    policy: Policy,
+    entitlements: Type.Array(
+      named('Entitlement', Type.Object({ entitlement_id: Type.String(), ...EntitlementInput.properties })),
     ),
-  },
-  strict,
+    created_at: dateTime,
+    updated_at: dateTime,
+  }),
 )
-export const EntitlementsInput = Type.Object({ entitlements: Entitlements }, strict)
-export const ApplicationAnswer = Type.Object({
-  application_id: Type.String(),
-  name: Type.String(),
-  policy: Policy,
-  entitlements: Type.Array(Type.Object({ entitlement_id: Type.String(), ...EntitlementInput.properties })),
-  created_at: dateTime,
-  updated_at: dateTime,
-})
 
-export const KeyInput = Type.Object(
-  {
-    name: Type.Optional(name),
-    expires_at: Type.Optional(Type.String({ format: 'date-time', description: 'In the future.' })),
-  },
-  strict,
+export const KeyInput = named(
+  'KeyRequest',
+  Type.Object(
+    {
+      name: Type.Optional(name),
+      expires_at: Type.Optional(Type.String({ format: 'date-time', description: 'In the future.' })),
+    },
+    strict,
+  ),
 )
-export const KeyCreated = Type.Object({
-  key_id: Type.String(),
-  api_key: Type.String({ description: 'Shown this once; only its hash is kept.' }),
-  expires_at: orNull(dateTime),
-})
-export const KeyAnswer = Type.Object({
-  key_id: Type.String(),
-  application_id: orNull(Type.String()),
-  collector_id: orNull(Type.String()),
-  name: orNull(Type.String()),
-  prefix: Type.String({ description: 'The first characters of the key, to recognise it.' }),
-  created_at: dateTime,
-  expires_at: orNull(dateTime),
-  revoked_at: orNull(dateTime),
-  last_used_at: orNull(dateTime),
-})
-export const RotateInput = Type.Object(
-  {
-    grace_seconds: Type.Optional(
-      Type.Integer({
-        minimum: 0,
-        maximum: 31_536_000,
-        default: 86_400,
-        description: 'How long the old key still works.',
-      }),
-    ),
-  },
-  strict,
+export const KeyCreated = named(
+  'CreatedKey',
+  Type.Object({
+    key_id: Type.String(),
+    api_key: Type.String({ description: 'Shown this once; only its hash is kept.' }),
+    expires_at: orNull(dateTime),
+  }),
 )
-export const KeyRotated = Type.Object({
-  ...KeyCreated.properties,
-  replaces: Type.String(),
-  old_key_expires_at: dateTime,
-})
-
-export const CollectorInput = Type.Object(
-  {
-    name,
-    datasets: Type.Optional(
-      Type.Array(DatasetId, {
-        minItems: 1,
-        maxItems: 1000,
-        uniqueItems: true,
-        description: 'Every dataset when absent.',
-      }),
-    ),
-  },
-  strict,
+export const KeyAnswer = named(
+  'Key',
+  Type.Object({
+    key_id: Type.String(),
+    application_id: orNull(Type.String()),
+    collector_id: orNull(Type.String()),
+    name: orNull(Type.String()),
+    prefix: Type.String({ description: 'The first characters of the key, to recognise it.' }),
+    created_at: dateTime,
+    expires_at: orNull(dateTime),
+    revoked_at: orNull(dateTime),
+    last_used_at: orNull(dateTime),
+  }),
 )
-export const CollectorCreated = Type.Object({
-  collector_id: Type.String(),
-  collector_key: Type.String({ description: 'Shown this once; only its hash is kept.' }),
-  key_id: Type.String(),
-})
-export const CollectorAnswer = Type.Object({
-  collector_id: Type.String(),
-  name: Type.String(),
-  datasets: orNull(Type.Array(Type.String())),
-  created_at: dateTime,
-})
+export const RotateInput = named(
+  'RotateKeyRequest',
+  Type.Object(
+    {
+      grace_seconds: Type.Optional(
+        Type.Integer({
+          minimum: 0,
+          maximum: 31_536_000,
+          default: 86_400,
+          description: 'How long the old key still works.',
+        }),
+      ),
+    },
+    strict,
+  ),
+)
+export const KeyRotated = named(
+  'RotatedKey',
+  Type.Object({
+    ...KeyCreated.properties,
+    replaces: Type.String(),
+    old_key_expires_at: dateTime,
+  }),
+)
 
-export const UsageAnswer = Type.Object({
-  application_id: Type.String(),
-  day: Type.String(),
-  operation: Type.String(),
-  used: Type.Integer(),
-})
+export const CollectorInput = named(
+  'CollectorRequest',
+  Type.Object(
+    {
+      name,
+      datasets: Type.Optional(
+        Type.Array(DatasetId, {
+          minItems: 1,
+          maxItems: 1000,
+          uniqueItems: true,
+          description: 'Every dataset when absent.',
+        }),
+      ),
+    },
+    strict,
+  ),
+)
+export const CollectorCreated = named(
+  'CreatedCollector',
+  Type.Object({
+    collector_id: Type.String(),
+    collector_key: Type.String({ description: 'Shown this once; only its hash is kept.' }),
+    key_id: Type.String(),
+  }),
+)
+export const CollectorAnswer = named(
+  'Collector',
+  Type.Object({
+    collector_id: Type.String(),
+    name: Type.String(),
+    datasets: orNull(Type.Array(Type.String())),
+    created_at: dateTime,
+  }),
+)
 
-export const AuditAnswer = Type.Object({
-  audit_id: Type.String(),
-  at: dateTime,
-  actor: Type.String({ description: 'Who: `admin-api`, `command-line`, `start` or `restore`.' }),
-  action: Type.String(),
-  target: Type.String(),
-  detail: Type.Record(Type.String(), Type.Unknown()),
-})
+export const UsageAnswer = named(
+  'Usage',
+  Type.Object({
+    application_id: Type.String(),
+    day: Type.String(),
+    operation: Type.String(),
+    used: Type.Integer(),
+  }),
+)
+
+export const AuditAnswer = named(
+  'AuditEntry',
+  Type.Object({
+    audit_id: Type.String(),
+    at: dateTime,
+    actor: Type.String({ description: 'Who: `admin-api`, `command-line`, `start` or `restore`.' }),
+    action: Type.String(),
+    target: Type.String(),
+    detail: Type.Record(Type.String(), Type.Unknown()),
+  }),
+)

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import type { Embedder } from '../embedding/embedder.ts'
 import type { TypedApp } from '../http/typed-app.ts'
-import { choice, noFields, orNull } from '../validation.ts'
+import { choice, named, noFields, orNull } from '../validation.ts'
 import type { IndexSource } from './index-source.ts'
 import { indexingState } from './indexing-state.ts'
 import type { SearchIndex } from './search-index.ts'
@@ -21,33 +21,44 @@ export function indexingRoutes(
       config: { operation: 'admin.indexing.read', invalid: 'invalid_request' },
       schema: {
         tags: ['Admin'],
-        summary: 'How far the search index is behind',
-        description: 'Words are indexed first; vectors follow as the embedding model makes them.',
+        summary: 'Get the indexing status',
+        description:
+          'How far the search index is behind. Words are indexed first; vectors follow as the embedding model makes them.',
         querystring: noFields,
         response: {
-          200: Type.Object({
-            state: choice(['ready', 'needs_rebuild']),
-            pending_chunks: Type.Integer({
-              description: 'Changed documents not yet read, plus chunks that wait for a vector.',
-            }),
-            pending_documents: Type.Integer(),
-            pending_vectors: Type.Integer(),
-            oldest_pending_seconds: orNull(
-              Type.Number({
-                description:
-                  'Since the oldest of them came in, which is long ago while an index is made anew. Null when nothing waits.',
+          200: named(
+            'IndexingStatus',
+            Type.Object({
+              state: choice(['ready', 'needs_rebuild']),
+              pending_chunks: Type.Integer({
+                description: 'Changed documents not yet read, plus chunks that wait for a vector.',
               }),
-            ),
-            indexed_chunks: Type.Integer(),
-            indexed_documents: Type.Integer(),
-            segments: Type.Integer(),
-            memory_bytes: Type.Integer(),
-            disk_bytes: Type.Integer(),
-            profiles: Type.Array(
-              Type.Object({ id: Type.String(), dimensions: orNull(Type.Integer()), indexed_chunks: Type.Integer() }),
-            ),
-            warnings: Type.Array(Type.String({ description: 'What an operator should act on, and how.' })),
-          }),
+              pending_documents: Type.Integer(),
+              pending_vectors: Type.Integer(),
+              oldest_pending_seconds: orNull(
+                Type.Number({
+                  description:
+                    'Since the oldest of them came in, which is long ago while an index is made anew. Null when nothing waits.',
+                }),
+              ),
+              indexed_chunks: Type.Integer(),
+              indexed_documents: Type.Integer(),
+              segments: Type.Integer(),
+              memory_bytes: Type.Integer(),
+              disk_bytes: Type.Integer(),
+              profiles: Type.Array(
+                named(
+                  'IndexedProfile',
+                  Type.Object({
+                    id: Type.String(),
+                    dimensions: orNull(Type.Integer()),
+                    indexed_chunks: Type.Integer(),
+                  }),
+                ),
+              ),
+              warnings: Type.Array(Type.String({ description: 'What an operator should act on, and how.' })),
+            }),
+          ),
         },
       },
     },

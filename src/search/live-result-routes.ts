@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import type { Cursors } from '../cursors.ts'
 import { TidemarkError } from '../errors.ts'
-import { consumerOf, errorAnswer } from '../http/route.ts'
+import { consumerOf } from '../http/route.ts'
 import type { TypedApp } from '../http/typed-app.ts'
 import { liveLimits as limits } from '../live/limits.ts'
 import { type LiveQueries, statusOf } from '../live/live-queries.ts'
@@ -10,7 +10,7 @@ import type { ItemPlace } from '../live/live-store.ts'
 import { liveScope } from '../live/routes.ts'
 import { LiveQuery, liveQueryAnswer } from '../live/schemas.ts'
 import { isReady } from '../live/states.ts'
-import { strict } from '../validation.ts'
+import { named, strict } from '../validation.ts'
 import { ResultItem } from './present-results.ts'
 import { readLiveResults } from './read-live-results.ts'
 import { invalid } from './search-request.ts'
@@ -23,10 +23,10 @@ export function liveResultRoutes(
   app.get(
     '/v1/live-queries/:live_query_id/results',
     {
-      config: route('live.results'),
+      config: route('live.results', 'entitlement_denied', 'live_query_not_found', 'live_query_results_not_ready'),
       schema: {
         ...about(
-          'What a live query brought',
+          'Get the results of a live query',
           'Ready when its status is `completed`, `partial` or `failed`; until then 409 `live_query_results_not_ready`. ' +
             "Documents within the application's entitlements as they are now, in the collectors' order. They are ordinary documents too, and soon in the index.",
         ),
@@ -43,13 +43,14 @@ export function liveResultRoutes(
           strict,
         ),
         response: {
-          200: Type.Object({
-            live_query: LiveQuery,
-            results: Type.Array(ResultItem),
-            cursor: Type.Optional(Type.String({ description: 'Only when a next page exists.' })),
-          }),
-          404: errorAnswer('`live_query_not_found`'),
-          409: errorAnswer('`live_query_results_not_ready`: keep asking for the status.'),
+          200: named(
+            'LiveQueryResults',
+            Type.Object({
+              live_query: LiveQuery,
+              results: Type.Array(ResultItem),
+              cursor: Type.Optional(Type.String({ description: 'Only when a next page exists.' })),
+            }),
+          ),
         },
       },
     },

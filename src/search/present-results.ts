@@ -4,47 +4,53 @@ import { documentStatuses } from '../ingest/content-store.ts'
 import { findHits, type Hit } from '../text/find-hits.ts'
 import { highlight, summarise } from '../text/highlight.ts'
 import { formatOptionalTime } from '../time.ts'
-import { choice, dateTime, orNull } from '../validation.ts'
+import { choice, dateTime, named, orNull } from '../validation.ts'
 import type { ChunkText, IndexSource, ShownChunk } from './index-source.ts'
 import { searchLimits as limits } from './limits.ts'
 import type { SearchRequest } from './search-request.ts'
 import type { FoundDocument, SearchResult } from './searcher.ts'
 
-export const ResultItem = Type.Object({
-  document_id: Type.String(),
-  version_id: Type.String(),
-  best_chunk_id: Type.String(),
-  dataset_id: Type.String(),
-  source_platform: Type.String(),
-  title: Type.Optional(orNull(Type.String())),
-  content_type: Type.Optional(orNull(Type.String())),
-  language: Type.Optional(orNull(Type.String())),
-  published_at: Type.Optional(orNull(dateTime)),
-  status: Type.Optional(
-    choice(documentStatuses, { description: 'An addition: what the collector last said of the original.' }),
-  ),
-  body: Type.Optional(
-    Type.String({ description: `At most ${limits.summaryCharactersMax} characters around the best match.` }),
-  ),
-  origin: choice(['indexed', 'live']),
-  score: Type.Number({ description: 'Orders the results.' }),
-  keyword_score: orNull(Type.Number()),
-  vector_score: orNull(Type.Number({ description: 'Cosine similarity.' })),
-  rerank_score: orNull(Type.Number()),
-  highlights: Type.Optional(
-    Type.Array(Type.String(), { description: 'Up to 3 fragments: HTML-escaped text with hits in `<em>…</em>`.' }),
-  ),
-  matched_chunks: Type.Optional(
-    Type.Array(
-      Type.Object({
-        chunk_id: Type.String(),
-        chunk_index: Type.Integer(),
-        body: Type.Optional(Type.String()),
-        score: Type.Number(),
-      }),
+export const ResultItem = named(
+  'SearchResult',
+  Type.Object({
+    document_id: Type.String(),
+    version_id: Type.String(),
+    best_chunk_id: Type.String(),
+    dataset_id: Type.String(),
+    source_platform: Type.String(),
+    title: Type.Optional(orNull(Type.String())),
+    content_type: Type.Optional(orNull(Type.String())),
+    language: Type.Optional(orNull(Type.String())),
+    published_at: Type.Optional(orNull(dateTime)),
+    status: Type.Optional(
+      choice(documentStatuses, { description: 'An addition: what the collector last said of the original.' }),
     ),
-  ),
-})
+    body: Type.Optional(
+      Type.String({ description: `At most ${limits.summaryCharactersMax} characters around the best match.` }),
+    ),
+    origin: choice(['indexed', 'live']),
+    score: Type.Number({ description: 'Orders the results.' }),
+    keyword_score: orNull(Type.Number()),
+    vector_score: orNull(Type.Number({ description: 'Cosine similarity.' })),
+    rerank_score: orNull(Type.Number()),
+    highlights: Type.Optional(
+      Type.Array(Type.String(), { description: 'Up to 3 fragments: HTML-escaped text with hits in `<em>…</em>`.' }),
+    ),
+    matched_chunks: Type.Optional(
+      Type.Array(
+        named(
+          'MatchedChunk',
+          Type.Object({
+            chunk_id: Type.String(),
+            chunk_index: Type.Integer(),
+            body: Type.Optional(Type.String()),
+            score: Type.Number(),
+          }),
+        ),
+      ),
+    ),
+  }),
+)
 type ResultItem = Static<typeof ResultItem>
 
 /** Results in the words of the API, with the fields that both the request and the entitlements open. */

@@ -3,13 +3,14 @@ import { type Static, Type } from 'typebox'
 import type { Operation } from '../access/operations.ts'
 import type { UsageBook } from '../access/usage-book.ts'
 import type { Cursors } from '../cursors.ts'
-import { callerOf, consumerOf, errorAnswer, scopeOf } from '../http/route.ts'
+import type { ErrorCode } from '../errors.ts'
+import { callerOf, consumerOf, scopeOf } from '../http/route.ts'
 import { takeQuota } from '../http/take-quota.ts'
 import type { TypedApp } from '../http/typed-app.ts'
 import type { LiveQueries } from '../live/live-queries.ts'
 import { liveTopUpOf } from '../live/live-request.ts'
 import { LiveQuery, liveQueryAnswer } from '../live/schemas.ts'
-import { choice, noFields, orNull } from '../validation.ts'
+import { choice, named, noFields, orNull } from '../validation.ts'
 import type { IndexSource } from './index-source.ts'
 import { KeywordCursors } from './keyword-cursors.ts'
 import { presentResults, ResultItem } from './present-results.ts'
@@ -22,6 +23,7 @@ import {
   neededPermissions,
   SearchBody,
   SearchWithLiveBody,
+  searchBodyOf,
 } from './search-request.ts'
 import type { Searcher } from './searcher.ts'
 import type { Shortfall, Warning } from './shortfall.ts'
@@ -35,27 +37,33 @@ const warningMessages: Record<Warning, string> = {
     'Of the text that this search may see more than one part in a hundred has no vector yet; only words find that.',
 }
 
-const Answer = Type.Object({
-  mode: choice(modes),
-  results: Type.Array(ResultItem),
-  total: Type.Integer({ description: 'Documents on this page.' }),
-  total_documents: Type.Integer({ description: 'Documents on this page.' }),
-  total_chunks: Type.Integer({ description: 'Matching chunks; in vector and hybrid mode of the candidates only.' }),
-  top_k: Type.Integer({ description: 'Candidates that were considered.' }),
-  cursor: Type.Optional(Type.String({ description: 'Only when a next page exists (keyword mode).' })),
-  degraded: Type.Boolean({ description: 'Something failed: any warning but `vectors_pending`.' }),
-  warnings: Type.Array(
-    Type.Object({ code: choice(Object.keys(warningMessages) as Warning[]), message: Type.String() }),
-    {
-      description: Object.entries(warningMessages)
-        .map(([code, message]) => `- \`${code}\`: ${message}`)
-        .join('\n'),
-    },
-  ),
-  live_query: orNull(LiveQuery, {
-    description: 'The live top-up, where one was asked for and started.',
+const Answer = named(
+  'SearchResponse',
+  Type.Object({
+    mode: choice(modes),
+    results: Type.Array(ResultItem),
+    total: Type.Integer({ description: 'Documents on this page.' }),
+    total_documents: Type.Integer({ description: 'Documents on this page.' }),
+    total_chunks: Type.Integer({ description: 'Matching chunks; in vector and hybrid mode of the candidates only.' }),
+    top_k: Type.Integer({ description: 'Candidates that were considered.' }),
+    cursor: Type.Optional(Type.String({ description: 'Only when a next page exists (keyword mode).' })),
+    degraded: Type.Boolean({ description: 'Something failed: any warning but `vectors_pending`.' }),
+    warnings: Type.Array(
+      named(
+        'SearchWarning',
+        Type.Object({ code: choice(Object.keys(warningMessages) as Warning[]), message: Type.String() }),
+      ),
+      {
+        description: Object.entries(warningMessages)
+          .map(([code, message]) => `- \`${code}\`: ${message}`)
+          .join('\n'),
+      },
+    ),
+    live_query: orNull(LiveQuery, {
+      description: 'The live top-up, where one was asked for and started.',
+    }),
   }),
-})
+)
 
 export interface SearchParts {
   readonly searcher: Searcher
@@ -65,19 +73,23 @@ export interface SearchParts {
   readonly live: LiveQueries
 }
 
-const config = (operation: Operation) =>
-  ({ operation, invalid: 'invalid_query', unavailable: 'search_backend_unavailable' }) as const
+const config = (operation: Operation, ...errors: ErrorCode[]) =>
+  ({
+    operation,
+    invalid: 'invalid_query',
+    unavailable: 'search_backend_unavailable',
+    errors: ['entitlement_denied', ...errors],
+  }) as const
 const about = (summary: string, description: string) => ({ tags: ['Search'], summary, description })
 const response = { 200: Answer }
 const withLive = {
   headers: Type.Object({
-    'idempotency-key': Type.Optional(Type.String({ description: 'Required with `live.enabled`.' })),
+    'Idempotency-Key': Type.Optional(
+      Type.String({ description: 'Required with `live.enabled`: 1 to 255 printable characters.' }),
+    ),
   }),
   body: SearchWithLiveBody,
-  response: {
-    ...response,
-    422: errorAnswer('`idempotency_key_reused`: the key came with another body before.'),
-  },
+  response,
 }
 export function searchRoutes(app: TypedApp, parts: SearchParts): void {
   const live =
@@ -86,7 +98,7 @@ export function searchRoutes(app: TypedApp, parts: SearchParts): void {
   app.post(
     '/v1/search',
     {
-      config: config('search.default'),
+      config: config('search.default', 'idempotency_key_reused'),
       schema: { ...about('Search', live), querystring: noFields, ...withLive },
     },
     (request, reply) => answer(request, reply, request.body, null, parts, 'search.default'),
@@ -94,9 +106,10 @@ export function searchRoutes(app: TypedApp, parts: SearchParts): void {
   app.post(
     '/v1/contents/search',
     {
-      config: config('search.contents'),
+      config: config('search.contents', 'idempotency_key_reused'),
       schema: {
-        ...about('Search (legacy entry)', 'The same as `POST /v1/search`, and on its quota.'),
+        ...about('Search (legacy path)', 'The same as `POST /v1/search`, and on its quota. Use that.'),
+        deprecated: true,
         querystring: noFields,
         ...withLive,
       },
@@ -108,7 +121,7 @@ export function searchRoutes(app: TypedApp, parts: SearchParts): void {
     {
       config: config('search.history'),
       schema: {
-        ...about('Search history only', 'Never starts a collection.'),
+        ...about('Search history', 'As `POST /v1/search`, but never starts a collection.'),
         querystring: noFields,
         body: SearchBody,
         response,
@@ -122,9 +135,9 @@ export function searchRoutes(app: TypedApp, parts: SearchParts): void {
       {
         config: config(`search.${mode}`),
         schema: {
-          ...about(`Search in ${mode} mode`, 'History only.'),
+          ...about(`${mode.charAt(0).toUpperCase()}${mode.slice(1)} search`, 'History only.'),
           querystring: noFields,
-          body: SearchBody,
+          body: searchBodyOf(mode),
           response,
         },
       },

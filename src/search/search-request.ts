@@ -4,7 +4,7 @@ import { invalidField } from '../errors.ts'
 import { documentStatuses } from '../ingest/content-store.ts'
 import { liveFields } from '../live/live-request.ts'
 import { parseOptionalTime } from '../time.ts'
-import { choice, choices, exactPattern, Languages, strict } from '../validation.ts'
+import { choice, choices, exactPattern, Languages, named, strict } from '../validation.ts'
 import { searchLimits as limits } from './limits.ts'
 import { noFilters, type SearchFilters } from './search-index.ts'
 
@@ -68,21 +68,33 @@ const fields = {
   ),
 }
 
-export const SearchBody = Type.Object(fields, strict)
-export const SearchWithLiveBody = Type.Object(
-  {
-    ...fields,
-    live: Type.Optional(
-      Type.Object(
-        {
-          enabled: Type.Boolean(),
-          ...liveFields,
-        },
-        { ...strict, description: 'Asks for an on-demand collection beside the search.' },
+export const SearchBody = named('HistorySearchRequest', Type.Object(fields, strict))
+/** On a path that has its mode in its name. */
+export const searchBodyOf = (mode: Mode) =>
+  named(
+    `${mode.charAt(0).toUpperCase()}${mode.slice(1)}SearchRequest`,
+    Type.Object({ ...fields, mode: Type.Optional(choice([mode], { default: mode })) }, strict),
+  )
+export const SearchWithLiveBody = named(
+  'SearchRequest',
+  Type.Object(
+    {
+      ...fields,
+      live: Type.Optional(
+        named(
+          'LiveTopUp',
+          Type.Object(
+            {
+              enabled: Type.Boolean(),
+              ...liveFields,
+            },
+            { ...strict, description: 'Asks for an on-demand collection beside the search.' },
+          ),
+        ),
       ),
-    ),
-  },
-  strict,
+    },
+    strict,
+  ),
 )
 export type SearchBody = Static<typeof SearchBody>
 
@@ -102,7 +114,6 @@ export interface SearchRequest {
 
 export function checkSearch(body: SearchBody, fixedMode: Mode | null, dimensions: number | null): SearchRequest {
   const mode = body.mode ?? fixedMode ?? (body.query_vector === undefined ? 'keyword' : 'hybrid')
-  if (fixedMode !== null && mode !== fixedMode) throw invalid('mode', `must be ${fixedMode} on this path, or left out`)
   const text = (body.query ?? '').trim()
   if (body.query !== undefined && text === '') throw invalid('query', 'must have at least one character')
   if (text.length > limits.queryCharactersMax && [...text].length > limits.queryCharactersMax)

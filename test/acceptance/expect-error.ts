@@ -1,16 +1,34 @@
 import assert from 'node:assert/strict'
 import type { Answer, TestServer } from './harness.ts'
 
-const codesOf = new WeakMap<TestServer, Promise<readonly string[]>>()
+interface Description {
+  readonly paths: Readonly<
+    Record<string, Readonly<Record<string, { readonly responses: Readonly<Record<string, object>> }>>>
+  >
+  readonly components: { readonly schemas: { readonly Error: { properties: { code: { enum: readonly string[] } } } } }
+}
 
-/** The codes that the description promises; every error that a test meets must be one of them. */
-function promisedCodes(server: TestServer): Promise<readonly string[]> {
-  let codes = codesOf.get(server)
-  if (codes === undefined) {
-    codes = server.call('GET', '/openapi.json').then(({ body }) => body.components.schemas.Error.properties.code.enum)
-    codesOf.set(server, codes)
+const descriptions = new WeakMap<TestServer, Promise<Description>>()
+
+/** What the server says of itself; every error that a test meets must be in it. */
+function descriptionOf(server: TestServer): Promise<Description> {
+  let description = descriptions.get(server)
+  if (description === undefined) {
+    description = server.call('GET', '/openapi.json').then(({ body }) => body)
+    descriptions.set(server, description)
   }
-  return codes
+  return description
+}
+
+/** The answers that are described for what was asked; null where nothing is at the path, or nothing known of it. */
+function describedAnswers({ paths }: Description, asked: Answer['asked']): Readonly<Record<string, object>> | null {
+  if (asked === undefined) return null
+  const path = asked.path.split('?', 1)[0]!
+  const found = Object.keys(paths)
+    .filter((template) => new RegExp(`^${template.replace(/\{[^}]+\}/g, '[^/]+')}$`).test(path))
+    // A path without parameters goes before one with them.
+    .sort((a, b) => a.split('{').length - b.split('{').length)
+  return paths[found[0] ?? '']?.[asked.method.toLowerCase()]?.responses ?? null
 }
 
 /** What must never be seen from outside: stacks, SQL, folders, the database's own words. */
@@ -25,7 +43,13 @@ export async function expectError(server: TestServer, answer: Answer, status: nu
   assert.equal(answer.headers.get('content-type'), 'application/json; charset=utf-8')
   assert.doesNotMatch(answer.text, insides)
   assert.ok(!answer.text.includes(server.dataDir), answer.text)
-  assert.ok((await promisedCodes(server)).includes(code), `${code} is not in the description`)
+  const description = await descriptionOf(server)
+  assert.ok(description.components.schemas.Error.properties.code.enum.includes(code), `${code} is not described`)
+  const described = describedAnswers(description, answer.asked)
+  if (described !== null && code !== 'internal') {
+    const { method, path } = answer.asked!
+    assert.ok(status in described, `${method} ${path} does not tell of ${status} (${code})`)
+  }
   if (status === 401) assert.equal(answer.headers.get('www-authenticate'), 'Bearer')
   if (status === 429 || code === 'overloaded') assert.match(answer.headers.get('retry-after') ?? '', /^[1-9]\d*$/)
 }

@@ -40,6 +40,8 @@ export interface ServerOptions {
 }
 
 export interface Answer {
+  /** Method and path, where it is known. */
+  readonly asked?: { readonly method: string; readonly path: string }
   readonly status: number
   readonly headers: Headers
   /** The parsed body where it is JSON, else its text: as loosely typed as what JSON.parse gives. */
@@ -304,7 +306,8 @@ export class TestServer {
     })
     const text = await response.text()
     const isJson = (response.headers.get('content-type') ?? '').startsWith('application/json') && text !== ''
-    return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text, text }
+    const { status, headers: answered } = response
+    return { asked: { method, path }, status, headers: answered, body: isJson ? JSON.parse(text) : text, text }
   }
 
   admin(method: string, path: string, body?: unknown): Promise<Answer> {

@@ -58,7 +58,7 @@ test('the landing page says that the instance is ready and links to the referenc
 test('the reference lists every described operation, and a deep link opens one', async () => {
   const description = (await server.consumer(key, 'GET', '/openapi.json')).body as { paths: Record<string, object> }
   const { page, faults } = await open('/docs#changes.read')
-  await page.getByRole('heading', { name: 'The change feed' }).waitFor()
+  await page.getByRole('heading', { name: 'Read the change feed' }).waitFor()
   const listed = await page.locator('#groups a').count()
   const described = Object.values(description.paths).flatMap((methods) => Object.keys(methods)).length
   assert.ok(listed >= described, `${listed} links for ${described} operations`)

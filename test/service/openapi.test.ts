@@ -8,10 +8,28 @@ interface Operation {
   readonly summary?: string
   readonly tags?: readonly string[]
   readonly security?: readonly unknown[]
-  readonly parameters?: readonly { readonly in: string; readonly name: string; readonly required?: boolean }[]
-  readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: Schema }>> }
+  readonly deprecated?: boolean
+  readonly parameters?: readonly {
+    readonly in: string
+    readonly name: string
+    readonly required?: boolean
+    readonly schema: Schema
+    readonly style?: string
+    readonly explode?: boolean
+  }[]
+  readonly requestBody?: {
+    readonly required: boolean
+    readonly content: Readonly<Record<string, { readonly schema: Schema }>>
+  }
   readonly responses: Readonly<
-    Record<string, { readonly description?: string; readonly content?: Record<string, { schema: { $ref?: string } }> }>
+    Record<
+      string,
+      {
+        readonly description?: string
+        readonly headers?: object
+        readonly content?: Record<string, { schema: { $ref?: string } }>
+      }
+    >
   >
 }
 
@@ -29,13 +47,15 @@ interface Schema {
   readonly patternProperties?: Readonly<Record<string, Schema>>
 }
 
-let description: Record<string, never> & {
+let description: {
   readonly openapi: string
+  readonly info: { readonly license: object }
+  readonly servers: readonly { readonly url: string }[]
   readonly tags: readonly { readonly name: string }[]
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
   readonly components: {
     readonly securitySchemes: object
-    readonly schemas: { readonly Error: { readonly properties: object } }
+    readonly schemas: { readonly Error: { readonly properties: object }; readonly [name: string]: object }
   }
 }
 let operations: (Operation & { readonly where: string; readonly path: string })[]
@@ -91,6 +111,59 @@ test('every parameter of a path is described, and so is every answer', () => {
       assert.ok(['204', '304'].includes(status) || content !== undefined, `${where} ${status} says nothing of its body`)
     }
   }
+})
+
+test('every resource and request has a name of its own', () => {
+  const inline: string[] = []
+  const look = (at: string, part: unknown): void => {
+    if (typeof part !== 'object' || part === null) return
+    if ('properties' in part && 'type' in part) inline.push(at)
+    for (const [name, below] of Object.entries(part)) look(`${at}/${name}`, below)
+  }
+  for (const { where, requestBody, responses } of operations) look(where, [requestBody, responses])
+  const { schemas } = description.components
+  for (const [name, schema] of Object.entries(schemas)) for (const part of Object.values(schema)) look(name, part)
+  assert.deepEqual(inline, [])
+  for (const name of ['SearchRequest', 'SearchResponse', 'SearchResult', 'Document', 'ChangeEvent', 'AnalysisRun']) {
+    assert.ok(name in schemas, name)
+  }
+  const references = new Set(JSON.stringify(description).match(/(?<=#\/components\/schemas\/)\w+/g))
+  assert.deepEqual([...references].sort(), Object.keys(schemas).sort(), 'every one is referred to, and is there')
+})
+
+test('every answer has the headers that it comes with', () => {
+  for (const { where, security, responses } of operations) {
+    for (const [status, { headers = {} }] of Object.entries(responses)) {
+      assert.ok('X-Request-Id' in headers, `${where} ${status}`)
+      const isRated = security!.some((one) => 'consumer' in (one as object)) && status !== '401'
+      assert.equal('RateLimit' in headers, isRated, `${where} ${status}`)
+      assert.equal('Retry-After' in headers, ['429', '503'].includes(status), `${where} ${status}`)
+    }
+  }
+})
+
+test('what clients are generated from: servers, license, what may be absent, values that are fixed', () => {
+  const of = (id: string) => operations.find(({ operationId }) => operationId === id)!
+  const parameter = (id: string, name: string) => of(id).parameters!.find((one) => one.name === name)!
+  assert.deepEqual(
+    [description.servers.map(({ url }) => url), description.info.license],
+    [['/'], { name: 'MIT', identifier: 'MIT' }],
+  )
+  assert.deepEqual(
+    operations.filter(({ requestBody }) => requestBody?.required === false).map(({ operationId }) => operationId),
+    ['admin.keys.create', 'admin.keys.revoke', 'admin.keys.rotate', 'collector.tasks.heartbeat'],
+  )
+  assert.equal(parameter('live.create', 'Idempotency-Key').required, true)
+  assert.equal(parameter('search.default', 'Idempotency-Key').required, false)
+  const { schema, style, explode } = parameter('changes.read', 'event_type')
+  assert.deepEqual([schema.items!.enum!.length, style, explode], [3, 'form', false])
+  const { schemas } = description.components as unknown as { schemas: Record<string, Schema> }
+  assert.deepEqual(schemas.KeywordSearchRequest!.properties!.mode!.enum, ['keyword'])
+  assert.deepEqual(
+    operations.filter(({ deprecated }) => deprecated === true).map(({ where }) => where),
+    ['POST /v1/contents/search'],
+  )
+  assert.deepEqual(Object.keys(of('metrics.read').responses['200']!.content!), ['text/plain'])
 })
 
 test('errors are described by the one schema, 401 on every closed operation and 429 on every consumer one', () => {

@@ -1,0 +1,118 @@
+import { componentName, describedBy } from '../validation.ts'
+
+/**
+ * What the framework's description lacks, added when it is made: parts that are checked outside the schemas, bodies that
+ * may be left out, headers of answers, examples, and schemas listed by their names.
+ */
+export function finishDescription(description: Description): Description {
+  for (const methods of Object.values(description.paths)) {
+    for (const operation of Object.values(methods)) {
+      letBodyBeAbsent(operation)
+      describeLists(operation)
+      describeAnswers(operation)
+    }
+  }
+  return withComponents(description)
+}
+
+export interface Description {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
+  readonly components: { readonly schemas: Record<string, unknown>; readonly headers?: object }
+}
+
+interface Operation {
+  readonly operationId: string
+  readonly security: readonly Readonly<Record<string, unknown>>[]
+  readonly parameters?: Parameter[]
+  readonly requestBody?: { required: boolean; readonly content: Readonly<Record<string, Media>> }
+  readonly responses: Readonly<Record<string, Answer>>
+}
+
+interface Parameter {
+  readonly schema: Readonly<Record<string, unknown>>
+  style?: string
+  explode?: boolean
+}
+
+interface Media {
+  schema: { readonly anyOf?: readonly { readonly type?: string }[] }
+}
+
+interface Answer {
+  description: string
+  headers?: Readonly<Record<string, unknown>>
+}
+
+/** The framework takes every body for required, and validates null where there is none. */
+function letBodyBeAbsent({ requestBody }: Operation): void {
+  for (const media of Object.values(requestBody?.content ?? {})) {
+    const [schema, nothing] = media.schema.anyOf ?? []
+    if (nothing?.type !== 'null') continue
+    media.schema = schema as Media['schema']
+    requestBody!.required = false
+  }
+}
+
+/** A list in a query string is one text with commas. */
+function describeLists({ parameters = [] }: Operation): void {
+  for (const parameter of parameters) {
+    const list = parameter.schema[describedBy] as { readonly type?: string } | undefined
+    if (list?.type === 'array') Object.assign(parameter, { style: 'form', explode: false })
+  }
+}
+
+const text = { type: 'string' }
+
+/** Of answers; each stands once and is referred to. */
+const headers = {
+  'X-Request-Id': {
+    description: 'Finds the request in the log. A well-formed one of the caller is kept.',
+    schema: text,
+  },
+  'RateLimit-Policy': {
+    description: 'The limits that apply, by name: `q` requests in `w` seconds.',
+    schema: { ...text, examples: ['"requests";q=100;w=2'] },
+  },
+  RateLimit: {
+    description: 'What is left of each limit: `r` requests, full again in `t` seconds.',
+    schema: { ...text, examples: ['"requests";r=99;t=1'] },
+  },
+  'Retry-After': { description: 'Seconds to wait.', schema: { type: 'integer' } },
+}
+
+const successes: Record<string, string> = { 200: 'Success.', 201: 'Created.', 202: 'Accepted: the work goes on.' }
+
+function describeAnswers({ security, responses }: Operation): void {
+  const isRated = security.some((one) => 'consumer' in one)
+  for (const [status, answer] of Object.entries(responses)) {
+    if (answer.description === 'Default Response') answer.description = successes[status] ?? 'See the operation.'
+    const sent: (keyof typeof headers)[] = ['X-Request-Id']
+    if (isRated && status !== '401') sent.push('RateLimit-Policy', 'RateLimit')
+    if (status === '429' || status === '503') sent.push('Retry-After')
+    const referred = sent.map((name) => [name, { $ref: `#/components/headers/${name}` }] as const)
+    answer.headers = { ...answer.headers, ...Object.fromEntries(referred) }
+  }
+}
+
+/** Schemas with a name are listed under it once, and referred to wherever they stand. */
+function withComponents(description: Description): Description {
+  const components = new Map<string, unknown>()
+  const finish = (part: unknown): unknown => {
+    if (Array.isArray(part)) return part.map(finish)
+    if (typeof part !== 'object' || part === null) return part
+    const { [componentName]: name, [describedBy]: described, ...rest } = part as Record<string, unknown>
+    if (described !== undefined) return finish(described)
+    const finished = Object.fromEntries(Object.entries(rest).map(([key, value]) => [key, finish(value)]))
+    if (typeof name !== 'string') return finished
+    const listed = components.get(name)
+    if (listed !== undefined && JSON.stringify(listed) !== JSON.stringify(finished)) {
+      throw new Error(`two schemas are named ${name}`)
+    }
+    components.set(name, finished)
+    return { $ref: `#/components/schemas/${name}` }
+  }
+  const { components: parts, ...finished } = finish(description) as Description
+  const schemas = Object.entries({ ...parts.schemas, ...Object.fromEntries(components) })
+  const sorted = Object.fromEntries(schemas.sort(([a], [b]) => (a < b ? -1 : 1)))
+  return { ...finished, components: { ...parts, headers, schemas: sorted } }
+}

@@ -59,7 +59,7 @@ function withoutReferences(part: unknown, schemas: Readonly<Record<string, Schem
   if (Array.isArray(part)) return part.map((one) => withoutReferences(one, schemas))
   if ('$ref' in part) {
     const name = String(part.$ref).split('/').at(-1)!
-    return name === 'DocumentInput' ? {} : withoutReferences(schemas[name], schemas)
+    return name.endsWith('DocumentInput') ? {} : withoutReferences(schemas[name], schemas)
   }
   return Object.fromEntries(Object.entries(part).map(([name, one]) => [name, withoutReferences(one, schemas)]))
 }

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { componentName, describedBy } from '../validation.ts'
 
 /**
@@ -5,14 +6,14 @@ import { componentName, describedBy } from '../validation.ts'
  * may be left out, headers of answers, examples, and schemas listed by their names.
  */
 export function finishDescription(description: Description): Description {
-  for (const methods of Object.values(description.paths)) {
-    for (const operation of Object.values(methods)) {
-      letBodyBeAbsent(operation)
-      describeLists(operation)
-      describeAnswers(operation)
-    }
+  for (const operation of operationsOf(description)) {
+    letBodyBeAbsent(operation)
+    describeParameters(operation)
+    describeAnswers(operation)
   }
-  return withComponents(description)
+  const finished = withComponents(description)
+  addExamples(finished)
+  return finished
 }
 
 export interface Description {
@@ -29,19 +30,27 @@ interface Operation {
 }
 
 interface Parameter {
+  readonly in: string
+  name: string
+  example?: unknown
   readonly schema: Readonly<Record<string, unknown>>
   style?: string
   explode?: boolean
 }
 
 interface Media {
+  example?: unknown
   schema: { readonly anyOf?: readonly { readonly type?: string }[] }
 }
 
 interface Answer {
   description: string
+  readonly content?: Readonly<Record<string, Media>>
   headers?: Readonly<Record<string, unknown>>
 }
+
+const operationsOf = ({ paths }: Description): readonly Operation[] =>
+  Object.values(paths).flatMap((methods) => Object.values(methods))
 
 /** The framework takes every body for required, and validates null where there is none. */
 function letBodyBeAbsent({ requestBody }: Operation): void {
@@ -53,9 +62,10 @@ function letBodyBeAbsent({ requestBody }: Operation): void {
   }
 }
 
-/** A list in a query string is one text with commas. */
-function describeLists({ parameters = [] }: Operation): void {
+/** A list in a query string is one text with commas. Headers are checked in small letters, and written otherwise. */
+function describeParameters({ parameters = [] }: Operation): void {
   for (const parameter of parameters) {
+    if (parameter.in === 'header') parameter.name = parameter.name.replace(/\b[a-z]/g, (one) => one.toUpperCase())
     const list = parameter.schema[describedBy] as { readonly type?: string } | undefined
     if (list?.type === 'array') Object.assign(parameter, { style: 'form', explode: false })
   }
@@ -115,4 +125,29 @@ function withComponents(description: Description): Description {
   const schemas = Object.entries({ ...parts.schemas, ...Object.fromEntries(components) })
   const sorted = Object.fromEntries(schemas.sort(([a], [b]) => (a < b ? -1 : 1)))
   return { ...finished, components: { ...parts, headers, schemas: sorted } }
+}
+
+interface Example {
+  readonly parameters?: Readonly<Record<string, unknown>>
+  readonly body?: unknown
+  readonly status: number
+  readonly answer?: unknown
+}
+
+/** Recorded by scripts/record-examples.ts. Read here, and not when the server starts: most never describe themselves. */
+const recorded = new URL('./openapi-examples.json', import.meta.url)
+
+function addExamples(description: Description): void {
+  const examples: Readonly<Record<string, Example>> = JSON.parse(readFileSync(recorded, 'utf8'))
+  for (const { operationId, parameters = [], requestBody, responses } of operationsOf(description)) {
+    const example = examples[operationId]
+    if (example === undefined) continue
+    for (const parameter of parameters) {
+      const value = example.parameters?.[parameter.name]
+      if (value !== undefined) parameter.example = value
+    }
+    if (example.body !== undefined) requestBody!.content['application/json']!.example = example.body
+    if (example.answer === undefined) continue
+    for (const media of Object.values(responses[example.status]?.content ?? {})) media.example = example.answer
+  }
 }

@@ -118,12 +118,15 @@ const contentFields = {
   extra_payload: optional(Type.Record(Type.String(), Type.Unknown(), { description: 'Kept, never returned.' })),
 }
 
+const belongsTo = {
+  dataset_id: Type.String({ minLength: 1, maxLength: 128, pattern: exactPattern, description: 'A known dataset.' }),
+  source_platform: code('The platform code.'),
+}
 export const DocumentInput = named(
   'DocumentInput',
   Type.Object(
     {
-      dataset_id: Type.String({ minLength: 1, maxLength: 128, pattern: exactPattern, description: 'A known dataset.' }),
-      source_platform: code('The platform code.'),
+      ...belongsTo,
       ...contentFields,
     },
     {
@@ -131,6 +134,18 @@ export const DocumentInput = named(
       description:
         'Identity is (dataset_id, source_platform, external_id). A title or a body is needed. Sent again, an absent field keeps what is known and null takes it away. NUL and halves of surrogate pairs are refused in ids, codes, topics, tags and names of metrics; in texts (title, body, addresses, what is told of the author) U+FFFD is put in their place; in `extra_payload` and the `metadata` of facts they stay.',
     },
+  ),
+)
+/** A document for a task, which knows where it belongs. */
+export const TaskDocumentInput = named(
+  'TaskDocumentInput',
+  Type.Object(
+    {
+      dataset_id: Type.Optional(belongsTo.dataset_id),
+      source_platform: Type.Optional(belongsTo.source_platform),
+      ...contentFields,
+    },
+    { ...strict, description: 'As `DocumentInput`; dataset and platform are those of the task when absent.' },
   ),
 )
 type DocumentInput = Static<typeof DocumentInput>

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { type Static, Type } from 'typebox'
+import { type Static, type TSchema, Type } from 'typebox'
 import type { Collector } from '../access/principal.ts'
 import { TidemarkError } from '../errors.ts'
 import { principalOf } from '../http/route.ts'
@@ -13,19 +13,17 @@ import { ingestLimits } from './limits.ts'
 
 const ndjson = 'application/x-ndjson'
 
-/** How documents are sent, wherever they are: a JSON batch or lines. */
-export function documentsBody() {
-  const documents = Type.Array(Type.Unknown({ [describedBy]: DocumentInput }), {
-    minItems: 1,
-    maxItems: ingestLimits.batchMax,
-  })
+/** How documents are sent, wherever they are: a JSON batch or lines. Each is checked alone, against the schema named. */
+export function documentsBody(request: string, document: TSchema) {
+  const described = Type.Unknown({ [describedBy]: document })
+  const documents = Type.Array(described, { minItems: 1, maxItems: ingestLimits.batchMax })
   return {
     consumes: ['application/json', ndjson],
     body: {
       content: {
-        'application/json': { schema: named('IngestRequest', Type.Object({ documents }, strict)) },
-        [ndjson]: { schema: Type.Unknown({ [describedBy]: DocumentInput }) },
-        'application/ndjson': { schema: Type.Unknown({ [describedBy]: DocumentInput }) },
+        'application/json': { schema: named(request, Type.Object({ documents }, strict)) },
+        [ndjson]: { schema: described },
+        'application/ndjson': { schema: described },
       },
     },
     response: { 200: IngestResults },
@@ -46,7 +44,7 @@ export function ingestRoutes(app: TypedApp, ingest: Ingest): void {
           'Each document is answered in order; a bad one fails alone. What is answered without `error` is on disk. Sending the same document again writes nothing. ' +
           `A stream of lines ends early, with an error as its last result, when more than ${ingestLimits.refusedLinesMax} of them were refused and more than were taken; what was taken is kept. ` +
           'Where not even the first lines can be stored (a full disk, a store that is away) the answer is 503; later lines then have the error `not_stored`.',
-        ...documentsBody(),
+        ...documentsBody('IngestRequest', DocumentInput),
       },
     },
     (request, reply) => {

@@ -23,7 +23,7 @@ export function liveRoutes(app: TypedApp, live: LiveQueries): void {
         ),
         querystring: noFields,
         headers: Type.Object({
-          'Idempotency-Key': Type.String({ description: 'Chosen by the caller: 1 to 255 printable characters.' }),
+          'idempotency-key': Type.String({ description: 'Chosen by the caller: 1 to 255 printable characters.' }),
         }),
         body: LiveQueryBody,
         response: { 202: LiveQuery },

@@ -4,6 +4,7 @@ import type { Operation } from '../access/operations.ts'
 import type { ErrorCode } from '../errors.ts'
 import { optionalBody, principalOf } from '../http/route.ts'
 import type { TypedApp } from '../http/typed-app.ts'
+import { TaskDocumentInput } from '../ingest/document-input.ts'
 import { ingestLimits } from '../ingest/limits.ts'
 import { answerDocuments, documentsBody } from '../ingest/routes.ts'
 import { formatTime } from '../time.ts'
@@ -113,7 +114,7 @@ export function taskRoutes(app: TypedApp, store: LiveStore, written: () => void)
         ),
         params: ById,
         querystring: LeaseId,
-        ...documentsBody(),
+        ...documentsBody('TaskIngestRequest', TaskDocumentInput),
       },
     },
     async (request, reply) => {

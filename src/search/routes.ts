@@ -84,7 +84,7 @@ const about = (summary: string, description: string) => ({ tags: ['Search'], sum
 const response = { 200: Answer }
 const withLive = {
   headers: Type.Object({
-    'Idempotency-Key': Type.Optional(
+    'idempotency-key': Type.Optional(
       Type.String({ description: 'Required with `live.enabled`: 1 to 255 printable characters.' }),
     ),
   }),

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import { Validator } from '@seriousme/openapi-schema-validator'
+import { Ajv2020 } from 'ajv/dist/2020.js'
 import { startServer } from '../acceptance/harness.ts'
 
 interface Operation {
@@ -16,10 +17,11 @@ interface Operation {
     readonly schema: Schema
     readonly style?: string
     readonly explode?: boolean
+    readonly example?: unknown
   }[]
   readonly requestBody?: {
     readonly required: boolean
-    readonly content: Readonly<Record<string, { readonly schema: Schema }>>
+    readonly content: Readonly<Record<string, Media>>
   }
   readonly responses: Readonly<
     Record<
@@ -27,10 +29,15 @@ interface Operation {
       {
         readonly description?: string
         readonly headers?: object
-        readonly content?: Record<string, { schema: { $ref?: string } }>
+        readonly content?: Readonly<Record<string, Media>>
       }
     >
   >
+}
+
+interface Media {
+  readonly schema: Schema
+  readonly example?: unknown
 }
 
 interface Schema {
@@ -129,6 +136,32 @@ test('every resource and request has a name of its own', () => {
   }
   const references = new Set(JSON.stringify(description).match(/(?<=#\/components\/schemas\/)\w+/g))
   assert.deepEqual([...references].sort(), Object.keys(schemas).sort(), 'every one is referred to, and is there')
+})
+
+/** What has no answer in text: a file, and this description itself. */
+const withoutAnswer = ['analysis.artifacts.download', 'openapi.read']
+
+test('every operation has examples, which are as the schemas say', () => {
+  const ajv = new Ajv2020({ strict: false, validateFormats: false }).addSchema(description, 'api')
+  const holds = (at: string, { schema, example }: Media): void => {
+    const name = schema.$ref ?? null
+    const valid = name === null ? ajv.compile(schema) : ajv.compile({ $ref: `api${name}` })
+    assert.ok(valid(example), `${at}: ${JSON.stringify(valid.errors)}`)
+  }
+  for (const { where, operationId, parameters = [], requestBody, responses } of operations) {
+    for (const { name, in: place, required, example } of parameters) {
+      if (place === 'path' || required === true) assert.ok(example !== undefined, `${where} ${name}`)
+    }
+    const sent = requestBody?.content['application/json']
+    if (requestBody?.required === true) assert.ok(sent?.example !== undefined, `${where} has no example of its body`)
+    if (sent?.example !== undefined) holds(`${where} body`, sent)
+    const answers = Object.entries(responses)
+      .filter(([status]) => status.startsWith('2'))
+      .flatMap(([, { content = {} }]) => Object.values(content))
+      .filter(({ example }) => example !== undefined)
+    assert.equal(answers.length, withoutAnswer.includes(operationId!) ? 0 : 1, `${where} has no example of its answer`)
+    for (const answer of answers) holds(where, answer)
+  }
 })
 
 test('every answer has the headers that it comes with', () => {

@@ -1,0 +1,217 @@
+/**
+ * Records the examples of the API description: starts a server with some of the sample data, uses every operation once
+ * as its users would, and writes what was sent and answered to src/http/openapi-examples.json.
+ *
+ *   node scripts/record-examples.ts        after an operation was added, or its answer has changed
+ *
+ * Long texts and lists are cut, and secrets are not written down.
+ */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { type Answer, adminToken, startServer } from '../test/acceptance/harness.ts'
+import { until } from '../test/support/until.ts'
+
+const file = new URL('../src/http/openapi-examples.json', import.meta.url)
+const linesOf = (name: string): string[] =>
+  readFileSync(new URL(`../sample/${name}`, import.meta.url), 'utf8')
+    .trim()
+    .split('\n')
+const documentsTaken = 40
+const itemsMax = 2
+const charactersMax = 280
+
+interface Asked {
+  readonly path?: Readonly<Record<string, string>>
+  readonly query?: Readonly<Record<string, string | number>>
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: object
+}
+
+interface Example {
+  readonly parameters?: object
+  readonly body?: unknown
+  readonly status: number
+  readonly answer?: unknown
+}
+
+const server = await startServer()
+const { body: description } = await server.call('GET', '/openapi.json')
+const routes = new Map<string, { readonly method: string; readonly path: string }>()
+for (const [path, methods] of Object.entries<Record<string, { operationId: string }>>(description.paths)) {
+  for (const [method, { operationId }] of Object.entries(methods)) routes.set(operationId, { method, path })
+}
+const examples: Record<string, Example> = {}
+
+/** Uses an operation, and keeps what was sent and answered. */
+async function record(operationId: string, credential: string | null, asked: Asked = {}): Promise<Answer['body']> {
+  const { method, path } = routes.get(operationId)!
+  const filled = path.replace(/\{([^}]+)\}/g, (_, name: string) => encodeURIComponent(asked.path![name]!))
+  const query = new URLSearchParams(Object.entries(asked.query ?? {}).map(([name, value]) => [name, String(value)]))
+  const answer = await server.call(method.toUpperCase(), query.size === 0 ? filled : `${filled}?${query}`, {
+    headers: { ...(credential === null ? {} : { authorization: `Bearer ${credential}` }), ...asked.headers },
+    ...(asked.body === undefined ? {} : { body: asked.body }),
+  })
+  if (answer.status >= 300) throw new Error(`${operationId} answered ${answer.status}: ${answer.text}`)
+  const parameters = { ...asked.path, ...asked.query, ...asked.headers }
+  const isFile = !/json|text/.test(answer.headers.get('content-type') ?? '')
+  examples[operationId] = {
+    ...(Object.keys(parameters).length === 0 ? {} : { parameters }),
+    ...(asked.body === undefined ? {} : { body: shortened(asked.body) }),
+    status: answer.status,
+    ...(isFile || operationId === 'openapi.read' ? {} : { answer: shortened(answer.body) }),
+  }
+  return answer.body
+}
+
+function shortened(value: unknown): unknown {
+  if (typeof value === 'string') {
+    const secret = /^(tm[cla]_)/.exec(value)
+    if (secret !== null) return `${secret[1]}…`
+    return value.length > charactersMax ? `${value.slice(0, charactersMax)}…` : value
+  }
+  if (Array.isArray(value)) return value.slice(0, itemsMax).map(shortened)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, shortened(one)]))
+}
+
+const admin = adminToken
+await record('health.live', null)
+await record('health.ready', null)
+await record('openapi.read', null)
+
+await record('admin.datasets.put', admin, {
+  path: { dataset_id: 'news' },
+  body: { name: 'Coastal news', description: 'Articles, bulletins and weekly letters from small papers.' },
+})
+for (const dataset of ['community', 'video']) await server.makeDataset(dataset)
+await record('admin.datasets.list', admin)
+await record('admin.classifications.put', admin, {
+  path: { dataset_id: 'news', code: 'energy' },
+  body: { name: 'Energy', description: 'Tide, wave and wind power, batteries, grid and shore power.' },
+})
+await record('admin.classifications.list', admin, { path: { dataset_id: 'news' } })
+const { application_id } = await record('admin.applications.create', admin, {
+  body: {
+    name: 'Sample reader',
+    policy: { analysis_enabled: true, live: { enabled: true } },
+    entitlements: [{ datasets: ['news', 'community', 'video'] }],
+  },
+})
+const application = { application_id }
+await record('admin.applications.list', admin)
+await record('admin.applications.read', admin, { path: application })
+await record('admin.applications.update', admin, { path: application, body: { policy: { requests_per_second: 50 } } })
+await record('admin.entitlements.put', admin, {
+  path: application,
+  body: { entitlements: [{ datasets: ['news', 'community', 'video'] }] },
+})
+const { api_key: key } = await record('admin.keys.create', admin, { path: application, body: { name: 'laptop' } })
+const { key_id } = await server.makeKey(application_id, { name: 'old' }).then(({ keyId }) => ({ key_id: keyId }))
+await record('admin.keys.rotate', admin, { path: { key_id }, body: { grace_seconds: 3600 } })
+await record('admin.keys.revoke', admin, { path: { key_id } })
+await record('admin.keys.list', admin, { path: application })
+await record('admin.keys.listAll', admin)
+const { collector_key: collector } = await record('admin.collectors.create', admin, {
+  body: { name: 'Sample collector', datasets: ['news', 'community', 'video'] },
+})
+await record('admin.collectors.list', admin)
+
+const [first, ...others] = linesOf('documents.ndjson').slice(0, documentsTaken)
+await record('collector.documents', collector, { body: { documents: [JSON.parse(first!)] } })
+const sent = await server.call('POST', '/collector/v1/documents', {
+  headers: { authorization: `Bearer ${collector}`, 'content-type': 'application/x-ndjson' },
+  body: [...others, ...linesOf('updates.ndjson')].join('\n'),
+})
+if (sent.status !== 200) throw new Error(sent.text)
+await until('everything is indexed', async () => {
+  const { body } = await server.admin('GET', '/admin/v1/indexing')
+  return body.pending_chunks === 0 && body.indexed_documents > documentsTaken
+})
+await record('admin.indexing.read', admin)
+
+const account = await record('account.read', key)
+const [profile] = account.embedding_profiles
+await record('admin.profiles.list', admin)
+await record('admin.profiles.put', admin, {
+  path: { id: 'my-model' },
+  body: { provider: 'http', model: 'my-model', dimensions: 768, status: 'inactive' },
+})
+
+const search = { query: 'tidal power', datasets: ['news'], limit: 2 }
+const found = await record('search.default', key, { body: { ...search, mode: 'hybrid', include_highlights: true } })
+await record('search.contents', key, { body: search })
+await record('search.history', key, { body: { ...search, languages: ['en'] } })
+await record('search.keyword', key, { body: { ...search, query: '"tide table" +harbour', include_highlights: true } })
+await record('search.vector', key, { body: { ...search, query: 'where can I swim safely?' } })
+await record('search.hybrid', key, { body: { ...search, include_chunks: true } })
+
+const { document_id } = found.results[0]
+const document = { document_id }
+await record('documents.browse', key, { query: { dataset_id: 'news', limit: 2 } })
+await record('documents.read', key, { path: document })
+await record('documents.content', key, { path: document })
+await record('documents.versions', key, { path: document })
+await record('documents.snapshots', key, { path: document })
+await record('documents.batchGet', key, { body: { document_ids: [document_id] } })
+const authored = JSON.parse(
+  linesOf('documents.ndjson')
+    .slice(0, documentsTaken)
+    .find((line) => line.includes('"external_author_id"'))!,
+)
+const author = { platform: authored.source_platform, external_author_id: authored.author.external_author_id }
+await record('users.read', key, { path: author })
+await record('users.documents', key, { path: author, query: { limit: 2 } })
+await record('classifications.list', key, { query: { dataset_id: 'news' } })
+await record('changes.read', key, { query: { event_type: 'document.created', limit: 2 } })
+
+const lease = { body: { platforms: ['rss'], lease_seconds: 60 } }
+await record('collector.tasks.lease', collector, lease)
+const live = await record('live.create', key, {
+  headers: { 'Idempotency-Key': 'ferry-2026-11-16' },
+  body: { query: 'ferry strike', datasets: ['news'], platforms: ['rss'], resource_kind: 'content' },
+})
+const {
+  tasks: [{ task_id }],
+} = await record('collector.tasks.lease', collector, lease)
+const task = { task_id }
+await record('collector.tasks.heartbeat', collector, { path: task, body: { lease_seconds: 60 } })
+await record('collector.tasks.documents', collector, {
+  path: task,
+  body: { documents: [{ external_id: 'a-1', title: 'Ferry crews return', body: 'Boats run again from Monday.' }] },
+})
+await record('collector.tasks.complete', collector, { path: task, body: { status: 'succeeded' } })
+const query = { live_query_id: live.id }
+await record('live.read', key, { path: query })
+await record('live.results', key, { path: query, query: { limit: 2 } })
+
+const scope = { embedding_profile_id: profile.id, input_scope: { dataset_ids: ['news'] } }
+const request = { analysis_type: 'knn_graph', ...scope, parameters: { k: 10 } }
+const { run_id } = await record('analysis.runs.create', key, { body: request })
+const run = { run_id }
+await until('the run has succeeded', async () => {
+  const { body } = await server.consumer(key, 'GET', `/v1/analysis/runs/${run_id}`)
+  return body.status === 'succeeded'
+})
+await record('analysis.runs.read', key, { path: run })
+await record('analysis.runs.list', key, { query: { limit: 2 } })
+const { artifacts } = await record('analysis.artifacts.list', key, { path: run })
+await record('analysis.artifacts.download', key, { path: { ...run, artifact_id: artifacts[0].artifact_id } })
+const { body: second } = await server.consumer(key, 'POST', '/v1/analysis/runs', request)
+await record('analysis.runs.cancel', key, { path: { run_id: second.run_id } })
+const { subscription_id } = await record('analysis.subscriptions.create', key, {
+  body: { name: 'Neighbours of the news', analysis_type: 'knn_graph', ...scope, execution_mode: 'on_change' },
+})
+const subscription = { subscription_id }
+await record('analysis.subscriptions.list', key)
+await record('analysis.subscriptions.pause', key, { path: subscription })
+await record('analysis.subscriptions.resume', key, { path: subscription })
+await record('analysis.subscriptions.runs', key, { path: subscription })
+await record('analysis.subscriptions.checkpoint', key, { path: subscription })
+await record('admin.usage.read', admin, { query: { application_id } })
+await record('admin.audit.list', admin, { query: { limit: 2 } })
+await record('metrics.read', admin)
+await server.stop()
+
+const missing = [...routes.keys()].filter((operation) => !(operation in examples))
+if (missing.length > 0) throw new Error(`nothing was recorded of ${missing.join(', ')}`)
+writeFileSync(file, `${JSON.stringify(examples, null, 2)}\n`)
+console.log(`${Object.keys(examples).length} operations`)

@@ -2,11 +2,13 @@ import { byId, type Content, el, fill } from '../shared/dom.ts'
 import type { Model } from './openapi-model.ts'
 import { methodBadge } from './operation-view.ts'
 import type { Section } from './overview.ts'
+import { type Found, find, searchTextOf } from './search-text.ts'
 
 interface Entry {
   readonly item: HTMLElement
-  /** What the filter looks at. */
-  readonly text: string
+  /** Says where the words of the filter were found. */
+  readonly where: HTMLElement
+  match(words: readonly string[]): Found | null
 }
 
 /** The list on the left: groups of links, a filter, the mark of where the reader is, and the fold-out on phones. */
@@ -20,41 +22,66 @@ export function wireNavigation(model: Model, sections: readonly Section[]): void
   }
   const list = (title: string, items: Content): HTMLElement =>
     el('section', {}, el('h2', {}, title), el('ul', {}, items))
-  const start = sections.map(({ id, title }) => el('li', {}, link(id, el('span', { class: 'nav-title' }, title))))
+  const whereLine = (): HTMLElement => el('span', { class: 'nav-where' })
+  const start = sections.map(({ id, title, node }) => {
+    const where = whereLine()
+    const item = el('li', {}, link(id, el('span', { class: 'nav-title' }, title, where)))
+    const text = once(() => node.textContent.toLowerCase())
+    const shown = title.toLowerCase()
+    entries.push({
+      item,
+      where,
+      match: (words) => {
+        if (!words.every((word) => text().includes(word))) return null
+        return { where: words.every((word) => shown.includes(word)) ? null : 'in the text' }
+      },
+    })
+    return item
+  })
   const lists = model.groups.map((group) => {
     const items = group.operations.map((operation) => {
+      const where = whereLine()
       const anchor = link(
         operation.id,
         methodBadge(operation.method),
-        el('span', { class: 'nav-title' }, operation.title),
+        el('span', { class: 'nav-title' }, operation.title, where),
       )
       anchor.title = `${operation.method.toUpperCase()} ${operation.path}`
       const item = el('li', {}, anchor)
-      const { id, method, path, title } = operation
-      entries.push({ item, text: `${id} ${method} ${path} ${title} ${group.name}`.toLowerCase() })
+      const text = once(() => searchTextOf(model.description, group, operation))
+      entries.push({ item, where, match: (words) => find(text(), words) })
       return item
     })
     return list(group.name, items)
   })
-  const opening = list('Start', start)
-  fill(byId('groups'), opening, lists)
-  wireFilter(nav, opening, lists, entries)
+  const shown = [list('Start', start), ...lists]
+  fill(byId('groups'), shown)
+  wireFilter(nav, shown, entries)
   wireMenu(nav)
   wireSpy(nav)
 }
 
-function wireFilter(
-  nav: HTMLElement,
-  opening: HTMLElement,
-  lists: readonly HTMLElement[],
-  entries: readonly Entry[],
-): void {
+/** Made when it is first asked for: most readers never filter. */
+function once<Value>(make: () => Value): () => Value {
+  let made: { readonly value: Value } | undefined
+  return () => {
+    made ??= { value: make() }
+    return made.value
+  }
+}
+
+const linksShown = 'section:not([hidden]) li:not([hidden]) a'
+
+function wireFilter(nav: HTMLElement, lists: readonly HTMLElement[], entries: readonly Entry[]): void {
   const input = byId<HTMLInputElement>('filter')
   const none = byId('none')
   input.addEventListener('input', () => {
     const words = input.value.toLowerCase().split(/\s+/).filter(Boolean)
-    for (const { item, text } of entries) item.hidden = !words.every((word) => text.includes(word))
-    opening.hidden = words.length > 0
+    for (const { item, where, match } of entries) {
+      const found = match(words)
+      item.hidden = found === null
+      where.textContent = found?.where ?? ''
+    }
     for (const group of lists) group.hidden = group.querySelector('li:not([hidden])') === null
     none.textContent = lists.every((group) => group.hidden) ? 'Nothing matches.' : ''
   })
@@ -63,11 +90,12 @@ function wireFilter(
       input.value = ''
       input.dispatchEvent(new Event('input'))
     }
+    if (event.key === 'Enter' && input.value.trim() !== '') nav.querySelector<HTMLElement>(linksShown)?.click()
   })
   nav.addEventListener('keydown', (event) => {
     const step = steps[event.key]
     if (step === undefined) return
-    const stops = [input, ...nav.querySelectorAll<HTMLElement>('section:not([hidden]) li:not([hidden]) a')]
+    const stops = [input, ...nav.querySelectorAll<HTMLElement>(linksShown)]
     stops[stops.indexOf(document.activeElement as HTMLElement) + step]?.focus()
     event.preventDefault()
   })

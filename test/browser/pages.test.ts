@@ -65,6 +65,26 @@ test('the reference lists every described operation, and a deep link opens one',
   assert.deepEqual(faults, [])
 })
 
+test('the filter finds operations by a field or a text, says where, and Enter goes to the first', async () => {
+  const { page, faults } = await open('/docs')
+  const filter = page.getByLabel('Filter by title, field or text')
+  const link = (id: string) => page.locator(`#nav a[href="#${id}"]`)
+  await filter.fill('cursor')
+  assert.ok(await link('changes.read').getByText('cursor', { exact: true }).isVisible())
+  assert.ok(!(await link('account.read').isVisible()))
+  await filter.fill('long poll')
+  assert.ok(await link('changes.read').getByText('wait', { exact: true }).isVisible())
+  await filter.fill('no such words')
+  await page.getByText('Nothing matches.').waitFor()
+  await filter.fill('/v1/account')
+  assert.equal(await link('account.read').locator('.nav-where').textContent(), '')
+  await filter.press('Enter')
+  await page.waitForURL('**/docs#account.read')
+  await filter.fill('')
+  assert.ok(await link('overview').isVisible())
+  assert.deepEqual(faults, [])
+})
+
 test('"Try it" sends a request with the key that was typed in and shows the answer', async () => {
   const { page, faults } = await open('/docs#account.read')
   const operation = page.locator('section, article').filter({ hasText: 'GET/v1/account' }).last()

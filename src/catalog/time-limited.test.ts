@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { TidemarkError } from '../errors.ts'
+import { TidemarkError, UnavailableError } from '../errors.ts'
 import { timeLimited } from './time-limited.ts'
 
 const unavailable = (error: unknown) =>
@@ -26,6 +26,14 @@ test('what the store throws is passed on as it is: a defect is not told as unava
       (error) => error === thrown,
     )
   }
+})
+
+test('a store that gives up by its own clock is told as one that did not answer in time', async () => {
+  const givesUp = async (answerBy: number): Promise<never> => {
+    while (Date.now() < answerBy) {}
+    throw new UnavailableError('nobody waits any longer')
+  }
+  await assert.rejects(timeLimited(5, givesUp), unavailable)
 })
 
 test('a store that fails after its time leaves nothing unhandled', async () => {

@@ -6,18 +6,24 @@ import { TidemarkError, UnavailableError } from '../errors.ts'
  */
 export async function timeLimited<T>(limitMs: number, ask: (answerBy: number) => Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined
+  const answerBy = Date.now() + limitMs
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(tooLate(limitMs)), limitMs)
+    timer = setTimeout(
+      () => reject(tooLate(new UnavailableError(`no answer of the store within ${limitMs} ms`))),
+      limitMs,
+    )
   })
   try {
-    return await Promise.race([ask(Date.now() + limitMs), late])
+    return await Promise.race([ask(answerBy), late])
+  } catch (error) {
+    // The store looked at the time itself, and its word came before the timer was heard.
+    throw error instanceof UnavailableError && Date.now() >= answerBy ? tooLate(error) : error
   } finally {
     clearTimeout(timer)
   }
 }
 
-function tooLate(limitMs: number): TidemarkError {
+function tooLate(cause: UnavailableError): TidemarkError {
   const message = 'the catalog did not answer in time: narrow the window and try again, with growing pauses'
-  const cause = new UnavailableError(`no answer of the store within ${limitMs} ms`)
   return new TidemarkError('catalog_unavailable', message, { retryAfterSeconds: 1, cause })
 }

@@ -1,5 +1,6 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { BrowseQuery } from '../../catalog/catalog-store.ts'
+import { UnavailableError } from '../../errors.ts'
 import { firstIdAt } from '../../ids.ts'
 import { listConditions, rowConditions, type TermColumn } from './browse-conditions.ts'
 import { type Driver, driversOf, type LaneLookup, type LaneSet, listingIndexes } from './browse-lanes.ts'
@@ -30,7 +31,7 @@ export async function browseIds(db: Kysely<Tables>, query: BrowseQuery): Promise
   let size = query.limit
   while (from < below) {
     if (query.answerBy !== null && Date.now() > query.answerBy) {
-      throw new Error('the listing took longer than anybody waits for it')
+      throw new UnavailableError('the listing took longer than anybody waits for it')
     }
     const { driver, sets, floor } = await furthest(db, drivers, { from, below, size })
     const ids = new Set<string>()

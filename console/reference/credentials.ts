@@ -29,14 +29,15 @@ export const credentials = {
   },
 }
 
-/** What people call a scheme. */
-const titles: Record<string, string> = {
-  consumer: 'Consumer key',
-  collector: 'Collector key',
-  admin: 'Admin token',
+/** What people call a scheme, and the environment variable that code takes its credential from. */
+const kinds: Readonly<Record<string, { readonly title: string; readonly variable: string }>> = {
+  consumer: { title: 'Consumer key', variable: 'TIDEMARK_KEY' },
+  collector: { title: 'Collector key', variable: 'TIDEMARK_COLLECTOR_KEY' },
+  admin: { title: 'Admin token', variable: 'TIDEMARK_ADMIN_TOKEN' },
 }
 
-export const schemeTitle = (scheme: string): string => titles[scheme] ?? scheme
+export const schemeTitle = (scheme: string): string => kinds[scheme]?.title ?? scheme
+export const schemeVariable = (scheme: string): string => kinds[scheme]?.variable ?? 'TIDEMARK_KEY'
 
 /** How a credential begins, by scheme. */
 const hints = new Map<string, string>()

@@ -1,5 +1,6 @@
-import { credentials } from './credentials.ts'
+import { credentials, schemeVariable } from './credentials.ts'
 import { contentOf, type Description, type Operation, type Parameter, plain, type TypedMedia } from './openapi-model.ts'
+import type { Answer, ReadyRequest, ShownRequest } from './request-code.ts'
 import { exampleOf, placeholderOf } from './schema-example.ts'
 
 /** What the reader has filled in for one operation. */
@@ -8,19 +9,13 @@ export interface Draft {
   readonly values: Map<string, string>
   contentType: string | null
   body: string
+  readonly answer: Answer
   readonly listeners: Set<() => void>
 }
 
-interface ReadyRequest {
-  readonly method: string
-  readonly url: string
-  readonly headers: Readonly<Record<string, string>>
-  readonly body: string | null
-}
-
 /**
- * The draft of an operation's request. The curl line and the sent request come from the same place, so they cannot
- * differ.
+ * The draft of an operation's request. The code that is shown and the request that is sent come from the same place, so
+ * they cannot differ.
  */
 export function requestOf(description: Description, operation: Operation): Draft {
   const bodies = contentOf(description, operation.requestBody)
@@ -29,6 +24,7 @@ export function requestOf(description: Description, operation: Operation): Draft
     values: new Map(),
     contentType: bodies[0]?.type ?? null,
     body: bodies[0] === undefined ? '' : bodyExample(description, bodies[0]),
+    answer: answerOf(description, operation),
     listeners: new Set(),
   }
   for (const parameter of operation.parameters) {
@@ -37,10 +33,16 @@ export function requestOf(description: Description, operation: Operation): Draft
     const given = parameter.example ?? examples?.[0] ?? example
     if (given !== undefined) state.values.set(keyOf(parameter), String(given))
   }
-  credentials.subscribe((scheme) => {
-    if (scheme === operation.scheme) changed(state)
-  })
   return state
+}
+
+function answerOf(description: Description, operation: Operation): Answer {
+  const [, good] = Object.entries(operation.responses ?? {}).find(([status]) => Number(status) < 300) ?? []
+  const [media] = contentOf(description, good)
+  if (media === undefined) return { kind: 'none' }
+  if (/\bjson\b/.test(media.type)) return { kind: 'json' }
+  if (media.type.startsWith('text/')) return { kind: 'text' }
+  return { kind: 'file', name: `answer.${media.type.split(/[./+]/).at(-1)}` }
 }
 
 export const keyOf = ({ in: place, name }: Parameter): string => `${place}:${name}`
@@ -64,43 +66,35 @@ export function bodyExample(description: Description, media: TypedMedia): string
   return value === null ? '' : JSON.stringify(value, null, 2)
 }
 
-/** `forShell`: what is missing shows as a placeholder and the key as a variable, instead of being left out. */
-export function buildRequest(operation: Operation, state: Draft, { forShell = false } = {}): ReadyRequest {
-  const filled = (parameter: Parameter): string => state.values.get(keyOf(parameter)) ?? ''
-  const placed = (place: string): Parameter[] => operation.parameters.filter((one) => one.in === place)
-  const path = operation.path.replace(/\{([^}]+)\}/g, (_, name: string) => {
-    const value = state.values.get(`path:${name}`) ?? ''
-    return value === '' && forShell ? placeholderOf(name) : encodeURIComponent(value)
-  })
-  const query = new URLSearchParams()
-  for (const parameter of placed('query')) {
-    const value = filled(parameter)
-    if (value !== '') query.set(parameter.name, value)
-    else if (parameter.required && forShell) query.set(parameter.name, placeholderOf(parameter.name))
-  }
-  const headers: Record<string, string> = {}
-  if (operation.scheme !== null) {
-    const key = credentials.get(operation.scheme)
-    if (key !== '') headers.Authorization = `Bearer ${key}`
-    else if (forShell) headers.Authorization = 'Bearer $TIDEMARK_KEY'
-  }
-  for (const parameter of placed('header')) if (filled(parameter) !== '') headers[parameter.name] = filled(parameter)
+/** The request that is sent, with the key that was typed in. */
+export function buildRequest(operation: Operation, state: Draft): ReadyRequest {
+  const { headers, ...request } = fillIn(operation, state, () => '')
+  const key = operation.scheme === null ? '' : credentials.get(operation.scheme)
+  return { ...request, headers: key === '' ? headers : { Authorization: `Bearer ${key}`, ...headers } }
+}
+
+export function shownRequest(operation: Operation, state: Draft): ShownRequest {
+  const variable = operation.scheme === null ? null : schemeVariable(operation.scheme)
+  return { ...fillIn(operation, state, placeholderOf), variable, answer: state.answer }
+}
+
+/** `missing` gives what stands for a required value that is not filled in. */
+function fillIn(operation: Operation, state: Draft, missing: (name: string) => string): ReadyRequest {
+  const filled = (parameter: Parameter): string =>
+    state.values.get(keyOf(parameter)) || (parameter.required ? missing(parameter.name) : '')
+  const placed = (place: string): (readonly [name: string, value: string])[] =>
+    operation.parameters.filter((one) => one.in === place).map((one) => [one.name, filled(one)])
+  const inPath = new Map(placed('path'))
+  const path = operation.path.replace(/\{([^}]+)\}/g, (_, name: string) => encodeURIComponent(inPath.get(name) ?? ''))
+  const query = new URLSearchParams(
+    placed('query')
+      .filter(([, value]) => value !== '')
+      .map(([...pair]) => pair),
+  )
+  const headers = Object.fromEntries(placed('header').filter(([, value]) => value !== ''))
   const body = operation.requestBody && state.body.trim() !== '' ? state.body : null
   if (body !== null && state.contentType !== null) headers['Content-Type'] = state.contentType
   // A comma in a list stays readable; it means itself in a query.
   const search = query.size === 0 ? '' : `?${query.toString().replaceAll('%2C', ',')}`
   return { method: operation.method.toUpperCase(), url: `${location.origin}${path}${search}`, headers, body }
 }
-
-export function curlOf({ method, url, headers, body }: ReadyRequest): string {
-  const implied = body === null ? 'GET' : 'POST'
-  const parts = [`curl -s${method === implied ? '' : ` -X ${method}`} ${quote(url)}`]
-  for (const [name, value] of Object.entries(headers)) {
-    const line = `${name}: ${value}`
-    parts.push(`-H ${line.includes('$TIDEMARK_KEY') ? `"${line}"` : quote(line)}`)
-  }
-  if (body !== null) parts.push(`--data-binary ${quote(body)}`)
-  return parts.join(' \\\n  ')
-}
-
-const quote = (text: string): string => (/^[\w:/.,=+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`)

@@ -23,7 +23,7 @@ export interface Snippet {
 }
 
 /** A titled box of code. `set` replaces its content: a string, or nodes with the string to copy. */
-export function snippet(title: string, { wrap = false } = {}): Snippet {
+export function snippet(title: Content, { wrap = false } = {}): Snippet {
   let source = ''
   const pre = el('pre', { class: wrap ? 'wrap' : null, tabindex: 0 })
   const box = el(

@@ -85,6 +85,23 @@ test('the filter finds operations by a field or a text, says where, and Enter go
   assert.deepEqual(faults, [])
 })
 
+test('a request is shown in three languages with the variable of its credential, and the choice holds for all', async () => {
+  const { page, faults } = await open('/docs')
+  const code = (id: string) => page.locator(`[id="${id}"] .side .snippet`).first()
+  const shows = (id: string, text: string) => code(id).locator('pre').filter({ hasText: text }).waitFor()
+  await shows('account.read', '-H "Authorization: Bearer $TIDEMARK_KEY"')
+  await shows('collector.documents', 'Bearer $TIDEMARK_COLLECTOR_KEY')
+  await shows('admin.datasets.list', 'Bearer $TIDEMARK_ADMIN_TOKEN')
+  await code('account.read').getByRole('button', { name: 'Python' }).click()
+  await shows('account.read', 'os.environ["TIDEMARK_KEY"]')
+  await shows('admin.datasets.list', 'os.environ["TIDEMARK_ADMIN_TOKEN"]')
+  await page.reload()
+  await shows('collector.documents', 'os.environ["TIDEMARK_COLLECTOR_KEY"]')
+  await code('account.read').getByRole('button', { name: 'TypeScript' }).click()
+  await shows('account.read', 'process.env.TIDEMARK_KEY')
+  assert.deepEqual(faults, [])
+})
+
 test('"Try it" sends a request with the key that was typed in and shows the answer', async () => {
   const { page, faults } = await open('/docs#account.read')
   const operation = page.locator('section, article').filter({ hasText: 'GET/v1/account' }).last()

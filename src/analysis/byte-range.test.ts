@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import fc from 'fast-check'
-import { namesTag, rangeOf } from './byte-range.ts'
+import { rangeOf } from './byte-range.ts'
 
 suite('byte ranges', () => {
   test('one range of bytes', () => {
@@ -29,13 +29,5 @@ suite('byte ranges', () => {
         if (range.kind === 'part') assert.ok(0 <= range.start && range.start <= range.end && range.end < size)
       }),
     )
-  })
-
-  test('tags', () => {
-    assert.ok(namesTag('"a"', '"a"'))
-    assert.ok(namesTag('"b", W/"a"', '"a"'))
-    assert.ok(namesTag('*', '"a"'))
-    assert.ok(!namesTag('"b"', '"a"'))
-    assert.ok(!namesTag(undefined, '"a"'))
   })
 })

@@ -39,7 +39,8 @@ they are entitled to.
 **Errors** are always \`{code, message, request_id, details?}\`. Unknown fields and unknown or repeated query parameters
 are errors. Every 429 carries \`Retry-After\` in seconds; consumer answers carry \`RateLimit-Policy\` and \`RateLimit\`.
 
-**Bodies** may be compressed (\`Content-Encoding\`: gzip, deflate, br or zstd). One that does not arrive in time is 408.
+**Bodies** may be compressed (\`Content-Encoding\`: gzip, deflate, br or zstd). One that does not arrive in time is 408. JSON
+answers above 1 KB are compressed as \`Accept-Encoding\` allows: zstd, br or gzip.
 
 **Times** are RFC 3339; intervals include their start and exclude their end. **Ids** are opaque and sort by the time
 they were made.

@@ -1,8 +1,10 @@
+import { createHash } from 'node:crypto'
 import { Type } from 'typebox'
 import { isUnavailability } from '../errors.ts'
 import type { Incidents } from '../incidents.ts'
 import { named } from '../validation.ts'
 import type { Metrics } from './metrics.ts'
+import { namesTag } from './names-tag.ts'
 import { ErrorSchema } from './openapi.ts'
 import type { TypedApp } from './typed-app.ts'
 
@@ -37,6 +39,7 @@ export function publicRoutes(
     }
   }
   app.addSchema(ErrorSchema)
+  let description: ReturnType<typeof describe> | null = null
   const about = (summary: string) => ({ tags: ['Service'], summary })
   const open = (operation: 'health.live' | 'health.ready' | 'openapi.read') =>
     ({ isPublic: true, operation, invalid: 'invalid_request' }) as const
@@ -74,9 +77,18 @@ export function publicRoutes(
     '/openapi.json',
     {
       config: open('openapi.read'),
-      schema: { ...about('Get the OpenAPI description'), response: { 200: Type.Unknown() } },
+      schema: {
+        ...about('Get the OpenAPI description'),
+        response: { 200: Type.Unknown(), 304: Type.Null({ description: 'The tag in If-None-Match is that of it.' }) },
+      },
     },
-    async (_request, reply) => reply.type('application/json; charset=utf-8').send(app.swagger()),
+    async (request, reply) => {
+      description ??= describe(app)
+      // The same meaning in every encoding, not the same bytes: a weak tag.
+      reply.header('etag', `W/${description.tag}`).header('cache-control', 'public, max-age=300')
+      if (namesTag(request.headers['if-none-match'], description.tag)) return reply.status(304).send(null)
+      return reply.type('application/json; charset=utf-8').send(description.content)
+    },
   )
 
   app.get(
@@ -94,4 +106,10 @@ export function publicRoutes(
         .serializer((text) => String(text))
         .send(await metrics.text()),
   )
+}
+
+/** Made when it is first asked for; it does not change while the process runs. */
+function describe(app: TypedApp): { readonly content: Buffer; readonly tag: string } {
+  const content = Buffer.from(JSON.stringify(app.swagger()))
+  return { content, tag: `"${createHash('sha256').update(content).digest('base64url')}"` }
 }

@@ -8,6 +8,7 @@ import { validatorFor } from '../validation.ts'
 import { type AdmissionParts, admitRequests } from './admit-requests.ts'
 import { BareAnswers } from './bare-answers.ts'
 import { compileLater } from './compile-later.ts'
+import { compressAnswers } from './compress-answers.ts'
 import { Connections } from './connections.ts'
 import { CutOffAnswers } from './cut-off-answers.ts'
 import { answerError, errorFrom } from './error-replies.ts'
@@ -145,6 +146,7 @@ export async function makeServer(parts: ServerParts): Promise<FastifyInstance> {
   app.addHook('onRequest', (request, reply, done) => done(request.is404 ? nothingHere(request, reply) : undefined))
   app.setNotFoundHandler((request, reply) => answer(nothingHere(request, reply), request, reply))
 
+  compressAnswers(app)
   admitRequests(app, parts, connections)
   readBodies(app, parts.bodyTimeoutMs, connections)
 

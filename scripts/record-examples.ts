@@ -21,7 +21,7 @@ const charactersMax = 280
 
 interface Asked {
   readonly path?: Readonly<Record<string, string>>
-  readonly query?: Readonly<Record<string, string | number>>
+  readonly query?: Readonly<Record<string, string | number | boolean>>
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: object
 }
@@ -110,7 +110,7 @@ await record('admin.keys.rotate', admin, { path: { key_id }, body: { grace_secon
 await record('admin.keys.revoke', admin, { path: { key_id } })
 await record('admin.keys.list', admin, { path: application })
 await record('admin.keys.listAll', admin)
-const { collector_key: collector } = await record('admin.collectors.create', admin, {
+const { collector_id, collector_key: collector } = await record('admin.collectors.create', admin, {
   body: { name: 'Sample collector', datasets: ['news', 'community', 'video'] },
 })
 await record('admin.collectors.list', admin)
@@ -209,6 +209,8 @@ await record('analysis.subscriptions.checkpoint', key, { path: subscription })
 await record('admin.usage.read', admin, { query: { application_id } })
 await record('admin.audit.list', admin, { query: { limit: 2 } })
 await record('metrics.read', admin)
+await record('admin.applications.delete', admin, { path: application, query: { force: true } })
+await record('admin.collectors.delete', admin, { path: { collector_id } })
 await server.stop()
 
 const missing = [...routes.keys()].filter((operation) => !(operation in examples))

@@ -17,6 +17,7 @@ export const errorTable = {
   analysis_artifact_not_found: { status: 404, retryable: false },
   method_not_allowed: { status: 405, retryable: false },
   conflict: { status: 409, retryable: false },
+  in_use: { status: 409, retryable: false },
   live_query_results_not_ready: { status: 409, retryable: true },
   task_closed: { status: 409, retryable: false },
   task_lease_lost: { status: 409, retryable: false },

@@ -3,10 +3,12 @@ import { applicationAnswer } from '../operator/answers.ts'
 import { ApplicationInput } from '../operator/schemas.ts'
 import { checkInput } from './check-input.ts'
 import type { Context } from './context.ts'
+import { deleteOrAdvise } from './delete-or-advise.ts'
+import { doubtsAbout, findApplication } from './find-owner.ts'
 import { alignedTable, commandLineActor, withWorkbench } from './with-workbench.ts'
 
 export function app(program: Command, context: Context): void {
-  const command = program.command('app').description('applications: list, show, create')
+  const command = program.command('app').description('applications: list, show, create, delete')
   command
     .command('list')
     .description('every application')
@@ -24,10 +26,10 @@ export function app(program: Command, context: Context): void {
   command
     .command('show')
     .description('one application with its policy and entitlements, as JSON')
-    .argument('<application>', 'its id')
-    .action((id: string) =>
+    .argument('<application>', 'its id or name')
+    .action((idOrName: string) =>
       withWorkbench(context, async ({ operator }) =>
-        context.say(JSON.stringify(applicationAnswer(await operator.application(id)), null, 2)),
+        context.say(JSON.stringify(applicationAnswer(await findApplication(operator.read, idOrName)), null, 2)),
       ),
     )
   command
@@ -41,9 +43,25 @@ export function app(program: Command, context: Context): void {
       withWorkbench(context, async ({ operator }) => {
         const entitlements = options.dataset.length === 0 ? [] : [{ datasets: options.dataset }]
         checkInput(ApplicationInput, { name, entitlements })
+        const others = await operator.read.applications()
+        for (const doubt of await doubtsAbout(operator.read, { name, datasets: options.dataset, others })) {
+          context.warn(doubt)
+        }
         const { applicationId } = await operator.createApplication(commandLineActor, { name, policy: {}, entitlements })
         const key = await operator.createKey(commandLineActor, applicationId, { name: 'first', expiresAt: null })
         context.say(`application ${applicationId}\nkey ${key.keyId}, shown this once: ${key.secret}`)
+      }),
+    )
+  command
+    .command('delete')
+    .description('remove an application with its keys; the audit log keeps its lines')
+    .argument('<application>', 'its id or name')
+    .option('--force', 'even while it has keys that work, unfinished runs (which are cancelled) or subscriptions')
+    .action((idOrName: string, options: { force?: boolean }) =>
+      withWorkbench(context, async ({ operator }) => {
+        const { applicationId } = await findApplication(operator.read, idOrName)
+        await deleteOrAdvise(() => operator.deleteApplication(commandLineActor, applicationId, options.force === true))
+        context.say(`deleted ${applicationId}`)
       }),
     )
 }

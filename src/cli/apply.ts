@@ -1,8 +1,17 @@
 import { readFile } from 'node:fs/promises'
 import type { Command } from 'commander'
 import { parse } from 'yaml'
-import type { Workbench } from '../compose-workbench.ts'
-import { checkInstanceFile, InstanceFileError, type Plan, planInstance } from '../operator/instance-file.ts'
+import type { Config } from '../config.ts'
+import { TidemarkError } from '../errors.ts'
+import {
+  checkInstanceFile,
+  emptyInstance,
+  type InstanceFile,
+  InstanceFileError,
+  type Plan,
+  planInstance,
+} from '../operator/instance-file.ts'
+import { backendOf } from '../storage/backends.ts'
 import type { Context } from './context.ts'
 import { commandLineActor, withWorkbench } from './with-workbench.ts'
 
@@ -14,10 +23,14 @@ export function apply(program: Command, context: Context): void {
     .option('--dry-run', 'only show the difference')
     .action(async (path: string, options: { dryRun?: boolean }) => {
       try {
+        const file = await readInstanceFile(path)
+        if (options.dryRun === true && (await isNoStoreYet(context.config()))) {
+          show(context, await planInstance(file, emptyInstance))
+          return
+        }
         await withWorkbench(context, async (bench) => {
-          const plan = await planFile(path, bench)
-          for (const line of plan.lines) context.say(line)
-          if (plan.lines.length === 0) context.say('nothing to change')
+          const plan = await planInstance(file, bench.operator.read)
+          show(context, plan)
           if (options.dryRun === true || plan.lines.length === 0) return
           await bench.operator.commit(commandLineActor, plan.changes)
           for (const { of, secret } of plan.secrets) context.say(`${of}, shown this once: ${secret}`)
@@ -30,9 +43,24 @@ export function apply(program: Command, context: Context): void {
     })
 }
 
-export async function planFile(path: string | URL, bench: Pick<Workbench, 'operator'>): Promise<Plan> {
-  return planInstance(checkInstanceFile(await readYaml(path)), bench.operator.read)
+function show(context: Context, { lines }: Plan): void {
+  for (const line of lines) context.say(line)
+  if (lines.length === 0) context.say('nothing to change')
 }
+
+/** Whoever only wants to see must not have a store made, or brought up to date, by it. */
+async function isNoStoreYet(config: Config): Promise<boolean> {
+  const backend = backendOf(config)
+  if (!backend.isThere()) return true
+  const { newest } = await backend.schema()
+  if (newest > 0 && newest < backend.newestSchema) {
+    throw new TidemarkError('conflict', 'the store is of an older version: tidemark migrate brings it up to date')
+  }
+  return newest === 0
+}
+
+export const readInstanceFile = async (path: string | URL): Promise<InstanceFile> =>
+  checkInstanceFile(await readYaml(path))
 
 async function readYaml(path: string | URL): Promise<unknown> {
   let text: string

@@ -2,10 +2,12 @@ import type { Command } from 'commander'
 import { CollectorInput } from '../operator/schemas.ts'
 import { checkInput } from './check-input.ts'
 import type { Context } from './context.ts'
+import { deleteOrAdvise } from './delete-or-advise.ts'
+import { doubtsAbout, findCollector } from './find-owner.ts'
 import { alignedTable, commandLineActor, withWorkbench } from './with-workbench.ts'
 
 export function collector(program: Command, context: Context): void {
-  const command = program.command('collector').description('collectors: list, create')
+  const command = program.command('collector').description('collectors: list, create, delete')
   command
     .command('list')
     .description('every collector')
@@ -27,8 +29,24 @@ export function collector(program: Command, context: Context): void {
     .action((name: string, options: { dataset?: string[] }) =>
       withWorkbench(context, async ({ operator }) => {
         checkInput(CollectorInput, options.dataset === undefined ? { name } : { name, datasets: options.dataset })
+        const others = await operator.read.collectors()
+        for (const doubt of await doubtsAbout(operator.read, { name, datasets: options.dataset ?? [], others })) {
+          context.warn(doubt)
+        }
         const made = await operator.createCollector(commandLineActor, { name, datasets: options.dataset ?? null })
         context.say(`collector ${made.collectorId}\nkey ${made.keyId}, shown this once: ${made.secret}`)
+      }),
+    )
+  command
+    .command('delete')
+    .description('remove a collector with its keys; what it sent stays, and the audit log keeps its lines')
+    .argument('<collector>', 'its id or name')
+    .option('--force', 'even while it works on tasks')
+    .action((idOrName: string, options: { force?: boolean }) =>
+      withWorkbench(context, async ({ operator }) => {
+        const { collectorId } = await findCollector(operator.read, idOrName)
+        await deleteOrAdvise(() => operator.deleteCollector(commandLineActor, collectorId, options.force === true))
+        context.say(`deleted ${collectorId}`)
       }),
     )
 }

@@ -1,4 +1,6 @@
+import { access, constants } from 'node:fs/promises'
 import type { Command } from 'commander'
+import { TidemarkError } from '../errors.ts'
 import { type ImportProgress, importFile } from '../ingest/import-file.ts'
 import type { Context } from './context.ts'
 import { Progress } from './progress.ts'
@@ -11,8 +13,9 @@ export function importCommand(program: Command, context: Context): void {
       'put NDJSON files into the store; a stopped import goes on where it was, a running server sees it at once',
     )
     .argument('<file...>', 'one document a line; - for standard input')
-    .action((files: string[]) =>
-      withWorkbench(context, async ({ ingest }) => {
+    .action(async (files: string[]) => {
+      await refuseUnreadable(files)
+      await withWorkbench(context, async ({ ingest }) => {
         let refused = 0
         for (const file of files) {
           const path = file === '-' ? null : file
@@ -25,17 +28,75 @@ export function importCommand(program: Command, context: Context): void {
             total: progress.totalBytes,
             text: summary(file, progress, Date.now() - startedAt),
           })
-          const result = await importFile({ path, position, refused: refusedPath }, ingest, (progress) => {
+          // Standard input cannot be gone on with: a signal ends that at once, as it does any command.
+          const stop = path === null ? null : new StopBySignal()
+          const source = { path, position, refused: refusedPath }
+          const result = await importFile(source, ingest, (progress) => {
             if (progress.lines > 0) bar.show(line(progress))
+            stop?.throwIfAsked(progress)
           })
+            .catch((error: unknown) => {
+              if (!(error instanceof StoppedImport)) throw error
+              bar.end(line(error.progress))
+              return null
+            })
+            .finally(() => stop?.[Symbol.dispose]())
+          if (result === null) {
+            context.warn(`${file}: stopped; what was read is kept, and the same command goes on from there`)
+            context.fail()
+            return
+          }
           bar.end(line(result))
           if (result.resumedAt > 0) context.say(`${file}: went on at byte ${result.resumedAt}`)
           if (result.refused > 0) context.warn(`${file}: ${result.refused} refused, with reasons in ${refusedPath}`)
           refused += result.refused
         }
         if (refused > 0) context.fail()
-      }),
+      })
+    })
+}
+
+/** Before a store is made for it. */
+async function refuseUnreadable(files: readonly string[]): Promise<void> {
+  for (const file of files.filter((one) => one !== '-')) {
+    const fault = await access(file, constants.R_OK).then(
+      () => null,
+      (error: NodeJS.ErrnoException) => error.code,
     )
+    if (fault === null) continue
+    const why = fault === 'ENOENT' ? 'there is no such file' : `it cannot be read (${fault})`
+    throw new TidemarkError('invalid_request', `${file}: ${why}`)
+  }
+}
+
+class StoppedImport extends Error {
+  readonly progress: ImportProgress
+
+  constructor(progress: ImportProgress) {
+    super('stopped')
+    this.progress = progress
+  }
+}
+
+/** The first signal lets the portion in hand come to its end; a second one ends at once. */
+class StopBySignal implements Disposable {
+  #asked = false
+  readonly #ask = (): void => {
+    this.#asked = true
+    this[Symbol.dispose]()
+  }
+
+  constructor() {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, this.#ask)
+  }
+
+  throwIfAsked(progress: ImportProgress): void {
+    if (this.#asked) throw new StoppedImport(progress)
+  }
+
+  [Symbol.dispose](): void {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.off(signal, this.#ask)
+  }
 }
 
 function summary(file: string, { lines, refused, outcomes }: ImportProgress, elapsedMs: number): string {

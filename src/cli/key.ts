@@ -1,10 +1,10 @@
 import { type Command, InvalidArgumentError } from 'commander'
-import { TidemarkError } from '../errors.ts'
 import { rotationGraceSecondsDefault } from '../operator/operator.ts'
 import { KeyInput, RotateInput } from '../operator/schemas.ts'
 import { formatTime, parseTime } from '../time.ts'
 import { checkInput } from './check-input.ts'
 import type { Context } from './context.ts'
+import { findApplication } from './find-owner.ts'
 import { alignedTable, commandLineActor, withWorkbench } from './with-workbench.ts'
 
 export function key(program: Command, context: Context): void {
@@ -12,10 +12,12 @@ export function key(program: Command, context: Context): void {
   command
     .command('list')
     .description('every key, revoked and expired ones included')
-    .option('--app <application>', 'only this application')
+    .option('--app <application>', 'only this application, by its id or name')
     .action((options: { app?: string }) =>
       withWorkbench(context, async ({ operator }) => {
-        const keys = await operator.read.keys(options.app === undefined ? {} : { ownerId: options.app })
+        const ownerId =
+          options.app === undefined ? null : (await findApplication(operator.read, options.app)).applicationId
+        const keys = await operator.read.keys(ownerId === null ? {} : { ownerId })
         const rows = keys.map((one) => ({
           key: one.keyId,
           of: one.owner.id,
@@ -36,17 +38,15 @@ export function key(program: Command, context: Context): void {
   command
     .command('create')
     .description('make a consumer key and print it once')
-    .argument('<application>', 'its id, app_…')
+    .argument('<application>', 'its id or name')
     .option('--name <name>', 'for people')
     .option('--expires <time>', 'RFC 3339', futureTime)
     .action((application: string, options: { name?: string; expires?: number }) =>
       withWorkbench(context, async ({ operator }) => {
         checkInput(KeyInput, options.name === undefined ? {} : { name: options.name })
         const key = { name: options.name ?? null, expiresAt: options.expires ?? null }
-        const made = await operator.createKey(commandLineActor, application, key).catch((error: unknown) => {
-          if (!(error instanceof TidemarkError) || error.code !== 'not_found') throw error
-          throw new TidemarkError('not_found', `${error.message}: give its id, which tidemark app list shows`)
-        })
+        const { applicationId } = await findApplication(operator.read, application)
+        const made = await operator.createKey(commandLineActor, applicationId, key)
         context.say(`key ${made.keyId}, shown this once: ${made.secret}`)
       }),
     )

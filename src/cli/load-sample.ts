@@ -1,8 +1,9 @@
 import { fileURLToPath } from 'node:url'
 import type { Instance } from '../compose.ts'
 import { importFile } from '../ingest/import-file.ts'
+import { planInstance } from '../operator/instance-file.ts'
 import { dayMs } from '../time.ts'
-import { planFile } from './apply.ts'
+import { readInstanceFile } from './apply.ts'
 
 const sample = new URL('../../sample/', import.meta.url)
 const actor = 'start'
@@ -12,7 +13,8 @@ const keyDays = 30
 export async function loadSample(
   instance: Pick<Instance, 'operator' | 'ingest' | 'store'>,
 ): Promise<{ key: string; documents: number; sampleSince: number }> {
-  const plan = await planFile(new URL('instance.yaml', sample), instance)
+  const file = await readInstanceFile(new URL('instance.yaml', sample))
+  const plan = await planInstance(file, instance.operator.read)
   await instance.operator.commit(actor, plan.changes)
   let documents = 0
   if ((await instance.store.changes.state()).newest === 0) {

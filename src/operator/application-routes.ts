@@ -1,3 +1,4 @@
+import { Type } from 'typebox'
 import { Policy } from '../access/policy.ts'
 import { TidemarkError } from '../errors.ts'
 import type { TypedApp } from '../http/typed-app.ts'
@@ -69,6 +70,25 @@ export function applicationRoutes(app: TypedApp, operator: Operator): void {
       return applicationAnswer(
         await operator.patchApplication(adminApiActor, applicationId, { name, policy }, checkedPolicy),
       )
+    },
+  )
+  app.delete(
+    '/admin/v1/applications/:application_id',
+    {
+      config: route('admin.applications.delete', 'not_found', 'in_use'),
+      schema: {
+        ...about(
+          'Delete an application',
+          'Its keys are refused from the next request on, unfinished runs are cancelled, subscriptions deleted; the audit log stays. While it has keys that work, unfinished runs or subscriptions, it is 409 `in_use` with their counts in `details`, unless `force` is true.',
+        ),
+        params: byId('application_id'),
+        querystring: schemas.DeleteQuery,
+        response: { 204: Type.Null({ description: 'It is deleted.' }) },
+      },
+    },
+    async (request, reply) => {
+      await operator.deleteApplication(adminApiActor, request.params.application_id!, request.query.force === true)
+      return reply.status(204).send(null)
     },
   )
   app.put(

@@ -132,4 +132,23 @@ export function collectorRoutes(app: TypedApp, operator: Operator): void {
     },
     async () => ({ collectors: (await operator.read.collectors()).map(collectorAnswer) }),
   )
+  app.delete(
+    '/admin/v1/collectors/:collector_id',
+    {
+      config: route('admin.collectors.delete', 'not_found', 'in_use'),
+      schema: {
+        ...about(
+          'Delete a collector',
+          'Its keys are refused from the next request on; what it sent stays, and so does the audit log. While it holds tasks, it is 409 `in_use` with their count in `details`, unless `force` is true.',
+        ),
+        params: byId('collector_id'),
+        querystring: schemas.DeleteQuery,
+        response: { 204: Type.Null({ description: 'It is deleted.' }) },
+      },
+    },
+    async (request, reply) => {
+      await operator.deleteCollector(adminApiActor, request.params.collector_id!, request.query.force === true)
+      return reply.status(204).send(null)
+    },
+  )
 }

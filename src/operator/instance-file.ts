@@ -90,8 +90,26 @@ export interface Plan {
   readonly secrets: readonly { readonly of: string; readonly secret: string }[]
 }
 
+/** What there is already. */
+type Present = Pick<
+  OperatorStore,
+  'datasets' | 'classifications' | 'embeddingProfiles' | 'applications' | 'collectors' | 'keys'
+>
+
+const none = async (): Promise<readonly never[]> => []
+
+/** Of an instance that is not there yet. */
+export const emptyInstance: Present = {
+  datasets: none,
+  classifications: none,
+  embeddingProfiles: none,
+  applications: none,
+  collectors: none,
+  keys: none,
+}
+
 /** What would have to change for the instance to be as the file says. */
-export async function planInstance(file: InstanceFile, store: Omit<OperatorStore, 'commit'>): Promise<Plan> {
+export async function planInstance(file: InstanceFile, store: Present): Promise<Plan> {
   const changes: Change[] = []
   const lines: string[] = []
   const secrets: { of: string; secret: string }[] = []

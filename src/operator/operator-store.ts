@@ -58,8 +58,12 @@ export type Change =
       /** The policy that `policy` was made from; where another one stands by now, the change is a conflict. */
       policyBefore?: Policy
     }
+  /** A conflict (`in_use`) while it has keys that work, unfinished runs or subscriptions, unless forced. */
+  | { kind: 'application.delete'; applicationId: string; force: boolean }
   | { kind: 'entitlements.put'; applicationId: string; entitlements: readonly EntitlementInput[] }
   | { kind: 'collector.create'; collectorId: string; name: string; datasets: readonly string[] | null }
+  /** A conflict (`in_use`) while it holds tasks, unless forced. */
+  | { kind: 'collector.delete'; collectorId: string; force: boolean }
   | ({ kind: 'key.create' } & NewKey)
   | { kind: 'key.revoke'; keyId: string }
   /** The old key lives on until `oldExpiresAt`, or its own earlier end. */

@@ -93,6 +93,15 @@ export class Operator {
     }
   }
 
+  /** Its keys die with it. `force`: even where it is in use. */
+  async deleteApplication(actor: string, applicationId: string, force: boolean): Promise<void> {
+    await this.commit(actor, [{ kind: 'application.delete', applicationId, force }])
+  }
+
+  async deleteCollector(actor: string, collectorId: string, force: boolean): Promise<void> {
+    await this.commit(actor, [{ kind: 'collector.delete', collectorId, force }])
+  }
+
   async createKey(
     actor: string,
     applicationId: string,

@@ -247,3 +247,8 @@ export const AuditAnswer = named(
     detail: Type.Record(Type.String(), Type.Unknown()),
   }),
 )
+
+export const DeleteQuery = Type.Object(
+  { force: Type.Optional(Type.Boolean({ default: false, description: 'Even where it is in use.' })) },
+  strict,
+)

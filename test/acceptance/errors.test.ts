@@ -46,7 +46,7 @@ test('a wrong method is 405 and Allow says which ones there are', async () => {
     ['OPTIONS', '/v1/account', 'GET, HEAD'],
     ['POST', '/healthz', 'GET, HEAD'],
     ['PROPFIND', '/metrics', 'GET, HEAD'],
-    ['PUT', `/admin/v1/applications/${applicationId}`, 'GET, HEAD, PATCH'],
+    ['PUT', `/admin/v1/applications/${applicationId}`, 'DELETE, GET, HEAD, PATCH'],
     ['DELETE', '/admin/v1/datasets/news', 'PUT'],
   ] as const
   for (const [method, path, allow] of cases) {

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
-import { writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { before, test } from 'node:test'
-import { freshFolder, startServer, type TestServer, tidemark } from '../acceptance/harness.ts'
+import { freshFolder, startServer, startTidemark, type TestServer, tidemark } from '../acceptance/harness.ts'
+import { until } from '../support/until.ts'
 
 /** One instance for all; the server beside it shows that commands and server see the same. */
 let server: TestServer
@@ -229,5 +230,89 @@ test('admin-token makes one that works after a restart, where none is set, and i
   assert.deepEqual(
     lines.map(({ actor, target, detail }: Record<string, unknown>) => [actor, target, detail]),
     [['command-line', 'admin', {}]],
+  )
+})
+
+test('app and collector: doubtful names and datasets are said, keys are made by name, delete by name', async () => {
+  const first = await server.tidemark(['app', 'create', 'Twin', '--dataset', 'news', 'nope'])
+  assert.equal(first.code, 0)
+  assert.equal(first.stderr, 'note: no dataset nope yet; there are forum, news\n')
+  const made = await server.tidemark(['key', 'create', 'Twin'])
+  assert.equal(made.code, 0, made.stderr)
+  const account = await server.consumer(/tmc_\S+/.exec(made.stdout)![0], 'GET', '/v1/account')
+  assert.equal(account.body.name, 'Twin')
+  const [, id] = /application (\S+)/.exec(first.stdout)!
+
+  const second = await server.tidemark(['app', 'create', 'Twin'])
+  assert.match(second.stderr, /^note: another one is named "Twin" too/)
+  const [, other] = /application (\S+)/.exec(second.stdout)!
+  const unclear = await server.tidemark(['key', 'create', 'Twin'])
+  assert.equal(unclear.code, 1)
+  assert.match(unclear.stderr, new RegExp(`several are named "Twin": give the id, one of .*${other}`))
+
+  const inUse = await server.tidemark(['app', 'delete', other!])
+  assert.equal(inUse.code, 1)
+  assert.match(inUse.stderr, /is in use: keys that work: 1; --force deletes it all the same\n$/)
+  const deleted = await server.tidemark(['app', 'delete', other!, '--force'])
+  assert.deepEqual([deleted.code, deleted.stdout], [0, `deleted ${other}\n`])
+  const byName = await server.tidemark(['app', 'delete', 'Twin', '--force'])
+  assert.deepEqual([byName.code, byName.stdout], [0, `deleted ${id}\n`])
+
+  const collector = await server.tidemark(['collector', 'create', 'gone soon', '--dataset', 'nope'])
+  assert.match(collector.stderr, /^note: no dataset nope yet/)
+  const gone = await server.tidemark(['collector', 'delete', 'gone soon'])
+  assert.match(gone.stdout, /^deleted col_/)
+  const again = await server.tidemark(['collector', 'delete', 'gone soon'])
+  assert.equal(again.code, 1)
+  assert.match(again.stderr, /there is no collector "gone soon": tidemark collector list shows them/)
+})
+
+test('what cannot be done, or is only to be shown, makes no store', async () => {
+  const dataDir = join(freshFolder(), 'data')
+  const absent = join(files, 'absent.ndjson')
+  const imported = await tidemark(['import', absent], { dataDir })
+  assert.equal(imported.code, 2)
+  assert.equal(imported.stderr, `tidemark: ${absent}: there is no such file\n`)
+  const missing = await tidemark(['apply', join(files, 'absent.yaml')], { dataDir })
+  assert.equal(missing.code, 1)
+  assert.match(missing.stderr, /the file cannot be read: ENOENT/)
+  const dry = await tidemark(['apply', file('dry.yaml', instance), '--dry-run'], { dataDir })
+  assert.equal(dry.code, 0, dry.stderr)
+  assert.match(dry.stdout, /^\+ dataset news$/m)
+  assert.ok(!existsSync(dataDir), `it was made: ${existsSync(dataDir) && readdirSync(dataDir)}`)
+})
+
+test('an import that is stopped by Ctrl-C says that it can go on, and does', async (t) => {
+  const total = 20_000
+  const line = (i: number) =>
+    JSON.stringify({ dataset_id: 'news', source_platform: 'rss', external_id: `stop-${i}`, title: `Title ${i}` })
+  const path = file('long.ndjson', Array.from({ length: total }, (_, i) => `${line(i)}\n`).join(''))
+  const dataDir = freshFolder()
+  const prepared = await tidemark(['apply', file('news.yaml', 'datasets: [{dataset_id: news, name: News}]')], {
+    dataDir,
+  })
+  assert.equal(prepared.code, 0, prepared.stderr)
+  const running = await startTidemark(['import', path], { dataDir })
+  t.after(() => running.kill9())
+  await until('the first portion is kept', () => existsSync(`${path}.import`))
+  running.signal('SIGINT')
+  const stopped = await running.ended
+  assert.equal(stopped.code, 1, stopped.stderr)
+  assert.match(
+    stopped.stderr,
+    /long\.ndjson: stopped; what was read is kept, and the same command goes on from there\n$/,
+  )
+  const rest = await tidemark(['import', path], { dataDir })
+  assert.equal(rest.code, 0, rest.stderr)
+  assert.match(rest.stdout, /went on at byte [1-9]\d*$/m)
+  // Portions that were under way at the signal are written too, and found unchanged when they come again.
+  const read = [stopped, rest].flatMap(({ stderr }) => {
+    const last = stderr.split('\n').findLast((one) => one.includes(' refused, '))!
+    return [...last.matchAll(/(\d+) (?:created|unchanged)/g)].map((match) => Number(match[1]))
+  })
+  assert.equal(
+    read.reduce((sum, count) => sum + count),
+    total,
+    stopped.stderr + rest.stderr,
   )
 })

@@ -3,6 +3,7 @@ import type { Kysely } from 'kysely'
 import { TidemarkError } from '../../errors.ts'
 import { newId } from '../../ids.ts'
 import type { Change, ChangeOutcome, NewKey } from '../../operator/operator-store.ts'
+import { deleteApplication, deleteCollector } from './delete-owner.ts'
 import { ownerColumns, ownerTable } from './key-owners.ts'
 import type { Tables } from './tables.ts'
 import { awaitAllVectors } from './vector-queue.ts'
@@ -61,6 +62,14 @@ export async function applyChange(db: Kysely<Tables>, change: Change, nowMs: num
         .execute()
       return 'updated'
     }
+    case 'application.delete':
+      await mustExist(db, 'application', 'application_id', change.applicationId)
+      await deleteApplication(db, change.applicationId, change.force, nowMs)
+      return 'updated'
+    case 'collector.delete':
+      await mustExist(db, 'collector', 'collector_id', change.collectorId)
+      await deleteCollector(db, change.collectorId, change.force, nowMs)
+      return 'updated'
     case 'entitlements.put':
       return putEntitlements(db, change, nowMs)
     case 'collector.create':

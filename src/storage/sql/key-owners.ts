@@ -33,10 +33,13 @@ export function ownerColumns({ kind, id }: OwnerId) {
 }
 
 type OwnerReaders = {
-  readonly [Kind in KeyOwner['kind']]: (ownerId: string, key: ApiKeyRow) => Promise<Extract<KeyOwner, { kind: Kind }>>
+  readonly [Kind in KeyOwner['kind']]: (
+    ownerId: string,
+    key: ApiKeyRow,
+  ) => Promise<Extract<KeyOwner, { kind: Kind }> | null>
 }
 
-/** Null for a key of a kind that only a newer version knows: it opens nothing here. */
+/** Null for a key of a kind that only a newer version knows, or whose owner is deleted: it opens nothing here. */
 export async function readOwner(db: Kysely<Tables>, key: ApiKeyRow): Promise<KeyOwner | null> {
   const { kind, id } = ownerOf(key)
   const readers: OwnerReaders = {
@@ -51,7 +54,8 @@ async function readApplication(db: Kysely<Tables>, applicationId: string) {
     .selectFrom('application')
     .selectAll()
     .where('application_id', '=', applicationId)
-    .executeTakeFirstOrThrow()
+    .executeTakeFirst()
+  if (application === undefined) return null
   const rows = await db
     .selectFrom('entitlement')
     .selectAll()
@@ -73,11 +77,8 @@ async function readApplication(db: Kysely<Tables>, applicationId: string) {
 }
 
 async function readCollector(db: Kysely<Tables>, collectorId: string) {
-  const row = await db
-    .selectFrom('collector')
-    .selectAll()
-    .where('collector_id', '=', collectorId)
-    .executeTakeFirstOrThrow()
+  const row = await db.selectFrom('collector').selectAll().where('collector_id', '=', collectorId).executeTakeFirst()
+  if (row === undefined) return null
   return {
     kind: 'collector' as const,
     collectorId,

@@ -192,9 +192,11 @@ function targetOf(change: Change): string {
       return change.profileId
     case 'application.create':
     case 'application.update':
+    case 'application.delete':
     case 'entitlements.put':
       return change.applicationId
     case 'collector.create':
+    case 'collector.delete':
       return change.collectorId
     case 'key.create':
     case 'key.revoke':

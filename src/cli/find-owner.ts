@@ -1,0 +1,45 @@
+import { TidemarkError } from '../errors.ts'
+import type { Application, Collector, OperatorStore } from '../operator/operator-store.ts'
+
+type Reading = Omit<OperatorStore, 'commit'>
+
+/** By its id, or by its name where no other has the same. */
+export const findApplication = async (read: Reading, idOrName: string): Promise<Application> =>
+  only(await read.applications(), 'application', (one) => one.applicationId, idOrName, 'tidemark app list')
+
+export const findCollector = async (read: Reading, idOrName: string): Promise<Collector> =>
+  only(await read.collectors(), 'collector', (one) => one.collectorId, idOrName, 'tidemark collector list')
+
+function only<T extends { readonly name: string }>(
+  all: readonly T[],
+  noun: string,
+  idOf: (one: T) => string,
+  idOrName: string,
+  list: string,
+): T {
+  const byId = all.find((one) => idOf(one) === idOrName)
+  if (byId !== undefined) return byId
+  const named = all.filter(({ name }) => name === idOrName)
+  if (named.length === 1) return named[0]!
+  const shown = JSON.stringify(idOrName)
+  if (named.length === 0) throw new TidemarkError('not_found', `there is no ${noun} ${shown}: ${list} shows them`)
+  throw new TidemarkError('conflict', `several are named ${shown}: give the id, one of ${named.map(idOf).join(', ')}`)
+}
+
+/** What is allowed, but hardly meant: a dataset that is not there, a name that another has. */
+export async function doubtsAbout(
+  read: Reading,
+  { name, datasets, others }: { name: string; datasets: readonly string[]; others: readonly { name: string }[] },
+): Promise<readonly string[]> {
+  const known = (await read.datasets()).map(({ datasetId }) => datasetId)
+  const unknown = datasets.filter((id) => !known.includes(id))
+  const doubts: string[] = []
+  if (unknown.length > 0) {
+    const there = known.length === 0 ? 'there is none yet' : `there are ${known.join(', ')}`
+    doubts.push(`note: no dataset ${unknown.join(', ')} yet; ${there}`)
+  }
+  if (others.some((one) => one.name === name)) {
+    doubts.push(`note: another one is named ${JSON.stringify(name)} too: only their ids tell them apart`)
+  }
+  return doubts
+}

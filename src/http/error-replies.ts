@@ -2,6 +2,7 @@ import type { ErrorObject } from 'ajv'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type ErrorCode, TidemarkError } from '../errors.ts'
 import { detailsOf, messageOf } from '../validation.ts'
+import { asksForPage, sendNotFoundPage } from './not-found-page.ts'
 
 /** The body of every error on every surface. */
 export interface ErrorBody {
@@ -58,6 +59,10 @@ export function errorFrom(
 export function answerError(error: TidemarkError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   if (error.retryAfterSeconds !== undefined) reply.header('retry-after', String(error.retryAfterSeconds))
   if (error.status === 401) reply.header('www-authenticate', 'Bearer')
+  if (request.is404) {
+    reply.header('vary', 'Accept')
+    if (error.code === 'not_found' && asksForPage(request)) return sendNotFoundPage(reply)
+  }
   const body = bodyOf(error, request.id)
   // Written as text: the route's response schema is not made for errors and must not cut them.
   return reply

@@ -116,8 +116,35 @@ test('"Try it" sends a request with the key that was typed in and shows the answ
   assert.deepEqual(faults, [])
 })
 
+test('a browser at an address where nothing is gets a page, everything else the error as JSON; both are 404', async () => {
+  const { page, faults } = await open('/nowhere?x=1')
+  await page.getByRole('heading', { name: 'There is nothing at this address.' }).waitFor()
+  // The browser itself tells of the status, once; anything else is a fault of the page.
+  assert.equal(faults.length, 1, faults.join('\n'))
+  assert.match(faults[0]!, /status of 404/)
+  await page.getByRole('link', { name: 'Open the API reference' }).click()
+  await page.waitForURL('**/docs')
+
+  const ask = async (accept: string, method = 'GET', path = '/nowhere') => {
+    const answer = await fetch(`${server.address}${path}`, { method, headers: { accept } })
+    const type = answer.headers.get('content-type')?.split(';')[0]
+    assert.match(answer.headers.get('vary') ?? '', /\baccept\b/i)
+    assert.ok(answer.headers.get('x-request-id'))
+    return [answer.status, type]
+  }
+  const html = [404, 'text/html']
+  const json = [404, 'application/json']
+  assert.deepEqual(await ask('text/html,application/xhtml+xml,*/*;q=0.8'), html)
+  assert.deepEqual(await ask('text/html', 'HEAD'), html)
+  for (const accept of ['*/*', 'application/json', 'application/json, text/html;q=0.5', 'text/plain']) {
+    assert.deepEqual(await ask(accept), json, accept)
+  }
+  assert.deepEqual(await ask('text/html', 'POST'), json)
+  assert.deepEqual(await ask('text/html', 'GET', '/v1/search'), [405, 'application/json'])
+})
+
 test('nothing runs over the edge of a phone', async () => {
-  for (const path of ['/', '/docs']) {
+  for (const path of ['/', '/docs', '/nowhere']) {
     const { page } = await open(path, 390)
     await page.waitForLoadState('networkidle')
     const overflow = await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')

@@ -10,7 +10,7 @@ const storeAnswersWithinMs = 2000
 export async function storeCheck({ store, condition }: OpenStore): ReturnType<Check> {
   const late = setTimeout(storeAnswersWithinMs, 'late' as const, { ref: false })
   const first = await Promise.race([store.access.signingKeys(), late])
-  if (first === 'late') throw new UnavailableError(`the store does not answer within ${storeAnswersWithinMs} ms`)
+  if (first === 'late') throw new UnavailableError(`the database does not answer within ${storeAnswersWithinMs} ms`)
   const { ok, troubles } = condition()
   return { ok, detail: ['answers', ...troubles].join(', ') }
 }

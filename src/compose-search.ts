@@ -3,6 +3,7 @@ import type { Config } from './config.ts'
 import type { Embedder } from './embedding/embedder.ts'
 import { QueryCache } from './embedding/query-cache.ts'
 import { type ProfileRegistry, registerEmbedder } from './embedding/register-embedder.ts'
+import { isUnavailability } from './errors.ts'
 import type { Check } from './http/public-routes.ts'
 import type { Incidents } from './incidents.ts'
 import type { Log } from './log.ts'
@@ -12,7 +13,7 @@ import { HttpCrossEncoder } from './search/cross-encoder.ts'
 import { CurrentIndex } from './search/current-index.ts'
 import { defaultWeights } from './search/fuse.ts'
 import type { Backlog } from './search/index-source.ts'
-import { indexingState, readiness } from './search/indexing-state.ts'
+import { indexingState, readiness, readinessAlone } from './search/indexing-state.ts'
 import { defaultRerankWeights } from './search/rerank.ts'
 import type { SearchIndex } from './search/search-index.ts'
 import { Searcher } from './search/searcher.ts'
@@ -110,7 +111,14 @@ export async function composeSearch({
     embedder,
     searcher,
     isRefilling: () => indexing.isRefilling,
-    check: async () => readiness(await state()),
+    check: async () => {
+      try {
+        return readiness(await state())
+      } catch (error) {
+        if (!isUnavailability(error)) throw error
+        return readinessAlone(await index.health())
+      }
+    },
     backlog: async () => (await state()).backlog,
     wake: () => indexing.wake(),
   }

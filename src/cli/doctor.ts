@@ -45,8 +45,11 @@ async function examineStore(context: Context, config: Config): Promise<readonly 
       findings.push(...(await examineIndex(store.indexSource, indexHomeOf(config))))
     })
   } catch (error) {
-    const about = `the store cannot be opened: ${inWords(error).message}`
-    findings.push(failure(about, 'mend what this names, then run tidemark doctor again'))
+    const { message } = inWords(error)
+    const advice = message.includes('tidemark restore')
+      ? 'tidemark restore FOLDER --force, with the newest backup'
+      : 'mend what this names, then run tidemark doctor again'
+    findings.push(failure(`the store cannot be opened: ${message}`, advice))
   }
   return findings
 }

@@ -44,7 +44,7 @@ export function inWords(error: unknown): { readonly message: string; readonly ex
   if (known.code === 'ERR_SQLITE_ERROR') {
     const message = `the database ${storeFile} in the data folder cannot be used: ${known.message}`
     return {
-      message: `${message}; restore it from a backup, or set TIDEMARK_DATA_DIR to another folder`,
+      message: `${message}; restore a backup (tidemark restore FOLDER --force), or set TIDEMARK_DATA_DIR to another folder`,
       exitCode: exitFailed,
     }
   }

@@ -18,6 +18,17 @@ export function isMachineTrouble(error: unknown, path: string): boolean {
   return ofTheMachine.includes(sqliteErrorKind(error)) || isFullDiskError(error, path)
 }
 
+const sqliteCorrupt = 11
+const sqliteNotADatabase = 26
+
+/** The file itself is at fault: what it says cannot be believed, whatever is tried. */
+export const isDamage = (error: unknown): boolean =>
+  [sqliteCorrupt, sqliteNotADatabase].includes(sqliteErrorKind(error))
+
+/** In words for an operator, who alone can do something about it. */
+export const damaged =
+  'the database file is damaged: stop the server and restore a backup (tidemark restore FOLDER --force)'
+
 /**
  * Whether SQLite failed for want of room. It says so itself where it writes; where it only failed to make, to map or to
  * sync a file, the disk is asked.

@@ -64,7 +64,45 @@ test('doctor names a file that is no database', async () => {
   writeFileSync(join(dataDir, 'tidemark.sqlite'), 'not a database '.repeat(500))
   const { code, stdout } = await tidemark(['doctor'], { dataDir })
   assert.equal(code, 1)
-  assert.match(stdout, /FAIL +the store cannot be opened: .*not a database/)
+  assert.match(stdout, /FAIL +the store cannot be opened: .*not a database.*\n +do: tidemark restore FOLDER --force/)
+  const started = await tidemark(['serve'], { dataDir })
+  assert.equal(started.code, 1)
+  assert.match(started.stderr, /^tidemark: .* not a database; restore a backup \(tidemark restore FOLDER --force\)/)
+})
+
+test('a database that turns out to be damaged is said to be, with what to do, by readiness and doctor', async () => {
+  const server = await startServer()
+  await server.makeDataset('news')
+  const collector = await server.makeCollector()
+  await send(server, collector.key, [documentOf('a')])
+  const { key } = await server.makeApplication({ entitlements: [{ datasets: ['news'] }] })
+  assert.equal(await server.stop(), 0)
+  const path = join(server.dataDir, 'tidemark.sqlite')
+  const database = new DatabaseSync(path)
+  const size = Number(database.prepare('pragma page_size').get()!.page_size)
+  const pages = database.prepare(
+    "select rootpage from sqlite_master where tbl_name in ('document', 'document_version')",
+  )
+  const roots = pages.all().map(({ rootpage }) => Number(rootpage))
+  database.close()
+  const bytes = readFileSync(path)
+  for (const root of roots) bytes.fill(0xff, (root - 1) * size, root * size)
+  writeFileSync(path, bytes)
+
+  await server.start()
+  const answer = await server.consumer(key, 'GET', '/v1/documents/browse')
+  assert.equal(answer.status, 503, answer.text)
+  const ready = await server.call('GET', '/readyz')
+  assert.equal(ready.status, 503)
+  assert.equal(ready.body.checks.store.ok, false)
+  assert.match(
+    ready.body.checks.store.detail,
+    /damaged: stop the server and restore a backup \(tidemark restore FOLDER/,
+  )
+  const doctor = await server.tidemark(['doctor'])
+  assert.equal(doctor.code, 1, doctor.stdout)
+  assert.match(doctor.stdout, /FAIL .*damaged.*\n +do: tidemark restore FOLDER --force/)
+  await server.stop()
 })
 
 test('of servers that start at once on an empty folder one serves, and the others say why they do not', async () => {

@@ -97,7 +97,10 @@ test('a database that is away is 503 in the words of each area, logged with its 
   }
   const ready = await server.call('GET', '/readyz')
   assert.equal(ready.status, 503)
-  assert.match(ready.body.checks.store.detail, /does not answer/)
+  const { store, index } = ready.body.checks
+  assert.equal(store.ok, false)
+  assert.match(store.detail, /the database (does not answer|cannot be used)/)
+  assert.equal(index.ok, true, index.detail)
 
   await way.open()
   await until('it is ready again', async () => (await server.call('GET', '/readyz')).status === 200)

@@ -49,8 +49,10 @@ export function isConnectionLost(error: unknown): boolean {
   )
 }
 
-/** Long enough for a server that is started again by its keeper; a caller waits no longer than for a slow answer. */
+/** For what gave way to others, and for a start: long enough for a server that is started again by its keeper. */
 const retryWithinMs = 8000
+/** A caller is told within this time that the database is away, and can do something else. */
+const reconnectWithinMs = 2000
 const firstPauseMs = 20
 const pauseMaxMs = 500
 
@@ -63,18 +65,19 @@ export class OutcomeUnknown extends Error {
 }
 
 /**
- * Does the work again while the trouble is one that passes and none of it was done. `since` is when somebody began to
- * wait for it.
+ * Does the work again while the trouble is one that passes and none of it was done. `calledAt` is when a caller began to
+ * wait for it; null where nobody does.
  */
-export async function withRetries<T>(work: () => Promise<T>, since: number = Date.now()): Promise<T> {
-  const giveUpAt = since + retryWithinMs
+export async function withRetries<T>(work: () => Promise<T>, calledAt: number | null = null): Promise<T> {
+  const since = calledAt ?? Date.now()
   for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMaxMs, pauseMs * 2)) {
     try {
       return await work()
     } catch (error) {
       // Spread out, so that those that met do not meet again.
       const waitMs = pauseMs * (0.5 + Math.random())
-      if (!isPassing(error) || Date.now() + waitMs > giveUpAt) throw error
+      const withinMs = calledAt !== null && isConnectionLost(error) ? reconnectWithinMs : retryWithinMs
+      if (!isPassing(error) || Date.now() + waitMs > since + withinMs) throw error
       await delay(waitMs)
     }
   }

@@ -11,7 +11,7 @@ import type { OperatorStore } from '../../operator/operator-store.ts'
 import { CallLost, Calls } from '../../threads/calls.ts'
 import { threadChannel } from '../../threads/channel.ts'
 import { Pool, type PoolWatch, silentPoolWatch } from '../../threads/pool.ts'
-import { isFullDiskError, RoomForWrites } from '../full-disk.ts'
+import { damaged, isDamage, isFullDiskError, RoomForWrites } from '../full-disk.ts'
 import type { OpenStore } from '../open-store.ts'
 import { migrate, noSchema, readSchema, refuseBeyond, type Schema } from '../sql/migrate.ts'
 import { remoteStore } from '../sql/remote-store.ts'
@@ -78,6 +78,7 @@ export async function openSqliteStore(dataDir: string, watch: PoolWatch = silent
   }
 
   const room = new RoomForWrites()
+  let isDamaged = false
   const write = async (call: StoreCall): Promise<unknown> => {
     try {
       return await writers.call(call)
@@ -96,6 +97,10 @@ export async function openSqliteStore(dataDir: string, watch: PoolWatch = silent
       return result
     } catch (error) {
       if (isFullDiskError(error, path)) throw room.refused(error)
+      if (isDamage(error)) {
+        isDamaged = true
+        throw new TidemarkError('store_unavailable', damaged, { retryAfterSeconds: 60, cause: error })
+      }
       throw error instanceof CallLost ? interrupted(error, writes !== null && error.wasSent) : error
     }
   }
@@ -106,8 +111,8 @@ export async function openSqliteStore(dataDir: string, watch: PoolWatch = silent
     elected: async () => true,
     onForeignWrite: () => {},
     condition: () => ({
-      ok: writers.serving > 0 && readers.serving > 0,
-      troubles: [writers.trouble, readers.trouble].filter((trouble) => trouble !== null),
+      ok: !isDamaged && writers.serving > 0 && readers.serving > 0,
+      troubles: [isDamaged ? damaged : null, writers.trouble, readers.trouble].filter((trouble) => trouble !== null),
     }),
     lacksRoom: () => room.isLacking,
     load: () => ({ writer: writers.load, readers: readers.load }),

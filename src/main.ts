@@ -1,14 +1,11 @@
-#!/usr/bin/env -S node --max-semi-space-size=8 --heap-growing-percent=50
 import { enableCompileCache } from 'node:module'
 import { fileURLToPath } from 'node:url'
 
 /**
- * The only file that ends the process. What the runtime compiled is kept beside the packages, which halves the start
- * (1.8 s of CPU to 0.7); the shared temporary folder, its default place, is open to other users. Where nothing can be
- * written there, nothing is kept. The variable is for the threads, which do not take the setting over from here.
- *
- * The flags of the first line are those of package.json. They keep the heap of every thread near what it holds: a long
- * import takes two thirds of the memory that it takes without them, and no more of the processor.
+ * Begun by bin/tidemark.js. The only file that ends the process. What the runtime compiled is kept beside the packages,
+ * which halves the start (1.8 s of CPU to 0.7); the shared temporary folder, its default place, is open to other users.
+ * Where nothing can be written there, nothing is kept. The variable is for the threads, which do not take the setting
+ * over from here.
  */
 process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL('../node_modules/.cache/tidemark', import.meta.url))
 enableCompileCache(process.env.NODE_COMPILE_CACHE)

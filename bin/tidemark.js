@@ -1,0 +1,52 @@
+#!/usr/bin/env -S node --max-semi-space-size=8 --heap-growing-percent=50
+/**
+ * Where `tidemark` begins: plain JavaScript, which an old Node can read too. That one hands over to the Node that npm
+ * brought, with the same flags, arguments and signals, or says in a line how to get it.
+ *
+ * The flags of the first line are those of package.json. They keep the heap of every thread near what it holds: a long
+ * import takes two thirds of the memory that it takes without them, and no more of the processor.
+ */
+import { spawn } from 'node:child_process'
+import { existsSync, realpathSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const majorNeeded = 26
+const self = realpathSync(fileURLToPath(import.meta.url))
+const root = dirname(dirname(self))
+
+// npm runs scripts in the package's folder; what a caller names is meant from where the caller stood.
+const { npm_package_name: npmPackage, INIT_CWD: callersFolder } = process.env
+if (npmPackage === 'tidemark' && callersFolder !== undefined && realpathSync(process.cwd()) === root) {
+  process.chdir(callersFolder)
+}
+
+/** Beside this package's code, or above it where npm put what several packages need. */
+const brought = [join(root, 'node_modules'), dirname(root)]
+  .map((folder) => join(folder, 'node', 'bin', 'node'))
+  .find((path) => existsSync(path))
+
+if (Number.parseInt(process.versions.node, 10) >= majorNeeded) {
+  import('../src/main.ts')
+} else if (brought !== undefined) {
+  handOver(brought)
+} else {
+  console.error(
+    `tidemark: this is Node ${process.versions.node}, and Tidemark runs on Node ${majorNeeded}, which npm brings unless it is told to run no scripts: npm rebuild node`,
+  )
+  process.exitCode = 1
+}
+
+function handOver(node) {
+  const child = spawn(node, [...process.execArgv, self, ...process.argv.slice(2)], { stdio: 'inherit' })
+  child.on('error', (error) => {
+    console.error(`tidemark: ${node} cannot be run: ${error.message}`)
+    process.exitCode = 1
+  })
+  child.on('exit', (code, signal) => {
+    process.exitCode = code === null ? 128 + (signal === 'SIGINT' ? 2 : 15) : code
+  })
+  process.on('SIGTERM', () => child.kill('SIGTERM'))
+  // A terminal sends Ctrl-C to both; a second one would end the child at once.
+  process.on('SIGINT', () => process.stdin.isTTY || child.kill('SIGINT'))
+}

@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { chmodSync, copyFileSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { freshFolder } from '../acceptance/harness.ts'
+
+const root = fileURLToPath(new URL('../../', import.meta.url))
+
+/** Makes the Node that runs it say that it is an old one. */
+const old = `--import=data:text/javascript,${encodeURIComponent(
+  "Object.defineProperty(process,'versions',{value:{...process.versions,node:'20.1.0'}})",
+)}`
+
+/** The launcher in a package of its own, in which nothing else is. */
+function alone(): { readonly folder: string; readonly launcher: string } {
+  const folder = join(freshFolder(), 'node_modules', 'tidemark')
+  mkdirSync(join(folder, 'bin'), { recursive: true })
+  const launcher = join(folder, 'bin', 'tidemark.js')
+  copyFileSync(join(root, 'bin', 'tidemark.js'), launcher)
+  writeFileSync(join(folder, 'package.json'), '{"type": "module"}')
+  return { folder, launcher }
+}
+
+const run = (args: readonly string[], env: Record<string, string> = {}) =>
+  spawnSync(process.execPath, args, { cwd: root, encoding: 'utf8', env: { ...process.env, ...env } })
+
+test('on a Node that is too old, without the one of npm, it says in one line what to do', () => {
+  const { status, stdout, stderr } = run([old, alone().launcher, 'serve'])
+  assert.deepEqual([status, stdout], [1, ''])
+  assert.match(stderr, /^tidemark: this is Node 20\.1\.0, and Tidemark runs on Node 26, [^\n]+: npm rebuild node\n$/)
+})
+
+test('on a Node that is too old it hands over to the one of npm, beside it or above it', () => {
+  for (const place of [['node_modules'], ['..']]) {
+    const { folder, launcher } = alone()
+    const brought = join(folder, ...place, 'node', 'bin', 'node')
+    mkdirSync(dirname(brought), { recursive: true })
+    writeFileSync(brought, '#!/bin/sh\necho "$@"\nexit 7\n')
+    chmodSync(brought, 0o755)
+    const { status, stdout } = run(['--max-semi-space-size=8', old, launcher, 'import', 'a file'])
+    assert.equal(status, 7)
+    assert.equal(stdout, `--max-semi-space-size=8 ${old} ${launcher} import a file\n`)
+  }
+})
+
+test('paths are meant from where the caller of npm stood', () => {
+  const stood = freshFolder()
+  const env = { npm_package_name: 'tidemark', INIT_CWD: stood, TIDEMARK_DATA_DIR: 'kept' }
+  const { status, stderr } = run([join(root, 'bin', 'tidemark.js'), 'migrate'], env)
+  assert.equal(status, 0, stderr)
+  assert.ok(existsSync(join(stood, 'kept', 'tidemark.sqlite')))
+})

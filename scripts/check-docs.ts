@@ -1,11 +1,12 @@
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import * as dataFolder from '../src/data-folder.ts'
+import { errorTable } from '../src/errors.ts'
 import { floors } from './floors.ts'
 
 /**
  * What documents say of the source is looked up in it: the list of folders, the picture of the floors and the table of
- * the data folder in docs/architecture.md, and every file that a document names.
+ * the data folder in docs/architecture.md, the table of docs/errors.md, and every file that a document names.
  */
 const root = join(import.meta.dirname, '..')
 const textOf = (path: string): string => readFileSync(join(root, path), 'utf8')
@@ -42,6 +43,13 @@ for (const name of Object.values(dataFolder)) {
     faults.push(`docs/architecture.md does not say what ${name} in the data folder is`)
   }
 }
+
+const errorRows = new Set(textOf('docs/errors.md').match(/^\| `.*$/gm))
+for (const [code, { status, retryable, remedy }] of Object.entries(errorTable)) {
+  const row = `| \`${code}\` | ${status} | ${retryable ? 'yes' : 'no'} | ${remedy} |`
+  if (!errorRows.delete(row)) faults.push(`docs/errors.md lacks this row of src/errors.ts: ${row}`)
+}
+for (const row of errorRows) faults.push(`docs/errors.md has a row that src/errors.ts does not: ${row}`)
 
 let names = 0
 for (const document of globSync(['docs/**/*.md', 'src/**/README.md', 'README.md'], { cwd: root })) {

@@ -11,6 +11,12 @@ test('every code is a plain word with an error status, and says truly whether tr
   }
 })
 
+test('every code says what to do about it, in a sentence or two that fit into a table', () => {
+  for (const [code, { remedy }] of Object.entries(errorTable)) {
+    assert.match(remedy, /^[A-Z][^|\n]{15,160}\.$/, code)
+  }
+})
+
 test('an error carries the status of its code', () => {
   for (const [code, { status }] of Object.entries(errorTable)) {
     assert.equal(new TidemarkError(code as ErrorCode, 'x').status, status)

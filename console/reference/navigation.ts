@@ -90,7 +90,12 @@ function wireFilter(nav: HTMLElement, lists: readonly HTMLElement[], entries: re
       input.value = ''
       input.dispatchEvent(new Event('input'))
     }
-    if (event.key === 'Enter' && input.value.trim() !== '') nav.querySelector<HTMLElement>(linksShown)?.click()
+    if (event.key === 'Enter' && input.value.trim() !== '') {
+      // What is called so goes before what only tells of it.
+      const called = `${linksShown}:not(:has(.nav-where:not(:empty)))`
+      const link = nav.querySelector<HTMLElement>(called) ?? nav.querySelector<HTMLElement>(linksShown)
+      link?.click()
+    }
   })
   nav.addEventListener('keydown', (event) => {
     const step = steps[event.key]

@@ -14,6 +14,15 @@ export interface Description {
     readonly schemas?: Readonly<Record<string, Schema>>
     readonly securitySchemes?: Readonly<Record<string, SecurityScheme>>
   }
+  readonly 'x-errors'?: readonly DescribedError[]
+}
+
+/** An error code: its status, whether the same request may succeed later, and what to do about it. */
+export interface DescribedError {
+  readonly code: string
+  readonly status: number
+  readonly retryable: boolean
+  readonly remedy: string
 }
 
 interface SecurityScheme {

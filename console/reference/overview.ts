@@ -1,8 +1,8 @@
-import { el } from '../shared/dom.ts'
+import { type Content, el } from '../shared/dom.ts'
 import { inline, markdown } from '../shared/markdown-light.ts'
 import { snippet } from '../shared/snippet.ts'
 import { schemeTitle } from './credentials.ts'
-import type { Model } from './openapi-model.ts'
+import type { DescribedError, Model } from './openapi-model.ts'
 import { schemaTree } from './schema-tree.ts'
 
 /** A part of the page before its operations, by the id of its link. */
@@ -39,10 +39,30 @@ export function overview(model: Model): readonly Section[] {
       el('h2', { tabindex: -1 }, 'Errors'),
       el('div', { class: 'prose' }, markdown(error.description)),
       schemaTree(description, error, { answer: true }),
+      errorTable(description['x-errors'] ?? []),
     )
     parts.push({ id: 'errors', title: 'Errors', node })
   }
   return parts
+}
+
+/** Every code, and what to do about it. Each row can be linked to: `#error-cursor_expired`. */
+function errorTable(errors: readonly DescribedError[]): Content {
+  if (errors.length === 0) return null
+  const rows = errors.map(({ code, status, retryable, remedy }) =>
+    el(
+      'tr',
+      { id: `error-${code}` },
+      el('td', {}, el('span', { class: `status-code ${status < 500 ? 'warn' : 'bad'}` }, String(status))),
+      el('th', { scope: 'row', tabindex: -1 }, el('code', {}, code)),
+      el('td', {}, inline(remedy), retryable ? el('span', { class: 'chip' }, 'may be tried again') : null),
+    ),
+  )
+  const heads = ['Status', 'Code', 'What to do'].map((head) => el('th', { scope: 'col' }, head))
+  return [
+    el('h3', {}, 'All codes'),
+    el('table', { class: 'errors' }, el('thead', {}, el('tr', {}, heads)), el('tbody', {}, rows)),
+  ]
 }
 
 function authentication({ schemes, operations }: Model): HTMLElement {

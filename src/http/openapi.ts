@@ -24,6 +24,11 @@ export const ErrorSchema = Type.Object(
   { $id: 'Error', description: 'The body of every error on every surface.' },
 )
 
+/** What the reference shows of every code, by status: what whoever gets it can do. */
+const errors = Object.entries(errorTable)
+  .map(([code, row]) => ({ code, ...row }))
+  .sort((a, b) => a.status - b.status)
+
 const kinds = Object.entries(credentialKinds)
 
 const surfaces = kinds
@@ -51,6 +56,7 @@ const sentence = (words: string): string => words.charAt(0).toUpperCase() + word
 export const openApiOptions: FastifyDynamicSwaggerOptions = {
   openapi: {
     openapi: '3.1.0',
+    ...{ 'x-errors': errors },
     info: { title: 'Tidemark', version, description: about, license: { name: 'MIT', identifier: 'MIT' } },
     servers: [{ url: '/', description: 'The instance that this description comes from.' }],
     tags: [

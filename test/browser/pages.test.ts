@@ -65,7 +65,7 @@ test('the reference lists every described operation, and a deep link opens one',
   assert.deepEqual(faults, [])
 })
 
-test('the filter finds operations by a field or a text, says where, and Enter goes to the first', async () => {
+test('the filter finds operations by a field or a text, says where, and Enter goes to what is called so', async () => {
   const { page, faults } = await open('/docs')
   const filter = page.getByLabel('Filter by title, field or text')
   const link = (id: string) => page.locator(`#nav a[href="#${id}"]`)
@@ -99,6 +99,24 @@ test('a request is shown in three languages with the variable of its credential,
   await shows('collector.documents', 'os.environ["TIDEMARK_COLLECTOR_KEY"]')
   await code('account.read').getByRole('button', { name: 'TypeScript' }).click()
   await shows('account.read', 'process.env.TIDEMARK_KEY')
+  assert.deepEqual(faults, [])
+})
+
+test('the reference has every error code with its status and what to do about it', async () => {
+  type Described = { 'x-errors': { code: string; status: number; remedy: string }[]; components: { schemas: Schemas } }
+  type Schemas = { Error: { properties: { code: { enum: string[] } } } }
+  const described = (await server.consumer(key, 'GET', '/openapi.json')).body as Described
+  const { page, faults } = await open('/docs#error-cursor_expired')
+  await page.locator('[id="error-cursor_expired"]').waitFor()
+  const rows = await page.locator('table.errors tbody tr').allTextContents()
+  const codes = described['x-errors'].map(({ code }) => code)
+  assert.deepEqual(codes.toSorted(), described.components.schemas.Error.properties.code.enum.toSorted())
+  assert.equal(rows.length, codes.length)
+  for (const [i, { code, status, remedy }] of described['x-errors'].entries()) {
+    assert.ok(rows[i]!.startsWith(`${status}${code}${remedy.replaceAll('`', '')}`), `the row of ${code}`)
+  }
+  await page.getByLabel('Filter by title, field or text').fill('cursor_expired')
+  assert.ok(await page.locator('#nav a[href="#errors"]').isVisible())
   assert.deepEqual(faults, [])
 })
 

@@ -1,0 +1,155 @@
+/**
+ * Whether generated clients work: makes one from the description of a running server, compiles it, and makes real calls
+ * with it. Generators and their compilers are fetched into a folder of their own, in fixed versions, and are gone after.
+ *
+ *   node scripts/check-clients.ts                     TypeScript: openapi-typescript and openapi-fetch
+ *   node scripts/check-clients.ts python              openapi-python-client (PyPI) too
+ */
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { startServer, type TestServer } from '../test/acceptance/harness.ts'
+import { until } from '../test/support/until.ts'
+
+const versions = {
+  'openapi-typescript': '7.13.0',
+  'openapi-fetch': '0.17.0',
+  typescript: '5.9.3',
+  'openapi-python-client': '0.29.1',
+} as const
+
+/** What every client does: a search, a page of the feed, a document, and an error that it can read. */
+const clients: Readonly<Record<string, (run: Run) => void>> = { typescript, python }
+
+interface Run {
+  readonly folder: string
+  readonly address: string
+  readonly key: string
+}
+
+const wanted = ['typescript', ...process.argv.slice(2)]
+const unknown = wanted.find((name) => !(name in clients))
+if (unknown !== undefined) throw new Error(`${unknown} is none of ${Object.keys(clients).join(', ')}`)
+
+const server = await startServer()
+const key = await fill(server)
+const folder = mkdtempSync(join(tmpdir(), 'tidemark-clients-'))
+try {
+  for (const name of wanted) {
+    const place = join(folder, name)
+    const { text } = await server.call('GET', '/openapi.json')
+    write(place, 'openapi.json', text)
+    clients[name]!({ folder: place, address: server.address, key })
+    console.log(`${name}: compiled, and called what it should`)
+  }
+} finally {
+  rmSync(folder, { recursive: true, force: true })
+  await server.stop()
+}
+
+async function fill(server: TestServer): Promise<string> {
+  await server.makeDataset('news')
+  const { key } = await server.makeApplication({ entitlements: [{ datasets: ['news'] }] })
+  const { key: collector } = await server.makeCollector()
+  const document = {
+    dataset_id: 'news',
+    source_platform: 'rss',
+    external_id: 'a-1',
+    title: 'Tidal power',
+    body: 'Soon.',
+  }
+  await server.collector(collector, 'POST', '/collector/v1/documents', { documents: [document] })
+  await until('the document is found', async () => {
+    const { body } = await server.consumer(key, 'POST', '/v1/search/keyword', { query: 'tidal' })
+    return body.results.length === 1
+  })
+  return key
+}
+
+function write(folder: string, name: string, text: string): void {
+  const path = join(folder, name)
+  mkdirSync(dirname(path), { recursive: true })
+  writeFileSync(path, text)
+}
+
+/** What it says is shown only where it fails. */
+function run(folder: string, command: string, ...args: string[]): void {
+  const { status, error, stdout, stderr } = spawnSync(command, args, { cwd: folder, encoding: 'utf8' })
+  if (status !== 0) throw new Error(`${command} ${args.join(' ')} failed:\n${error ?? ''}${stdout}${stderr}`)
+}
+
+function typescript({ folder, address, key }: Run): void {
+  const { typescript, 'openapi-typescript': generator, 'openapi-fetch': fetcher } = versions
+  const dependencies = { typescript, 'openapi-typescript': generator, 'openapi-fetch': fetcher }
+  write(folder, 'package.json', JSON.stringify({ type: 'module', private: true, dependencies }))
+  write(
+    folder,
+    'calls.ts',
+    `import createClient from 'openapi-fetch'
+import type { components, paths } from './api.ts'
+
+const client = createClient<paths>({
+  baseUrl: ${JSON.stringify(address)},
+  headers: { authorization: 'Bearer ${key}' },
+  querySerializer: { array: { style: 'form', explode: false } },
+})
+const expect = (what: string, holds: boolean): void => {
+  if (!holds) throw new Error(what)
+}
+const request: components['schemas']['SearchRequest'] = { query: 'tidal power', mode: 'keyword', limit: 5 }
+const search = await client.POST('/v1/search', { body: request })
+const result: components['schemas']['SearchResult'] | undefined = search.data?.results[0]
+expect('a search finds the document', result?.title === 'Tidal power')
+const changes = await client.GET('/v1/changes', {
+  params: { query: { limit: 10, event_type: ['document.created', 'document.version.created'] } },
+})
+const event: components['schemas']['ChangeEvent'] | undefined = changes.data?.items[0]
+expect('the feed tells of it', event?.event_type === 'document.created' && event.document_id === result?.document_id)
+const read = await client.GET('/v1/documents/{document_id}/content', {
+  params: { path: { document_id: result!.document_id } },
+})
+expect('its text is read', read.data?.body === 'Soon.')
+const wrong = await client.POST('/v1/search/keyword', { body: { query: ' ' } })
+const error: components['schemas']['Error'] | undefined = wrong.error
+expect('an error has its code', wrong.response.status === 400 && error?.code === 'invalid_query')
+`,
+  )
+  run(folder, 'npm', 'install', '--silent', '--no-audit', '--no-fund', '--ignore-scripts')
+  const tool = (name: string, ...args: string[]): void =>
+    run(folder, process.execPath, join('node_modules', ...name.split('/')), ...args)
+  // Without the flag it takes every field with a default for one that must be sent.
+  tool('openapi-typescript/bin/cli.js', 'openapi.json', '-o', 'api.ts', '--default-non-nullable', 'false')
+  const strict = ['--noEmit', '--strict', '--target', 'esnext', '--module', 'nodenext', '--skipLibCheck']
+  tool('typescript/bin/tsc', ...strict, '--allowImportingTsExtensions', 'calls.ts')
+  run(folder, process.execPath, 'calls.ts')
+}
+
+function python({ folder, address, key }: Run): void {
+  write(
+    folder,
+    'calls.py',
+    `from tidemark_client import AuthenticatedClient
+from tidemark_client.api.search import search_keyword
+from tidemark_client.api.changes import changes_read
+from tidemark_client.api.documents import documents_content
+from tidemark_client.models import ChangePage, DocumentContent, Error, KeywordSearchRequest, SearchResponse
+
+client = AuthenticatedClient(base_url="${address}", token="${key}")
+found = search_keyword.sync(client=client, body=KeywordSearchRequest(query="tidal power"))
+assert isinstance(found, SearchResponse) and found.results[0].title == "Tidal power", found
+changes = changes_read.sync(client=client, limit=10)
+assert isinstance(changes, ChangePage) and changes.items[0].document_id == found.results[0].document_id, changes
+content = documents_content.sync(found.results[0].document_id, client=client)
+assert isinstance(content, DocumentContent) and content.body == "Soon.", content
+wrong = search_keyword.sync(client=client, body=KeywordSearchRequest(query=" "))
+assert isinstance(wrong, Error) and wrong.code == "invalid_query", wrong
+`,
+  )
+  run(folder, 'python3', '-m', 'venv', 'venv')
+  const bin = (name: string): string => join(folder, 'venv', 'bin', name)
+  run(folder, bin('pip'), 'install', '--quiet', `openapi-python-client==${versions['openapi-python-client']}`)
+  const output = ['--meta', 'none', '--output-path', 'tidemark_client']
+  run(folder, bin('openapi-python-client'), 'generate', '--path', 'openapi.json', ...output)
+  run(folder, bin('python'), 'calls.py')
+}

@@ -113,7 +113,7 @@ export async function composeSearch({
     isRefilling: () => indexing.isRefilling,
     check: async () => {
       try {
-        return readiness(await state())
+        return readiness(await state(), shared)
       } catch (error) {
         if (!isUnavailability(error)) throw error
         return readinessAlone(await index.health())

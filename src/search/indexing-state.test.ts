@@ -51,11 +51,16 @@ suite('how far indexing is', () => {
   test('readiness is whether a search would be answered, and says in a line how far the index is', async () => {
     const size = { searchable: true, memoryBytes: 3 * 2 ** 20 }
     const { state } = await stateOf(size, {})
-    assert.deepEqual(readiness(state), { ok: true, detail: '5 chunks in 3 MiB, up to date' })
+    assert.deepEqual(readiness(state, true), { ok: true, detail: '5 chunks in 3 MiB, up to date' })
     const behind = await stateOf({ ...size, searchable: false, warnings: ['terms are full'] }, { waitingVectors: 2 })
-    assert.deepEqual(readiness(behind.state), {
+    assert.deepEqual(readiness(behind.state, true), {
       ok: false,
       detail: '5 chunks in 3 MiB, 0 documents and 2 vectors behind, terms are full',
     })
+  })
+  test('an index that is being filled: alone it serves what it has, beside others it waits', async () => {
+    const { state } = await stateOf({ searchable: true, memoryBytes: 0 }, { documents: 3 }, true)
+    assert.equal(readiness(state, false).ok, true)
+    assert.equal(readiness(state, true).ok, false)
   })
 })

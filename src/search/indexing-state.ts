@@ -7,6 +7,7 @@ export interface IndexingState {
   readonly health: IndexHealth
   readonly backlog: Backlog
   readonly oldestPendingSeconds: number | null
+  readonly isRefilling: boolean
   /** What an operator should act on, and how. */
   readonly warnings: readonly string[]
 }
@@ -29,15 +30,22 @@ export async function indexingState(
       'indexing is more than a minute behind: see whether the embedding endpoint answers and the machine is busy',
     )
   }
-  return { health, backlog, oldestPendingSeconds, warnings }
+  return { health, backlog, oldestPendingSeconds, isRefilling, warnings }
 }
 
-/** Whether a search would be answered, and in a line how large and how far the index is. */
-export function readiness({ health, backlog, warnings }: IndexingState): { ok: boolean; detail: string } {
+/**
+ * Whether a search would be answered, and in a line how large and how far the index is. `othersServe`: where other processes
+ * answer too, one whose index lacks documents is not ready; one that is alone serves what it has, and says so.
+ */
+export function readiness(
+  { health, backlog, isRefilling, warnings }: IndexingState,
+  othersServe: boolean,
+): { ok: boolean; detail: string } {
   const behind = `${backlog.documents} documents and ${backlog.waitingVectors} vectors behind`
   const isUpToDate = backlog.documents + backlog.waitingVectors === 0
   const size = `${health.chunks} chunks in ${Math.round(health.memoryBytes / 2 ** 20)} MiB`
-  return { ok: health.searchable, detail: [size, isUpToDate ? 'up to date' : behind, ...warnings].join(', ') }
+  const ok = health.searchable && !(othersServe && isRefilling)
+  return { ok, detail: [size, isUpToDate ? 'up to date' : behind, ...warnings].join(', ') }
 }
 
 /** Where the store does not say how far the index is behind: that is the store's trouble, and told of there. */

@@ -130,7 +130,10 @@ test('while an index is made anew, searches find what is there and say that docu
   const told: string[] = []
   await until('it is whole again', async () => {
     const { body } = await large.server.call('GET', '/readyz')
-    told.push(body.checks.index.detail)
+    const { ok, detail } = body.checks.index
+    told.push(detail)
+    // On a database that others can answer for too, a process waits until it has all.
+    assert.equal(ok, process.env.STORE !== 'postgres' || !detail.includes('being filled'), detail)
     const { total_chunks, degraded, warnings } = await found()
     assert.deepEqual(
       warnings.map(({ code }) => code),

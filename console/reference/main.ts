@@ -1,10 +1,11 @@
 import { byId, el, fill } from '../shared/dom.ts'
 import { markdown } from '../shared/markdown-light.ts'
 import { knowSchemes, wireKeyDialog } from './credentials.ts'
+import { loadGuides } from './guides.ts'
 import { wireNavigation } from './navigation.ts'
 import { type Model, readModel } from './openapi-model.ts'
 import { operationView } from './operation-view.ts'
-import { overview } from './overview.ts'
+import { overview, type Section } from './overview.ts'
 
 const main = byId('main')
 
@@ -14,7 +15,7 @@ async function load(): Promise<Model> {
   return readModel(await response.json())
 }
 
-function show(model: Model): void {
+function show(model: Model, guides: readonly Section[]): void {
   knowSchemes(model.schemes)
   const parts = overview(model)
   const groups = model.groups.map((group) =>
@@ -28,10 +29,11 @@ function show(model: Model): void {
   fill(
     main,
     parts.map(({ node }) => node),
+    guides.map(({ node }) => node),
     groups,
   )
   byId('version').textContent = model.description.info.version
-  wireNavigation(model, parts)
+  wireNavigation(model, parts, guides)
   wireKeyDialog(Object.keys(model.schemes), byId<HTMLDialogElement>('key-dialog'), byId('keys'), byId('keys-state'))
   window.addEventListener('hashchange', goToHash)
   goToHash()
@@ -45,12 +47,12 @@ function goToHash(): void {
   target.querySelector<HTMLElement>('[tabindex="-1"]')?.focus({ preventScroll: true })
 }
 
-load()
-  .then(show)
+Promise.all([load(), loadGuides()])
+  .then(([model, guides]) => show(model, guides))
   .catch((error) => {
     fill(
       main,
-      el('p', { class: 'loading', role: 'alert' }, `The description could not be read: ${error.message}.`),
+      el('p', { class: 'loading', role: 'alert' }, `The reference could not be read: ${error.message}.`),
       el('p', { class: 'loading' }, el('a', { href: '/docs' }, 'Try again')),
     )
   })

@@ -12,7 +12,7 @@ interface Entry {
 }
 
 /** The list on the left: groups of links, a filter, the mark of where the reader is, and the fold-out on phones. */
-export function wireNavigation(model: Model, sections: readonly Section[]): void {
+export function wireNavigation(model: Model, sections: readonly Section[], guides: readonly Section[]): void {
   const nav = byId('nav')
   const entries: Entry[] = []
   const link = (id: string, ...content: Content[]): HTMLAnchorElement => {
@@ -23,7 +23,7 @@ export function wireNavigation(model: Model, sections: readonly Section[]): void
   const list = (title: string, items: Content): HTMLElement =>
     el('section', {}, el('h2', {}, title), el('ul', {}, items))
   const whereLine = (): HTMLElement => el('span', { class: 'nav-where' })
-  const start = sections.map(({ id, title, node }) => {
+  const sectionItem = ({ id, title, node }: Section): HTMLElement => {
     const where = whereLine()
     const item = el('li', {}, link(id, el('span', { class: 'nav-title' }, title, where)))
     const text = once(() => node.textContent.toLowerCase())
@@ -37,7 +37,9 @@ export function wireNavigation(model: Model, sections: readonly Section[]): void
       },
     })
     return item
-  })
+  }
+  const start = list('Start', sections.map(sectionItem))
+  const reading = list('Guides', guides.map(sectionItem))
   const lists = model.groups.map((group) => {
     const items = group.operations.map((operation) => {
       const where = whereLine()
@@ -54,7 +56,7 @@ export function wireNavigation(model: Model, sections: readonly Section[]): void
     })
     return list(group.name, items)
   })
-  const shown = [list('Start', start), ...lists]
+  const shown = [start, reading, ...lists]
   fill(byId('groups'), shown)
   wireFilter(nav, shown, entries)
   wireMenu(nav)

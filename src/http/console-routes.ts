@@ -14,12 +14,13 @@ const types: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
   '.ts': 'text/javascript; charset=utf-8',
   '.svg': 'image/svg+xml',
+  '.md': 'text/markdown; charset=utf-8',
 }
 
 /** The pages and what they load. Its TypeScript goes out without its types: there is no build, and line numbers hold. */
 export function consoleRoutes(app: TypedApp): void {
   const files = new Set(
-    globSync('*/*.{css,ts,svg}', { cwd: fileURLToPath(folder) }).filter((file) => !file.endsWith('.test.ts')),
+    globSync('*/*.{css,ts,svg,md}', { cwd: fileURLToPath(folder) }).filter((file) => !file.endsWith('.test.ts')),
   )
   const stripped = new Map<string, string>()
   const read = async (file: string): Promise<Buffer | string> => {

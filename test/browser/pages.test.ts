@@ -102,6 +102,20 @@ test('a request is shown in three languages with the variable of its credential,
   assert.deepEqual(faults, [])
 })
 
+test('the guides stand beside the reference, with the address of this instance, and are found by the filter', async () => {
+  const { page, faults } = await open('/docs#guide-backfill-and-follow')
+  await page.getByRole('heading', { name: 'Backfill and follow' }).waitFor()
+  for (const name of ['first-search', 'backfill-and-follow', 'entitlements', 'collectors']) {
+    await page.locator(`#nav a[href="#guide-${name}"]`).waitFor()
+    const code = await page.locator(`#guide-${name} pre`).first().textContent()
+    assert.ok(code?.includes(server.address), `${name}: ${code}`)
+  }
+  await page.getByLabel('Filter by title, field or text').fill('never before after a crash')
+  assert.ok(await page.locator('#nav a[href="#guide-backfill-and-follow"]').isVisible())
+  assert.ok(!(await page.locator('#nav a[href="#guide-entitlements"]').isVisible()))
+  assert.deepEqual(faults, [])
+})
+
 test('the reference has every error code with its status and what to do about it', async () => {
   type Described = { 'x-errors': { code: string; status: number; remedy: string }[]; components: { schemas: Schemas } }
   type Schemas = { Error: { properties: { code: { enum: string[] } } } }

@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises'
-import { diskSpace } from './disk-space.ts'
+import { diskSpace, reserveSpent } from './disk-space.ts'
 import { UnavailableError } from './errors.ts'
 import type { Check } from './http/public-routes.ts'
 import type { OpenStore } from './storage/open-store.ts'
@@ -17,10 +17,11 @@ export async function storeCheck({ store, condition }: OpenStore): ReturnType<Ch
 
 /** Whether there is room for what is written: beside the data folder, and in the store. */
 export async function diskCheck(dataDir: string, shared: boolean, { lacksRoom }: OpenStore): ReturnType<Check> {
-  const { state, free } = await diskSpace(dataDir)
-  const refused = 'writes are refused, reads go on'
+  const { state, free, isReserveSpent } = await diskSpace(dataDir)
+  const refused = `writes are refused, reads go on${isReserveSpent ? `; ${reserveSpent}` : ''}`
   if (state === 'full' || (lacksRoom() && !shared))
     return { ok: false, detail: `the disk is full: ${free}, ${refused}` }
   if (lacksRoom()) return { ok: false, detail: `the disk of the database is full: ${refused}` }
-  return { ok: true, detail: state === 'low' ? `only ${free}: make room, writes are refused when it is full` : free }
+  const room = state === 'low' ? `only ${free}: make room, writes are refused when it is full` : free
+  return { ok: true, detail: isReserveSpent ? `${room}; ${reserveSpent}` : room }
 }

@@ -1,5 +1,7 @@
 import type { StatsFs } from 'node:fs'
-import { statfs } from 'node:fs/promises'
+import { stat, statfs } from 'node:fs/promises'
+import { join } from 'node:path'
+import { reserveFile } from './data-folder.ts'
 import { TidemarkError } from './errors.ts'
 
 type Blocks = Pick<StatsFs, 'bavail' | 'blocks' | 'bsize'>
@@ -25,10 +27,19 @@ export function storageFull(cause: unknown): TidemarkError {
   )
 }
 
+/** What the embedded store keeps in the data folder, to be given up so that keys can be revoked on a full disk. */
+export const reserveBytes = 2 ** 20
+/** What revoking a few keys takes. */
+const reserveNeededBytes = 2 ** 18
+
+export const reserveSpent = 'the reserve is used up: keys cannot be revoked while the disk is full'
+
 export interface DiskSpace {
   readonly state: 'enough' | 'low' | 'full'
   /** As in "12.3 GiB free". */
   readonly free: string
+  /** Too little is left of the reserve to revoke keys on a full disk. Never where none is kept. */
+  readonly isReserveSpent: boolean
 }
 
 /** The room on the disk that a folder is on. */
@@ -36,7 +47,15 @@ export async function diskSpace(folder: string): Promise<DiskSpace> {
   const blocks = await statfs(folder)
   const bytes = freeBytes(blocks)
   const isLow = bytes < lowBelowBytes || bytes < blocks.blocks * blocks.bsize * lowBelowShare
-  return { state: isDiskFull(blocks) ? 'full' : isLow ? 'low' : 'enough', free: inWords(bytes) }
+  const reserve = await stat(join(folder, reserveFile)).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return null
+    throw error
+  })
+  return {
+    state: isDiskFull(blocks) ? 'full' : isLow ? 'low' : 'enough',
+    free: inWords(bytes),
+    isReserveSpent: reserve !== null && reserve.size < reserveNeededBytes,
+  }
 }
 
 function inWords(bytes: number): string {

@@ -2,7 +2,7 @@ import { access, constants, readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { entitlementFault, policyFault } from '../access/stored-rights.ts'
 import { artifactFolder } from '../data-folder.ts'
-import { diskSpace } from '../disk-space.ts'
+import { diskSpace, reserveSpent } from '../disk-space.ts'
 import { dayMs } from '../time.ts'
 import type { OperatorStore } from './operator-store.ts'
 
@@ -56,7 +56,7 @@ export async function examineMachine(dataDir: string): Promise<readonly Finding[
           'give this user read and write permission, or set TIDEMARK_DATA_DIR',
         ),
   )
-  findings.push(await examineDisk(dataDir))
+  findings.push(...(await examineDisk(dataDir)))
   if (writable) findings.push(...(await examinePermissions(dataDir)))
   return findings
 }
@@ -92,14 +92,18 @@ async function examinePermissions(dataDir: string): Promise<readonly Finding[]> 
 
 const namesIn = (folder: string): Promise<string[]> => readdir(folder).catch(insteadOfMissing<string[]>([]))
 
-async function examineDisk(dataDir: string): Promise<Finding> {
-  const { state, free } = await diskSpace(dataDir)
-  if (state === 'enough') return ok(`${free} on its disk`)
-  if (state === 'low') return warning(`only ${free} on its disk`, 'make room: writes are refused when the disk is full')
-  return failure(
-    `the disk of ${dataDir} is full: ${free}`,
-    'make room on it: until then every write is answered with 503 storage_full; reading goes on',
-  )
+async function examineDisk(dataDir: string): Promise<readonly Finding[]> {
+  const { state, free, isReserveSpent } = await diskSpace(dataDir)
+  const room = {
+    enough: ok(`${free} on its disk`),
+    low: warning(`only ${free} on its disk`, 'make room: writes are refused when the disk is full'),
+    full: failure(
+      `the disk of ${dataDir} is full: ${free}`,
+      'make room on it: until then every write is answered with 503 storage_full; reading goes on',
+    ),
+  }[state]
+  if (!isReserveSpent) return [room]
+  return [room, warning(reserveSpent, 'make room: the next write that is done fills it up again')]
 }
 
 /** What is to be said of a store that is not of this very version; null where it is, or cannot be opened by this one. */

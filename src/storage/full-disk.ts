@@ -43,11 +43,8 @@ export function isFullDiskError(error: unknown, path: string): boolean {
 export class RoomForWrites {
   #refusedAt = Number.NEGATIVE_INFINITY
 
-  /** Whether there was none before. */
-  written(): boolean {
-    const wasLacking = this.#refusedAt !== Number.NEGATIVE_INFINITY
+  written(): void {
     this.#refusedAt = Number.NEGATIVE_INFINITY
-    return wasLacking
   }
 
   /** Gives what the caller is answered with. */

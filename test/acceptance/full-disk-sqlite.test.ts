@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
@@ -31,7 +31,8 @@ suite('a full disk', { skip: disk === null && leftOutWithoutMount }, () => {
       entitlements: [{ datasets: ['news'] }],
       policy: { daily_quotas: { search: 5 }, analysis_enabled: true, live: { enabled: true } },
     })
-    for (let i = 0; i < 5; i++) revocable.push(await server.makeApplication({ entitlements: [{ datasets: ['news'] }] }))
+    for (let i = 0; i < 15; i++)
+      revocable.push(await server.makeApplication({ entitlements: [{ datasets: ['news'] }] }))
     const answer = await put()
     assert.equal(answer.status, 200, answer.text)
     await until('it can be found', async () => (await search('keyword')).body.total === 1)
@@ -132,7 +133,7 @@ suite('a full disk', { skip: disk === null && leftOutWithoutMount }, () => {
   })
 
   test('keys can be revoked, which is 200 and on disk; one after the other', async () => {
-    for (const [i, { key, keyId }] of revocable.entries()) {
+    for (const [i, { key, keyId }] of revocable.slice(0, 5).entries()) {
       assert.equal((await server.consumer(key, 'GET', '/v1/account')).status, 200)
       const answer = await server.admin('POST', `/admin/v1/keys/${keyId}/revoke`)
       assert.equal(answer.status, 200, `${i}: ${answer.text}`)
@@ -140,6 +141,40 @@ suite('a full disk', { skip: disk === null && leftOutWithoutMount }, () => {
       // What room that left others may take.
       await refused(put)
     }
+  })
+
+  test('keys can be revoked while collectors go on trying to write: the reserve is for nobody else', async () => {
+    let isOver = false
+    const writeOn = async (writer: number) => {
+      for (let i = 0; !isOver; i++) {
+        const documents = [documentOf(`small-${writer}-${i}`, { body: 'tide '.repeat(4000) })]
+        await server.collector(collector, 'POST', '/collector/v1/documents', { documents })
+      }
+    }
+    const writers = [1, 2, 3, 4].map(writeOn)
+    try {
+      const revoke = ({ keyId }: { keyId: string }) => server.admin('POST', `/admin/v1/keys/${keyId}/revoke`)
+      const answers = []
+      for (const one of revocable.slice(5, 10)) answers.push(await revoke(one))
+      answers.push(...(await Promise.all(revocable.slice(10, 14).map(revoke))))
+      for (const { status, text } of answers) assert.equal(status, 200, text)
+    } finally {
+      isOver = true
+      await Promise.all(writers)
+    }
+    for (const { key } of revocable.slice(5, 14)) {
+      await expectError(server, await server.consumer(key, 'GET', '/v1/account'), 401, 'unauthorized')
+    }
+  })
+
+  test('the reserve is made anew with the first write that there is room for', async () => {
+    const answer = await server.admin('POST', `/admin/v1/keys/${revocable[14]!.keyId}/revoke`)
+    assert.equal(answer.status, 200, answer.text)
+    disk!.makeRoom()
+    assert.equal((await put()).status, 200)
+    assert.equal(statSync(join(dataDir, 'reserve')).size, 2 ** 20)
+    disk!.fill()
+    await expectFull(await refused(put))
   })
 
   test('reads go on: search, catalog, feed, account; daily quotas still count, and hold', async () => {
@@ -178,6 +213,15 @@ suite('a full disk', { skip: disk === null && leftOutWithoutMount }, () => {
     assert.equal(doctor.code, 1, doctor.stdout)
     assert.match(doctor.stdout, /FAIL +the disk .* is full: .*\n +do: make room/)
     assert.doesNotMatch(doctor.stdout + doctor.stderr, /SQLITE|\n {4}at /)
+  })
+
+  test('both say so when the reserve is used up', async () => {
+    const used = /the reserve is used up: keys cannot be revoked/
+    assert.doesNotMatch((await ready()).body.checks.disk.detail, used)
+    truncateSync(join(dataDir, 'reserve'))
+    disk!.fill()
+    assert.match((await ready()).body.checks.disk.detail, used)
+    assert.match((await server.tidemark(['doctor'])).stdout, used)
   })
 
   test('nothing of it was called a defect', async () => {

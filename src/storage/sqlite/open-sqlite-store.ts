@@ -19,6 +19,7 @@ import type { NamedCall } from '../sql/store-calls.ts'
 import { sqliteMigrationDialect } from './migration-dialect.ts'
 import { openSqlite } from './node-sqlite.ts'
 import { DiskReserve } from './reserve.ts'
+import { ReservedWrites } from './reserved-writes.ts'
 import type { StoreCall, StoreThread } from './store-thread.ts'
 
 /** A reader is handed a second call while it works on one, so that it never idles between two. */
@@ -79,21 +80,19 @@ export async function openSqliteStore(dataDir: string, watch: PoolWatch = silent
 
   const room = new RoomForWrites()
   let isDamaged = false
-  const write = async (call: StoreCall): Promise<unknown> => {
-    try {
-      return await writers.call(call)
-    } catch (error) {
-      if (!isFullDiskError(error, path) || !takesAccessAway(call)) throw error
-      await reserve.giveUp()
-      return await writers.call(call).finally(() => reserve.keep())
-    }
-  }
-  const perform = async ({ port, method, write: writes }: NamedCall, args: readonly unknown[]): Promise<unknown> => {
+  const writes = new ReservedWrites<StoreCall>({
+    reserve,
+    send: (call) => writers.call(call),
+    isUrgent: takesAccessAway,
+    isForWantOfRoom: (error) => isFullDiskError(error, path),
+    refusal: () => room.refused(new Error('what room there is is kept for a revocation')),
+  })
+  const perform = async ({ port, method, write }: NamedCall, args: readonly unknown[]): Promise<unknown> => {
     const call: StoreCall = { port, method, args }
     try {
-      if (writes === null) return await readers.call(call)
-      const result = await write(call)
-      if (room.written()) await reserve.keep()
+      if (write === null) return await readers.call(call)
+      const result = await writes.write(call)
+      room.written()
       return result
     } catch (error) {
       if (isFullDiskError(error, path)) throw room.refused(error)
@@ -101,7 +100,7 @@ export async function openSqliteStore(dataDir: string, watch: PoolWatch = silent
         isDamaged = true
         throw new TidemarkError('store_unavailable', damaged, { retryAfterSeconds: 60, cause: error })
       }
-      throw error instanceof CallLost ? interrupted(error, writes !== null && error.wasSent) : error
+      throw error instanceof CallLost ? interrupted(error, write !== null && error.wasSent) : error
     }
   }
 
@@ -112,7 +111,9 @@ export async function openSqliteStore(dataDir: string, watch: PoolWatch = silent
     onForeignWrite: () => {},
     condition: () => ({
       ok: !isDamaged && writers.serving > 0 && readers.serving > 0,
-      troubles: [isDamaged ? damaged : null, writers.trouble, readers.trouble].filter((trouble) => trouble !== null),
+      troubles: [isDamaged ? damaged : null, writers.trouble, readers.trouble, reserve.trouble].filter(
+        (trouble) => trouble !== null,
+      ),
     }),
     lacksRoom: () => room.isLacking,
     load: () => ({ writer: writers.load, readers: readers.load }),

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import { open, rm } from 'node:fs/promises'
+import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { reserveFile } from '../../data-folder.ts'
+import { reserveBytes } from '../../disk-space.ts'
 
-const reserveBytes = 1_048_576
 const pieceBytes = 65_536
 
 /**
@@ -12,27 +12,56 @@ const pieceBytes = 65_536
  */
 export class DiskReserve {
   readonly #path: string
+  #isWhole = false
+  #trouble: string | null = null
 
   constructor(dataDir: string) {
     this.#path = join(dataDir, reserveFile)
   }
 
-  /** As large as it should be, or as there is room for. */
+  /** As large as it should be, when it was kept last. */
+  get isWhole(): boolean {
+    return this.#isWhole
+  }
+
+  /** Why it cannot be kept, other than for want of room, in words for an operator. */
+  get trouble(): string | null {
+    return this.#trouble
+  }
+
+  /** Another process may have given it up since: a command that revoked a key. */
+  doubt(): void {
+    this.#isWhole = false
+  }
+
+  /** As large as it should be, or as there is room for. Never rejects: what was written before it stays written. */
   async keep(): Promise<void> {
-    const file = await open(this.#path, 'a', 0o600)
     try {
-      // What cannot be compressed, because some file systems do that.
-      for (let { size } = await file.stat(); size < reserveBytes; size += pieceBytes) {
-        await file.appendFile(randomBytes(pieceBytes))
-      }
+      await this.#fill()
+      this.#isWhole = true
+      this.#trouble = null
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error
-    } finally {
-      await file.close()
+      const { code } = error as NodeJS.ErrnoException
+      this.#isWhole = false
+      this.#trouble = code === 'ENOSPC' ? null : `the file "${reserveFile}" of the data folder cannot be kept (${code})`
     }
   }
 
   async giveUp(): Promise<void> {
-    await rm(this.#path, { force: true })
+    this.#isWhole = false
+    const file = await open(this.#path, 'w', 0o600)
+    await file.close()
+  }
+
+  async #fill(): Promise<void> {
+    const file = await open(this.#path, 'a', 0o600)
+    try {
+      // What cannot be compressed, because some file systems do that.
+      for (let { size } = await file.stat(); size < reserveBytes; size += pieceBytes) {
+        await file.appendFile(randomBytes(Math.min(pieceBytes, reserveBytes - size)))
+      }
+    } finally {
+      await file.close()
+    }
   }
 }

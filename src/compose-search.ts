@@ -60,17 +60,24 @@ export async function composeSearch({
   pools,
 }: SearchParts): Promise<SearchSide> {
   const source = open.store.indexSource
-  const home = indexHomeOf(config, { watch: pools, incidents })
-  const index = new CurrentIndex(await home.open())
-  parts.opened('search index', () => index.close())
   const profiles: ProfileRegistry = {
     embeddingProfiles: () => operator.read.embeddingProfiles(),
     register: async (profile) => {
       await operator.commit('start', [{ kind: 'profile.put', ...profile, status: 'active', isDefault: true }])
     },
   }
-  const { embedder, learn } = await registerEmbedder(config, profiles, pools)
-  parts.opened('embedder', () => embedder.close())
+  const register = async () => {
+    const registered = await registerEmbedder(config, profiles, pools)
+    parts.opened('embedder', () => registered.embedder.close())
+    return registered
+  }
+  // A store that nothing was done to has no name yet that its index could bear: this gives it one. Otherwise the index
+  // comes first, whose lock refuses a second process before that changes anything.
+  const first = (await source.instance()) === null ? await register() : null
+  const home = indexHomeOf(config, await source.instance(), { watch: pools, incidents })
+  const index = new CurrentIndex(await home.open())
+  parts.opened('search index', () => index.close())
+  const { embedder, learn } = first ?? (await register())
   if (shared && home.fedBy === 'each' && !(await open.elected('vectors'))) {
     logger.warn(
       {},

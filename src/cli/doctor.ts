@@ -42,7 +42,8 @@ async function examineStore(context: Context, config: Config): Promise<readonly 
     if (newest < backend.newestSchema) return findings
     await withWorkbench(context, async ({ operator, store }) => {
       findings.push(...(await examineAccess(operator.read)))
-      findings.push(...(await examineIndex(store.indexSource, indexHomeOf(config))))
+      const home = indexHomeOf(config, await store.indexSource.instance())
+      findings.push(...(await examineIndex(store.indexSource, home)))
     })
   } catch (error) {
     const { message } = inWords(error)

@@ -11,7 +11,7 @@ export function reindex(program: Command, context: Context): void {
     .description('build the search index anew from the store, beside the one in use; searches go on meanwhile')
     .action(() =>
       withWorkbench(context, async ({ store }) => {
-        const home = indexHomeOf(context.config())
+        const home = indexHomeOf(context.config(), await store.indexSource.instance())
         const bar = new Progress()
         const startedAt = Date.now()
         const line = (documents: number): string =>

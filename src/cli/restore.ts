@@ -27,7 +27,7 @@ export function restore(program: Command, context: Context): void {
           ...store,
           dataDir,
           artifacts: artifactFilesOf(config),
-          removeIndex: () => indexHomeOf(config).remove(),
+          removeIndex: () => indexHomeOf(config, null).remove(),
         },
         { force: options.force === true },
         reportOn(bar),

@@ -6,8 +6,8 @@ import type { SearchIndex } from './search-index.ts'
  * take its place. All of it is derived from the store and can be removed at any time.
  *
  * Rules every adapter keeps (`test/contracts/index-home.ts`):
- * - What is served was made by the rules of text analysis that the home was opened with, to the last term. An index made by
- *   others is never searched, and never gone on from.
+ * - What is served was made by the rules of text analysis that the home was opened with, to the last term, and from the
+ *   store of the same instance. Another index is never searched, and never gone on from.
  * - Until the next one is handed over it changes nothing for those who search, wherever building it stops.
  * - Handing over is one step: whoever opens the served index gets the old one or the new one, whole.
  */
@@ -20,7 +20,7 @@ export interface IndexHome {
   /** Beyond so many chunks another technology is the better home; its indexes warn of that too. */
   readonly chunksComfortable: number
   /**
-   * Opens the index that is served: an empty one where there is none yet, or none by these rules. One that is damaged is
+   * Opens the index that is served: an empty one where there is none yet, or none of this origin. One that is damaged is
    * opened too; its health says that it needs a rebuild.
    */
   open(): Promise<SearchIndex>

@@ -3,6 +3,8 @@ import type { VersionColumns } from './search-index.ts'
 
 /** The port: what the search index is fed from, and where searches read the texts that the index does not hold. */
 export interface IndexSource {
+  /** Tells this store and its copies from every other; null where nothing was ever done to it. */
+  instance(): Promise<string | null>
   /**
    * Documents whose index revision is above the given one, in that order, each with those of its versions whose own is
    * above `versionsAfter` (the same one when left out).

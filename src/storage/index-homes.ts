@@ -13,8 +13,12 @@ export interface IndexWatch {
 
 /**
  * The index technology of the settings. Here it is chosen, and nowhere else; there is one so far: files of the data
- * folder, held in memory.
+ * folder, held in memory. `instance` is that of the store which the index is made from.
  */
-export function indexHomeOf({ dataDir }: Pick<Config, 'dataDir'>, watch: IndexWatch = {}): IndexHome {
-  return new SegmentsHome({ dataDir, rules: ANALYSIS_VERSION, ...watch })
+export function indexHomeOf(
+  { dataDir }: Pick<Config, 'dataDir'>,
+  instance: string | null,
+  watch: IndexWatch = {},
+): IndexHome {
+  return new SegmentsHome({ dataDir, origin: { rules: ANALYSIS_VERSION, instance }, ...watch })
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { closeSync, globSync, openSync, readFileSync, rmSync, statSync, truncateSync, writeSync } from 'node:fs'
-import { join } from 'node:path'
+import { closeSync, cpSync, globSync, openSync, readFileSync, rmSync, statSync, truncateSync, writeSync } from 'node:fs'
+import { basename, join } from 'node:path'
 import { before, suite, test } from 'node:test'
 import { until } from '../support/until.ts'
 import { documentOf, sendLines } from './content.ts'
@@ -113,6 +113,19 @@ suite('the index is lost', () => {
       )
     })
   }
+})
+
+test('the index of another store in the data folder is not taken for its own', async () => {
+  await world.putIndexed(...batch(20))
+  const other = await startWorld()
+  await other.putIndexed(documentOf('foreign', { body: 'Keelword of another store.' }))
+  await other.server.stop()
+  assert.equal(await world.server.stop(), 0)
+  const filesOf = (dataDir: string) => globSync('search*', { cwd: dataDir }).map((name) => join(dataDir, name))
+  for (const file of filesOf(world.server.dataDir)) rmSync(file)
+  for (const file of filesOf(other.server.dataDir)) cpSync(file, join(world.server.dataDir, basename(file)))
+  await world.server.start()
+  await complete()
 })
 
 test('while an index is made anew, searches find what is there and say that documents are missing', async () => {

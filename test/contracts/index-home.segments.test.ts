@@ -12,7 +12,7 @@ after(() => rmSync(folder, { recursive: true, force: true }))
 checkIndexHome('segments', async () => {
   const dataDir = mkdtempSync(join(folder, 'data-'))
   return {
-    home: (rules = 'one') => new SegmentsHome({ dataDir, rules, readers: 1 }),
+    home: (rules = 'one', instance = 'a') => new SegmentsHome({ dataDir, origin: { rules, instance }, readers: 1 }),
     endlessRebuild: [fileURLToPath(new URL('./crash/next-builder.ts', import.meta.url)), dataDir],
   }
 })

@@ -9,9 +9,9 @@ import { everything, put, timeoutMs } from './index-under-test.ts'
 
 /** An empty place for indexes. */
 export interface IndexHomeFixture {
-  /** The same place each time, as each process has it for itself; by rules `one` when left out. */
-  home(rules?: string): IndexHome
-  /** What node is started with to feed the next index of rules `one` for ever, saying each position when it is acknowledged. */
+  /** The same place each time, as each process has it for itself; by rules `one` and of instance `a` when left out. */
+  home(rules?: string, instance?: string): IndexHome
+  /** What node is started with to feed the next index of rules `one` and instance `a` for ever, saying each position when it is acknowledged. */
   readonly endlessRebuild: readonly string[]
 }
 
@@ -73,6 +73,30 @@ export function checkIndexHome(name: string, makePlace: () => Promise<IndexHomeF
       await serve(3)
       assert.equal(await served('two'), 0)
       assert.equal(await served('one'), 0)
+    })
+
+    test('an index of another instance is not served, not gone on from, not told of, and not taken when handed over', async () => {
+      const home = place.home()
+      await closing(home.open(), async (index) => {
+        await feed(index, 2)
+        const other = await place.home('one', 'b').openNext()
+        await closing(Promise.resolve(other.index), (next) => feed(next, 5))
+        await other.handOver()
+        assert.equal(await home.openNewer(), null)
+      })
+      assert.equal(await place.home().inspect(), null)
+      assert.equal((await place.home('one', 'b').inspect())?.position, 5)
+      assert.equal(await closing(place.home('one', 'b').open(), fedTo), 5)
+      await closing(
+        place
+          .home('one', 'b')
+          .openNext()
+          .then(({ index }) => index),
+        (next) => feed(next, 4),
+      )
+      assert.equal(await begun(), 0)
+      assert.equal(await served(), 0)
+      assert.equal(await closing(place.home('one', 'b').open(), fedTo), 0)
     })
 
     test('the next one is built beside the served one, which is searched and fed meanwhile', async () => {

@@ -10,7 +10,9 @@ import { openSegmentsIndex } from './segments-index.ts'
 const folder = mkdtempSync(join(tmpdir(), 'segments-home-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
 
-const homeAt = (dataDir: string, rules = 'one') => new SegmentsHome({ dataDir, rules, readers: 1 })
+const originOf = (rules: string, instance = 'a') => ({ rules, instance })
+const homeAt = (dataDir: string, rules = 'one', instance = 'a') =>
+  new SegmentsHome({ dataDir, origin: originOf(rules, instance), readers: 1 })
 const freshFolder = (): string => mkdtempSync(join(folder, 'data-'))
 
 async function fill(path: string): Promise<void> {
@@ -45,11 +47,15 @@ test('a file that no pointer names is never opened, whatever its number', async 
   }
 })
 
-test('an index of the same rules that an earlier version pointed at is served as it is', async () => {
+test('an index of the same rules that an earlier version pointed at is served as it is, and is of this instance then', async () => {
   const dataDir = freshFolder()
   await fill(join(dataDir, 'search-4.sqlite'))
   writeFileSync(join(dataDir, 'search.current'), JSON.stringify({ generation: 4, rules: 'one' }))
   assert.equal(await position(dataDir), 7)
+  assert.equal(await position(dataDir), 7)
+  const other = await homeAt(dataDir, 'one', 'b').open()
+  assert.equal((await other.health()).position, 0)
+  await other.close()
 })
 
 test('homes that are opened at once on an empty folder come to one index, and one of them has it', async () => {
@@ -69,6 +75,20 @@ test('homes that are opened at once on an empty folder come to one index, and on
   assert.equal(await position(dataDir), 1)
 })
 
+test('an index that is served is left to those who serve it, by other rules or of another instance too', async () => {
+  const dataDir = freshFolder()
+  const index = await homeAt(dataDir).open()
+  try {
+    for (const other of [homeAt(dataDir, 'two'), homeAt(dataDir, 'one', 'b')]) {
+      await assert.rejects(other.open(), /is served by another process: stop it, or set TIDEMARK_DATA_DIR/)
+    }
+    await index.apply({ position: 3, changes: [put('d1', ['word'])] })
+  } finally {
+    await index.close()
+  }
+  assert.equal(await position(dataDir), 3)
+})
+
 test('a pointer that cannot be read, or says nothing, is not taken for an index', async () => {
   const dataDir = freshFolder()
   writeFileSync(join(dataDir, 'search.current'), '{"generation": "x"')
@@ -77,7 +97,7 @@ test('a pointer that cannot be read, or says nothing, is not taken for an index'
 })
 
 test('an index that grows beyond what one node searches comfortably warns of it, and the home knows from when on', async () => {
-  const home = new SegmentsHome({ dataDir: freshFolder(), rules: 'one', readers: 1, chunksComfortable: 1 })
+  const home = new SegmentsHome({ dataDir: freshFolder(), origin: originOf('one'), readers: 1, chunksComfortable: 1 })
   assert.equal(home.chunksComfortable, 1)
   const index = await home.open()
   try {

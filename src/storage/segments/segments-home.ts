@@ -1,7 +1,9 @@
 import type { IndexHome, InspectedIndex, NextIndex } from '../../search/index-home.ts'
 import type { SearchIndex } from '../../search/search-index.ts'
 import {
+  type IndexOrigin,
   indexPath,
+  isOfOrigin,
   nextGeneration,
   readPointer,
   removeGenerations,
@@ -14,8 +16,7 @@ import { chunksComfortable, openSegmentsIndex, type SegmentsIndexOptions } from 
 
 export interface SegmentsHomeOptions extends Omit<SegmentsIndexOptions, 'path' | 'analysis'> {
   readonly dataDir: string
-  /** Names the rules by which texts become terms. */
-  readonly rules: string
+  readonly origin: IndexOrigin
 }
 
 /** Indexes as files of the data folder, of which one process has one open at a time: generations, by number. */
@@ -23,21 +24,20 @@ export class SegmentsHome implements IndexHome {
   readonly fedBy = 'each'
   readonly chunksComfortable: number
   readonly #dataDir: string
-  readonly #rules: string
+  readonly #origin: IndexOrigin
   readonly #options: Omit<SegmentsIndexOptions, 'path'>
   /** The one that was opened last to be served. */
   #generation = 0
 
-  constructor({ dataDir, rules, ...options }: SegmentsHomeOptions) {
+  constructor({ dataDir, origin, ...options }: SegmentsHomeOptions) {
     this.#dataDir = dataDir
-    this.#rules = rules
+    this.#origin = origin
     this.#options = options
     this.chunksComfortable = options.chunksComfortable ?? chunksComfortable
   }
 
   async open(): Promise<SearchIndex> {
-    const generation = await servedGeneration(this.#dataDir, this.#rules)
-    const index = await this.#openGeneration(generation).catch((error: unknown) => {
+    const { generation, index } = await this.#openServed().catch((error: unknown) => {
       const inUse = error instanceof Error && error.message.includes('open in another process')
       throw inUse
         ? new Error(
@@ -50,9 +50,14 @@ export class SegmentsHome implements IndexHome {
     return index
   }
 
+  async #openServed(): Promise<{ generation: number; index: SearchIndex }> {
+    const generation = await servedGeneration(this.#dataDir, this.#origin)
+    return { generation, index: await this.#openGeneration(generation) }
+  }
+
   async openNewer(): Promise<SearchIndex | null> {
     const pointer = await readPointer(this.#dataDir)
-    if (pointer === null || pointer.generation <= this.#generation || pointer.rules !== this.#rules) return null
+    if (pointer === null || pointer.generation <= this.#generation || !isOfOrigin(pointer, this.#origin)) return null
     const index = await this.#openGeneration(pointer.generation)
     this.#generation = pointer.generation
     return index
@@ -63,12 +68,12 @@ export class SegmentsHome implements IndexHome {
   }
 
   async openNext(): Promise<NextIndex> {
-    const generation = await nextGeneration(this.#dataDir, this.#rules)
+    const generation = await nextGeneration(this.#dataDir, this.#origin)
     return { index: await this.#openGeneration(generation), handOver: () => serveNext(this.#dataDir, generation) }
   }
 
   inspect(): Promise<InspectedIndex | null> {
-    return inspectIndex(this.#dataDir)
+    return inspectIndex(this.#dataDir, this.#origin)
   }
 
   remove(): Promise<void> {

@@ -12,6 +12,11 @@ export function sqlIndexSource(db: Kysely<Tables>): IndexSource {
   return {
     ...sqlVectorQueue(db),
 
+    async instance() {
+      const row = await db.selectFrom('audit').select('audit_id').orderBy('audit_id').limit(1).executeTakeFirst()
+      return row?.audit_id ?? null
+    },
+
     async documentsAfter(revision, limits) {
       const rows = await db
         .selectFrom('document')

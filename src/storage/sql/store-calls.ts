@@ -53,6 +53,7 @@ export const storeCalls = {
     classifications: 'reads',
   },
   indexSource: {
+    instance: 'reads',
     documentsAfter: 'reads',
     newestRevision: 'reads',
     putChunks: { locks: ['indexSource'] },

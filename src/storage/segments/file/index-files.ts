@@ -2,19 +2,33 @@ import { randomUUID } from 'node:crypto'
 import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { indexFile, indexGenerationOf, nextIndexFile, servedIndexFile } from '../../../data-folder.ts'
+import { refuseOpenIndex } from './index-lock.ts'
 
 /**
  * Which file of the data folder holds the search index. A rebuild writes the next generation beside the one that is
  * served, so that searches go on meanwhile and a rebuild that was stopped can go on later. Two pointers name them:
  *
- *   search.current        JSON {generation, rules}: the generation that is served, and the rules its terms were made by
+ *   search.current        JSON {generation, rules, instance}: the generation that is served, and its origin
  *   search.next           the same of the one that is being built; it is handed over by becoming search.current
  *   search-GENERATION.sqlite (and what SQLite keeps beside it)
  */
 export interface IndexPointer {
   readonly generation: number
   readonly rules: string
+  /** Left out by earlier versions. */
+  readonly instance?: string | null
 }
+
+/** What an index is made by and from. */
+export interface IndexOrigin {
+  /** Names the rules by which texts become terms. */
+  readonly rules: string
+  /** Names the store: a position in another one says nothing. Null for a store that nothing was ever done to. */
+  readonly instance: string | null
+}
+
+export const isOfOrigin = (pointer: IndexPointer, { rules, instance }: IndexOrigin): boolean =>
+  pointer.rules === rules && (pointer.instance === undefined || pointer.instance === instance)
 
 type Pointing = 'current' | 'next'
 
@@ -30,8 +44,9 @@ export const indexPath = (dataDir: string, generation: number): string => join(d
 export async function readPointer(dataDir: string, which: Pointing = 'current'): Promise<IndexPointer | null> {
   try {
     const pointer: unknown = JSON.parse(await readFile(pointerFile(dataDir, which), 'utf8'))
-    const { generation, rules } = (pointer ?? {}) as IndexPointer
-    return Number.isSafeInteger(generation) && typeof rules === 'string' ? { generation, rules } : null
+    const { generation, rules, instance } = (pointer ?? {}) as IndexPointer
+    if (!Number.isSafeInteger(generation) || typeof rules !== 'string') return null
+    return { generation, rules, ...(instance === undefined ? {} : { instance }) }
   } catch (error) {
     if (error instanceof SyntaxError || (error as NodeJS.ErrnoException).code === 'ENOENT') return null
     throw error
@@ -52,30 +67,35 @@ export async function writePointer(dataDir: string, pointer: IndexPointer, which
 }
 
 /**
- * The generation to serve: a new, empty one where there is none yet or its rules are not those of this version.
+ * The generation to serve: a new, empty one where there is none yet or it is of another origin.
  *
- * A new one has a number that no file has, for what is in such a file may be of other rules. Files are looked at before
+ * A new one has a number that no file has, for what is in such a file may be of another origin. Files are looked at before
  * the pointer, and a process points at a generation before it makes its file: so of processes that start at once all come
  * to the same number, and the lock of that file lets one of them in.
  */
-export async function servedGeneration(dataDir: string, rules: string): Promise<number> {
+export async function servedGeneration(dataDir: string, origin: IndexOrigin): Promise<number> {
   const newest = await newestGeneration(dataDir)
   const served = await readPointer(dataDir)
-  if (served?.rules === rules) return served.generation
+  if (served !== null && isOfOrigin(served, origin)) {
+    if (served.instance === undefined) await writePointer(dataDir, { ...served, ...origin })
+    return served.generation
+  }
+  // Whoever serves the other one would lose it.
+  if (served !== null) refuseOpenIndex(indexPath(dataDir, served.generation))
   const generation = Math.max(newest, served?.generation ?? 0) + 1
-  await writePointer(dataDir, { generation, rules })
+  await writePointer(dataDir, { generation, ...origin })
   await rm(pointerFile(dataDir, 'next'), { force: true })
   return generation
 }
 
-/** The generation to build: the one that was begun by these rules, or else a new, empty one, numbered as above. */
-export async function nextGeneration(dataDir: string, rules: string): Promise<number> {
+/** The generation to build: the one that was begun and is of this origin, or else a new, empty one, numbered as above. */
+export async function nextGeneration(dataDir: string, origin: IndexOrigin): Promise<number> {
   const newest = await newestGeneration(dataDir)
   const begun = await readPointer(dataDir, 'next')
   const served = (await readPointer(dataDir))?.generation ?? 0
-  if (begun !== null && begun.generation > served && begun.rules === rules) return begun.generation
+  if (begun !== null && begun.generation > served && isOfOrigin(begun, origin)) return begun.generation
   const generation = Math.max(newest, served) + 1
-  await writePointer(dataDir, { generation, rules }, 'next')
+  await writePointer(dataDir, { generation, ...origin }, 'next')
   return generation
 }
 

@@ -2,12 +2,12 @@ import { existsSync, statSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import type { InspectedIndex } from '../../../search/index-home.ts'
 import type { SegmentRow } from './durable-file.ts'
-import { indexPath, readPointer } from './index-files.ts'
+import { type IndexOrigin, indexPath, isOfOrigin, readPointer } from './index-files.ts'
 
 /** How far the index in a data folder has come and what it takes, read beside a server that may have it open. */
-export async function inspectIndex(dataDir: string): Promise<InspectedIndex | null> {
+export async function inspectIndex(dataDir: string, origin: IndexOrigin): Promise<InspectedIndex | null> {
   const pointer = await readPointer(dataDir)
-  if (pointer === null) return null
+  if (pointer === null || !isOfOrigin(pointer, origin)) return null
   const path = indexPath(dataDir, pointer.generation)
   if (!existsSync(path)) return null
   const bytes = [path, `${path}-wal`].reduce((sum, file) => sum + (existsSync(file) ? statSync(file).size : 0), 0)

@@ -1,8 +1,7 @@
-import { DatabaseSync } from 'node:sqlite'
 import { Worker, workerData } from 'node:worker_threads'
 import { answerCalls } from '../../../threads/answer-calls.ts'
 import { sentError } from '../../../threads/frames.ts'
-import { sqliteErrorKind } from '../../full-disk.ts'
+import { lockIndex } from '../file/index-lock.ts'
 import type { ThreadNews } from '../memory/thread-news.ts'
 import { IndexWriter } from '../write/index-writer.ts'
 import type { MergeDone, MergeOrder, WriterCall, WriterOptions } from '../write/writer-calls.ts'
@@ -12,7 +11,6 @@ import type { MergeDone, MergeOrder, WriterCall, WriterOptions } from '../write/
  * call's reply goes out before the work that it caused.
  */
 const retryMs = 1000
-const sqliteBusy = 5
 
 interface Queued {
   readonly message: WriterCall | { readonly call: 'close' }
@@ -24,7 +22,7 @@ const options = workerData as Omit<WriterOptions, 'startMerge'>
 const queue: Queued[] = []
 let awake = false
 
-const lock = lockFile(`${options.path}-lock`)
+const lock = lockIndex(options.path)
 const writer = new IndexWriter({ ...options, startMerge })
 const { started, tell } = answerCalls<WriterCall>({
   answer: inTurn,
@@ -43,18 +41,6 @@ function inTurn(message: Queued['message']): Promise<unknown> {
     queue.push({ message, resolve, reject })
     wake()
   })
-}
-
-/** Two processes on one file would undo each other's work. The lock goes with the process, however it ends. */
-function lockFile(path: string): DatabaseSync {
-  const db = new DatabaseSync(path)
-  try {
-    db.exec('pragma locking_mode = exclusive; begin exclusive')
-  } catch (error) {
-    if (sqliteErrorKind(error) !== sqliteBusy) throw error
-    throw new Error(`the index at ${options.path} is open in another process`)
-  }
-  return db
 }
 
 /** Each merge has a thread of its own: merges are rare, and an idle thread would keep what the last one took. */

@@ -28,7 +28,7 @@ function guide(name: string, text: string): Section {
   const nodes: HTMLElement[] = [el('div', { class: 'prose' }, markdown(parts[0]))]
   // Between two pieces of prose stand the language and the code of what was fenced.
   for (let at = 1; at < parts.length; at += 3) {
-    const box = snippet(languages[parts[at]!] ?? parts[at]!, { wrap: true })
+    const box = snippet(languages[parts[at]!] ?? parts[at]!)
     box.set(parts[at + 1]!.trimEnd())
     nodes.push(box.box, el('div', { class: 'prose' }, markdown(parts[at + 2])))
   }

@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream'
+import type { Artifact } from './analysis-store.ts'
 
 /**
  * The port: where the files of artifacts are. A file is written on this machine under a name of its own, and only when
@@ -9,8 +10,8 @@ export interface ArtifactFiles {
   draftPath(artifactId: string): Promise<string>
   /** Keeps the draft for good; it survives a power failure when this resolves. */
   keep(artifactId: string): Promise<void>
-  /** The bytes from `start` up to and including `end`; null where there is no such file. */
-  read(artifactId: string, start: number, end: number): Promise<Readable | null>
+  /** The bytes from `start` up to and including `end`; null where there is no file of that size. */
+  read(artifact: Pick<Artifact, 'artifactId' | 'bytes'>, start: number, end: number): Promise<Readable | null>
   /** Removes file and draft; neither need exist. */
   remove(artifactId: string): Promise<void>
   /** Artifacts with a file or a draft that nobody has written to since the time. */

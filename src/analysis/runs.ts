@@ -128,8 +128,8 @@ export class AnalysisRuns {
 
   /** The bytes of an artifact from `start` up to and including `end`. */
   async bytes(artifact: Artifact, start: number, end: number): Promise<Readable> {
-    const stream = await this.#parts.files.read(artifact.artifactId, start, end)
-    if (stream === null) throw artifactNotFound()
+    const stream = await this.#parts.files.read(artifact, start, end)
+    if (stream === null) throw artifactLost(artifact)
     return stream
   }
 
@@ -148,3 +148,11 @@ function asOf(run: Run, now: number): Run | null {
 
 const artifactNotFound = () =>
   new TidemarkError('analysis_artifact_not_found', 'this application has no such artifact: list those of the run')
+
+/** The store knows it and the run lists it: that the file is not there as it was written is a fault of this side. */
+const artifactLost = ({ artifactId, bytes }: Artifact) =>
+  new TidemarkError(
+    'internal',
+    'the file of this artifact is lost or damaged here: create the run again, or have the operator restore the file',
+    { cause: new Error(`artifact ${artifactId}: there is no file of ${bytes} bytes among the artifacts`) },
+  )

@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
+import { appendFileSync, mkdirSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { before, suite, test } from 'node:test'
+import { until } from '../support/until.ts'
 import { type AnalysisWorld, type Edge, startAnalysisWorld } from './analysis-world.ts'
 import { documentOf } from './content.ts'
 import { expectError } from './expect-error.ts'
 import { fakeDimensions, fakeProfile, fakeVector } from './fake-embedding.ts'
+import { freshFolder } from './harness.ts'
 
 const words = ['tide', 'harbour', 'moon', 'salt', 'rope', 'gull', 'mast', 'anchor', 'storm', 'pilot']
 
@@ -297,5 +301,41 @@ suite('analysis runs', () => {
     assert.equal((await get({ range: 'bytes=0-3', 'if-range': '"other"' })).status, 200)
     const head = await get({}, 'HEAD')
     assert.deepEqual([head.status, head.headers.get('content-length')], [200, String(size)])
+  })
+  test('a file that is lost, cut or not a file of its own is an error here, said before any byte is sent', async () => {
+    const run = await world.ended((await world.create()).run_id)
+    const [artifact] = await world.artifacts(run.run_id)
+    const path = join(world.server.dataDir, 'artifacts', `${artifact!.artifact_id}.parquet`)
+    const whole = readFileSync(path)
+    const elsewhere = join(freshFolder(), 'elsewhere.parquet')
+    writeFileSync(elsewhere, whole)
+    const spoil: Record<string, () => void> = {
+      cut: () => truncateSync(path, whole.length - 1),
+      longer: () => appendFileSync(path, 'more than there was'),
+      lost: () => rmSync(path),
+      'a link': () => symlinkSync(elsewhere, path),
+      'a folder': () => mkdirSync(path),
+    }
+    for (const [how, spoilFile] of Object.entries(spoil)) {
+      rmSync(path, { recursive: true, force: true })
+      writeFileSync(path, whole)
+      if (how === 'a link' || how === 'a folder') rmSync(path)
+      spoilFile()
+      for (const range of [{}, { range: 'bytes=0-3' }]) {
+        const answer = await world.download(run.run_id, artifact!.artifact_id, range)
+        const { code, message, request_id } = (await answer.json()) as Record<string, string>
+        assert.deepEqual([answer.status, code], [500, 'internal'], how)
+        assert.match(message!, /file of this artifact is lost or damaged.*create the run again/)
+        assert.equal(answer.headers.get('content-range'), null)
+        const logged = () =>
+          world.server.logs.find(({ reqId, msg }) => reqId === request_id && msg === 'request failed')
+        await until('the log has it', async () => logged() !== undefined)
+        assert.equal(logged()!.level, 50)
+        assert.match(JSON.stringify(logged()!.err), new RegExp(artifact!.artifact_id))
+      }
+    }
+    rmSync(path, { recursive: true })
+    writeFileSync(path, whole)
+    assert.equal((await world.download(run.run_id, artifact!.artifact_id)).status, 200)
   })
 })

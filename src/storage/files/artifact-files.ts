@@ -1,5 +1,5 @@
-import { createReadStream } from 'node:fs'
-import { open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { constants, createReadStream } from 'node:fs'
+import { lstat, open, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ArtifactFiles } from '../../analysis/artifact-files.ts'
 import { artifactEnding as kept } from '../../data-folder.ts'
@@ -7,6 +7,9 @@ import { isId } from '../../ids.ts'
 import { makeFolder } from '../../make-folder.ts'
 
 const draft = '.partial'
+
+/** Neither what a link points to, nor anything that one would have to wait for. */
+const fileItself = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
 
 /** Artifacts as files of one folder: `ARTIFACT.partial` while it is written, `ARTIFACT.parquet` when it is whole. */
 export function folderArtifactFiles(folder: string): ArtifactFiles {
@@ -33,11 +36,12 @@ export function folderArtifactFiles(folder: string): ArtifactFiles {
       }
     },
 
-    async read(artifactId, start, end) {
-      const handle = await open(pathOf(artifactId, kept)).catch(nullIfMissing)
+    async read({ artifactId, bytes }, start, end) {
+      const handle = await open(pathOf(artifactId, kept), fileItself).catch(nullIfMissing)
       if (handle === null) return null
+      const found = await handle.stat()
       // An empty range cannot be said to a stream.
-      if (end < start) {
+      if (!found.isFile() || found.size !== bytes || end < start) {
         await handle.close()
         return null
       }
@@ -54,7 +58,7 @@ export function folderArtifactFiles(folder: string): ArtifactFiles {
       for (const name of names) {
         const artifactId = name.slice(0, name.lastIndexOf('.'))
         if (!isId('art', artifactId) || !(name.endsWith(kept) || name.endsWith(draft))) continue
-        const file = await stat(join(folder, name)).catch(nullIfMissing)
+        const file = await lstat(join(folder, name)).catch(nullIfMissing)
         if (file !== null && file.mtimeMs < timeMs) found.add(artifactId)
       }
       return [...found]
@@ -63,6 +67,7 @@ export function folderArtifactFiles(folder: string): ArtifactFiles {
 }
 
 function nullIfMissing(error: NodeJS.ErrnoException): null {
-  if (error.code === 'ENOENT') return null
+  // A link that is not followed is no file either.
+  if (error.code === 'ENOENT' || error.code === 'ELOOP') return null
   throw error
 }

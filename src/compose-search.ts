@@ -112,7 +112,11 @@ export async function composeSearch({
   })
   const adopting = startAdopting(home, index, indexing, incidents, logger)
   parts.opened('adoption of a rebuilt index', () => adopting.stop())
-  const state = () => indexingState(index, source, indexing.isRefilling)
+  const state = async () => {
+    const found = await indexingState(index, source, indexing.isRefilling)
+    const unserved = adopting.trouble === null ? [] : [`a rebuilt index is not served: ${adopting.trouble}`]
+    return { ...found, warnings: [...found.warnings, ...unserved] }
+  }
   return {
     index,
     embedder,

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { link, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { adminTokenFile } from '../data-folder.ts'
+import { giveToOwner } from '../give-to-owner.ts'
 import { hashKey, makeKey } from './keys.ts'
 
 /** Only the hash is kept, as for every other key. */
@@ -43,6 +44,7 @@ export async function replaceAdminToken(dataDir: string): Promise<string> {
 async function writeBeside(dataDir: string, hash: string): Promise<string> {
   const beside = `${tokenPath(dataDir)}.${randomUUID()}`
   await writeFile(beside, `${hash}\n`, { mode: 0o600, flag: 'wx' })
+  await giveToOwner(dataDir, [beside])
   return beside
 }
 

@@ -8,6 +8,11 @@ import { type Repeating, repeat } from './repeating.ts'
 /** How often a rebuilt index is looked for. */
 const lookEveryMs = 1000
 
+export interface Adopting extends Pick<Repeating, 'stop'> {
+  /** Why the index that was handed over last is not served; null where it is. */
+  readonly trouble: string | null
+}
+
 /** Serves an index that was handed over, in the place of the one before it. */
 export function startAdopting(
   home: IndexHome,
@@ -15,14 +20,25 @@ export function startAdopting(
   indexing: Indexing,
   incidents: Incidents,
   logger: Log,
-): Repeating {
+): Adopting {
+  let trouble: string | null = null
   const adopt = async (): Promise<boolean> => {
-    const rebuilt = await home.openNewer()
+    const rebuilt = await home.openNewer().catch((error: unknown) => {
+      trouble = error instanceof Error ? error.message : String(error)
+      throw error
+    })
+    trouble = null
     if (rebuilt === null) return false
     await indexing.exchange(() => index.replace(rebuilt))
     await home.removeOlder()
     logger.info({}, 'a rebuilt search index is served')
     return false
   }
-  return repeat('adopt-index', lookEveryMs, adopt, incidents)
+  const looking = repeat('adopt-index', lookEveryMs, adopt, incidents)
+  return {
+    get trouble() {
+      return trouble
+    },
+    stop: () => looking.stop(),
+  }
 }

@@ -1,8 +1,21 @@
 import assert from 'node:assert/strict'
-import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { after, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
 import { put } from '../../../test/contracts/index-under-test.ts'
 import { SegmentsHome } from './segments-home.ts'
 import { openSegmentsIndex } from './segments-index.ts'
@@ -87,6 +100,51 @@ test('an index that is served is left to those who serve it, by other rules or o
     await index.close()
   }
   assert.equal(await position(dataDir), 3)
+})
+
+test("a rebuilt index that the server may not write is not taken, and what root hands over is the folder owner's", async (t) => {
+  const dataDir = freshFolder()
+  const nobody = 65534
+  // Whoever may write anything serves as somebody who may not.
+  const user = process.getuid!() === 0 ? { uid: nobody, gid: nobody } : {}
+  if ('uid' in user) {
+    chmodSync(folder, 0o755)
+    chownSync(dataDir, nobody, nobody)
+  }
+  const script = fileURLToPath(new URL('../../../test/contracts/crash/index-adopter.ts', import.meta.url))
+  const server = spawn(process.execPath, [script, dataDir], { ...user, stdio: ['pipe', 'pipe', 'inherit'] })
+  t.after(() => server.kill())
+  const lines = createInterface(server.stdout)[Symbol.asyncIterator]()
+  assert.equal((await lines.next()).value, 'open')
+  const { index, handOver } = await homeAt(dataDir).openNext()
+  await index.apply({ position: 5, changes: [put('d5', ['word'])] })
+  await index.close()
+  await handOver()
+  const made = readdirSync(dataDir).filter((name) => name.startsWith('search-2'))
+  assert.ok(made.includes('search-2.sqlite') && made.includes('search-2.sqlite-lock'), made.join())
+  for (const name of [...made, 'search.current']) {
+    assert.equal(statSync(join(dataDir, name)).uid, statSync(dataDir).uid, name)
+  }
+  chmodSync(join(dataDir, 'search-2.sqlite'), 0o444)
+  server.stdin.write('look\n')
+  assert.match(
+    String((await lines.next()).value),
+    /^search-2.sqlite in the data folder cannot be written .*: give it to this one/,
+  )
+  assert.equal((await lines.next()).value, 'the one before is at 1')
+})
+
+test('an index file that cannot be opened is named, with what to do; a folder of that name is left alone', async () => {
+  const dataDir = freshFolder()
+  await position(dataDir)
+  rmSync(join(dataDir, 'search-1.sqlite'))
+  mkdirSync(join(dataDir, 'search-1.sqlite'))
+  const named = /search index search-1.sqlite in the data folder cannot be opened: .*once it is removed it is made anew/
+  await assert.rejects(homeAt(dataDir).open(), { message: named })
+  const [finding] = (await homeAt(dataDir).inspect())!.findings
+  assert.match(finding!.about, named)
+  assert.equal(await position(dataDir, 'two'), 0)
+  assert.ok(existsSync(join(dataDir, 'search-1.sqlite')))
 })
 
 test('a pointer that cannot be read, or says nothing, is not taken for an index', async () => {

@@ -11,7 +11,7 @@ import {
   servedGeneration,
   serveNext,
 } from './file/index-files.ts'
-import { inspectIndex } from './file/inspect-index.ts'
+import { cannotOpen, inspectIndex } from './file/inspect-index.ts'
 import { chunksComfortable, openSegmentsIndex, type SegmentsIndexOptions } from './segments-index.ts'
 
 export interface SegmentsHomeOptions extends Omit<SegmentsIndexOptions, 'path' | 'analysis'> {
@@ -80,7 +80,14 @@ export class SegmentsHome implements IndexHome {
     return removeIndex(this.#dataDir)
   }
 
-  #openGeneration(generation: number): Promise<SearchIndex> {
-    return openSegmentsIndex({ ...this.#options, path: indexPath(this.#dataDir, generation) })
+  async #openGeneration(generation: number): Promise<SearchIndex> {
+    const path = indexPath(this.#dataDir, generation)
+    try {
+      return await openSegmentsIndex({ ...this.#options, path })
+    } catch (error) {
+      // What SQLite says names no file, and would be taken for a word on the store.
+      if ((error as NodeJS.ErrnoException).code !== 'ERR_SQLITE_ERROR') throw error
+      throw new Error(cannotOpen(path, error), { cause: error })
+    }
   }
 }

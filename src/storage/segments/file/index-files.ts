@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { indexFile, indexGenerationOf, nextIndexFile, servedIndexFile } from '../../../data-folder.ts'
+import { giveToOwner } from '../../../give-to-owner.ts'
 import { refuseOpenIndex } from './index-lock.ts'
 
 /**
@@ -106,6 +107,8 @@ export async function serveNext(dataDir: string, generation: number): Promise<vo
       'another search index was begun while this one was built: it is not used; run tidemark reindex again',
     )
   }
+  const files = (await generationFiles(dataDir)).filter((file) => file.generation === generation)
+  await giveToOwner(dataDir, [...files.map(({ name }) => join(dataDir, name)), pointerFile(dataDir, 'next')])
   await rename(pointerFile(dataDir, 'next'), pointerFile(dataDir, 'current'))
 }
 
@@ -117,17 +120,17 @@ export async function removeIndex(dataDir: string): Promise<void> {
 
 /** Deletes the files of every generation below the given one. */
 export async function removeGenerations(dataDir: string, below: number): Promise<void> {
-  for (const { name, generation } of await generationFiles(dataDir)) {
-    if (generation < below) await rm(join(dataDir, name), { force: true })
+  for (const { name, generation, isFile } of await generationFiles(dataDir)) {
+    if (generation < below && isFile) await rm(join(dataDir, name), { force: true })
   }
 }
 
 const newestGeneration = async (dataDir: string): Promise<number> =>
   Math.max(0, ...(await generationFiles(dataDir)).map(({ generation }) => generation))
 
-async function generationFiles(dataDir: string): Promise<{ name: string; generation: number }[]> {
-  return (await readdir(dataDir)).flatMap((name) => {
-    const generation = indexGenerationOf(name)
-    return generation === null ? [] : { name, generation }
+async function generationFiles(dataDir: string): Promise<{ name: string; generation: number; isFile: boolean }[]> {
+  return (await readdir(dataDir, { withFileTypes: true })).flatMap((entry) => {
+    const generation = indexGenerationOf(entry.name)
+    return generation === null ? [] : { name: entry.name, generation, isFile: entry.isFile() }
   })
 }

@@ -1,5 +1,7 @@
 import { existsSync, statSync } from 'node:fs'
+import { basename } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import type { Finding } from '../../../operator/examine.ts'
 import type { InspectedIndex } from '../../../search/index-home.ts'
 import type { SegmentRow } from './durable-file.ts'
 import { type IndexOrigin, indexPath, isOfOrigin, readPointer } from './index-files.ts'
@@ -11,8 +13,14 @@ export async function inspectIndex(dataDir: string, origin: IndexOrigin): Promis
   const path = indexPath(dataDir, pointer.generation)
   if (!existsSync(path)) return null
   const bytes = [path, `${path}-wal`].reduce((sum, file) => sum + (existsSync(file) ? statSync(file).size : 0), 0)
-  const found = { bytes, isHeldInMemory: true, findings: [] }
-  const db = new DatabaseSync(path, { readOnly: true })
+  const found = { bytes, isHeldInMemory: true, findings: ownerFindings(dataDir, path) }
+  let db: DatabaseSync
+  try {
+    db = new DatabaseSync(path, { readOnly: true })
+  } catch (error) {
+    const unopened: Finding = { state: 'failure', about: cannotOpen(path, error), advice: `remove ${basename(path)}` }
+    return { ...found, position: 0, chunks: 0, findings: [unopened] }
+  }
   try {
     // One moment of it: a server may write meanwhile.
     db.exec('begin')
@@ -26,6 +34,18 @@ export async function inspectIndex(dataDir: string, origin: IndexOrigin): Promis
   } finally {
     db.close()
   }
+}
+
+export const cannotOpen = (path: string, error: unknown): string =>
+  `the search index ${basename(path)} in the data folder cannot be opened: ${(error as Error).message}; once it is removed it is made anew from the store`
+
+/** Whoever looks may be root, who can write anything; the server is mostly the user whose folder it is. */
+function ownerFindings(dataDir: string, path: string): readonly Finding[] {
+  const owner = statSync(dataDir).uid
+  const maker = statSync(path).uid
+  if (owner === maker) return []
+  const about = `the search index ${basename(path)} belongs to user ${maker}, the data folder to user ${owner}: a server of that user cannot write it`
+  return [{ state: 'warning', about, advice: `chown ${owner} ${JSON.stringify(path)}*` }]
 }
 
 /** Of dead chunks the file has a number for as long as a segment holds them. */

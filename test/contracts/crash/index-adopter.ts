@@ -1,0 +1,15 @@
+/** Serves the index of a data folder; at a line of standard input looks for a newer one, and says how that went. */
+import { once } from 'node:events'
+import { SegmentsHome } from '../../../src/storage/segments/segments-home.ts'
+import { put } from '../index-under-test.ts'
+
+const origin = { rules: 'one', instance: 'a' }
+const home = new SegmentsHome({ dataDir: process.argv[2]!, origin, readers: 1 })
+const index = await home.open()
+console.log('open')
+await once(process.stdin, 'data')
+const newer = await home.openNewer().catch((error: Error) => error.message)
+await index.apply({ position: 1, changes: [put('d1', ['word'])] })
+console.log(typeof newer === 'string' ? newer : `newer at ${(await newer?.health())?.position}`)
+console.log(`the one before is at ${(await index.health()).position}`)
+process.exit()

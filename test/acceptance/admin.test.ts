@@ -255,7 +255,7 @@ test('the audit log has a line for every change, in order, of whoever made it, a
   assert.equal(byName.code, 1)
   assert.match(
     byName.stderr,
-    /^tidemark: there is no application "Newsroom": give its id, which tidemark app list shows$/m,
+    /^tidemark: there is no application "Newsroom": tidemark app list shows them$/m,
   )
   const command = await server.tidemark(['key', 'create', application.applicationId, '--name', 'typed'])
   secrets.push(application.key, rotated.api_key, collector.key, /tmc_\S+/.exec(command.stdout)![0])

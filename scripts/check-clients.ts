@@ -3,7 +3,7 @@
  * with it. Generators and their compilers are fetched into a folder of their own, in fixed versions, and are gone after.
  *
  *   node scripts/check-clients.ts                     TypeScript: openapi-typescript and openapi-fetch
- *   node scripts/check-clients.ts python              openapi-python-client (PyPI) too
+ *   node scripts/check-clients.ts python java         openapi-python-client (PyPI) and openapi-generator (Maven) too
  */
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -17,10 +17,11 @@ const versions = {
   'openapi-fetch': '0.17.0',
   typescript: '5.9.3',
   'openapi-python-client': '0.29.1',
+  'openapi-generator-maven-plugin': '7.17.0',
 } as const
 
 /** What every client does: a search, a page of the feed, a document, and an error that it can read. */
-const clients: Readonly<Record<string, (run: Run) => void>> = { typescript, python }
+const clients: Readonly<Record<string, (run: Run) => void>> = { typescript, python, java }
 
 interface Run {
   readonly folder: string
@@ -152,4 +153,79 @@ assert isinstance(wrong, Error) and wrong.code == "invalid_query", wrong
   const output = ['--meta', 'none', '--output-path', 'tidemark_client']
   run(folder, bin('openapi-python-client'), 'generate', '--path', 'openapi.json', ...output)
   run(folder, bin('python'), 'calls.py')
+}
+
+function java({ folder, address, key }: Run): void {
+  write(
+    folder,
+    'src/main/java/Calls.java',
+    `import example.tidemark.*;
+import example.tidemark.api.*;
+import example.tidemark.model.*;
+
+public class Calls {
+  static void expect(String what, boolean holds) {
+    if (!holds) throw new IllegalStateException(what);
+  }
+
+  public static void main(String[] args) throws Exception {
+    ApiClient client = new ApiClient();
+    client.updateBaseUri("${address}");
+    client.setRequestInterceptor(request -> request.header("Authorization", "Bearer ${key}"));
+    SearchApi search = new SearchApi(client);
+    SearchResponse found = search.searchKeyword(new KeywordSearchRequest().query("tidal power"));
+    expect("a search finds the document", "Tidal power".equals(found.getResults().get(0).getTitle()));
+    String id = found.getResults().get(0).getDocumentId();
+    expect("its text is read", "Soon.".equals(new DocumentsApi(client).documentsContent(id, null).getBody()));
+    try {
+      search.searchKeyword(new KeywordSearchRequest().query(" "));
+      expect("an empty query is refused", false);
+    } catch (ApiException error) {
+      expect("an error has its status", error.getCode() == 400);
+    }
+  }
+}
+`,
+  )
+  const dependency = (group: string, artifact: string, version: string): string =>
+    `<dependency><groupId>${group}</groupId><artifactId>${artifact}</artifactId><version>${version}</version></dependency>`
+  write(
+    folder,
+    'pom.xml',
+    `<project xmlns="http://maven.apache.org/POM/4.0.0">
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>example.tidemark</groupId><artifactId>calls</artifactId><version>1</version>
+  <properties>
+    <maven.compiler.source>17</maven.compiler.source><maven.compiler.target>17</maven.compiler.target>
+    <project.build.sourceEncoding>UTF-8</project.build.sourceEncoding>
+  </properties>
+  <dependencies>
+    ${dependency('com.fasterxml.jackson.core', 'jackson-databind', '2.19.2')}
+    ${dependency('com.fasterxml.jackson.datatype', 'jackson-datatype-jsr310', '2.19.2')}
+    ${dependency('org.openapitools', 'jackson-databind-nullable', '0.2.6')}
+    ${dependency('jakarta.annotation', 'jakarta.annotation-api', '3.0.0')}
+    ${dependency('org.apache.httpcomponents', 'httpmime', '4.5.14')}
+  </dependencies>
+  <build><plugins>
+    <plugin>
+      <groupId>org.openapitools</groupId><artifactId>openapi-generator-maven-plugin</artifactId>
+      <version>${versions['openapi-generator-maven-plugin']}</version>
+      <executions><execution><goals><goal>generate</goal></goals><configuration>
+        <inputSpec>\${project.basedir}/openapi.json</inputSpec>
+        <generatorName>java</generatorName><library>native</library>
+        <apiPackage>example.tidemark.api</apiPackage><modelPackage>example.tidemark.model</modelPackage>
+        <invokerPackage>example.tidemark</invokerPackage>
+        <generateApiTests>false</generateApiTests><generateModelTests>false</generateModelTests>
+        <configOptions><useJakartaEe>true</useJakartaEe><containerDefaultToNull>true</containerDefaultToNull></configOptions>
+      </configuration></execution></executions>
+    </plugin>
+    <plugin>
+      <groupId>org.codehaus.mojo</groupId><artifactId>exec-maven-plugin</artifactId><version>3.5.1</version>
+      <configuration><mainClass>Calls</mainClass></configuration>
+    </plugin>
+  </plugins></build>
+</project>
+`,
+  )
+  run(folder, 'mvn', '--batch-mode', '--quiet', 'compile', 'exec:java')
 }

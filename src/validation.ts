@@ -163,8 +163,13 @@ export const choice = <Values extends string[]>(values: readonly [...Values], ab
   Type.Enum(values, { type: 'string', ...about })
 
 /** Some of some texts, each once. */
-export const choices = <Values extends string[]>(values: readonly [...Values], description: string) =>
-  Type.Array(choice(values), { minItems: 1, maxItems: values.length, uniqueItems: true, description })
+/** Some of them, each once. The values have a name: of a list of nameless ones openapi-generator makes Java that is wrong. */
+export const choices = <Values extends string[]>(
+  component: string,
+  values: readonly [...Values],
+  description: string,
+) =>
+  Type.Array(named(component, choice(values)), { minItems: 1, maxItems: values.length, uniqueItems: true, description })
 
 /**
  * Characters that not every store can hold: NUL, and halves of surrogate pairs, which JSON can write and UTF-8 cannot.

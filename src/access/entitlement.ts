@@ -20,7 +20,7 @@ export const EntitlementInput = named(
       published_to: Type.Optional(
         Type.String({ format: 'date-time', [laterThan]: 'published_from', description: 'Exclusive.' }),
       ),
-      fields: Type.Optional(choices(fieldPermissions, 'Field permissions; all six when absent.')),
+      fields: Type.Optional(choices('FieldPermission', fieldPermissions, 'Field permissions; all six when absent.')),
     },
     {
       additionalProperties: false,

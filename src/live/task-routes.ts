@@ -69,7 +69,7 @@ export function taskRoutes(app: TypedApp, store: LiveStore, written: () => void)
                 maxItems: limits.leasePlatformsMax,
                 uniqueItems: true,
               }),
-              resource_kinds: Type.Optional(choices(resourceKinds, 'Every kind when absent.')),
+              resource_kinds: Type.Optional(choices('ResourceKind', resourceKinds, 'Every kind when absent.')),
               max: Type.Optional(Type.Integer({ minimum: 1, maximum: limits.tasksMax, default: limits.tasksDefault })),
               lease_seconds: leaseSeconds,
             },

@@ -51,7 +51,11 @@ const fields = {
   published_from: time('Inclusive.'),
   published_to: time('Exclusive.'),
   status: Type.Optional(
-    choices(documentStatuses, 'An addition: what the collector last said of the original. Both when absent.'),
+    choices(
+      'DocumentStatus',
+      documentStatuses,
+      'An addition: what the collector last said of the original. Both when absent.',
+    ),
   ),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: limits.resultsMax, default: limits.resultsDefault })),
   cursor: Type.Optional(
@@ -60,7 +64,7 @@ const fields = {
       description: 'Keyword mode only: `cursor` of the previous page, all else unchanged.',
     }),
   ),
-  fields: Type.Optional(choices(resultFields, 'Narrows the returned fields.')),
+  fields: Type.Optional(choices('ResultField', resultFields, 'Narrows the returned fields.')),
   include_highlights: Type.Optional(Type.Boolean({ default: false })),
   include_chunks: Type.Optional(Type.Boolean({ default: false })),
   include_non_current: Type.Optional(

@@ -118,6 +118,8 @@ export function changesRoutes(app: TypedApp, { log, signal, cursors, usage }: Ch
         signal,
         cursors,
       )
+      // Who was let in long ago may have been shut out since.
+      if (wait > 0) await request.recheckCredential()
       reply.type('application/json; charset=utf-8')
       return `{"items":[${page.text}],"next_cursor":"${page.nextCursor}"}` as never
     },

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify'
 import type { Authenticator } from '../access/authenticator.ts'
-import { credentialKinds, kindOf, type Limits } from '../access/credential-kinds.ts'
+import { type CredentialKind, credentialKinds, kindOf, type Limits } from '../access/credential-kinds.ts'
 import type { Principal } from '../access/principal.ts'
 import type { Rate, RateState, Rates } from '../access/rate-limits.ts'
 import type { UsageBook } from '../access/usage-book.ts'
@@ -49,6 +49,12 @@ export function admitRequests(app: FastifyInstance, parts: AdmissionParts, conne
   app.decorateRequest('releasePermit', function (this: FastifyRequest) {
     this.admission?.releasePermit()
   })
+  app.decorateRequest('recheckCredential', async function (this: FastifyRequest) {
+    const { credential } = this.routeOptions.config
+    if (credential === undefined || credential === null) return
+    const secret = bearerOf(this.headers.authorization)
+    if (secret === null || (await authenticator.identify(secret, credential)) === null) throw unauthorized(credential)
+  })
 
   // Hooks that wait for nothing take a callback: a promise for each of them is a tenth of what a small request costs.
   app.addHook('onRequest', (request, reply, done) => {
@@ -78,7 +84,7 @@ export function admitRequests(app: FastifyInstance, parts: AdmissionParts, conne
     }
     const recognise = (principal: Principal | null): void => {
       if (principal === null) {
-        done(new TidemarkError('unauthorized', credentialKinds[credential].refusal))
+        done(unauthorized(credential))
         return
       }
       request.principal = principal
@@ -138,6 +144,9 @@ function untilItEnds(handler: RouteHandlerMethod): RouteHandlerMethod {
     return result
   }
 }
+
+const unauthorized = (kind: CredentialKind): TidemarkError =>
+  new TidemarkError('unauthorized', credentialKinds[kind].refusal)
 
 const overloaded = (): TidemarkError =>
   new TidemarkError('overloaded', 'the service is busy: try again in a moment', { retryAfterSeconds: 1 })

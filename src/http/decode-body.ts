@@ -14,8 +14,11 @@ const decoders: Readonly<Record<string, () => Transform & { readonly bytesWritte
 }
 const chunkSize = 65_536
 
-/** Texts become a twentieth; what became less than this after so many bytes is made to exhaust us. */
-const ratioMax = 200
+/**
+ * Texts become a twentieth, pages that are mostly the same a five-hundredth; deflate makes nothing smaller than a
+ * thousandth. What became less than this after so many bytes is made to exhaust us.
+ */
+const ratioMax = 2000
 const ratioFromBytes = 16 * 1024 * 1024
 
 /** The body as it was before it was compressed. An error of the stream is one of ours, or means that the client is gone. */

@@ -41,6 +41,8 @@ declare module 'fastify' {
     admission: Admission | null
     /** Sets the permit of a request free while it only waits, so that long polls do not count as load. */
     releasePermit(): void
+    /** For requests that last: rejects with the 401 when their credential has ended since they were let in. */
+    recheckCredential(): Promise<void>
     /** The answer lacks something: counted by what it lacks, and logged with the cause. Once a cause and request. */
     degraded(warning: string, cause: unknown): void
   }

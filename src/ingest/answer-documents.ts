@@ -84,7 +84,7 @@ export async function answerLines(
   let isRefused = false
   const notStored = (error: unknown, isFirst: boolean): Refusal => {
     isRefused ||= isFirst
-    if (isRefused) throw error
+    if (isRefused || isUnauthorized(error)) throw error
     const cause = error instanceof Error ? error.message : String(error)
     if (!causes.has(cause)) failed(error)
     causes.add(cause)
@@ -105,8 +105,19 @@ export async function answerLines(
     const tally = new Tally()
     let isHopeless = false
     let index = 0
+    let shutOut: Refusal | null = null
+    const next = async (): Promise<typeof portion> => {
+      try {
+        return await portions.next()
+      } catch (error) {
+        if (!isUnauthorized(error)) throw error
+        leave()
+        shutOut = { code: 'unauthorized', message: `${error.message}; nothing from this line on was stored` }
+        return { done: true, value: undefined }
+      }
+    }
     answer.write('{"results":[')
-    for (; portion.done !== true; portion = await portions.next()) {
+    for (; portion.done !== true; portion = await next()) {
       let text = ''
       for (const { result } of portion.value) {
         tally.count(result)
@@ -122,9 +133,8 @@ export async function answerLines(
       if (answer.destroyed || answer.write(text)) continue
       await Promise.race([new Promise<void>((resolve) => answer.once('drain', resolve)), closed])
     }
-    const cut = isHopeless ? hopeless : fault()?.message
-    if (cut !== undefined) {
-      const refusal: Refusal = { code: 'invalid_document', message: `${cut}; nothing after this was read` }
+    const refusal = shutOut ?? endOf(isHopeless ? hopeless : fault()?.message)
+    if (refusal !== null) {
       answer.write((index === 0 ? '' : ',') + JSON.stringify(resultItem(index, { refusal })))
     }
     answer.end(']}')
@@ -136,6 +146,12 @@ export async function answerLines(
   }
   return { answer, written: write().catch(broken) }
 }
+
+const isUnauthorized = (error: unknown): error is TidemarkError =>
+  error instanceof TidemarkError && error.code === 'unauthorized'
+
+const endOf = (why: string | undefined): Refusal | null =>
+  why === undefined ? null : { code: 'stream_ended', message: `${why}; nothing from this line on was read` }
 
 /**
  * A bad line costs its sender next to nothing, compressed a thousandth of what it costs us to refuse, and is answered
@@ -181,7 +197,8 @@ function linesOf(body: Readable): {
   body.pipe(kept, { end: false })
   async function* lines(): AsyncGenerator<Line> {
     for await (const line of readLines(kept, ingestLimits.lineBytesMax)) {
-      if (isLeft) return
+      // What was cut off by us says nothing of its sender.
+      if (isLeft || (fault !== null && !line.ended)) return
       yield line
     }
   }

@@ -56,7 +56,10 @@ export type IngestResult =
     }
   | { readonly refusal: Refusal }
 
-/** The last three are of tasks: over the bound of items, or no longer the sender's to work on. */
+/**
+ * Three are of tasks: over the bound of items, or no longer the sender's to work on. The last two end a stream of lines:
+ * they are of no document, and stand where the first one would that was not read or not stored.
+ */
 export const refusalCodes = [
   'invalid_document',
   'unknown_dataset',
@@ -65,6 +68,8 @@ export const refusalCodes = [
   'too_many_items',
   'task_closed',
   'task_lease_lost',
+  'stream_ended',
+  'unauthorized',
 ] as const
 type RefusalCode = (typeof refusalCodes)[number]
 

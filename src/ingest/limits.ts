@@ -7,7 +7,7 @@ export const ingestLimits = {
   /** Bytes of one line of NDJSON. */
   lineBytesMax: 16 * 1024 * 1024,
   /** Lines of a stream that may be refused, however few are taken. */
-  refusedLinesMax: 1000,
+  refusedLinesMax: 10_000,
   titleCharactersMax: 2000,
   bodyCharactersMax: 4_000_000,
   /** Topics, and tags, of one document. */

@@ -42,7 +42,8 @@ export function ingestRoutes(app: TypedApp, ingest: Ingest): void {
         description:
           `JSON \`{"documents": [1..${ingestLimits.batchMax}]}\`, or NDJSON (\`${ndjson}\`): one document a line, any length, streamed both ways. ` +
           'Each document is answered in order; a bad one fails alone. What is answered without `error` is on disk. Sending the same document again writes nothing. ' +
-          `A stream of lines ends early, with an error as its last result, when more than ${ingestLimits.refusedLinesMax} of them were refused and more than were taken; what was taken is kept. ` +
+          `A stream of lines ends early when more than ${ingestLimits.refusedLinesMax} of them were refused and more than were taken, or when the body cannot be decoded further: ` +
+          'its last result is then the error `stream_ended`, at the index of the first line that was not read; `unauthorized`, where the key ended meanwhile. What was taken is kept. ' +
           'Where not even the first lines can be stored (a full disk, a store that is away) the answer is 503; later lines then have the error `not_stored`.',
         ...documentsBody('IngestRequest', DocumentInput),
       },
@@ -62,7 +63,7 @@ export async function answerDocuments(
   const { body } = request
   if (body instanceof Readable) {
     const failed = (cause: unknown): void => request.degraded('not_stored', cause)
-    const { answer, written } = await answerLines(body, intakes.lines, failed)
+    const { answer, written } = await answerLines(body, whileAuthorized(request, intakes.lines), failed)
     reply.type('application/json; charset=utf-8').send(answer)
     // Where a handler ends before anything is on its way, the framework would send an answer of its own.
     reply.raw.flushHeaders()
@@ -73,7 +74,23 @@ export async function answerDocuments(
   if (body == null) {
     throw new TidemarkError('invalid_request', `the body is missing: send {"documents": […]} or lines of NDJSON`)
   }
-  return { results: await answerBatch((body as { documents: unknown[] }).documents, intakes.batch) }
+  return {
+    results: await answerBatch((body as { documents: unknown[] }).documents, whileAuthorized(request, intakes.batch)),
+  }
+}
+
+/** A body may come for hours, and its key end meanwhile. Portions are looked at one after the other: they stay in order. */
+function whileAuthorized(request: FastifyRequest, intake: Intake): Intake {
+  let last: Promise<unknown> = Promise.resolve()
+  return {
+    ...intake,
+    submit(documents) {
+      const allowed = last.then(() => request.recheckCredential())
+      // What failed is for its own portion to tell.
+      last = allowed.catch(() => {})
+      return allowed.then(() => intake.submit(documents))
+    },
+  }
 }
 
 /** A collector that is bound to datasets writes to no other. */

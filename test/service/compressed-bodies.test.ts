@@ -107,42 +107,57 @@ describe('lines', () => {
     }
     send(Buffer.from('garbage that is no gzip'))
     await until('the answer is whole', async () => stream.received.includes(']}'))
-    assert.match(
-      stream.received,
-      /\{"index":3,"error":\{"code":"invalid_document","message":"the body is not valid gzip; /,
-    )
+    assert.match(stream.received, /\{"index":3,"error":\{"code":"stream_ended","message":"the body is not valid gzip; /)
     stream.abandon()
   })
 
   test('that unpack to more than any text would are cut short, and that is told', async () => {
-    const bomb = zlib.gzipSync(Buffer.alloc(100_000_000, '\n'))
-    const { status, body } = await lines('gzip', bomb)
+    const bomb = Buffer.alloc(100_000_000, '\n')
+    bomb.write(`${JSON.stringify(document('before-the-bomb'))}\n`)
+    // It is cut within this one, of which nothing is said.
+    bomb.fill('x', 10_000_000)
+    const { status, body } = await lines('zstd', zlib.zstdCompressSync(bomb))
     assert.equal(status, 200)
-    assert.equal(body.results.length, 1)
-    assert.match(body.results[0].error.message, /compressed too much/)
+    assert.equal(body.results.length, 2)
+    assert.equal(body.results[0].outcome, 'created')
+    assert.equal(body.results[1].index, 1)
+    assert.equal(body.results[1].error.code, 'stream_ended')
+    assert.match(body.results[1].error.message, /compressed too much.*; nothing from this line on was read$/)
+  })
+
+  test('that are mostly the same text over and over are taken whole', async () => {
+    const text = `${JSON.stringify(document('boilerplate', 'Terms of the shop'))}\n`
+    const same = text.replace('}', `,"body":"${'All prices include the tax. '.repeat(1000)}"}`).repeat(700)
+    const packed = zlib.gzipSync(same)
+    assert.ok(same.length > 17_000_000 && same.length > 250 * packed.length, `${same.length / packed.length} to 1`)
+    const { body } = await lines('gzip', packed)
+    assert.equal(body.results.length, 700)
+    assert.ok(body.results.every(({ outcome }: { outcome?: string }) => outcome !== undefined))
   })
 })
 
 describe('lines that are refused', () => {
   const bad = '{}\n'
   const good = (id: string) => `${JSON.stringify(document(id))}\n`
-  const lastOf = (body: { results: { error?: { message: string } }[] }) => body.results.at(-1)!.error!.message
 
   test('end the stream when they are many and more than were taken, plain or compressed; what was taken is kept', async () => {
     for (const [name, compress] of Object.entries({ identity: encodings.identity!, gzip: encodings.gzip! })) {
       const { status, body } = await lines(name, compress(good(`first-${name}`) + bad.repeat(300_000)))
       assert.equal(status, 200)
       assert.equal(body.results[0].outcome, 'created')
-      assert.ok(body.results.length > 1000 && body.results.length < 3000, `${body.results.length} results`)
-      assert.match(lastOf(body), /^more than 1000 lines were refused, and more than were taken: .*; nothing after this/)
+      assert.ok(body.results.length > 10_000 && body.results.length < 13_000, `${body.results.length} results`)
+      const { index, error } = body.results.at(-1)
+      assert.equal(index, body.results.length - 1)
+      assert.equal(error.code, 'stream_ended')
+      assert.match(error.message, /^more than 10000 lines were refused, .*; nothing from this line on was read$/)
       const again = await lines(name, compress(good(`first-${name}`)))
       assert.equal(again.body.results[0].outcome, 'unchanged')
     }
   })
 
   test('end nothing where they are few, or fewer than the good ones', async () => {
-    const few = await lines('identity', Buffer.from(bad.repeat(1000) + good('after-few')))
-    assert.equal(few.body.results.length, 1001)
+    const few = await lines('identity', Buffer.from(bad.repeat(10_000) + good('after-few')))
+    assert.equal(few.body.results.length, 10_001)
     assert.equal(few.body.results.at(-1).outcome, 'created')
     const many = Array.from({ length: 1200 }, (_, i) => good(`good-${i}`) + bad).join('')
     const { body } = await lines('gzip', zlib.gzipSync(good('one-more') + many))

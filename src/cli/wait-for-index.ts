@@ -14,14 +14,14 @@ export async function waitForIndex(backlog: () => Promise<Backlog>, ended: Promi
     isEnding = true
   })
   let most = 0
-  let least = Number.POSITIVE_INFINITY
+  let leftBefore = Number.POSITIVE_INFINITY
   let movedAt = performance.now()
   for (;;) {
     const { documents, waitingVectors } = await backlog()
     const left = documents + waitingVectors
     most = Math.max(most, left)
-    if (left !== least) movedAt = performance.now()
-    least = left
+    if (left !== leftBefore) movedAt = performance.now()
+    leftBefore = left
     const state = { done: most - left, total: most, text: 'making the sample searchable' }
     const standsStill = performance.now() - movedAt > standstillMaxMs
     if (left === 0 || isEnding || standsStill) return bar.end(state)

@@ -50,20 +50,35 @@ export async function throwawayPostgres(options: { durable: boolean }): Promise<
   let server: ChildProcess | null = null
   const ended = (child: ChildProcess) => new Promise<void>((resolve) => child.once('exit', () => resolve()))
 
-  const start = async (): Promise<void> => {
+  /** What it said last, or null once it answers. */
+  const startOnce = async (): Promise<string | null> => {
     const child = spawn(join(bin, 'postgres'), ['-D', data, ...settings.flatMap((one) => ['-c', one])], {
       ...as,
-      stdio: 'ignore',
+      stdio: ['ignore', 'ignore', 'pipe'],
     })
     server = child
+    let words = ''
+    child.stderr!.on('data', (part: Buffer) => {
+      words = `${words}${part}`.slice(-2000)
+    })
     for (;;) {
       try {
         execFileSync(join(bin, 'pg_isready'), ['-q', '-h', '127.0.0.1', '-p', String(port)], as)
-        return
+        return null
       } catch {
-        if (child.exitCode !== null) throw new Error(`PostgreSQL ended with ${child.exitCode}`)
+        if (child.exitCode !== null) return `ended with ${child.exitCode}: ${words}`
         await new Promise((resolve) => setTimeout(resolve, 50))
       }
+    }
+  }
+  /** After a kill the server's own processes may outlive it for a while, and as long as they do it does not start again. */
+  const start = async (patienceMs: number): Promise<void> => {
+    const started = Date.now()
+    for (;;) {
+      const trouble = await startOnce()
+      if (trouble === null) return
+      if (Date.now() - started > patienceMs) throw new Error(`PostgreSQL ${trouble}`)
+      await new Promise((resolve) => setTimeout(resolve, 100))
     }
   }
   const end = async (signal: NodeJS.Signals): Promise<void> => {
@@ -72,12 +87,12 @@ export async function throwawayPostgres(options: { durable: boolean }): Promise<
     server.kill(signal)
     await gone
   }
-  await start()
+  await start(0)
   return {
     url,
     async crash() {
       await end('SIGKILL')
-      await start()
+      await start(120_000)
     },
     async remove() {
       await end('SIGINT')

@@ -86,9 +86,10 @@ export class Writer {
 
   /** How many were acknowledged, from the first on. */
   async #sendBatch(batch: readonly Written[]): Promise<number> {
+    const server = this.#server()
     try {
       const documents = batch.map((one) => this.#document(one))
-      const answer = await this.#server().collector(this.#key, 'POST', path, { documents })
+      const answer = await server.collector(this.#key, 'POST', path, { documents })
       if (answer.status >= 500) return 0
       return this.#take(batch, answer.text)
     } catch {

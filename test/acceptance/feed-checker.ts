@@ -59,7 +59,15 @@ export async function checkFeed(options: CheckOptions): Promise<CheckResult> {
   const answering = servers.slice(0, options.fleet?.api ?? 1)
   const server = answering[0]!
   const choose = chance(options.seed + 2000)
-  const any = (): TestServer => answering[choose(answering.length)]!
+  /** Whatever fails ends all: a reader, or a database that does not come back, which the others would wait for. */
+  let failed = false
+  const fails = () => {
+    failed = true
+  }
+  const any = (): TestServer => {
+    if (failed) throw new Error('the check has failed')
+    return answering[choose(answering.length)]!
+  }
   try {
     for (const dataset of ['even', 'odd']) await server.makeDataset(dataset)
     const { key } = await server.makeApplication({ entitlements: [{ datasets: ['even', 'odd'] }] })
@@ -74,14 +82,9 @@ export async function checkFeed(options: CheckOptions): Promise<CheckResult> {
     let written = false
     const changed = () => writers.reduce((sum, writer) => sum + writer.changed, 0)
     const reading = Promise.all(readers.map((reader) => reader.read(() => written)))
-    // A reader that fails must end the writers' loop too; they are awaited first.
-    let readersFailed = false
-    reading.catch(() => {
-      readersFailed = true
-    })
     const writing = Promise.all(
       writers.map(async (writer) => {
-        while (changed() < options.events && !readersFailed) await writer.write()
+        while (changed() < options.events) await writer.write()
       }),
     ).finally(() => {
       written = true
@@ -97,9 +100,8 @@ export async function checkFeed(options: CheckOptions): Promise<CheckResult> {
       () => written,
       () => report(`${changed()} changes acknowledged, killed again`),
     )
-    await writing
-    const kills = await killing
-    await reading
+    for (const part of [reading, killing]) part.catch(fails)
+    const [kills] = await Promise.all([killing, writing, reading])
 
     const { events: feed } = await wholeFeed(server, key)
     const wants = (filter: Readonly<Record<string, string>>) => (event: FeedEvent) =>

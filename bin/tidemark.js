@@ -10,8 +10,8 @@ import { spawn } from 'node:child_process'
 import { existsSync, realpathSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { isOldNode, refuseOldNode } from './need-node.js'
 
-const majorNeeded = 26
 const self = realpathSync(fileURLToPath(import.meta.url))
 const root = dirname(dirname(self))
 
@@ -26,16 +26,9 @@ const brought = [join(root, 'node_modules'), dirname(root)]
   .map((folder) => join(folder, 'node', 'bin', 'node'))
   .find((path) => existsSync(path))
 
-if (Number.parseInt(process.versions.node, 10) >= majorNeeded) {
-  import('../src/main.ts')
-} else if (brought !== undefined) {
-  handOver(brought)
-} else {
-  console.error(
-    `tidemark: this is Node ${process.versions.node}, and Tidemark runs on Node ${majorNeeded}, which npm brings unless it is told to run no scripts: npm rebuild node`,
-  )
-  process.exitCode = 1
-}
+if (!isOldNode) import('../src/main.ts')
+else if (brought !== undefined) handOver(brought)
+else refuseOldNode()
 
 function handOver(node) {
   const child = spawn(node, [...process.execArgv, self, ...process.argv.slice(2)], { stdio: 'inherit' })

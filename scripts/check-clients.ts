@@ -2,8 +2,8 @@
  * Whether generated clients work: makes one from the description of a running server, compiles it, and makes real calls
  * with it. Generators and their compilers are fetched into a folder of their own, in fixed versions, and are gone after.
  *
- *   node scripts/check-clients.ts                     TypeScript: openapi-typescript and openapi-fetch
- *   node scripts/check-clients.ts python java         openapi-python-client (PyPI) and openapi-generator (Maven) too
+ *   npx node scripts/check-clients.ts                     TypeScript: openapi-typescript and openapi-fetch
+ *   npx node scripts/check-clients.ts python java         openapi-python-client (PyPI) and openapi-generator (Maven) too
  */
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'

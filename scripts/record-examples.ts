@@ -2,7 +2,7 @@
  * Records the examples of the API description: starts a server with some of the sample data, uses every operation once
  * as its users would, and writes what was sent and answered to src/http/openapi-examples.json.
  *
- *   node scripts/record-examples.ts        after an operation was added, or its answer has changed
+ *   npx node scripts/record-examples.ts      after an operation was added, or its answer has changed
  *
  * Long texts and lists are cut, and secrets are not written down.
  */

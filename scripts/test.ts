@@ -69,7 +69,7 @@ if (hasPostgres) {
 } else {
   leftOut.push(
     `the same on PostgreSQL (${dependsOnStore.length} files), because TEST_DATABASE_URL is not set: where Debian's ` +
-      'package postgresql is installed, "node scripts/with-postgres.ts npm test" runs everything',
+      'package postgresql is installed, "npm run with-postgres -- npm test" runs everything',
   )
 }
 for (const one of leftOut) console.log(`Left out: ${one}.`)

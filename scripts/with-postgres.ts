@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process'
 import { throwawayPostgres } from './throwaway-postgres.ts'
 
-/** `node scripts/with-postgres.ts COMMAND…` runs it with TEST_DATABASE_URL set to a PostgreSQL server made for it. */
+/** `npm run with-postgres -- COMMAND…` runs it with TEST_DATABASE_URL set to a PostgreSQL server made for it. */
 const [command, ...args] = process.argv.slice(2)
 if (command === undefined) {
-  console.error('usage: node scripts/with-postgres.ts COMMAND…')
+  console.error('usage: npm run with-postgres -- COMMAND…')
   process.exit(2)
 }
 const postgres = await throwawayPostgres({ durable: process.env.DURABLE === '1' })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { chmodSync, copyFileSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
@@ -18,7 +18,7 @@ function alone(): { readonly folder: string; readonly launcher: string } {
   const folder = join(freshFolder(), 'node_modules', 'tidemark')
   mkdirSync(join(folder, 'bin'), { recursive: true })
   const launcher = join(folder, 'bin', 'tidemark.js')
-  copyFileSync(join(root, 'bin', 'tidemark.js'), launcher)
+  for (const file of ['tidemark.js', 'need-node.js']) copyFileSync(join(root, 'bin', file), join(folder, 'bin', file))
   writeFileSync(join(folder, 'package.json'), '{"type": "module"}')
   return { folder, launcher }
 }
@@ -29,7 +29,23 @@ const run = (args: readonly string[], env: Record<string, string> = {}) =>
 test('on a Node that is too old, without the one of npm, it says in one line what to do', () => {
   const { status, stdout, stderr } = run([old, alone().launcher, 'serve'])
   assert.deepEqual([status, stdout], [1, ''])
-  assert.match(stderr, /^tidemark: this is Node 20\.1\.0, and Tidemark runs on Node 26, [^\n]+: npm rebuild node\n$/)
+  assert.match(
+    stderr,
+    /^tidemark: this is Node 20\.1\.0, and Tidemark runs on Node 26, [^\n]+: npm rebuild node --ignore-scripts=false\n$/,
+  )
+})
+
+test('scripts of npm that run TypeScript begin with the same line', () => {
+  const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+    scripts: Record<string, string>
+  }
+  for (const [name, script] of Object.entries(scripts)) {
+    assert.match(script, /^node ((--\S+ )*bin\/tidemark\.js|bin\/need-node\.js && )/, name)
+  }
+  const refused = run([old, join(root, 'bin', 'need-node.js')])
+  assert.equal(refused.status, 1)
+  assert.match(refused.stderr, /^tidemark: this is Node 20\.1\.0, [^\n]+: npm rebuild node --ignore-scripts=false\n$/)
+  assert.equal(run([join(root, 'bin', 'need-node.js')]).status, 0)
 })
 
 test('on a Node that is too old it hands over to the one of npm, beside it or above it', () => {

@@ -88,7 +88,7 @@ const candidates: readonly Candidate[] = [
   {
     method: 'get',
     path: '/v1/documents/browse',
-    title: 'Browse the newest documents of the last 30 days',
+    title: 'Browse what came in during the last 30 days, newest first',
     query: `?limit=3&include_snapshot=true&created_from=${daysAgo(30)}`,
   },
   { method: 'get', path: '/v1/account', title: 'See what this key may do' },

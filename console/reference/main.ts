@@ -6,6 +6,7 @@ import { wireNavigation } from './navigation.ts'
 import { type Model, readModel } from './openapi-model.ts'
 import { operationView } from './operation-view.ts'
 import { overview, type Section } from './overview.ts'
+import { goTo } from './places.ts'
 
 const main = byId('main')
 
@@ -39,12 +40,10 @@ function show(model: Model, guides: readonly Section[]): void {
   goToHash()
 }
 
-/** The parts are made after the page has loaded, so the browser cannot have gone to the link's part by itself. */
+/** The browser cannot have gone to the link's part by itself: it was made after the page had loaded. */
 function goToHash(): void {
   const target = document.getElementById(decodeURIComponent(location.hash.slice(1)))
-  if (!target || target === main) return
-  target.scrollIntoView({ behavior: 'instant' })
-  target.querySelector<HTMLElement>('[tabindex="-1"]')?.focus({ preventScroll: true })
+  if (target && target !== main) goTo(target)
 }
 
 Promise.all([load(), loadGuides()])

@@ -2,10 +2,13 @@ import { byId, type Content, el, fill } from '../shared/dom.ts'
 import type { Model } from './openapi-model.ts'
 import { methodBadge } from './operation-view.ts'
 import type { Section } from './overview.ts'
+import { goTo } from './places.ts'
+import { unfoldTo } from './schema-tree.ts'
 import { type Found, find, searchTextOf } from './search-text.ts'
 
 interface Entry {
   readonly item: HTMLElement
+  readonly link: HTMLAnchorElement
   /** Says where the words of the filter were found. */
   readonly where: HTMLElement
   match(words: readonly string[]): Found | null
@@ -25,15 +28,17 @@ export function wireNavigation(model: Model, sections: readonly Section[], guide
   const whereLine = (): HTMLElement => el('span', { class: 'nav-where' })
   const sectionItem = ({ id, title, node }: Section): HTMLElement => {
     const where = whereLine()
-    const item = el('li', {}, link(id, el('span', { class: 'nav-title' }, title, where)))
+    const anchor = link(id, el('span', { class: 'nav-title' }, title, where))
+    const item = el('li', {}, anchor)
     const text = once(() => node.textContent.toLowerCase())
     const shown = title.toLowerCase()
     entries.push({
       item,
+      link: anchor,
       where,
       match: (words) => {
         if (!words.every((word) => text().includes(word))) return null
-        return { where: words.every((word) => shown.includes(word)) ? null : 'in the text' }
+        return { where: words.every((word) => shown.includes(word)) ? null : 'in the text', field: null }
       },
     })
     return item
@@ -51,7 +56,7 @@ export function wireNavigation(model: Model, sections: readonly Section[], guide
       anchor.title = `${operation.method.toUpperCase()} ${operation.path}`
       const item = el('li', {}, anchor)
       const text = once(() => searchTextOf(model.description, group, operation))
-      entries.push({ item, where, match: (words) => find(text(), words) })
+      entries.push({ item, link: anchor, where, match: (words) => find(text(), words) })
       return item
     })
     return list(group.name, items)
@@ -77,20 +82,24 @@ const linksShown = 'section:not([hidden]) li:not([hidden]) a'
 function wireFilter(nav: HTMLElement, lists: readonly HTMLElement[], entries: readonly Entry[]): void {
   const input = byId<HTMLInputElement>('filter')
   const none = byId('none')
-  input.addEventListener('input', () => {
+  const apply = (): void => {
     const words = input.value.toLowerCase().split(/\s+/).filter(Boolean)
-    for (const { item, where, match } of entries) {
+    for (const { item, link, where, match } of entries) {
       const found = match(words)
       item.hidden = found === null
       where.textContent = found?.where ?? ''
+      link.dataset.field = found?.field ?? ''
     }
     for (const group of lists) group.hidden = group.querySelector('li:not([hidden])') === null
     none.textContent = lists.every((group) => group.hidden) ? 'Nothing matches.' : ''
-  })
+  }
+  input.addEventListener('input', apply)
+  // Somebody may have typed before the list was there, and a browser that goes back keeps what was typed.
+  if (input.value !== '') apply()
   input.addEventListener('keydown', (event) => {
     if (event.key === 'Escape') {
       input.value = ''
-      input.dispatchEvent(new Event('input'))
+      apply()
     }
     if (event.key === 'Enter' && input.value.trim() !== '') {
       // What is called so goes before what only tells of it.
@@ -127,7 +136,16 @@ function wireMenu(nav: HTMLElement): void {
   const button = byId('menu')
   button.addEventListener('click', () => openMenu(button.getAttribute('aria-expanded') !== 'true'))
   nav.addEventListener('click', (event) => {
-    if ((event.target as Element).closest('a')) openMenu(false)
+    const link = (event.target as Element).closest('a')
+    if (link === null) return
+    openMenu(false)
+    const { target, field } = link.dataset
+    if (!target || !field) return
+    // The field that the filter found may be folded away: the link goes to it, not only to its operation.
+    event.preventDefault()
+    history.pushState(null, '', `#${target}`)
+    const operation = byId(target)
+    goTo(unfoldTo(operation, field) ?? operation)
   })
   document.addEventListener('keydown', (event) => {
     if (event.key === 'Escape') openMenu(false)

@@ -155,13 +155,34 @@ function fold(inside: Inside): HTMLElement {
   return details
 }
 
-/** Opens every fold, the ones made on the way included. Three levels are as deep as reading goes. */
+/** As deep as reading goes. */
+const levels = 3
+
+/** Opens every fold, the ones made on the way included. */
 export function unfold(tree: HTMLElement): void {
-  for (let level = 0; level < 3; level += 1) {
-    for (const details of tree.querySelectorAll<HTMLDetailsElement>('details.fold:not([open])')) {
-      details.open = true
-      // The toggle event comes later; the next level must be there now.
-      details.dispatchEvent(new Event('toggle'))
+  for (let level = 0; level < levels; level += 1) openFolds(tree)
+}
+
+/** Opens what hides the first field of that name, the least deep one; null when there is none. */
+export function unfoldTo(tree: HTMLElement, name: string): HTMLElement | null {
+  for (let level = 0; level <= levels; level += 1) {
+    const found = [...tree.querySelectorAll('.field-name')].find(({ textContent }) => textContent === name)
+    if (found !== undefined) {
+      for (let at = found.closest('details'); at !== null; at = at.parentElement!.closest('details')) at.open = true
+      return found.closest<HTMLElement>('.field')
     }
+    // What has been made stays in the page when its fold is closed again.
+    for (const details of openFolds(tree)) details.open = false
   }
+  return null
+}
+
+function openFolds(tree: HTMLElement): readonly HTMLDetailsElement[] {
+  const closed = [...tree.querySelectorAll<HTMLDetailsElement>('details.fold:not([open])')]
+  for (const details of closed) {
+    details.open = true
+    // The toggle event comes later; the next level must be there now.
+    details.dispatchEvent(new Event('toggle'))
+  }
+  return closed
 }

@@ -19,9 +19,10 @@ export interface SearchText {
   readonly words: string
 }
 
-/** A match: where it was found when the entry does not show it; null when it does. */
+/** A match: where it was found when the entry does not show it, with the field if it was one; null when it does. */
 export interface Found {
   readonly where: string | null
+  readonly field: string | null
 }
 
 export function searchTextOf(description: Description, group: Group, operation: Operation): SearchText {
@@ -78,12 +79,14 @@ const valuesOf = ({ enum: values = [], const: only }: PlainSchema): string =>
 /** Every word must be somewhere; null when one is not. Words are in lower case. */
 export function find({ head, fields, words: text }: SearchText, words: readonly string[]): Found | null {
   let where: string | null = null
+  let seenIn: string | null = null
   for (const word of words) {
     if (head.includes(word)) continue
     const field =
       fields.find(({ name }) => name.toLowerCase().includes(word)) ?? fields.find((one) => one.text.includes(word))
     if (field === undefined && !text.includes(word)) return null
     where ??= field?.name ?? 'in the text'
+    seenIn ??= field?.name ?? null
   }
-  return { where }
+  return { where, field: seenIn }
 }

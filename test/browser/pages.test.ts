@@ -50,6 +50,9 @@ async function open(path: string, width = 1280): Promise<{ page: Page; faults: s
 test('the landing page says that the instance is ready and links to the reference', async () => {
   const { page, faults } = await open('/')
   await page.getByText('Ready', { exact: true }).waitFor()
+  await page.getByRole('link', { name: 'Backfill and follow' }).click()
+  await page.getByRole('heading', { name: 'Backfill and follow' }).waitFor()
+  await page.goBack()
   await page.getByRole('link', { name: 'Open the API reference' }).click()
   await page.waitForURL('**/docs')
   assert.deepEqual(faults, [])
@@ -70,7 +73,7 @@ test('the filter finds operations by a field or a text, says where, and Enter go
   const filter = page.getByLabel('Filter by title, field or text')
   const link = (id: string) => page.locator(`#nav a[href="#${id}"]`)
   await filter.fill('cursor')
-  assert.ok(await link('changes.read').getByText('cursor', { exact: true }).isVisible())
+  await link('changes.read').getByText('cursor', { exact: true }).waitFor()
   assert.ok(!(await link('account.read').isVisible()))
   await filter.fill('long poll')
   assert.ok(await link('changes.read').getByText('wait', { exact: true }).isVisible())
@@ -82,6 +85,18 @@ test('the filter finds operations by a field or a text, says where, and Enter go
   await page.waitForURL('**/docs#account.read')
   await filter.fill('')
   assert.ok(await link('overview').isVisible())
+
+  // A field that is folded away is unfolded and marked, and what is beside it stays folded; clicked again, too.
+  const account = page.locator('[id="account.read"]')
+  const folds = async (state: string) => account.locator(`details.fold${state}`).count()
+  for (let round = 0; round < 2; round += 1) {
+    await filter.fill('is_default')
+    await link('account.read').click()
+    await account.locator('.field.here > .field-head', { hasText: 'is_default' }).waitFor()
+    await page.waitForURL('**/docs#account.read')
+    assert.equal(await folds('[open]'), 1)
+    assert.ok((await folds(':not([open])')) >= 3)
+  }
   assert.deepEqual(faults, [])
 })
 
@@ -111,7 +126,7 @@ test('the guides stand beside the reference, with the address of this instance, 
     assert.ok(code?.includes(server.address), `${name}: ${code}`)
   }
   await page.getByLabel('Filter by title, field or text').fill('never before after a crash')
-  assert.ok(await page.locator('#nav a[href="#guide-backfill-and-follow"]').isVisible())
+  await page.locator('#nav a[href="#guide-backfill-and-follow"]').waitFor()
   assert.ok(!(await page.locator('#nav a[href="#guide-entitlements"]').isVisible()))
   assert.deepEqual(faults, [])
 })
@@ -121,7 +136,7 @@ test('the reference has every error code with its status and what to do about it
   type Schemas = { Error: { properties: { code: { enum: string[] } } } }
   const described = (await server.consumer(key, 'GET', '/openapi.json')).body as Described
   const { page, faults } = await open('/docs#error-cursor_expired')
-  await page.locator('[id="error-cursor_expired"]').waitFor()
+  await page.locator('[id="error-cursor_expired"].here').waitFor()
   const rows = await page.locator('table.errors tbody tr').allTextContents()
   const codes = described['x-errors'].map(({ code }) => code)
   assert.deepEqual(codes.toSorted(), described.components.schemas.Error.properties.code.enum.toSorted())

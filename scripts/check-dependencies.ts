@@ -5,6 +5,7 @@ import { floors } from './floors.ts'
 /**
  * The direction of imports, whether of types, by `import(…)`, or of what a thread or child process runs: a place of src
  * knows itself and the floors below it. No cycles between files, and no variable of the environment read but by main.ts.
+ * What is started often loads no large library that it can do without.
  *
  * `check-dependencies.ts [FOLDER]` looks at another tree than this one. dependency-cruiser was the first choice; it reads
  * TypeScript through the compiler's JavaScript interface, which the native compiler (7) does not have.
@@ -41,6 +42,8 @@ interface Import {
   readonly to: string
   /** Of another package. */
   readonly outside: boolean
+  /** By `import … from`, and not for a type alone: loaded with the file itself. */
+  readonly loaded: boolean
 }
 
 const rules: { readonly says: string; readonly broken: (one: Import) => boolean }[] = [
@@ -104,6 +107,15 @@ const rules: { readonly says: string; readonly broken: (one: Import) => boolean 
   },
 ]
 
+/** What is loaded with a file is its start's CPU: the libraries named here are a tenth of a second each. */
+const light: { readonly says: string; readonly start: RegExp; readonly never: RegExp }[] = [
+  {
+    says: 'a thread does without the library of schemas, which is as much as all else that it loads',
+    start: /-thread\.ts$/,
+    never: /^(typebox|ajv|fastify|@fastify)\b/,
+  },
+]
+
 const faults: string[] = []
 const textOf = new Map(files.map((file) => [file, readFileSync(join(root, file), 'utf8')]))
 const imports = files.flatMap(importsOf)
@@ -114,11 +126,12 @@ function importsOf(file: string): Import[] {
     .matchAll(
       /^(?:import|export)\b[^'"]*?from\s+'([^']+)'|^import\s+'([^']+)'|\bimport\(\s*'([^']+)'\s*\)|\bnew URL\(\s*'([^']+\.ts)',\s*import\.meta\.url\s*\)/gm,
     )
-  return Array.from(names, ([, ...found]) => {
+  return Array.from(names, ([text, ...found]) => {
     const name = found.find((one) => one !== undefined)!
     // What a URL names is beside the file even where it does not begin with a dot.
     const outside = !name.startsWith('.') && found[3] === undefined
-    return { from: file, to: outside ? name : normalize(join(dirname(file), name)), outside }
+    const loaded = (found[0] ?? found[1]) !== undefined && !/^(import|export) type\b/.test(text)
+    return { from: file, to: outside ? name : normalize(join(dirname(file), name)), outside, loaded }
   })
 }
 
@@ -144,6 +157,10 @@ const next = Map.groupBy(
   imports.filter(({ outside }) => !outside),
   ({ from }) => from,
 )
+const loads = Map.groupBy(
+  imports.filter(({ loaded }) => loaded),
+  ({ from }) => from,
+)
 const done = new Set<string>()
 function findCycle(file: string, path: readonly string[]): void {
   const seenAt = path.indexOf(file)
@@ -153,6 +170,22 @@ function findCycle(file: string, path: readonly string[]): void {
   done.add(file)
 }
 for (const file of files) findCycle(file, [])
+
+for (const { says, start, never } of light) {
+  for (const file of files.filter((one) => start.test(one))) {
+    const way = wayTo(file, never, new Set())
+    if (way !== null) faults.push(`${way.join(' -> ')}: ${says}`)
+  }
+}
+function wayTo(file: string, never: RegExp, seen: Set<string>): readonly string[] | null {
+  if (seen.has(file)) return null
+  seen.add(file)
+  for (const { to, outside } of loads.get(file) ?? []) {
+    const way = outside ? (never.test(to) ? [to] : null) : wayTo(to, never, seen)
+    if (way !== null) return [file, ...way]
+  }
+  return null
+}
 
 for (const fault of faults) console.error(fault)
 console.log(`${files.length} files, ${imports.length} imports, ${faults.length} faults`)

@@ -145,6 +145,19 @@ test('an algorithm knows what it is given, and nothing of store or web', () => {
   )
 })
 
+test('what a thread loads does without large libraries, however far down; types and what is awaited load nothing', () => {
+  const { faults } = faultsOf({
+    'src/storage/sqlite/store-thread.ts': "import '../rows.ts'\nimport type { TSchema } from 'typebox'",
+    'src/storage/rows.ts': "import { scopeOf } from '../access/entitlement.ts'",
+    'src/access/entitlement.ts': "import { Type } from 'typebox'",
+    'src/storage/light-thread.ts':
+      "import type { E } from '../access/entitlement.ts'\nawait import('../access/entitlement.ts')",
+  })
+  const way = ['src/storage/sqlite/store-thread.ts', 'src/storage/rows.ts', 'src/access/entitlement.ts', 'typebox']
+  const says = 'a thread does without the library of schemas, which is as much as all else that it loads'
+  assert.deepEqual(faults, [`${way.join(' -> ')}: ${says}`])
+})
+
 test('what cannot be read off, is not there, goes in circles or reads the environment is a fault', () => {
   const { faults } = faultsOf({
     'src/text/a.ts': "import './b.ts'",

@@ -1,7 +1,6 @@
 import { type Static, Type } from 'typebox'
-import { parseKnownTime } from '../time.ts'
 import { choices, laterThan, named, printablePattern } from '../validation.ts'
-import { fieldPermissions, type ScopeEntry } from './scope.ts'
+import { fieldPermissions } from './scope.ts'
 
 const code = (description: string) =>
   Type.String({ minLength: 1, maxLength: 128, pattern: printablePattern, description })
@@ -30,15 +29,3 @@ export const EntitlementInput = named(
   ),
 )
 export type EntitlementInput = Static<typeof EntitlementInput>
-
-export function scopeEntryOf(entitlement: EntitlementInput): ScopeEntry {
-  return {
-    datasets: entitlement.datasets,
-    platforms: entitlement.platforms ?? null,
-    languages: entitlement.languages ?? null,
-    regions: entitlement.regions ?? null,
-    publishedFrom: entitlement.published_from === undefined ? null : parseKnownTime(entitlement.published_from),
-    publishedTo: entitlement.published_to === undefined ? null : parseKnownTime(entitlement.published_to),
-    fields: entitlement.fields ?? fieldPermissions,
-  }
-}

@@ -1,6 +1,6 @@
-import { scopeEntryOf } from '../access/entitlement.ts'
 import { policyDefaults } from '../access/policy.ts'
 import type { Scope } from '../access/scope.ts'
+import { scopeEntryOf } from '../access/scope-entry-of.ts'
 import { storageFull } from '../disk-space.ts'
 import { newId } from '../ids.ts'
 import type { Algorithm } from './algorithm.ts'

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
-import { scopeEntryOf } from '../../access/entitlement.ts'
 import type { KeyOwner, OwnerId } from '../../access/principal.ts'
+import { scopeEntryOf } from '../../access/scope-entry-of.ts'
 import { storedDatasets, storedEntitlement, storedPolicy } from '../../access/stored-rights.ts'
 import type { ApiKeyRow, Tables } from './tables.ts'
 

@@ -18,8 +18,8 @@ export interface AccessRequest {
   /** Only where naming a language or region outside the entitlement is an error (analysis); elsewhere it just narrows. */
   readonly languages?: readonly string[] | null
   readonly regions?: readonly string[] | null
-  /** Permissions the request asks to have returned by name. */
-  readonly fields?: readonly FieldPermission[]
+  /** Fields the request asks to have returned by name, each with the permissions that open it: any one of them does. */
+  readonly fields?: readonly { readonly name: string; readonly openedBy: readonly FieldPermission[] }[]
   /** Permissions the request's conditions need: each group is satisfied by any one of its members. */
   readonly needs?: readonly (readonly FieldPermission[])[]
 }
@@ -47,9 +47,15 @@ export function compileScope(entries: readonly ScopeEntry[], request: AccessRequ
       return { allowed: false, reason: outside(dimension, value), path: dimension }
     }
   }
-  const field = request.fields?.find((wanted) => !applicable.some((entry) => entry.fields.includes(wanted)))
+  const field = request.fields?.find(
+    ({ openedBy }) => !applicable.some((entry) => openedBy.some((permission) => entry.fields.includes(permission))),
+  )
   if (field !== undefined) {
-    return { allowed: false, reason: `field "${field}" is outside this application's entitlements`, path: 'fields' }
+    return {
+      allowed: false,
+      reason: `field "${field.name}" is outside this application's entitlements`,
+      path: 'fields',
+    }
   }
   return { allowed: true, scope: { entries: applicable.map((entry) => narrow(entry, request)) } }
 }

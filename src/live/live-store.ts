@@ -102,6 +102,11 @@ export interface LiveItem {
   /** The current version. */
   readonly versionId: string
   readonly title: string | null
+  readonly externalId: string
+  readonly url: string | null
+  readonly author: { readonly externalAuthorId: string | null; readonly nickname: string | null } | null
+  readonly topics: readonly string[]
+  readonly tags: readonly string[]
 }
 
 export interface LeaseRequest {

@@ -46,10 +46,11 @@ export interface IndexSource {
   versionHeads(versionIds: readonly string[]): Promise<readonly VersionHead[]>
   chunkTexts(chunkIds: readonly string[]): Promise<readonly ChunkText[]>
   /**
-   * The same with their documents, in one call: what a page of results needs. Chunks that are gone are left out. A text
-   * that the scope does not open is empty, and is not read: how long it takes must not tell how long it is.
+   * The same with their documents, and what else is shown of some documents, in one call: what a page of results needs.
+   * What is gone is left out. A text that the scope does not open is empty, and is not read: how long it takes must not
+   * tell how long it is.
    */
-  shownChunks(chunkIds: readonly string[], scope: Scope): Promise<readonly ShownChunk[]>
+  shownPage(chunkIds: readonly string[], documentIds: readonly string[], scope: Scope): Promise<ShownPage>
 }
 
 export interface SourceDocument {
@@ -113,6 +114,18 @@ export interface Backlog {
   readonly oldestAt: number | null
 }
 
+/** What a result shows of its document beside its texts and columns. */
+export interface DocumentDetails {
+  readonly documentId: string
+  readonly externalId: string
+  readonly url: string | null
+  readonly author: { readonly externalAuthorId: string | null; readonly nickname: string | null } | null
+  readonly topics: readonly string[]
+  readonly tags: readonly string[]
+  /** That of the document as it is now: whoever may read an earlier version alone may not read the details of this one. */
+  readonly language: string | null
+}
+
 /** A document with the title and the language of its current version. */
 export interface ResultDocument extends VersionColumns {
   readonly documentId: string
@@ -141,4 +154,9 @@ export interface ChunkText {
 
 export interface ShownChunk extends ChunkText {
   readonly document: VersionColumns
+}
+
+export interface ShownPage {
+  readonly chunks: readonly ShownChunk[]
+  readonly details: readonly DocumentDetails[]
 }

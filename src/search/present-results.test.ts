@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { fieldPermissions, type Scope, type ScopeEntry } from '../access/scope.ts'
 import { parseQuery } from '../text/parse-query.ts'
-import type { IndexSource, ShownChunk } from './index-source.ts'
+import type { DocumentDetails, IndexSource, ShownChunk } from './index-source.ts'
 import { presentResults } from './present-results.ts'
 import { checkSearch, type SearchBody } from './search-request.ts'
 import type { FoundDocument } from './searcher.ts'
@@ -35,6 +35,16 @@ const chunk = (number: number, fields: Partial<ShownChunk> = {}): ShownChunk => 
   },
   ...fields,
 })
+const details = (number: number, fields: Partial<DocumentDetails> = {}): DocumentDetails => ({
+  documentId: `doc_${number}`,
+  externalId: `${number}`,
+  url: `https://example.com/${number}`,
+  author: { externalAuthorId: 'u1', nickname: 'Heron' },
+  topics: ['birds'],
+  tags: ['reed'],
+  language: 'en',
+  ...fields,
+})
 const found = (number: number, others: readonly number[] = [], shown: ShownChunk | null = null): FoundDocument => ({
   documentId: `doc_${number}`,
   best: { chunkId: `chk_${number}`, versionId: `ver_${number}`, score: 2 },
@@ -52,6 +62,7 @@ async function present(
   hits: readonly FoundDocument[],
   chunks: readonly ShownChunk[],
   scope: Scope = { entries: [entry] },
+  described = [1, 2, 3].map((number) => details(number)),
 ) {
   const request = checkSearch(body, null, 3)
   const result = {
@@ -65,21 +76,28 @@ async function present(
   }
   calls = 0
   const source = {
-    shownChunks: async (ids: readonly string[]) => {
+    shownPage: async (chunkIds: readonly string[], documentIds: readonly string[]) => {
       calls++
-      return chunks.filter(({ chunkId }) => ids.includes(chunkId))
+      return {
+        chunks: chunks.filter(({ chunkId }) => chunkIds.includes(chunkId)),
+        details: described.filter(({ documentId }) => documentIds.includes(documentId)),
+      }
     },
   } as unknown as IndexSource
   return presentResults(result, request, scope, source)
 }
 
 suite('results in the words of the API', () => {
-  test('one call to the store for a page, none for what was read already or an empty one', async () => {
+  test('one call to the store for a page, none where all was read already or for an empty one', async () => {
     assert.equal((await present({ query: 'heron' }, [found(1), found(2)], [chunk(1), chunk(2)])).length, 2)
     assert.equal(calls, 1)
-    const [read] = await present({ query: 'heron' }, [found(1, [], chunk(1))], [])
-    assert.equal(read!.title, 'A heron')
+    const fields: SearchBody['fields'] = ['title', 'region', 'status']
+    const [read] = await present({ query: 'heron', fields }, [found(1, [], chunk(1))], [])
+    assert.deepEqual([read!.title, read!.region, read!.status, read!.url], ['A heron', null, 'active', undefined])
     assert.equal(calls, 0)
+    const [whole] = await present({ query: 'heron' }, [found(1, [], chunk(1))], [])
+    assert.deepEqual([whole!.title, whole!.url], ['A heron', 'https://example.com/1'])
+    assert.equal(calls, 1)
     assert.deepEqual(await present({ query: 'heron' }, [], []), [])
     assert.equal(calls, 0)
   })
@@ -114,6 +132,23 @@ suite('results in the words of the API', () => {
       assert.equal(hit!.matched_chunks!.length, 2)
       assert.ok(hit!.matched_chunks!.every((one) => 'body' in one === shown[1]))
     }
+  })
+
+  test('author, topics and tags only where the entries that match the document as it is now open them', async () => {
+    const shown = async (fields: ScopeEntry['fields'], more: Partial<DocumentDetails> = {}) => {
+      const scope = { entries: [{ ...entry, languages: ['en'], fields: [...fields] }] }
+      const [hit] = await present({ query: 'heron' }, [found(1)], [chunk(1)], scope, [details(1, more)])
+      const { url, external_id, author, topics, tags } = hit!
+      assert.deepEqual([url, external_id], ['https://example.com/1', '1'])
+      return [author, topics, tags]
+    }
+    const author = { external_author_id: 'u1', nickname: 'Heron' }
+    assert.deepEqual(await shown(['title']), [undefined, undefined, undefined])
+    assert.deepEqual(await shown(['title', 'author']), [author, undefined, undefined])
+    assert.deepEqual(await shown(['title', 'metadata']), [author, ['birds'], ['reed']])
+    assert.deepEqual(await shown(['title', 'metadata'], { author: null, topics: [] }), [null, [], ['reed']])
+    // What was found is an earlier version: the document itself is in a language that may not be read.
+    assert.deepEqual(await shown(['title', 'metadata'], { language: 'fr' }), [undefined, undefined, undefined])
   })
 
   test('with highlights the summary is the same as without', async () => {

@@ -1,13 +1,14 @@
 import { type Static, Type } from 'typebox'
-import { readableFields, type Scope } from '../access/scope.ts'
+import { type FieldPermission, readableFields, type Scope } from '../access/scope.ts'
 import { documentStatuses } from '../ingest/content-store.ts'
 import { findHits, type Hit } from '../text/find-hits.ts'
 import { highlight, summarise } from '../text/highlight.ts'
 import { formatOptionalTime } from '../time.ts'
 import { choice, dateTime, named, orNull } from '../validation.ts'
-import type { ChunkText, IndexSource, ShownChunk } from './index-source.ts'
+import type { ChunkText, DocumentDetails, IndexSource, ShownChunk, ShownPage } from './index-source.ts'
 import { searchLimits as limits } from './limits.ts'
-import type { SearchRequest } from './search-request.ts'
+import type { VersionColumns } from './search-index.ts'
+import { openedBy, type ResultField, type SearchRequest } from './search-request.ts'
 import type { FoundDocument, SearchResult } from './searcher.ts'
 
 export const ResultItem = named(
@@ -25,6 +26,20 @@ export const ResultItem = named(
     status: Type.Optional(
       choice(documentStatuses, { description: 'An addition: what the collector last said of the original.' }),
     ),
+    url: Type.Optional(orNull(Type.String(), { description: 'An addition: where the original stands.' })),
+    external_id: Type.Optional(Type.String({ description: 'An addition: the id on the platform.' })),
+    region: Type.Optional(orNull(Type.String(), { description: 'An addition.' })),
+    author: Type.Optional(
+      orNull(
+        named(
+          'ResultAuthor',
+          Type.Object({ external_author_id: orNull(Type.String()), nickname: orNull(Type.String()) }),
+        ),
+        { description: 'An addition. With `author` or `metadata`; null where nothing was collected of the author.' },
+      ),
+    ),
+    topics: Type.Optional(Type.Array(Type.String(), { description: 'An addition. With `metadata`.' })),
+    tags: Type.Optional(Type.Array(Type.String(), { description: 'An addition. With `metadata`.' })),
     body: Type.Optional(
       Type.String({ description: `At most ${limits.summaryCharactersMax} characters around the best match.` }),
     ),
@@ -61,40 +76,40 @@ export async function presentResults(
   source: IndexSource,
 ): Promise<ResultItem[]> {
   const { found } = result
+  const { fields } = request
   const unread = found.flatMap((one) => [
     ...(one.shown === null ? [one.best.chunkId] : []),
     ...(request.chunks ? othersOf(one).map((chunk) => chunk.chunkId) : []),
   ])
-  const read = unread.length === 0 ? [] : await source.shownChunks(unread, scope)
+  const detailed = detailFields.some((field) => fields.has(field)) ? found.map(({ documentId }) => documentId) : []
+  const read = unread.length + detailed.length === 0 ? emptyPage : await source.shownPage(unread, detailed, scope)
   const textOf = new Map<string, ShownChunk>()
-  for (const text of [...found.map(({ shown }) => shown), ...read]) if (text !== null) textOf.set(text.chunkId, text)
+  for (const text of [...found.map(({ shown }) => shown), ...read.chunks])
+    if (text !== null) textOf.set(text.chunkId, text)
+  const detailsOf = new Map(read.details.map((details) => [details.documentId, details]))
   return found.flatMap((one): ResultItem[] => {
     const text = textOf.get(one.best.chunkId)
     const readable = text === undefined ? null : readableFields(scope, text.document)
+    const details = detailsOf.get(one.documentId) ?? null
     // Changed between the search and now, so that it is no longer there or no longer visible.
-    if (text === undefined || readable === null) return []
+    if (text === undefined || readable === null || (details === null && detailed.length > 0)) return []
     const { document } = text
     const titleReadable = readable.has('title')
     const bodyReadable = readable.has('body')
-    const { fields } = request
     // Looked for once, for the summary and the highlights.
     const hits = request.highlights && bodyReadable ? findHits(text.text, text.language, result.query) : undefined
-    const shown: Pick<ResultItem, 'title' | 'content_type' | 'language' | 'published_at' | 'status' | 'body'> = {}
-    if (fields.has('title') && titleReadable) shown.title = text.title
-    if (fields.has('content_type')) shown.content_type = document.contentType
-    if (fields.has('language')) shown.language = document.language
-    if (fields.has('published_at')) shown.published_at = formatOptionalTime(document.publishedAt)
-    if (fields.has('status')) shown.status = document.status
-    if (fields.has('body') && bodyReadable) {
-      shown.body = summarise(text.text, text.language, result.query, limits.summaryCharactersMax, hits)
-    }
     const item: ResultItem = {
       document_id: one.documentId,
       version_id: one.best.versionId,
       best_chunk_id: one.best.chunkId,
       dataset_id: document.datasetId,
       source_platform: document.platform,
-      ...shown,
+      ...(fields.has('title') && titleReadable ? { title: text.title } : {}),
+      ...describeDocument(document, fields),
+      ...(details === null ? {} : describeDetails(details, fields, detailsReadable(scope, document, details))),
+      ...(fields.has('body') && bodyReadable
+        ? { body: summarise(text.text, text.language, result.query, limits.summaryCharactersMax, hits) }
+        : {}),
       origin: 'indexed',
       score: one.score,
       keyword_score: one.keywordScore,
@@ -105,6 +120,51 @@ export async function presentResults(
     if (request.chunks) item.matched_chunks = matchedChunks(one, textOf, result, fields.has('body') && bodyReadable)
     return [item]
   })
+}
+
+const emptyPage: ShownPage = { chunks: [], details: [] }
+
+const detailFields = ['url', 'external_id', 'author', 'topics', 'tags'] as const satisfies readonly ResultField[]
+
+/** Author, topics and tags are the document's: they are open where it is, not where an earlier version of it is. */
+const detailsReadable = (
+  scope: Scope,
+  document: VersionColumns,
+  { language }: DocumentDetails,
+): ReadonlySet<FieldPermission> => readableFields(scope, { ...document, language }) ?? new Set()
+
+/** What a result shows of its columns. Whoever sees the document sees them. */
+export function describeDocument(
+  columns: Pick<VersionColumns, 'contentType' | 'language' | 'publishedAt' | 'status' | 'region'>,
+  fields: ReadonlySet<ResultField>,
+): Pick<ResultItem, 'content_type' | 'language' | 'published_at' | 'status' | 'region'> {
+  const shown: ReturnType<typeof describeDocument> = {}
+  if (fields.has('content_type')) shown.content_type = columns.contentType
+  if (fields.has('language')) shown.language = columns.language
+  if (fields.has('published_at')) shown.published_at = formatOptionalTime(columns.publishedAt)
+  if (fields.has('status')) shown.status = columns.status
+  if (fields.has('region')) shown.region = columns.region
+  return shown
+}
+
+/** The other fields that are asked for, as far as they may be read. */
+export function describeDetails(
+  details: Omit<DocumentDetails, 'documentId' | 'language'>,
+  fields: ReadonlySet<ResultField>,
+  readable: ReadonlySet<FieldPermission>,
+): Pick<ResultItem, (typeof detailFields)[number]> {
+  const shown: ReturnType<typeof describeDetails> = {}
+  const isOpen = (field: ResultField) =>
+    fields.has(field) && (openedBy[field]?.some((permission) => readable.has(permission)) ?? true)
+  const { author } = details
+  if (isOpen('url')) shown.url = details.url
+  if (isOpen('external_id')) shown.external_id = details.externalId
+  if (isOpen('author')) {
+    shown.author = author && { external_author_id: author.externalAuthorId, nickname: author.nickname }
+  }
+  if (isOpen('topics')) shown.topics = [...details.topics]
+  if (isOpen('tags')) shown.tags = [...details.tags]
+  return shown
 }
 
 /** The title first, where it has a hit; then the best places of the chunk. Never from a field that is not readable. */

@@ -6,12 +6,13 @@ import { guessLanguage } from '../text/guess-language.ts'
 import { summarise } from '../text/highlight.ts'
 import { parseQuery } from '../text/parse-query.ts'
 import type { KeywordQuery } from '../text/types.ts'
-import { formatOptionalTime } from '../time.ts'
 import { searchLimits } from './limits.ts'
 import { chunksOf } from './prepare-document.ts'
-import type { ResultItem } from './present-results.ts'
+import { describeDetails, describeDocument, type ResultItem } from './present-results.ts'
+import { resultFields } from './search-request.ts'
 
 type Result = Static<typeof ResultItem>
+const allFields = new Set(resultFields)
 
 /**
  * A page of what a live query brought, as far as the scope shows it. The order is the collectors' own, the first items
@@ -67,10 +68,8 @@ function present(
     dataset_id: item.datasetId,
     source_platform: item.platform,
     ...(readable.has('title') ? { title: item.title } : {}),
-    content_type: item.contentType,
-    language: item.language,
-    published_at: formatOptionalTime(item.publishedAt),
-    status: item.status,
+    ...describeDocument(item, allFields),
+    ...describeDetails(item, allFields, readable),
     ...(readable.has('body') ? { body: summarise(text, language, query, searchLimits.summaryCharactersMax) } : {}),
     origin: 'live',
     score: 1 / (1 + item.place[0]),

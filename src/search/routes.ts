@@ -19,7 +19,7 @@ import {
   checkSearch,
   type Mode,
   modes,
-  namedPermissions,
+  namedFields,
   neededPermissions,
   SearchBody,
   SearchWithLiveBody,
@@ -163,7 +163,7 @@ async function answer(
   const scope = scopeOf(consumer, {
     datasets: body.datasets ?? null,
     platforms: body.platforms ?? null,
-    fields: namedPermissions(body),
+    fields: namedFields(body),
     needs: neededPermissions(search.mode),
   })
   const started = liveRequest === null ? null : await live.start(consumer, liveRequest)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import fc from 'fast-check'
 import { TidemarkError } from '../errors.ts'
-import { bindingOf, checkSearch, namedPermissions, neededPermissions, type SearchBody } from './search-request.ts'
+import { bindingOf, checkSearch, namedFields, neededPermissions, type SearchBody } from './search-request.ts'
 
 const refusedPath = (body: SearchBody, dimensions: number | null = 3): string | null => {
   try {
@@ -97,7 +97,10 @@ suite('a search request', () => {
     assert.deepEqual(neededPermissions('vector'), [['body']])
     assert.deepEqual(neededPermissions('keyword'), [['title', 'body']])
     assert.deepEqual(neededPermissions('hybrid'), [['title', 'body']])
-    assert.deepEqual(namedPermissions({ fields: ['title', 'language', 'body'] }), ['title', 'body'])
-    assert.deepEqual(namedPermissions({}), [])
+    assert.deepEqual(namedFields({ fields: ['title', 'language', 'author'] }), [
+      { name: 'title', openedBy: ['title'] },
+      { name: 'author', openedBy: ['author', 'metadata'] },
+    ])
+    assert.deepEqual(namedFields({}), [])
   })
 })

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import type { AccessRequest } from '../access/compile-scope.ts'
 import type { FieldPermission } from '../access/scope.ts'
 import { invalidField } from '../errors.ts'
 import { documentStatuses } from '../ingest/content-store.ts'
@@ -12,7 +13,20 @@ export const modes = ['keyword', 'vector', 'hybrid'] as const
 export type Mode = (typeof modes)[number]
 
 /** The descriptive fields of a result that a request can choose among. */
-export const resultFields = ['title', 'body', 'content_type', 'language', 'published_at', 'status'] as const
+export const resultFields = [
+  'title',
+  'body',
+  'content_type',
+  'language',
+  'published_at',
+  'status',
+  'url',
+  'external_id',
+  'region',
+  'author',
+  'topics',
+  'tags',
+] as const
 export type ResultField = (typeof resultFields)[number]
 
 const values = (description: string) =>
@@ -154,9 +168,21 @@ export function checkSearch(body: SearchBody, fixedMode: Mode | null, dimensions
   }
 }
 
-/** Field permissions that the request names; those of a default selection are cut in silence, named ones are not. */
-export function namedPermissions(body: SearchBody): FieldPermission[] {
-  return (body.fields ?? []).filter((field) => field === 'title' || field === 'body')
+/** Which permissions open a field of a result: any one of them. The others come with every document. */
+export const openedBy: Partial<Record<ResultField, readonly FieldPermission[]>> = {
+  title: ['title'],
+  body: ['body'],
+  author: ['author', 'metadata'],
+  topics: ['metadata'],
+  tags: ['metadata'],
+}
+
+/** Fields with a permission that the request names; those of a default selection are cut in silence, named ones are not. */
+export function namedFields(body: SearchBody): NonNullable<AccessRequest['fields']> {
+  return (body.fields ?? []).flatMap((name) => {
+    const permissions = openedBy[name]
+    return permissions === undefined ? [] : { name, openedBy: permissions }
+  })
 }
 
 /** What must be readable for the mode to look anywhere at all. */

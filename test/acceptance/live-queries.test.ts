@@ -206,7 +206,14 @@ suite('who may ask', () => {
     const [task] = await world.tasks()
     await world.task(task.task_id, 'documents', {
       documents: [
-        { external_id: 'language-en', language: 'en', title: 'English', body: 'harbour', status: 'unavailable' },
+        {
+          external_id: 'language-en',
+          language: 'en',
+          title: 'English',
+          body: 'harbour',
+          status: 'unavailable',
+          tags: ['sea'],
+        },
         { external_id: 'language-de', language: 'de', title: 'Deutsch', body: 'Hafen' },
         { external_id: 'language-none', title: 'None', body: 'harbour' },
       ],
@@ -214,8 +221,8 @@ suite('who may ask', () => {
     await world.task(task.task_id, 'complete', { status: 'succeeded' })
     const { body } = await world.results(live.id, '', titles)
     assert.deepEqual(
-      body.results.map((one: Answer['body']) => [one.title, one.body, one.status]),
-      [['English', undefined, 'unavailable']],
+      body.results.map((one: Answer['body']) => [one.title, one.body, one.status, one.external_id, one.tags]),
+      [['English', undefined, 'unavailable', 'language-en', undefined]],
     )
   })
 

@@ -101,8 +101,12 @@ suite('which requests', () => {
       await refused(key, { platforms: ['rss', 'board'] }, path)
       await refused(key, { fields: ['body'] }, path)
       await refused(key, { fields: ['title', 'body'] }, path)
+      await refused(key, { fields: ['title', 'author'] }, path)
     }
     assert.equal((await world.raw({ query: searchable, fields: ['title', 'language'] }, '/v1/search', key)).status, 200)
+    const authors = await world.application([{ datasets: ['news'], fields: ['title', 'author'] }])
+    await refused(authors, { fields: ['tags'] })
+    assert.equal((await world.raw({ query: searchable, fields: ['author'] }, '/v1/search', authors)).status, 200)
   })
 
   test('a pair that no single entry allows is 403', async () => {
@@ -191,6 +195,32 @@ suite('which fields', () => {
       400,
       'invalid_query',
     )
+  })
+
+  test('what a page shows of a result: details in every mode, author, topics and tags with their permissions', async () => {
+    const about = {
+      url: 'https://example.com/gannet',
+      region: 'GB',
+      author: { external_author_id: 'u7', nickname: 'Solan', biography: 'Long.' },
+      topics: ['birds'],
+      tags: ['#sea'],
+    }
+    await world.putIndexed(documentOf('shown', { title: 'Shown solan', body: 'Solan goose.', ...about }))
+    const all = { author: { external_author_id: 'u7', nickname: 'Solan' }, topics: ['birds'], tags: ['#sea'] }
+    for (const [fields, expected] of [
+      [['title', 'body'], {}],
+      [['title', 'body', 'author'], { author: all.author }],
+      [['title', 'body', 'metadata'], all],
+    ] as const) {
+      const key = await world.application([{ datasets: ['news'], fields }])
+      for (const mode of modes) {
+        const { results } = await world.search({ query: '"solan goose"', mode, limit: 1 }, '/v1/search', key)
+        const { url, external_id, region, status, ...hit } = results[0] as unknown as Record<string, unknown>
+        assert.deepEqual([url, external_id, region, status], [about.url, 'shown', 'GB', 'active'], mode)
+        const shown = Object.fromEntries(Object.keys(all).flatMap((name) => (name in hit ? [[name, hit[name]]] : [])))
+        assert.deepEqual(shown, expected, mode)
+      }
+    }
   })
 
   test('scores tell nothing of the words of a text that may not be read', async () => {

@@ -154,7 +154,7 @@ suite('what is shown', () => {
   test('`fields` chooses among the descriptive fields; the rest is always there', async () => {
     const always = ['best_chunk_id', 'dataset_id', 'document_id', 'keyword_score', 'origin']
     always.push('rerank_score', 'score', 'source_platform', 'vector_score', 'version_id')
-    for (const fields of [['title'], ['body', 'language'], ['content_type', 'published_at'], ['title', 'body']]) {
+    for (const fields of [['title'], ['body', 'language'], ['content_type', 'published_at'], ['url', 'topics']]) {
       for (const mode of ['keyword', 'hybrid']) {
         const [hit] = (await world.search({ query: '+petrel +early', mode, fields })).results
         assert.deepEqual(Object.keys(hit!).sort(), [...always, ...fields].sort())

@@ -175,8 +175,9 @@ export function checkIndexSource(name: string, openStore: () => Promise<IndexSou
       )
       assert.deepEqual(await source.versionHeads([]), [])
       const chunks = await keep([document!])
-      const shown = await source.shownChunks(
+      const { chunks: shown } = await source.shownPage(
         chunks.map(({ chunkId }) => chunkId),
+        [],
         everything,
       )
       assert.deepEqual(
@@ -414,7 +415,7 @@ export function checkIndexSource(name: string, openStore: () => Promise<IndexSou
       })
       assert.equal(texts.get(fresh.chunkId)!.text, 'New body.')
       assert.equal(texts.size, 2)
-      const shown = await source.shownChunks(ids, everything)
+      const { chunks: shown } = await source.shownPage(ids, [], everything)
       assert.equal(shown.length, 2)
       for (const { document: columns, ...text } of shown) {
         assert.deepEqual(text, texts.get(text.chunkId))
@@ -422,8 +423,8 @@ export function checkIndexSource(name: string, openStore: () => Promise<IndexSou
         assert.deepEqual([columns.language, columns.datasetId, columns.platform], [language, 'd1', 'p1'])
       }
       assert.deepEqual(
-        [await source.results([]), await source.chunkTexts([]), await source.shownChunks([], everything)],
-        [[], [], []],
+        [await source.results([]), await source.chunkTexts([]), await source.shownPage([], [], everything)],
+        [[], [], { chunks: [], details: [] }],
       )
     })
 
@@ -434,11 +435,12 @@ export function checkIndexSource(name: string, openStore: () => Promise<IndexSou
       const chunks = await keep(await source.documentsAfter(0, wide))
       const texts = async (...entries: Partial<ScopeEntry>[]) =>
         (
-          await source.shownChunks(
+          await source.shownPage(
             chunks.map(({ chunkId }) => chunkId),
+            [],
             { entries: entries.map((one) => ({ ...entry, ...one })) },
           )
-        )
+        ).chunks
           .map(({ text }) => text)
           .sort()
       assert.deepEqual(await texts({}), ['In French.', 'In German.', 'In none.'])
@@ -452,6 +454,42 @@ export function checkIndexSource(name: string, openStore: () => Promise<IndexSou
         'In German.',
         'In none.',
       ])
+    })
+
+    test('what else is shown of a document: as it is now, one for each that is there', async () => {
+      const author = { external_author_id: 'u1', nickname: 'Tern', biography: 'Long.', extra: { nickname: 'other' } }
+      await send('a', { url: 'https://example.com/a', language: 'fr', author, topics: ['x', 'y'], tags: ['z'] })
+      await send('a', { language: 'de' })
+      await send('b', { author: { nickname: 'Nameless' } })
+      await send('c')
+      const ids = (await source.documentsAfter(0, wide)).map(({ documentId }) => documentId)
+      const { details } = await source.shownPage([], [...ids, 'doc_gone'], everything)
+      assert.deepEqual(
+        details
+          .map(({ documentId, ...shown }) => ({ ...shown, known: ids.includes(documentId) }))
+          .sort((one, other) => (one.externalId < other.externalId ? -1 : 1)),
+        [
+          {
+            externalId: 'a',
+            url: 'https://example.com/a',
+            author: { externalAuthorId: 'u1', nickname: 'Tern' },
+            topics: ['x', 'y'],
+            tags: ['z'],
+            language: 'de',
+            known: true,
+          },
+          {
+            externalId: 'b',
+            url: null,
+            author: { externalAuthorId: null, nickname: 'Nameless' },
+            topics: [],
+            tags: [],
+            language: null,
+            known: true,
+          },
+          { externalId: 'c', url: null, author: null, topics: [], tags: [], language: null, known: true },
+        ],
+      )
     })
 
     test('odd texts are cut where their chunks were cut', async () => {

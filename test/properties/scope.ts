@@ -35,7 +35,9 @@ const request: fc.Arbitrary<AccessRequest> = fc.record({
   platforms: orNull(some(platform)),
   languages: orNull(some(language)),
   regions: orNull(some(region)),
-  fields: fc.uniqueArray(fc.constantFrom(...fieldPermissions), { maxLength: 2 }),
+  fields: fc.array(fc.record({ name: fc.constant('x'), openedBy: some(fc.constantFrom(...fieldPermissions)) }), {
+    maxLength: 2,
+  }),
   needs: fc.array(some(fc.constantFrom(...fieldPermissions)), { maxLength: 2 }),
 })
 const document: fc.Arbitrary<ScopedDocument> = fc.record({
@@ -74,7 +76,9 @@ function oracle(entries: readonly ScopeEntry[], asked: AccessRequest, doc: Scope
   for (const value of asked.platforms ?? []) if (!allowedSomewhere(value, (one) => one.platforms)) return 'refused'
   for (const value of asked.languages ?? []) if (!allowedSomewhere(value, (one) => one.languages)) return 'refused'
   for (const value of asked.regions ?? []) if (!allowedSomewhere(value, (one) => one.regions)) return 'refused'
-  for (const field of asked.fields ?? []) if (!participants.some((one) => one.fields.includes(field))) return 'refused'
+  for (const { openedBy } of asked.fields ?? []) {
+    if (!participants.some((one) => openedBy.some((field) => one.fields.indexOf(field) >= 0))) return 'refused'
+  }
 
   if (!inList(asked.datasets, doc.datasetId) || !inList(asked.platforms, doc.platform)) return 'invisible'
   if (!inList(asked.languages, doc.language) || !inList(asked.regions, doc.region)) return 'invisible'

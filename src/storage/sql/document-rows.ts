@@ -11,6 +11,30 @@ export const termKinds = { topic: 1, tag: 2, classification: 3 } as const
 export const statusOf = (row: Pick<DocumentRow, 'status'>): DocumentStatus =>
   row.status === 'unavailable' ? 'unavailable' : 'active'
 
+/** What a result shows of a document beside its texts. */
+export const detailColumns = [
+  'external_id',
+  'url',
+  'external_author_id',
+  'author',
+  'topics',
+  'tags',
+] as const satisfies readonly (keyof DocumentRow)[]
+
+export function detailsOf(row: Pick<DocumentRow, (typeof detailColumns)[number]>) {
+  const author = row.author === null ? null : (JSON.parse(row.author) as { readonly nickname?: string | null })
+  return {
+    externalId: row.external_id,
+    url: row.url,
+    author: author && { externalAuthorId: row.external_author_id, nickname: author.nickname ?? null },
+    topics: valuesOf(row.topics),
+    tags: valuesOf(row.tags),
+  }
+}
+
+/** The values of a list that is kept as JSON, null where it is empty. */
+const valuesOf = (json: string | null): readonly string[] => (json === null ? [] : JSON.parse(json))
+
 export function knownDocument(row: DocumentRow): KnownDocument {
   return {
     documentId: row.document_id,

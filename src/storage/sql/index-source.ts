@@ -1,10 +1,17 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import { type Scope, versionLanguage } from '../../access/scope.ts'
 import { idTimeMs } from '../../ids.ts'
-import type { ChunkText, IndexSource, SourceDocument, SourceVersion } from '../../search/index-source.ts'
+import type {
+  ChunkText,
+  DocumentDetails,
+  IndexSource,
+  ShownChunk,
+  SourceDocument,
+  SourceVersion,
+} from '../../search/index-source.ts'
 import type { VersionColumns } from '../../search/search-index.ts'
 import { isVersionOpen } from './browse-conditions.ts'
-import { statusOf } from './document-rows.ts'
+import { detailColumns, detailsOf, statusOf } from './document-rows.ts'
 import type { ChunkRow, DocumentRow, DocumentVersionRow, Tables } from './tables.ts'
 import { asFloats, sqlVectorQueue } from './vector-queue.ts'
 
@@ -131,31 +138,45 @@ export function sqlIndexSource(db: Kysely<Tables>): IndexSource {
       return (await chunkRows(db, chunkIds).select('body').execute()).map(asChunkText)
     },
 
-    async shownChunks(chunkIds, scope) {
-      if (chunkIds.length === 0) return []
-      const rows = await chunkRows(db, chunkIds)
-        .innerJoin('document', 'document.document_id', 'chunk.document_id')
-        .select([
-          openBody(scope).as('body'),
-          'dataset_id',
-          'source_platform',
-          'document.language as document_language',
-          'region',
-          'document.published_at as document_published_at',
-          'content_type',
-          'status',
-        ])
-        .execute()
-      return rows.map((row) => ({
-        ...asChunkText(row),
-        document: columnsOf({
-          ...row,
-          language: versionLanguage(row.language, row.document_language),
-          published_at: row.document_published_at,
-        }),
-      }))
+    async shownPage(chunkIds, documentIds, scope) {
+      return { chunks: await shownChunks(db, chunkIds, scope), details: await documentDetails(db, documentIds) }
     },
   }
+}
+
+async function shownChunks(db: Kysely<Tables>, chunkIds: readonly string[], scope: Scope): Promise<ShownChunk[]> {
+  if (chunkIds.length === 0) return []
+  const rows = await chunkRows(db, chunkIds)
+    .innerJoin('document', 'document.document_id', 'chunk.document_id')
+    .select([
+      openBody(scope).as('body'),
+      'dataset_id',
+      'source_platform',
+      'document.language as document_language',
+      'region',
+      'document.published_at as document_published_at',
+      'content_type',
+      'status',
+    ])
+    .execute()
+  return rows.map((row) => ({
+    ...asChunkText(row),
+    document: columnsOf({
+      ...row,
+      language: versionLanguage(row.language, row.document_language),
+      published_at: row.document_published_at,
+    }),
+  }))
+}
+
+async function documentDetails(db: Kysely<Tables>, documentIds: readonly string[]): Promise<DocumentDetails[]> {
+  if (documentIds.length === 0) return []
+  const rows = await db
+    .selectFrom('document')
+    .select(['document_id', 'language', ...detailColumns])
+    .where('document_id', 'in', documentIds)
+    .execute()
+  return rows.map((row) => ({ documentId: row.document_id, language: row.language, ...detailsOf(row) }))
 }
 
 /** What the index and the results know of a document beside its texts. */

@@ -4,7 +4,7 @@ import { firstIdAt, newId } from '../../ids.ts'
 import { liveLimits, type ResourceKind } from '../../live/limits.ts'
 import type { Creation, LiveQuery, LiveStore, NewLiveQuery } from '../../live/live-store.ts'
 import type { RunState } from '../../live/states.ts'
-import { statusOf } from './document-rows.ts'
+import { detailsOf, statusOf } from './document-rows.ts'
 import { insertRows } from './insert-rows.ts'
 import { liveTasks } from './live-tasks.ts'
 import { readBodies } from './read-bodies.ts'
@@ -70,6 +70,12 @@ export function sqlLiveStore(db: Kysely<Tables>): LiveStore {
           'document.status',
           'document.current_version_id',
           'document.title',
+          'document.external_id',
+          'document.url',
+          'document.external_author_id',
+          'document.author',
+          'document.topics',
+          'document.tags',
         ])
         .where('live_run.live_query_id', '=', liveQueryId)
         .orderBy('live_item.position')
@@ -96,6 +102,7 @@ export function sqlLiveStore(db: Kysely<Tables>): LiveStore {
         status: statusOf(row),
         versionId: row.current_version_id,
         title: row.title,
+        ...detailsOf(row),
       }))
     },
 

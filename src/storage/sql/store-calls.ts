@@ -71,7 +71,7 @@ export const storeCalls = {
     results: 'reads',
     chunkTexts: 'reads',
     versionHeads: 'reads',
-    shownChunks: 'reads',
+    shownPage: 'reads',
   },
   live: {
     create: { locks: ['live'] },

@@ -1,7 +1,7 @@
 /**
- * The built-in model behind a process of its own, a pool of one: the first call starts it (about 0.5 s, then 4 to 200 ms
- * a text). A process that dies, or hangs and is ended for it, fails every call under way with a retryable error, and the
- * next call starts another; when that keeps happening, or a file of the model is damaged, calls fail at once for a while,
+ * The built-in model behind processes of its own: the first call starts one (about 0.5 s, then 4 to 200 ms a text), and a
+ * second comes while somebody would have to wait for somebody else's text, and goes a minute later. A process that dies,
+ * or hangs and is ended for it, fails the call under way with a retryable error, and the next call starts another; when that keeps happening, or a file of the model is damaged, calls fail at once for a while,
  * and then it is tried again, so that a file put right is noticed without a restart. A process with nothing to do does
  * not keep its parent alive, and it ends when its parent does.
  *
@@ -11,6 +11,7 @@
  */
 import type { ChildProcess } from 'node:child_process'
 import { fork } from 'node:child_process'
+import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { CallLost, Calls } from '../threads/calls.ts'
 import { processChannel } from '../threads/channel.ts'
@@ -20,8 +21,14 @@ import type { ModelCall } from './built-in-process.ts'
 import { builtInProfile } from './built-in-profile.ts'
 import type { Embedder, EmbeddingKind } from './embedder.ts'
 import { abortedError, closedError, EmbeddingError } from './embedding-error.ts'
+import { type TextFault, vectorsOrFault } from './normalise-vector.ts'
+import { type Job, type Run, RunQueue } from './run-queue.ts'
 
 export interface BuiltInEmbedderOptions {
+  /** Texts that are run at once. */
+  readonly processes?: number
+  /** The second process, when it had nothing to do. */
+  readonly letGoAfterMs?: number
   /** Threads inside one run. On two busy cores two were slower than one. */
   readonly threads?: number
   /** Texts of one kind that may wait for one caller; a single call may exceed it when nothing else of it waits. */
@@ -29,7 +36,7 @@ export interface BuiltInEmbedderOptions {
   /** After the second death in a row, doubling up to `restMaxMs`. */
   readonly restMs?: number
   readonly restMaxMs?: number
-  /** Without a word from the process while texts wait; a run of one takes up to 0.2 s, on a busy machine a few. */
+  /** Without a word from the process while it has a text; a run of one takes up to 0.2 s, on a busy machine a few. */
   readonly silenceMaxMs?: number
   readonly watch?: PoolWatch
   readonly directory?: URL
@@ -52,9 +59,13 @@ export function startModelProcess(directory: URL, threads: number): ChildProcess
   })
 }
 
-function split(joined: Float32Array, count: number): Float32Array[] {
-  const { dimensions } = builtInProfile
-  return Array.from({ length: count }, (_, i) => joined.slice(i * dimensions, (i + 1) * dimensions))
+interface CollectingJob extends Job {
+  /** By the place of their texts. */
+  readonly results: (Float32Array | TextFault)[]
+  /** Texts without a result yet. */
+  left: number
+  readonly resolve: (vectors: Float32Array[]) => void
+  readonly reject: (error: unknown) => void
 }
 
 export class BuiltInEmbedder implements Embedder {
@@ -64,6 +75,7 @@ export class BuiltInEmbedder implements Embedder {
   readonly languages = builtInProfile.languages
 
   readonly #processes: Pool
+  readonly #queue: RunQueue<CollectingJob>
   readonly #waitingTextsMax: number
   readonly #waitingTexts = new Map<string, number>()
   #nextId = 1
@@ -71,16 +83,17 @@ export class BuiltInEmbedder implements Embedder {
 
   constructor(options: BuiltInEmbedderOptions = {}) {
     const { directory = builtInProfile.directory, threads = 1, startProcess = startModelProcess } = options
+    const { processes = Math.min(2, availableParallelism()), silenceMaxMs = 60_000 } = options
     this.#waitingTextsMax = options.waitingTextsMax ?? 4_096
+    this.#queue = new RunQueue(processes)
     this.#processes = new Pool({
       name: 'model',
-      size: 1,
+      size: processes,
       kept: 0,
-      // What waits is put in order in the process.
-      callsPerMember: Number.POSITIVE_INFINITY,
+      callsPerMember: 1,
+      letGoAfterMs: options.letGoAfterMs ?? 60_000,
       start: () => {
         const channel = processChannel(startProcess(directory, threads))
-        const { silenceMaxMs = 60_000 } = options
         return { calls: new Calls(channel, { name: "built-in model's process", idleKeepsAlive: false, silenceMaxMs }) }
       },
       watch: options.watch ?? silentPoolWatch,
@@ -96,6 +109,7 @@ export class BuiltInEmbedder implements Embedder {
     callers: Callers = new Callers(),
   ): Promise<Float32Array[]> {
     if (this.#closed) throw closedError()
+    if (signal?.aborted) throw abortedError()
     if (texts.length === 0) return []
     // Who joins later does not wait for more than the first does.
     const line = `${kind} ${callers.ids[0]}`
@@ -105,16 +119,23 @@ export class BuiltInEmbedder implements Embedder {
     }
     this.#waitingTexts.set(line, waiting + texts.length)
     const id = this.#nextId++
+    const { promise, resolve, reject } = Promise.withResolvers<Float32Array[]>()
+    const giveUp = () => reject(abortedError())
+    signal?.addEventListener('abort', giveUp, { once: true })
     callers.onJoin = (caller) => {
-      // Where it fails, so does the call that was joined.
-      this.#call({ type: 'join', id, caller }).catch(() => {})
+      this.#queue.join(id, caller)
+      this.#runNext()
     }
+    this.#queue.add({ id, kind, callers: callers.ids, texts, results: [], left: texts.length, resolve, reject })
+    this.#runNext()
     try {
-      const joined = await this.#call({ type: 'embed', id, kind, callers: callers.ids, texts }, signal)
-      return split(joined as Float32Array, texts.length)
+      return await promise
     } catch (error) {
-      throw signal?.aborted ? abortedError() : this.#closed ? closedError() : asEmbeddingError(error)
+      throw this.#closed ? closedError() : asEmbeddingError(error)
     } finally {
+      // Nothing more of it is run when it was given up or has failed.
+      this.#queue.remove(id)
+      signal?.removeEventListener('abort', giveUp)
       callers.onJoin = () => {}
       const left = this.#waitingTexts.get(line)! - texts.length
       if (left === 0) this.#waitingTexts.delete(line)
@@ -127,8 +148,23 @@ export class BuiltInEmbedder implements Embedder {
     await this.#processes.kill(closedError())
   }
 
-  #call(call: ModelCall, signal?: AbortSignal): Promise<unknown> {
-    return this.#processes.call(call, { signal })
+  #runNext(): void {
+    for (let run = this.#queue.next(); run !== null; run = this.#queue.next()) void this.#run(run)
+  }
+
+  async #run(run: Run<CollectingJob>): Promise<void> {
+    const { job, textIndex } = run
+    const call: ModelCall = { text: job.texts[textIndex]!, kind: job.kind }
+    try {
+      job.results[textIndex] = (await this.#processes.call(call)) as Float32Array | TextFault
+      if (--job.left === 0) job.resolve(vectorsOrFault(job.results))
+    } catch (error) {
+      this.#queue.remove(job.id)
+      job.reject(error)
+    } finally {
+      this.#queue.over(run)
+      this.#runNext()
+    }
   }
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { RunQueue } from './run-queue.ts'
+import { type Job, RunQueue } from './run-queue.ts'
 
 const job = fc.record({
   callers: fc.constantFrom(['a'], ['b'], ['a', 'b']),
@@ -12,7 +12,7 @@ const job = fc.record({
 test('hands out every text once, in the order of its job, and a waiting query before passages but one in nine', () => {
   fc.assert(
     fc.property(fc.array(fc.oneof(job, fc.constant('run' as const)), { maxLength: 60 }), (steps) => {
-      const queue = new RunQueue()
+      const queue = new RunQueue(1)
       const handed = new Map<number, number[]>()
       const expected = new Map<number, number[]>()
       let queriesWaiting = 0
@@ -20,6 +20,7 @@ test('hands out every text once, in the order of its job, and a waiting query be
       const run = (): boolean => {
         const next = queue.next()
         if (next === null) return false
+        queue.over(next)
         handed.set(next.job.id, [...(handed.get(next.job.id) ?? []), next.textIndex])
         if (next.job.kind === 'query') queriesWaiting--
         else if (queriesWaiting > 0) passedOver++
@@ -45,39 +46,85 @@ test('hands out every text once, in the order of its job, and a waiting query be
   )
 })
 
+/** One at a time: the next, whose run is over at once. */
+function runOne(queue: RunQueue<Job>): number | undefined {
+  const run = queue.next()
+  if (run !== null) queue.over(run)
+  return run?.job.id
+}
+
 test('a job taken out is not run any further', () => {
-  const queue = new RunQueue()
+  const queue = new RunQueue(1)
   queue.add({ id: 1, kind: 'passage', callers: ['a'], texts: ['a', 'b', 'c'] })
   queue.add({ id: 2, kind: 'passage', callers: ['a'], texts: ['d'] })
-  assert.equal(queue.next()?.textIndex, 0)
+  assert.equal(runOne(queue), 1)
   queue.remove(1)
-  assert.equal(queue.next()?.job.id, 2)
-  assert.equal(queue.next(), null)
+  assert.equal(runOne(queue), 2)
+  assert.equal(runOne(queue), undefined)
 })
 
 test('of 40 queries of one caller and one of another, the other is next, with or without passages', () => {
   for (const passages of [0, 40]) {
-    const queue = new RunQueue()
+    const queue = new RunQueue<Job>(1)
     const add = (id: number, kind: 'query' | 'passage', caller: string) =>
       queue.add({ id, kind, callers: [caller], texts: ['text'] })
     for (let id = 0; id < passages; id++) add(1000 + id, 'passage', 'background')
     for (let id = 0; id < 40; id++) add(id, 'query', 'crowd')
-    assert.equal(queue.next()?.job.id, 0)
+    assert.equal(runOne(queue), 0)
     add(100, 'query', 'single')
-    assert.equal(queue.next()?.job.id, 100)
-    assert.equal(queue.next()?.job.id, 1)
+    assert.equal(runOne(queue), 100)
+    assert.equal(runOne(queue), 1)
   }
 })
 
 test('a query that another caller joins is run in its turn, once', () => {
-  const queue = new RunQueue()
+  const queue = new RunQueue(1)
   for (let id = 0; id < 4; id++) queue.add({ id, kind: 'query', callers: ['crowd'], texts: ['text'] })
-  assert.equal(queue.next()?.job.id, 0)
+  assert.equal(runOne(queue), 0)
   queue.join(3, 'single')
   queue.join(0, 'single')
   queue.join(99, 'single')
-  assert.deepEqual(
-    [queue.next(), queue.next(), queue.next(), queue.next()].map((run) => run?.job.id),
-    [3, 1, 2, undefined],
-  )
+  assert.deepEqual([runOne(queue), runOne(queue), runOne(queue), runOne(queue)], [3, 1, 2, undefined])
+})
+
+test('two at once: the second is for another caller, or for a query beside a passage, never for more of the same', () => {
+  const queue = new RunQueue<Job>(2)
+  let id = 0
+  const add = (kind: 'query' | 'passage', caller: string) =>
+    queue.add({ id: id++, kind, callers: [caller], texts: ['text'] })
+  for (let i = 0; i < 20; i++) add('query', 'crowd')
+  for (let i = 0; i < 20; i++) add('passage', 'background')
+  const first = queue.next()!
+  assert.equal(queue.next(), null, 'the crowd is at it already, and passages come after queries')
+  add('query', 'single')
+  const second = queue.next()!
+  assert.deepEqual(second.job.callers, ['single'])
+  add('query', 'third')
+  assert.equal(queue.next(), null, 'both are taken')
+  queue.over(first)
+  const third = queue.next()!
+  assert.deepEqual(third.job.callers, ['third'])
+  queue.over(second)
+  queue.over(third)
+  const kinds = Array.from({ length: 20 }, () => {
+    const run = queue.next()!
+    queue.over(run)
+    return run.job.kind
+  })
+  assert.equal(kinds.filter((kind) => kind === 'passage').length, 2, 'one in nine')
+})
+
+test('a passage that has waited for eight queries begins beside the ninth, a second one does not', () => {
+  const queue = new RunQueue<Job>(2)
+  for (let id = 0; id < 30; id++) queue.add({ id, kind: 'query', callers: [`caller ${id % 2}`], texts: ['text'] })
+  for (let id = 100; id < 110; id++) queue.add({ id, kind: 'passage', callers: ['background'], texts: ['text'] })
+  const underWay = [queue.next()!, queue.next()!]
+  const kinds = underWay.map((run) => run.job.kind)
+  while (kinds.length < 12) {
+    queue.over(underWay.shift()!)
+    underWay.push(queue.next()!)
+    kinds.push(underWay.at(-1)!.job.kind)
+    assert.ok(underWay.filter((run) => run.job.kind === 'passage').length < 2)
+  }
+  assert.equal(kinds.indexOf('passage'), 8)
 })

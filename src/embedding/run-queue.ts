@@ -17,15 +17,23 @@ export interface Run<J extends Job> {
 const queriesInRowMax = 8
 
 /**
- * The order in which texts reach the model, one text at a time: queries before passages, each kind in turn between its
- * callers. A query that arrives waits for at most the run in progress, the queries of its own caller, one query of each
- * other caller for each of those, and one passage in eight.
+ * The order in which texts reach the model, one text a run, `atOnce` runs at most: queries before passages, each kind in
+ * turn between its callers. Two runs at once are never of one caller: the second is for whoever would have to wait for
+ * somebody else's, so that a query beside a crowd, or beside passages, begins at once, and a crowd alone gets no more than
+ * one core. Where all are taken it waits for the first that ends, the queries of its own caller, one query of each other
+ * caller for each of those, and one passage in eight.
  */
 export class RunQueue<J extends Job> {
   readonly #waiting: Record<EmbeddingKind, FairQueue<Run<J>>> = { query: new FairQueue(), passage: new FairQueue() }
   /** What of each job has not been handed out yet. */
   readonly #runs = new Map<number, Run<J>[]>()
+  readonly #underWay = new Set<Run<J>>()
+  readonly #atOnce: number
   #queriesInRow = 0
+
+  constructor(atOnce: number) {
+    this.#atOnce = atOnce
+  }
 
   add(job: J): void {
     const runs = job.texts.map((_, textIndex) => ({ job, textIndex }))
@@ -44,17 +52,41 @@ export class RunQueue<J extends Job> {
     this.#runs.delete(id)
   }
 
+  /** What is to be run now; `null` when that is nothing, until something comes or a run is over. */
   next(): Run<J> | null {
+    if (this.#underWay.size >= this.#atOnce) return null
     const passagesTurn = this.#queriesInRow >= queriesInRowMax
     const run = passagesTurn
-      ? (this.#take('passage') ?? this.#take('query'))
-      : (this.#take('query') ?? this.#take('passage'))
-    this.#queriesInRow = run?.job.kind === 'query' ? this.#queriesInRow + 1 : 0
+      ? (this.#takePassage() ?? this.#takeQuery())
+      : (this.#takeQuery() ?? this.#takeLonePassage())
+    if (run === null) return null
+    this.#underWay.add(run)
+    this.#queriesInRow = run.job.kind === 'query' ? this.#queriesInRow + 1 : 0
     return run
   }
 
-  #take(kind: EmbeddingKind): Run<J> | null {
-    const run = this.#waiting[kind].take()
+  /** The run has ended, however. */
+  over(run: Run<J>): void {
+    this.#underWay.delete(run)
+  }
+
+  #takeQuery(): Run<J> | null {
+    const callers = new Set<string>()
+    for (const { job } of this.#underWay)
+      if (job.kind === 'query') for (const caller of job.callers) callers.add(caller)
+    return this.#handOut(this.#waiting.query.take(callers))
+  }
+
+  #takePassage(): Run<J> | null {
+    for (const { job } of this.#underWay) if (job.kind === 'passage') return null
+    return this.#handOut(this.#waiting.passage.take())
+  }
+
+  #takeLonePassage(): Run<J> | null {
+    return this.#underWay.size === 0 ? this.#takePassage() : null
+  }
+
+  #handOut(run: Run<J> | undefined): Run<J> | null {
     if (run === undefined) return null
     const { id } = run.job
     const left = this.#runs.get(id)!

@@ -19,6 +19,8 @@ export interface PoolOptions {
   readonly size: number
   /** Members that are there unasked; others, up to `size`, come one at a time when calls wait. All when left out. */
   readonly kept?: number
+  /** A member beyond those, but for the first, is let go when it had nothing to do for so long. Never when left out. */
+  readonly letGoAfterMs?: number
   /** Calls that a member is given at once; the others wait here. */
   readonly callsPerMember: number
   /** Starts the member of a place. It is given calls from when `ready` resolves; when that rejects it is ended. */
@@ -40,6 +42,8 @@ interface Place {
   deathsInRow: number
   restsUntil: number
   returning: NodeJS.Timeout | undefined
+  /** Counts the time without a call. */
+  idle: NodeJS.Timeout | undefined
 }
 
 interface Waiting {
@@ -76,7 +80,8 @@ export class Pool {
     this.#options = options
     this.#watch = options.watch ?? silentPoolWatch
     this.#places = Array.from({ length: options.size }, (_, number) => {
-      return { number, calls: null, serves: false, deathsInRow: 0, restsUntil: 0, returning: undefined }
+      const timers = { returning: undefined, idle: undefined }
+      return { number, calls: null, serves: false, deathsInRow: 0, restsUntil: 0, ...timers }
     })
     for (const place of this.#places.slice(0, options.kept)) this.#start(place)
   }
@@ -144,7 +149,10 @@ export class Pool {
 
   #close(reason: Error): void {
     this.#closed ??= reason
-    for (const { returning } of this.#places) clearTimeout(returning)
+    for (const { returning, idle } of this.#places) {
+      clearTimeout(returning)
+      clearTimeout(idle)
+    }
   }
 
   #dispatch(): void {
@@ -166,18 +174,34 @@ export class Pool {
   }
 
   #send(place: Place, { message, extras, resolve, reject }: Waiting): void {
-    place.calls!.call(message, extras).then(
-      (result) => {
-        place.deathsInRow = 0
-        this.#dispatch()
-        resolve(result)
-      },
-      (error: unknown) => {
-        if (!(error instanceof CallLost)) place.deathsInRow = 0
-        this.#dispatch()
-        reject(error)
-      },
-    )
+    const calls = place.calls!
+    clearTimeout(place.idle)
+    calls
+      .call(message, extras)
+      .finally(() => this.#mayLetGo(place, calls))
+      .then(
+        (result) => {
+          place.deathsInRow = 0
+          this.#dispatch()
+          resolve(result)
+        },
+        (error: unknown) => {
+          if (!(error instanceof CallLost)) place.deathsInRow = 0
+          this.#dispatch()
+          reject(error)
+        },
+      )
+  }
+
+  #mayLetGo(place: Place, calls: Calls): void {
+    const { letGoAfterMs, kept = this.size } = this.#options
+    if (letGoAfterMs === undefined || place.number < Math.max(1, kept) || this.#closed !== null) return
+    if (calls.open > 0 || place.calls !== calls) return
+    place.idle = setTimeout(() => {
+      // From here on nothing is given to it, and its end is no death.
+      this.#leave(place)
+      void calls.end()
+    }, letGoAfterMs).unref()
   }
 
   /** One at a time: a start costs, and by its end the rush may be over. */
@@ -239,16 +263,23 @@ export class Pool {
         void calls.kill()
       },
     )
-    void calls.ended.then((cause) => this.#ended(place, fault ?? cause))
+    void calls.ended.then((cause) => {
+      if (place.calls === calls) this.#ended(place, fault ?? cause)
+    })
+  }
+
+  #leave(place: Place): void {
+    if (place.serves) this.#watch.members(this.#options.name, -1)
+    clearTimeout(place.idle)
+    place.calls = null
+    place.serves = false
+    this.#options.free?.(place.number)
   }
 
   #ended(place: Place, cause: Error): void {
-    const { name, kept = this.size, free, restMs = 1_000, restMaxMs = 30_000 } = this.#options
+    const { name, kept = this.size, restMs = 1_000, restMaxMs = 30_000 } = this.#options
     const wasServing = place.serves
-    if (wasServing) this.#watch.members(name, -1)
-    place.calls = null
-    place.serves = false
-    free?.(place.number)
+    this.#leave(place)
     if (this.#opening !== null && this.#isDeserted) {
       this.#opening.reject(cause)
       this.#close(cause)

@@ -1,3 +1,5 @@
+const nobody: ReadonlySet<string> = new Set()
+
 /**
  * What waits, by who waits for it: first come, first served in the line of one caller, and by rounds between the lines.
  * In a round every caller is served once at most, and one who comes and has not been served in it still is: beside a
@@ -51,14 +53,18 @@ export class FairQueue<T> {
     return this.#callers.delete(item)
   }
 
-  take(): T | undefined {
-    if (this.#thisRound.size === 0) {
+  /** Those of `except` are passed over, and keep their turn: another may be served twice in a round instead. */
+  take(except: ReadonlySet<string> = nobody): T | undefined {
+    const mayBeServed = (caller: string): boolean => !except.has(caller)
+    const inTurn = this.#thisRound.values().find(mayBeServed)
+    if (inTurn !== undefined) return this.takeFor(inTurn)
+    const next = this.#nextRound.values().find(mayBeServed)
+    if (this.#thisRound.size === 0 && (next !== undefined || this.#nextRound.size === 0)) {
       this.#thisRound = this.#nextRound
       this.#nextRound = new Set()
       this.#served.clear()
     }
-    const [caller] = this.#thisRound
-    return caller === undefined ? undefined : this.takeFor(caller)
+    return next === undefined ? undefined : this.takeFor(next)
   }
 
   /** The first of one line, out of turn; it counts as the caller's turn in this round. */

@@ -14,13 +14,16 @@ class Way {
   readonly #sockets = new Set<Socket>()
   #server: Server | null = null
   #port = 0
+  #swallows = false
 
   constructor(url: string) {
     this.#to = new URL(url)
   }
 
   async open(): Promise<void> {
+    this.#swallows = false
     const server = createServer((from) => {
+      if (this.#swallows) return void this.#sockets.add(from)
       const to = connect(Number(this.#to.port), this.#to.hostname)
       for (const [one, other] of [
         [from, to],
@@ -35,6 +38,12 @@ class Way {
     await new Promise<void>((resolve) => server.listen(this.#port, '127.0.0.1', resolve))
     this.#port = (server.address() as { port: number }).port
     this.#server = server
+  }
+
+  /** Nothing comes through any more, on old connections and on new ones, and nobody is told so. */
+  swallow(): void {
+    this.#swallows = true
+    for (const socket of this.#sockets) socket.unpipe().resume()
   }
 
   close(): void {
@@ -65,7 +74,7 @@ after(async () => {
   way.close()
 })
 
-test('a database that is away is 503 in the words of each area, logged with its cause; then all is well again', async () => {
+test('a database that is away, or silent, is 503 in the words of each area, logged with its cause; then all is well again', async () => {
   const { key } = await server.makeApplication({
     entitlements: [{ datasets: ['news'] }],
     policy: { analysis_enabled: true, live: { enabled: true } },
@@ -83,6 +92,11 @@ test('a database that is away is 503 in the words of each area, logged with its 
     ['store_unavailable', collector, 'POST', '/collector/v1/documents', { documents: [documentOf('a')] }],
   ]
   const ask = () => Promise.all(asked.map(([, credential, ...request]) => server.as(credential, ...request)))
+  // Each request beside another of its kind: writes wait for each other, and must not do so in vain.
+  way.swallow()
+  for (const answers of await Promise.all([ask(), ask()])) {
+    for (const [i, answer] of answers.entries()) await expectError(server, answer, 503, asked[i]![0])
+  }
   way.close()
   const answers = await ask()
   for (const [i, answer] of answers.entries()) {

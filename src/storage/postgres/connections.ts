@@ -88,7 +88,7 @@ export async function connectAlone(url: string): Promise<pg.Client> {
   return client
 }
 
-const clientSettings = (url: string) => ({
+export const clientSettings = (url: string) => ({
   connectionString: url,
   application_name: 'tidemark',
   connectionTimeoutMillis: connectWithinMs,

@@ -12,6 +12,7 @@ import { type Connection, Connections } from './connections.ts'
 import { Elections } from './elections.ts'
 import { ForeignWrites } from './foreign-writes.ts'
 import { postgresMigrationDialect, TextByBytes } from './migration-dialect.ts'
+import { DatabaseSilent, Pulse } from './pulse.ts'
 import { SchemaWatch } from './schema-watch.ts'
 import { isConnectionLost, isFullDiskError, isPassing, OutcomeUnknown, withRetries } from './troubles.ts'
 import { beginMigrating, beginWriting } from './write-locks.ts'
@@ -45,12 +46,20 @@ export async function openPostgresStore(url: string, connectionsMax: number): Pr
     return hasGone
   }).start()
   const room = new RoomForWrites()
+  const pulse = new Pulse(url)
   const under = { reading: { count: 0 }, writing: { count: 0 } }
 
-  const transact = async ({ port, method, write }: NamedCall, args: readonly unknown[]): Promise<unknown> => {
+  const transact = async (
+    { port, method, write }: NamedCall,
+    args: readonly unknown[],
+    attempt: Attempt,
+  ): Promise<unknown> => {
+    if (attempt.isAbandoned) throw new DatabaseSilent()
     const connection = await connections.take()
     let isSound = true
     try {
+      if (attempt.isAbandoned) throw new DatabaseSilent()
+      attempt.connection = connection
       const { client } = connection
       await client.query(write === null ? beginReading : beginWriting(write))
       const result = await methodOf(storeOn(connection), port, method)(...args)
@@ -60,6 +69,7 @@ export async function openPostgresStore(url: string, connectionsMax: number): Pr
       isSound = await rolledBack(connection, error)
       throw error
     } finally {
+      attempt.connection = null
       connections.giveBack(connection, isSound)
     }
   }
@@ -88,17 +98,24 @@ export async function openPostgresStore(url: string, connectionsMax: number): Pr
     if (schema.isBeyond) throw upgraded()
     const { write } = call
     const since = Date.now()
-    const work = () => withRetries(() => transact(call, args), since)
+    const attempt: Attempt = { isAbandoned: false, connection: null }
+    const work = () => withRetries(() => transact(call, args, attempt), since)
+    const unlessSilent = (working: Promise<unknown>) =>
+      pulse.guard(working, () => {
+        attempt.isAbandoned = true
+        attempt.connection?.client.end().catch(() => {})
+      })
     const calls = write === null ? under.reading : under.writing
     calls.count++
     try {
-      if (write === null) return await work()
-      const result = await queueOf(write.locks[0])(work)
+      if (write === null) return await unlessSilent(work())
+      const result = await unlessSilent(queueOf(write.locks[0])(work))
       room.written()
       return result
     } catch (error) {
       if (isFullDiskError(error)) throw room.refused(error)
-      throw error instanceof OutcomeUnknown || isPassing(error) ? unavailable(error) : error
+      const isAway = error instanceof OutcomeUnknown || error instanceof DatabaseSilent || isPassing(error)
+      throw isAway ? unavailable(error) : error
     } finally {
       calls.count--
     }
@@ -122,6 +139,12 @@ export async function openPostgresStore(url: string, connectionsMax: number): Pr
       await connections.close()
     },
   }
+}
+
+/** A call under way: its connection while it has one, and whether its caller has been told that the database is silent. */
+interface Attempt {
+  isAbandoned: boolean
+  connection: Connection | null
 }
 
 const upgradedByNewer = 'the store was upgraded by a newer version: start this process with it'

@@ -1,0 +1,66 @@
+import pg from 'pg'
+import { clientSettings } from './connections.ts'
+
+/** Together less than the 2 s within which a caller is told that the database is away. */
+const lookAfterMs = 700
+const answerWithinMs = 1000
+/** A look that took so much longer than it may tells of this process, which was held up, and not of the database. */
+const heldUpMs = 250
+
+/** A database that says nothing, not even that it refuses: its host is gone, or a wall on the way swallows what is sent. */
+export class DatabaseSilent extends Error {
+  constructor() {
+    super(`the database says nothing: it answered no new connection within ${answerWithinMs} ms`)
+    this.name = 'DatabaseSilent'
+  }
+}
+
+/**
+ * Tells a database that is silent from a call that takes its time. On a connection that has gone silent a query would wait
+ * for the network to give up, for a quarter of an hour; so whoever waits long makes this one look whether a new
+ * connection is answered.
+ */
+export class Pulse {
+  readonly #url: string
+  #look: Promise<boolean> | null = null
+
+  constructor(url: string) {
+    this.#url = url
+  }
+
+  /** Fails with `DatabaseSilent` if the database falls silent before the work is done; `abandon` is then to end it. */
+  guard<T>(work: Promise<T>, abandon: () => void): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const looking = setInterval(async () => {
+        if (await this.#beats()) return
+        clearInterval(looking)
+        reject(new DatabaseSilent())
+        abandon()
+      }, lookAfterMs)
+      work.then(resolve, reject).finally(() => clearInterval(looking))
+    })
+  }
+
+  #beats(): Promise<boolean> {
+    this.#look ??= isAnswered(this.#url).finally(() => {
+      this.#look = null
+    })
+    return this.#look
+  }
+}
+
+async function isAnswered(url: string): Promise<boolean> {
+  const client = new pg.Client({ ...clientSettings(url), connectionTimeoutMillis: answerWithinMs })
+  client.on('error', () => {})
+  const since = Date.now()
+  try {
+    await client.connect()
+    return true
+  } catch (error) {
+    // It was refused, by the server or by its host: the calls will hear the same by themselves.
+    const isTimeout = error instanceof Error && error.message === 'timeout expired'
+    return !isTimeout || Date.now() - since > answerWithinMs + heldUpMs
+  } finally {
+    client.end().catch(() => {})
+  }
+}

@@ -1,11 +1,12 @@
 /**
- * Texts a second and CPU a text of the built-in model, by length of text and by threads, and what a query waits while
- * passages are embedded. Arguments: `--seconds N` for each measurement (2), `--threads 1,2`.
+ * Texts a second and CPU a text of a built-in model, by length of text and by threads, and what a query waits while
+ * passages are embedded. Arguments: `--seconds N` for each measurement (2), `--threads 1,2`, `--model ID`.
  */
 import type { ChildProcess } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
 import { BuiltInEmbedder, startModelProcess } from '../src/embedding/built-in-embedder.ts'
+import { type BuiltInModel, builtInModel, builtInModels } from '../src/embedding/built-in-models.ts'
 import { QueryCache } from '../src/embedding/query-cache.ts'
 
 const wordCounts = [5, 25, 50, 100, 200, 400]
@@ -41,17 +42,17 @@ async function usageOf(pid: number): Promise<{ cpuMs: number; rssMb: number } | 
 
 const percentile = (sorted: readonly number[], share: number): number => sorted[Math.floor(sorted.length * share)] ?? 0
 
-async function measureThreads(threads: number, seconds: number): Promise<void> {
+async function measureThreads(of: BuiltInModel, threads: number, seconds: number): Promise<void> {
   let model: ChildProcess | null = null
-  const startProcess = (directory: URL, count: number): ChildProcess => {
-    model = startModelProcess(directory, count)
+  const startProcess: typeof startModelProcess = (...started) => {
+    model = startModelProcess(...started)
     return model
   }
-  const embedder = new BuiltInEmbedder({ threads, startProcess })
+  const embedder = new BuiltInEmbedder(of, { threads, startProcess })
   try {
     const startedMs = performance.now()
     await embedder.embed(['first'], 'query')
-    console.log(`threads ${threads}: first vector after ${(performance.now() - startedMs).toFixed(0)} ms`)
+    console.log(`${of.id}, threads ${threads}: first vector after ${(performance.now() - startedMs).toFixed(0)} ms`)
     const pid = (model as ChildProcess | null)?.pid ?? 0
     console.log('words  texts/s  ms/text  CPU ms/text  RSS MB')
     for (const words of wordCounts) {
@@ -106,8 +107,8 @@ async function measureQueries(embedder: BuiltInEmbedder, seconds: number, loaded
   console.log(`query of 8 words${loaded ? ', passages waiting' : ''}: p50 / p95 / p99 ${figures} ms`)
 }
 
-async function measureCache(): Promise<void> {
-  const embedder = new BuiltInEmbedder()
+async function measureCache(of: BuiltInModel): Promise<void> {
+  const embedder = new BuiltInEmbedder(of)
   const cache = new QueryCache()
   await cache.embed(embedder, 'the same question')
   const rounds = 100_000
@@ -118,8 +119,14 @@ async function measureCache(): Promise<void> {
 }
 
 export async function run(args: readonly string[]): Promise<void> {
-  const options = { seconds: { type: 'string', default: '2' }, threads: { type: 'string', default: '1,2' } } as const
+  const options = {
+    seconds: { type: 'string', default: '2' },
+    threads: { type: 'string', default: '1,2' },
+    model: { type: 'string', default: builtInModels.bgeSmallEn.id },
+  } as const
   const { values } = parseArgs({ args: [...args], options })
-  for (const threads of values.threads.split(',')) await measureThreads(Number(threads), Number(values.seconds))
-  await measureCache()
+  const of = builtInModel(values.model)
+  if (of === undefined) throw new Error(`there is no built-in model ${values.model}`)
+  for (const threads of values.threads.split(',')) await measureThreads(of, Number(threads), Number(values.seconds))
+  await measureCache(of)
 }

@@ -14,7 +14,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { Worker } from 'node:worker_threads'
 import { fieldPermissions, type Scope } from '../src/access/scope.ts'
-import { builtInProfile } from '../src/embedding/built-in-profile.ts'
+import { builtInModels } from '../src/embedding/built-in-models.ts'
 import { searchLimits as limits } from '../src/search/limits.ts'
 import { type DocumentHit, noFilters, type SearchIndex } from '../src/search/search-index.ts'
 import { indexPath } from '../src/storage/segments/file/index-files.ts'
@@ -116,7 +116,7 @@ interface BareQuestion {
 
 async function bareSearch(index: SearchIndex, mode: Mode, { query, vector }: BareQuestion): Promise<void> {
   const asked = { scope: everything, filters: noFilters, timeoutMs: 60_000 }
-  const near = { profileId: builtInProfile.id, vector }
+  const near = { profileId: builtInModels.bgeSmallEn.id, vector }
   const limit = mode === 'keyword' ? limits.resultsDefault : limits.hybridCandidatesMax
   const forVector = limits.resultsDefault * limits.vectorCandidatesPerResult
   const topK = mode === 'vector' ? forVector : limits.hybridCandidatesMax

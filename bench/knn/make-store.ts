@@ -1,9 +1,9 @@
-import { builtInProfile } from '../../src/embedding/built-in-profile.ts'
+import { builtInModels } from '../../src/embedding/built-in-models.ts'
 import { prepareDocument } from '../../src/search/prepare-document.ts'
 import { openSqliteStore } from '../../src/storage/sqlite/open-sqlite-store.ts'
 
 export const dataset = 'bench'
-export const profileId = builtInProfile.id
+export const profileId = builtInModels.bgeSmallEn.id
 
 /** A data folder with one document, chunk and vector for each row: made by the store itself, without a model. */
 export async function makeStore(dataDir: string, vectors: Float32Array, dimensions: number): Promise<void> {

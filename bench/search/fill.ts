@@ -5,7 +5,7 @@
  */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { builtInProfile } from '../../src/embedding/built-in-profile.ts'
+import { builtInModels } from '../../src/embedding/built-in-models.ts'
 import type { IndexChange } from '../../src/search/search-index.ts'
 import { indexPath, writePointer } from '../../src/storage/segments/file/index-files.ts'
 import { openSegmentsIndex } from '../../src/storage/segments/segments-index.ts'
@@ -47,8 +47,8 @@ const textOf = (field: AnalysedField): string =>
 raw.exec('begin')
 const at = { created_at: 0, updated_at: 0 }
 for (let i = 0; i < 100; i++) putDataset({ dataset_id: `d${i}`, name: `d${i}`, ...at })
-const { id, model, dimensions } = builtInProfile
-putProfile({ profile_id: id, provider: 'builtin', model, dimensions, status: 'active', is_default: 1, ...at })
+const { id, dimensions } = builtInModels.bgeSmallEn
+putProfile({ profile_id: id, provider: 'builtin', model: id, dimensions, status: 'active', is_default: 1, ...at })
 
 const index = await openSegmentsIndex({ path: indexPath(folder, 1) })
 await writePointer(folder, { generation: 1, rules: ANALYSIS_VERSION })

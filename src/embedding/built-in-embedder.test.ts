@@ -11,12 +11,14 @@ import fc from 'fast-check'
 import { PoolEvents } from '../../test/support/pool-events.ts'
 import { Callers } from '../turns/callers.ts'
 import { BuiltInEmbedder, startModelProcess } from './built-in-embedder.ts'
-import { builtInProfile } from './built-in-profile.ts'
+import { builtInModels } from './built-in-models.ts'
 import type { EmbeddingErrorCode } from './embedding-error.ts'
 import { EmbeddingError } from './embedding-error.ts'
 
-const embedder = new BuiltInEmbedder()
-after(() => embedder.close())
+const english = builtInModels.bgeSmallEn
+const embedder = new BuiltInEmbedder(english)
+const multilingual = new BuiltInEmbedder(builtInModels.multilingualE5Small)
+after(() => Promise.all([embedder.close(), multilingual.close()]))
 
 function fails(code: EmbeddingErrorCode, part = '') {
   return (error: unknown): boolean => {
@@ -36,13 +38,13 @@ async function one(text: string, kind: 'query' | 'passage' = 'passage'): Promise
 const long = 'the committee discussed the budget for the coming year '.repeat(60)
 
 /** An embedder whose process the test can reach, and the process of its last start. */
-function reachable(options: ConstructorParameters<typeof BuiltInEmbedder>[0] = {}) {
+function reachable(options: ConstructorParameters<typeof BuiltInEmbedder>[1] = {}) {
   const processes: ChildProcess[] = []
-  const startProcess = (directory: URL, threads: number): ChildProcess => {
-    processes.push(startModelProcess(directory, threads))
+  const startProcess: typeof startModelProcess = (...started) => {
+    processes.push(startModelProcess(...started))
     return processes.at(-1)!
   }
-  return { embedder: new BuiltInEmbedder({ startProcess, ...options }), processes }
+  return { embedder: new BuiltInEmbedder(english, { startProcess, ...options }), processes }
 }
 
 test('ranks passages by what they say, not by the words they share', async () => {
@@ -63,6 +65,40 @@ test('ranks passages by what they say, not by the words they share', async () =>
   assert.equal(await best('discovery of an amphibian'), 2)
 })
 
+test('the multilingual model finds a text by a question in another language', async () => {
+  const passages = [
+    '灯塔在风暴之后由志愿者修复。',
+    'The lighthouse was restored by volunteers after the storm had damaged its tower and its lamp.',
+    'Die Zentralbank hob den Leitzins um einen Viertelpunkt an, um die Inflation zu dämpfen.',
+    'The central bank raised interest rates.',
+    'El equipo ganó la final del campeonato en la prórroga.',
+    'Ferries between the islands were cancelled for the third day.',
+  ]
+  const vectors = await multilingual.embed(passages, 'passage')
+  const ranked = async (query: string): Promise<number[]> => {
+    const [vector] = await multilingual.embed([query], 'query')
+    const scores = vectors.map((passage) => dot(vector!, passage))
+    return scores.map((_, i) => i).sort((a, b) => scores[b]! - scores[a]!)
+  }
+  const bestTwo = async (query: string): Promise<number[]> => (await ranked(query)).slice(0, 2).sort()
+  assert.deepEqual(await bestTwo('志愿者如何修复被风暴损坏的灯塔'), [0, 1])
+  assert.deepEqual(await bestTwo('Who repaired the lighthouse?'), [0, 1])
+  assert.deepEqual(await bestTwo('Wie hoch ist der Leitzins?'), [2, 3])
+})
+
+test('every built-in model: vectors of length 1, of its dimensions, at any length of text', async () => {
+  for (const [model, one] of [
+    [english, embedder],
+    [builtInModels.multilingualE5Small, multilingual],
+  ] as const) {
+    assert.equal(one.profileId, model.id)
+    for (const vector of await one.embed(['', 'a word', '中'.repeat(3_000), long], 'passage')) {
+      assert.equal(vector.length, model.dimensions)
+      assert.ok(Math.abs(Math.hypot(...vector) - 1) < 1e-5)
+    }
+  }
+})
+
 test('a text has one vector, bit for bit, whatever comes with it', async () => {
   const texts = ['a short text', long, 'another', `${long} and more`, 'a short text', '']
   const together = await embedder.embed(texts, 'passage')
@@ -77,7 +113,7 @@ test('this text has this vector: another runtime or tokenizer that changes it is
 
 test('a query is embedded with the prefix of the model, a passage is not', async () => {
   const query = await one('interest rates', 'query')
-  assert.deepEqual(query, await one(`${builtInProfile.queryPrefix}interest rates`))
+  assert.deepEqual(query, await one(`${english.prefixes.query}interest rates`))
   assert.notDeepEqual(query, await one('interest rates'))
 })
 
@@ -233,7 +269,7 @@ test('a damaged or missing file is named by its role, and noticed when it is put
   t.after(() => rm(folder, { recursive: true }))
   const directory = pathToFileURL(`${folder}/`)
   const copy = (name: string): Promise<void> =>
-    copyFile(fileURLToPath(new URL(name, builtInProfile.directory)), join(folder, name))
+    copyFile(fileURLToPath(new URL(name, english.directory)), join(folder, name))
   const { embedder: damaged, processes } = reachable({ directory, restMaxMs: 0 })
   t.after(() => damaged.close())
 
@@ -264,7 +300,8 @@ test('an idle model keeps nobody alive, a busy one does not disturb an exit, and
   const module = new URL('./built-in-embedder.ts', import.meta.url).href
   const start = `
     import { BuiltInEmbedder } from '${module}'
-    const embedder = new BuiltInEmbedder()
+    import { builtInModels } from '${new URL('./built-in-models.ts', import.meta.url).href}'
+    const embedder = new BuiltInEmbedder(builtInModels.bgeSmallEn)
     await embedder.embed(['a'], 'query')`
   const busy = `
     embedder.embed(Array(9).fill('a text '.repeat(400)), 'passage').catch(() => {})

@@ -1,7 +1,8 @@
 /**
- * The built-in model behind processes of its own: the first call starts one (about 0.5 s, then 4 to 200 ms a text), and a
+ * A built-in model behind processes of its own: the first call starts one (0.5 to 2 s, then 4 to 400 ms a text), and a
  * second comes while somebody would have to wait for somebody else's text, and goes a minute later. A process that dies,
- * or hangs and is ended for it, fails the call under way with a retryable error, and the next call starts another; when that keeps happening, or a file of the model is damaged, calls fail at once for a while,
+ * or hangs and is ended for it, fails the call under way with a retryable error, and the next call starts another; when
+ * that keeps happening, or a file of the model is damaged, calls fail at once for a while,
  * and then it is tried again, so that a file put right is noticed without a restart. A process with nothing to do does
  * not keep its parent alive, and it ends when its parent does.
  *
@@ -17,8 +18,8 @@ import { CallLost, Calls } from '../threads/calls.ts'
 import { processChannel } from '../threads/channel.ts'
 import { Pool, type PoolWatch, silentPoolWatch } from '../threads/pool.ts'
 import { Callers } from '../turns/callers.ts'
+import type { BuiltInModel } from './built-in-models.ts'
 import type { ModelCall } from './built-in-process.ts'
-import { builtInProfile } from './built-in-profile.ts'
 import type { Embedder, EmbeddingKind } from './embedder.ts'
 import { abortedError, closedError, EmbeddingError } from './embedding-error.ts'
 import { type TextFault, vectorsOrFault } from './normalise-vector.ts'
@@ -40,18 +41,19 @@ export interface BuiltInEmbedderOptions {
   readonly silenceMaxMs?: number
   readonly watch?: PoolWatch
   readonly directory?: URL
-  readonly startProcess?: (directory: URL, threads: number) => ChildProcess
+  readonly startProcess?: typeof startModelProcess
 }
 
 /**
- * The flags and the variable keep the process at about 190 MB; without them it grew to 285 and more over texts of
+ * The flags and the variable keep the process of bge-small-en at about 190 MB; without them it grew to 285 and more over texts of
  * every length. Young garbage is collected early, what was read to load the model is dropped, and glibc gives blocks
  * from 1 MB up back to the system at once.
  */
-export function startModelProcess(directory: URL, threads: number): ChildProcess {
+export function startModelProcess(model: BuiltInModel, directory: URL, threads: number): ChildProcess {
   // Nothing of the server's settings is handed on: the model needs none, and they hold keys.
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('TIDEMARK_')))
-  return fork(fileURLToPath(new URL('./built-in-process.ts', import.meta.url)), [directory.href, String(threads)], {
+  const program = fileURLToPath(new URL('./built-in-process.ts', import.meta.url))
+  return fork(program, [model.id, directory.href, String(threads)], {
     env: { ...env, MALLOC_MMAP_THRESHOLD_: String(1024 * 1024) },
     execArgv: ['--max-semi-space-size=1', '--expose-gc'],
     serialization: 'advanced',
@@ -69,10 +71,10 @@ interface CollectingJob extends Job {
 }
 
 export class BuiltInEmbedder implements Embedder {
-  readonly profileId = builtInProfile.id
-  readonly model = builtInProfile.model
-  readonly dimensions = builtInProfile.dimensions
-  readonly languages = builtInProfile.languages
+  readonly profileId: string
+  readonly model: string
+  readonly dimensions: number
+  readonly languages: readonly string[] | null
 
   readonly #processes: Pool
   readonly #queue: RunQueue<CollectingJob>
@@ -81,8 +83,12 @@ export class BuiltInEmbedder implements Embedder {
   #nextId = 1
   #closed = false
 
-  constructor(options: BuiltInEmbedderOptions = {}) {
-    const { directory = builtInProfile.directory, threads = 1, startProcess = startModelProcess } = options
+  constructor(model: BuiltInModel, options: BuiltInEmbedderOptions = {}) {
+    const { directory = model.directory, threads = 1, startProcess = startModelProcess } = options
+    this.profileId = model.id
+    this.model = model.id
+    this.dimensions = model.dimensions
+    this.languages = model.languages
     const { processes = Math.min(2, availableParallelism()), silenceMaxMs = 60_000 } = options
     this.#waitingTextsMax = options.waitingTextsMax ?? 4_096
     this.#queue = new RunQueue(processes)
@@ -93,7 +99,7 @@ export class BuiltInEmbedder implements Embedder {
       callsPerMember: 1,
       letGoAfterMs: options.letGoAfterMs ?? 60_000,
       start: () => {
-        const channel = processChannel(startProcess(directory, threads))
+        const channel = processChannel(startProcess(model, directory, threads))
         return { calls: new Calls(channel, { name: "built-in model's process", idleKeepsAlive: false, silenceMaxMs }) }
       },
       watch: options.watch ?? silentPoolWatch,

@@ -1,6 +1,6 @@
 /**
- * The model that is part of the product: bge-small-en-v1.5, int8 ONNX. Only `built-in-process.ts` imports this: it
- * loads the native runtime, and a run takes the thread for 4 ms (a few words) to 200 ms (512 tokens).
+ * Runs one of the models that are part of the product, int8 ONNX. Only `built-in-process.ts` imports this: it loads the
+ * native runtime, and a run takes the thread for 4 ms (a few words) to 200 ms (512 tokens) and more.
  *
  * One text a run, never a batch. Dynamic quantisation takes one scale for the whole tensor, so that in a batch a
  * text's vector depends on its neighbours. Cosine to the vector of the same text alone, 160 abstracts in batches of
@@ -13,24 +13,9 @@ import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { Tokenizer } from '@huggingface/tokenizers'
 import { env, InferenceSession, Tensor } from 'onnxruntime-node'
-import { builtInProfile } from './built-in-profile.ts'
+import type { BuiltInModel, ModelFile } from './built-in-models.ts'
 import type { EmbeddingKind } from './embedder.ts'
 import { EmbeddingError } from './embedding-error.ts'
-
-const files = {
-  weights: {
-    name: 'model_quantized.onnx',
-    sha256: '6c9c6101a956d62dfb5e7190c538226c0c5bb9cb27b651234b6df063ee7dbfe4',
-  },
-  vocabulary: {
-    name: 'tokenizer.json',
-    sha256: 'd241a60d5e8f04cc1b2b3e9ef7a4921b27bf526d9f6050ab90f9267a1f9e5c66',
-  },
-  'tokenizer settings': {
-    name: 'tokenizer_config.json',
-    sha256: '9261e7d79b44c8195c1cada2b453e55b00aeb81e907a6664974b4d7776172ab3',
-  },
-} as const
 
 const tokensMax = 512
 /**
@@ -38,16 +23,15 @@ const tokensMax = 512
  * megabyte costs no more than a page. What lies further on could be read only past long runs of blanks.
  */
 const charsMax = 8_192
-const separatorToken = 102
 
-export interface BuiltInModel {
-  /** The vector as the model gives it, not yet normalised. */
+export interface LoadedModel {
+  /** The vector as the model gives it, perhaps not of length 1. */
   embed(text: string, kind: EmbeddingKind): Promise<Float32Array>
 }
 
 /** Reads every file once and hands over the bytes that were checked, so nothing can change in between. */
-async function readChecked(directory: URL, role: keyof typeof files): Promise<Buffer> {
-  const { name, sha256 } = files[role]
+async function readChecked(model: BuiltInModel, directory: URL, role: ModelFile): Promise<Buffer> {
+  const { name, sha256 } = model.files[role]
   const bytes = await readFile(fileURLToPath(new URL(name, directory))).catch((error: NodeJS.ErrnoException) => {
     throw new EmbeddingError(
       'damaged_model',
@@ -60,13 +44,13 @@ async function readChecked(directory: URL, role: keyof typeof files): Promise<Bu
   return bytes
 }
 
-export async function loadBuiltInModel(directory: URL, threads: number): Promise<BuiltInModel> {
-  const vocabulary: object = JSON.parse((await readChecked(directory, 'vocabulary')).toString('utf8'))
-  const settings: object = JSON.parse((await readChecked(directory, 'tokenizer settings')).toString('utf8'))
+export async function loadBuiltInModel(model: BuiltInModel, directory: URL, threads: number): Promise<LoadedModel> {
+  const vocabulary: object = JSON.parse((await readChecked(model, directory, 'vocabulary')).toString('utf8'))
+  const settings: object = JSON.parse((await readChecked(model, directory, 'tokenizer settings')).toString('utf8'))
   const tokenizer = new Tokenizer(vocabulary, settings)
 
   env.logLevel = 'error'
-  const session = await InferenceSession.create(await readChecked(directory, 'weights'), {
+  const session = await InferenceSession.create(await readChecked(model, directory, 'weights'), {
     executionProviders: ['cpu'],
     executionMode: 'sequential',
     interOpNumThreads: 1,
@@ -76,31 +60,39 @@ export async function loadBuiltInModel(directory: URL, threads: number): Promise
     enableCpuMemArena: false,
   })
 
-  const { dimensions } = builtInProfile
+  const { dimensions, prefixes, pooling } = model
   // Every run writes here: a new array for each would be 0.8 MB of garbage for a long text.
-  const hiddenStates = new Float32Array(tokensMax * dimensions)
+  const written = new Float32Array((pooling === 'in_graph' ? 1 : tokensMax) * dimensions)
+
+  const outputs = {
+    first_token: (tokens: number) => output('last_hidden_state', tokens * dimensions, [1, tokens, dimensions]),
+    in_graph: () => output('sentence_embedding', dimensions, [1, dimensions]),
+  }
+  function output(name: string, size: number, shape: readonly number[]) {
+    const data = written.subarray(0, size)
+    return { name, data, tensor: new Tensor('float32', data, shape) }
+  }
 
   function tokenise(text: string): number[] {
     const { ids } = tokenizer.encode(text.slice(0, charsMax))
-    return ids.length <= tokensMax ? ids : [...ids.slice(0, tokensMax - 1), separatorToken]
+    return ids.length <= tokensMax ? ids : [...ids.slice(0, tokensMax - 1), model.endToken]
   }
 
   return {
     async embed(text, kind) {
-      const ids = tokenise(kind === 'query' ? builtInProfile.queryPrefix + text : text)
+      const ids = tokenise(prefixes[kind] + text)
       const shape = [1, ids.length]
       const feeds = {
         input_ids: new Tensor('int64', BigInt64Array.from(ids, BigInt), shape),
         attention_mask: new Tensor('int64', new BigInt64Array(ids.length).fill(1n), shape),
-        token_type_ids: new Tensor('int64', new BigInt64Array(ids.length), shape),
+        ...(model.takesTokenTypes ? { token_type_ids: new Tensor('int64', new BigInt64Array(ids.length), shape) } : {}),
       }
-      const hidden = hiddenStates.subarray(0, ids.length * dimensions)
-      const results = { last_hidden_state: new Tensor('float32', hidden, [...shape, dimensions]) }
-      await session.run(feeds, results).catch((cause: unknown) => {
+      const output = outputs[pooling](ids.length)
+      await session.run(feeds, { [output.name]: output.tensor }).catch((cause: unknown) => {
         throw new EmbeddingError('unavailable', 'the model failed to run', { cause })
       })
-      // CLS pooling: the first token's state stands for the text.
-      return hidden.slice(0, dimensions)
+      // Where the graph has not pooled, the first token's state stands for the text.
+      return output.data.slice(0, dimensions)
     },
   }
 }

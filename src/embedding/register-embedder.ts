@@ -1,6 +1,6 @@
 import type { PoolWatch } from '../threads/pool.ts'
 import { BuiltInEmbedder } from './built-in-embedder.ts'
-import { builtInProfile } from './built-in-profile.ts'
+import { builtInModels } from './built-in-models.ts'
 import type { Embedder } from './embedder.ts'
 import { HttpEmbedder } from './http-embedder.ts'
 
@@ -26,9 +26,10 @@ export async function registerEmbedder(
   watch: PoolWatch,
 ): Promise<{ embedder: Embedder; learn: () => Promise<void> }> {
   if (settings.embeddingUrl === null || settings.embeddingModel === null) {
-    const { id: profileId, model, dimensions } = builtInProfile
+    const embedder = new BuiltInEmbedder(builtInModels.bgeSmallEn, { watch })
+    const { profileId, model, dimensions } = embedder
     await registry.register({ profileId, provider: 'builtin', model, dimensions })
-    return { embedder: new BuiltInEmbedder({ watch }), learn: async () => {} }
+    return { embedder, learn: async () => {} }
   }
   const model = settings.embeddingModel
   // The id stands in addresses: other characters than those of ids become dashes.

@@ -14,13 +14,21 @@ export interface Load {
 }
 
 export async function load(
-  target: { readonly address: string; readonly path: string; readonly key: string; readonly pid: number },
+  target: {
+    readonly address: string
+    readonly path: string
+    readonly key: string
+    readonly pid: number
+    /** The codings that are accepted; none unless told. */
+    readonly accept?: string
+  },
   connections: number,
   durationMs: number,
 ): Promise<Load> {
   const { hostname, port, host } = new URL(target.address)
+  const accept = target.accept === undefined ? '' : `Accept-Encoding: ${target.accept}\r\n`
   const request = Buffer.from(
-    `GET ${target.path} HTTP/1.1\r\nHost: ${host}\r\nAuthorization: Bearer ${target.key}\r\n\r\n`,
+    `GET ${target.path} HTTP/1.1\r\nHost: ${host}\r\nAuthorization: Bearer ${target.key}\r\n${accept}\r\n`,
   )
   const sockets = await Promise.all(Array.from({ length: connections }, () => opened(Number(port), hostname)))
   const cpuBefore = cpuSeconds(target.pid)

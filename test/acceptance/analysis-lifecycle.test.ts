@@ -58,6 +58,28 @@ suite('the life of a run', () => {
     await cancel(first.run_id)
   })
 
+  test('an application that is deleted by force takes its runs along, those that run and those that wait', async () => {
+    const before = files()
+    const { applicationId, key } = await world.application([{ datasets: ['news', 'forum'] }], {
+      analysis: { max_input_chunks: 100_000 },
+    })
+    const { run_id: first } = await world.create(long, key)
+    await until('the run is running', async () => (await world.read(first, key)).status === 'running')
+    await world.create(short, key)
+    const path = `/admin/v1/applications/${applicationId}`
+    const refused = await world.server.admin('DELETE', path)
+    await expectError(world.server, refused, 409, 'in_use')
+    assert.deepEqual(refused.body.details, [
+      { path: 'keys', message: 'keys that work: 1' },
+      { path: 'runs', message: 'unfinished runs: 2' },
+    ])
+    assert.equal((await world.read(first, key)).status, 'running')
+    assert.equal((await world.server.admin('DELETE', `${path}?force=true`)).status, 204)
+    // The worker is free for the next one, which would have had to wait.
+    assert.equal((await world.ended((await world.create(short)).run_id)).status, 'succeeded')
+    await until('nothing is left of them', async () => files().length === before.length + 1)
+  })
+
   test('progress is shown while it runs, and other requests are answered', async () => {
     const { run_id: runId } = await world.create(long)
     const seen = new Set<number>()

@@ -1,9 +1,9 @@
 import pg from 'pg'
 import { clientSettings } from './connections.ts'
 
-/** Together less than the 2 s within which a caller is told that the database is away. */
-const lookAfterMs = 700
-const answerWithinMs = 1000
+/** Together less than the 2 s within which a caller is told that the database is away; a busy database gets most of it. */
+const lookAfterMs = 300
+const answerWithinMs = 1500
 /** A look that took so much longer than it may tells of this process, which was held up, and not of the database. */
 const heldUpMs = 250
 

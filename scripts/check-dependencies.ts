@@ -114,6 +114,16 @@ const light: { readonly says: string; readonly start: RegExp; readonly never: Re
     start: /-thread\.ts$/,
     never: /^(typebox|ajv|fastify|@fastify)\b/,
   },
+  {
+    says: 'a command that only reads costs what it loads: schemas are loaded to check what is typed, queries by threads',
+    start: /^src\/cli\/(app|key|collector|doctor|migrate|admin-token|cursor-key)\.ts$/,
+    never: /^(typebox|ajv|fastify|@fastify|kysely|pg)\b/,
+  },
+  {
+    says: 'a server on the embedded store has its queries in threads: what another store needs is loaded with that',
+    start: /^src\/cli\/(serve|start)\.ts$/,
+    never: /^(kysely|pg)\b/,
+  },
 ]
 
 const faults: string[] = []

@@ -14,7 +14,7 @@ export interface Workbench {
 }
 
 export async function composeWorkbench(config: Config): Promise<Workbench> {
-  const open = await backendOf(config).open()
+  const open = await backendOf(config).open({ callers: 'one' })
   return {
     store: open.store,
     operator: new Operator(open.store.operator),

@@ -68,7 +68,7 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
 
   const backend = backendOf(config)
   const { shared } = backend
-  const open = await backend.open(pools)
+  const open = await backend.open({ watch: pools })
   parts.opened('store', () => open.close())
   const { store } = open
   const usage = new UsageBook(store.access, incidents)

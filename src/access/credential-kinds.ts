@@ -1,5 +1,5 @@
 import type { ErrorCode } from '../errors.ts'
-import { inFlightMaxOf, rateOf } from './policy.ts'
+import { inFlightMaxOf, rateOf } from './policy-limits.ts'
 import type { Principal, PrincipalOf } from './principal.ts'
 import type { Rate } from './rate-limits.ts'
 

@@ -1,13 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { named } from '../validation.ts'
-import { type Operation, quotaOperations } from './operations.ts'
-
-/** What applies where an application's policy is silent. */
-export const policyDefaults = {
-  requestsPerSecond: 50,
-  inFlight: 32,
-  analysisInputChunks: 5000,
-} as const
+import { quotaOperations } from './operations.ts'
+import { policyDefaults } from './policy-defaults.ts'
 
 const count = (description: string, least = 0) => Type.Integer({ minimum: least, maximum: 1_000_000_000, description })
 
@@ -88,16 +82,3 @@ export const Policy = named(
 export type Policy = Static<typeof Policy>
 
 export type QuotaName = (typeof quotaOperations)[keyof typeof quotaOperations]
-
-export function rateOf(policy: Policy): { perSecond: number; burst: number } {
-  const perSecond = policy.requests_per_second ?? policyDefaults.requestsPerSecond
-  return { perSecond, burst: policy.burst ?? Math.max(1, Math.ceil(perSecond * 2)) }
-}
-
-export const inFlightMaxOf = (policy: Policy): number => policy.max_in_flight ?? policyDefaults.inFlight
-
-/** The daily limit of an operation, or null where the policy sets none. */
-export function dailyLimitOf(policy: Policy, operation: Operation): number | null {
-  const name = quotaOperations[operation as keyof typeof quotaOperations]
-  return name === undefined ? null : (policy.daily_quotas?.[name] ?? null)
-}

@@ -3,7 +3,7 @@ import type { Incidents } from '../incidents.ts'
 import { secondsToNextUtcDay, utcDay } from '../time.ts'
 import type { AccessStore, QuotaResult, QuotaTake, UsageCount } from './access-store.ts'
 import type { Operation } from './operations.ts'
-import { dailyLimitOf } from './policy.ts'
+import { dailyLimitOf } from './policy-limits.ts'
 import type { Consumer } from './principal.ts'
 
 /** How often counts without a limit and key uses are written. */

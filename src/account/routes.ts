@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import { EntitlementInput } from '../access/entitlement.ts'
-import { inFlightMaxOf, Policy, rateOf } from '../access/policy.ts'
+import { Policy } from '../access/policy.ts'
+import { inFlightMaxOf, rateOf } from '../access/policy-limits.ts'
 import type { UsageBook } from '../access/usage-book.ts'
 import { consumerOf } from '../http/route.ts'
 import type { TypedApp } from '../http/typed-app.ts'

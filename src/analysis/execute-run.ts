@@ -1,4 +1,4 @@
-import { policyDefaults } from '../access/policy.ts'
+import { policyDefaults } from '../access/policy-defaults.ts'
 import type { Scope } from '../access/scope.ts'
 import { scopeEntryOf } from '../access/scope-entry-of.ts'
 import { storageFull } from '../disk-space.ts'

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { policyDefaults } from '../access/policy.ts'
+import { policyDefaults } from '../access/policy-defaults.ts'
 import type { Cursors } from '../cursors.ts'
 import { consumerOf } from '../http/route.ts'
 import type { TypedApp } from '../http/typed-app.ts'

@@ -1,6 +1,5 @@
 import type { Command } from 'commander'
 import { applicationAnswer } from '../operator/answers.ts'
-import { ApplicationInput } from '../operator/schemas.ts'
 import { checkInput } from './check-input.ts'
 import type { Context } from './context.ts'
 import { deleteOrAdvise } from './delete-or-advise.ts'
@@ -42,7 +41,7 @@ export function app(program: Command, context: Context): void {
     .action((name: string, options: { dataset: string[] }) =>
       withWorkbench(context, async ({ operator }) => {
         const entitlements = options.dataset.length === 0 ? [] : [{ datasets: options.dataset }]
-        checkInput(ApplicationInput, { name, entitlements })
+        await checkInput('ApplicationInput', { name, entitlements })
         const others = await operator.read.applications()
         for (const doubt of await doubtsAbout(operator.read, { name, datasets: options.dataset, others })) {
           context.warn(doubt)

@@ -52,8 +52,9 @@ function show(context: Context, { lines }: Plan): void {
 async function isNoStoreYet(config: Config): Promise<boolean> {
   const backend = backendOf(config)
   if (!backend.isThere()) return true
-  const { newest } = await backend.schema()
-  if (newest > 0 && newest < backend.newestSchema) {
+  const { schema, newestSchema } = await backend.upkeep()
+  const { newest } = await schema()
+  if (newest > 0 && newest < newestSchema) {
     throw new TidemarkError('conflict', 'the store is of an older version: tidemark migrate brings it up to date')
   }
   return newest === 0

@@ -16,7 +16,7 @@ export function backup(program: Command, context: Context): void {
     .argument('[into]', 'where that folder is made', '.')
     .action(async (into: string) => {
       const config = context.config()
-      const { copyStore } = ownBackup(config, 'backup')
+      const { copyStore } = await ownBackup(config, 'backup')
       const { dataDir } = config
       await finishRestore(dataDir)
       const artifacts = artifactFilesOf(config)

@@ -1,10 +1,11 @@
-import type { Static, TSchema } from 'typebox'
 import { TidemarkError } from '../errors.ts'
-import { detailsOf, messageOf, validatorFor } from '../validation.ts'
 
-/** The rules of the admin API hold for what is typed here too. */
-export function checkInput<T extends TSchema>(schema: T, input: unknown): Static<T> {
+type Input = 'ApplicationInput' | 'CollectorInput' | 'KeyInput' | 'RotateInput'
+
+/** The rules of the admin API hold for what is typed here too. Loaded when needed: commands that only read do without. */
+export async function checkInput(name: Input, input: unknown): Promise<void> {
+  const { [name]: schema } = await import('../operator/schemas.ts')
+  const { detailsOf, messageOf, validatorFor } = await import('../validation.ts')
   const validate = validatorFor(schema, 'body')
-  if (validate(input)) return input as Static<T>
-  throw new TidemarkError('invalid_request', messageOf(detailsOf(validate.errors)))
+  if (!validate(input)) throw new TidemarkError('invalid_request', messageOf(detailsOf(validate.errors)))
 }

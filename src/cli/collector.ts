@@ -1,5 +1,4 @@
 import type { Command } from 'commander'
-import { CollectorInput } from '../operator/schemas.ts'
 import { checkInput } from './check-input.ts'
 import type { Context } from './context.ts'
 import { deleteOrAdvise } from './delete-or-advise.ts'
@@ -28,7 +27,10 @@ export function collector(program: Command, context: Context): void {
     .option('--dataset <id...>', 'datasets it may write to; all when absent')
     .action((name: string, options: { dataset?: string[] }) =>
       withWorkbench(context, async ({ operator }) => {
-        checkInput(CollectorInput, options.dataset === undefined ? { name } : { name, datasets: options.dataset })
+        await checkInput(
+          'CollectorInput',
+          options.dataset === undefined ? { name } : { name, datasets: options.dataset },
+        )
         const others = await operator.read.collectors()
         for (const doubt of await doubtsAbout(operator.read, { name, datasets: options.dataset ?? [], others })) {
           context.warn(doubt)

@@ -25,9 +25,9 @@ export function copy(program: Command, context: Context): void {
     .option('--to <address>', 'the database, postgres://… [TIDEMARK_DATABASE_URL]')
     .option('--verify', 'only compare the two, row for row')
     .action(async (options: Options) => {
-      const { config, from, openTarget } = copyOf(context, options)
+      const { config, openSource, openTarget } = await copyOf(context, options)
       await finishRestore(config.dataDir)
-      const source = await from.copySource()
+      const source = await openSource()
       try {
         if (options.verify === true && !source.alone) {
           throw new CopyError('the store is in use, and may change while it is compared: stop the server first')
@@ -55,20 +55,21 @@ export function copy(program: Command, context: Context): void {
 }
 
 /** From the embedded store of the data folder into the database that is set beside it. */
-function copyOf(context: Context, options: Options) {
+async function copyOf(context: Context, options: Options) {
   const config = context.config({
     ...(options.from === undefined ? {} : { TIDEMARK_DATA_DIR: options.from }),
     ...(options.to === undefined ? {} : { TIDEMARK_DATABASE_URL: options.to }),
   })
   const from = embeddedBackend(config.dataDir)
-  const { copyTarget: openTarget } = backendOf(config)
+  const { copyTarget: openTarget } = await backendOf(config).upkeep()
   if (openTarget === null) {
     throw new ConfigError(['say where to copy to: --to postgres://user:password@host:5432/database'])
   }
   if (!from.isThere()) {
     throw new ConfigError([`there is no store in ${config.dataDir}: --from must be the data folder of an instance`])
   }
-  return { config, from, openTarget }
+  const { copySource: openSource } = await from.upkeep()
+  return { config, openSource, openTarget }
 }
 
 const rowsIn = ({ rows }: CopyResult): number => Object.values(rows).reduce((sum, count) => sum + count, 0)

@@ -31,15 +31,15 @@ export function doctor(program: Command, context: Context): void {
 }
 
 async function examineStore(context: Context, config: Config): Promise<readonly Finding[]> {
-  const backend = backendOf(config)
   const findings: Finding[] = []
   try {
-    findings.push(...(await backend.examine()))
-    const { newest, breaking } = await backend.schema()
-    const otherVersion = examineSchema(newest, breaking, backend.newestSchema)
+    const upkeep = await backendOf(config).upkeep()
+    findings.push(...(await upkeep.examine()))
+    const { newest, breaking } = await upkeep.schema()
+    const otherVersion = examineSchema(newest, breaking, upkeep.newestSchema)
     if (otherVersion !== null) findings.push(otherVersion)
     // Opening it would bring it up to date.
-    if (newest < backend.newestSchema) return findings
+    if (newest < upkeep.newestSchema) return findings
     await withWorkbench(context, async ({ operator, store }) => {
       findings.push(...(await examineAccess(operator.read)))
       const home = indexHomeOf(config, await store.indexSource.instance())

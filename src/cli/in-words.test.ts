@@ -2,14 +2,14 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ConfigError } from '../config.ts'
 import { TidemarkError } from '../errors.ts'
-import { NewerStoreError } from '../storage/sql/migrate.ts'
+import { NewerStoreError } from '../storage/open-store.ts'
 import { inWords } from './in-words.ts'
 
 const system = (fields: object): Error => Object.assign(new Error('raw words'), fields)
 
 const cases: [string, unknown, number, RegExp][] = [
   ['settings', new ConfigError(['A is wrong', 'B is wrong']), 2, /^A is wrong\nB is wrong$/],
-  ['a newer store', new NewerStoreError(9), 2, /newer version/],
+  ['a newer store', new NewerStoreError(9, 8), 2, /newer version/],
   ['bad input', new TidemarkError('invalid_request', 'name must be a text'), 2, /^name must be a text$/],
   ['something missing', new TidemarkError('not_found', 'there is no key'), 1, /^there is no key$/],
   [

@@ -1,6 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { rotationGraceSecondsDefault } from '../operator/operator.ts'
-import { KeyInput, RotateInput } from '../operator/schemas.ts'
 import { formatTime, parseTime } from '../time.ts'
 import { checkInput } from './check-input.ts'
 import type { Context } from './context.ts'
@@ -43,7 +42,7 @@ export function key(program: Command, context: Context): void {
     .option('--expires <time>', 'RFC 3339', futureTime)
     .action((application: string, options: { name?: string; expires?: number }) =>
       withWorkbench(context, async ({ operator }) => {
-        checkInput(KeyInput, options.name === undefined ? {} : { name: options.name })
+        await checkInput('KeyInput', options.name === undefined ? {} : { name: options.name })
         const key = { name: options.name ?? null, expiresAt: options.expires ?? null }
         const { applicationId } = await findApplication(operator.read, application)
         const made = await operator.createKey(commandLineActor, applicationId, key)
@@ -67,7 +66,7 @@ export function key(program: Command, context: Context): void {
     .option('--grace <seconds>', 'how long the old key still works', wholeSeconds, rotationGraceSecondsDefault)
     .action((id: string, options: { grace: number }) =>
       withWorkbench(context, async ({ operator }) => {
-        checkInput(RotateInput, { grace_seconds: options.grace })
+        await checkInput('RotateInput', { grace_seconds: options.grace })
         const made = await operator.rotateKey(commandLineActor, id, options.grace)
         context.say(`key ${made.keyId}, shown this once: ${made.secret}`)
         context.say(`${id} works until ${formatTime(made.oldExpiresAt)}`)

@@ -18,7 +18,7 @@ export function restore(program: Command, context: Context): void {
     .option('--force', 'replace what the data folder holds')
     .action(async (from: string, options: { force?: boolean }) => {
       const config = context.config()
-      const store = ownBackup(config, 'restore')
+      const store = await ownBackup(config, 'restore')
       const { dataDir } = config
       const bar = new Progress()
       const { manifest, access, tokenChanged } = await restoreBackup(

@@ -6,7 +6,13 @@ import type { PoolWatch } from '../threads/pool.ts'
 import type { OpenStore } from './open-store.ts'
 import type { Schema } from './sql/migrate.ts'
 
-/** A kind of store, with the place that the settings give it: what can be done with it, open or not. */
+export interface OpenOptions {
+  readonly watch?: PoolWatch
+  /** A command asks one thing after the other, and need not be answered by several threads. */
+  readonly callers?: 'many' | 'one'
+}
+
+/** A kind of store, with the place that the settings give it. What a technology needs is loaded when it is asked for. */
 export interface Backend {
   /** As people call it. */
   readonly name: string
@@ -15,7 +21,12 @@ export interface Backend {
   /** False where looking would find nothing. */
   isThere(): boolean
   /** Makes it, or brings it up to date, where that is to be done. */
-  open(watch?: PoolWatch): Promise<OpenStore>
+  open(options?: OpenOptions): Promise<OpenStore>
+  upkeep(): Promise<Upkeep>
+}
+
+/** What commands do with a store beside working with what it holds. */
+export interface Upkeep {
   /** Only looks. */
   schema(): Promise<Schema>
   /** The schema that this version brings it up to. */

@@ -5,6 +5,24 @@ import type { Announcement } from './sql/store-calls.ts'
 /** The store that the settings name cannot be used as it is; the message says what to do. */
 export class UnusableStoreError extends Error {}
 
+/** The store was written by a newer version: it must be left exactly as it is. */
+export class NewerStoreError extends UnusableStoreError {
+  override name = 'NewerStoreError'
+  /** The schema that was found. */
+  readonly found: number
+  /** The newest that this version knows. */
+  readonly known: number
+
+  constructor(found: number, known: number) {
+    super(
+      `the data was written by a newer version of Tidemark (schema ${found}, this version knows ${known}): ` +
+        'start that version, or restore a backup made before the upgrade',
+    )
+    this.found = found
+    this.known = known
+  }
+}
+
 /** What one process does for all that share a store: make vectors, feed an index that all of them search. */
 export type Office = 'vectors' | 'feeding'
 

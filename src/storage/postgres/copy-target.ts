@@ -7,7 +7,8 @@ import {
   type TargetBlock,
 } from '../../operator/copy-instance.ts'
 import type { CopyTargetAsked, OpenCopyTarget } from '../backend.ts'
-import { migrate, NewerStoreError, newestMigration, readSchema } from '../sql/migrate.ts'
+import { NewerStoreError } from '../open-store.ts'
+import { migrate, newestMigration, readSchema } from '../sql/migrate.ts'
 import { BinaryRows, digestExpression } from './binary-rows.ts'
 import { connectAlone, queriesOn } from './connections.ts'
 import { postgresMigrationDialect, TextByBytes } from './migration-dialect.ts'
@@ -71,7 +72,7 @@ async function prepare(client: pg.Client, url: string, instance: string | null):
       )
     }
     const { newest } = await readSchema(db, postgresMigrationDialect)
-    if (newest > newestMigration) throw new NewerStoreError(newest)
+    if (newest > newestMigration) throw new NewerStoreError(newest, newestMigration)
     if (begun === null && newest > 0) await refuseUsed(client, url, instance)
     await migrate(db.withPlugin(new TextByBytes()), postgresMigrationDialect, Date.now())
     if (begun === null) {

@@ -1,8 +1,4 @@
 import type { Backend } from '../backend.ts'
-import { newestMigration } from '../sql/migrate.ts'
-import { openCopyTarget } from './copy-target.ts'
-import { examineDatabase } from './examine-database.ts'
-import { openPostgresStore, postgresSchema } from './open-postgres-store.ts'
 
 /** A database of a PostgreSQL server, for any number of processes. */
 export function postgresBackend(url: string, connectionsMax: number) {
@@ -11,12 +7,7 @@ export function postgresBackend(url: string, connectionsMax: number) {
     shared: true,
     // Nobody knows before it is asked.
     isThere: () => true,
-    open: () => openPostgresStore(url, connectionsMax),
-    schema: () => postgresSchema(url),
-    newestSchema: newestMigration,
-    examine: () => examineDatabase(url, connectionsMax),
-    backup: { by: 'own tools', backup: 'pg_dump', restore: 'pg_restore' },
-    copySource: null,
-    copyTarget: (asked) => openCopyTarget(url, asked),
+    open: async () => (await import('./open-postgres-store.ts')).openPostgresStore(url, connectionsMax),
+    upkeep: async () => (await import('./postgres-upkeep.ts')).postgresUpkeep(url, connectionsMax),
   } as const satisfies Backend
 }

@@ -1,19 +1,8 @@
 import { type Kysely, sql } from 'kysely'
-import { UnusableStoreError } from '../open-store.ts'
+import { NewerStoreError } from '../open-store.ts'
 import { migrations } from './migrations/index.ts'
 import type { MigrationDialect } from './migrations/migration.ts'
 import type { Tables } from './tables.ts'
-
-/** The store was written by a newer version: it must be left exactly as it is. */
-export class NewerStoreError extends UnusableStoreError {
-  constructor(found: number) {
-    super(
-      `the data was written by a newer version of Tidemark (schema ${found}, this version knows ${newestMigration}): ` +
-        'start that version, or restore a backup made before the upgrade',
-    )
-    this.name = 'NewerStoreError'
-  }
-}
 
 export const newestMigration = migrations.at(-1)?.number ?? 0
 
@@ -56,7 +45,7 @@ export async function readSchema(db: Kysely<Tables>, dialect: MigrationDialect):
 export const isBeyond = ({ breaking }: Schema): boolean => breaking > newestMigration
 
 export function refuseBeyond(schema: Schema): void {
-  if (isBeyond(schema)) throw new NewerStoreError(schema.newest)
+  if (isBeyond(schema)) throw new NewerStoreError(schema.newest, newestMigration)
 }
 
 /**

@@ -1,7 +1,8 @@
 import { DatabaseSync, type SQLOutputValue } from 'node:sqlite'
 import { CopyError } from '../../operator/copy-instance.ts'
 import type { OpenCopySource } from '../backend.ts'
-import { NewerStoreError, newestMigration, readSchema } from '../sql/migrate.ts'
+import { NewerStoreError } from '../open-store.ts'
+import { newestMigration, readSchema } from '../sql/migrate.ts'
 import { sqliteMigrationDialect } from './migration-dialect.ts'
 import { isBusy, openSqlite, queriesOn, type SqliteConnection } from './node-sqlite.ts'
 
@@ -14,7 +15,7 @@ export async function openCopySource(path: string): Promise<OpenCopySource> {
     // The first read takes the snapshot.
     const schema = (await readSchema(db, sqliteMigrationDialect)).newest
     // Also by what this version could work with: what it does not know it could not bring over.
-    if (schema > newestMigration) throw new NewerStoreError(schema)
+    if (schema > newestMigration) throw new NewerStoreError(schema, newestMigration)
     if (schema < newestMigration) {
       throw new CopyError(
         `the store at ${path} was last used by an older version (schema ${schema}, this version's is ${newestMigration}): ` +

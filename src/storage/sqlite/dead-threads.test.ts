@@ -13,7 +13,7 @@ async function withStore(work: (open: OpenStore, events: PoolEvents) => Promise<
   const folder = mkdtempSync(join(tmpdir(), 'tidemark-dead-'))
   const events = new PoolEvents()
   try {
-    const open = await openSqliteStore(folder, events)
+    const open = await openSqliteStore(folder, { watch: events })
     try {
       await work(open, events)
     } finally {

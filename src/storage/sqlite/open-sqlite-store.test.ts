@@ -4,7 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import { NewerStoreError, newestMigration } from '../sql/migrate.ts'
+import { startedThreads } from '../../../test/support/started-threads.ts'
+import { NewerStoreError } from '../open-store.ts'
+import { newestMigration } from '../sql/migrate.ts'
 import { migrations } from '../sql/migrations/index.ts'
 import { openSqliteStore } from './open-sqlite-store.ts'
 
@@ -115,6 +117,37 @@ test('hundreds of reads at once are all answered, and their number comes back to
   assert.ok(open.load().readers > 400)
   for (const datasets of await Promise.all(reads)) assert.equal(datasets.length, 1)
   assert.deepEqual(open.load(), { writer: 0, readers: 0 })
+  await open.close()
+})
+
+test('for one caller there is one thread, which reads beside a server that writes, and writes too', async (t) => {
+  const dataDir = folder(t)
+  const open = await openSqliteStore(dataDir, { callers: 'one' })
+  assert.deepEqual(
+    startedThreads.map(({ threadName }) => threadName),
+    ['store writer'],
+  )
+  const server = new DatabaseSync(join(dataDir, 'tidemark.sqlite'))
+  server.exec('begin immediate')
+  assert.deepEqual(await open.store.operator.datasets(), [], 'a read takes no write lock')
+  server.exec('rollback')
+  server.close()
+  await open.store.operator.commit([put('a')], mark)
+  assert.equal((await open.store.operator.datasets()).length, 1)
+  assert.deepEqual(open.condition(), { ok: true, troubles: [] })
+  await open.close()
+  assert.deepEqual(startedThreads, [])
+})
+
+test('opening a store that is up to date waits for nobody who writes', async (t) => {
+  const dataDir = folder(t)
+  await (await openSqliteStore(dataDir)).close()
+  const server = new DatabaseSync(join(dataDir, 'tidemark.sqlite'))
+  server.exec('begin immediate')
+  const open = await openSqliteStore(dataDir)
+  assert.deepEqual(await open.store.operator.datasets(), [])
+  server.exec('rollback')
+  server.close()
   await open.close()
 })
 

@@ -1,7 +1,5 @@
-import { existsSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import { Worker } from 'node:worker_threads'
 import { storeFile } from '../../data-folder.ts'
 import { storageFull } from '../../disk-space.ts'
@@ -10,17 +8,15 @@ import { makeFolder } from '../../make-folder.ts'
 import type { OperatorStore } from '../../operator/operator-store.ts'
 import { CallLost, Calls } from '../../threads/calls.ts'
 import { threadChannel } from '../../threads/channel.ts'
-import { Pool, type PoolWatch, silentPoolWatch } from '../../threads/pool.ts'
+import { Pool, silentPoolWatch } from '../../threads/pool.ts'
+import type { OpenOptions } from '../backend.ts'
 import { damaged, isDamage, isFullDiskError, RoomForWrites } from '../full-disk.ts'
-import type { OpenStore } from '../open-store.ts'
-import { migrate, noSchema, readSchema, refuseBeyond, type Schema } from '../sql/migrate.ts'
+import { NewerStoreError, type OpenStore } from '../open-store.ts'
 import { remoteStore } from '../sql/remote-store.ts'
 import type { NamedCall } from '../sql/store-calls.ts'
-import { sqliteMigrationDialect } from './migration-dialect.ts'
-import { openSqlite } from './node-sqlite.ts'
 import { DiskReserve } from './reserve.ts'
 import { ReservedWrites } from './reserved-writes.ts'
-import type { StoreCall, StoreThread } from './store-thread.ts'
+import type { StoreCall, StoreStart, StoreThread } from './store-thread.ts'
 
 /** A reader is handed a second call while it works on one, so that it never idles between two. */
 const callsPerReader = 2
@@ -37,45 +33,53 @@ const maxYoungGenerationSizeMb = 8
 export const storePath = (dataDir: string): string => join(dataDir, storeFile)
 
 /**
- * The embedded store: one file, one writing thread, some reading ones; nothing of it runs on the main thread. A thread
- * that dies is replaced; what it had not committed is undone by SQLite when its connection is gone.
+ * The embedded store: one file, one writing thread, some reading ones; nothing of it runs on the main thread, which does
+ * not even load the library of queries. A thread that dies is replaced; what it had not committed is undone by SQLite when
+ * its connection is gone. For a command the writer reads too: a second thread would cost more than the wait for the first.
  */
-export async function openSqliteStore(dataDir: string, watch: PoolWatch = silentPoolWatch): Promise<OpenStore> {
+export async function openSqliteStore(dataDir: string, options: OpenOptions = {}): Promise<OpenStore> {
+  const { watch = silentPoolWatch, callers = 'many' } = options
   const path = storePath(dataDir)
   await makeFolder(dataDir)
-  await refuseNewer(dataDir)
-  const migrated = await bringUpToDate(path).catch((error: unknown) => {
-    throw isFullDiskError(error, path) ? storageFull(error) : error
-  })
-
   const reserve = new DiskReserve(dataDir)
-  await reserve.keep()
+  let migrated: readonly string[] = []
   const writers = new Pool({
     name: 'store-writer',
     size: 1,
     callsPerMember: callsPerWriter,
-    start: () => startThread(path, 'writer'),
+    start: () => {
+      const calls = startThread(path, 'writer')
+      const ready = calls.started.then((start) => {
+        migrated = migrated.concat((start as StoreStart).migrated)
+      })
+      return { calls, ready }
+    },
     watch,
   })
-  const readers = new Pool({
-    name: 'store-readers',
-    size: Math.max(2, Math.min(4, availableParallelism())),
-    // The others come as they are needed: a thread costs a tenth of a second, and a command needs but one.
-    kept: 1,
-    callsPerMember: callsPerReader,
-    start: () => startThread(path, 'reader'),
-    watch,
-  })
+  let readers = writers
   const close = async (): Promise<void> => {
-    await readers.end()
+    if (readers !== writers) await readers.end()
     // Last, so that the write-ahead log is folded into the file when the last connection closes.
     await writers.end()
   }
   try {
-    await Promise.all([writers.open(), readers.open()])
+    await writers.open()
+    await reserve.keep()
+    if (callers === 'many') {
+      readers = new Pool({
+        name: 'store-readers',
+        size: Math.max(2, Math.min(4, availableParallelism())),
+        // The others come as they are needed: a thread costs a tenth of a second.
+        kept: 1,
+        callsPerMember: callsPerReader,
+        start: () => ({ calls: startThread(path, 'reader') }),
+        watch,
+      })
+      await readers.open()
+    }
   } catch (error) {
     await close()
-    throw isFullDiskError(error, path) ? storageFull(error) : error
+    throw whyNotOpen(error, path)
   }
 
   const room = new RoomForWrites()
@@ -88,7 +92,7 @@ export async function openSqliteStore(dataDir: string, watch: PoolWatch = silent
     refusal: () => room.refused(new Error('what room there is is kept for a revocation')),
   })
   const perform = async ({ port, method, write }: NamedCall, args: readonly unknown[]): Promise<unknown> => {
-    const call: StoreCall = { port, method, args }
+    const call: StoreCall = { port, method, args, writes: write !== null }
     try {
       if (write === null) return await readers.call(call)
       const result = await writes.write(call)
@@ -128,12 +132,12 @@ function takesAccessAway({ port, method, args }: StoreCall): boolean {
   return changes.every(({ kind }) => kind === 'key.revoke' || kind === 'key.expire')
 }
 
-function startThread(path: string, role: StoreThread['role']): { calls: Calls } {
+function startThread(path: string, role: StoreThread['role']): Calls {
   const name = `store ${role}`
   const workerData: StoreThread = { path, role }
   const file = new URL('./store-thread.ts', import.meta.url)
   const worker = new Worker(file, { workerData, name, resourceLimits: { maxYoungGenerationSizeMb } })
-  return { calls: new Calls(threadChannel(worker), { name }) }
+  return new Calls(threadChannel(worker), { name })
 }
 
 function interrupted(cause: CallLost, isOutcomeUnknown: boolean): TidemarkError {
@@ -143,42 +147,9 @@ function interrupted(cause: CallLost, isOutcomeUnknown: boolean): TidemarkError 
   return new TidemarkError('store_unavailable', `the store was interrupted${what}`, { cause, retryAfterSeconds: 1 })
 }
 
-/**
- * The schema of the store in a data folder. Looks without writing: opening a newer file for writing could already
- * change it. Where no process left a write-ahead log, the file is opened as immutable, because
- * even a reading connection makes files beside one that uses such a log.
- */
-export async function sqliteSchema(dataDir: string): Promise<Schema> {
-  const path = storePath(dataDir)
-  if (!existsSync(path)) return noSchema
-  const untouched = pathToFileURL(path)
-  untouched.searchParams.set('immutable', '1')
-  const { raw, db } = openSqlite(existsSync(`${path}-wal`) ? path : untouched, true)
-  try {
-    return await readSchema(db, sqliteMigrationDialect)
-  } finally {
-    raw.close()
-  }
-}
-
-async function refuseNewer(dataDir: string): Promise<void> {
-  // A look at a file that another process just begins to write may fail; the one below, under a lock, will not.
-  refuseBeyond(await sqliteSchema(dataDir).catch(() => noSchema))
-}
-
-async function bringUpToDate(path: string): Promise<readonly string[]> {
-  const { raw, db } = openSqlite(path, false)
-  try {
-    raw.exec('begin exclusive')
-    try {
-      const applied = await migrate(db, sqliteMigrationDialect, Date.now())
-      raw.exec('commit')
-      return applied
-    } catch (error) {
-      raw.exec('rollback')
-      throw error
-    }
-  } finally {
-    raw.close()
-  }
+/** What a thread throws arrives without its class. */
+function whyNotOpen(error: unknown, path: string): unknown {
+  const { name, found, known } = error as NewerStoreError
+  if (name === NewerStoreError.name) return new NewerStoreError(found, known)
+  return isFullDiskError(error, path) ? storageFull(error) : error
 }

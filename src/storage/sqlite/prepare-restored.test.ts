@@ -9,8 +9,9 @@ import { newestMigration } from '../sql/migrate.ts'
 import { migrations } from '../sql/migrations/index.ts'
 import { sqliteMigrationDialect } from './migration-dialect.ts'
 import { openSqlite } from './node-sqlite.ts'
-import { openSqliteStore, sqliteSchema, storePath } from './open-sqlite-store.ts'
+import { openSqliteStore, storePath } from './open-sqlite-store.ts'
 import { prepareRestored } from './prepare-restored.ts'
+import { sqliteSchema } from './sqlite-schema.ts'
 
 const madeAt = '2026-11-15T00:00:00Z'
 
@@ -148,7 +149,7 @@ test('a backup of an older version is brought up to date before it is compared',
     "insert into api_key (key_id, collector_id, prefix, hash, created_at) values ('key_a', 'col', 'tml_', 'key_a', 1)",
   )
   raw.close()
-  assert.equal((await sqliteSchema(backup)).newest, 5)
+  assert.equal((await sqliteSchema(storePath(backup))).newest, 5)
   await changed(replaced, collector, key('key_a'), { kind: 'key.revoke', keyId: 'key_a' })
   const access = await prepareRestored(storePath(backup), storePath(replaced), madeAt, 500)
   assert.ok('carried' in access)
@@ -156,5 +157,5 @@ test('a backup of an older version is brought up to date before it is compared',
     access.carried.keptRevoked.map(({ keyId, owner }) => [keyId, owner]),
     [['key_a', { kind: 'collector', id: 'col' }]],
   )
-  assert.equal((await sqliteSchema(backup)).newest, newestMigration)
+  assert.equal((await sqliteSchema(storePath(backup))).newest, newestMigration)
 })

@@ -32,11 +32,11 @@ test('a failing call leaves the thread good for the next one, and a reader canno
   const { calls, ask } = start({ path: join(dataDir, 'tidemark.sqlite'), role: 'reader' })
   const change = { kind: 'dataset.put', datasetId: 'a', name: 'x', description: null }
   await assert.rejects(
-    ask({ port: 'operator', method: 'commit', args: [[change], { actor: 'x', at: 1 }] }),
+    ask({ port: 'operator', method: 'commit', args: [[change], { actor: 'x', at: 1 }], writes: true }),
     // SQLite's own number of an error is what tells one from another.
     (error: Error & { errcode?: number }) => /readonly/.test(error.message) && error.errcode === 8,
   )
-  await assert.rejects(ask({ port: 'operator', method: 'nothing', args: [] }))
-  assert.deepEqual(await ask({ port: 'operator', method: 'datasets', args: [] }), [])
+  await assert.rejects(ask({ port: 'operator', method: 'nothing', args: [], writes: false }))
+  assert.deepEqual(await ask({ port: 'operator', method: 'datasets', args: [], writes: false }), [])
   await calls.end()
 })

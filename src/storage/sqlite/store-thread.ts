@@ -2,10 +2,17 @@ import { workerData } from 'node:worker_threads'
 import { answerCalls } from '../../threads/answer-calls.ts'
 import { type Store, sqlStore } from '../sql/sql-store.ts'
 import { openSqlite } from './node-sqlite.ts'
+import { bringUpToDate } from './sqlite-schema.ts'
 
 export interface StoreThread {
   readonly path: string
   readonly role: 'writer' | 'reader'
+}
+
+/** What a thread says when it takes calls. */
+export interface StoreStart {
+  /** The migrations that it applied. */
+  readonly migrated: readonly string[]
 }
 
 /** One call of one method of one port. Arguments and results are plain data. */
@@ -13,25 +20,24 @@ export interface StoreCall {
   readonly port: string
   readonly method: string
   readonly args: readonly unknown[]
+  readonly writes: boolean
 }
 
 /**
- * A thread that owns one connection and does one call at a time. Each call is one transaction: on the writer it takes
- * the write lock at once (so that it cannot fail half-way for want of it), on a reader it is one consistent snapshot.
+ * A thread that owns one connection and does one call at a time. Each call is one transaction: one that writes takes the
+ * write lock at once (so that it cannot fail half-way for want of it), one that reads has one consistent snapshot. The
+ * writer brings the store up to date before it takes calls.
  */
 const { path, role } = workerData as StoreThread
+const migrated = role === 'writer' ? await bringUpToDate(path) : []
 const { raw, db } = openSqlite(path, role === 'reader')
 const store = sqlStore(db)
-const begin = role === 'writer' ? 'begin immediate' : 'begin'
 
-async function perform(call: StoreCall): Promise<unknown> {
-  raw.exec(begin)
+async function perform({ port, method, args, writes }: StoreCall): Promise<unknown> {
+  raw.exec(writes ? 'begin immediate' : 'begin')
   try {
-    const target = store[call.port as keyof Store] as unknown as Record<
-      string,
-      (...args: unknown[]) => Promise<unknown>
-    >
-    const result = await target[call.method]!(...call.args)
+    const target = store[port as keyof Store] as unknown as Record<string, (...args: unknown[]) => Promise<unknown>>
+    const result = await target[method]!(...args)
     raw.exec('commit')
     return result
   } catch (error) {
@@ -52,4 +58,4 @@ const { started } = answerCalls<StoreCall>({
     raw.close()
   },
 })
-started()
+started({ migrated } satisfies StoreStart)

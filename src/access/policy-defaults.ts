@@ -1,0 +1,6 @@
+/** What applies where an application's policy is silent. */
+export const policyDefaults = {
+  requestsPerSecond: 50,
+  inFlight: 32,
+  analysisInputChunks: 5000,
+} as const

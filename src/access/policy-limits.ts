@@ -1,0 +1,16 @@
+import { type Operation, quotaOperations } from './operations.ts'
+import type { Policy } from './policy.ts'
+import { policyDefaults } from './policy-defaults.ts'
+
+export function rateOf(policy: Policy): { perSecond: number; burst: number } {
+  const perSecond = policy.requests_per_second ?? policyDefaults.requestsPerSecond
+  return { perSecond, burst: policy.burst ?? Math.max(1, Math.ceil(perSecond * 2)) }
+}
+
+export const inFlightMaxOf = (policy: Policy): number => policy.max_in_flight ?? policyDefaults.inFlight
+
+/** The daily limit of an operation, or null where the policy sets none. */
+export function dailyLimitOf(policy: Policy, operation: Operation): number | null {
+  const name = quotaOperations[operation as keyof typeof quotaOperations]
+  return name === undefined ? null : (policy.daily_quotas?.[name] ?? null)
+}

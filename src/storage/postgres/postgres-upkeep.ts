@@ -1,0 +1,17 @@
+import type { Upkeep } from '../backend.ts'
+import { newestMigration } from '../sql/migrate.ts'
+import { openCopyTarget } from './copy-target.ts'
+import { examineDatabase } from './examine-database.ts'
+import { postgresSchema } from './open-postgres-store.ts'
+
+/** Of the database at an address. */
+export function postgresUpkeep(url: string, connectionsMax: number) {
+  return {
+    schema: () => postgresSchema(url),
+    newestSchema: newestMigration,
+    examine: () => examineDatabase(url, connectionsMax),
+    backup: { by: 'own tools', backup: 'pg_dump', restore: 'pg_restore' },
+    copySource: null,
+    copyTarget: (asked) => openCopyTarget(url, asked),
+  } as const satisfies Upkeep
+}

@@ -34,7 +34,7 @@ async function graph(vectors: Float32Array, dimensions: number, threads = 1) {
     job: {
       type: 'knn_graph',
       parameters: { k, min_similarity: null },
-      chunksMax: vectors.length / dimensions,
+      rowsMax: vectors.length / dimensions,
       dimensions,
       threads,
       paths: { edges: path },

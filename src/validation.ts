@@ -5,6 +5,8 @@ import { unboundedPartsOf } from './bounded-schema.ts'
 import type { ErrorDetail } from './errors.ts'
 import { parseTime } from './time.ts'
 
+export { choice, choices, componentName, named } from './choice.ts'
+
 /**
  * Bodies are taken as they are; query strings and path parameters, which are all text, may become numbers and booleans.
  * Unknown fields are refused by the schemas (`additionalProperties: false`).
@@ -141,12 +143,6 @@ export const noFields = Type.Object({}, strict)
 export const orNull = <T extends TSchema>(schema: T, about: TSchemaOptions = {}) =>
   Type.Union([schema, Type.Null()], about)
 
-/** A schema that OpenAPI lists under a name, which is then that of a type in generated clients. */
-export const named = <T extends TSchema>(component: string, schema: T): T =>
-  Object.assign(schema, { [componentName]: component })
-
-export const componentName = 'x-component'
-
 /**
  * Where the schema that validates a request says nothing of a part, because that is checked afterwards and alone, the
  * schema under this name says it to readers of OpenAPI.
@@ -157,19 +153,6 @@ export const dateTime = Type.String({ format: 'date-time' })
 
 /** An id that is only looked up: whether it is one is for the store to say. */
 export const anyId = Type.String({ minLength: 1, maxLength: 128 })
-
-/** One of some texts. With its type, or comparing the items of a list would be comparing everything with everything. */
-export const choice = <Values extends string[]>(values: readonly [...Values], about: TSchemaOptions = {}) =>
-  Type.Enum(values, { type: 'string', ...about })
-
-/** Some of some texts, each once. */
-/** Some of them, each once. The values have a name: of a list of nameless ones openapi-generator makes Java that is wrong. */
-export const choices = <Values extends string[]>(
-  component: string,
-  values: readonly [...Values],
-  description: string,
-) =>
-  Type.Array(named(component, choice(values)), { minItems: 1, maxItems: values.length, uniqueItems: true, description })
 
 /**
  * Characters that not every store can hold: NUL, and halves of surrogate pairs, which JSON can write and UTF-8 cannot.

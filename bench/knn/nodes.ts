@@ -42,6 +42,8 @@ export async function* portionsOf(vectors: Float32Array, dimensions: number): As
       documentIds: nodes.map((node) => idOf('doc', node >> 1)),
       versionIds: nodes.map((node) => idOf('ver', node >> 1)),
       vectors: vectors.slice(start * dimensions, (start + nodes.length) * dimensions),
+      texts: [],
+      documents: [],
     }
   }
 }

@@ -1,3 +1,4 @@
+import type { AnalysisType } from './analysis-types.ts'
 import { type Operation, quotaOperations } from './operations.ts'
 import type { Policy } from './policy.ts'
 import { policyDefaults } from './policy-defaults.ts'
@@ -8,6 +9,9 @@ export function rateOf(policy: Policy): { perSecond: number; burst: number } {
 }
 
 export const inFlightMaxOf = (policy: Policy): number => policy.max_in_flight ?? policyDefaults.inFlight
+
+export const isExecuted = (policy: Policy, type: AnalysisType): boolean =>
+  (policy.analysis?.types ?? policyDefaults.analysisTypes).includes(type)
 
 /** The daily limit of an operation, or null where the policy sets none. */
 export function dailyLimitOf(policy: Policy, operation: Operation): number | null {

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
-import { named } from '../validation.ts'
+import { choices, named } from '../validation.ts'
+import { analysisTypes } from './analysis-types.ts'
 import { quotaOperations } from './operations.ts'
 import { policyDefaults } from './policy-defaults.ts'
 
@@ -70,6 +71,13 @@ export const Policy = named(
                 count(`Input cap of a run; ${policyDefaults.analysisInputChunks} when absent.`, 1),
               ),
               max_concurrent_runs: Type.Optional(count('Unfinished runs at once.')),
+              types: Type.Optional(
+                choices(
+                  'AnalysisType',
+                  analysisTypes,
+                  `An addition: the types of analysis that are executed, ${policyDefaults.analysisTypes.join(', ')} alone when absent. Runs of the others end \`failed\` with \`analysis_type_not_executed\`.`,
+                ),
+              ),
             },
             { additionalProperties: false },
           ),

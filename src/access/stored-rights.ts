@@ -56,7 +56,7 @@ const policyShape = {
         requests_per_minute: 'number',
       },
     },
-    analysis: { required: [], fields: { max_input_chunks: 'number', max_concurrent_runs: 'number' } },
+    analysis: { required: [], fields: { max_input_chunks: 'number', max_concurrent_runs: 'number', types: ['text'] } },
   },
 } as const satisfies ShapeOf<Policy>
 

@@ -1,4 +1,6 @@
+import type { AnalysisType } from '../access/analysis-types.ts'
 import type { Algorithm } from './algorithm.ts'
+import { featureRollup } from './algorithms/feature-rollup/feature-rollup.ts'
 import { knnGraph } from './algorithms/knn-graph/knn-graph.ts'
 
 /** A type that can be asked for, but not yet had: its runs fail. */
@@ -7,17 +9,14 @@ interface NotExecuted {
   readonly execute: null
 }
 
-/** Every type of the interface. */
-const table = {
-  knn_graph: knnGraph,
+export const algorithms: Readonly<Record<AnalysisType, Algorithm | NotExecuted>> = {
+  knn_graph: knnGraph as Algorithm,
   clustering: { needsVectors: true, execute: null },
-  feature_rollup: { needsVectors: false, execute: null },
+  feature_rollup: featureRollup as Algorithm,
   deduplication: { needsVectors: true, execute: null },
-} satisfies Readonly<Record<string, Algorithm | NotExecuted>>
+}
 
-export type AnalysisType = keyof typeof table
-export const analysisTypes = Object.keys(table) as AnalysisType[]
-export const algorithms: Readonly<Record<AnalysisType, Algorithm | NotExecuted>> = table
+export const analysisTypes = Object.keys(algorithms) as AnalysisType[]
 
 /** Null where runs of the type are not executed. */
 export function algorithmOf(type: AnalysisType): Algorithm | null {

@@ -1,8 +1,8 @@
+import type { AnalysisType } from '../access/analysis-types.ts'
 import type { EntitlementInput } from '../access/entitlement.ts'
 import type { Policy } from '../access/policy.ts'
 import type { Scope } from '../access/scope.ts'
-import type { KeptParameters } from './algorithm.ts'
-import type { AnalysisType } from './algorithms.ts'
+import type { InputDocument, KeptParameters } from './algorithm.ts'
 import type { InputScope } from './input-scope.ts'
 import type { RunStatus } from './run-states.ts'
 
@@ -41,10 +41,14 @@ export interface AnalysisStore {
   profile(profileId: string): Promise<Profile | null>
   /** The ids of those that are active, in their order. */
   activeProfileIds(): Promise<readonly string[]>
-  /** One page of the input: the chunks of some documents of one dataset, in the order of document ids. */
-  inputChunks(query: InputQuery): Promise<InputPage>
+  /** One page of the input: some documents of one dataset, or their chunks, in the order of document ids. */
+  inputRows(query: InputQuery): Promise<InputPage>
   /** Vectors of chunks, as far as there are any. */
   chunkVectors(profileId: string, chunkIds: readonly string[]): Promise<readonly ChunkVector[]>
+  /** Texts of chunks, as far as there are any. */
+  inputTexts(chunkIds: readonly string[]): Promise<readonly ChunkText[]>
+  /** The documents of versions, uncut, with score and metrics as of the cut-off. */
+  inputDocuments(versionIds: readonly string[], cutoffAt: number): Promise<readonly VersionDocument[]>
 
   addSubscription(subscription: Subscription): Promise<void>
   subscription(applicationId: string, subscriptionId: string): Promise<Subscription | null>
@@ -157,7 +161,7 @@ export interface Profile {
 
 /**
  * Chunks with a vector of the profile, of the version that each document had at the cut-off, of documents that every
- * one of the scopes opens and that meet the conditions. Without a profile, chunks with a text.
+ * one of the scopes opens and that meet the conditions. Without a profile, these versions themselves.
  */
 export interface InputQuery {
   readonly profileId: string | null
@@ -168,12 +172,14 @@ export interface InputQuery {
   readonly afterDocument: string | null
   /** Documents of the dataset looked at by one call, whether they match or not. */
   readonly documents: number
-  /** More chunks than this are not given: the caller stops there. */
-  readonly chunksMax: number
+  /** More rows than this are not given: the caller stops there. */
+  readonly rowsMax: number
 }
 
 export interface InputPage {
-  readonly chunks: readonly InputChunk[]
+  readonly rows: readonly InputRow[]
+  /** The rows, where they are chunks; where they are documents, the chunks of these that have a text. */
+  readonly chunks: number
   /** Chunks with a text that are left out for want of a vector; 0 without a profile. */
   readonly withoutVector: number
   /** Whether any of them waits for its vector, or a document is so new that it has no chunks yet. */
@@ -182,10 +188,21 @@ export interface InputPage {
   readonly nextAfter: string | null
 }
 
-export interface InputChunk {
-  readonly chunkId: string
+export interface InputRow {
+  /** Null where the row is a document. */
+  readonly chunkId: string | null
   readonly documentId: string
   readonly versionId: string
+}
+
+export interface ChunkText {
+  readonly chunkId: string
+  readonly text: string
+}
+
+export interface VersionDocument {
+  readonly versionId: string
+  readonly document: InputDocument
 }
 
 export interface ChunkVector {

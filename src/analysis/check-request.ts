@@ -1,9 +1,10 @@
+import type { AnalysisType } from '../access/analysis-types.ts'
 import type { Consumer } from '../access/principal.ts'
 import type { Scope } from '../access/scope.ts'
 import { type ErrorCode, invalidField, TidemarkError } from '../errors.ts'
-import { type AnalysisType, algorithms } from './algorithms.ts'
+import { algorithms } from './algorithms.ts'
 import type { AnalysisStore } from './analysis-store.ts'
-import { accessTo, faultOf, type InputScope } from './input-scope.ts'
+import { accessTo, faultOf, type InputScope, type Needs, needsOfVectors } from './input-scope.ts'
 
 export interface AnalysisRequest {
   readonly analysisType: AnalysisType
@@ -13,13 +14,15 @@ export interface AnalysisRequest {
 
 /**
  * What every analysis is tested for, in the order of the interface: the request itself (400 `invalid`), the profile
- * (400), then whether the application may analyse this at all (403). Gives the scope of the application in the input.
+ * (400), then whether the application may analyse this at all (403), with the permissions that it `needs`. Gives the
+ * scope of the application in the input.
  */
 export async function checkRequest(
   request: AnalysisRequest,
   consumer: Pick<Consumer, 'policy' | 'entries'>,
   store: AnalysisStore,
   invalid: ErrorCode,
+  needs: Needs = needsOfVectors,
 ): Promise<Scope> {
   const { analysisType, embeddingProfileId, inputScope } = request
   const fault = faultOf(inputScope)
@@ -38,7 +41,7 @@ export async function checkRequest(
   if (consumer.policy.analysis_enabled !== true) {
     throw new TidemarkError('analysis_forbidden', 'analysis is not enabled for this application: ask its operator')
   }
-  const access = accessTo(inputScope, consumer.entries)
+  const access = accessTo(inputScope, consumer.entries, needs)
   if (access.allowed) return access.scope
   throw new TidemarkError('analysis_forbidden', access.reason, {
     ...(access.path === null ? {} : { details: [{ path: access.path, message: access.reason }] }),

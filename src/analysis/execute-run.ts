@@ -1,11 +1,12 @@
 import { policyDefaults } from '../access/policy-defaults.ts'
+import { isExecuted } from '../access/policy-limits.ts'
 import type { Scope } from '../access/scope.ts'
 import { scopeEntryOf } from '../access/scope-entry-of.ts'
 import { storageFull } from '../disk-space.ts'
 import { newId } from '../ids.ts'
-import type { Algorithm } from './algorithm.ts'
-import { algorithmOf, executed } from './algorithms.ts'
-import type { AnalysisStore, InputChunk, InputPage, RunError, TakenRun } from './analysis-store.ts'
+import { type Algorithm, isInputTooLarge } from './algorithm.ts'
+import { algorithmOf } from './algorithms.ts'
+import type { AnalysisStore, ApplicationAccess, InputPage, InputRow, RunError, TakenRun } from './analysis-store.ts'
 import type { ArtifactFiles } from './artifact-files.ts'
 import type { ComputeWork } from './compute/compute-in-process.ts'
 import type { Computed } from './compute/compute-process.ts'
@@ -43,78 +44,99 @@ export async function executeRun(execution: Execution, parts: ExecutionParts): P
   const { run, workerId, signal } = execution
   const { store, now } = parts
   const fail = (error: RunError) => store.endRun(run.runId, workerId, { at: now(), error })
-  const algorithm = algorithmOf(run.analysisType)
-  // Without parameters it was created when its type was not executed.
-  if (algorithm === null || run.parameters === null) {
-    const others = executed.map(({ type }) => type).join(', ')
-    const message = `${run.analysisType} can be created but is not executed by this version: use ${others}`
+  const application = await store.application(run.applicationId)
+  const algorithm = executedAlgorithm(run, application)
+  if (algorithm === null) {
+    const message = `${run.analysisType} can be created but is not executed for this application: analysis.types of its policy does not name it`
     await fail({ code: 'analysis_type_not_executed', message })
     return null
   }
-  const input = await selectInput(execution, algorithm, parts)
+  const input = await selectInput(execution, algorithm, application, parts)
   if ('code' in input) {
     await fail(input)
     return null
   }
   signal.throwIfAborted()
-  const { chunks, withoutVector, isWaiting } = input
-  const documents = new Set(chunks.map(({ documentId }) => documentId)).size
-  const counts = { chunks: chunks.length, documents, withoutVector }
+  const { rows, chunks, withoutVector, isWaiting } = input
+  const documents = new Set(rows.map(({ documentId }) => documentId)).size
+  const counts = { chunks, documents, withoutVector }
   if (!(await store.beginRun(run.runId, workerId, counts, isWaiting ? ['vectors_pending'] : []))) return null
-  return computeArtifacts(execution, algorithm, chunks, parts)
+  try {
+    return await computeArtifacts(execution, algorithm, input, parts)
+  } catch (error) {
+    if (!isInputTooLarge(error)) throw error
+    await fail({ code: error.code, message: error.message })
+    return null
+  }
 }
 
-/** The chunks of the input in the order of their ids, or why there is none to compute on. */
+/** Null where the type is not, or no more, switched on. Without parameters the run was created when it was not. */
+function executedAlgorithm(run: TakenRun, application: ApplicationAccess | null): Algorithm | null {
+  const isOn = application === null || isExecuted(application.policy, run.analysisType)
+  return isOn && run.parameters !== null ? algorithmOf(run.analysisType) : null
+}
+
+interface Input extends Omit<InputPage, 'nextAfter'> {
+  /** A document is in the input as every one of them opens it. */
+  readonly scopes: readonly Scope[]
+}
+
+/** The rows of the input in the order of their ids, or why there is none to compute on. */
 async function selectInput(
   { run, signal }: Execution,
   algorithm: Algorithm,
+  application: ApplicationAccess | null,
   { store }: ExecutionParts,
-): Promise<Omit<InputPage, 'nextAfter'> | RunError> {
-  const application = await store.application(run.applicationId)
+): Promise<Input | RunError> {
   const today: Scope | null =
     application?.policy.analysis_enabled === true
-      ? stillOpen(run.scope, application.entitlements.map(scopeEntryOf))
+      ? stillOpen(run.scope, application.entitlements.map(scopeEntryOf), algorithm.needs(run.parameters!))
       : null
   if (application === null || today === null) {
     const message = 'nothing of this input is entitled any more: see GET /v1/account, then create another run'
     return { code: 'entitlement_changed', message }
   }
+  const scopes = [run.scope, today]
   const chunksMax = application.policy.analysis?.max_input_chunks ?? policyDefaults.analysisInputChunks
-  const chunks: InputChunk[] = []
+  const rows: InputRow[] = []
+  let chunks = 0
   let withoutVector = 0
   let isWaiting = false
   for (const datasetId of new Set(run.inputScope.dataset_ids)) {
     let afterDocument: string | null = null
     do {
       signal.throwIfAborted()
-      const page = await store.inputChunks({
+      const page = await store.inputRows({
         profileId: profileOf(run, algorithm),
-        scopes: [run.scope, today],
+        scopes,
         inputScope: run.inputScope,
         cutoffAt: run.inputCutoffAt,
         datasetId,
         afterDocument,
         documents: documentsAtOnce,
-        chunksMax: chunksMax - chunks.length + 1,
+        rowsMax: chunksMax - rows.length + 1,
       })
-      chunks.push(...page.chunks)
+      rows.push(...page.rows)
+      chunks += page.chunks
       withoutVector += page.withoutVector
       isWaiting ||= page.isWaiting
       afterDocument = page.nextAfter
-      if (chunks.length > chunksMax) {
+      // A document without a text is one of the input too.
+      if (Math.max(chunks, rows.length) > chunksMax) {
         const message = `the input has more than ${chunksMax} chunks, the most of this application: narrow input_scope`
         return { code: 'input_too_large', message }
       }
     } while (afterDocument !== null)
   }
-  chunks.sort((a, b) => (a.chunkId < b.chunkId ? -1 : 1))
-  return { chunks, withoutVector, isWaiting }
+  const idOf = (row: InputRow): string => row.chunkId ?? row.documentId
+  rows.sort((a, b) => (idOf(a) < idOf(b) ? -1 : 1))
+  return { rows, chunks, withoutVector, isWaiting, scopes }
 }
 
 async function computeArtifacts(
   { run, workerId, signal, progress }: Execution,
   algorithm: Algorithm,
-  chunks: readonly InputChunk[],
+  { rows, chunks, scopes }: Input,
   { store, files, compute, threads, now }: ExecutionParts,
 ): Promise<RunResult> {
   const profileId = profileOf(run, algorithm)
@@ -123,24 +145,25 @@ async function computeArtifacts(
   try {
     const paths: Record<string, string> = {}
     for (const [name, artifactId] of artifactIds) paths[name] = await files.draftPath(artifactId)
-    const dimensions = await dimensionsOf(chunks, profileId, store)
+    const dimensions = await dimensionsOf(rows, profileId, store)
+    const reading = { profileId, dimensions, reads: algorithm.reads, scopes, cutoffAt: run.inputCutoffAt }
     const computed = await compute({
       job: {
         type: run.analysisType,
         parameters: run.parameters!,
-        chunksMax: chunks.length,
+        rowsMax: rows.length,
         dimensions,
         threads,
         paths,
       },
-      portions: inputPortions(chunks, profileId, dimensions, store),
+      portions: inputPortions(rows, reading, store),
       signal,
       progress,
     })
     for (const [, artifactId] of artifactIds) await files.keep(artifactId)
     const artifacts = artifactIds.map(([name, artifactId]) => ({ artifactId, name, ...computed.files[name]! }))
     recorded = await store.endRun(run.runId, workerId, { at: now(), artifacts })
-    return recorded ? { ...computed, chunks: chunks.length } : null
+    return recorded ? { ...computed, chunks } : null
   } catch (error) {
     throw (error as NodeJS.ErrnoException).code === 'ENOSPC' ? storageFull(error) : error
   } finally {

@@ -19,9 +19,11 @@ const chunks = Array.from({ length: 700 }, (_, i) => {
   return { chunkId: `chk_${number}`, documentId: `doc_${number}`, versionId: `ver_${number}` }
 })
 
+const whole = { reads: [], scopes: [], cutoffAt: 0 }
+
 async function read(profileId: string | null) {
   const dimensions = await dimensionsOf(chunks, profileId, analysis)
-  const portions = await Array.fromAsync(inputPortions(chunks, profileId, dimensions, analysis))
+  const portions = await Array.fromAsync(inputPortions(chunks, { ...whole, profileId, dimensions }, analysis))
   for (const { chunkIds, documentIds, versionIds, vectors } of portions) {
     assert.equal(vectors.length, chunkIds.length * dimensions)
     assert.deepEqual(

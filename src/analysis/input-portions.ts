@@ -1,53 +1,110 @@
-import type { InputPortion } from './algorithm.ts'
-import type { AnalysisStore, InputChunk } from './analysis-store.ts'
+import { type FieldPermission, readableFields, type Scope } from '../access/scope.ts'
+import type { InputColumn, InputDocument, InputPortion } from './algorithm.ts'
+import type { AnalysisStore, InputRow } from './analysis-store.ts'
 
 /** Read by one call to the store: a few milliseconds of a reader, about 1 MB. */
-const chunksAtOnce = 256
+const rowsAtOnce = 256
+
+/** What is read of each row, and for whom. */
+export interface InputReading {
+  /** Null where the rows are documents. */
+  readonly profileId: string | null
+  readonly dimensions: number
+  readonly reads: readonly InputColumn[]
+  /** The fields that each of them opens are read, and no others. */
+  readonly scopes: readonly Scope[]
+  readonly cutoffAt: number
+}
 
 /**
- * The chunks of a run as its algorithm gets them, in their order. A chunk whose vector is gone by now, or has other
- * dimensions than the profile, is left out; without a profile none has a vector. A further column is read here.
+ * The rows of a run as its algorithm gets them, in their order. A row of which something is gone by now, or whose vector
+ * has other dimensions than the profile, is left out. A further column is read here.
  */
 export async function* inputPortions(
-  chunks: readonly InputChunk[],
-  profileId: string | null,
-  dimensions: number,
+  rows: readonly InputRow[],
+  reading: InputReading,
   store: AnalysisStore,
 ): AsyncGenerator<InputPortion> {
-  for (let start = 0; start < chunks.length; start += chunksAtOnce) {
-    const some = chunks.slice(start, start + chunksAtOnce)
-    const vectorOf = await vectorsOf(some, profileId, store)
-    const usable = vectorOf === null ? some : some.filter(({ chunkId }) => vectorOf.get(chunkId)?.length === dimensions)
+  const { profileId, dimensions, reads, scopes, cutoffAt } = reading
+  for (let start = 0; start < rows.length; start += rowsAtOnce) {
+    const some = rows.slice(start, start + rowsAtOnce)
+    const chunkIds = some.flatMap(({ chunkId }) => chunkId ?? [])
+    const vectorOf = profileId === null ? null : await vectorsOf(chunkIds, profileId, store)
+    const textOf = reads.includes('texts') ? await textsOf(chunkIds, store) : null
+    const documentOf = reads.includes('documents') ? await documentsOf(some, scopes, cutoffAt, store) : null
+    const usable = some.filter(
+      ({ chunkId, versionId }) =>
+        (vectorOf === null || vectorOf.get(chunkId!)?.length === dimensions) &&
+        (textOf === null || textOf.has(chunkId!)) &&
+        (documentOf === null || documentOf.has(versionId)),
+    )
     const vectors = new Float32Array(usable.length * dimensions)
-    for (const [i, { chunkId }] of usable.entries()) vectors.set(vectorOf?.get(chunkId) ?? [], i * dimensions)
+    for (const [i, { chunkId }] of usable.entries()) vectors.set(vectorOf?.get(chunkId!) ?? [], i * dimensions)
     yield {
-      chunkIds: usable.map(({ chunkId }) => chunkId),
+      chunkIds: usable.flatMap(({ chunkId }) => chunkId ?? []),
       documentIds: usable.map(({ documentId }) => documentId),
       versionIds: usable.map(({ versionId }) => versionId),
       vectors,
+      texts: textOf === null ? [] : usable.map(({ chunkId }) => textOf.get(chunkId!)!),
+      documents: documentOf === null ? [] : usable.map(({ versionId }) => documentOf.get(versionId)!),
     }
   }
 }
 
 async function vectorsOf(
-  chunks: readonly InputChunk[],
-  profileId: string | null,
+  chunkIds: readonly string[],
+  profileId: string,
   store: AnalysisStore,
-): Promise<ReadonlyMap<string, Float32Array> | null> {
-  if (profileId === null) return null
-  const ids = chunks.map(({ chunkId }) => chunkId)
-  return new Map((await store.chunkVectors(profileId, ids)).map(({ chunkId, vector }) => [chunkId, vector]))
+): Promise<ReadonlyMap<string, Float32Array>> {
+  return new Map((await store.chunkVectors(profileId, chunkIds)).map(({ chunkId, vector }) => [chunkId, vector]))
+}
+
+async function textsOf(chunkIds: readonly string[], store: AnalysisStore): Promise<ReadonlyMap<string, string>> {
+  return new Map((await store.inputTexts(chunkIds)).map(({ chunkId, text }) => [chunkId, text]))
+}
+
+async function documentsOf(
+  rows: readonly InputRow[],
+  scopes: readonly Scope[],
+  cutoffAt: number,
+  store: AnalysisStore,
+): Promise<ReadonlyMap<string, InputDocument>> {
+  const found = await store.inputDocuments([...new Set(rows.map(({ versionId }) => versionId))], cutoffAt)
+  return new Map(
+    found.flatMap(({ versionId, document }) => {
+      const readable = cut(document, scopes)
+      return readable === null ? [] : [[versionId, readable]]
+    }),
+  )
+}
+
+/** The fields of a document that every one of the scopes opens; null where one does not open it, by now, at all. */
+function cut(document: InputDocument, scopes: readonly Scope[]): InputDocument | null {
+  const opened = scopes.flatMap((scope) => readableFields(scope, document) ?? [])
+  if (opened.length < scopes.length) return null
+  const may = (...any: readonly FieldPermission[]): boolean =>
+    opened.every((fields) => any.some((field) => fields.has(field)))
+  return {
+    ...document,
+    title: may('title') ? document.title : null,
+    authorId: may('author', 'metadata') ? document.authorId : null,
+    topics: may('metadata') ? document.topics : [],
+    tags: may('metadata') ? document.tags : [],
+    classifications: may('facts') ? document.classifications : [],
+    score: may('metrics') ? document.score : null,
+    metrics: may('metrics') ? document.metrics : {},
+  }
 }
 
 /** A profile whose endpoint has not yet said its dimensions: the first vector does. 0 without a profile. */
 export async function dimensionsOf(
-  chunks: readonly InputChunk[],
+  rows: readonly InputRow[],
   profileId: string | null,
   store: AnalysisStore,
 ): Promise<number> {
   if (profileId === null) return 0
   const known = (await store.profile(profileId))?.dimensions ?? null
-  if (known !== null || chunks.length === 0) return known ?? 1
-  const [first] = await store.chunkVectors(profileId, [chunks[0]!.chunkId])
+  if (known !== null || rows.length === 0) return known ?? 1
+  const [first] = await store.chunkVectors(profileId, [rows[0]!.chunkId!])
   return first?.vector.length ?? 1
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import fc from 'fast-check'
 import { fieldPermissions, readableFields, type Scope, type ScopedDocument, type ScopeEntry } from '../access/scope.ts'
-import { accessTo, faultOf, type InputScope, stillOpen } from './input-scope.ts'
+import { accessTo, faultOf, type InputScope, needsOfVectors, stillOpen } from './input-scope.ts'
 
 const some = (values: readonly string[]) => fc.subarray([...values], { minLength: 1 })
 const bound = fc.option(fc.integer({ min: 0, max: 4 }))
@@ -23,7 +23,7 @@ const document: fc.Arbitrary<ScopedDocument> = fc.record({
   publishedAt: fc.option(fc.integer({ min: 0, max: 4 })),
 })
 const scopeOf = (input: InputScope, entries: readonly ScopeEntry[]): Scope | null => {
-  const access = accessTo(input, entries)
+  const access = accessTo(input, entries, needsOfVectors)
   return access.allowed ? access.scope : null
 }
 const opens = (scope: Scope, one: ScopedDocument): boolean => readableFields(scope, one) !== null
@@ -48,7 +48,7 @@ suite('the scope of an input', () => {
         fields: ['body'],
       },
     ]
-    const access = accessTo({ dataset_ids: ['a'], languages: ['en', 'de'] }, entries)
+    const access = accessTo({ dataset_ids: ['a'], languages: ['en', 'de'] }, entries, needsOfVectors)
     assert.deepEqual([access.allowed, !access.allowed && access.path], [false, 'input_scope.languages'])
   })
 
@@ -72,7 +72,7 @@ suite('the scope of an input', () => {
         ({ input, before, after, documents }) => {
           const earlier = scopeOf(input as InputScope, before)
           if (earlier === null) return
-          const today = stillOpen(earlier, after)
+          const today = stillOpen(earlier, after, needsOfVectors)
           const withBody = after.filter((one) => one.fields.includes('body'))
           for (const one of documents) {
             const expected: boolean = opens(earlier, one) && opens({ entries: withBody }, one)

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { type Access, compileScope } from '../access/compile-scope.ts'
-import type { Scope, ScopeEntry } from '../access/scope.ts'
+import type { FieldPermission, Scope, ScopeEntry } from '../access/scope.ts'
 import type { ErrorDetail } from '../errors.ts'
 import { parseTime } from '../time.ts'
 import { choice, Languages, named, printablePattern } from '../validation.ts'
@@ -60,24 +60,30 @@ const pathOf: Readonly<Record<string, string>> = {
   regions: 'input_scope.regions',
 }
 
-/** What the entries open of the input. A vector is made from the body, so the body must be readable. */
-export function accessTo(scope: InputScope, entries: readonly ScopeEntry[]): Access {
+/** The permissions that an input must have: each group is satisfied by any one of its members. */
+export type Needs = readonly (readonly FieldPermission[])[]
+
+/** A vector is made from the body, so the body must be readable. */
+export const needsOfVectors: Needs = [['body']]
+
+/** What the entries open of the input. */
+export function accessTo(scope: InputScope, entries: readonly ScopeEntry[], needs: Needs): Access {
   const access = compileScope(entries, {
     datasets: scope.dataset_ids,
     platforms: scope.source_platforms ?? null,
     languages: scope.languages ?? null,
     regions: scope.regions ?? null,
-    needs: [['body']],
+    needs,
   })
   return access.allowed || access.path === null ? access : { ...access, path: pathOf[access.path] ?? null }
 }
 
 /**
  * What is left of a scope under the entries of today; null where no document can be in both. The named values are in
- * the earlier scope already, so of today's entries only the body is asked for: losing one of two datasets narrows.
+ * the earlier scope already, so of today's entries only permissions are asked for: losing one of two datasets narrows.
  */
-export function stillOpen(earlier: Scope, entries: readonly ScopeEntry[]): Scope | null {
-  const today = compileScope(entries, { needs: [['body']] })
+export function stillOpen(earlier: Scope, entries: readonly ScopeEntry[], needs: Needs): Scope | null {
+  const today = compileScope(entries, { needs })
   if (!today.allowed) return null
   const kept = today.scope.entries.filter((entry) => earlier.entries.some((other) => canMeet(entry, other)))
   return kept.length === 0 ? null : { entries: kept }

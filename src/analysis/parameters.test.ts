@@ -1,27 +1,28 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
+import { type AnalysisType, analysisTypes as typesOfPolicies } from '../access/analysis-types.ts'
 import type { TidemarkError } from '../errors.ts'
 import { validatorFor } from '../validation.ts'
-import { type AnalysisType, algorithms, analysisTypes, executed } from './algorithms.ts'
-import { checkParameters } from './parameters.ts'
+import { analysisTypes, executed } from './algorithms.ts'
+import { checkParameters, needsOf } from './parameters.ts'
 
 suite('the parameters of a run', () => {
   test('are all kept: as they were said, by default, or null', () => {
-    assert.deepEqual(checkParameters('knn_graph', {}), { k: 30, min_similarity: null })
-    assert.deepEqual(checkParameters('knn_graph', { k: 5 }), { k: 5, min_similarity: null })
-    const both = checkParameters('knn_graph', { min_similarity: 0.5, k: 1 })
+    assert.deepEqual(checkParameters('knn_graph', {}, true), { k: 30, min_similarity: null })
+    assert.deepEqual(checkParameters('knn_graph', { k: 5 }, true), { k: 5, min_similarity: null })
+    const both = checkParameters('knn_graph', { min_similarity: 0.5, k: 1 }, true)
     assert.deepEqual(JSON.stringify(both), '{"k":1,"min_similarity":0.5}', 'in their own order')
   })
 
   test('what was sent is not changed', () => {
     const sent = {}
-    checkParameters('knn_graph', sent)
+    checkParameters('knn_graph', sent, true)
     assert.deepEqual(sent, {})
   })
 
-  const refused = (type: AnalysisType, given: Record<string, unknown>): readonly string[] => {
+  const refused = (type: AnalysisType, given: Record<string, unknown>, isExecuted = true): readonly string[] => {
     try {
-      checkParameters(type, given)
+      checkParameters(type, given, isExecuted)
     } catch (error) {
       const { code, details, message } = error as TidemarkError
       assert.equal(code, 'invalid_analysis_request')
@@ -46,11 +47,47 @@ suite('the parameters of a run', () => {
   })
 
   test('a type that is not executed keeps none, and is asked with no others than the interface names', () => {
-    for (const type of analysisTypes.filter((one) => algorithms[one].execute === null)) {
-      assert.equal(checkParameters(type, { k: 1 }), null)
-      assert.deepEqual(refused(type, { k: 0 }), ['parameters.k must be at least 1'])
-      assert.deepEqual(refused(type, { threshold: 0.9 }), ['parameters.threshold is not known here'])
+    for (const type of analysisTypes) {
+      assert.equal(checkParameters(type, { k: 1 }, false), null)
+      assert.deepEqual(refused(type, { k: 0 }, false), ['parameters.k must be at least 1'])
+      assert.deepEqual(refused(type, { threshold: 0.9 }, false), ['parameters.threshold is not known here'])
     }
+  })
+
+  test('of a rollup', () => {
+    assert.deepEqual(checkParameters('feature_rollup', { by: ['topic'] }, true), { by: ['topic'], bucket: null })
+    for (const [given, ...faults] of [
+      [{}, 'parameters.by is required'],
+      [{ by: [] }, 'parameters.by must not be empty'],
+      [{ by: ['platform', 'title'] }, /^parameters\.by\.1 must be one of dataset, platform/],
+      [{ by: ['tag', 'tag'] }, /^parameters\.by /],
+      [{ by: ['dataset', 'platform', 'language', 'region', 'tag'] }, /^parameters\.by must .*4/],
+      [{ by: ['tag'], bucket: 'year' }, /^parameters\.bucket must be one of day, week, month/],
+      [{ by: ['tag'], k: 3 }, 'parameters.k is not known here'],
+    ] as const) {
+      const said = refused('feature_rollup', given)
+      for (const [i, fault] of faults.entries()) {
+        if (typeof fault === 'string') assert.equal(said[i], fault)
+        else assert.match(said[i]!, fault)
+      }
+    }
+  })
+
+  test('what they need: the permission of each field that is named, vectors the body', () => {
+    const needsOfRollup = (...by: string[]) => needsOf('feature_rollup', { by, bucket: null })
+    assert.deepEqual(needsOfRollup('dataset', 'platform', 'language', 'region'), [])
+    assert.deepEqual(needsOfRollup('author', 'tag', 'classification'), [
+      ['author', 'metadata'],
+      ['metadata'],
+      ['facts'],
+    ])
+    assert.deepEqual(needsOfRollup('content_type', 'topic'), [['metadata']])
+    assert.deepEqual(needsOf('knn_graph', { k: 1, min_similarity: null }), [['body']])
+    assert.deepEqual(needsOf('feature_rollup', null), [['body']])
+  })
+
+  test('policies name the types that there are', () => {
+    assert.deepEqual(analysisTypes, [...typesOfPolicies])
   })
 })
 
@@ -60,7 +97,8 @@ suite('every algorithm that is executed', () => {
       // Throws for a schema without bounds.
       validatorFor({ type: 'object', properties: algorithm.parameters }, 'body')
       assert.ok(Object.keys(algorithm.artifacts).length > 0)
-      for (const { columns } of Object.values(algorithm.artifacts)) assert.ok(Object.keys(columns).length > 0)
+      for (const { columns } of Object.values(algorithm.artifacts))
+        assert.ok(columns === null || Object.keys(columns).length > 0)
     })
   }
 })

@@ -1,4 +1,5 @@
 import { type TProperties, type TSchema, Type } from 'typebox'
+import type { AnalysisType } from '../access/analysis-types.ts'
 import { TidemarkError } from '../errors.ts'
 import {
   describedBy,
@@ -11,7 +12,8 @@ import {
   validatorFor,
 } from '../validation.ts'
 import type { KeptParameters } from './algorithm.ts'
-import { type AnalysisType, algorithmOf, executed } from './algorithms.ts'
+import { algorithmOf, executed } from './algorithms.ts'
+import { type Needs, needsOfVectors } from './input-scope.ts'
 
 /**
  * The parameters of a request. What they may be is its type's own, and which type that is the schema of a request cannot
@@ -43,20 +45,28 @@ const validators = new Map<AnalysisType, Validator>(
 )
 
 /**
- * The parameters to keep with a run. A type that is not executed keeps none; it may be asked with those of `knn_graph`,
- * which are all that the interface names.
+ * The parameters to keep with a run. A type that is not executed, for anybody or for this application, keeps none; it may
+ * be asked with those of `knn_graph`, which are all that the interface names.
  */
-export function checkParameters(type: AnalysisType, given: Readonly<Record<string, unknown>>): KeptParameters | null {
-  const validate = (validators.get(type) ?? validators.get('knn_graph'))!
+export function checkParameters(
+  type: AnalysisType,
+  given: Readonly<Record<string, unknown>>,
+  isExecuted: boolean,
+): KeptParameters | null {
+  const algorithm = isExecuted ? algorithmOf(type) : null
+  const validate = validators.get(algorithm === null ? 'knn_graph' : type)!
   const request: { readonly parameters: Record<string, unknown> } = { parameters: { ...given } }
   if (!validate(request)) {
     const details = detailsOf(validate.errors)
     throw new TidemarkError('invalid_analysis_request', messageOf(details), { details })
   }
-  const algorithm = algorithmOf(type)
   if (algorithm === null) return null
   return Object.fromEntries(Object.keys(algorithm.parameters).map((name) => [name, request.parameters[name] ?? null]))
 }
+
+/** What the input of a run must be open for. A run that is not executed is tested as if it were for vectors. */
+export const needsOf = (type: AnalysisType, parameters: KeptParameters | null): Needs =>
+  (parameters === null ? null : algorithmOf(type)?.needs(parameters)) ?? needsOfVectors
 
 /** As `KnnGraphParameters`. */
 function parametersOf(type: AnalysisType): string {

@@ -1,9 +1,10 @@
 import { type Static, Type } from 'typebox'
 import type { Operation } from '../access/operations.ts'
+import { policyDefaults } from '../access/policy-defaults.ts'
 import type { Cursors } from '../cursors.ts'
 import { type ErrorCode, invalidField } from '../errors.ts'
 import { choice, exactPattern, orNull } from '../validation.ts'
-import { algorithms, analysisTypes, executed } from './algorithms.ts'
+import { algorithms, analysisTypes } from './algorithms.ts'
 import type { AnalysisRequest } from './check-request.ts'
 import { InputScope } from './input-scope.ts'
 import { analysisLimits } from './limits.ts'
@@ -18,7 +19,7 @@ const typesWithoutVectors = analysisTypes.filter((type) => !algorithms[type].nee
 
 export const requestFields = {
   analysis_type: choice(analysisTypes, {
-    description: `Executed: ${named(executed.map(({ type }) => type))}; runs of the others end \`failed\`.`,
+    description: `Executed are those that \`analysis.types\` of the policy names, ${named(policyDefaults.analysisTypes)} alone where it names none; runs of the others end \`failed\`.`,
   }),
   embedding_profile_id: Type.Optional(
     Type.String({

@@ -43,7 +43,9 @@ const RunAnswer = named(
       named(
         'AnalysisInput',
         Type.Object({
-          chunks: Type.Integer({ description: 'Chunks that the run is computed on.' }),
+          chunks: Type.Integer({
+            description: 'Chunks that the run is computed on; of `feature_rollup`, those of its documents.',
+          }),
           documents: Type.Integer({ description: 'The documents that these are of.' }),
           without_vector: Type.Integer({
             description: 'Chunks of the same scope that are left out, because they have no vector of the profile.',
@@ -107,7 +109,7 @@ export function analysisRunRoutes(app: TypedApp, runs: AnalysisRuns, cursors: Cu
           'Answers at once with the run `queued`; poll it, every 5 seconds at first and then less often. ' +
             `${computed} ` +
             'The input is what the application may read both now and when the run is executed: current chunks as of ' +
-            `\`input_cutoff_at\` with a vector of the profile, ${policyDefaults.analysisInputChunks} at the most unless the policy says otherwise. Needs \`body\`, because vectors are made from it.`,
+            `\`input_cutoff_at\` with a vector of the profile, ${policyDefaults.analysisInputChunks} at the most unless the policy says otherwise. That needs \`body\`, because vectors are made from it. The input of \`feature_rollup\` is documents, and needs the permission of each field that it names.`,
         ),
         querystring: noFields,
         body: CreateBody,

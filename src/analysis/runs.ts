@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream'
+import { isExecuted } from '../access/policy-limits.ts'
 import type { Consumer } from '../access/principal.ts'
 import { invalidField, TidemarkError } from '../errors.ts'
 import { isId, newId } from '../ids.ts'
@@ -7,7 +8,7 @@ import type { AnalysisStore, Artifact, Run } from './analysis-store.ts'
 import type { ArtifactFiles } from './artifact-files.ts'
 import { type AnalysisRequest, checkRequest, notFound } from './check-request.ts'
 import { analysisLimits } from './limits.ts'
-import { checkParameters } from './parameters.ts'
+import { checkParameters, needsOf } from './parameters.ts'
 import { nextStatus, type RunStatus } from './run-states.ts'
 
 export interface RunRequest extends AnalysisRequest {
@@ -43,15 +44,17 @@ export class AnalysisRuns {
   async create(consumer: Consumer, request: RunRequest): Promise<Run> {
     const now = this.#now()
     const { store } = this.#parts
-    const parameters = checkParameters(request.analysisType, request.parameters)
+    const { analysisType } = request
+    const parameters = checkParameters(analysisType, request.parameters, isExecuted(consumer.policy, analysisType))
     if (request.inputCutoffAt !== null && request.inputCutoffAt > now) {
       throw invalidField('invalid_analysis_request', 'input_cutoff_at', 'must not be in the future')
     }
-    const scope = await checkRequest(request, consumer, store, 'invalid_analysis_request')
+    const needs = needsOf(analysisType, parameters)
+    const scope = await checkRequest(request, consumer, store, 'invalid_analysis_request', needs)
     const run = {
       runId: newId('run', now),
       applicationId: consumer.applicationId,
-      analysisType: request.analysisType,
+      analysisType,
       embeddingProfileId: request.embeddingProfileId,
       inputScope: request.inputScope,
       parameters,

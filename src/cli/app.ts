@@ -1,4 +1,6 @@
 import type { Command } from 'commander'
+import { type AnalysisType, analysisTypes } from '../access/analysis-types.ts'
+import type { Policy } from '../access/policy.ts'
 import { applicationAnswer } from '../operator/answers.ts'
 import { checkInput } from './check-input.ts'
 import type { Context } from './context.ts'
@@ -38,15 +40,18 @@ export function app(program: Command, context: Context): void {
     )
     .argument('<name>')
     .option('--dataset <id...>', 'datasets it may read, all platforms and fields', [])
-    .action((name: string, options: { dataset: string[] }) =>
+    .option('--analysis <type...>', `types of analysis it may run, of ${analysisTypes.join(', ')}`)
+    .action((name: string, options: { dataset: string[]; analysis?: AnalysisType[] }) =>
       withWorkbench(context, async ({ operator }) => {
         const entitlements = options.dataset.length === 0 ? [] : [{ datasets: options.dataset }]
-        await checkInput('ApplicationInput', { name, entitlements })
+        const policy: Policy =
+          options.analysis === undefined ? {} : { analysis_enabled: true, analysis: { types: options.analysis } }
+        await checkInput('ApplicationInput', { name, policy, entitlements })
         const others = await operator.read.applications()
         for (const doubt of await doubtsAbout(operator.read, { name, datasets: options.dataset, others })) {
           context.warn(doubt)
         }
-        const { applicationId } = await operator.createApplication(commandLineActor, { name, policy: {}, entitlements })
+        const { applicationId } = await operator.createApplication(commandLineActor, { name, policy, entitlements })
         const key = await operator.createKey(commandLineActor, applicationId, { name: 'first', expiresAt: null })
         context.say(`application ${applicationId}\nkey ${key.keyId}, shown this once: ${key.secret}`)
       }),

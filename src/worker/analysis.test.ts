@@ -98,6 +98,26 @@ function partsWith(compute: ExecutionParts['compute'], more: Partial<ExecutionPa
 }
 
 suite('the worker of analysis runs', () => {
+  test('what the policy does not name, or not any more, and what is too large as only the work shows, fails for good', async () => {
+    let computed = 0
+    const { parts, artifacts } = partsWith(async () => {
+      computed++
+      throw Object.assign(new Error('there is too much: ask for less'), { code: 'input_too_large' })
+    })
+    const worker = startAnalysis(parts, silentIncidents, logger)
+    const large = await addRun()
+    const unnamed = await addRun({ analysisType: 'feature_rollup', parameters: { by: ['tag'], bucket: null } })
+    worker.wake()
+    assert.deepEqual((await ended(large)).error, {
+      code: 'input_too_large',
+      message: 'there is too much: ask for less',
+    })
+    assert.equal((await ended(unnamed)).error!.code, 'analysis_type_not_executed')
+    assert.equal(computed, 1)
+    await worker.stop()
+    assert.deepEqual(readdirSync(artifacts), [])
+  })
+
   test('a worker that died in any state is followed by another, and the run ends', async () => {
     const dead = newId('task')
     const take = () => store.takeRun({ workerId: dead, now: Date.now(), until: Date.now() + 200 })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { before, suite, test } from 'node:test'
-import { type AnalysisWorld, startAnalysisWorld } from './analysis-world.ts'
+import { type AnalysisWorld, type RunBody, startAnalysisWorld } from './analysis-world.ts'
 import { documentOf } from './content.ts'
 import { expectError } from './expect-error.ts'
 import { fakeProfile } from './fake-embedding.ts'
@@ -113,6 +113,143 @@ suite('what an application may analyse', () => {
       await expectError(world.server, answer, 404, 'analysis_artifact_not_found')
     }
     assert.deepEqual((await as('GET', 'runs')).body, { runs: [] })
+  })
+})
+
+suite('types of analysis that the policy names', () => {
+  let world: AnalysisWorld
+  const scope = { dataset_ids: ['news'] }
+  const fact = (label_code: string) => ({ kind: 'category', level: 'document', metadata: { label_code } })
+
+  before(async () => {
+    world = await startAnalysisWorld()
+    const of = (id: string, fields: object) => documentOf(id, { language: 'en', ...fields })
+    await world.put(
+      of('a', {
+        published_at: '2026-01-05T01:00:00Z',
+        author: { external_author_id: 'u1', nickname: 'One' },
+        tags: ['sea', 'boat'],
+        facts: [fact('sports')],
+        score: 5,
+        metrics: { likes: 1.5 },
+      }),
+      of('b', {
+        published_at: '2026-01-11T23:59:59Z',
+        author: { external_author_id: 'u1' },
+        tags: ['sea'],
+        score: 7,
+        metrics: { likes: 2, shares: 1 },
+      }),
+      of('c', { published_at: '2026-01-12T00:00:00Z', source_platform: 'blog', author: { external_author_id: 'u2' } }),
+      of('d', { body: null, title: 'A title alone', source_platform: 'blog' }),
+    )
+  })
+
+  const rollup = async (
+    key: string,
+    parameters: object,
+    more: object = {},
+  ): Promise<{ run: RunBody; rows: Record<string, unknown>[] }> => {
+    const request = { analysis_type: 'feature_rollup', embedding_profile_id: undefined, parameters, input_scope: scope }
+    const run = await world.succeeded({ ...request, ...more }, key)
+    const rows = await world.table<Record<string, unknown>>(run.run_id, 'rollup', key)
+    return { run, rows: rows.map((row) => ({ ...row, bucket: (row.bucket as Date | null)?.toISOString() ?? null })) }
+  }
+  const types = (...names: string[]) => ({ analysis: { types: names } })
+
+  test('a rollup counts documents with or without text, in and out of a bucket, as of the cut-off', async () => {
+    const { key, applicationId } = await world.application([{ datasets: ['news'] }], types('feature_rollup'))
+    const { run, rows } = await rollup(key, { by: ['platform'], bucket: 'week' })
+    assert.deepEqual(run.parameters, { by: ['platform'], bucket: 'week' })
+    assert.deepEqual([run.input, run.warnings], [{ chunks: 3, documents: 4, without_vector: 0 }, []])
+    assert.equal(run.progress, 1)
+    const none = { score_sum: null, score_count: 0, likes_sum: null, likes_count: 0, shares_sum: null, shares_count: 0 }
+    const expected = [
+      { platform: 'blog', bucket: null, documents: 1, authors: 0, ...none },
+      { platform: 'blog', bucket: '2026-01-12T00:00:00.000Z', documents: 1, authors: 1, ...none },
+      {
+        platform: 'rss',
+        bucket: '2026-01-05T00:00:00.000Z',
+        documents: 2,
+        authors: 1,
+        ...{ score_sum: 12, score_count: 2, likes_sum: 3.5, likes_count: 2, shares_sum: 1, shares_count: 1 },
+      },
+    ]
+    assert.deepEqual(rows, expected)
+
+    await world.put(documentOf('b', { language: 'en', score: 100, metrics: { likes: 100 } }))
+    const more = { input_cutoff_at: run.input_cutoff_at }
+    const again = await rollup(key, { by: ['platform'], bucket: 'week' }, more)
+    assert.deepEqual(again.rows, expected)
+    const [one, two] = [await world.artifacts(run.run_id, key), await world.artifacts(again.run.run_id, key)]
+    assert.equal(one[0]!.checksum, two[0]!.checksum)
+    assert.equal((await rollup(key, { by: ['platform'] })).rows[1]!.score_sum, 105)
+
+    // The types that are not named: the others, whichever they are.
+    const graph = await world.ended((await world.create({}, key)).run_id, key)
+    assert.deepEqual([graph.status, graph.error?.code], ['failed', 'analysis_type_not_executed'])
+    await world.setPolicy(applicationId, types('feature_rollup', 'knn_graph'))
+    await world.graph({}, key)
+    await world.setPolicy(applicationId, { analysis: null })
+    const request = { analysis_type: 'feature_rollup', embedding_profile_id: undefined }
+    await expectError(
+      world.server,
+      await world.post(world.request({ ...request, parameters: { by: ['platform'] } }), key),
+      400,
+      'invalid_analysis_request',
+    )
+  })
+
+  test('what is told apart needs its permission; what is counted is what may be read of each document', async () => {
+    const with_ = async (...entries: { platforms?: string[]; fields: string[] }[]) =>
+      (
+        await world.application(
+          entries.map((entry) => ({ datasets: ['news'], ...entry })),
+          types('feature_rollup'),
+        )
+      ).key
+    const titles = await with_({ fields: ['title'] })
+    const summed = (rows: readonly Record<string, unknown>[]) =>
+      rows.map((row) => [row.platform, row.documents, row.authors, row.score_count])
+    const bare = await rollup(titles, { by: ['platform'] })
+    assert.deepEqual(summed(bare.rows), [
+      ['blog', 2, 0, 0],
+      ['rss', 2, 0, 0],
+    ])
+    assert.ok(!Object.keys(bare.rows[0]!).some((name) => name.startsWith('likes')))
+    for (const [field, wanted] of [
+      ['author', /author or metadata/],
+      ['topic', /metadata/],
+      ['tag', /metadata/],
+      ['classification', /facts/],
+    ] as const) {
+      const body = world.request({
+        analysis_type: 'feature_rollup',
+        embedding_profile_id: undefined,
+        parameters: { by: ['platform', field] },
+      })
+      const refused = await world.post(body, titles)
+      await expectError(world.server, refused, 403, 'analysis_forbidden')
+      assert.match(refused.text, wanted)
+    }
+    const key = await with_(
+      { platforms: ['rss'], fields: ['metadata', 'facts'] },
+      { platforms: ['blog'], fields: ['metrics'] },
+    )
+    // By tag there is nothing but what the entry with metadata opens.
+    const tags = await rollup(key, { by: ['tag', 'classification'] })
+    assert.deepEqual(
+      tags.rows.map((row) => [row.tag, row.classification, row.documents, row.authors, row.score_count]),
+      [
+        ['boat', 'sports', 1, 1, 0],
+        ['sea', null, 1, 1, 0],
+        ['sea', 'sports', 1, 1, 0],
+      ],
+    )
+    assert.deepEqual(summed((await rollup(key, { by: ['platform'] })).rows), [
+      ['blog', 2, 0, 0],
+      ['rss', 2, 1, 0],
+    ])
   })
 })
 

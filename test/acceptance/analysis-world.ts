@@ -13,7 +13,7 @@ export interface RunBody {
   readonly analysis_type: string
   readonly embedding_profile_id: string | null
   readonly input_scope: Record<string, unknown>
-  readonly parameters: { readonly k: number; readonly min_similarity: number | null } | null
+  readonly parameters: Readonly<Record<string, unknown>> | null
   readonly input_cutoff_at: string
   readonly retention_days: number
   readonly status: string
@@ -97,11 +97,16 @@ export class AnalysisWorld {
     return this.read(runId, key)
   }
 
-  /** A run from its creation to its success. */
-  async graph(changes: Record<string, unknown> = {}, key: string = this.key): Promise<Edge[]> {
+  /** A run of another type from its creation to its success. */
+  async succeeded(changes: Record<string, unknown>, key: string = this.key): Promise<RunBody> {
     const run = await this.ended((await this.create(changes, key)).run_id, key)
     assert.equal(run.status, 'succeeded', JSON.stringify(run))
-    return this.edges(run.run_id, key)
+    return run
+  }
+
+  /** A graph from its creation to its success. */
+  async graph(changes: Record<string, unknown> = {}, key: string = this.key): Promise<Edge[]> {
+    return this.edges((await this.succeeded(changes, key)).run_id, key)
   }
 
   async artifacts(runId: string, key: string = this.key): Promise<ArtifactBody[]> {
@@ -121,15 +126,19 @@ export class AnalysisWorld {
     })
   }
 
+  edges(runId: string, key: string = this.key): Promise<Edge[]> {
+    return this.table<Edge>(runId, 'edges', key)
+  }
+
   /** Read as data tools do: by ranges over HTTP. */
-  async edges(runId: string, key: string = this.key): Promise<Edge[]> {
-    const [artifact] = await this.artifacts(runId, key)
+  async table<Row>(runId: string, name: string, key: string = this.key): Promise<Row[]> {
+    const artifact = (await this.artifacts(runId, key)).find((one) => one.name === name)
     const file = await asyncBufferFromUrl({
       url: this.fileUrl(runId, artifact!.artifact_id).href,
       byteLength: artifact!.bytes,
       requestInit: { headers: { authorization: `Bearer ${key}` } },
     })
-    return (await parquetReadObjects({ file, compressors })) as unknown as Edge[]
+    return (await parquetReadObjects({ file, compressors })) as unknown as Row[]
   }
 
   async application(entitlements: readonly object[], policy: object = {}) {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import fc from 'fast-check'
 import { readableFields, type Scope, type ScopeEntry } from '../../src/access/scope.ts'
-import type { AnalysisStore, InputChunk, InputQuery } from '../../src/analysis/analysis-store.ts'
+import type { AnalysisStore, InputPage, InputQuery, InputRow } from '../../src/analysis/analysis-store.ts'
 import type { InputScope } from '../../src/analysis/input-scope.ts'
 import type { ContentStore } from '../../src/ingest/content-store.ts'
 import type { OperatorStore } from '../../src/operator/operator-store.ts'
@@ -164,7 +164,7 @@ function expected(known: readonly Known[], query: Pick<InputQuery, 'scopes' | 'i
 
 export function analysisInputContract(name: string, open: () => Promise<AnalysisInputFixture>): void {
   suite(`the input of a run: ${name}`, () => {
-    test('is what both scopes open, as of the cut-off, with a vector of the profile where one is asked for; the rest is counted', {
+    test('is what both scopes open, as of the cut-off, with a vector of the profile where one is asked for, whose lack is counted; else the documents', {
       timeout: 120_000,
     }, async () => {
       const store = await open()
@@ -184,38 +184,43 @@ export function analysisInputContract(name: string, open: () => Promise<Analysis
           }),
           async ({ created, executed, asked, cutoffAt, profileId, documents }) => {
             const query = { scopes: [created, executed], inputScope: asked, cutoffAt }
-            const chunks: InputChunk[] = []
+            const rows: InputRow[] = []
+            let chunks = 0
             let withoutVector = 0
             let isWaiting = false
             for (const datasetId of asked.dataset_ids) {
               let afterDocument: string | null = null
               do {
-                const page = await store.analysis.inputChunks({
+                const page: InputPage = await store.analysis.inputRows({
                   ...query,
                   profileId,
                   datasetId,
                   afterDocument,
                   documents,
-                  chunksMax: 1000,
+                  rowsMax: 1000,
                 })
-                chunks.push(...page.chunks)
+                rows.push(...page.rows)
+                chunks += page.chunks
                 withoutVector += page.withoutVector
                 isWaiting ||= page.isWaiting
                 afterDocument = page.nextAfter
               } while (afterDocument !== null)
             }
-            found += chunks.length
+            found += rows.length
             const versions = expected(known, query)
             const having = (...states: Known['vector'][]) =>
               versions.filter(({ vector }) => states.includes(vector)).map(({ versionId }) => versionId)
-            const versionIds = chunks.map(({ versionId }) => versionId).sort()
-            assert.ok(chunks.every(({ chunkId }) => !chunkId.endsWith('before')))
+            const versionIds = rows.map(({ versionId }) => versionId).sort()
             if (profileId === null) {
-              assert.deepEqual(versionIds, having('made', 'waits', 'refused').sort())
+              assert.ok(rows.every(({ chunkId }) => chunkId === null))
+              assert.deepEqual(versionIds, versions.map(({ versionId }) => versionId).sort())
+              assert.equal(chunks, having('made', 'waits', 'refused').length)
               assert.deepEqual([withoutVector, isWaiting], [0, false])
               return
             }
+            assert.ok(rows.every(({ chunkId }) => chunkId !== null && !chunkId.endsWith('before')))
             assert.deepEqual(versionIds, having('made').sort())
+            assert.equal(chunks, rows.length)
             assert.equal(withoutVector, having('waits', 'refused').length)
             assert.equal(isWaiting, having('waits', 'not cut').length > 0)
             lacking += withoutVector
@@ -238,6 +243,103 @@ export function analysisInputContract(name: string, open: () => Promise<Analysis
       const read = await analysis.chunkVectors('profile', [...ids, 'chk_nothing'])
       assert.deepEqual(read, [{ chunkId: ids[0], vector: Float32Array.of(1, 0) }])
       assert.deepEqual(await analysis.chunkVectors('profile', []), [])
+    })
+
+    test('texts of chunks are cut from the bodies of their versions', async () => {
+      const { analysis, content, operator, indexSource } = await open()
+      await operator.commit([{ kind: 'dataset.put', datasetId: 'a', name: 'A', description: null }], {
+        actor: 'test',
+        at: startMs,
+      })
+      const paragraphs = (of: string) => Array.from({ length: 60 }, (_, i) => `${of} ${i} 🌊 ${'tide '.repeat(40)}`)
+      for (let i = 0; i < 20; i++) {
+        const body = i === 7 ? null : paragraphs(`Text ${i}`).join('\n\n')
+        await content.ingest([{ datasetId: 'a', platform: 'p', externalId: `t-${i}`, title: 'T', body }], startMs + i)
+      }
+      const expected = new Map<string, string>()
+      for (const document of await indexSource.documentsAfter(0, { documents: 100, characters: 10_000_000 })) {
+        const { chunks } = await prepareDocument(document, async () => {})
+        await indexSource.putChunks(chunks)
+        const body = document.versions[0]!.body ?? ''
+        for (const { chunkId, startsAt, endsAt } of chunks) expected.set(chunkId, body.slice(startsAt, endsAt))
+      }
+      assert.ok(expected.size > 100)
+      const read = await analysis.inputTexts([...expected.keys(), 'chk_nothing'])
+      assert.deepEqual(new Map(read.map(({ chunkId, text }) => [chunkId, text])), expected)
+      assert.deepEqual(await analysis.inputTexts([]), [])
+    })
+
+    test('documents of versions, with the snapshot that there was at the cut-off', async () => {
+      const { analysis, content, operator } = await open()
+      await operator.commit([{ kind: 'dataset.put', datasetId: 'a', name: 'A', description: null }], {
+        actor: 'test',
+        at: startMs,
+      })
+      const sent = {
+        datasetId: 'a',
+        platform: 'p',
+        externalId: 'd-1',
+        title: 'First',
+        body: 'Body',
+        language: 'en',
+        region: 'gb',
+        contentType: 'post',
+        publishedAt: startMs - 5,
+        author: { external_author_id: 'u1', nickname: 'U' },
+        topics: ['x', 'y'],
+        tags: ['z'],
+        score: 3,
+        metrics: { likes: 1 },
+      }
+      const at = async (minutes: number, changes: object) => {
+        const [result] = await content.ingest([{ ...sent, ...changes }], startMs + minutes * minute)
+        assert.ok(result !== undefined && 'versionId' in result)
+        return result.versionId
+      }
+      const first = await at(0, {})
+      const second = await at(1, { title: 'Second', language: 'de', score: 4, metrics: { likes: 2, shares: 0.5 } })
+      const [bare] = await content.ingest(
+        [{ datasetId: 'a', platform: 'p', externalId: 'd-2', title: 'Bare' }],
+        startMs,
+      )
+      assert.ok(bare !== undefined && 'versionId' in bare)
+      const known = {
+        datasetId: 'a',
+        platform: 'p',
+        region: 'gb',
+        contentType: 'post',
+        publishedAt: startMs - 5,
+        authorId: 'u1',
+        topics: ['x', 'y'],
+        tags: ['z'],
+        classifications: [],
+      }
+      const read = async (versionId: string, minutes: number) =>
+        (await analysis.inputDocuments([versionId], startMs + minutes * minute))[0]
+      const then = { ...known, title: 'First', language: 'en', score: 3, metrics: { likes: 1 } }
+      assert.deepEqual(await read(first, 0), { versionId: first, document: then })
+      const later = { ...then, score: 4, metrics: { likes: 2, shares: 0.5 } }
+      assert.deepEqual(await read(first, 1), { versionId: first, document: later })
+      assert.deepEqual(await read(second, 1), {
+        versionId: second,
+        document: { ...later, title: 'Second', language: 'de' },
+      })
+      assert.deepEqual((await read(bare.versionId, 0))!.document, {
+        datasetId: 'a',
+        platform: 'p',
+        language: null,
+        region: null,
+        contentType: null,
+        publishedAt: null,
+        title: 'Bare',
+        authorId: null,
+        topics: [],
+        tags: [],
+        classifications: [],
+        score: null,
+        metrics: {},
+      })
+      assert.deepEqual(await analysis.inputDocuments(['ver_nothing'], startMs), [])
     })
   })
 }

@@ -166,6 +166,7 @@ test('app, key and collector: the same as the API, and wrong arguments are exit 
   const wrong: [readonly string[], number, RegExp][] = [
     [['app', 'show', 'app_x'], 1, /no application "app_x"/],
     [['app', 'create', ''], 2, /name must/],
+    [['app', 'create', 'x', '--analysis', 'pagerank'], 2, /policy\.analysis\.types\.0 must be one of knn_graph/],
     [['key', 'create', applicationId!, '--expires', 'yesterday'], 2, /RFC 3339/],
     [['collector', 'create', 'x', '--dataset', 'a b'], 2, /datasets\.0 must/],
   ]
@@ -234,13 +235,24 @@ test('admin-token makes one that works after a restart, where none is set, and i
 })
 
 test('app and collector: doubtful names and datasets are said, keys are made by name, delete by name', async () => {
-  const first = await server.tidemark(['app', 'create', 'Twin', '--dataset', 'news', 'nope'])
+  const first = await server.tidemark([
+    'app',
+    'create',
+    'Twin',
+    '--dataset',
+    'news',
+    'nope',
+    '--analysis',
+    'clustering',
+  ])
   assert.equal(first.code, 0)
   assert.equal(first.stderr, 'note: no dataset nope yet; there are forum, news\n')
   const made = await server.tidemark(['key', 'create', 'Twin'])
   assert.equal(made.code, 0, made.stderr)
   const account = await server.consumer(/tmc_\S+/.exec(made.stdout)![0], 'GET', '/v1/account')
   assert.equal(account.body.name, 'Twin')
+  assert.equal(account.body.policy.analysis_enabled, true)
+  assert.deepEqual(account.body.policy.analysis, { types: ['clustering'] })
   const [, id] = /application (\S+)/.exec(first.stdout)!
 
   const second = await server.tidemark(['app', 'create', 'Twin'])

@@ -32,6 +32,8 @@ async function* portions(count: number, size = 300): AsyncGenerator<InputPortion
       documentIds: name('doc'),
       versionIds: name('ver'),
       vectors: Float32Array.from(nodes.flatMap((node) => [...vectorOf(node)])),
+      texts: [],
+      documents: [],
     }
   }
 }
@@ -46,10 +48,10 @@ function compute(count: number, more: { threads?: number; signal?: AbortSignal; 
   return { path, progress, work: computed.then(({ files }) => files.edges!) }
 }
 
-const jobOf = (chunksMax: number, path: string, { k = 10, threads = 1 } = {}): ComputeJob => ({
+const jobOf = (rowsMax: number, path: string, { k = 10, threads = 1 } = {}): ComputeJob => ({
   type: 'knn_graph',
   parameters: { k, min_similarity: null },
-  chunksMax,
+  rowsMax,
   dimensions,
   threads,
   paths: { edges: path },

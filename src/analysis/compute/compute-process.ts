@@ -10,15 +10,15 @@
  */
 import { readdirSync } from 'node:fs'
 import { constants, setPriority } from 'node:os'
+import type { AnalysisType } from '../../access/analysis-types.ts'
 import { answerCalls } from '../../threads/answer-calls.ts'
 import type { InputPortion, KeptParameters } from '../algorithm.ts'
-import type { AnalysisType } from '../algorithms.ts'
 import type { WrittenFile } from './table-file.ts'
 
 export interface ComputeJob {
   readonly type: AnalysisType
   readonly parameters: KeptParameters
-  readonly chunksMax: number
+  readonly rowsMax: number
   readonly dimensions: number
   readonly threads: number
   /** Where each artifact is written, by its name; there must be no such file. */
@@ -78,12 +78,12 @@ async function take(call: ComputeCall): Promise<unknown> {
   }
 }
 
-async function execute({ type, parameters, chunksMax, dimensions, threads, paths }: ComputeJob): Promise<Computed> {
+async function execute({ type, parameters, rowsMax, dimensions, threads, paths }: ComputeJob): Promise<Computed> {
   const algorithm = algorithmOf(type)!
   const tables = Object.fromEntries(
     Object.entries(algorithm.artifacts).map(([name, { columns }]) => [name, new TableFile(paths[name]!, columns)]),
   )
-  const input = { chunksMax, dimensions, portions }
+  const input = { rowsMax, dimensions, portions }
   const numbers = await algorithm.execute(input, parameters, tables, { threads, progress })
   const files = Object.fromEntries(Object.entries(tables).map(([name, table]) => [name, table.finish()]))
   const { userCPUTime, systemCPUTime, maxRSS } = process.resourceUsage()

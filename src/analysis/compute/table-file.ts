@@ -12,15 +12,28 @@ const columnKinds = {
   text: { element: { type: 'BYTE_ARRAY', converted_type: 'UTF8' }, encoding: 'RLE_DICTIONARY' },
   int32: { element: { type: 'INT32' }, encoding: 'RLE_DICTIONARY' },
   double: { element: { type: 'DOUBLE' }, encoding: 'BYTE_STREAM_SPLIT' },
+  textOrNull: {
+    element: { type: 'BYTE_ARRAY', converted_type: 'UTF8', repetition_type: 'OPTIONAL' },
+    encoding: 'RLE_DICTIONARY',
+  },
+  doubleOrNull: { element: { type: 'DOUBLE', repetition_type: 'OPTIONAL' }, encoding: 'RLE_DICTIONARY' },
+  dateOrNull: {
+    element: { type: 'INT32', converted_type: 'DATE', repetition_type: 'OPTIONAL' },
+    encoding: 'RLE_DICTIONARY',
+  },
 } as const
 
 interface ColumnValues {
   readonly text: string[]
   readonly int32: Int32Array
   readonly double: Float64Array
+  readonly textOrNull: (string | null)[]
+  readonly doubleOrNull: (number | null)[]
+  /** A day, by its first moment in UTC. */
+  readonly dateOrNull: (Date | null)[]
 }
 
-/** The columns of a table by name, in their order. None is ever null. */
+/** The columns of a table by name, in their order. */
 export type Columns = Readonly<Record<string, keyof ColumnValues>>
 
 /** Some rows, column by column. */
@@ -60,31 +73,38 @@ class FileWriter extends ByteWriter {
 }
 
 export class TableFile<C extends Columns = Columns> {
-  readonly #columns: C
   readonly #file: number
   readonly #writer: FileWriter
-  readonly #parquet: ParquetWriter
+  #columns: Columns = {}
+  #parquet: ParquetWriter | null = null
   #rows = 0
 
-  /** Throws where there is a file already. */
-  constructor(path: string, columns: C) {
-    this.#columns = columns
+  /** Without columns they are said later. Throws where there is a file already. */
+  constructor(path: string, columns: C | null) {
     this.#file = openSync(path, 'wx')
     this.#writer = new FileWriter(this.#file)
+    if (columns !== null) this.withColumns(columns)
+  }
+
+  /** Says the columns, once and before the first row. */
+  withColumns<D extends Columns>(columns: D): TableFile<D> {
+    if (this.#parquet !== null) throw new Error('this table has its columns')
     const entries = Object.entries(columns)
+    this.#columns = columns
     this.#parquet = new ParquetWriter({
       writer: this.#writer,
       schema: [
         { name: 'root', num_children: entries.length },
         ...entries.map(([name, kind]) => ({
           name,
-          ...columnKinds[kind].element,
           repetition_type: 'REQUIRED' as const,
+          ...columnKinds[kind].element,
         })),
       ],
       codec: 'ZSTD',
       compressors: { ZSTD: (bytes: Uint8Array) => zstdCompressSync(bytes) },
     })
+    return this as unknown as TableFile<D>
   }
 
   /** One row group: many rows make a small file, few make one that a reader can take a part of. */
@@ -93,13 +113,13 @@ export class TableFile<C extends Columns = Columns> {
       ([name, kind]): ColumnSource => ({ name, data: rows[name]!, encoding: columnKinds[kind].encoding }),
     )
     const count = columnData[0]!.data.length
-    this.#parquet.write({ columnData, rowGroupSize: count })
+    this.#parquet!.write({ columnData, rowGroupSize: count })
     this.#rows += count
   }
 
   /** On disk when it returns. */
   finish(): WrittenFile {
-    this.#parquet.finish()
+    this.#parquet!.finish()
     fsyncSync(this.#file)
     closeSync(this.#file)
     return { rows: this.#rows, bytes: this.#writer.offset, sha256: this.#writer.digest() }

@@ -1,16 +1,21 @@
 import type { ExpressionBuilder, Kysely } from 'kysely'
+import { versionLanguage } from '../../access/scope.ts'
 import { storedEntitlement, storedPolicy } from '../../access/stored-rights.ts'
-import type { AnalysisStore, InputChunk, InputQuery } from '../../analysis/analysis-store.ts'
+import type { AnalysisStore, ChunkText, InputQuery, InputRow } from '../../analysis/analysis-store.ts'
 import { firstIdAt } from '../../ids.ts'
 import { parseKnownTime } from '../../time.ts'
 import { isVersionOpen } from './browse-conditions.ts'
+import { readBodies } from './read-bodies.ts'
 import type { Tables } from './tables.ts'
 import { defaultProfile } from './vector-queue.ts'
 
 type AnalysisInput = Pick<
   AnalysisStore,
-  'application' | 'profile' | 'activeProfileIds' | 'inputChunks' | 'chunkVectors'
+  'application' | 'profile' | 'activeProfileIds' | 'inputRows' | 'chunkVectors' | 'inputTexts' | 'inputDocuments'
 >
+
+/** Bodies held at once while texts of chunks are cut from them: one can have megabytes. */
+const bodiesAtOnce = 16
 
 /** What runs read of the rest of the store. */
 export function sqlAnalysisInput(db: Kysely<Tables>): AnalysisInput {
@@ -53,7 +58,7 @@ export function sqlAnalysisInput(db: Kysely<Tables>): AnalysisInput {
       return rows.map((row) => row.profile_id)
     },
 
-    async inputChunks(query) {
+    async inputRows(query) {
       const { from, below } = boundsOf(query)
       const stretch = db
         .selectFrom('document')
@@ -83,18 +88,26 @@ export function sqlAnalysisInput(db: Kysely<Tables>): AnalysisInput {
       let readable = db
         .selectFrom('document_version')
         .innerJoin('document', 'document.document_id', 'document_version.document_id')
-        .select('document_version.version_id')
+        .select(['document_version.version_id', 'document_version.document_id'])
         .where('document_version.version_id', 'in', latest)
       for (const scope of query.scopes) readable = readable.where(isVersionOpen(scope, 'document_version', 'document'))
       // One a document, so never more than were asked for.
-      const versionIds = (await readable.execute()).map((row) => row.version_id)
-      const none = { chunks: [], withoutVector: 0, isWaiting: false, nextAfter: end }
+      const versions = await readable.execute()
+      const versionIds = versions.map((row) => row.version_id)
+      const none = { rows: [], chunks: 0, withoutVector: 0, isWaiting: false, nextAfter: end }
       if (versionIds.length === 0) return none
-      const chunks = await inputChunksOf(db, query, versionIds)
-      if (query.profileId === null) return { ...none, chunks }
+      if (query.profileId === null) {
+        const rows = versions.map((row) => ({
+          chunkId: null,
+          documentId: row.document_id,
+          versionId: row.version_id,
+        }))
+        return { ...none, rows: rows.slice(0, query.rowsMax), chunks: await chunksWithText(db, versionIds) }
+      }
+      const rows = await rowsWithVector(db, query.profileId, query, versionIds)
       const lacking = await chunksWithoutVector(db, query.profileId, versionIds)
       const isWaiting = lacking.waiting > 0 || (await anyUncut(db, query.profileId, versionIds))
-      return { chunks, withoutVector: lacking.chunks, isWaiting, nextAfter: end }
+      return { rows, chunks: rows.length, withoutVector: lacking.chunks, isWaiting, nextAfter: end }
     },
 
     async chunkVectors(profileId, chunkIds) {
@@ -107,22 +120,113 @@ export function sqlAnalysisInput(db: Kysely<Tables>): AnalysisInput {
         .execute()
       return rows.map((row) => ({ chunkId: row.chunk_id, vector: new Float32Array(new Uint8Array(row.vector).buffer) }))
     },
+
+    async inputTexts(chunkIds) {
+      if (chunkIds.length === 0) return []
+      const chunks = await db
+        .selectFrom('chunk')
+        .select(['chunk_id', 'version_id', 'starts_at', 'ends_at'])
+        .where('chunk_id', 'in', chunkIds)
+        .execute()
+      const ofVersion = Map.groupBy(chunks, (chunk) => chunk.version_id)
+      const versionIds = [...ofVersion.keys()]
+      const texts: ChunkText[] = []
+      for (let start = 0; start < versionIds.length; start += bodiesAtOnce) {
+        for (const { versionId, body } of await readBodies(db, versionIds.slice(start, start + bodiesAtOnce))) {
+          for (const { chunk_id, starts_at, ends_at } of ofVersion.get(versionId)!) {
+            texts.push({ chunkId: chunk_id, text: (body ?? '').slice(starts_at, ends_at) })
+          }
+        }
+      }
+      return texts
+    },
+
+    async inputDocuments(versionIds, cutoffAt) {
+      if (versionIds.length === 0) return []
+      const rows = await db
+        .selectFrom('document_version')
+        .innerJoin('document', 'document.document_id', 'document_version.document_id')
+        .select([
+          'document_version.version_id',
+          'document_version.document_id',
+          'document_version.title',
+          'document_version.language as version_language',
+          'document.language',
+          'document.dataset_id',
+          'document.source_platform',
+          'document.region',
+          'document.content_type',
+          'document.published_at',
+          'document.external_author_id',
+          'document.topics',
+          'document.tags',
+          'document.classifications',
+        ])
+        .where('document_version.version_id', 'in', versionIds)
+        .execute()
+      if (rows.length === 0) return []
+      const latest = db
+        .selectFrom('snapshot')
+        .select((snapshot) => snapshot.fn.max('snapshot_id').as('snapshot_id'))
+        .where(
+          'document_id',
+          'in',
+          rows.map((row) => row.document_id),
+        )
+        .where('snapshot_id', '<', firstIdAt('snp', cutoffAt + 1))
+        .groupBy('document_id')
+      const snapshots = await db
+        .selectFrom('snapshot')
+        .select(['document_id', 'score', 'metrics'])
+        .where('snapshot_id', 'in', latest)
+        .execute()
+      const snapshotOf = new Map(snapshots.map((row) => [row.document_id, row]))
+      const list = (json: string | null): string[] => (json === null ? [] : JSON.parse(json))
+      return rows.map((row) => {
+        const snapshot = snapshotOf.get(row.document_id)
+        return {
+          versionId: row.version_id,
+          document: {
+            datasetId: row.dataset_id,
+            platform: row.source_platform,
+            language: versionLanguage(row.version_language, row.language),
+            region: row.region,
+            contentType: row.content_type,
+            publishedAt: row.published_at,
+            title: row.title,
+            authorId: row.external_author_id,
+            topics: list(row.topics),
+            tags: list(row.tags),
+            classifications: list(row.classifications),
+            score: snapshot?.score ?? null,
+            metrics: snapshot?.metrics == null ? {} : JSON.parse(snapshot.metrics),
+          },
+        }
+      })
+    },
   }
 }
 
-async function inputChunksOf(
+async function chunksWithText(db: Kysely<Tables>, versionIds: readonly string[]): Promise<number> {
+  const row = await chunksOf(db, versionIds)
+    .whereRef('chunk.ends_at', '>', 'chunk.starts_at')
+    .select((eb) => eb.fn.countAll<number>().as('chunks'))
+    .executeTakeFirstOrThrow()
+  return Number(row.chunks)
+}
+
+async function rowsWithVector(
   db: Kysely<Tables>,
-  { profileId, chunksMax }: InputQuery,
+  profileId: string,
+  { rowsMax }: InputQuery,
   versionIds: readonly string[],
-): Promise<InputChunk[]> {
-  const chunks = chunksOf(db, versionIds)
+): Promise<InputRow[]> {
+  const rows = await chunksOf(db, versionIds)
     .select(['chunk.chunk_id', 'chunk.document_id', 'chunk.version_id'])
-    .limit(chunksMax)
-  const rows = await (profileId === null
-    ? chunks.whereRef('chunk.ends_at', '>', 'chunk.starts_at')
-    : // Not a join: a planner without statistics would walk all vectors of the profile for every page.
-      chunks.where((eb) => eb.exists(vectorOf(eb, profileId)))
-  ).execute()
+    // Not a join: a planner without statistics would walk all vectors of the profile for every page.
+    .where((eb) => eb.exists(vectorOf(eb, profileId)))
+    .limit(rowsMax)
+    .execute()
   return rows.map((row) => ({ chunkId: row.chunk_id, documentId: row.document_id, versionId: row.version_id }))
 }
 

@@ -23,6 +23,8 @@ export const knnGraph: Algorithm<GraphParameters, typeof artifacts> = {
     ),
   },
   needsVectors: true,
+  reads: [],
+  needs: () => [['body']],
   artifacts,
   // Loaded where it runs, because a native runtime comes with it.
   execute: async (...work) => (await import('./write-graph.ts')).writeGraph(...work),

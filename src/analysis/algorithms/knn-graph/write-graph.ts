@@ -34,9 +34,9 @@ export async function writeGraph(
 }
 
 /** A vector of length 0, or of no length at all, has no direction and so no neighbours, and is nobody's. */
-async function nodesOf({ chunksMax, dimensions, portions }: AlgorithmInput): Promise<{ ids: NodeIds; nodes: Nodes }> {
+async function nodesOf({ rowsMax, dimensions, portions }: AlgorithmInput): Promise<{ ids: NodeIds; nodes: Nodes }> {
   const ids = { chunkIds: [] as string[], documentIds: [] as string[], versionIds: [] as string[] }
-  const vectors = new Float32Array(chunksMax * dimensions)
+  const vectors = new Float32Array(rowsMax * dimensions)
   for await (const portion of portions) {
     for (const [i, chunkId] of portion.chunkIds.entries()) {
       const vector = portion.vectors.subarray(i * dimensions, (i + 1) * dimensions)

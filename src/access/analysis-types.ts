@@ -1,0 +1,3 @@
+/** Every type of analysis of the interface. */
+export const analysisTypes = ['knn_graph', 'clustering', 'feature_rollup', 'deduplication'] as const
+export type AnalysisType = (typeof analysisTypes)[number]

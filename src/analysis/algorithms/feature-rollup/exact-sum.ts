@@ -1,0 +1,31 @@
+/**
+ * A sum of numbers that is off by less than its last bit, in whatever order they come: what each addition would round
+ * away is kept apart (Shewchuk, Adaptive Precision Floating-Point Arithmetic, 1997).
+ */
+export class ExactSum {
+  count = 0
+  #plain = 0
+  #parts: number[] = []
+
+  add(value: number): void {
+    this.count++
+    this.#plain += value
+    let carried = value
+    const parts: number[] = []
+    for (const part of this.#parts) {
+      const [large, small] = Math.abs(carried) < Math.abs(part) ? [part, carried] : [carried, part]
+      carried = large + small
+      const lost = small - (carried - large)
+      if (lost !== 0) parts.push(lost)
+    }
+    parts.push(carried)
+    this.#parts = parts
+  }
+
+  /** Null where nothing was added. */
+  get value(): number | null {
+    if (this.count === 0) return null
+    // Beyond what a number can hold there are no parts.
+    return Number.isFinite(this.#plain) ? this.#parts.reduceRight((sum, part) => sum + part, 0) : this.#plain
+  }
+}

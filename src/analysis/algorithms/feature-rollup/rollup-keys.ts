@@ -1,0 +1,55 @@
+import type { InputDocument } from '../../algorithm.ts'
+
+export const rollupFields = [
+  'dataset',
+  'platform',
+  'language',
+  'region',
+  'content_type',
+  'author',
+  'topic',
+  'tag',
+  'classification',
+] as const
+export type RollupField = (typeof rollupFields)[number]
+
+export const rollupBuckets = ['day', 'week', 'month'] as const
+export type RollupBucket = (typeof rollupBuckets)[number]
+
+/** The values that a document counts for; null where it has none. */
+const valuesOf: Readonly<Record<RollupField, (document: InputDocument) => readonly (string | null)[]>> = {
+  dataset: ({ datasetId }) => [datasetId],
+  platform: ({ platform }) => [platform],
+  language: ({ language }) => [language],
+  region: ({ region }) => [region],
+  content_type: ({ contentType }) => [contentType],
+  author: ({ authorId }) => [authorId],
+  topic: ({ topics }) => someOf(topics),
+  tag: ({ tags }) => someOf(tags),
+  classification: ({ classifications }) => someOf(classifications),
+}
+
+/** A value that stands twice counts once. */
+const someOf = (values: readonly string[]): readonly (string | null)[] =>
+  values.length === 0 ? [null] : [...new Set(values)]
+
+/** Every combination of a document's values, one of each field. */
+export function* keysOf(document: InputDocument, by: readonly RollupField[]): Generator<readonly (string | null)[]> {
+  const [field, ...others] = by
+  if (field === undefined) return yield []
+  for (const value of valuesOf[field](document)) for (const rest of keysOf(document, others)) yield [value, ...rest]
+}
+
+export const keyCount = (document: InputDocument, by: readonly RollupField[]): number =>
+  by.reduce((count, field) => count * valuesOf[field](document).length, 1)
+
+/** The first day of the bucket that a time is in, in UTC. */
+export function bucketOf(timeMs: number, bucket: RollupBucket): Date {
+  const time = new Date(timeMs)
+  const [year, month, day] = [time.getUTCFullYear(), time.getUTCMonth(), time.getUTCDate()]
+  const daysIn = { day: day, week: day - ((time.getUTCDay() + 6) % 7), month: 1 }[bucket]
+  // Not Date.UTC, which takes the years 0 to 99 for those of the last century.
+  const first = new Date(0)
+  first.setUTCFullYear(year, month, daysIn)
+  return first
+}

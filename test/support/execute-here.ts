@@ -1,0 +1,85 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parquetReadObjects } from 'hyparquet'
+import { compressors } from 'hyparquet-compressors'
+import type {
+  Algorithm,
+  ArtifactForms,
+  InputDocument,
+  InputPortion,
+  OutputTables,
+} from '../../src/analysis/algorithm.ts'
+import { TableFile, type WrittenFile } from '../../src/analysis/compute/table-file.ts'
+
+/** What stands for one row of an input; the ids follow from its place. */
+export interface GivenRow {
+  readonly vector?: readonly number[] | Float32Array
+  readonly text?: string
+  readonly document?: InputDocument
+}
+
+interface ReadTable extends Omit<WrittenFile, 'rows'> {
+  readonly rows: Record<string, unknown>[]
+}
+
+const idAt = (prefix: string, place: number): string => `${prefix}_${String(place).padStart(6, '0')}`
+
+/** Executes an algorithm in this process, without a store, and reads the files that it wrote. */
+export async function executeHere<Parameters, Artifacts extends ArtifactForms>(
+  algorithm: Algorithm<Parameters, Artifacts>,
+  rows: readonly GivenRow[],
+  parameters: Parameters,
+): Promise<{ tables: Readonly<Record<string, ReadTable>>; progress: readonly number[] }> {
+  const folder = mkdtempSync(join(tmpdir(), 'tidemark-execute-'))
+  try {
+    const paths = Object.keys(algorithm.artifacts).map((name) => [name, join(folder, name)] as const)
+    const files = paths.map(([name, path]) => [name, new TableFile(path, algorithm.artifacts[name]!.columns)] as const)
+    const dimensions = rows[0]?.vector?.length ?? 0
+    const progress: number[] = []
+    await algorithm.execute(
+      { rowsMax: rows.length, dimensions, portions: portionsOf(rows, dimensions, algorithm.needsVectors) },
+      parameters,
+      Object.fromEntries(files) as unknown as OutputTables<Artifacts>,
+      {
+        threads: 1,
+        progress: async (done) => {
+          progress.push(done)
+        },
+      },
+    )
+    const tables: Record<string, ReadTable> = {}
+    for (const [name, file] of files) {
+      const written = file.finish()
+      const bytes = readFileSync(join(folder, name))
+      const buffer = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length) as ArrayBuffer
+      tables[name] = { ...written, rows: await parquetReadObjects({ file: buffer, compressors }) }
+    }
+    return { tables, progress }
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+const portion = 7
+
+async function* portionsOf(
+  rows: readonly GivenRow[],
+  dimensions: number,
+  areChunks: boolean,
+): AsyncGenerator<InputPortion> {
+  for (let start = 0; start < rows.length; start += portion) {
+    const some = rows.slice(start, start + portion)
+    const ids = (prefix: string) => some.map((_, i) => idAt(prefix, start + i))
+    const vectors = new Float32Array(some.length * dimensions)
+    for (const [i, { vector = [] }] of some.entries()) vectors.set(vector, i * dimensions)
+    yield {
+      chunkIds: areChunks ? ids('chk') : [],
+      documentIds: ids('doc'),
+      versionIds: ids('ver'),
+      vectors,
+      texts: some.flatMap(({ text }) => text ?? []),
+      documents: some.flatMap(({ document }) => document ?? []),
+    }
+  }
+}

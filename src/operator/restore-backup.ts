@@ -14,9 +14,10 @@
 import { createHash } from 'node:crypto'
 import { createReadStream, createWriteStream, existsSync } from 'node:fs'
 import { mkdir, readdir, readFile, rename, rm } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { adminTokenFile, artifactFolder, restoreFolder, storeFile } from '../data-folder.ts'
+import { giveToOwner } from '../give-to-owner.ts'
 import { makeFolder } from '../make-folder.ts'
 import {
   artifactIdOf,
@@ -93,6 +94,7 @@ export async function restoreBackup(
     await stage(from, manifest, parts, report)
     access = await parts.prepareStore(join(staged, storeFile), manifest)
     tokenChanged = await differ(join(dataDir, adminTokenFile), join(staged, adminTokenFile))
+    await giveStagedToOwner(parts, artifactIds)
     // A server may have been started meanwhile.
     parts.refuseInUse()
     for (const artifactId of artifactIds) await parts.artifacts.keep(artifactId)
@@ -147,6 +149,18 @@ async function stage(from: string, manifest: BackupManifest, parts: RestoreParts
       report({ step: 'restoring', done, total })
     })
   }
+}
+
+/** Root may restore for the user who runs the server. */
+async function giveStagedToOwner({ dataDir, artifacts }: RestoreParts, artifactIds: readonly string[]): Promise<void> {
+  const staged = staging(dataDir)
+  await giveToOwner(dataDir, [staged, ...(await readdir(staged)).map((name) => join(staged, name))])
+  const drafts = await Promise.all(artifactIds.map((artifactId) => artifacts.draftPath(artifactId)))
+  if (drafts.length === 0) return
+  const folder = dirname(drafts[0]!)
+  // The folder of artifacts may have been made just now, and may as well be one that others share.
+  if (folder === join(dataDir, artifactFolder)) await giveToOwner(dataDir, [folder])
+  await giveToOwner(folder, drafts)
 }
 
 async function copyChecked(from: string, to: string, file: BackupFile, copied: (bytes: number) => void): Promise<void> {

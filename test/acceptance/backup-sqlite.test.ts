@@ -1,6 +1,16 @@
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
-import { cpSync, existsSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import {
+  chownSync,
+  cpSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { before, suite, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
@@ -9,6 +19,8 @@ import { type AnalysisWorld, startAnalysisWorld } from './analysis-world.ts'
 import { absentFolder, backedUp, restored } from './backups.ts'
 import { documentOf, feedPage, send, wholeFeed } from './content.ts'
 import { freshFolder, startServer, tidemark } from './harness.ts'
+
+const nobody = 65534
 
 /** Every file of a folder with the hash of its bytes. */
 function filesOf(folder: string): Record<string, string> {
@@ -194,11 +206,17 @@ suite('backup and restore', () => {
     await other.stop()
   })
 
-  test('a store that is damaged beyond opening is replaced too', async () => {
+  test('a store that is damaged beyond opening is replaced too, and all is the owner’s of the folder', async () => {
     const dataDir = freshFolder()
+    // Where root runs the tests, as root may restore, the folder is of a user of its own.
+    if (process.getuid!() === 0) chownSync(dataDir, nobody, nobody)
     for (const end of ['', '-wal'])
       writeFileSync(join(dataDir, `tidemark.sqlite${end}`), 'not a database '.repeat(1000))
     await restored(backup, dataDir, '--force')
+    const { uid } = statSync(dataDir)
+    for (const name of readdirSync(dataDir, { recursive: true, encoding: 'utf8' })) {
+      assert.equal(statSync(join(dataDir, name)).uid, uid, name)
+    }
     const { code, stdout } = await tidemark(['doctor'], { dataDir })
     assert.equal(code, 0, stdout)
     assert.match(stdout, /2 datasets/)

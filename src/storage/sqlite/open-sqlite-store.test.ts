@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { chownSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -40,11 +40,20 @@ test('an empty folder gets every migration once, however many open it at once', 
   for (const one of opened) await one.close()
 })
 
-test('a store of an older version is brought up to date and keeps what it holds', async (t) => {
+test('a store of an older version is brought up to date and keeps what it holds; its files are the owner’s of the folder', async (t) => {
   const dataDir = folder(t)
+  // Where root runs the tests, as root may run a command, the folder is of a user of its own.
+  const nobody = 65534
+  if (process.getuid!() === 0) chownSync(dataDir, nobody, nobody)
   const first = await openSqliteStore(dataDir)
   await first.store.operator.commit([put('kept')], mark)
+  const owners = readdirSync(dataDir).map((name) => [name, statSync(join(dataDir, name)).uid])
   await first.close()
+  const { uid } = statSync(dataDir)
+  assert.deepEqual(
+    owners.filter(([, owner]) => owner !== uid),
+    [],
+  )
   const again = await openSqliteStore(dataDir)
   assert.deepEqual(again.migrated, [])
   assert.deepEqual(

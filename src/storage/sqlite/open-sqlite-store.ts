@@ -1,9 +1,11 @@
+import { existsSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { storeFile } from '../../data-folder.ts'
 import { storageFull } from '../../disk-space.ts'
 import { TidemarkError } from '../../errors.ts'
+import { giveToOwner } from '../../give-to-owner.ts'
 import { makeFolder } from '../../make-folder.ts'
 import type { OperatorStore } from '../../operator/operator-store.ts'
 import { CallLost, Calls } from '../../threads/calls.ts'
@@ -65,6 +67,7 @@ export async function openSqliteStore(dataDir: string, options: OpenOptions = {}
   try {
     await writers.open()
     await reserve.keep()
+    await giveToOwner(dataDir, [path, `${path}-wal`, `${path}-shm`, reserve.path].filter(existsSync))
     if (callers === 'many') {
       readers = new Pool({
         name: 'store-readers',

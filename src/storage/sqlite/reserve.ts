@@ -11,12 +11,12 @@ const pieceBytes = 65_536
  * that a key is revoked takes a few pages of the store's log.
  */
 export class DiskReserve {
-  readonly #path: string
+  readonly path: string
   #isWhole = false
   #trouble: string | null = null
 
   constructor(dataDir: string) {
-    this.#path = join(dataDir, reserveFile)
+    this.path = join(dataDir, reserveFile)
   }
 
   /** As large as it should be, when it was kept last. */
@@ -49,12 +49,12 @@ export class DiskReserve {
 
   async giveUp(): Promise<void> {
     this.#isWhole = false
-    const file = await open(this.#path, 'w', 0o600)
+    const file = await open(this.path, 'w', 0o600)
     await file.close()
   }
 
   async #fill(): Promise<void> {
-    const file = await open(this.#path, 'a', 0o600)
+    const file = await open(this.path, 'a', 0o600)
     try {
       // What cannot be compressed, because some file systems do that.
       for (let { size } = await file.stat(); size < reserveBytes; size += pieceBytes) {

@@ -36,12 +36,18 @@ export interface SqliteConnection {
 /** WAL with synchronous FULL: a committed transaction is on disk. Readers never wait for the writer. */
 export function openSqlite(path: string | URL, readOnly: boolean): SqliteConnection {
   const raw = new DatabaseSync(path, { readOnly, timeout: busyTimeoutMs })
-  if (!readOnly) {
-    raw.exec('pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on')
-    raw.exec(`pragma wal_autocheckpoint = ${checkpointPages}`)
+  try {
+    if (!readOnly) {
+      raw.exec('pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on')
+      raw.exec(`pragma wal_autocheckpoint = ${checkpointPages}`)
+    }
+    if (readOnly) raw.exec(`pragma mmap_size = ${readerMapBytes}`)
+    raw.exec(`pragma cache_size = -${readOnly ? readerCacheKb : writerCacheKb}; pragma temp_store = memory`)
+  } catch (error) {
+    // Left open, a file that is damaged would be taken for one in use.
+    raw.close()
+    throw error
   }
-  if (readOnly) raw.exec(`pragma mmap_size = ${readerMapBytes}`)
-  raw.exec(`pragma cache_size = -${readOnly ? readerCacheKb : writerCacheKb}; pragma temp_store = memory`)
   return queriesOn(raw)
 }
 

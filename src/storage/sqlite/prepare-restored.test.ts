@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -7,6 +7,7 @@ import { test } from 'node:test'
 import type { Change } from '../../operator/operator-store.ts'
 import { newestMigration } from '../sql/migrate.ts'
 import { migrations } from '../sql/migrations/index.ts'
+import { refuseInUse } from './backup-store.ts'
 import { sqliteMigrationDialect } from './migration-dialect.ts'
 import { openSqlite } from './node-sqlite.ts'
 import { openSqliteStore, storePath } from './open-sqlite-store.ts'
@@ -158,4 +159,32 @@ test('a backup of an older version is brought up to date before it is compared',
     [['key_a', { kind: 'collector', id: 'col' }]],
   )
   assert.equal((await sqliteSchema(storePath(backup))).newest, newestMigration)
+})
+
+test('a store that is damaged, however, is in nobody’s use after it was looked at, and can be replaced', async (t) => {
+  const whole = folder(t)
+  await changed(whole, dataset, collector)
+  const open = await openSqliteStore(whole)
+  await open.store.content.ingest(documents('kept', 200), Date.now())
+  await open.close()
+  const bytes = readFileSync(storePath(whole))
+  const damages: Record<string, (damaged: Buffer) => Buffer> = {
+    'cut in half': (damaged) => damaged.subarray(0, damaged.length >> 1),
+    'one page left': (damaged) => damaged.subarray(0, 4096),
+    'the schema overwritten': (damaged) => damaged.fill(7, 100, 4096),
+    'all but the beginning overwritten': (damaged) => damaged.fill(7, 24_576),
+    'a page overwritten': (damaged) =>
+      damaged.fill(7, (damaged.length >> 1) & ~4095, ((damaged.length >> 1) & ~4095) + 4096),
+    'no database': (damaged) => damaged.fill(7),
+    empty: () => Buffer.alloc(0),
+  }
+  for (const [name, damage] of Object.entries(damages)) {
+    const replaced = storePath(folder(t))
+    const backup = storePath(folder(t))
+    writeFileSync(backup, bytes)
+    writeFileSync(replaced, damage(Buffer.from(bytes)))
+    refuseInUse(replaced)
+    await prepareRestored(backup, replaced, madeAt, 2)
+    assert.doesNotThrow(() => refuseInUse(replaced), name)
+  }
 })

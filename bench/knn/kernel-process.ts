@@ -1,6 +1,7 @@
 /** A process that finds all neighbours with one kernel and one thread, and tells what it cost and what came of it. */
 import { createHash } from 'node:crypto'
-import { ExactNeighbours, squaresOf, unitVectors } from '../../src/analysis/algorithms/knn-graph/exact-neighbours.ts'
+import { squaresOf } from '../../src/analysis/algorithms/knn-graph/cosine.ts'
+import { ExactNeighbours, unitVectors } from '../../src/analysis/algorithms/knn-graph/exact-neighbours.ts'
 import { openKernel } from '../../src/analysis/algorithms/knn-graph/score-kernel.ts'
 import { makeVectors } from './nodes.ts'
 import { compileSimdKernel, openSimdKernel } from './simd-kernel.ts'

@@ -1,5 +1,6 @@
 import type { AnalysisType } from '../access/analysis-types.ts'
 import type { Algorithm } from './algorithm.ts'
+import { deduplication } from './algorithms/deduplication/deduplication.ts'
 import { featureRollup } from './algorithms/feature-rollup/feature-rollup.ts'
 import { knnGraph } from './algorithms/knn-graph/knn-graph.ts'
 
@@ -13,7 +14,7 @@ export const algorithms: Readonly<Record<AnalysisType, Algorithm | NotExecuted>>
   knn_graph: knnGraph as Algorithm,
   clustering: { needsVectors: true, execute: null },
   feature_rollup: featureRollup as Algorithm,
-  deduplication: { needsVectors: true, execute: null },
+  deduplication: deduplication as Algorithm,
 }
 
 export const analysisTypes = Object.keys(algorithms) as AnalysisType[]

@@ -73,6 +73,17 @@ suite('the parameters of a run', () => {
     }
   })
 
+  test('of a deduplication', () => {
+    assert.deepEqual(checkParameters('deduplication', {}, true), { threshold: 0.95 })
+    for (const [threshold, fault] of [
+      [0.49, 'must be at least 0.5'],
+      [1.01, 'must be at most 1'],
+      ['1', 'must be a number'],
+    ] as const) {
+      assert.deepEqual(refused('deduplication', { threshold }), [`parameters.threshold ${fault}`])
+    }
+  })
+
   test('what they need: the permission of each field that is named, vectors the body', () => {
     const needsOfRollup = (...by: string[]) => needsOf('feature_rollup', { by, bucket: null })
     assert.deepEqual(needsOfRollup('dataset', 'platform', 'language', 'region'), [])

@@ -200,6 +200,50 @@ suite('types of analysis that the policy names', () => {
     )
   })
 
+  test('duplicates are found in what the application may read, by the earliest published', async () => {
+    const story = 'The ferry stays in harbour today because of the storm over the sea and the strong wind'
+    const of = (id: string, published_at: string, body: string, more: object = {}) =>
+      documentOf(id, { dataset_id: 'forum', published_at: `2026-02-0${published_at}T00:00:00Z`, body, ...more })
+    await world.put(
+      of('copy', '3', story.toUpperCase().replaceAll(' ', '\n')),
+      of('first', '2', story),
+      of('near', '4', `${story}, they say`),
+      of('hidden', '1', story, { source_platform: 'blog' }),
+      of('other', '1', 'A recipe with mussels, butter and lemon'),
+    )
+    const { key } = await world.application(
+      [{ datasets: ['forum'], platforms: ['rss'], fields: ['body'] }],
+      types('deduplication'),
+    )
+    const request = { analysis_type: 'deduplication', input_scope: { dataset_ids: ['forum'] } }
+    const run = await world.succeeded({ ...request, parameters: { threshold: 0.9 } }, key)
+    assert.deepEqual(run.parameters, { threshold: 0.9 })
+    assert.deepEqual(run.input, { chunks: 4, documents: 4, without_vector: 0 })
+    const rows = await world.table<Record<string, unknown> & { document_id: string }>(run.run_id, 'groups', key)
+    assert.deepEqual(Object.keys(rows[0]!), [
+      'group_id',
+      'subject_id',
+      'document_id',
+      'version_id',
+      'is_representative',
+      'similarity',
+      'kind',
+    ])
+    const names = world.search.namesOf(rows)
+    const seen = rows.map((row, i) => [names[i], row.is_representative, row.kind])
+    assert.deepEqual(seen[0], ['first', true, 'exact'])
+    assert.deepEqual(seen.slice(1).sort(), [
+      ['copy', false, 'exact'],
+      ['near', false, 'near'],
+    ])
+    assert.equal(new Set(rows.map((row) => row.group_id)).size, 1)
+    const strict = await world.succeeded({ ...request, parameters: { threshold: 1 } }, key)
+    assert.equal((await world.table(strict.run_id, 'groups', key)).length, 2)
+    const again = await world.succeeded({ ...request, parameters: { threshold: 0.9 } }, key)
+    const checksum = async (runId: string) => (await world.artifacts(runId, key))[0]!.checksum
+    assert.equal(await checksum(again.run_id), await checksum(run.run_id))
+  })
+
   test('what is told apart needs its permission; what is counted is what may be read of each document', async () => {
     const with_ = async (...entries: { platforms?: string[]; fields: string[] }[]) =>
       (

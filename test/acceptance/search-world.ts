@@ -92,7 +92,7 @@ export class SearchWorld {
     return this.namesOf((await this.search(body, '/v1/search', key)).results)
   }
 
-  namesOf(hits: readonly Hit[]): string[] {
+  namesOf(hits: readonly Pick<Hit, 'document_id'>[]): string[] {
     return hits.map(({ document_id }) => this.#names.get(document_id) ?? document_id)
   }
 

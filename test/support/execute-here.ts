@@ -23,7 +23,24 @@ interface ReadTable extends Omit<WrittenFile, 'rows'> {
   readonly rows: Record<string, unknown>[]
 }
 
-const idAt = (prefix: string, place: number): string => `${prefix}_${String(place).padStart(6, '0')}`
+/** A document of which nothing is known. */
+export const bareDocument: InputDocument = {
+  datasetId: 'news',
+  platform: 'rss',
+  language: null,
+  region: null,
+  contentType: null,
+  publishedAt: null,
+  title: null,
+  authorId: null,
+  topics: [],
+  tags: [],
+  classifications: [],
+  score: null,
+  metrics: {},
+}
+
+export const idAt = (prefix: string, place: number): string => `${prefix}_${String(place).padStart(6, '0')}`
 
 /** Executes an algorithm in this process, without a store, and reads the files that it wrote. */
 export async function executeHere<Parameters, Artifacts extends ArtifactForms>(

@@ -12,6 +12,7 @@ const columnKinds = {
   text: { element: { type: 'BYTE_ARRAY', converted_type: 'UTF8' }, encoding: 'RLE_DICTIONARY' },
   int32: { element: { type: 'INT32' }, encoding: 'RLE_DICTIONARY' },
   double: { element: { type: 'DOUBLE' }, encoding: 'BYTE_STREAM_SPLIT' },
+  boolean: { element: { type: 'BOOLEAN' }, encoding: 'PLAIN' },
   textOrNull: {
     element: { type: 'BYTE_ARRAY', converted_type: 'UTF8', repetition_type: 'OPTIONAL' },
     encoding: 'RLE_DICTIONARY',
@@ -27,6 +28,7 @@ interface ColumnValues {
   readonly text: string[]
   readonly int32: Int32Array
   readonly double: Float64Array
+  readonly boolean: boolean[]
   readonly textOrNull: (string | null)[]
   readonly doubleOrNull: (number | null)[]
   /** A day, by its first moment in UTC. */

@@ -1,28 +1,12 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import fc from 'fast-check'
-import { executeHere } from '../../../../test/support/execute-here.ts'
+import { bareDocument as document, executeHere } from '../../../../test/support/execute-here.ts'
 import type { InputDocument } from '../../algorithm.ts'
 import { ExactSum } from './exact-sum.ts'
 import { featureRollup } from './feature-rollup.ts'
 import { RollupGroups } from './rollup-groups.ts'
 import { bucketOf, type RollupBucket, type RollupField, rollupBuckets, rollupFields } from './rollup-keys.ts'
-
-const document: InputDocument = {
-  datasetId: 'news',
-  platform: 'rss',
-  language: null,
-  region: null,
-  contentType: null,
-  publishedAt: null,
-  title: null,
-  authorId: null,
-  topics: [],
-  tags: [],
-  classifications: [],
-  score: null,
-  metrics: {},
-}
 
 async function rollup(
   documents: readonly InputDocument[],

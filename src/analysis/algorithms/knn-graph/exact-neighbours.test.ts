@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import fc from 'fast-check'
-import { ExactNeighbours, type Nodes, scoreErrorMax, squaresOf, unitVectors, type Wanted } from './exact-neighbours.ts'
+import { type Nodes, squaresOf } from './cosine.ts'
+import { ExactNeighbours, scoreErrorMax, unitVectors, type Wanted } from './exact-neighbours.ts'
 import { openKernel, type ScoreKernel } from './score-kernel.ts'
 
 interface Edge {

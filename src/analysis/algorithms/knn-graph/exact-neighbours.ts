@@ -13,6 +13,7 @@
  * So the result follows from the input alone, not from the kernel, its order of summing or its number of threads.
  */
 import { createHash } from 'node:crypto'
+import { cosine, type Nodes } from './cosine.ts'
 import type { ScoreKernel } from './score-kernel.ts'
 
 /** Candidates beyond k: makes rows without proof rare; more cost more rescoring. */
@@ -32,13 +33,6 @@ const doubleError = 1e-11
  * Accuracy and Stability, 3.1); scaling to length 1 adds two, and the slack in the lengths adds itself twice.
  */
 export const scoreErrorMax = (dimensions: number): number => (dimensions + 8) * unit * 1.001 + 2.2 * lengthSlack
-
-export interface Nodes {
-  readonly count: number
-  readonly dimensions: number
-  /** Row by row; no row is all zeros. */
-  readonly vectors: Float32Array
-}
 
 export interface Neighbours {
   /** The first row; one count for each row from there on. */
@@ -63,29 +57,6 @@ export function unitVectors({ count, dimensions, vectors }: Nodes, squares: Floa
     for (let at = row * dimensions; at < (row + 1) * dimensions; at++) scaled[at] = vectors[at]! / length
   }
   return scaled
-}
-
-/** The squared length of every row, in 64 bits. */
-export function squaresOf({ count, dimensions, vectors }: Nodes): Float64Array {
-  return Float64Array.from({ length: count }, (_, row) => dot(vectors, row * dimensions, row * dimensions, dimensions))
-}
-
-/** Four sums, so that one addition need not wait for the last; always in the same order. */
-function dot(vectors: Float32Array, left: number, right: number, dimensions: number): number {
-  let a = 0
-  let b = 0
-  let c = 0
-  let d = 0
-  const whole = dimensions & ~3
-  let i = 0
-  for (; i < whole; i += 4) {
-    a += vectors[left + i]! * vectors[right + i]!
-    b += vectors[left + i + 1]! * vectors[right + i + 1]!
-    c += vectors[left + i + 2]! * vectors[right + i + 2]!
-    d += vectors[left + i + 3]! * vectors[right + i + 3]!
-  }
-  for (; i < dimensions; i++) a += vectors[left + i]! * vectors[right + i]!
-  return a + b + (c + d)
 }
 
 /** Scores held at once, in numbers of 4 bytes: what bounds the memory beside the vectors. */
@@ -132,7 +103,7 @@ export class ExactNeighbours {
       const list = new Ranked(this.#k)
       // Ascending places: among equal similarities the list keeps the order in which they came.
       for (const place of places.subarray(i * keep, (i + 1) * keep).sort()) {
-        if (place !== row) list.add(this.#cosine(row, place), place)
+        if (place !== row) list.add(cosine(this.#nodes, this.#squares, row, place), place)
       }
       found.push(list)
       if (keep < count && !this.#proven(list, best[(i + 1) * keep - 1]!)) unproven.push({ row, list })
@@ -166,7 +137,7 @@ export class ExactNeighbours {
       const representative = this.#representatives[place]!
       let similarity = this.#remembered[representative]!
       if (Number.isNaN(similarity)) {
-        similarity = this.#cosine(row, representative)
+        similarity = cosine(this.#nodes, this.#squares, row, representative)
         this.#remembered[representative] = similarity
         touched.push(representative)
       }
@@ -174,13 +145,6 @@ export class ExactNeighbours {
     }
     for (const representative of touched) this.#remembered[representative] = Number.NaN
     return list
-  }
-
-  /** Exactly 1 for equal vectors: the root of a square gives the number back. */
-  #cosine(row: number, place: number): number {
-    const { vectors, dimensions } = this.#nodes
-    const product = dot(vectors, row * dimensions, place * dimensions, dimensions)
-    return Math.max(-1, Math.min(1, product / Math.sqrt(this.#squares[row]! * this.#squares[place]!)))
   }
 
   #gathered(start: number, found: readonly Ranked[]): Neighbours {

@@ -1,7 +1,8 @@
 import type { AlgorithmInput, Running } from '../../algorithm.ts'
 import type { TableFile } from '../../compute/table-file.ts'
+import { type Nodes, squaresOf } from './cosine.ts'
 import { EdgeTable, type edgeColumns, type NodeIds } from './edge-table.ts'
-import { ExactNeighbours, type Nodes, squaresOf, unitVectors } from './exact-neighbours.ts'
+import { ExactNeighbours, unitVectors } from './exact-neighbours.ts'
 import { openKernel } from './score-kernel.ts'
 
 export type GraphParameters = {

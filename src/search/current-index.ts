@@ -26,6 +26,7 @@ export class CurrentIndex implements SearchIndex {
   apply: SearchIndex['apply'] = (batch) => this.#call((index) => index.apply(batch))
   keyword: SearchIndex['keyword'] = (request) => this.#call((index) => index.keyword(request))
   vector: SearchIndex['vector'] = (request) => this.#call((index) => index.vector(request))
+  similarWords: SearchIndex['similarWords'] = (request) => this.#call((index) => index.similarWords(request))
   score: SearchIndex['score'] = (request) => this.#call((index) => index.score(request))
   count: SearchIndex['count'] = (request) => this.#call((index) => index.count(request))
   withoutVector: SearchIndex['withoutVector'] = (request) => this.#call((index) => index.withoutVector(request))

@@ -1,6 +1,6 @@
 import type { Scope, ScopedDocument } from '../access/scope.ts'
 import type { DocumentStatus } from '../ingest/content-store.ts'
-import type { AnalysedField, KeywordQuery } from '../text/types.ts'
+import type { AnalysedField, KeywordQuery, TermGroup } from '../text/types.ts'
 
 /**
  * What search needs of an index. The index holds ids, terms, filter columns and vectors; texts stay in the store.
@@ -20,6 +20,8 @@ export interface SearchIndex {
   apply(batch: IndexBatch): Promise<ApplyOutcome>
   keyword(request: KeywordRequest): Promise<KeywordOutcome>
   vector(request: VectorRequest): Promise<VectorOutcome>
+  /** Words, as they stand in what the request may see, that given ones may have been meant for. */
+  similarWords(request: SimilarWordsRequest): Promise<SimilarWordsOutcome>
   /** What given documents would score: hybrid search completes the branch that did not find them. */
   score(request: ScoreRequest): Promise<ScoreOutcome>
   count(request: CountRequest): Promise<CountOutcome>
@@ -131,6 +133,25 @@ export interface KeywordRequest extends Search {
   readonly otherChunksMax: number
 }
 
+export interface SimilarWordsRequest extends Search {
+  readonly words: readonly TypedWord[]
+  /** Of each word the nearest, and of those as near the ones in most chunks, as far as it is worth counting them. */
+  readonly limit: number
+}
+
+/** A word of a query, case and accents apart. */
+export interface TypedWord {
+  readonly word: string
+  /** What finds it as it is. */
+  readonly group: TermGroup
+  /** The word may go on: one that has a beginning which is similar is similar. */
+  readonly isBeginning: boolean
+  /** Letters put in, left out or changed, or two neighbours changed about; no letter twice. 1 or 2. */
+  readonly editsMax: number
+  /** Similar words are wanted only where it matches nothing that the request may see, as it is or as a beginning. */
+  readonly unlessFound: boolean
+}
+
 export interface VectorRequest extends Search {
   readonly profileId: string
   readonly vector: ArrayLike<number>
@@ -188,6 +209,27 @@ export interface KeywordPage {
   readonly next: KeywordPosition | null
 }
 
+export interface SimilarWordsPage {
+  readonly outcome: 'found'
+  /** One for each word asked about, in that order. */
+  readonly words: readonly SimilarWords[]
+}
+
+export interface SimilarWords {
+  /** Whether the word, as it is or as a beginning, matches something. */
+  readonly isFound: boolean
+  /**
+   * Words of the fields that may be searched, the first terms of their positions, without the word itself and, where that
+   * is a beginning, without what begins so.
+   */
+  readonly similar: readonly SimilarWord[]
+}
+
+export interface SimilarWord {
+  readonly word: string
+  readonly edits: number
+}
+
 export interface VectorPage {
   readonly outcome: 'found'
   /** Scores are cosines. */
@@ -228,6 +270,7 @@ export interface WithoutVectorPage {
 }
 
 export type KeywordOutcome = KeywordPage | TimedOut | Unavailable
+export type SimilarWordsOutcome = SimilarWordsPage | TimedOut | Unavailable
 export type VectorOutcome = VectorPage | TimedOut | Unavailable
 export type ScoreOutcome = DocumentScorePage | TimedOut | Unavailable
 export type CountOutcome = CountPage | TimedOut | Unavailable

@@ -13,7 +13,7 @@ import { wordTerms } from './word-terms.ts'
  *
  * @public
  */
-export const ANALYSIS_VERSION = `2/${process.versions.icu}`
+export const ANALYSIS_VERSION = `3/${process.versions.icu}`
 
 type TermSink = (term: string, position: number, start: number, end: number) => void
 

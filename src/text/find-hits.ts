@@ -1,6 +1,6 @@
 import { findTerms, locateTerms } from './analyse.ts'
 import type { KeywordQuery, LocatedField, PhraseClause } from './types.ts'
-import { WantedTerms } from './wanted-terms.ts'
+import { termBegins, WantedTerms } from './wanted-terms.ts'
 
 /** A place in the text that a clause of the query matched; `clause` is its index among the query's clauses. */
 export type Hit = { start: number; end: number; clause: number }
@@ -8,6 +8,7 @@ export type Hit = { start: number; end: number; clause: number }
 /** What has to be known of a query to find it in texts: worked out once, for as long as the query is in use. */
 type Looked = {
   clausesByTerm: ReadonlyMap<string, readonly number[]>
+  beginnings: readonly (readonly [number, string])[]
   phrases: readonly (readonly [number, PhraseClause])[]
   wanted: WantedTerms
 }
@@ -23,12 +24,17 @@ export function findHits(text: string, language: string | null, query: KeywordQu
     looked = lookFor(query)
     lookedFor.set(query, looked)
   }
-  const { clausesByTerm, phrases, wanted } = looked
-  if (clausesByTerm.size === 0 && phrases.length === 0) return []
+  const { clausesByTerm, beginnings, phrases, wanted } = looked
+  if (clausesByTerm.size + beginnings.length + phrases.length === 0) return []
 
   const hits: Hit[] = []
   const see = (term: string, start: number, end: number): void => {
     for (const clause of clausesByTerm.get(term) ?? []) hits.push({ start, end, clause })
+    for (const [clause, beginning] of beginnings) {
+      // A word and its stem begin so: one hit.
+      const isHit = hits.at(-1)?.clause === clause && hits.at(-1)?.start === start
+      if (!isHit && termBegins(term, beginning)) hits.push({ start, end, clause })
+    }
   }
   if (phrases.length === 0) {
     findTerms(text, language, wanted, see)
@@ -44,14 +50,27 @@ export function findHits(text: string, language: string | null, query: KeywordQu
 
 function lookFor(query: KeywordQuery): Looked {
   const clausesByTerm = new Map<string, number[]>()
+  const beginnings: [number, string][] = []
   const phrases: [number, PhraseClause][] = []
   for (const [index, clause] of query.clauses.entries()) {
     if (clause.kind === 'mustNot') continue
-    if (clause.type === 'phrase') phrases.push([index, clause])
-    else for (const term of clause.group) clausesByTerm.set(term, [...(clausesByTerm.get(term) ?? []), index])
+    if (clause.type === 'phrase') {
+      phrases.push([index, clause])
+      continue
+    }
+    const terms = new Set(clause.group)
+    for (const match of clause.loose ?? []) {
+      if ('beginning' in match) beginnings.push([index, match.beginning])
+      else for (const term of match.terms) terms.add(term)
+    }
+    for (const term of terms) clausesByTerm.set(term, [...(clausesByTerm.get(term) ?? []), index])
   }
   const inPhrases = phrases.flatMap(([, { groups }]) => groups.flat())
-  return { clausesByTerm, phrases, wanted: new WantedTerms([...clausesByTerm.keys(), ...inPhrases]) }
+  const wanted = new WantedTerms(
+    [...clausesByTerm.keys(), ...inPhrases],
+    beginnings.map(([, beginning]) => beginning),
+  )
+  return { clausesByTerm, beginnings, phrases, wanted }
 }
 
 function* findPhrase(field: LocatedField, { groups }: PhraseClause): Generator<{ start: number; end: number }> {

@@ -19,6 +19,13 @@ test('stemmed and folded words are marked as they stand', () => {
   assert.deepEqual(mark('Die Häuser', 'de', 'haus'), ['Die <em>Häuser</em>'])
 })
 
+test('words that begin as the last one are marked whole', () => {
+  const begun = parseQuery('the resto', ['en'], { lastIsBeginning: true })
+  assert.deepEqual(highlight('Restored: a RESTORATION, restful.', 'en', begun), [
+    '<em>Restored</em>: a <em>RESTORATION</em>, restful.',
+  ])
+})
+
 test('the text is escaped', () => {
   assert.deepEqual(mark('<b>"dogs"</b> & the dog\'s', 'en', 'dog'), [
     '&lt;b&gt;&quot;<em>dogs</em>&quot;&lt;/b&gt; &amp; the <em>dog&#39;s</em>',

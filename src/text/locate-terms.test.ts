@@ -19,19 +19,26 @@ test('wanted terms are located where reading everything finds them, in every lan
     arbitraryText,
   )
   fc.assert(
-    fc.property(texts, fc.constantFrom(...languages, null), fc.array(fc.nat()), (text, language, picks) => {
-      const field = analyseLocated(text, language)
-      const some = picks.flatMap((pick) => field.terms[pick % field.terms.length] ?? [])
-      const wanted = new WantedTerms([...some, 'walrus'])
-      const expected = rowsOf(field).filter(([term]) => wanted.has(term))
-      assert.deepEqual(rowsOf(locateTerms(text, language, wanted)), expected)
-      const found: [string, number, number][] = []
-      findTerms(text, language, wanted, (term, start, end) => found.push([term, start, end]))
-      assert.deepEqual(
-        found,
-        expected.map(([term, , start, end]) => [term, start, end]),
-      )
-    }),
+    fc.property(
+      texts,
+      fc.constantFrom(...languages, null),
+      fc.array(fc.nat()),
+      fc.nat(4),
+      (text, language, picks, n) => {
+        const field = analyseLocated(text, language)
+        const some = picks.flatMap((pick) => field.terms[pick % field.terms.length] ?? [])
+        const begun = n === 0 ? [] : some.splice(0, 1).map((term) => term.replace('=', '').slice(0, n) || 'w')
+        const wanted = new WantedTerms([...some, 'walrus'], begun)
+        const expected = rowsOf(field).filter(([term]) => wanted.has(term))
+        assert.deepEqual(rowsOf(locateTerms(text, language, wanted)), expected)
+        const found: [string, number, number][] = []
+        findTerms(text, language, wanted, (term, start, end) => found.push([term, start, end]))
+        assert.deepEqual(
+          found,
+          expected.map(([term, , start, end]) => [term, start, end]),
+        )
+      },
+    ),
     { numRuns: 3000 },
   )
 })

@@ -31,6 +31,31 @@ test('bare, required and forbidden words, and phrases', () => {
   assert.equal(clausesOf('"fox"'), 'fox')
 })
 
+test('the last word may be a beginning, unless it is quoted or forbidden', () => {
+  const beginnings = (text: string) =>
+    parseQuery(text, ['en'], { lastIsBeginning: true }).clauses.flatMap((clause) =>
+      clause.type === 'word' ? (clause.loose ?? []).map((match) => [clause.typed, match]) : [],
+    )
+  const begins = (beginning: string) => ({ beginning, factor: 0.5 })
+  assert.deepEqual(beginnings('Tidal Pow'), [['Pow', begins('pow')]])
+  assert.deepEqual(beginnings('history of the'), [['the', begins('the')]])
+  assert.deepEqual(beginnings('tidal +Pów'), [['Pów', begins('pow')]])
+  assert.deepEqual(beginnings('power-st'), [['st', begins('st')]])
+  assert.deepEqual(beginnings('a "tidal pow'), [['pow', begins('pow')]])
+  for (const text of ['"tidal pow"', 'tidal -pow', 'tidal +power-st', '', '!']) assert.deepEqual(beginnings(text), [])
+  assert.deepEqual(
+    parseQuery('tidal pow', ['en']).clauses.map((clause) => 'loose' in clause),
+    [false, false],
+  )
+})
+
+test('bare and demanded words may have typing errors; quoted and forbidden ones and those with digits have none', () => {
+  const correctable = (text: string) =>
+    parseQuery(text, ['en']).clauses.flatMap((clause) => (clause.type === 'word' ? (clause.correctable ?? []) : []))
+  assert.deepEqual(correctable('Lighthouses +Crème'), ['lighthouses', 'creme'])
+  assert.deepEqual(correctable('"light" -house a380 机器学习 "tidal power"'), [])
+})
+
 test('what is no syntax is words', () => {
   assert.equal(clausesOf('well-known C++ - --'), 'well known c')
   assert.equal(clausesOf('"unbalanced phrase'), 'unbalanc phrase')

@@ -1,6 +1,6 @@
 import { charClassOf, isAlphabetic } from './char-class.ts'
 import { type QueryWord, queryWordReader } from './query-words.ts'
-import type { Clause, ClauseKind, KeywordQuery, TermGroup } from './types.ts'
+import type { Clause, ClauseKind, KeywordQuery, TermGroup, WordClause } from './types.ts'
 
 /** UTF-16 units of a query that are read; what follows is left out. */
 const QUERY_LENGTH_MAX = 4000
@@ -13,6 +13,10 @@ const BOOSTS_MAX = 32
  */
 const PAIR_WEIGHT = 0.3
 
+/** What a word that begins as the last one counts for, against one that is it. */
+const BEGINNING_FACTOR = 0.5
+const DIGIT = /\p{Nd}/u
+
 type Piece = { kind: ClauseKind; quoted: boolean; text: string }
 
 /**
@@ -21,9 +25,14 @@ type Piece = { kind: ClauseKind; quoted: boolean; text: string }
  *
  * A marked word that the analysis takes apart (`+well-known`, `-机器学习`) is a phrase. A bare one is several words.
  * Bare stop words are left out unless nothing else is asked for. `languages` are those of the language filter; without
- * one the language is guessed from the query.
+ * one the language is guessed from the query. `lastIsBeginning` takes the last word, unless it is quoted or forbidden, for
+ * the beginning of one that is still being typed.
  */
-export function parseQuery(text: string, languages: readonly string[] | null): KeywordQuery {
+export function parseQuery(
+  text: string,
+  languages: readonly string[] | null,
+  { lastIsBeginning = false } = {},
+): KeywordQuery {
   const source = text.slice(0, QUERY_LENGTH_MAX)
   const read = queryWordReader(source, languages)
   const clauses = new ClauseList()
@@ -31,24 +40,50 @@ export function parseQuery(text: string, languages: readonly string[] | null): K
   const bareStopWords: QueryWord[] = []
   let previous: QueryWord | undefined
 
-  for (const { kind, quoted, text: piece } of splitPieces(source)) {
-    const words = read(piece)
+  const pieces = splitPieces(source).map((piece) => ({ ...piece, words: read(piece.text) }))
+  const last = lastIsBeginning ? beginningOf(pieces) : null
+
+  for (const { kind, quoted, text: piece, words } of pieces) {
     if (kind !== 'any' || quoted) {
-      clauses.add(kind, groupsOf(words, kind))
-      if (kind === 'any') for (const word of words) if (!word.isStopWord) boosts.add('any', [word.group])
+      const [word] = words
+      const typed = quoted ? `"${piece}"` : piece
+      if (word !== undefined && words.length === 1 && kind === 'must' && !quoted) addWord(clauses, kind, word, last)
+      else clauses.add(kind, groupsOf(words, kind), { typed })
+      if (kind === 'any') for (const word of words) if (!word.isStopWord) boosts.add('any', [word.group], { typed })
       previous = kind === 'must' && words.length === 1 ? words[0] : undefined
       continue
     }
     for (const word of words) {
-      if (word.isStopWord) bareStopWords.push(word)
-      else clauses.add('any', [word.group])
-      if (isPair(previous, word)) boosts.add('any', [previous.strictGroup, word.strictGroup], PAIR_WEIGHT)
+      if (word.isStopWord && word !== last) bareStopWords.push(word)
+      else addWord(clauses, 'any', word, last)
+      if (isPair(previous, word)) {
+        const typed = `${previous.typed} ${word.typed}`
+        boosts.add('any', [previous.strictGroup, word.strictGroup], { typed }, PAIR_WEIGHT)
+      }
       previous = word
     }
   }
-  if (!clauses.hasPositive()) for (const word of bareStopWords) clauses.add('any', [word.group])
+  if (!clauses.hasPositive()) for (const word of bareStopWords) addWord(clauses, 'any', word, last)
   // What a lone clause matched, its own words and pairs would not put in another order worth the work.
   return { clauses: clauses.all(), boosts: clauses.size > 1 ? boosts.all().slice(0, BOOSTS_MAX) : [] }
+}
+
+/** The word that may still be being typed. */
+function beginningOf(pieces: readonly (Piece & { words: readonly QueryWord[] })[]): QueryWord | null {
+  const piece = pieces.at(-1)
+  if (piece === undefined || piece.quoted || piece.kind === 'mustNot') return null
+  // A marked word that is cut apart is a phrase, which has no beginning.
+  if (piece.kind === 'must' && piece.words.length > 1) return null
+  return piece.words.at(-1) ?? null
+}
+
+function addWord(clauses: ClauseList, kind: ClauseKind, word: QueryWord, last: QueryWord | null): void {
+  const { typed, folded, group, isAlphabetic } = word
+  clauses.add(kind, [group], {
+    typed,
+    ...(word === last && folded !== '' ? { loose: [{ beginning: folded, factor: BEGINNING_FACTOR }] } : {}),
+    ...(isAlphabetic && !DIGIT.test(folded) ? { correctable: folded } : {}),
+  })
 }
 
 function groupsOf(words: readonly QueryWord[], kind: ClauseKind): TermGroup[] {
@@ -61,13 +96,15 @@ function isPair(first: QueryWord | undefined, second: QueryWord): first is Query
   return first.isAlphabetic && second.isAlphabetic
 }
 
+type AboutWord = Pick<WordClause, 'loose' | 'correctable'> & { typed: string }
+
 /** Merges equal clauses and keeps each kind within its bound. */
 class ClauseList {
   #byKey = new Map<string, Clause>()
   #groups: Record<ClauseKind, number> = { any: 0, must: 0, mustNot: 0 }
 
-  add(kind: ClauseKind, groups: readonly TermGroup[], weight = 1): void {
-    const key = JSON.stringify([kind, groups])
+  add(kind: ClauseKind, groups: readonly TermGroup[], about: AboutWord, weight = 1): void {
+    const key = JSON.stringify([kind, groups, about.loose])
     const known = this.#byKey.get(key)
     if (known !== undefined) {
       known.weight += weight
@@ -79,8 +116,8 @@ class ClauseList {
     this.#groups[kind] += kept.length
     const isWord = kept.length === 1
     const clause: Clause = isWord
-      ? { type: 'word', kind, weight, group: first }
-      : { type: 'phrase', kind, weight, groups: kept }
+      ? { type: 'word', kind, weight, group: first, ...about }
+      : { type: 'phrase', kind, weight, groups: kept, typed: about.typed }
     this.#byKey.set(key, clause)
   }
 

@@ -5,7 +5,7 @@ import { guessLanguage } from './guess-language.ts'
 import { baseLanguage, stemRule } from './stem-word.ts'
 import { isStopWord, languagesWithStopWord } from './stop-words.ts'
 import type { TermGroup } from './types.ts'
-import { isPrefixTerm } from './word-terms.ts'
+import { isMarkedWord, isPrefixTerm } from './word-terms.ts'
 
 const ALTERNATIVES_MAX = 12
 const LANGUAGES_MAX = 24
@@ -19,6 +19,10 @@ const USUAL_LANGUAGES = 'en es fr de it pt nl sv tr pl ru uk bg ar fa hi mr'.spl
 const STOP_WORD_LANGUAGES_MIN = 3
 
 export type QueryWord = {
+  /** As it stands in the query. */
+  typed: string
+  /** Case and accents apart. */
+  folded: string
   group: TermGroup
   /** Without the terms that stand for the start of a word: near enough to find by, too loose for a phrase or to exclude. */
   strictGroup: TermGroup
@@ -61,6 +65,7 @@ function readWords(piece: string, candidates: CandidateLanguages): QueryWord[] {
   for (const language of differingLanguages(piece, candidates.languages)) {
     const field = analyseLocated(piece, language)
     for (const [index, term] of field.terms.entries()) {
+      if (isMarkedWord(term)) continue
       const position = field.positions[index]!
       const start = field.starts[index]!
       const end = field.ends[index]!
@@ -74,9 +79,12 @@ function readWords(piece: string, candidates: CandidateLanguages): QueryWord[] {
   }
   return words.map(({ start, end, terms }) => {
     const script = charClassOf(piece.codePointAt(start)!)
-    const folded = foldAccents(normaliseWord(piece.slice(start, end)))
+    const typed = piece.slice(start, end)
+    const folded = foldAccents(normaliseWord(typed))
     const group = [...terms]
     return {
+      typed,
+      folded,
       group,
       strictGroup: group.filter((term) => !isPrefixTerm(term)),
       isStopWord: isStopWordOfQuery(folded, script, candidates.stopLanguage),

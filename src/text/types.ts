@@ -1,4 +1,8 @@
-/** A field (title or body) as the index stores it: the arrays are parallel, positions ascend, several terms may share one. */
+/**
+ * A field (title or body) as the index stores it: the arrays are parallel, positions ascend, several terms may share one.
+ * The first term of a position is the word that stands there, case and accents apart, with `=` before it where no query
+ * asks for it as it is: what beginnings and typing errors are compared with.
+ */
 export type AnalysedField = {
   terms: string[]
   positions: number[]
@@ -25,11 +29,33 @@ export type TermGroup = readonly string[]
 /** `any` clauses are OR-ed and ranked; every `must` clause has to match (and is ranked); no `mustNot` clause may. */
 export type ClauseKind = 'any' | 'must' | 'mustNot'
 
-/** `weight` multiplies the score: a word that stands twice in the query is one clause of weight 2. */
-type WordClause = { type: 'word'; kind: ClauseKind; weight: number; group: TermGroup }
+/**
+ * What a word is found by besides its own terms: others, or all terms that begin so, the `=` of a word apart. It counts
+ * for `factor` of what it would count for by itself, and is taken for no rarer than the word where the word occurs.
+ * Beginnings are as one term that stands once in each field that has one.
+ */
+export type LooseMatch =
+  | { readonly terms: TermGroup; readonly factor: number }
+  | { readonly beginning: string; readonly factor: number }
+
+type AnyClause = {
+  kind: ClauseKind
+  /** Multiplies the score: a word that stands twice in the query is one clause of weight 2. */
+  weight: number
+  /** What of the query it is, to speak of it. */
+  typed?: string
+}
+
+export type WordClause = AnyClause & {
+  type: 'word'
+  group: TermGroup
+  loose?: readonly LooseMatch[]
+  /** The word, case and accents apart, where there may be a typing error in it: not in quotes, nor with digits. */
+  correctable?: string
+}
 
 /** Matches where the groups stand at consecutive positions of one field, in this order. */
-export type PhraseClause = { type: 'phrase'; kind: ClauseKind; weight: number; groups: readonly TermGroup[] }
+export type PhraseClause = AnyClause & { type: 'phrase'; groups: readonly TermGroup[] }
 
 export type Clause = WordClause | PhraseClause
 

@@ -1,4 +1,5 @@
 import { isBlank, isDigit, isPlainLetter } from './char-class.ts'
+import { isMarkedWord, WORD_MARK } from './word-terms.ts'
 
 /**
  * How many of a word's first letters its terms begin with, case and accents apart: in every other language two. Irish
@@ -15,32 +16,43 @@ const LETTERS_KEPT: ReadonlyMap<string | null, 0 | 1> = new Map([
 
 /** The one exception in English: `dying` is `die`. */
 const STEM_OF_YING = /^[a-z]ie$/u
+const BEGINNING_OF_STEM_OF_YING = /^[a-z]ie?$/u
 
 const LETTER_BITS = 5
 const LETTER_MASK = 31
 const LAST_ASCII = 0x7f
 
-/** Terms that are looked for in many texts: most words of a text are known not to give one by how they begin. */
+/**
+ * Terms that are looked for in many texts, and all that begin in some way, the mark of a word apart. Most words of a text
+ * are known not to give one by how they begin.
+ */
 export class WantedTerms {
   readonly #terms: ReadonlySet<string>
+  readonly #begun: readonly string[]
   /** By how many letters are kept. */
   readonly #beginnings: TermBeginnings[] = []
 
-  constructor(terms: Iterable<string>) {
+  constructor(terms: Iterable<string>, begun: readonly string[] = []) {
     this.#terms = new Set(terms)
+    this.#begun = begun
   }
 
   has(term: string): boolean {
-    return this.#terms.has(term)
+    return this.#terms.has(term) || this.#begun.some((beginning) => termBegins(term, beginning))
   }
 
   /** How these terms can be told by the beginning of a word in a language; null where they cannot. */
   beginningsIn(language: string | null): TermBeginnings | null {
     const kept = LETTERS_KEPT.get(language) ?? 2
     if (kept === 0) return null
-    this.#beginnings[kept] ??= new TermBeginnings(this.#terms, kept)
+    this.#beginnings[kept] ??= new TermBeginnings(this.#terms, this.#begun, kept)
     return this.#beginnings[kept]
   }
+}
+
+/** Whether a term, or the word that it is marked as, begins so. */
+export function termBegins(term: string, beginning: string): boolean {
+  return term.startsWith(beginning, isMarkedWord(term) ? WORD_MARK.length : 0)
 }
 
 /** How wanted terms begin. */
@@ -51,9 +63,13 @@ export class TermBeginnings {
   /** Whether one begins with a digit: no word that begins with a letter gives such a term, nor the other way round. */
   readonly #digits: boolean
 
-  constructor(terms: ReadonlySet<string>, kept: 1 | 2) {
-    this.#digits = [...terms].some((term) => isDigit(term.charCodeAt(0)))
-    for (const term of terms) {
+  constructor(terms: ReadonlySet<string>, begun: readonly string[], kept: 1 | 2) {
+    const unmarked = [...terms].map((term) => (isMarkedWord(term) ? term.slice(WORD_MARK.length) : term))
+    this.#digits = [...unmarked, ...begun].some((term) => isDigit(term.charCodeAt(0)))
+    for (const beginning of begun) {
+      if (BEGINNING_OF_STEM_OF_YING.test(beginning)) unmarked.push(`${beginning[0]}ie`)
+    }
+    for (const term of [...unmarked, ...begun]) {
       const first = term.charCodeAt(0)
       const second = term.charCodeAt(1)
       if (!isPlainLetter(first)) continue

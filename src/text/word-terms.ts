@@ -14,8 +14,14 @@ const CACHED_WORDS_MAX = 20_000
  */
 const PREFIX_LENGTH = 6
 
+/** Before a word that is no term of its own. */
+export const WORD_MARK = '='
+
 export type WordTerms = {
-  /** One, or two where the word is indexed in two forms; none if nothing of it is left. */
+  /**
+   * The word itself, case and accents apart, comes first, with `=` before it where no query asks for it as it is. Then one
+   * term, or two where the word is indexed in two forms. None if nothing of it is left.
+   */
   readonly terms: readonly string[]
   readonly isStopWord: boolean
 }
@@ -76,6 +82,12 @@ function makeTerms(normalised: string, folded: string, { form, language }: StemR
   return plain === term ? [term] : [term, plain]
 }
 
+/** So that it can be told by its own letters what words a text has, however it is stemmed. */
+function withWord(folded: string, terms: readonly string[]): readonly string[] {
+  if (folded === '' || terms[0] === folded) return terms
+  return terms.includes(folded) ? [folded, ...terms.filter((term) => term !== folded)] : [WORD_MARK + folded, ...terms]
+}
+
 /** The star keeps it apart from a word of the same letters. */
 function prefixTerm(word: string): string {
   return `${word.slice(0, PREFIX_LENGTH)}*`
@@ -83,6 +95,11 @@ function prefixTerm(word: string): string {
 
 export function isPrefixTerm(term: string): boolean {
   return term.endsWith('*')
+}
+
+/** Whether the term stands for a word as it is written, and is none that a query asks for. */
+export function isMarkedWord(term: string): boolean {
+  return term.startsWith(WORD_MARK)
 }
 
 /** The terms of a word that `scanRuns` found. */
@@ -99,7 +116,7 @@ export function wordTerms(word: string, rule: StemRule): WordTerms {
   const normalised = normaliseWord(own)
   const folded = foldAccents(normalised)
   const made = {
-    terms: makeTerms(normalised, folded, rule),
+    terms: withWord(folded, makeTerms(normalised, folded, rule)),
     isStopWord: rule.language !== null && isStopWord(folded, rule.language),
   }
   cache.set(own, made)

@@ -16,13 +16,16 @@ import {
   type ScoreRequest,
   type SearchFilters,
   type SearchIndex,
+  type SimilarWordsOutcome,
+  type SimilarWordsRequest,
+  type TypedWord,
   type VectorOutcome,
   type VectorRequest,
   type VersionColumns,
   type WithoutVectorOutcome,
   type WithoutVectorRequest,
 } from '../../src/search/search-index.ts'
-import type { AnalysedField, Clause, KeywordQuery, TermGroup } from '../../src/text/types.ts'
+import type { AnalysedField, Clause, KeywordQuery, LooseMatch, TermGroup } from '../../src/text/types.ts'
 
 interface HeldChunk {
   readonly documentId: string
@@ -101,6 +104,30 @@ export class BruteForceIndex implements SearchIndex {
     const top = compared.sort(compareHits).slice(0, request.topK)
     const vectorsPending = lacking.length > withWords.length / 100
     return { outcome: 'found', hits: byDocument(top, Infinity), vectorsPending }
+  }
+
+  async similarWords(request: SimilarWordsRequest): Promise<SimilarWordsOutcome> {
+    if (request.timeoutMs <= 0) return { outcome: 'timed_out' }
+    const visible = this.#visible(request)
+    const fieldsOf = ({ title, body, titleVisible, bodyVisible }: VisibleChunk) => [
+      ...(titleVisible ? [title] : []),
+      ...(bodyVisible ? [body] : []),
+    ]
+    const inChunk = visible.map((chunk) => new Set(fieldsOf(chunk).flatMap(wordsOf)))
+    const held = new Set(visible.flatMap((chunk) => fieldsOf(chunk).flatMap(({ terms }) => terms)))
+    const about = ({ word, group, isBeginning, editsMax, unlessFound }: TypedWord) => {
+      const isFound =
+        group.some((term) => held.has(term)) ||
+        (isBeginning && [...held].some((term) => unmarked(term).startsWith(word)))
+      if (isFound && unlessFound) return { isFound, similar: [] }
+      const similar = [...new Set(inChunk.flatMap((words) => [...words]))]
+        .map((other) => ({ word: other, edits: typingErrors(word, other, isBeginning) }))
+        .filter(({ edits }) => edits > 0 && edits <= editsMax)
+      const chunks = (wanted: string) => inChunk.filter((words) => words.has(wanted)).length
+      similar.sort((a, b) => a.edits - b.edits || chunks(b.word) - chunks(a.word) || (a.word < b.word ? -1 : 1))
+      return { isFound, similar: similar.slice(0, request.limit) }
+    }
+    return { outcome: 'found', words: request.words.map(about) }
   }
 
   async score(request: ScoreRequest): Promise<ScoreOutcome> {
@@ -255,11 +282,15 @@ export class BruteForceIndex implements SearchIndex {
 
   #clauseScore(clause: Clause, chunk: VisibleChunk, population: Population): number {
     const groups = clause.type === 'word' ? [clause.group] : clause.groups
-    if (groups.length === 0 || groups.some((group) => group.length === 0)) return 0
     const saturated = (idf: number, wanted: readonly TermGroup[]) => this.#saturated(idf, wanted, chunk, population)
     if (groups.length === 1) {
-      return clause.weight * Math.max(...groups[0]!.map((term) => saturated(idfOf([term], population), [[term]])))
+      const [group] = groups
+      const loose = clause.type === 'word' ? (clause.loose ?? []) : []
+      const own = group!.map((term) => saturated(idfOf([term], population), [[term]]))
+      const others = loose.map((match) => this.#looseScore(match, group!, chunk, population))
+      return clause.weight * Math.max(0, ...own, ...others)
     }
+    if (groups.length === 0 || groups.some((group) => group.length === 0)) return 0
     return (
       clause.weight *
       saturated(
@@ -269,10 +300,34 @@ export class BruteForceIndex implements SearchIndex {
     )
   }
 
+  /** No rarer than the word itself, where that occurs. */
+  #looseScore(match: LooseMatch, group: TermGroup, chunk: VisibleChunk, population: Population): number {
+    const occurring = group.filter((term) => countOf((other) => other === term, population) > 0)
+    const idfMax = Math.min(...occurring.map((term) => idfOf([term], population)))
+    const scoreOf = (idf: number, count: (field: AnalysedField) => number) =>
+      match.factor * this.#saturatedBy(Math.min(idf, idfMax), count, chunk, population)
+    if ('terms' in match) {
+      return Math.max(
+        0,
+        ...match.terms.map((term) => scoreOf(idfOf([term], population), (field) => occurrences(field, [[term]]))),
+      )
+    }
+    const begins = (term: string) => unmarked(term).startsWith(match.beginning)
+    return scoreOf(idfOfCount(countOf(begins, population), population), ({ terms }) => (terms.some(begins) ? 1 : 0))
+  }
+
   #saturated(idf: number, groups: readonly TermGroup[], chunk: VisibleChunk, population: Population): number {
+    return this.#saturatedBy(idf, (field) => occurrences(field, groups), chunk, population)
+  }
+
+  #saturatedBy(
+    idf: number,
+    count: (field: AnalysedField) => number,
+    chunk: VisibleChunk,
+    population: Population,
+  ): number {
     const frequency =
-      (chunk.titleVisible ? this.#titleWeight * occurrences(chunk.title, groups) : 0) +
-      (chunk.bodyVisible ? occurrences(chunk.body, groups) : 0)
+      (chunk.titleVisible ? this.#titleWeight * count(chunk.title) : 0) + (chunk.bodyVisible ? count(chunk.body) : 0)
     if (frequency === 0) return 0
     const total = population.reduce((sum, { length }) => sum + length, 0)
     const average = population.length === 0 ? 1 : Math.max(total / population.length, 1e-9)
@@ -283,15 +338,39 @@ export class BruteForceIndex implements SearchIndex {
 
 /** Of the group's most frequent alternative. */
 function idfOf(group: TermGroup, population: Population): number {
-  const counts = group.map(
-    (term) =>
-      population.filter(
-        ({ title, body, titleVisible, bodyVisible }) =>
-          (titleVisible && title.terms.includes(term)) || (bodyVisible && body.terms.includes(term)),
-      ).length,
-  )
-  const count = Math.max(...counts)
-  return Math.log(1 + (population.length - count + 0.5) / (count + 0.5))
+  const counts = group.map((term) => countOf((other) => other === term, population))
+  return idfOfCount(Math.max(...counts), population)
+}
+
+const idfOfCount = (count: number, population: Population): number =>
+  Math.log(1 + (population.length - count + 0.5) / (count + 0.5))
+
+/** Chunks that hold such a term in a visible field. */
+const countOf = (isWanted: (term: string) => boolean, population: Population): number =>
+  population.filter(
+    ({ title, body, titleVisible, bodyVisible }) =>
+      (titleVisible && title.terms.some(isWanted)) || (bodyVisible && body.terms.some(isWanted)),
+  ).length
+
+const unmarked = (term: string): string => term.replace(/^=/, '')
+
+/** The first terms of the positions. */
+const wordsOf = ({ terms, positions }: AnalysedField): string[] =>
+  terms.filter((_, i) => positions[i] !== positions[i - 1]).map(unmarked)
+
+/** By the definition: a table of all beginnings of both words; of a beginning the nearest counts. */
+function typingErrors(typed: string, word: string, isBeginning: boolean): number {
+  const [a, b] = [[...word], [...typed]]
+  const table = [...a, ''].map((_, i) => [...b, ''].map((_, j) => (i === 0 ? j : i)))
+  for (let i = 1; i <= a.length; i++) {
+    for (let j = 1; j <= b.length; j++) {
+      const changed = table[i - 1]![j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1)
+      const least = Math.min(table[i - 1]![j]! + 1, table[i]![j - 1]! + 1, changed)
+      const isChangedAbout = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]
+      table[i]![j] = isChangedAbout ? Math.min(least, table[i - 2]![j - 2]! + 1) : least
+    }
+  }
+  return isBeginning ? Math.min(...table.map((row) => row.at(-1)!)) : table.at(-1)!.at(-1)!
 }
 
 /** The chunk with the columns that its document has now; its language is its own. */

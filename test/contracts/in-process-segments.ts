@@ -9,6 +9,8 @@ import type {
   ScoreOutcome,
   ScoreRequest,
   SearchIndex,
+  SimilarWordsOutcome,
+  SimilarWordsRequest,
   VectorOutcome,
   VectorRequest,
   WithoutVectorOutcome,
@@ -85,6 +87,10 @@ export class InProcessSegments implements SearchIndex {
 
   async vector(request: VectorRequest): Promise<VectorOutcome> {
     return this.#split({ call: 'vector', request }) as VectorOutcome
+  }
+
+  async similarWords(request: SimilarWordsRequest): Promise<SimilarWordsOutcome> {
+    return this.#ask({ call: 'similarWords', request }) as SimilarWordsOutcome
   }
 
   async score(request: ScoreRequest): Promise<ScoreOutcome> {

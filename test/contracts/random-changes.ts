@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { fieldPermissions, type Scope } from '../../src/access/scope.ts'
 import { documentStatuses } from '../../src/ingest/content-store.ts'
 import type { IndexChange, SearchFilters, VersionColumns } from '../../src/search/search-index.ts'
-import type { AnalysedField, Clause, KeywordQuery } from '../../src/text/types.ts'
+import type { AnalysedField, Clause, KeywordQuery, LooseMatch } from '../../src/text/types.ts'
 
 /** Random content of a small world: few words, few documents, few values, so that everything meets everything. */
 export const words = ['a', 'b', 'c', 'd', 'e', 'f', 'ü', '漢']
@@ -160,8 +160,18 @@ const group = fc.array(fc.oneof({ weight: 9, arbitrary: word }, { weight: 1, arb
 const weight = fc.constantFrom(1, 1, 2, 0.5)
 const kind = fc.constantFrom('any' as const, 'any' as const, 'must' as const, 'mustNot' as const)
 
+const factor = fc.constantFrom(0.5, 0.1)
+const loose: fc.Arbitrary<LooseMatch[]> = fc.array(
+  fc.oneof(
+    fc.record({ terms: group, factor }),
+    fc.record({ beginning: fc.oneof({ weight: 9, arbitrary: word }, { weight: 1, arbitrary: fc.string() }), factor }),
+  ),
+  { maxLength: 2 },
+)
+
 const clause: fc.Arbitrary<Clause> = fc.oneof(
   fc.record({ type: fc.constant('word' as const), kind, weight, group }),
+  fc.record({ type: fc.constant('word' as const), kind, weight, group, loose }),
   fc.record({ type: fc.constant('phrase' as const), kind, weight, groups: fc.array(group, { maxLength: 3 }) }),
 )
 

@@ -5,6 +5,7 @@ import { changesExamples } from './search-index-changes.ts'
 import { keywordExamples } from './search-index-keyword.ts'
 import { scopeExamples } from './search-index-scope.ts'
 import { vectorsExamples } from './search-index-vectors.ts'
+import { wordsExamples } from './search-index-words.ts'
 
 /**
  * What every adapter of the port does, told in examples. `makeIndex` gives an empty index, which the suite closes.
@@ -23,5 +24,6 @@ export function searchIndexContract(name: string, makeIndex: () => Promise<Searc
     scopeExamples(it)
     changesExamples(it)
     vectorsExamples(it)
+    wordsExamples(it)
   })
 }

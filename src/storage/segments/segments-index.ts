@@ -16,6 +16,8 @@ import type {
   ScoreOutcome,
   ScoreRequest,
   SearchIndex,
+  SimilarWordsOutcome,
+  SimilarWordsRequest,
   Unavailable,
   VectorOutcome,
   VectorRequest,
@@ -237,6 +239,10 @@ class SegmentsIndex implements SearchIndex {
   vector(request: VectorRequest): Promise<VectorOutcome> {
     const vector = ownVector(request.vector)
     return this.#search({ call: 'vector', request: { ...request, vector } }) as Promise<VectorOutcome>
+  }
+
+  similarWords(request: SimilarWordsRequest): Promise<SimilarWordsOutcome> {
+    return this.#search({ call: 'similarWords', request }) as Promise<SimilarWordsOutcome>
   }
 
   score(request: ScoreRequest): Promise<ScoreOutcome> {

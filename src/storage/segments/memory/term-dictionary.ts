@@ -1,3 +1,5 @@
+import { type ShapeBuffers, TermShapes } from './term-shapes.ts'
+
 /**
  * Term text -> term number, and how many postings the term has in all segments together.
  *
@@ -17,7 +19,13 @@ export interface DictionaryBuffers {
   readonly starts: SharedArrayBuffer
   readonly postings: SharedArrayBuffer
   readonly text: SharedArrayBuffer
+  readonly shapes: ShapeBuffers
+  /** How many terms there are, and how often all of them were taken out. */
+  readonly counts: SharedArrayBuffer
 }
+
+const sizeAt = 0
+const epochAt = 1
 
 /** Entries of the writer's string cache; about 100 bytes each. */
 const cacheMax = 100_000
@@ -29,10 +37,13 @@ export class TermDictionary {
    * the term may be. No score depends on it.
    */
   readonly postings: Uint32Array<SharedArrayBuffer>
+  readonly shapes: TermShapes
+  /** The bytes of a term lie in `text` from its start to that of the next. */
+  readonly starts: Uint32Array<SharedArrayBuffer>
+  readonly text: Uint8Array<SharedArrayBuffer>
   readonly #buckets: Int32Array<SharedArrayBuffer>
   readonly #next: Uint32Array<SharedArrayBuffer>
-  readonly #starts: Uint32Array<SharedArrayBuffer>
-  readonly #text: Uint8Array<SharedArrayBuffer>
+  readonly #counts: Int32Array<SharedArrayBuffer>
   readonly #cache = new Map<string, number>()
   readonly #encoder = new TextEncoder()
   #scratch = new Uint8Array(1024)
@@ -47,12 +58,26 @@ export class TermDictionary {
       starts: new SharedArrayBuffer(4 * (termsMax + 1)),
       postings: new SharedArrayBuffer(4 * termsMax),
       text: new SharedArrayBuffer(textBytesMax),
+      shapes: new TermShapes(termsMax).buffers,
+      counts: new SharedArrayBuffer(8),
     }
     this.#buckets = new Int32Array(this.buffers.buckets)
     this.#next = new Uint32Array(this.buffers.next)
-    this.#starts = new Uint32Array(this.buffers.starts)
+    this.starts = new Uint32Array(this.buffers.starts)
     this.postings = new Uint32Array(this.buffers.postings)
-    this.#text = new Uint8Array(this.buffers.text)
+    this.text = new Uint8Array(this.buffers.text)
+    this.#counts = new Int32Array(this.buffers.counts)
+    this.shapes = new TermShapes(termsMax, this.buffers.shapes)
+  }
+
+  /** One more than the highest term number that any thread may look at. */
+  get sharedSize(): number {
+    return Math.max(1, Atomics.load(this.#counts, sizeAt))
+  }
+
+  /** Changes when numbers are given anew: what was looked up before means nothing any more. */
+  get epoch(): number {
+    return Atomics.load(this.#counts, epochAt)
   }
 
   /** One more than the highest term number. */
@@ -66,7 +91,7 @@ export class TermDictionary {
   }
 
   get bytes(): number {
-    return this.#buckets.byteLength + this.#size * 12 + this.#starts[this.#size]!
+    return this.#buckets.byteLength + this.#size * 21 + this.starts[this.#size]!
   }
 
   /** 0 when unknown. */
@@ -89,14 +114,14 @@ export class TermDictionary {
   /** The texts of terms `from` up to the last, each with its length before it, as the durable file keeps them. */
   pack(from: number): Uint8Array {
     const count = this.#size - from
-    const start = this.#starts[from]!
-    const textBytes = this.#starts[this.#size]! - start
+    const start = this.starts[from]!
+    const textBytes = this.starts[this.#size]! - start
     const packed = new Uint8Array(count * 4 + textBytes)
     const lengths = new DataView(packed.buffer)
     for (let i = 0; i < count; i++) {
-      lengths.setUint32(i * 4, this.#starts[from + i + 1]! - this.#starts[from + i]!, true)
+      lengths.setUint32(i * 4, this.starts[from + i + 1]! - this.starts[from + i]!, true)
     }
-    packed.set(this.#text.subarray(start, start + textBytes), count * 4)
+    packed.set(this.text.subarray(start, start + textBytes), count * 4)
     return packed
   }
 
@@ -119,6 +144,8 @@ export class TermDictionary {
     this.#cache.clear()
     this.#size = 1
     this.#full = false
+    Atomics.add(this.#counts, epochAt, 1)
+    Atomics.store(this.#counts, sizeAt, 1)
   }
 
   #encode(term: string): number {
@@ -129,10 +156,10 @@ export class TermDictionary {
   #lookUp(bytes: Uint8Array, from: number, length: number): number {
     let entry = Atomics.load(this.#buckets, bucketOf(bytes, from, length))
     while (entry !== 0) {
-      const start = this.#starts[entry]!
-      if (this.#starts[entry + 1]! - start === length) {
+      const start = this.starts[entry]!
+      if (this.starts[entry + 1]! - start === length) {
         let i = 0
-        while (i < length && this.#text[start + i] === bytes[from + i]) i++
+        while (i < length && this.text[start + i] === bytes[from + i]) i++
         if (i === length) return entry
       }
       entry = this.#next[entry]!
@@ -141,18 +168,20 @@ export class TermDictionary {
   }
 
   #insert(bytes: Uint8Array, from: number, length: number): number {
-    const start = this.#starts[this.#size]!
+    const start = this.starts[this.#size]!
     if (this.#size >= termsMax || start + length > textBytesMax) {
       this.#full = true
       return 0
     }
     const number = this.#size++
-    this.#text.set(bytes.subarray(from, from + length), start)
-    this.#starts[number + 1] = start + length
+    this.text.set(bytes.subarray(from, from + length), start)
+    this.starts[number + 1] = start + length
     this.postings[number] = 0
+    this.shapes.set(number, bytes, from, length)
     const bucket = bucketOf(bytes, from, length)
     this.#next[number] = this.#buckets[bucket]!
     Atomics.store(this.#buckets, bucket, number)
+    Atomics.store(this.#counts, sizeAt, this.#size)
     return number
   }
 }

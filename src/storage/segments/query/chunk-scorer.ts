@@ -1,4 +1,5 @@
 import { findTerm, frequencyAt, type SegmentImage } from '../format/segment-image.ts'
+import { type BegunChunks, begunFrequency } from './begun-chunks.ts'
 import { bodyMask, bothMask, titleMask } from './compile-filter.ts'
 import { PhraseMatcher } from './match-phrase.ts'
 import type { KeywordPlan, PlannedClause } from './plan-keyword.ts'
@@ -59,6 +60,7 @@ export class PostingCursor {
 
 interface ClauseScorer {
   readonly cursors: readonly (readonly PostingCursor[])[]
+  readonly beginnings: readonly { readonly begun: BegunChunks; readonly weight: number }[]
   readonly phrase: PhraseMatcher | null
   readonly weight: number
 }
@@ -80,11 +82,13 @@ export class ChunkScorer {
       clause.type === 'word'
         ? {
             cursors: [clause.terms.map(({ term, weight }) => new PostingCursor(image, term, weight))],
+            beginnings: clause.beginnings.map(({ lists, weight }) => ({ begun: lists.get(image)!, weight })),
             phrase: null,
             weight: 0,
           }
         : {
             cursors: clause.groups.map((group) => group.map((term) => new PostingCursor(image, term, 0))),
+            beginnings: [],
             phrase: new PhraseMatcher(clause.groups),
             weight: clause.weight,
           }
@@ -123,6 +127,10 @@ export class ChunkScorer {
     for (const cursor of clause.cursors[0]!) {
       const found = weighFrequency(cursor.frequency(chunk), mask, titleWeight)
       best = Math.max(best, (cursor.weight * found) / (found + norm))
+    }
+    for (const { begun, weight } of clause.beginnings) {
+      const found = weighFrequency(begunFrequency(begun, chunk), mask, titleWeight)
+      best = Math.max(best, (weight * found) / (found + norm))
     }
     return before + best
   }

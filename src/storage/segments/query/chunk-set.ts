@@ -12,6 +12,10 @@ export class ChunkSet {
     return (this.words[chunk >>> 5]! & (1 << (chunk & 31))) !== 0
   }
 
+  add(chunk: number): void {
+    this.words[chunk >>> 5]! |= 1 << (chunk & 31)
+  }
+
   addTerm(image: SegmentImage, term: number): void {
     const at = findTerm(image, term)
     if (at < 0) return

@@ -6,6 +6,8 @@ import type {
   KeywordRequest,
   ScoreOutcome,
   ScoreRequest,
+  SimilarWordsOutcome,
+  SimilarWordsRequest,
   VectorOutcome,
   VectorRequest,
   WithoutVectorOutcome,
@@ -19,16 +21,26 @@ import { Control } from '../memory/control.ts'
 import type { ListUpdate, Profile } from '../memory/published-list.ts'
 import { openColumn, openSegment, type SearchView, type Segment } from '../memory/segment.ts'
 import { TermDictionary } from '../memory/term-dictionary.ts'
+import { type BegunLists, begunLists } from './begun-chunks.ts'
 import { FilterCache } from './compile-filter.ts'
 import { KeywordKernel } from './keyword-kernel.ts'
 import { LackingVectors, pageWithoutVector } from './lacking-vectors.ts'
-import { findTerms, noStatistics, planKeyword, type TermNumbers } from './plan-keyword.ts'
+import {
+  beginningsOf,
+  findTerms,
+  type KeywordPlan,
+  noStatistics,
+  planKeyword,
+  type TermNumbers,
+} from './plan-keyword.ts'
 import type { Outcome, ReaderCall, ReaderOptions, SearchReply } from './reader-calls.ts'
+import { termsBeginning } from './scan-terms.ts'
 import { StatisticsCache } from './scope-statistics.ts'
 import { scoreDocuments } from './score-documents.ts'
 import { searchKeyword } from './search-keyword.ts'
 import { type ReadFloats, searchVector } from './search-vector.ts'
 import { SimdKeywordKernel } from './simd-keyword-kernel.ts'
+import { findSimilarWords } from './similar-words.ts'
 import { type IndexPart, segmentsOf, wholeIndex } from './split-search.ts'
 import { openKernel, type VectorKernel } from './vector-kernel.ts'
 
@@ -37,6 +49,8 @@ interface Opened {
   readonly view: SearchView
   /** The numbers of the query's terms. */
   readonly terms: TermNumbers
+  /** Of the dictionary: numbers looked up later are of the same index while it is the same. */
+  readonly epoch: number
 }
 
 const noQuery: KeywordQuery = { clauses: [], boosts: [] }
@@ -89,6 +103,8 @@ export class IndexReader {
         return this.#keyword(call.request, deadline, part)
       case 'vector':
         return this.#vector(call.request, deadline, part)
+      case 'similarWords':
+        return this.#similarWords(call.request, deadline)
       case 'score':
         return this.#score(call.request, deadline)
       case 'count':
@@ -106,20 +122,27 @@ export class IndexReader {
   }
 
   #keyword(request: KeywordRequest, deadline: number, part: IndexPart): KeywordOutcome {
-    const { view, terms } = this.#open(request.query)
-    const filter = this.#filters.filterFor(request.scope, request.filters)
-    const statistics = this.#gather(request, view, terms, deadline)
-    if (statistics === null) return timedOut
+    const opened = this.#open(request.query)
+    const plan = this.#plan(request, request.query, opened, deadline)
+    if (plan === null) return timedOut
     return searchKeyword({
-      view: partOf(view, part),
-      plan: planKeyword(request.query, terms, statistics, this.#weighing(request)),
-      filter,
+      view: partOf(opened.view, part),
+      plan,
+      filter: this.#filters.filterFor(request.scope, request.filters),
       kernel: this.#keywordKernel,
       limit: wholeNumber(request.limit),
       after: request.after,
       otherChunksMax: wholeNumber(request.otherChunksMax),
       deadline,
     })
+  }
+
+  #similarWords(request: SimilarWordsRequest, deadline: number): SimilarWordsOutcome {
+    const { view, epoch } = this.#open()
+    const filter = this.#filters.filterFor(request.scope, request.filters)
+    const words = findSimilarWords({ view, dictionary: this.#dictionary, filter, request, deadline })
+    if (this.#dictionary.epoch !== epoch) return this.#similarWords(request, deadline)
+    return words === null ? timedOut : { outcome: 'found', words }
   }
 
   #vector(request: VectorRequest, deadline: number, part: IndexPart): VectorOutcome {
@@ -161,18 +184,16 @@ export class IndexReader {
 
   #score(request: ScoreRequest, deadline: number): ScoreOutcome {
     const query = request.query ?? noQuery
-    const { view, terms } = this.#open(query)
-    const filter = this.#filters.filterFor(request.scope, request.filters)
-    const statistics = terms.size === 0 ? noStatistics : this.#gather(request, view, terms, deadline)
-    if (statistics === null) return timedOut
-    const plan = planKeyword(query, terms, statistics, this.#weighing(request))
+    const opened = this.#open(query)
+    const plan = this.#plan(request, query, opened, deadline)
+    if (plan === null) return timedOut
     const profile = this.#profiles.find(({ profileId }) => profileId === request.vector?.profileId)
     const vector = profile && request.vector ? usableVector(request.vector.vector, profile.dimensions) : null
     return scoreDocuments({
-      view,
+      view: opened.view,
       documentIds: request.documentIds,
       plan,
-      filter,
+      filter: this.#filters.filterFor(request.scope, request.filters),
       near:
         profile === undefined || vector === null
           ? null
@@ -202,21 +223,49 @@ export class IndexReader {
   /** The state of the index as of now; the reader stays in it until `unpin`. */
   #open(query: KeywordQuery = noQuery): Opened {
     let terms: TermNumbers = new Map()
+    let epoch = 0
     const { version, state, generation } = this.#control.snapshot(this.#options.reader, () => {
       terms = findTerms(query, this.#dictionary)
+      epoch = this.#dictionary.epoch
     })
     this.#follow(version)
     this.#state = state
-    return { view: { segments: this.#segments, generation }, terms }
+    return { view: { segments: this.#segments, generation }, terms, epoch }
   }
 
-  #weighing({ filters }: KeywordRequest | ScoreRequest) {
-    return { titleWeight: this.#options.titleWeight, includeNonCurrent: filters.includeNonCurrent }
-  }
-
-  #gather({ scope }: KeywordRequest | ScoreRequest, view: SearchView, terms: TermNumbers, deadline: number) {
+  /** `null` when time runs out. */
+  #plan(
+    { scope, filters }: KeywordRequest | ScoreRequest,
+    query: KeywordQuery,
+    { view, terms, epoch }: Opened,
+    deadline: number,
+  ): KeywordPlan | null {
+    const begun = this.#begun(query, view, epoch, deadline)
+    if (begun === null) return null
     const known = [...terms.values()].filter((term) => term !== 0)
-    return this.#statistics.gather(scope, view, known, deadline)
+    const asksNothing = terms.size + begun.size === 0
+    const statistics = asksNothing ? noStatistics : this.#statistics.gather(scope, view, known, begun, deadline)
+    if (statistics === null) return null
+    const { titleWeight } = this.#options
+    const weighing = { titleWeight, includeNonCurrent: filters.includeNonCurrent }
+    return planKeyword(query, terms, begun, statistics, weighing)
+  }
+
+  /** By beginning. Of an index that was cleared meanwhile, whose numbers mean other terms by now, nothing begins so. */
+  #begun(
+    query: KeywordQuery,
+    { segments }: SearchView,
+    epoch: number,
+    deadline: number,
+  ): ReadonlyMap<string, BegunLists> | null {
+    const begun = new Map<string, BegunLists>()
+    for (const beginning of beginningsOf(query)) {
+      const terms = termsBeginning(this.#dictionary, beginning)
+      const lists = begunLists(segments, this.#dictionary.epoch === epoch ? terms : [], deadline)
+      if (lists === null) return null
+      begun.set(beginning, lists)
+    }
+    return begun
   }
 
   /** Brings the list to `version`, no further: what comes later is not yet published. */

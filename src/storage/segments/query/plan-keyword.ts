@@ -1,5 +1,6 @@
-import type { Clause, KeywordQuery, TermGroup } from '../../../text/types.ts'
+import type { Clause, KeywordQuery, LooseMatch, TermGroup } from '../../../text/types.ts'
 import type { TermDictionary } from '../memory/term-dictionary.ts'
+import type { BegunLists } from './begun-chunks.ts'
 
 /**
  * BM25 as decided for every index: k1 1.2, b 0.75, idf = ln(1 + (N - n + 0.5) / (n + 0.5)) over what the scope may search.
@@ -15,10 +16,17 @@ export interface PlannedTerm {
   readonly weight: number
 }
 
+/** All terms that begin in one way, as one. */
+export interface PlannedBeginning {
+  readonly lists: BegunLists
+  readonly weight: number
+}
+
 export interface PlannedWord {
   readonly type: 'word'
-  /** Alternatives that occur at all; the score is that of the best. */
+  /** Alternatives that occur at all; the score is that of the best, whether term or beginning. */
   readonly terms: readonly PlannedTerm[]
+  readonly beginnings: readonly PlannedBeginning[]
 }
 
 export interface PlannedPhrase {
@@ -58,18 +66,31 @@ export interface ScopeStatistics {
   readonly totalLength: number
   /** By term number: how many of those chunks hold the term in a field that may be searched. */
   readonly counts: ReadonlyMap<number, number>
+  /** By beginning: how many hold a term that begins so. */
+  readonly begunCounts: ReadonlyMap<string, number>
 }
 
-export const noStatistics: ScopeStatistics = { chunks: 0, totalLength: 0, counts: new Map() }
+export const noStatistics: ScopeStatistics = { chunks: 0, totalLength: 0, counts: new Map(), begunCounts: new Map() }
 
 /** The numbers of a query's terms by their texts, 0 for those that are unknown. */
 export type TermNumbers = ReadonlyMap<string, number>
 
 /** To be read inside the snapshot: an index that is cleared gives its numbers anew. */
 export function findTerms(query: KeywordQuery, dictionary: TermDictionary): TermNumbers {
-  const terms = [...query.clauses, ...query.boosts].flatMap((clause) => groupsOf(clause).flat())
+  const terms = [...query.clauses, ...query.boosts].flatMap((clause) => [
+    ...groupsOf(clause).flat(),
+    ...looseOf(clause).flatMap((match) => ('terms' in match ? match.terms : [])),
+  ])
   return new Map([...new Set(terms)].map((term) => [term, dictionary.find(term)]))
 }
+
+/** The beginnings that a query asks for. */
+export function beginningsOf(query: KeywordQuery): ReadonlySet<string> {
+  const matches = [...query.clauses, ...query.boosts].flatMap(looseOf)
+  return new Set(matches.flatMap((match) => ('beginning' in match ? match.beginning : [])))
+}
+
+const looseOf = (clause: Clause): readonly LooseMatch[] => (clause.type === 'word' ? (clause.loose ?? []) : [])
 
 function groupsOf(clause: Clause): readonly TermGroup[] {
   return clause.type === 'word' ? [clause.group] : clause.groups
@@ -78,24 +99,44 @@ function groupsOf(clause: Clause): readonly TermGroup[] {
 export function planKeyword(
   query: KeywordQuery,
   numbers: TermNumbers,
+  begun: ReadonlyMap<string, BegunLists>,
   statistics: ScopeStatistics,
   { titleWeight, includeNonCurrent }: { readonly titleWeight: number; readonly includeNonCurrent: boolean },
 ): KeywordPlan {
   // What the scope has in older versions only is not counted, but may be found. Anything else without a count is elsewhere.
   const occurs = (term: number) => term !== 0 && (includeNonCurrent || statistics.counts.get(term)! > 0)
   const known = (group: TermGroup) => [...new Set(group.map((term) => numbers.get(term)!))].filter(occurs)
-  const weightOf = (term: number) => {
-    const count = statistics.counts.get(term)!
-    return Math.log(1 + (statistics.chunks - count + 0.5) / (count + 0.5)) * (k1 + 1)
+  const weightOf = (term: number) => weightOfCount(statistics.counts.get(term)!)
+  const weightOfCount = (count: number) => Math.log(1 + (statistics.chunks - count + 0.5) / (count + 0.5)) * (k1 + 1)
+
+  const planWord = (group: readonly number[], loose: readonly LooseMatch[], weight: number): PlannedWord | null => {
+    const counted = group.filter((term) => statistics.counts.get(term)! > 0)
+    const most = Math.min(...counted.map(weightOf))
+    const terms = new Map(group.map((term) => [term, weight * weightOf(term)]))
+    const beginnings: PlannedBeginning[] = []
+    for (const match of loose) {
+      const factor = weight * (match.factor > 0 && Number.isFinite(match.factor) ? match.factor : 1)
+      if ('terms' in match) {
+        for (const term of known(match.terms)) {
+          terms.set(term, Math.max(terms.get(term) ?? 0, factor * Math.min(most, weightOf(term))))
+        }
+        continue
+      }
+      const count = statistics.begunCounts.get(match.beginning)!
+      if (count === 0 && !includeNonCurrent) continue
+      const lists = begun.get(match.beginning)!
+      beginnings.push({ lists, weight: factor * Math.min(most, weightOfCount(count)) })
+    }
+    const planned = [...terms].map(([term, own]) => ({ term, weight: own }))
+    return planned.length + beginnings.length === 0 ? null : { type: 'word', terms: planned, beginnings }
   }
 
   const plan = (clause: Clause): PlannedClause | null => {
     const groups = groupsOf(clause).map(known)
     const weight = clause.weight > 0 && Number.isFinite(clause.weight) ? clause.weight : 1
+    const [first] = groups
+    if (groups.length === 1 && first !== undefined) return planWord(first, looseOf(clause), weight)
     if (groups.length === 0 || groups.some((group) => group.length === 0)) return null
-    if (groups.length === 1) {
-      return { type: 'word', terms: groups[0]!.map((term) => ({ term, weight: weight * weightOf(term) })) }
-    }
     return {
       type: 'phrase',
       groups,

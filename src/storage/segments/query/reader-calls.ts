@@ -6,6 +6,8 @@ import type {
   KeywordRequest,
   ScoreOutcome,
   ScoreRequest,
+  SimilarWordsOutcome,
+  SimilarWordsRequest,
   VectorOutcome,
   VectorRequest,
   WithoutVectorOutcome,
@@ -30,10 +32,17 @@ export type SplitCall =
 export type ReaderCall =
   | SplitCall
   | { readonly call: 'score'; readonly request: ScoreRequest }
+  | { readonly call: 'similarWords'; readonly request: SimilarWordsRequest }
   | { readonly call: 'count'; readonly request: CountRequest }
   | { readonly call: 'withoutVector'; readonly request: WithoutVectorRequest }
 
-export type Outcome = KeywordOutcome | VectorOutcome | ScoreOutcome | CountOutcome | WithoutVectorOutcome
+export type Outcome =
+  | KeywordOutcome
+  | VectorOutcome
+  | SimilarWordsOutcome
+  | ScoreOutcome
+  | CountOutcome
+  | WithoutVectorOutcome
 
 export interface SearchReply {
   readonly outcome: Outcome

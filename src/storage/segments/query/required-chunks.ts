@@ -1,19 +1,26 @@
 import { findTerm, type SegmentImage } from '../format/segment-image.ts'
+import { type BegunChunks, begunFrequency } from './begun-chunks.ts'
 import { ChunkSet } from './chunk-set.ts'
 import type { PlannedClause } from './plan-keyword.ts'
 
 /** A list this many times longer than the candidates is searched, not walked. */
 const searchRatio = 16
 
-type Group = readonly number[]
-
-export function groupsOfClause(clause: PlannedClause): readonly Group[] {
-  return clause.type === 'word' ? [clause.terms.map(({ term }) => term)] : clause.groups
+/** A chunk must hold one of the terms, or be in one of the lists. */
+interface Group {
+  readonly terms: readonly number[]
+  readonly begun: readonly BegunChunks[]
 }
 
-function postingsOf(image: SegmentImage, group: Group): number {
-  let postings = 0
-  for (const term of group) {
+export function requiredBy(image: SegmentImage, clause: PlannedClause): readonly Group[] {
+  if (clause.type === 'phrase') return clause.groups.map((terms) => ({ terms, begun: [] }))
+  const terms = clause.terms.map(({ term }) => term)
+  return [{ terms, begun: clause.beginnings.map(({ lists }) => lists.get(image)!) }]
+}
+
+function postingsOf(image: SegmentImage, { terms, begun }: Group): number {
+  let postings = begun.reduce((sum, { chunks }) => sum + chunks.length, 0)
+  for (const term of terms) {
     const at = findTerm(image, term)
     if (at >= 0) postings += image.postingStart[at + 1]! - image.postingStart[at]!
   }
@@ -37,17 +44,22 @@ const scratch = new ChunkSet()
 
 /** Writes the chunks that hold a term of the group into `list`, ascending. Returns how many. */
 function listGroup(image: SegmentImage, group: Group, list: Uint16Array): number {
-  const [first] = group
-  if (group.length === 1 && first !== undefined) {
+  const [first] = group.terms
+  if (group.terms.length === 1 && group.begun.length === 0 && first !== undefined) {
     const at = findTerm(image, first)
     if (at < 0) return 0
     const chunks = image.postingChunk.subarray(image.postingStart[at]!, image.postingStart[at + 1]!)
     list.set(chunks)
     return chunks.length
   }
-  scratch.clear()
-  for (const term of group) scratch.addTerm(image, term)
+  gather(image, group)
   return scratch.toList(list, image.chunks)
+}
+
+function gather(image: SegmentImage, { terms, begun }: Group): void {
+  scratch.clear()
+  for (const term of terms) scratch.addTerm(image, term)
+  for (const { chunks } of begun) for (const chunk of chunks) scratch.add(chunk)
 }
 
 /** Of the first `count` chunks in the list, leaves those that hold a term of the group. Returns how many. */
@@ -56,12 +68,14 @@ function keepGroup(image: SegmentImage, group: Group, postings: number, list: Ui
   if (postings > count * searchRatio) {
     for (let i = 0; i < count; i++) {
       const chunk = list[i]!
-      if (group.some((term) => holds(image, term, chunk))) list[kept++] = chunk
+      const isHeld =
+        group.terms.some((term) => holds(image, term, chunk)) ||
+        group.begun.some((begun) => begunFrequency(begun, chunk) !== 0)
+      if (isHeld) list[kept++] = chunk
     }
     return kept
   }
-  scratch.clear()
-  for (const term of group) scratch.addTerm(image, term)
+  gather(image, group)
   for (let i = 0; i < count; i++) if (scratch.has(list[i]!)) list[kept++] = list[i]!
   return kept
 }

@@ -3,6 +3,7 @@ import { noFilters } from '../../../search/search-index.ts'
 import type { FilterClass } from '../format/filter-classes.ts'
 import { fieldsAt } from '../format/segment-image.ts'
 import { deathsAt, type SearchView, type Segment } from '../memory/segment.ts'
+import type { BegunChunks, BegunLists } from './begun-chunks.ts'
 import { PostingCursor, searchedLength, weighFrequency } from './chunk-scorer.ts'
 import { bodyMask, bothMask, CompiledFilter, titleMask } from './compile-filter.ts'
 import { postingRangeOf } from './keyword-kernel.ts'
@@ -108,6 +109,18 @@ class SegmentStatistics {
     return known.count
   }
 
+  /** Of these chunks, as of the last `follow`. */
+  countBegun({ chunks, fields }: BegunChunks): number {
+    let count = 0
+    for (let i = 0; i < chunks.length; i++) {
+      const chunk = chunks[i]!
+      const inTitle = (this.#titles[chunk >>> 5]! >>> chunk) & 1
+      const inBody = (this.#bodies[chunk >>> 5]! >>> chunk) & 1
+      if (((inTitle | (inBody << 1)) & fields[i]!) !== 0) count++
+    }
+    return count
+  }
+
   #walk(from: number, end: number): number {
     const { image } = this.#segment
     const { postingChunk } = image
@@ -169,12 +182,14 @@ export class StatisticsCache {
     scope: Scope,
     { segments, generation }: SearchView,
     terms: readonly number[],
+    begun: ReadonlyMap<string, BegunLists>,
     deadline: number,
   ): ScopeStatistics | null {
     const { filter, shares } = this.#shareOf(scope, segments)
     let chunks = 0
     let totalLength = 0
     const counts = new Float64Array(terms.length)
+    const begunCounts = new Map<string, number>()
     for (const segment of segments) {
       if (performance.now() > deadline) return null
       const share = shares.get(segment) ?? new SegmentStatistics(segment, filter, generation)
@@ -186,9 +201,13 @@ export class StatisticsCache {
       terms.forEach((term, i) => {
         counts[i]! += share.count(term)
       })
+      for (const [beginning, lists] of begun) {
+        const count = share.countBegun(lists.get(segment.image)!)
+        begunCounts.set(beginning, (begunCounts.get(beginning) ?? 0) + count)
+      }
       this.#countsKept += share.kept - keptBefore
     }
-    return { chunks, totalLength, counts: new Map(terms.map((term, i) => [term, counts[i]!])) }
+    return { chunks, totalLength, counts: new Map(terms.map((term, i) => [term, counts[i]!])), begunCounts }
   }
 
   /** Classes that are numbered anew make all of it void. */

@@ -2,11 +2,12 @@ import type { ChunkScore, DocumentHit, KeywordOutcome, KeywordPosition } from '.
 import { siftPhrase } from '../format/pair-sieve.ts'
 import { chunkIdAt, documentIdAt, type SegmentImage, segmentChunksMax, versionIdAt } from '../format/segment-image.ts'
 import type { SearchView, Segment } from '../memory/segment.ts'
+import { onceIn } from './begun-chunks.ts'
 import { ChunkScorer, searchedLength, weighFrequency } from './chunk-scorer.ts'
 import type { CompiledFilter } from './compile-filter.ts'
 import type { KeywordKernel, WalkedSegment } from './keyword-kernel.ts'
-import type { KeywordPlan, PlannedClause, PlannedPhrase, PlannedTerm } from './plan-keyword.ts'
-import { chunksWithAll, groupsOfClause } from './required-chunks.ts'
+import type { KeywordPlan, PlannedBeginning, PlannedClause, PlannedPhrase, PlannedTerm } from './plan-keyword.ts'
+import { chunksWithAll, requiredBy } from './required-chunks.ts'
 import { TopDocuments } from './top-documents.ts'
 
 export interface KeywordSearch {
@@ -77,25 +78,40 @@ function searchSegment(search: KeywordSearch, segment: Segment, top: TopDocument
 function aloneTerm({ any, mustNot, boosts }: KeywordPlan): PlannedTerm | null {
   const [first] = any
   if (any.length !== 1 || mustNot.length + boosts.length > 0 || first?.type !== 'word') return null
-  return first.terms.length === 1 ? first.terms[0]! : null
+  return first.terms.length === 1 && first.beginnings.length === 0 ? first.terms[0]! : null
 }
 
 /** `known` only: for chunks that have a score already. */
 function addClause(kernel: KeywordKernel, walked: WalkedSegment, clause: PlannedClause, known: boolean): void {
   if (clause.type === 'phrase') addPhrase(kernel, walked, clause, known)
-  else if (clause.terms.length === 1 && !known) kernel.add(walked, clause.terms[0]!)
+  else if (clause.terms.length === 1 && clause.beginnings.length === 0 && !known) kernel.add(walked, clause.terms[0]!)
   else {
     for (const term of clause.terms) kernel.raise(walked, term)
+    for (const beginning of clause.beginnings) raiseBeginning(kernel, walked, beginning)
     kernel.clause.take(walked.image.chunks, (chunk, score) => {
       if (!known || kernel.sum.scores[chunk] !== 0) kernel.sum.add(chunk, score)
     })
   }
 }
 
+function raiseBeginning(kernel: KeywordKernel, walked: WalkedSegment, { lists, weight }: PlannedBeginning): void {
+  const { image, died, generation, filter, plan } = walked
+  const { chunks, fields } = lists.get(image)!
+  for (let i = 0; i < chunks.length; i++) {
+    const chunk = chunks[i]!
+    const mask = filter.maskOf(image, chunk)
+    if (mask === 0 || died[chunk]! <= generation) continue
+    const found = weighFrequency(onceIn(fields[i]!), mask, plan.titleWeight)
+    if (found === 0) continue
+    const norm = plan.normBase + plan.normStep * searchedLength(image, chunk, mask)
+    kernel.clause.raise(chunk, (weight * found) / (found + norm))
+  }
+}
+
 function addPhrase(kernel: KeywordKernel, walked: WalkedSegment, phrase: PlannedPhrase, known: boolean): void {
   const { image, plan, filter } = walked
   const { scores } = kernel.sum
-  const count = chunksWithAll(image, phrase.groups, list, (all) =>
+  const count = chunksWithAll(image, requiredBy(image, phrase), list, (all) =>
     keepVisible(walked, siftPhrases(image, [phrase], all), (chunk) => !known || scores[chunk] !== 0),
   )
   const frequencies = kernel.phrases(walked, phrase.groups, list, count)
@@ -149,8 +165,11 @@ function keepPhrases(
 
 function scoreRequired(kernel: KeywordKernel, walked: WalkedSegment): void {
   const { image, plan, filter } = walked
-  const visible = chunksWithAll(image, plan.must.flatMap(groupsOfClause), list, (all) =>
-    keepVisible(walked, siftPhrases(image, plan.must, all), () => true),
+  const visible = chunksWithAll(
+    image,
+    plan.must.flatMap((clause) => requiredBy(image, clause)),
+    list,
+    (all) => keepVisible(walked, siftPhrases(image, plan.must, all), () => true),
   )
   const count = keepPhrases(kernel, walked, visible, plan.must)
   if (count === 0) return
@@ -165,7 +184,7 @@ function scoreRequired(kernel: KeywordKernel, walked: WalkedSegment): void {
 function exclude(kernel: KeywordKernel, walked: WalkedSegment, clause: PlannedClause): void {
   const { image, plan, filter } = walked
   const { scores } = kernel.sum
-  const scored = chunksWithAll(image, groupsOfClause(clause), list, (all) =>
+  const scored = chunksWithAll(image, requiredBy(image, clause), list, (all) =>
     keepVisible(walked, siftPhrases(image, [clause], all), (chunk) => scores[chunk] !== 0),
   )
   const count = keepPhrases(kernel, walked, scored, [clause])

@@ -1,0 +1,109 @@
+import type { SimilarWord, SimilarWords, SimilarWordsRequest, TypedWord } from '../../../search/search-index.ts'
+import { fieldsAt, type SegmentImage, segmentChunksMax } from '../format/segment-image.ts'
+import { longStep, stepShift, termMask } from '../format/token-stream.ts'
+import type { SearchView } from '../memory/segment.ts'
+import type { TermDictionary } from '../memory/term-dictionary.ts'
+import { bodyMask, type CompiledFilter, titleMask } from './compile-filter.ts'
+import { postingRangeOf } from './keyword-kernel.ts'
+import { type SimilarTerm, similarTerms, termsBeginning } from './scan-terms.ts'
+
+/** Words in more chunks than this are all common. */
+const countedMax = 1000
+
+export interface SimilarWordsSearch {
+  readonly view: SearchView
+  readonly dictionary: TermDictionary
+  readonly filter: CompiledFilter
+  readonly request: SimilarWordsRequest
+  /** On the clock of `performance.now()`. */
+  readonly deadline: number
+}
+
+/** `null` when time runs out. */
+export function findSimilarWords(search: SimilarWordsSearch): SimilarWords[] | null {
+  const found: SimilarWords[] = []
+  for (const word of search.request.words) {
+    if (performance.now() > search.deadline) return null
+    const isFound = isWordFound(search, word)
+    const similar = isFound && word.unlessFound ? [] : similarTo(search, word)
+    if (similar === null) return null
+    found.push({ isFound, similar })
+  }
+  return found
+}
+
+function isWordFound(search: SimilarWordsSearch, { word, group, isBeginning }: TypedWord): boolean {
+  const { dictionary } = search
+  const occurs = (term: number) => {
+    let found = false
+    if (term !== 0) eachVisible(search, term, () => (found = true))
+    return found
+  }
+  if (group.some((term) => occurs(dictionary.find(term)))) return true
+  return isBeginning && termsBeginning(dictionary, word).some(occurs)
+}
+
+interface Candidate extends SimilarWord {
+  /** Those it stands in, one number each. A word may have two terms: a marked one where it is stemmed, and its own. */
+  readonly chunks: Set<number>
+}
+
+function similarTo(search: SimilarWordsSearch, { word, editsMax, isBeginning }: TypedWord): SimilarWord[] | null {
+  const candidates = new Map<string, Candidate>()
+  for (const similar of similarTerms(search.dictionary, word, editsMax, isBeginning)) {
+    if (performance.now() > search.deadline) return null
+    const candidate = candidates.get(similar.word) ?? { word: similar.word, edits: similar.edits, chunks: new Set() }
+    addChunks(search, similar, candidate.chunks)
+    if (candidate.chunks.size > 0) candidates.set(similar.word, candidate)
+  }
+  return [...candidates.values()]
+    .sort((a, b) => a.edits - b.edits || b.chunks.size - a.chunks.size || (a.word < b.word ? -1 : 1))
+    .slice(0, search.request.limit)
+    .map(({ word: near, edits }) => ({ word: near, edits }))
+}
+
+/**
+ * The chunks in which the term stands for a word as it is written, where that may be searched. A marked one does wherever
+ * it stands, another one where it is the first of its position, and is a mere stem elsewhere.
+ */
+function addChunks(search: SimilarWordsSearch, { term, isMarked }: SimilarTerm, chunks: Set<number>): void {
+  eachVisible(search, term, (image, segment, chunk, mask) => {
+    if (isMarked || isFirstIn(image, chunk, mask, term)) chunks.add(segment * segmentChunksMax + chunk)
+    return chunks.size >= countedMax
+  })
+}
+
+/** The chunks that hold a term where it may be searched, until `see` has seen enough. */
+function eachVisible(
+  { view, filter }: SimilarWordsSearch,
+  term: number,
+  see: (image: SegmentImage, segment: number, chunk: number, mask: number) => boolean,
+): void {
+  for (const [segment, { image, died }] of view.segments.entries()) {
+    const [from, end] = postingRangeOf(image, term)
+    for (let posting = from; posting < end; posting++) {
+      const chunk = image.postingChunk[posting]!
+      const mask = filter.maskOf(image, chunk)
+      if (mask === 0 || (mask & fieldsAt(image, posting)) === 0 || died[chunk]! <= view.generation) continue
+      if (see(image, segment, chunk, mask)) return
+    }
+  }
+}
+
+function isFirstIn(image: SegmentImage, chunk: number, mask: number, term: number): boolean {
+  const { titleStart, titleTokens, bodyStart, bodyTokens } = image
+  const version = image.chunkVersion[chunk]!
+  return (
+    ((mask & bodyMask) !== 0 && isFirst(bodyTokens, bodyStart[chunk]!, bodyStart[chunk + 1]!, term)) ||
+    ((mask & titleMask) !== 0 && isFirst(titleTokens, titleStart[version]!, titleStart[version + 1]!, term))
+  )
+}
+
+function isFirst(tokens: Uint32Array<ArrayBufferLike>, from: number, to: number, term: number): boolean {
+  for (let i = from; i < to; i++) {
+    const step = tokens[i]! >>> stepShift
+    if (step !== 0 && (tokens[i]! & termMask) === term) return true
+    if (step === longStep) i++
+  }
+  return false
+}

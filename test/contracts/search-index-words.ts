@@ -1,0 +1,204 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import type { Scope } from '../../src/access/scope.ts'
+import { type IndexChange, noFilters, type SearchFilters, type TypedWord } from '../../src/search/search-index.ts'
+import type { AnalysedField, KeywordQuery, LooseMatch } from '../../src/text/types.ts'
+import { BruteForceIndex } from './brute-force-index.ts'
+import { columns, entry, everything, type IndexUnderTest, put, timeoutMs } from './index-under-test.ts'
+import * as random from './random-changes.ts'
+
+const typed = (word: string, more: Partial<TypedWord> = {}): TypedWord => ({
+  word,
+  group: [word],
+  isBeginning: false,
+  editsMax: word.length >= 8 ? 2 : 1,
+  unlessFound: true,
+  ...more,
+})
+
+const askFor = (group: readonly string[], ...loose: readonly LooseMatch[]): KeywordQuery => ({
+  clauses: [{ type: 'word', kind: 'any', weight: 1, group, loose }],
+  boosts: [],
+})
+
+/** Words that begin as the one asked for, words that it may have been meant for, and that none of it tells of hidden text. */
+export function wordsExamples(it: () => IndexUnderTest): void {
+  const similar = async (word: TypedWord, scope: Scope = everything, filters: SearchFilters = noFilters) => {
+    const page = await it().index.similarWords({ words: [word], scope, filters, limit: 10, timeoutMs })
+    assert.ok(page.outcome === 'found', JSON.stringify(page))
+    return page.words[0]!
+  }
+  const names = async (...asked: Parameters<typeof similar>) =>
+    (await similar(...asked)).similar.map(({ word }) => word)
+
+  test('similar words are the nearest first, then those in most chunks', async () => {
+    await it().start(
+      put('d1', ['lighthouse keeper', 'lighthause']),
+      put('d2', ['lighthause sight']),
+      put('d3', ['lightbouses lighthouse2']),
+    )
+    assert.deepEqual(await similar(typed('lihgthouse')), {
+      isFound: false,
+      similar: [
+        { word: 'lighthouse', edits: 1 },
+        { word: 'lighthause', edits: 2 },
+        { word: 'lighthouse2', edits: 2 },
+      ],
+    })
+    assert.deepEqual(await names(typed('lighthxuse')), ['lighthause', 'lighthouse', 'lighthouse2'])
+    assert.deepEqual(await names(typed('xight')), ['sight'])
+    assert.deepEqual(await names(typed('nothing')), [])
+  })
+
+  test('a word that is found is similar to others only where that is asked for', async () => {
+    await it().start(put('d1', ['sight night']), put('d2', ['fight']))
+    assert.deepEqual(await similar(typed('sight')), { isFound: true, similar: [] })
+    assert.deepEqual(await similar(typed('seen', { group: ['fight'] })), { isFound: true, similar: [] })
+    assert.deepEqual(await names(typed('sight', { unlessFound: false })), ['fight', 'night'])
+  })
+
+  test('of terms that share a position the first is the word; the others are no words', async () => {
+    const body: AnalysedField = {
+      terms: ['=restoration', 'restor', 'light', '=lights', 'light'],
+      positions: [0, 0, 1, 2, 2],
+      length: 3,
+    }
+    const d1 = put('d1', [''])
+    await it().start({ ...d1, chunks: [{ ...d1.chunks[0]!, body }] })
+    assert.deepEqual(await names(typed('restoraton')), ['restoration'])
+    assert.deepEqual(await names(typed('resto', { editsMax: 2 })), [])
+    assert.deepEqual(await names(typed('ligt')), ['light'])
+    assert.deepEqual(await it().found('', { query: askFor([], { beginning: 'restora', factor: 1 }) }), ['d1'])
+    assert.deepEqual(await it().found('', { query: askFor([], { beginning: '=restora', factor: 1 }) }), [])
+  })
+
+  test('a beginning with an error in it is similar to what goes on from it', async () => {
+    await it().start(put('d1', ['lighthouse keepers']), put('d2', ['light']))
+    assert.deepEqual(await names(typed('ligthh', { isBeginning: true })), ['lighthouse'])
+    assert.deepEqual(await names(typed('ligthh')), [])
+    assert.deepEqual(await similar(typed('ligh', { isBeginning: true })), { isFound: true, similar: [] })
+  })
+
+  test('a word that only hidden text has is similar to nothing, and begins nothing', async () => {
+    const [titles, bodies] = [['title'] as const, ['body'] as const].map(
+      (fields): Scope => ({ entries: [{ ...entry, fields }] }),
+    )
+    await it().start(
+      put('both', ['visible body'], { title: 'secret head' }),
+      put('elsewhere', ['distant'], { columns: { datasetId: 'closed' } }),
+      put('before', ['earlier'], { version: 'before v0', current: false }),
+      put('french', ['marchand'], { columns: { language: 'fr' } }),
+    )
+    const begins = (beginning: string, scope: Scope, filters: SearchFilters = noFilters) =>
+      it().found('', { query: askFor([], { beginning, factor: 1 }), scope, filters })
+    assert.deepEqual(await names(typed('secrt'), bodies), [])
+    assert.deepEqual(await names(typed('secrt'), titles), ['secret'])
+    assert.deepEqual(await names(typed('visble'), titles), [])
+    assert.deepEqual(await names(typed('visble'), bodies), ['visible'])
+    assert.deepEqual(await names(typed('distnt')), [])
+    assert.deepEqual(await names(typed('earlir')), [])
+    assert.deepEqual(await names(typed('earlir'), everything, { ...noFilters, includeNonCurrent: true }), ['earlier'])
+    const english = { ...noFilters, languages: ['en'] }
+    assert.deepEqual(await names(typed('marchant')), ['marchand'])
+    assert.deepEqual(await names(typed('marchant'), everything, english), [])
+    // Hidden, it is as if it were not there: what is typed is not found, and something else may have been meant.
+    assert.equal((await similar(typed('marchand'), everything, english)).isFound, false)
+    assert.deepEqual(await begins('secr', bodies!), [])
+    assert.deepEqual(await begins('secr', titles!), ['both'])
+    assert.deepEqual(await begins('dist', everything), [])
+    assert.deepEqual(await begins('earl', everything), [])
+    assert.deepEqual(await begins('march', everything, english), [])
+  })
+
+  test('what is matched loosely counts for less, and a beginning for one word however many it has', async () => {
+    await it().start(
+      put('exact', ['harbour and much more of it besides']),
+      put('near', ['harbor harbor harbor'], { title: 'harbor' }),
+      put('begun', ['harbinger harbingers harbouring']),
+      put('other', ['sea']),
+    )
+    const loose = askFor(['harbour'], { terms: ['harbor'], factor: 0.1 }, { beginning: 'harb', factor: 0.05 })
+    assert.deepEqual(await it().found('', { query: loose }), ['exact', 'near', 'begun'])
+    const must = { ...loose, clauses: loose.clauses.map((clause) => ({ ...clause, kind: 'must' as const })) }
+    assert.deepEqual(await it().found('', { query: must }), ['exact', 'near', 'begun'])
+    const not = { ...loose, clauses: loose.clauses.map((clause) => ({ ...clause, kind: 'mustNot' as const })) }
+    const sea = { ...askFor(['sea', 'harbor']), boosts: [] }
+    assert.deepEqual(await it().found('', { query: { ...sea, clauses: [...sea.clauses, ...not.clauses] } }), ['other'])
+  })
+
+  test('odd words are answered', async () => {
+    await it().start(put('d1', ['word \u{1F600}\u{1F601} \uD800 \0 ='], { columns }))
+    for (const word of ['', '=', '\0', '\uD800', '\u{1F600}', 'w'.repeat(5000), '%_*']) {
+      for (const isBeginning of [true, false]) await similar(typed(word, { isBeginning, unlessFound: false }))
+      await it().find('', { query: askFor([word], { beginning: word, factor: 1 }) })
+    }
+    const late = { words: [typed('word')], scope: everything, filters: noFilters, limit: 1, timeoutMs: 0 }
+    assert.deepEqual(await it().index.similarWords(late), { outcome: 'timed_out' })
+  })
+
+  test('words, beginnings and their scores are those of a scorer that looks at everything, under any scope', async () => {
+    const letters = fc.string({ unit: fc.constantFrom('a', 'b', 'ä', '漢'), minLength: 1, maxLength: 6 })
+    const term = fc.tuple(fc.boolean(), letters).map(([isMarked, word]) => (isMarked ? `=${word}` : word))
+    const position = fc.tuple(fc.constantFrom(1, 1, 2), term, fc.array(letters, { maxLength: 2 }))
+    const field = fc.array(position, { maxLength: 6 }).map((tokens): AnalysedField => {
+      const made: AnalysedField = { terms: [], positions: [], length: 0 }
+      for (const [step, first, others] of tokens) {
+        made.length += step
+        for (const one of [first, ...others]) {
+          made.terms.push(one)
+          made.positions.push(made.length - 1)
+        }
+      }
+      return made
+    })
+    const change = fc.tuple(random.change, field, field).map(([one, title, body]): IndexChange => {
+      if (one.kind !== 'put_version') return one
+      return { ...one, title, chunks: one.chunks.map((chunk, i) => ({ ...chunk, body: i === 0 ? body : chunk.body })) }
+    })
+    const word = fc.record({
+      word: letters,
+      group: fc.array(letters, { maxLength: 2 }),
+      isBeginning: fc.boolean(),
+      editsMax: fc.constantFrom(1, 2),
+      unlessFound: fc.boolean(),
+    })
+    const match: fc.Arbitrary<LooseMatch> = fc.oneof(
+      fc.record({ terms: fc.array(term, { maxLength: 3 }), factor: fc.constantFrom(0.5, 0.1) }),
+      fc.record({ beginning: letters, factor: fc.constantFrom(0.5, 0.1) }),
+    )
+    const clause = fc.record({
+      type: fc.constant('word' as const),
+      kind: fc.constantFrom('any' as const, 'any' as const, 'must' as const, 'mustNot' as const),
+      weight: fc.constantFrom(1, 2),
+      group: fc.array(letters, { maxLength: 2 }),
+      loose: fc.array(match, { maxLength: 2 }),
+    })
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(change, { minLength: 3, maxLength: 25 }),
+        fc.array(word, { minLength: 1, maxLength: 4 }),
+        fc.array(clause, { minLength: 1, maxLength: 3 }),
+        fc.oneof(fc.constant(random.wholeScope), random.scope),
+        random.filters,
+        async (changes, words, clauses, scope, filters) => {
+          const expected = new BruteForceIndex()
+          await expected.apply({ position: 1, changes })
+          await it().start(...changes)
+          const asked = { words, scope, filters, limit: 5, timeoutMs }
+          assert.deepEqual(await it().index.similarWords(asked), await expected.similarWords(asked))
+          const request = { ...it().request(''), query: { clauses, boosts: [] }, scope, filters }
+          const [found, wanted] = [await it().index.keyword(request), await expected.keyword(request)]
+          assert.ok(found.outcome === 'found' && wanted.outcome === 'found')
+          assert.equal(found.totalChunks, wanted.totalChunks)
+          const scores = (hits: typeof found.hits) =>
+            new Map(hits.flatMap((hit) => [hit, ...hit.otherChunks]).map(({ chunkId, score }) => [chunkId, score]))
+          const [ours, theirs] = [scores(found.hits), scores(wanted.hits)]
+          assert.deepEqual([...ours.keys()].sort(), [...theirs.keys()].sort())
+          for (const [chunk, score] of ours) assert.ok(Math.abs(score - theirs.get(chunk)!) < 1e-6)
+        },
+      ),
+      { numRuns: 25 },
+    )
+  })
+}

@@ -9,6 +9,8 @@ export const searchLimits = {
   /** Characters of a result's `body`. */
   summaryCharactersMax: 500,
   highlightsMax: 3,
+  /** Words of the texts that a mistyped one may have been meant for, the nearest and most frequent. */
+  correctionsMax: 50,
   /** Chunks of one document listed in `matched_chunks`. */
   chunksPerDocumentMax: 5,
   /**

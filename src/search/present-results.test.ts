@@ -68,6 +68,7 @@ async function present(
   const result = {
     found: hits,
     query: parseQuery(request.text, null),
+    corrections: [],
     totalChunks: 1,
     topK: 20,
     next: null,

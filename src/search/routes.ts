@@ -10,9 +10,12 @@ import type { TypedApp } from '../http/typed-app.ts'
 import type { LiveQueries } from '../live/live-queries.ts'
 import { liveTopUpOf } from '../live/live-request.ts'
 import { LiveQuery, liveQueryAnswer } from '../live/schemas.ts'
+import { writtenForm } from '../text/written-form.ts'
 import { choice, named, noFields, orNull } from '../validation.ts'
+import type { Correction } from './correct-query.ts'
 import type { IndexSource } from './index-source.ts'
 import { KeywordCursors } from './keyword-cursors.ts'
+import { searchLimits as limits } from './limits.ts'
 import { presentResults, ResultItem } from './present-results.ts'
 import {
   bindingOf,
@@ -47,6 +50,20 @@ const Answer = named(
     total_chunks: Type.Integer({ description: 'Matching chunks; in vector and hybrid mode of the candidates only.' }),
     top_k: Type.Integer({ description: 'Candidates that were considered.' }),
     cursor: Type.Optional(Type.String({ description: 'Only when a next page exists (keyword mode).' })),
+    corrections: Type.Optional(
+      Type.Array(
+        named(
+          'Correction',
+          Type.Object({
+            from: Type.String({ description: 'As it was typed.' }),
+            to: Type.String({ description: 'A word of a text that this search may see.' }),
+          }),
+        ),
+        {
+          description: `An addition: with \`typo\`, the words that were searched for too, the nearest first, up to ${limits.correctionsMax} for each. Absent when none.`,
+        },
+      ),
+    ),
     degraded: Type.Boolean({ description: 'Something failed: any warning but `vectors_pending`.' }),
     warnings: Type.Array(
       named(
@@ -176,6 +193,7 @@ async function answer(
   }
   const result = await searcher.search(search, scope, after, callerOf(request, reply))
   const results = await presentResults(result, search, scope, source)
+  const corrections = asWritten(result.corrections, results)
   const shortfalls: Shortfall[] = [...result.shortfalls]
   if (started !== null && 'cause' in started) shortfalls.push({ what: 'live_query_unavailable', cause: started.cause })
   for (const { what, cause } of shortfalls) request.degraded(what, cause)
@@ -189,6 +207,7 @@ async function answer(
     total_chunks: result.totalChunks,
     top_k: result.topK,
     ...(result.next === null ? {} : { cursor: pages.sign(binding, result.next) }),
+    ...(corrections.length === 0 ? {} : { corrections }),
     degraded: degradations.length > 0,
     warnings: warnings.map((code) => ({ code, message: warningMessages[code] })),
     live_query: started === null || 'cause' in started ? null : liveQueryAnswer(started.liveQuery),
@@ -197,4 +216,10 @@ async function answer(
   // several times as long.
   reply.type('application/json; charset=utf-8')
   return JSON.stringify(made) as never
+}
+
+/** With accents, as what is shown has them: the index knows words without. */
+function asWritten(corrections: readonly Correction[], results: readonly Static<typeof ResultItem>[]): Correction[] {
+  const texts = results.flatMap(({ title, body }) => [title ?? '', body ?? ''])
+  return corrections.map(({ from, to }) => ({ from, to: writtenForm(to, texts) }))
 }

@@ -56,6 +56,8 @@ suite('a search request', () => {
         platforms: fc.uniqueArray(words, { minLength: 1 }),
         published_from: fc.constantFrom('2026-01-01T00:00:00Z', '2026-01-02T00:00:00Z'),
         published_to: fc.constantFrom('2026-02-01T00:00:00Z', '2026-02-02T00:00:00Z'),
+        typo: fc.constantFrom('off' as const, 'auto' as const, 'always' as const),
+        prefix: fc.boolean(),
         limit: fc.constantFrom(1, 20),
         fields: fc.uniqueArray(fc.constantFrom('title' as const, 'body' as const), { minLength: 1 }),
         include_highlights: fc.boolean(),
@@ -69,6 +71,8 @@ suite('a search request', () => {
     const whole = (body: SearchBody): string => {
       const {
         fields,
+        typo = 'off',
+        prefix = false,
         limit = 20,
         include_highlights = false,
         include_chunks = false,
@@ -78,6 +82,8 @@ suite('a search request', () => {
       return JSON.stringify([
         rest,
         [...(fields ?? ['*'])].sort(),
+        typo,
+        prefix,
         limit,
         include_highlights,
         include_chunks,
@@ -91,6 +97,14 @@ suite('a search request', () => {
       { numRuns: 2000 },
     )
     assert.equal(binding({ query: 'a' }), binding({ query: ' a ', mode: 'keyword', limit: 20 }))
+  })
+
+  test('typing errors and beginnings are for keyword mode alone', () => {
+    for (const mode of ['vector', 'hybrid'] as const) {
+      assert.equal(refusedPath({ query: 'a', mode, typo: 'auto' }), 'typo')
+      assert.equal(refusedPath({ query: 'a', mode, prefix: true }), 'prefix')
+    }
+    assert.equal(refusedPath({ query: 'a', typo: 'always', prefix: true }), null)
   })
 
   test('what must be readable', () => {

@@ -6,6 +6,7 @@ import { documentStatuses } from '../ingest/content-store.ts'
 import { liveFields } from '../live/live-request.ts'
 import { parseOptionalTime } from '../time.ts'
 import { choice, choices, exactPattern, Languages, named, strict } from '../validation.ts'
+import { type TypoMode, typoModes } from './correct-query.ts'
 import { searchLimits as limits } from './limits.ts'
 import { noFilters, type SearchFilters } from './search-index.ts'
 
@@ -71,6 +72,24 @@ const fields = {
       'An addition: what the collector last said of the original. Both when absent.',
     ),
   ),
+  typo: Type.Optional(
+    choice(typoModes, {
+      default: 'off',
+      description:
+        'An addition, keyword mode only: also finds words of the searched texts that a word of the query may have been meant for. ' +
+        '`auto`: only for words that match nothing; `always`: for every word. A word of 4 letters and more may have one error, ' +
+        'of 8 and more two: a letter put in, left out or changed, also the first, or two neighbours changed about. Words with digits, ' +
+        'in quotes or after `-` are left as they are. Such words rank below exact ones and are listed in `corrections`.',
+    }),
+  ),
+  prefix: Type.Optional(
+    Type.Boolean({
+      default: false,
+      description:
+        'An addition, keyword mode only, for search as you type: the last word, unless in quotes or after `-`, also finds words that ' +
+        'begin with it. They rank below the word itself.',
+    }),
+  ),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: limits.resultsMax, default: limits.resultsDefault })),
   cursor: Type.Optional(
     Type.String({
@@ -123,6 +142,9 @@ export interface SearchRequest {
   readonly text: string
   readonly queryVector: readonly number[] | null
   readonly filters: SearchFilters
+  readonly typo: TypoMode
+  /** The last word of the text is the beginning of one. */
+  readonly prefix: boolean
   readonly limit: number
   readonly cursor: string | null
   readonly fields: ReadonlySet<ResultField>
@@ -140,7 +162,12 @@ export function checkSearch(body: SearchBody, fixedMode: Mode | null, dimensions
   if (mode === 'vector' && text === '' && body.query_vector === undefined) {
     throw invalid('query', 'or query_vector is required in vector mode')
   }
-  if (body.cursor !== undefined && mode !== 'keyword') throw invalid('cursor', 'works in keyword mode only')
+  const { cursor = null, typo = 'off', prefix = false } = body
+  if (mode !== 'keyword') {
+    if (cursor !== null) throw invalid('cursor', 'works in keyword mode only')
+    if (typo !== 'off') throw invalid('typo', 'works in keyword mode only')
+    if (prefix) throw invalid('prefix', 'works in keyword mode only')
+  }
   const publishedFrom = parseOptionalTime(body.published_from)
   const publishedTo = parseOptionalTime(body.published_to)
   if (publishedFrom !== null && publishedTo !== null && publishedFrom >= publishedTo) {
@@ -160,8 +187,10 @@ export function checkSearch(body: SearchBody, fixedMode: Mode | null, dimensions
       publishedTo,
       includeNonCurrent: body.include_non_current ?? false,
     },
+    typo,
+    prefix,
     limit: body.limit ?? limits.resultsDefault,
-    cursor: body.cursor ?? null,
+    cursor,
     fields: new Set(body.fields ?? resultFields),
     highlights: body.include_highlights ?? false,
     chunks: body.include_chunks ?? false,
@@ -192,8 +221,8 @@ export function neededPermissions(mode: Mode): FieldPermission[][] {
 
 /** Everything a cursor is bound to, in a fixed order. */
 export function bindingOf(request: SearchRequest): unknown {
-  const { mode, text, filters, limit, fields: chosen, highlights, chunks } = request
-  return ['search', mode, text, filters, limit, [...chosen].sort(), highlights, chunks]
+  const { mode, text, filters, typo, prefix, limit, fields: chosen, highlights, chunks } = request
+  return ['search', mode, text, filters, typo, prefix, limit, [...chosen].sort(), highlights, chunks]
 }
 
 function checkVector(vector: readonly number[], dimensions: number | null): readonly number[] {

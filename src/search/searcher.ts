@@ -8,6 +8,7 @@ import type { KeywordQuery } from '../text/types.ts'
 import type { Caller } from '../turns/caller.ts'
 import { Callers } from '../turns/callers.ts'
 import type { FairTurns } from '../turns/fair-turns.ts'
+import { type Correction, correctQuery } from './correct-query.ts'
 import type { CrossEncoder } from './cross-encoder.ts'
 import type { ShownChunk } from './index-source.ts'
 import { searchLimits as limits } from './limits.ts'
@@ -31,7 +32,9 @@ export interface FoundDocument {
 
 export interface SearchResult {
   readonly found: readonly FoundDocument[]
+  /** With the corrections. */
   readonly query: KeywordQuery
+  readonly corrections: readonly Correction[]
   readonly totalChunks: number
   readonly topK: number
   readonly next: KeywordPosition | null
@@ -71,7 +74,7 @@ export class Searcher {
   ): Promise<SearchResult> {
     // Asked before: what the last step of the refilling adds may come too late for this search.
     const isRefilling = this.#parts.isRefilling()
-    const query = parseQuery(request.text, request.filters.languages)
+    const query = parseQuery(request.text, request.filters.languages, { lastIsBeginning: request.prefix })
     const vectorUntil = Date.now() + limits.vectorWaitMs
     // A vector is made from a body: who may read none can be found nothing by it, and does not wait for it.
     const isOfUse = request.mode !== 'keyword' && scope.entries.some(({ fields }) => fields.includes('body'))
@@ -111,8 +114,12 @@ export class Searcher {
   }
 
   async #keyword(asked: Asked, shortfalls: readonly Shortfall[]): Promise<SearchResult> {
-    const { query, request, caller } = asked
-    const outcome = await this.#keywordBranch(asked, request.limit)
+    const { request, caller } = asked
+    const corrected = await this.#corrected(asked)
+    const { query, corrections } = corrected.outcome === 'corrected' ? corrected : { ...asked, corrections: [] }
+    caller.signal.throwIfAborted()
+    const outcome =
+      corrected.outcome === 'corrected' ? await this.#keywordBranch({ ...asked, query }, request.limit) : corrected
     caller.signal.throwIfAborted()
     if (outcome.outcome !== 'found') {
       const cause = causeOf(outcome, limits.keywordWaitMs)
@@ -122,6 +129,7 @@ export class Searcher {
     return {
       found: outcome.hits.map((hit) => ({ ...foundBy(hit), keywordScore: hit.score, vectorScore: null })),
       query,
+      corrections,
       totalChunks: outcome.totalChunks,
       topK: request.limit,
       next: outcome.next,
@@ -158,6 +166,7 @@ export class Searcher {
         .slice(0, request.limit)
         .map((hit) => ({ ...foundBy(hit), keywordScore: null, vectorScore: hit.score })),
       query,
+      corrections: [],
       totalChunks: chunksOf(outcome),
       topK,
       next: null,
@@ -188,6 +197,7 @@ export class Searcher {
     return {
       found: found.slice(0, asked.request.limit),
       query: asked.query,
+      corrections: [],
       totalChunks,
       topK: limits.hybridCandidatesMax,
       next: null,
@@ -219,6 +229,15 @@ export class Searcher {
       totalChunks: keyword.outcome === 'found' ? keyword.totalChunks : vectorHits.length,
       vectorsPending: vector.outcome === 'found' && vector.vectorsPending,
     }
+  }
+
+  /** The query as it is, where no typing errors are to be put right. */
+  async #corrected({ request, scope, query, keywordUntil }: Asked) {
+    const { text, typo, filters } = request
+    if (typo === 'off') return { outcome: 'corrected', query, corrections: [] } as const
+    const timeoutMs = keywordUntil - Date.now()
+    if (timeoutMs <= 0) return { outcome: 'timed_out' } as const
+    return correctQuery(this.#parts.index, query, { text, typo, scope, filters, timeoutMs })
   }
 
   async #keywordBranch({ request, scope, query, after, keywordUntil }: Asked, limit: number): Promise<KeywordOutcome> {
@@ -324,7 +343,16 @@ function foundBy(hit: DocumentHit) {
 }
 
 function nothing(query: KeywordQuery, topK: number, shortfall: Shortfall): SearchResult {
-  return { found: [], query, totalChunks: 0, topK, next: null, vectorsPending: false, shortfalls: [shortfall] }
+  return {
+    found: [],
+    query,
+    corrections: [],
+    totalChunks: 0,
+    topK,
+    next: null,
+    vectorsPending: false,
+    shortfalls: [shortfall],
+  }
 }
 
 const rebuilding: Shortfall = {

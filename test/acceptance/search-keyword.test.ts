@@ -26,6 +26,12 @@ const documents: readonly Sent[] = [
   documentOf('th', { language: 'th', title: 'กรุงเทพ', body: 'กรุงเทพมหานครเป็นเมืองหลวงของประเทศไทย' }),
   documentOf('ru', { language: 'ru', title: 'Москва', body: 'Москва является столицей России, городов много.' }),
   documentOf('ar', { language: 'ar', title: 'القاهرة', body: 'القاهرة هي عاصمة مصر وأكبر مدنها' }),
+  documentOf('lighthouse', {
+    language: 'en',
+    title: 'The restoration of a lighthouse',
+    body: 'Keepers of the lighthouse wait for its restoration.',
+  }),
+  documentOf('light', { language: 'en', title: null, body: 'The paint was stripped lightheartedly.' }),
   documentOf('title-only', { title: 'Zeppelin over the lake', body: null }),
   documentOf('body-only', { title: null, body: 'A zeppelin was seen.' }),
   documentOf('escaped', { title: 'A <b>bold</b> "claim"', body: `<script>alert("walrus & 'tusk'")</script>` }),
@@ -117,6 +123,74 @@ suite('languages', () => {
 
   test('full-width letters are letters', async () => {
     assert.deepEqual(await sorted('ｆｏｘ'), ['fox', 'fox-2'])
+  })
+})
+
+suite('typing errors and beginnings of words', () => {
+  test('`typo` finds what was meant, says so, marks it, and ranks it below what is there as typed', async () => {
+    assert.deepEqual(await sorted('ligthouse restoraton'), [])
+    const asked = { query: 'Ligthouse restoraton', typo: 'auto', include_highlights: true }
+    const found = await world.search(asked)
+    assert.deepEqual(world.namesOf(found.results), ['lighthouse'])
+    assert.deepEqual(found.corrections, [
+      { from: 'Ligthouse', to: 'lighthouse' },
+      { from: 'restoraton', to: 'restoration' },
+    ])
+    assert.equal(found.results[0]!.highlights![0], 'The <em>restoration</em> of a <em>lighthouse</em>')
+    assert.equal((await world.search({ ...asked, typo: 'off' })).total, 0)
+    const exact = await world.search({ query: 'lighthouse', typo: 'auto' })
+    assert.equal('corrections' in exact, false)
+    const always = await world.search({ query: 'fax', typo: 'always' })
+    assert.deepEqual([always.total, 'corrections' in always], [0, false], 'three letters are too few')
+    assert.deepEqual(await sorted('+ligthouse +keeprs', { typo: 'auto' }), ['lighthouse'])
+    assert.deepEqual(await sorted('"ligthouse" -keepr lzy3', { typo: 'always' }), [])
+    const german = await world.search({ query: 'Häusre', typo: 'auto' })
+    assert.deepEqual(german.corrections, [{ from: 'Häusre', to: 'häuser' }])
+  })
+
+  test('`prefix` takes the last word for a beginning, with a typing error in it too', async () => {
+    assert.deepEqual(await sorted('lightho', { prefix: true }), ['lighthouse'])
+    assert.deepEqual(await sorted('lightho', { prefix: false }), [])
+    assert.deepEqual(await sorted('restorat', { prefix: true }), ['lighthouse'])
+    assert.deepEqual(await sorted('lightho fox', { prefix: true }), ['fox', 'fox-2'])
+    assert.deepEqual(await sorted('+lazy do', { prefix: true }), ['dog', 'fox'])
+    assert.deepEqual(await sorted('ligh', { prefix: true }), ['light', 'lighthouse'])
+    const found = await world.search({ query: 'ligthho', prefix: true, typo: 'auto', include_highlights: true })
+    assert.deepEqual(found.corrections, [{ from: 'ligthho', to: 'lighthouse' }])
+    assert.match(found.results[0]!.highlights!.join(), /<em>lighthouse<\/em>/)
+  })
+
+  test('what the reader may not see is neither suggested nor found', async () => {
+    const titles = await world.application([{ datasets: ['news'], fields: ['title'] }])
+    const bodies = await world.application([{ datasets: ['forum'], fields: ['body'] }])
+    const ask = async (query: string, key: string) => {
+      const { results, corrections = [] } = await world.search({ query, typo: 'auto', prefix: true }, '/v1/search', key)
+      return [world.namesOf(results), corrections.map(({ to }) => to)]
+    }
+    assert.deepEqual(await ask('keepr', world.key), [['lighthouse'], ['keepers']])
+    assert.deepEqual(await ask('keepr', titles), [[], []])
+    assert.deepEqual(await ask('keepe', titles), [[], []])
+    assert.deepEqual(await ask('restoraton', titles), [['lighthouse'], ['restoration']])
+    assert.deepEqual(await ask('restoraton', bodies), [[], []])
+    assert.deepEqual(await ask('restora', bodies), [[], []])
+  })
+
+  test('pages go on, bound to what was asked; other modes refuse it', async () => {
+    const asked = { query: 'petrol lat', typo: 'auto', prefix: true, limit: 1 }
+    const first = await world.search(asked)
+    const second = await world.search({ ...asked, cursor: first.cursor })
+    const third = await world.search({ ...asked, cursor: second.cursor })
+    assert.deepEqual(world.namesOf([...first.results, ...second.results, ...third.results]).sort(), [
+      'early',
+      'forum',
+      'late',
+    ])
+    assert.equal((await world.raw({ ...asked, typo: 'off', cursor: first.cursor })).status, 400)
+    for (const more of [{ typo: 'auto' }, { prefix: true }, { typo: 'perhaps', mode: 'keyword' }]) {
+      const answer = await world.raw({ query: 'fox', mode: 'hybrid', ...more })
+      assert.deepEqual([answer.status, answer.body.code], [400, 'invalid_query'])
+      assert.equal(answer.body.details[0].path, Object.keys(more)[0])
+    }
   })
 })
 

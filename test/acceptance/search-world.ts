@@ -33,6 +33,7 @@ export interface Found {
   readonly total_chunks: number
   readonly top_k: number
   readonly cursor?: string
+  readonly corrections?: { from: string; to: string }[]
   readonly degraded: boolean
   readonly warnings: { code: string; message: string }[]
   readonly live_query: Answer['body']

@@ -147,6 +147,11 @@ export class AskedWorld {
     for (const [i, query] of this.#pair.queries.entries()) {
       const asked = { mode, query, limit: 100, include_highlights: true, include_chunks: true }
       yield this.#ask('POST', '/v1/search', asked)
+      if (mode === 'keyword') {
+        const typed = i % 3 === 0 ? query : query.replaceAll(/(\w)(\w)(?=\w{3})/g, '$2$1')
+        const typo = i % 2 === 0 ? 'auto' : 'always'
+        yield this.#ask('POST', '/v1/search', { ...asked, query: typed.slice(0, -1), typo, prefix: i % 4 < 2 })
+      }
       if (i % 2 === 0) yield this.#ask('POST', '/v1/search', { ...asked, include_non_current: true })
       else yield this.#ask('POST', '/v1/search', { ...asked, include_non_current: true, limit: 3, languages: ['de'] })
     }

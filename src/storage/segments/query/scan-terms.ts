@@ -56,6 +56,9 @@ export function similarTerms(
   const shortest = wanted.length - editsMax
   const longest = asBeginning ? Number.POSITIVE_INFINITY : wanted.length + editsMax
   const asked = wanted.letters
+  // Of the beginning that is similar at least so many letters are there; zeros instead of others are no strangers.
+  const headBits = firstBytes(shortest)
+  const strangers = ~(asked | 1)
   const found: SimilarTerm[] = []
   for (let term = 1; term < size; term++) {
     const had = letters[term]!
@@ -64,7 +67,7 @@ export function similarTerms(
     lacked &= lacked - 1
     if (editsMax > 1) lacked &= lacked - 1
     if (lacked !== 0) continue
-    if (asBeginning && !beginsWithin(heads[term]!, ~(asked | 1), editsMax)) continue
+    if (asBeginning && !beginsWithin(heads[term]! & headBits, strangers, editsMax)) continue
     const length = lengths[term]!
     if (length < shortest || length > longest) continue
     let more = asBeginning ? 0 : had & ~asked
@@ -81,7 +84,9 @@ export function similarTerms(
   return found
 }
 
-/** Whether no more of the first letters are strangers; zeros after a short word are none. Only ASCII is looked at. */
+const firstBytes = (count: number): number => (count >= 4 ? -1 : count <= 0 ? 0 : ~(-1 >>> (8 * count)))
+
+/** Whether no more than `editsMax` of the first letters are strangers. Only ASCII is looked at. */
 function beginsWithin(head: number, strangers: number, editsMax: number): boolean {
   if ((head & 0x8080_8080) !== 0) return true
   const count =

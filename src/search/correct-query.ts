@@ -1,0 +1,122 @@
+import type { Scope } from '../access/scope.ts'
+import { queryWordReader } from '../text/query-words.ts'
+import type { Clause, KeywordQuery, LooseMatch, TermGroup, WordClause } from '../text/types.ts'
+import { isPrefixTerm, WORD_MARK } from '../text/word-terms.ts'
+import { searchLimits as limits } from './limits.ts'
+import type { SearchFilters, SearchIndex, SimilarWords, TimedOut, Unavailable } from './search-index.ts'
+
+export const typoModes = ['off', 'auto', 'always'] as const
+export type TypoMode = (typeof typoModes)[number]
+
+/**
+ * Typing errors are put right by asking for similar words too: those that stand in texts which the request may see. What
+ * was typed stays in the query. A word of the texts counts for less the more errors it is away, and for little where what
+ * was typed is found as well.
+ */
+const factorUnlessFound = 0.5
+const factorWhereFound = 0.1
+/** Neighbours of a corrected word are looked for beside as many of the words that it may have been meant for. */
+const correctionsInPairsMax = 3
+
+export interface Correction {
+  /** As it was typed. */
+  readonly from: string
+  readonly to: string
+}
+
+export interface CorrectedQuery {
+  readonly outcome: 'corrected'
+  readonly query: KeywordQuery
+  readonly corrections: readonly Correction[]
+}
+
+interface Correcting {
+  readonly text: string
+  readonly typo: Exclude<TypoMode, 'off'>
+  readonly scope: Scope
+  readonly filters: SearchFilters
+  readonly timeoutMs: number
+}
+
+type Correctable = WordClause & { readonly correctable: string }
+
+export async function correctQuery(
+  index: SearchIndex,
+  query: KeywordQuery,
+  { text, typo, scope, filters, timeoutMs }: Correcting,
+): Promise<CorrectedQuery | TimedOut | Unavailable> {
+  const asked = query.clauses.filter(isCorrectable)
+  if (asked.length === 0) return { outcome: 'corrected', query, corrections: [] }
+  const words = asked.map(({ correctable, group, loose = [] }) => ({
+    word: correctable,
+    group,
+    isBeginning: loose.some((match) => 'beginning' in match),
+    editsMax: editsMaxOf(correctable),
+    unlessFound: typo === 'auto',
+  }))
+  const outcome = await index.similarWords({ words, scope, filters, limit: limits.correctionsMax, timeoutMs })
+  if (outcome.outcome !== 'found') return outcome
+  const read = queryWordReader(text, filters.languages)
+  /** What finds a word of the texts: what a query for it would ask for, and itself, whatever its language. */
+  const termsOf = (word: string): TermGroup => [
+    ...new Set([...read(word).flatMap(({ strictGroup }) => strictGroup), word, WORD_MARK + word]),
+  ]
+  const corrected = asked.map((clause, i) => correct(clause, outcome.words[i]!, termsOf))
+  const corrections = corrected.flatMap(({ clause, words: meant }) =>
+    meant.map(({ word }) => ({ from: clause.typed ?? clause.correctable, to: word })),
+  )
+  return { outcome: 'corrected', query: withCorrections(query, corrected), corrections }
+}
+
+/** By letters, which are code points: one error from 4 on, two from 8 on. */
+function editsMaxOf(word: string): number {
+  const letters = [...word].length
+  return letters < 4 ? 0 : letters < 8 ? 1 : 2
+}
+
+function isCorrectable(clause: Clause): clause is Correctable {
+  if (clause.type !== 'word' || clause.kind === 'mustNot' || clause.correctable === undefined) return false
+  return editsMaxOf(clause.correctable) > 0
+}
+
+interface CorrectedClause {
+  readonly clause: Correctable
+  readonly words: readonly { readonly word: string; readonly match: LooseMatch & { readonly terms: TermGroup } }[]
+}
+
+function correct(clause: Correctable, { isFound, similar }: SimilarWords, termsOf: (word: string) => TermGroup) {
+  const words = similar.flatMap(({ word, edits }) => {
+    const terms = termsOf(word)
+    // Another form of the word, which the query finds anyway.
+    if (isFound && clause.group.some((term) => terms.includes(term))) return []
+    return [{ word, match: { terms, factor: (isFound ? factorWhereFound : factorUnlessFound) / edits } }]
+  })
+  return { clause, words }
+}
+
+function withCorrections({ clauses, boosts }: KeywordQuery, corrected: readonly CorrectedClause[]): KeywordQuery {
+  const matchesOf = new Map<Clause, readonly LooseMatch[]>(
+    corrected.map(({ clause, words }) => [clause, words.map(({ match }) => match)]),
+  )
+  const meantFor = new Map(
+    corrected.map(({ clause, words }) => [
+      keyOf(clause.group.filter((term) => !isPrefixTerm(term))),
+      words.slice(0, correctionsInPairsMax).flatMap(({ match }) => match.terms),
+    ]),
+  )
+  return {
+    clauses: clauses.map((clause) => {
+      const matches = matchesOf.get(clause) ?? []
+      return clause.type === 'phrase' || matches.length === 0
+        ? clause
+        : { ...clause, loose: [...(clause.loose ?? []), ...matches] }
+    }),
+    boosts: boosts.map((boost) =>
+      boost.type === 'word'
+        ? boost
+        : { ...boost, groups: boost.groups.map((group) => [...group, ...(meantFor.get(keyOf(group)) ?? [])]) },
+    ),
+  }
+}
+
+const keyOf = (group: TermGroup): string => JSON.stringify(group)

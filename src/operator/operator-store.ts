@@ -49,6 +49,11 @@ export type Change =
       /** true takes the place of the default profile so far; absent leaves it. */
       isDefault?: boolean
     }
+  | {
+      /** Vectors of these profiles are made besides those of the default one, of texts in these languages; of no others. */
+      kind: 'profiles.make'
+      profiles: readonly { readonly profileId: string; readonly languages: readonly string[] | null }[]
+    }
   | { kind: 'application.create'; applicationId: string; name: string; policy: Policy }
   | {
       kind: 'application.update'

@@ -17,14 +17,15 @@ export interface IndexSource {
   newestRevision(): Promise<number>
   /**
    * Keeps chunks: all of each version that they are of. What the version was cut into before is replaced. Every chunk
-   * with a text that has no vector of the default profile waits for one from here on. Again changes nothing.
+   * with a text waits, from here on, for those vectors that it lacks, of every profile that makes some of its language.
+   * Again changes nothing.
    */
   putChunks(chunks: readonly ChunkRecord[]): Promise<void>
-  /** The profile that vectors are made for; null before an instance is first served. */
-  defaultProfile(): Promise<string | null>
+  /** The profiles that vectors are made of, the default one first; none before an instance is first served. */
+  madeProfiles(): Promise<readonly string[]>
   /** Those of the chunks that lack a vector of the profile and were not refused wait for one. Returns how many did not yet. */
   awaitVectors(profileId: string, chunkIds: readonly string[]): Promise<number>
-  /** Chunks that wait for a vector, oldest first. */
+  /** Chunks that wait for a vector, newest first: what came in last is looked for first. */
   waitingChunks(profileId: string, limit: number): Promise<readonly WaitingChunk[]>
   /** Those of the given chunks that still wait for a vector of the profile. */
   stillWaiting(profileId: string, chunkIds: readonly string[]): Promise<readonly string[]>
@@ -79,6 +80,8 @@ export interface ChunkRecord {
   readonly ordinal: number
   readonly startsAt: number
   readonly endsAt: number
+  /** The same for the same text, and for no other; null for an empty one. */
+  readonly textHash: string | null
 }
 
 export interface WaitingChunk {
@@ -87,6 +90,8 @@ export interface WaitingChunk {
   readonly text: string
   /** Made before, but not yet in the index. */
   readonly vector: Float32Array | null
+  /** That of another chunk with the same text, where this one has none. */
+  readonly twin: Float32Array | null
 }
 
 export interface StoredVector {
@@ -98,7 +103,7 @@ export interface LateVector extends StoredVector {
   readonly documentId: string
 }
 
-/** Chunks without a vector of the default profile that do not wait for one either. */
+/** Chunks without a vector that is made of such texts and that do not wait for it either. */
 export interface VectorGaps {
   /** That should wait: none, ever. */
   readonly lost: number
@@ -108,7 +113,7 @@ export interface VectorGaps {
 export interface Backlog {
   /** Documents with changes the index has not seen. */
   readonly documents: number
-  /** Of the default profile: for no other are vectors made. */
+  /** Of every profile that vectors are made of. */
   readonly waitingVectors: number
   /** When the oldest of them came in; null when nothing waits. */
   readonly oldestAt: number | null

@@ -7,10 +7,16 @@ import { makeVectors } from './make-vectors.ts'
 import type { IndexBatch, SearchIndex } from './search-index.ts'
 
 /** Records what is called, in order; `texts` wait. */
-function stage(texts: readonly string[], made: ReadonlyMap<string, Float32Array> = new Map()) {
+function stage(
+  texts: readonly string[],
+  made: ReadonlyMap<string, Float32Array> = new Map(),
+  twins: ReadonlyMap<string, Float32Array> = new Map(),
+) {
   const steps: string[] = []
-  const waiting: WaitingChunk[] = texts.map((text) => {
-    return { chunkId: `c-${text}`, documentId: `d-${text}`, text, vector: made.get(text) ?? null }
+  const waiting: WaitingChunk[] = texts.map((text, i) => {
+    const nth = texts.indexOf(text) === i ? '' : i
+    const vectors = { vector: made.get(text) ?? null, twin: twins.get(text) ?? null }
+    return { chunkId: `c-${text}${nth}`, documentId: `d-${text}`, text, ...vectors }
   })
   const source = {
     waitingChunks: async () => waiting,
@@ -54,6 +60,18 @@ suite('making vectors', () => {
     await makeVectors(source, index, embedderOf(embed), alone, signal)
     assert.deepEqual(asked, ['b'])
     assert.deepEqual(steps, ['keep c-b', 'index c-a,c-b', 'done c-a,c-b'])
+  })
+
+  test('a text is embedded once: not where another chunk has its vector, nor twice in a step', async () => {
+    const { steps, source, index } = stage(['a', 'b', 'c', 'b'], new Map(), new Map([['a', Float32Array.of(2)]]))
+    const asked: string[] = []
+    const embed: Embedder['embed'] = async (texts) => {
+      asked.push(...texts)
+      return ones(texts, 'passage')
+    }
+    await makeVectors(source, index, embedderOf(embed), alone, signal)
+    assert.deepEqual(asked, ['b', 'c'])
+    assert.deepEqual(steps, ['keep c-a,c-b,c-b3,c-c', 'index c-a,c-b,c-b3,c-c', 'done c-a,c-b,c-b3,c-c'])
   })
 
   test('a text that is refused for good is remembered as such, and the others get theirs', async () => {

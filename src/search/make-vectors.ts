@@ -27,7 +27,8 @@ export async function makeVectors(
   const waiting = await source.waitingChunks(embedder.profileId, stepChunks)
   if (waiting.length === 0) return { made: [], refused: [] }
   const made = await embedAll(waiting, embedder, signal)
-  const fresh = made.filter(({ chunkId }) => waiting.find((one) => one.chunkId === chunkId)?.vector === null)
+  const stored = new Set(waiting.flatMap(({ chunkId, vector }) => (vector === null ? [] : chunkId)))
+  const fresh = made.filter(({ chunkId }) => !stored.has(chunkId))
   if (fresh.length > 0) await source.putVectors(embedder.profileId, fresh)
   const documentOf = new Map(waiting.map(({ chunkId, documentId }) => [chunkId, documentId]))
   const changes = made.map(({ chunkId, vector }): IndexChange => {
@@ -42,21 +43,26 @@ export async function makeVectors(
   return { made: [...has], refused }
 }
 
+/** No text is embedded that has a vector, of this chunk or of another. */
 async function embedAll(
   waiting: readonly WaitingChunk[],
   embedder: Embedder,
   signal: AbortSignal,
 ): Promise<StoredVector[]> {
-  const made: StoredVector[] = waiting.flatMap(({ chunkId, vector }) => (vector === null ? [] : { chunkId, vector }))
-  let left = waiting.filter(({ vector }) => vector === null)
+  const made: StoredVector[] = []
+  const withText = new Map<string, string[]>()
+  for (const { chunkId, vector, twin, text } of waiting) {
+    const known = vector ?? twin
+    if (known !== null) made.push({ chunkId, vector: known })
+    else withText.set(text, [...(withText.get(text) ?? []), chunkId])
+  }
+  let left = [...withText.keys()]
   while (left.length > 0) {
     try {
-      const vectors = await embedder.embed(
-        left.map(({ text }) => text),
-        'passage',
-        signal,
-      )
-      made.push(...left.map(({ chunkId }, i) => ({ chunkId, vector: vectors[i]! })))
+      const vectors = await embedder.embed(left, 'passage', signal)
+      for (const [i, text] of left.entries()) {
+        for (const chunkId of withText.get(text)!) made.push({ chunkId, vector: vectors[i]! })
+      }
       return made
     } catch (error) {
       // Single texts at fault: the others are sent again without them. Anything else is a trouble that passes.

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { versionLanguage } from '../access/scope.ts'
 import { derivedId, idTimeMs } from '../ids.ts'
 import { analyse } from '../text/analyse.ts'
@@ -64,6 +65,7 @@ export function* chunksOf(
   { versionId, body }: Pick<SourceVersion, 'versionId' | 'body'>,
 ): Generator<ChunkRecord> {
   const madeAt = idTimeMs(versionId)
+  const text = body ?? ''
   const record = (ordinal: number, startsAt: number, endsAt: number): ChunkRecord => ({
     chunkId: derivedId('chk', madeAt, `${chunkRules} ${versionId} ${ordinal}`),
     documentId,
@@ -71,8 +73,9 @@ export function* chunksOf(
     ordinal,
     startsAt,
     endsAt,
+    textHash: endsAt > startsAt ? hash('sha256', text.slice(startsAt, endsAt), 'base64url') : null,
   })
   let ordinal = 0
-  for (const { start, end } of chunkText(body ?? '')) yield record(ordinal++, start, end)
+  for (const { start, end } of chunkText(text)) yield record(ordinal++, start, end)
   if (ordinal === 0) yield record(0, 0, 0)
 }

@@ -323,10 +323,13 @@ export function checkIndexSource(name: string, openStore: () => Promise<IndexSou
       assert.equal((await source.documentsAfter(0, wide))[0]!.versions[0]!.vectors.length, 1)
     })
 
-    test('waiting chunks come oldest first, as many as asked for', async () => {
+    test('waiting chunks come newest first, as many as asked for', async () => {
       for (let i = 0; i < 5; i++) await send(`w${i}`)
       const chunks = await keep(await source.documentsAfter(0, wide))
-      const ids = chunks.map(({ chunkId }) => chunkId).sort()
+      const ids = chunks
+        .map(({ chunkId }) => chunkId)
+        .sort()
+        .reverse()
       const waiting = await source.waitingChunks('m', 3)
       assert.deepEqual(
         waiting.map(({ chunkId }) => chunkId),
@@ -352,7 +355,7 @@ export function checkIndexSource(name: string, openStore: () => Promise<IndexSou
       await store.operator.commit([profile('old', true)], mark)
       // Old versions too: searches can ask for them, and analysis can be of a time that is past.
       assert.deepEqual(await states(ids, 'old'), ['waits', 'made', 'waits', '', 'waits'])
-      assert.equal(await source.defaultProfile(), 'old')
+      assert.deepEqual(await source.madeProfiles(), ['old'])
       assert.deepEqual(await source.vectorGaps(), { lost: 0, refused: 0 })
       // What waits for the one before goes on waiting, for when it becomes the default again; what comes now does not.
       await send('d')
@@ -364,6 +367,55 @@ export function checkIndexSource(name: string, openStore: () => Promise<IndexSou
       assert.deepEqual(await source.vectorGaps(), { lost: 0, refused: 0 })
     })
 
+    test('a chunk whose text another one has a vector of is given that, of the same profile', async () => {
+      await send('a', { body: 'The same text.' })
+      const [first] = await keep(await source.documentsAfter(0, wide))
+      await source.putVectors('m', ones([first!.chunkId]))
+      await source.doneWaiting('m', [first!.chunkId])
+      const seen = await source.newestRevision()
+      await send('copy', { body: 'The same text.' })
+      await send('other', { body: 'Another text.' })
+      const [copy, other] = await keep(await source.documentsAfter(seen, wide))
+      const twins = new Map(
+        (await source.waitingChunks('m', 10)).map(({ chunkId, vector, twin }) => [chunkId, [vector, twin]]),
+      )
+      assert.deepEqual(twins.get(copy!.chunkId), [null, Float32Array.of(1, 0, 0)])
+      assert.deepEqual(twins.get(other!.chunkId), [null, null])
+      await store.operator.commit([profile('old', true)], mark)
+      assert.ok((await source.waitingChunks('old', 10)).every(({ twin }) => twin === null))
+    })
+
+    test('a profile made besides the default one: texts in its languages, and those of none, wait for it too', async () => {
+      await send('before', { language: 'en' })
+      await keep(await source.documentsAfter(0, wide))
+      const make = (languages: readonly string[] | null) =>
+        store.operator.commit([{ kind: 'profiles.make', profiles: [{ profileId: 'old', languages }] }], mark)
+      assert.deepEqual(await make(['en', 'fr']), ['updated'])
+      assert.deepEqual(await make(['en', 'fr']), ['unchanged'])
+      assert.deepEqual(await source.madeProfiles(), ['m', 'old'])
+      for (const language of ['en', 'en-GB', 'FR', 'eng', 'de', null]) await send(`in ${language}`, { language })
+      const chunks = await keep(await source.documentsAfter(0, wide))
+      const ids = idsOf(chunks)
+      const own = ['waits', 'waits', 'waits', 'waits', '', '', 'waits']
+      assert.deepEqual(await states(ids, 'old'), own)
+      assert.deepEqual(
+        await states(ids),
+        ids.map(() => 'waits'),
+      )
+      assert.equal((await source.backlog(await source.newestRevision())).waitingVectors, 7 + 5)
+      assert.deepEqual(await source.vectorGaps(), { lost: 0, refused: 0 })
+      // An index that lacks the others asks in vain.
+      assert.equal(await source.awaitVectors('old', ids), 0)
+      await make(null)
+      assert.deepEqual(
+        await states(ids, 'old'),
+        ids.map(() => 'waits'),
+      )
+      await store.operator.commit([{ kind: 'profiles.make', profiles: [] }], mark)
+      assert.deepEqual(await source.madeProfiles(), ['m'])
+      assert.equal((await source.backlog(await source.newestRevision())).waitingVectors, 7)
+    })
+
     test('before there is a default profile nothing waits, and everything when there is one', async () => {
       await store.close()
       store = await openStore()
@@ -371,7 +423,7 @@ export function checkIndexSource(name: string, openStore: () => Promise<IndexSou
       await store.operator.commit([{ kind: 'dataset.put', datasetId: 'd1', name: 'd1', description: null }], mark)
       await send('a')
       const ids = idsOf(await keep(await source.documentsAfter(0, wide)))
-      assert.equal(await source.defaultProfile(), null)
+      assert.deepEqual(await source.madeProfiles(), [])
       assert.deepEqual(await source.vectorGaps(), { lost: 0, refused: 0 })
       await store.operator.commit([profile('m', true)], mark)
       assert.deepEqual(await states(ids), ['waits'])

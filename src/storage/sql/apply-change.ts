@@ -6,7 +6,7 @@ import type { Change, ChangeOutcome, NewKey } from '../../operator/operator-stor
 import { deleteApplication, deleteCollector } from './delete-owner.ts'
 import { ownerColumns, ownerTable } from './key-owners.ts'
 import type { Tables } from './tables.ts'
-import { awaitAllVectors } from './vector-queue.ts'
+import { anyLanguage, awaitAllVectors } from './vector-queue.ts'
 
 /** Writes one change. What would change nothing writes nothing and says so. */
 export async function applyChange(db: Kysely<Tables>, change: Change, nowMs: number): Promise<ChangeOutcome> {
@@ -35,6 +35,8 @@ export async function applyChange(db: Kysely<Tables>, change: Change, nowMs: num
       )
     case 'profile.put':
       return putProfile(db, change, nowMs)
+    case 'profiles.make':
+      return makeProfiles(db, change)
     case 'application.create':
       await db
         .insertInto('application')
@@ -150,7 +152,7 @@ async function putProfile(
 ): Promise<ChangeOutcome> {
   const there = await db
     .selectFrom('embedding_profile')
-    .select(['is_default', 'dimensions'])
+    .select(['is_default', 'dimensions', 'vectors_for'])
     .where('profile_id', '=', change.profileId)
     .executeTakeFirst()
   if (there?.dimensions != null && change.dimensions !== null && there.dimensions !== change.dimensions) {
@@ -161,8 +163,8 @@ async function putProfile(
   }
   const isDefault = change.isDefault ?? there?.is_default === 1
   if (isDefault && there?.is_default !== 1) {
-    await db.updateTable('embedding_profile').set({ is_default: 0 }).execute()
-    await awaitAllVectors(db, change.profileId)
+    await db.updateTable('embedding_profile').set({ is_default: 0, vectors_for: null }).execute()
+    await awaitAllVectors(db, change.profileId, anyLanguage)
   }
   return put(
     db,
@@ -174,9 +176,35 @@ async function putProfile(
       dimensions: change.dimensions ?? there?.dimensions ?? null,
       status: change.status,
       is_default: isDefault ? 1 : 0,
+      vectors_for: isDefault ? anyLanguage : (there?.vectors_for ?? null),
     },
     nowMs,
   )
+}
+
+async function makeProfiles(
+  db: Kysely<Tables>,
+  { profiles }: Extract<Change, { kind: 'profiles.make' }>,
+): Promise<ChangeOutcome> {
+  const rows = await db
+    .selectFrom('embedding_profile')
+    .select(['profile_id', 'vectors_for'])
+    .where('is_default', '=', 0)
+    .execute()
+  let outcome: ChangeOutcome = 'unchanged'
+  for (const row of rows) {
+    const made = profiles.find(({ profileId }) => profileId === row.profile_id)
+    const vectorsFor = made === undefined ? null : (made.languages?.join(',') ?? anyLanguage)
+    if (vectorsFor === row.vectors_for) continue
+    outcome = 'updated'
+    await db
+      .updateTable('embedding_profile')
+      .set({ vectors_for: vectorsFor })
+      .where('profile_id', '=', row.profile_id)
+      .execute()
+    if (vectorsFor !== null) await awaitAllVectors(db, row.profile_id, vectorsFor)
+  }
+  return outcome
 }
 
 async function putEntitlements(

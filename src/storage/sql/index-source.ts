@@ -74,7 +74,7 @@ export function sqlIndexSource(db: Kysely<Tables>): IndexSource {
         .selectFrom('pending_vector')
         .select((eb) => [eb.fn.countAll<number>().as('count'), eb.fn.min('chunk_id').as('oldest')])
         .where('profile_id', 'in', (eb) =>
-          eb.selectFrom('embedding_profile').select('profile_id').where('is_default', '=', 1),
+          eb.selectFrom('embedding_profile').select('profile_id').where('vectors_for', 'is not', null),
         )
         .executeTakeFirstOrThrow()
       const times = [

@@ -190,6 +190,8 @@ function targetOf(change: Change): string {
       return `${change.datasetId}/${change.code}`
     case 'profile.put':
       return change.profileId
+    case 'profiles.make':
+      return change.profiles.map(({ profileId }) => profileId).join(',')
     case 'application.create':
     case 'application.update':
     case 'application.delete':

@@ -57,7 +57,7 @@ export const storeCalls = {
     documentsAfter: 'reads',
     newestRevision: 'reads',
     putChunks: { locks: ['indexSource'] },
-    defaultProfile: 'reads',
+    madeProfiles: 'reads',
     awaitVectors: { locks: ['indexSource'] },
     waitingChunks: 'reads',
     stillWaiting: 'reads',

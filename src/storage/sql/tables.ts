@@ -25,6 +25,7 @@ export interface Tables {
   feed_state: FeedStateRow
   chunk: ChunkRow
   chunk_vector: ChunkVectorRow
+  text_chunk: TextChunkRow
   pending_vector: PendingVectorRow
   refused_vector: RefusedVectorRow
   live_query: LiveQueryRow
@@ -63,6 +64,8 @@ interface EmbeddingProfileRow {
   dimensions: number | null
   status: string
   is_default: number
+  /** Languages of the texts that vectors are made of, comma-separated; `*` for any; null where none are made. */
+  vectors_for: string | null
   created_at: number
   updated_at: number
 }
@@ -248,6 +251,14 @@ export interface ChunkRow {
    * else any more: it has no vector and needs none. Null for the others.
    */
   replaced: number | null
+  /** Of its text; null for an empty one, and for chunks from before there were hashes. */
+  text_hash: string | null
+}
+
+/** The chunks with one text. */
+interface TextChunkRow {
+  text_hash: string
+  chunk_id: string
 }
 
 interface ChunkVectorRow {

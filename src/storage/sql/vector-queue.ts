@@ -6,14 +6,14 @@ import type { Tables } from './tables.ts'
 /**
  * Which chunks have a vector, and which wait for one.
  *
- * The rule: every chunk with a text that is not replaced has, of the default profile, a vector, or waits for one, or was
- * refused by the model. It holds after every transaction, because the one that writes a chunk, or makes a profile the
- * default, also makes the chunks wait; nobody says which.
+ * The rule: every chunk with a text that is not replaced has, of every profile that makes vectors of its language, a
+ * vector, or waits for one, or was refused by the model. It holds after every transaction, because the one that writes a
+ * chunk, or says what a profile makes, also makes the chunks wait; nobody says which.
  */
 type VectorQueue = Pick<
   IndexSource,
   | 'putChunks'
-  | 'defaultProfile'
+  | 'madeProfiles'
   | 'awaitVectors'
   | 'waitingChunks'
   | 'stillWaiting'
@@ -29,17 +29,23 @@ const idsAtOnce = 200
 
 export function sqlVectorQueue(db: Kysely<Tables>): VectorQueue {
   return {
-    defaultProfile: () => defaultProfile(db),
+    madeProfiles: async () => (await madeProfiles(db)).map(({ profileId }) => profileId),
 
     async putChunks(chunks) {
-      const profileId = (await defaultProfile(db)) ?? ''
       const versionIds = [...new Set(chunks.map(({ versionId }) => versionId))]
-      const found: ChunkState[] = []
+      const found: { chunk_id: string; replaced: number | null }[] = []
       for (const some of portions(versionIds)) {
-        found.push(...(await chunkStates(db, profileId).where('chunk.version_id', 'in', some).execute()))
+        const rows = db.selectFrom('chunk').select(['chunk_id', 'replaced']).where('version_id', 'in', some)
+        found.push(...(await rows.execute()))
       }
-      const there = new Map(found.map((row) => [row.chunk_id, row]))
-      await insertRows(db, 'chunk', chunks.filter(({ chunkId }) => !there.has(chunkId)).map(rowOf))
+      const there = new Set(found.map((row) => row.chunk_id))
+      const fresh = chunks.filter(({ chunkId }) => !there.has(chunkId))
+      await insertRows(db, 'chunk', fresh.map(rowOf))
+      await insertRows(
+        db,
+        'text_chunk',
+        fresh.flatMap(({ chunkId, textHash }) => (textHash === null ? [] : { text_hash: textHash, chunk_id: chunkId })),
+      )
       const given = new Set(chunks.map(({ chunkId }) => chunkId))
       await replace(
         db,
@@ -49,27 +55,32 @@ export function sqlVectorQueue(db: Kysely<Tables>): VectorQueue {
         db,
         found.filter((row) => row.replaced !== null && given.has(row.chunk_id)).map((row) => row.chunk_id),
       )
-      if (profileId === '') return
-      const lacking = chunks
-        .filter((chunk) => chunk.endsAt > chunk.startsAt)
-        .filter(({ chunkId }) => there.get(chunkId)?.made == null && there.get(chunkId)?.waits == null)
-        .map(({ chunkId }) => chunkId)
-      // What the model once refused is tried again with the rest: it may be another model by that name.
-      const refused = lacking.filter((chunkId) => there.get(chunkId)?.refused != null)
-      for (const some of portions(refused)) {
-        await db
-          .deleteFrom('refused_vector')
-          .where('profile_id', '=', profileId)
-          .where('chunk_id', 'in', some)
-          .execute()
+      for (const profile of await madeProfiles(db)) {
+        for (const some of portions([...given])) {
+          // What the model once refused is tried again with the rest: it may be another model by that name.
+          await db
+            .deleteFrom('refused_vector')
+            .where('profile_id', '=', profile.profileId)
+            .where('chunk_id', 'in', some)
+            .execute()
+          const lacking = await lostChunks(db, profile)
+            .select('chunk.chunk_id')
+            .where('chunk.chunk_id', 'in', some)
+            .execute()
+          await wait(
+            db,
+            profile.profileId,
+            lacking.map((row) => row.chunk_id),
+          )
+        }
       }
-      await wait(db, profileId, lacking)
     },
 
     async awaitVectors(profileId, chunkIds) {
+      const made = (await madeProfiles(db)).find((one) => one.profileId === profileId)
       let awaited = 0
       for (const some of portions(chunkIds)) {
-        const lost = await lostChunks(db, profileId)
+        const lost = await lostChunks(db, made ?? { profileId, vectorsFor: anyLanguage })
           .select('chunk.chunk_id')
           .where('chunk.chunk_id', 'in', some)
           .execute()
@@ -93,16 +104,19 @@ export function sqlVectorQueue(db: Kysely<Tables>): VectorQueue {
             .onRef('chunk_vector.chunk_id', '=', 'pending_vector.chunk_id')
             .onRef('chunk_vector.profile_id', '=', 'pending_vector.profile_id'),
         )
-        .select(['pending_vector.chunk_id', 'chunk.document_id', 'starts_at', 'ends_at', 'body', 'vector'])
+        .select(['pending_vector.chunk_id', 'chunk.document_id', 'starts_at', 'ends_at', 'body', 'text_hash', 'vector'])
         .where('pending_vector.profile_id', '=', profileId)
-        .orderBy('pending_vector.chunk_id')
+        .orderBy('pending_vector.chunk_id', 'desc')
         .limit(limit)
         .execute()
+      const lacking = rows.filter((row) => row.vector === null).flatMap((row) => row.text_hash ?? [])
+      const made = await vectorsOfTexts(db, profileId, lacking)
       return rows.map((row) => ({
         chunkId: row.chunk_id,
         documentId: row.document_id,
         text: (row.body ?? '').slice(row.starts_at, row.ends_at),
         vector: row.vector === null ? null : asFloats(row.vector),
+        twin: row.vector === null && row.text_hash !== null ? (made.get(row.text_hash) ?? null) : null,
       }))
     },
 
@@ -184,45 +198,93 @@ export function sqlVectorQueue(db: Kysely<Tables>): VectorQueue {
     },
 
     async vectorGaps() {
-      const profileId = await defaultProfile(db)
-      if (profileId === null) return { lost: 0, refused: 0 }
-      const lost = await lostChunks(db, profileId)
-        .select((eb) => eb.fn.countAll<number>().as('count'))
-        .executeTakeFirstOrThrow()
-      const refused = await db
-        .selectFrom('refused_vector')
-        .select((eb) => eb.fn.countAll<number>().as('count'))
-        .where('profile_id', '=', profileId)
-        .executeTakeFirstOrThrow()
-      return { lost: Number(lost.count), refused: Number(refused.count) }
+      const gaps = { lost: 0, refused: 0 }
+      for (const profile of await madeProfiles(db)) {
+        const lost = await lostChunks(db, profile)
+          .select((eb) => eb.fn.countAll<number>().as('count'))
+          .executeTakeFirstOrThrow()
+        const refused = await db
+          .selectFrom('refused_vector')
+          .select((eb) => eb.fn.countAll<number>().as('count'))
+          .where('profile_id', '=', profile.profileId)
+          .executeTakeFirstOrThrow()
+        gaps.lost += Number(lost.count)
+        gaps.refused += Number(refused.count)
+      }
+      return gaps
     },
   }
 }
 
-/** Every chunk that should have a vector of the profile waits for it. For a profile that becomes the default. */
-export async function awaitAllVectors(db: Kysely<Tables>, profileId: string): Promise<void> {
+/** Every chunk that should have a vector of the profile waits for it. For a profile that is to be made from now on. */
+export async function awaitAllVectors(db: Kysely<Tables>, profileId: string, vectorsFor: string): Promise<void> {
   await db
     .insertInto('pending_vector')
     .columns(['profile_id', 'chunk_id'])
     .expression((eb) =>
-      lackingChunks(db, profileId).select([eb.val(profileId).as('profile_id'), 'chunk.chunk_id as chunk_id']),
+      lackingChunks(db, { profileId, vectorsFor }).select([
+        eb.val(profileId).as('profile_id'),
+        'chunk.chunk_id as chunk_id',
+      ]),
     )
     .onConflict((conflict) => conflict.columns(['profile_id', 'chunk_id']).doNothing())
     .execute()
 }
 
 /** Chunks that should have a vector of the profile, and neither have one nor were refused. */
-const lackingChunks = (db: Kysely<Tables>, profileId: string) =>
+const lackingChunks = (db: Kysely<Tables>, { profileId, vectorsFor }: MadeProfile) =>
   db
     .selectFrom('chunk')
     .whereRef('chunk.ends_at', '>', 'chunk.starts_at')
     .where('chunk.replaced', 'is', null)
     .where(isNotIn('chunk_vector', profileId))
     .where(isNotIn('refused_vector', profileId))
+    .$if(vectorsFor !== anyLanguage, (chunks) => chunks.where(isIn(vectorsFor.split(','))))
+
+/** `en-GB` counts as `en`; a text that names no language is taken as one of them. */
+const isIn = (languages: readonly string[]) =>
+  sql<boolean>`exists (
+    select 1 from document_version version join document on document.document_id = version.document_id
+    where version.version_id = chunk.version_id and (
+      coalesce(version.language, document.language) is null
+      or lower(coalesce(version.language, document.language)) in (${sql.join(languages)})
+      or lower(substr(coalesce(version.language, document.language), 1, 3))
+        in (${sql.join(languages.flatMap((language) => [`${language}-`, `${language}_`]))})
+    )
+  )`
+
+/** Of texts that some chunk has a vector of. */
+async function vectorsOfTexts(
+  db: Kysely<Tables>,
+  profileId: string,
+  hashes: readonly string[],
+): Promise<ReadonlyMap<string, Float32Array>> {
+  const found = new Map<string, Float32Array>()
+  for (const some of portions([...new Set(hashes)])) {
+    const rows = await db
+      .selectFrom('text_chunk')
+      .innerJoin('chunk_vector', 'chunk_vector.chunk_id', 'text_chunk.chunk_id')
+      .select((eb) => ['text_hash', eb.fn.min('text_chunk.chunk_id').as('chunk_id')])
+      .where('profile_id', '=', profileId)
+      .where('text_hash', 'in', some)
+      .groupBy('text_hash')
+      .execute()
+    const hashOf = new Map(rows.map((row) => [row.chunk_id, row.text_hash]))
+    if (hashOf.size === 0) continue
+    const vectors = await db
+      .selectFrom('chunk_vector')
+      .select(['chunk_id', 'vector'])
+      .where('profile_id', '=', profileId)
+      .where('chunk_id', 'in', [...hashOf.keys()])
+      .execute()
+    for (const row of vectors) found.set(hashOf.get(row.chunk_id)!, asFloats(row.vector))
+  }
+  return found
+}
 
 /** Of those, the chunks that do not even wait for one: by the rule there are none. */
-const lostChunks = (db: Kysely<Tables>, profileId: string) =>
-  lackingChunks(db, profileId).where(isNotIn('pending_vector', profileId))
+const lostChunks = (db: Kysely<Tables>, profile: MadeProfile) =>
+  lackingChunks(db, profile).where(isNotIn('pending_vector', profile.profileId))
 
 const isNotIn = (table: 'chunk_vector' | 'refused_vector' | 'pending_vector', profileId: string) =>
   sql<boolean>`not exists (
@@ -238,34 +300,25 @@ export async function defaultProfile(db: Kysely<Tables>): Promise<string | null>
   return row?.profile_id ?? null
 }
 
-interface ChunkState {
-  readonly chunk_id: string
-  readonly replaced: number | null
-  /** The chunk's id where it has a vector of the profile, waits for one, was refused; else null. */
-  readonly made: string | null
-  readonly waits: string | null
-  readonly refused: string | null
+/** `vectors_for` of a profile that makes vectors of every text. */
+export const anyLanguage = '*'
+
+interface MadeProfile {
+  readonly profileId: string
+  readonly vectorsFor: string
 }
 
-const chunkStates = (db: Kysely<Tables>, profileId: string) =>
-  db
-    .selectFrom('chunk')
-    .leftJoin('chunk_vector', (join) =>
-      join.on('chunk_vector.profile_id', '=', profileId).onRef('chunk_vector.chunk_id', '=', 'chunk.chunk_id'),
-    )
-    .leftJoin('pending_vector', (join) =>
-      join.on('pending_vector.profile_id', '=', profileId).onRef('pending_vector.chunk_id', '=', 'chunk.chunk_id'),
-    )
-    .leftJoin('refused_vector', (join) =>
-      join.on('refused_vector.profile_id', '=', profileId).onRef('refused_vector.chunk_id', '=', 'chunk.chunk_id'),
-    )
-    .select([
-      'chunk.chunk_id',
-      'replaced',
-      'chunk_vector.chunk_id as made',
-      'pending_vector.chunk_id as waits',
-      'refused_vector.chunk_id as refused',
-    ])
+async function madeProfiles(db: Kysely<Tables>): Promise<MadeProfile[]> {
+  const rows = await db
+    .selectFrom('embedding_profile')
+    .select(['profile_id', 'vectors_for'])
+    .orderBy('is_default', 'desc')
+    .orderBy('profile_id')
+    .execute()
+  return rows.flatMap((row) =>
+    row.vectors_for === null ? [] : { profileId: row.profile_id, vectorsFor: row.vectors_for },
+  )
+}
 
 const wait = (db: Kysely<Tables>, profileId: string, chunkIds: readonly string[]): Promise<void> =>
   insertRows(
@@ -301,6 +354,7 @@ const rowOf = (chunk: ChunkRecord) => ({
   ordinal: chunk.ordinal,
   starts_at: chunk.startsAt,
   ends_at: chunk.endsAt,
+  text_hash: chunk.textHash,
 })
 
 function* portions(ids: readonly string[]): Generator<readonly string[]> {

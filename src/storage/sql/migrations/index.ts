@@ -7,6 +7,7 @@ import { sharing } from './0006-sharing.ts'
 import { vectors } from './0007-vectors.ts'
 import { artifactNames } from './0008-artifact-names.ts'
 import { keyOwners } from './0009-key-owners.ts'
+import { vectorProfiles } from './0010-vector-profiles.ts'
 import type { Migration } from './migration.ts'
 
 export const migrations: readonly Migration[] = [
@@ -19,4 +20,5 @@ export const migrations: readonly Migration[] = [
   vectors,
   artifactNames,
   keyOwners,
+  vectorProfiles,
 ]

@@ -241,16 +241,12 @@ const lackingChunks = (db: Kysely<Tables>, { profileId, vectorsFor }: MadeProfil
     .where(isNotIn('refused_vector', profileId))
     .$if(vectorsFor !== anyLanguage, (chunks) => chunks.where(isIn(vectorsFor.split(','))))
 
-/** `en-GB` counts as `en`; a text that names no language is taken as one of them. */
+/** Only of texts that say their language, because a search can tell these from the others. */
 const isIn = (languages: readonly string[]) =>
   sql<boolean>`exists (
     select 1 from document_version version join document on document.document_id = version.document_id
-    where version.version_id = chunk.version_id and (
-      coalesce(version.language, document.language) is null
-      or lower(coalesce(version.language, document.language)) in (${sql.join(languages)})
-      or lower(substr(coalesce(version.language, document.language), 1, 3))
-        in (${sql.join(languages.flatMap((language) => [`${language}-`, `${language}_`]))})
-    )
+    where version.version_id = chunk.version_id
+    and coalesce(version.language, document.language) in (${sql.join(languages)})
   )`
 
 /** Of texts that some chunk has a vector of. */

@@ -17,8 +17,7 @@ export const errorTable = {
   analysis_forbidden: {
     status: 403,
     retryable: false,
-    remedy:
-      'Ask within the entitlements (`GET /v1/account`), or have the operator widen them, or enable analysis in the policy.',
+    remedy: 'Have the operator enable analysis in the policy of the application.',
   },
   dataset_forbidden: {
     status: 403,

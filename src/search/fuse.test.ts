@@ -20,7 +20,7 @@ const scored = (...fields: Partial<Candidate>[]): number[] =>
     fields.map((one, i) => candidate(String(i), one)),
     defaultWeights,
     nowMs,
-  )
+  ).map(({ score }) => score)
 
 const orNull = (values: fc.Arbitrary<number>): fc.Arbitrary<number | null> => fc.option(values, { nil: null })
 const anyCandidate: fc.Arbitrary<Candidate> = fc.record({
@@ -48,9 +48,13 @@ test('every score is from 0 to 1, whatever the numbers are', () => {
   })
   fc.assert(
     fc.property(fc.array(fc.oneof(anything, anyCandidate)), anyWeights, (candidates, weights) => {
-      const scores = fuse(candidates, weights, nowMs)
-      assert.equal(scores.length, candidates.length)
-      for (const score of scores) assert.ok(score >= 0 && score <= 1, String(score))
+      const fused = fuse(candidates, weights, nowMs)
+      assert.equal(fused.length, candidates.length)
+      for (const { score, parts } of fused) {
+        assert.ok(score >= 0 && score <= 1, String(score))
+        const sum = Object.values(parts).reduce((total, part) => total + part, 0)
+        assert.ok(Math.abs(sum - score) < 1e-12, `${sum} for ${score}`)
+      }
     }),
   )
   assert.deepEqual(fuse([], defaultWeights, nowMs), [])
@@ -79,8 +83,8 @@ test('more of any part never lowers a score', () => {
         fc.pre(value !== null)
         const scale = { keyword: 200, cosine: 1 - value, quality: 1 - value, publishedAt: 1000 * dayMs }[part]
         const more = { ...first, [part]: value + by * scale }
-        const [before] = fuse(all, weights, nowMs)
-        const [after] = fuse([more, ...rest], weights, nowMs)
+        const before = fuse(all, weights, nowMs)[0]?.score
+        const after = fuse([more, ...rest], weights, nowMs)[0]?.score
         assert.ok(after! >= before! - 1e-9, `${before} ${after}`)
       },
     ),

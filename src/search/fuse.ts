@@ -38,8 +38,15 @@ export interface Candidate {
   readonly languageKnown: boolean
 }
 
-/** The score of each candidate, 0 to 1, in the order given. */
-export function fuse(candidates: readonly Candidate[], weights: FusionWeights, nowMs: number): number[] {
+export interface Fused {
+  /** 0 to 1. */
+  readonly score: number
+  /** What each of them adds to it. */
+  readonly parts: Readonly<Record<keyof FusionWeights, number>>
+}
+
+/** The score of each candidate, in the order given. */
+export function fuse(candidates: readonly Candidate[], weights: FusionWeights, nowMs: number): Fused[] {
   let keywordMax = 0
   let cosineMax = Number.NEGATIVE_INFINITY
   let cosineMin = Number.POSITIVE_INFINITY
@@ -57,12 +64,21 @@ export function fuse(candidates: readonly Candidate[], weights: FusionWeights, n
     const near = nearness(cosine)
     let vector = lexical
     if (languageKnown) vector = near === null ? vectorPerWords * lexical : share(1 - (cosineMax - near) / cosineRange)
-    const sum =
-      weights.lexical * lexical +
-      weights.vector * vector +
-      weights.quality * share(finite(quality) ?? qualityUnknown) +
-      weights.recency * recencyOf(finite(publishedAt), nowMs)
-    return share(sum / total)
+    const parts = {
+      lexical: weights.lexical * lexical,
+      vector: weights.vector * vector,
+      quality: weights.quality * share(finite(quality) ?? qualityUnknown),
+      recency: weights.recency * recencyOf(finite(publishedAt), nowMs),
+    }
+    return {
+      score: share((parts.lexical + parts.vector + parts.quality + parts.recency) / total),
+      parts: {
+        lexical: parts.lexical / total,
+        vector: parts.vector / total,
+        quality: parts.quality / total,
+        recency: parts.recency / total,
+      },
+    }
   })
 }
 

@@ -157,6 +157,29 @@ test('scores and order do not depend on the limit', async () => {
   }
 })
 
+test('the parts of a score add up, with a cross-encoder and without', async () => {
+  const sum = (parts: Readonly<Record<string, number>> = {}) =>
+    Object.values(parts).reduce((total, part) => total + part, 0)
+  const titled = [{ id: 'titled', keyword: 1, cosine: 0.3, title: 'Tidal power' }, ...many]
+  const crossEncoder = { scores: async (_: string, texts: readonly string[]) => texts.map((_, i) => 1 / (i + 2)) }
+  const caller = { id: 'application', signal: new AbortController().signal }
+  for (const parts of [{}, { crossEncoder }]) {
+    const request = checkSearch({ query: 'tidal power', limit: 100, explain: true }, 'hybrid', 2)
+    const { found } = await searcherOver(titled, parts).search(request, all, null, caller)
+    assert.equal(found.length, 100)
+    for (const { score, vectorScore, explanation } of found) {
+      const { vector, fusion, rerank } = explanation!
+      assert.ok(Math.abs(sum(rerank) - score) < 1e-12)
+      assert.equal(vector?.cosine ?? null, vectorScore)
+      const scale = rerank!.exact === 0.9 ? 0.1 : 0.9
+      const fused = rerank!.fused
+      if ('crossEncoder' in parts || fused === undefined) continue
+      assert.ok(Math.abs((fused / scale) * (1 + sum({ ...defaultRerankWeights })) - sum(fusion)) < 1e-12)
+    }
+  }
+  assert.equal((await search(searcherOver(titled), 'tidal power'))[0]!.explanation, null)
+})
+
 test('an exact title is not lost to near misses of both branches', async () => {
   const exact = { id: 'exact', keyword: 4, cosine: 0.6, title: 'Tidal power' }
   const found = await search(searcherOver([...many.slice(0, 50), exact]), 'tidal power')

@@ -54,6 +54,7 @@ const found = (number: number, others: readonly number[] = [], shown: ShownChunk
   keywordScore: 2,
   vectorScore: null,
   rerankScore: null,
+  explanation: null,
 })
 
 let calls = 0

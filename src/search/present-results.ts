@@ -5,6 +5,7 @@ import { findHits, type Hit } from '../text/find-hits.ts'
 import { highlight, summarise } from '../text/highlight.ts'
 import { formatOptionalTime } from '../time.ts'
 import { choice, dateTime, named, orNull } from '../validation.ts'
+import { Explanation } from './explain.ts'
 import type { ChunkText, DocumentDetails, IndexSource, ShownChunk, ShownPage } from './index-source.ts'
 import { searchLimits as limits } from './limits.ts'
 import type { VersionColumns } from './search-index.ts'
@@ -48,6 +49,7 @@ export const ResultItem = named(
     keyword_score: orNull(Type.Number()),
     vector_score: orNull(Type.Number({ description: 'Cosine similarity.' })),
     rerank_score: orNull(Type.Number()),
+    explanation: Type.Optional(Explanation),
     highlights: Type.Optional(
       Type.Array(Type.String(), { description: 'Up to 3 fragments: HTML-escaped text with hits in `<em>…</em>`.' }),
     ),
@@ -115,6 +117,7 @@ export async function presentResults(
       keyword_score: one.keywordScore,
       vector_score: one.vectorScore,
       rerank_score: one.rerankScore,
+      ...(one.explanation === null ? {} : { explanation: one.explanation }),
     }
     if (request.highlights) item.highlights = highlightsOf(text, result, titleReadable, hits ?? [])
     if (request.chunks) item.matched_chunks = matchedChunks(one, textOf, result, fields.has('body') && bodyReadable)

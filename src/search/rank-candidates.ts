@@ -3,6 +3,7 @@ import { type Embedder, knowsLanguage } from '../embedding/embedder.ts'
 import { guessLanguage } from '../text/guess-language.ts'
 import type { KeywordQuery } from '../text/types.ts'
 import type { Caller } from '../turns/caller.ts'
+import type { Parts } from './explain.ts'
 import { type Candidate, type FusionWeights, fuse } from './fuse.ts'
 import type { ChunkText, IndexSource, ResultDocument, ShownChunk } from './index-source.ts'
 import { searchLimits as limits } from './limits.ts'
@@ -32,9 +33,14 @@ interface RankedCandidate extends Candidate {
   readonly others: readonly ChunkScore[]
 }
 
-/** With what of its texts was read for its score, none of it where the reader may not see it. */
-export interface ReadCandidate extends RankedCandidate {
+interface FusedCandidate extends RankedCandidate {
   readonly score: number
+  readonly fusion: Parts
+}
+
+/** With what of its texts was read for its score, none of it where the reader may not see it. */
+export interface ReadCandidate extends FusedCandidate {
+  readonly rerank: Parts
   readonly title: string
   readonly body: string
   readonly shown: ShownChunk | null
@@ -65,6 +71,7 @@ export async function rankCandidates(
       documentIds: lacking,
       query: missing === 'keyword' ? query : null,
       vector: missing === 'vector' ? near : null,
+      explain: request.explain,
       scope,
       filters: request.filters,
       timeoutMs: limits.keywordWaitMs,
@@ -106,7 +113,9 @@ export async function rankCandidates(
     }),
   )
   const fused = fuse(candidates, parts.weights, Date.now())
-  const ranked = candidates.map((candidate, i) => ({ ...candidate, score: fused[i]! })).sort(byScore)
+  const ranked = candidates
+    .map((candidate, i) => ({ ...candidate, score: fused[i]!.score, fusion: fused[i]!.parts }))
+    .sort(byScore)
   return reranked(ranked, request.text, query, scope, parts)
 }
 
@@ -130,7 +139,7 @@ async function asFound<One extends { readonly document: ResultDocument; readonly
 
 /** Reads the best of them; the others keep their order below. Texts that the reader may not see are not looked at. */
 async function reranked(
-  ranked: readonly (RankedCandidate & { readonly score: number })[],
+  ranked: readonly FusedCandidate[],
   queryText: string,
   query: KeywordQuery,
   scope: Scope,
@@ -161,8 +170,8 @@ async function reranked(
     const title = head.has(one) ? (one.title ?? '') : ''
     const body = text?.text ?? ''
     const shown = text === undefined ? null : { ...text, document: one.document }
-    const score = rerank({ score: one.score, title, body, language: one.document.language })
-    return { ...one, title, body, shown, score }
+    const { score, parts } = rerank({ score: one.score, title, body, language: one.document.language })
+    return { ...one, title, body, shown, score, rerank: parts }
   })
   return read.sort(byScore)
 }

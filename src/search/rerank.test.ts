@@ -3,9 +3,17 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { arbitraryText } from '../text/arbitrary-text.ts'
 import { parseQuery } from '../text/parse-query.ts'
-import { defaultRerankWeights, type RerankInput, rerankerOf } from './rerank.ts'
+import { defaultRerankWeights, type Reranked, type RerankInput, rerankerOf } from './rerank.ts'
 
-const reranker = (query: string) => rerankerOf(parseQuery(query, null), query, defaultRerankWeights)
+const partsAddUp = ({ score, parts }: Reranked) => {
+  const sum = Object.values(parts).reduce((total, part) => total + part, 0)
+  assert.ok(Math.abs(sum - score) < 1e-12, `${sum} for ${score}`)
+  return score
+}
+const reranker = (query: string) => {
+  const rerank = rerankerOf(parseQuery(query, null), query, defaultRerankWeights)
+  return (input: RerankInput) => partsAddUp(rerank(input))
+}
 const document = (fields: Partial<RerankInput>): RerankInput => ({
   score: 0.5,
   title: '',

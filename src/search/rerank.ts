@@ -30,6 +30,13 @@ export interface RerankInput {
   readonly language: string | null
 }
 
+export interface Reranked {
+  /** 0 to 1. */
+  readonly score: number
+  /** What each of them adds to it. */
+  readonly parts: Readonly<Record<string, number>>
+}
+
 /** Exact hits score from here to 1, all else from 0 to here. */
 const exactFrom = 0.9
 const exactWordsMin = 3
@@ -38,9 +45,12 @@ const exactWordsMin = 3
 export function rerankerOf(query: KeywordQuery, queryText: string, weights: RerankWeights) {
   const wanted = new WantedWords(query, queryText)
   const total = 1 + weights.coverage + weights.proximity + weights.title + weights.phrase
-  return ({ score, title, body, language }: RerankInput): number => {
+  return ({ score, title, body, language }: RerankInput): Reranked => {
     const count = wanted.groups.length
-    if (count === 0 || (title === '' && body === '')) return exactFrom * (score / total)
+    if (count === 0 || (title === '' && body === '')) {
+      const fused = exactFrom * (score / total)
+      return { score: fused, parts: { fused } }
+    }
     const rules = language ?? guessLanguage(`${title}\n${body}`)
     const inTitle = wanted.find(title, rules)
     const inBody = wanted.places(body, rules)
@@ -54,13 +64,23 @@ export function rerankerOf(query: KeywordQuery, queryText: string, weights: Rera
       (isPhrase && order.length >= exactWordsMin) ||
       (wanted.isAllQuoted && wanted.quoted.every(standsSomewhere))
     const covered = wanted.groups.filter((_, i) => inTitle.places[i]!.length > 0 || inBody[i]!.length > 0)
-    const sum =
-      score +
-      weights.coverage * (covered.length / count) +
-      weights.proximity * closeness(inBody) +
-      weights.title * (inTitle.places.filter((places) => places.length > 0).length / count) +
-      weights.phrase * (isPhrase || isTitle ? 1 : 0)
-    return isExact ? exactFrom + (1 - exactFrom) * (sum / total) : exactFrom * (sum / total)
+    const coverage = weights.coverage * (covered.length / count)
+    const proximity = weights.proximity * closeness(inBody)
+    const titled = weights.title * (inTitle.places.filter((places) => places.length > 0).length / count)
+    const phrase = weights.phrase * (isPhrase || isTitle ? 1 : 0)
+    const sum = score + coverage + proximity + titled + phrase
+    const scale = (isExact ? 1 - exactFrom : exactFrom) / total
+    return {
+      score: isExact ? exactFrom + (1 - exactFrom) * (sum / total) : exactFrom * (sum / total),
+      parts: {
+        fused: score * scale,
+        coverage: coverage * scale,
+        proximity: proximity * scale,
+        title: titled * scale,
+        phrase: phrase * scale,
+        exact: isExact ? exactFrom : 0,
+      },
+    }
   }
 }
 

@@ -126,6 +126,8 @@ interface Search {
 
 export interface KeywordRequest extends Search {
   readonly query: KeywordQuery
+  /** The best chunk of each hit comes with the parts of its score. */
+  readonly explain?: boolean
   readonly limit: number
   /** `next` of the page before. Right while the index changes: scores are compared, not offsets. */
   readonly after: KeywordPosition | null
@@ -163,6 +165,8 @@ export interface ScoreRequest extends Search {
   readonly documentIds: readonly string[]
   readonly query: KeywordQuery | null
   readonly vector: ChunkVector | null
+  /** Keyword scores come with their parts. */
+  readonly explain?: boolean
 }
 
 export type CountRequest = Search
@@ -185,6 +189,8 @@ export interface ChunkScore {
   readonly chunkId: string
   readonly versionId: string
   readonly score: number
+  /** Where asked for: what each clause of the query adds, in their order, then each boost. They add up to the score. */
+  readonly parts?: readonly number[]
 }
 
 /** One document: its best chunk and, best first, others of its chunks that matched too. */

@@ -90,6 +90,9 @@ const fields = {
         'begin with it. They rank below the word itself.',
     }),
   ),
+  explain: Type.Optional(
+    Type.Boolean({ default: false, description: 'An addition: every result comes with the parts of its score.' }),
+  ),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: limits.resultsMax, default: limits.resultsDefault })),
   cursor: Type.Optional(
     Type.String({
@@ -145,6 +148,7 @@ export interface SearchRequest {
   readonly typo: TypoMode
   /** The last word of the text is the beginning of one. */
   readonly prefix: boolean
+  readonly explain: boolean
   readonly limit: number
   readonly cursor: string | null
   readonly fields: ReadonlySet<ResultField>
@@ -189,6 +193,7 @@ export function checkSearch(body: SearchBody, fixedMode: Mode | null, dimensions
     },
     typo,
     prefix,
+    explain: body.explain ?? false,
     limit: body.limit ?? limits.resultsDefault,
     cursor,
     fields: new Set(body.fields ?? resultFields),
@@ -221,8 +226,8 @@ export function neededPermissions(mode: Mode): FieldPermission[][] {
 
 /** Everything a cursor is bound to, in a fixed order. */
 export function bindingOf(request: SearchRequest): unknown {
-  const { mode, text, filters, typo, prefix, limit, fields: chosen, highlights, chunks } = request
-  return ['search', mode, text, filters, typo, prefix, limit, [...chosen].sort(), highlights, chunks]
+  const { mode, text, filters, typo, prefix, explain, limit, fields: chosen, highlights, chunks } = request
+  return ['search', mode, text, filters, typo, prefix, explain, limit, [...chosen].sort(), highlights, chunks]
 }
 
 function checkVector(vector: readonly number[], dimensions: number | null): readonly number[] {

@@ -10,6 +10,7 @@ import { Callers } from '../turns/callers.ts'
 import type { FairTurns } from '../turns/fair-turns.ts'
 import { type Correction, correctQuery } from './correct-query.ts'
 import type { CrossEncoder } from './cross-encoder.ts'
+import { type Explanation, keywordParts, type Parts, scaled } from './explain.ts'
 import type { ShownChunk } from './index-source.ts'
 import { searchLimits as limits } from './limits.ts'
 import { byScore, type RankingParts, type ReadCandidate, rankCandidates } from './rank-candidates.ts'
@@ -28,6 +29,8 @@ export interface FoundDocument {
   readonly keywordScore: number | null
   readonly vectorScore: number | null
   readonly rerankScore: number | null
+  /** Null unless it was asked for. */
+  readonly explanation: Explanation | null
 }
 
 export interface SearchResult {
@@ -127,7 +130,12 @@ export class Searcher {
       return nothing(query, request.limit, { what: 'keyword_search_timed_out', cause })
     }
     return {
-      found: outcome.hits.map((hit) => ({ ...foundBy(hit), keywordScore: hit.score, vectorScore: null })),
+      found: outcome.hits.map((hit) => ({
+        ...foundBy(hit),
+        keywordScore: hit.score,
+        vectorScore: null,
+        explanation: request.explain ? { keyword: keywordParts(query, hit) } : null,
+      })),
       query,
       corrections,
       totalChunks: outcome.totalChunks,
@@ -162,9 +170,12 @@ export class Searcher {
       return { ...fallback, next: null }
     }
     return {
-      found: outcome.hits
-        .slice(0, request.limit)
-        .map((hit) => ({ ...foundBy(hit), keywordScore: null, vectorScore: hit.score })),
+      found: outcome.hits.slice(0, request.limit).map((hit) => ({
+        ...foundBy(hit),
+        keywordScore: null,
+        vectorScore: hit.score,
+        explanation: request.explain ? { vector: { cosine: hit.score } } : null,
+      })),
       query,
       corrections: [],
       totalChunks: chunksOf(outcome),
@@ -178,21 +189,24 @@ export class Searcher {
   async #hybrid(asked: Asked): Promise<SearchResult> {
     const shortfalls: Shortfall[] = []
     const { read, totalChunks, vectorsPending } = await this.#inTurn(asked, () => this.#byBoth(asked, shortfalls))
-    const scores = await this.#crossEncoded(asked, read, shortfalls)
+    const last = await this.#crossEncoded(asked, read, shortfalls)
     asked.caller.signal.throwIfAborted()
     const found = read
-      .map(
-        ({ documentId, best, others, shown, keyword, cosine }, i): FoundDocument => ({
+      .map((one, i): FoundDocument => {
+        const { documentId, best, others, shown, keyword, cosine } = one
+        const { score, rerank } = last[i]!
+        return {
           documentId,
           best,
           others,
           shown,
-          score: scores[i]!,
+          score,
           keywordScore: keyword,
           vectorScore: cosine,
-          rerankScore: scores[i]!,
-        }),
-      )
+          rerankScore: score,
+          explanation: asked.request.explain ? explained(one, rerank, asked.query) : null,
+        }
+      })
       .sort(byScore)
     return {
       found: found.slice(0, asked.request.limit),
@@ -244,8 +258,8 @@ export class Searcher {
     const timeoutMs = keywordUntil - Date.now()
     if (timeoutMs <= 0) return { outcome: 'timed_out' }
     const otherChunksMax = request.chunks ? limits.chunksPerDocumentMax - 1 : 0
-    const { filters } = request
-    return this.#parts.index.keyword({ query, scope, filters, limit, after, otherChunksMax, timeoutMs })
+    const { filters, explain } = request
+    return this.#parts.index.keyword({ query, scope, filters, limit, after, otherChunksMax, timeoutMs, explain })
   }
 
   /** Every trouble is one outcome, this branch is not there; a defect is not. */
@@ -291,21 +305,25 @@ export class Searcher {
   /** The best get the cross-encoder's scores, where there is one and it answers; the others stay below them. */
   async #crossEncoded(
     { request, caller }: Asked,
-    read: readonly { readonly score: number; readonly title: string; readonly body: string }[],
+    read: readonly ReadCandidate[],
     shortfalls: Shortfall[],
-  ): Promise<number[]> {
-    const own = read.map(({ score }) => score)
+  ): Promise<readonly { readonly score: number; readonly rerank: Parts }[]> {
     const { crossEncoder } = this.#parts
-    if (crossEncoder === null) return own
+    if (crossEncoder === null) return read
     const texts = read.slice(0, limits.crossEncoderMax).map(({ title, body }) => `${title}\n${body}`.trim())
     try {
       const given = await crossEncoder.scores(request.text, texts, caller)
       const lowest = Math.min(...given)
-      return own.map((score, i) => given[i] ?? score * lowest)
+      return read.map(({ score, rerank }, i) => {
+        const own = given[i]
+        return own === undefined
+          ? { score: score * lowest, rerank: scaled(rerank, lowest) }
+          : { score: own, rerank: { cross_encoder: own } }
+      })
     } catch (error) {
       if (!isUnavailability(error)) throw error
       shortfalls.push({ what: 'rerank_unavailable', cause: error })
-      return own
+      return read
     }
   }
 }
@@ -339,6 +357,15 @@ function foundBy(hit: DocumentHit) {
     shown: null,
     score: hit.score,
     rerankScore: null,
+  }
+}
+
+function explained({ best, keyword, cosine, fusion }: ReadCandidate, rerank: Parts, query: KeywordQuery): Explanation {
+  return {
+    ...(keyword === null ? {} : { keyword: keywordParts(query, best) }),
+    ...(cosine === null ? {} : { vector: { cosine } }),
+    fusion,
+    rerank,
   }
 }
 

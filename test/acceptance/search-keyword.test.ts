@@ -269,6 +269,31 @@ suite('what is shown', () => {
     assert.match(chinese!.highlights!.join(), /<em>学习<\/em>/)
   })
 
+  test('explain: named parts that add up to the score, in every mode; absent unless asked for', async () => {
+    const sum = (parts: object = {}) => Object.values(parts).reduce((total: number, part) => total + part, 0)
+    const asked = { query: 'lazy +dog "brown fox" ligthouse', include_highlights: true }
+    const about = async (more: object) => (await world.search({ ...asked, explain: true, ...more })).results
+    for (const mode of ['keyword', 'vector', 'hybrid']) {
+      const results = await about({ mode })
+      assert.ok(results.length > 0)
+      for (const { score, keyword_score, vector_score, explanation } of results) {
+        const { keyword, vector, fusion, rerank } = explanation!
+        assert.ok(Math.abs(sum(keyword) - (keyword_score ?? 0)) < 1e-9)
+        assert.ok(Math.abs(sum(vector) - (vector_score ?? 0)) < 1e-9)
+        assert.equal(fusion !== undefined, mode === 'hybrid')
+        assert.ok(Math.abs(sum(rerank ?? keyword ?? vector) - score) < 1e-9)
+      }
+    }
+    const [fox] = await about({ typo: 'auto' })
+    assert.deepEqual(Object.keys(fox!.explanation!.keyword!), ['lazy', 'dog', '"brown fox"'])
+    const [tower] = (await world.search({ query: 'ligthouse', typo: 'auto', explain: true })).results
+    assert.deepEqual(tower!.explanation, { keyword: { ligthouse: tower!.score } })
+    assert.equal(
+      (await world.search(asked)).results.some((one) => 'explanation' in one),
+      false,
+    )
+  })
+
   test('the body is a summary of at most 500 characters around the best match', async () => {
     const [hit] = (await world.search({ query: 'needleword' })).results
     assert.ok(hit!.body!.includes('needleword'))

@@ -21,6 +21,9 @@ export interface Hit {
   readonly keyword_score: number | null
   readonly vector_score: number | null
   readonly rerank_score: number | null
+  readonly explanation?: Readonly<
+    Partial<Record<'keyword' | 'vector' | 'fusion' | 'rerank', Readonly<Record<string, number>>>>
+  >
   readonly highlights?: string[]
   readonly matched_chunks?: { chunk_id: string; chunk_index: number; body?: string; score: number }[]
 }

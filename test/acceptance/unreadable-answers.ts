@@ -145,7 +145,7 @@ export class AskedWorld {
 
   async *#searches(mode: string): Asked {
     for (const [i, query] of this.#pair.queries.entries()) {
-      const asked = { mode, query, limit: 100, include_highlights: true, include_chunks: true }
+      const asked = { mode, query, limit: 100, include_highlights: true, include_chunks: true, explain: i % 2 === 0 }
       yield this.#ask('POST', '/v1/search', asked)
       if (mode === 'keyword') {
         const typed = i % 3 === 0 ? query : query.replaceAll(/(\w)(\w)(?=\w{3})/g, '$2$1')

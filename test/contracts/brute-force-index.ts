@@ -80,7 +80,12 @@ export class BruteForceIndex implements SearchIndex {
     const matches = this.#visible(request)
       .map((chunk) => ({ ...chunk, score: this.#keywordScore(request.query, chunk, population) }))
       .filter(({ score }) => score > 0)
-    const hits = byDocument(matches, request.otherChunksMax)
+    const explained = (hit: DocumentHit): DocumentHit => ({
+      ...hit,
+      parts: this.#keywordParts(request.query, matches.find(({ chunkId }) => chunkId === hit.chunkId)!, population),
+    })
+    const found = byDocument(matches, request.otherChunksMax)
+    const hits = request.explain ? found.map(explained) : found
     const { after } = request
     const rest =
       after === null
@@ -134,9 +139,11 @@ export class BruteForceIndex implements SearchIndex {
     if (request.timeoutMs <= 0) return { outcome: 'timed_out' }
     const visible = this.#visible(request)
     const population = this.#population(request.scope)
-    const best = (scored: (HeldChunk & { score: number })[]): ChunkScore | null => {
+    const best = (scored: (HeldChunk & { score: number; parts?: number[] })[]): ChunkScore | null => {
       const [first] = scored.sort(compareHits)
-      return first ? { chunkId: first.chunkId, versionId: first.versionId, score: first.score } : null
+      if (first === undefined) return null
+      const { chunkId, versionId, score, parts } = first
+      return { chunkId, versionId, score, ...(parts === undefined ? {} : { parts }) }
     }
     const scores = request.documentIds.map((documentId) => {
       const chunks = visible.filter((chunk) => chunk.documentId === documentId)
@@ -145,7 +152,11 @@ export class BruteForceIndex implements SearchIndex {
         documentId,
         keyword: best(
           chunks
-            .map((chunk) => ({ ...chunk, score: query === null ? 0 : this.#keywordScore(query, chunk, population) }))
+            .map((chunk) => ({
+              ...chunk,
+              score: query === null ? 0 : this.#keywordScore(query, chunk, population),
+              ...(query !== null && request.explain ? { parts: this.#keywordParts(query, chunk, population) } : {}),
+            }))
             .filter(({ score }) => score > 0),
         ),
         vector: best(
@@ -278,6 +289,12 @@ export class BruteForceIndex implements SearchIndex {
     if (must.includes(0) || scores('mustNot').some((score) => score > 0)) return 0
     const sum = [...must, ...any].reduce((total, score) => total + score, 0)
     return sum === 0 ? 0 : query.boosts.reduce((total, clause) => total + scoreOf(clause), sum)
+  }
+
+  #keywordParts({ clauses, boosts }: KeywordQuery, chunk: VisibleChunk, population: Population): number[] {
+    return [...clauses, ...boosts].map((clause, i) =>
+      clause.kind === 'mustNot' && i < clauses.length ? 0 : this.#clauseScore(clause, chunk, population),
+    )
   }
 
   #clauseScore(clause: Clause, chunk: VisibleChunk, population: Population): number {

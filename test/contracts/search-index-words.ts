@@ -187,7 +187,8 @@ export function wordsExamples(it: () => IndexUnderTest): void {
           await it().start(...changes)
           const asked = { words, scope, filters, limit: 5, timeoutMs }
           assert.deepEqual(await it().index.similarWords(asked), await expected.similarWords(asked))
-          const request = { ...it().request(''), query: { clauses, boosts: [] }, scope, filters }
+          const query = { clauses: clauses.slice(0, 2), boosts: clauses.slice(2) }
+          const request = { ...it().request(''), query, scope, filters, explain: true }
           const [found, wanted] = [await it().index.keyword(request), await expected.keyword(request)]
           assert.ok(found.outcome === 'found' && wanted.outcome === 'found')
           assert.equal(found.totalChunks, wanted.totalChunks)
@@ -196,6 +197,29 @@ export function wordsExamples(it: () => IndexUnderTest): void {
           const [ours, theirs] = [scores(found.hits), scores(wanted.hits)]
           assert.deepEqual([...ours.keys()].sort(), [...theirs.keys()].sort())
           for (const [chunk, score] of ours) assert.ok(Math.abs(score - theirs.get(chunk)!) < 1e-6)
+          // Equally good chunks of a document may change places by their last bits.
+          for (const { parts, score } of found.hits) {
+            assert.equal(parts!.length, clauses.length)
+            assert.ok(Math.abs(parts!.reduce((sum, part) => sum + part, 0) - score) < 1e-9)
+          }
+          const partsOf = (hits: typeof found.hits) => new Map(hits.map(({ chunkId, parts }) => [chunkId, parts!]))
+          const wantedParts = partsOf(wanted.hits)
+          for (const [chunk, parts] of partsOf(found.hits)) {
+            for (const [i, part] of wantedParts.get(chunk)?.entries() ?? [])
+              assert.ok(Math.abs(part - parts[i]!) < 1e-6)
+          }
+          const scoring = {
+            query,
+            vector: null,
+            documentIds: found.hits.map(({ documentId }) => documentId),
+            scope,
+            filters,
+          }
+          const scored = await it().index.score({ ...scoring, explain: true, timeoutMs })
+          assert.ok(scored.outcome === 'found')
+          scored.scores.forEach(({ keyword }, i) => {
+            if (keyword!.chunkId === found.hits[i]!.chunkId) assert.deepEqual(keyword!.parts, found.hits[i]!.parts)
+          })
         },
       ),
       { numRuns: 25 },

@@ -59,6 +59,7 @@ export class PostingCursor {
 }
 
 interface ClauseScorer {
+  readonly number: number
   readonly cursors: readonly (readonly PostingCursor[])[]
   readonly beginnings: readonly { readonly begun: BegunChunks; readonly weight: number }[]
   readonly phrase: PhraseMatcher | null
@@ -81,12 +82,14 @@ export class ChunkScorer {
     const open = (clause: PlannedClause): ClauseScorer =>
       clause.type === 'word'
         ? {
+            number: clause.number,
             cursors: [clause.terms.map(({ term, weight }) => new PostingCursor(image, term, weight))],
             beginnings: clause.beginnings.map(({ lists, weight }) => ({ begun: lists.get(image)!, weight })),
             phrase: null,
             weight: 0,
           }
         : {
+            number: clause.number,
             cursors: clause.groups.map((group) => group.map((term) => new PostingCursor(image, term, 0))),
             beginnings: [],
             phrase: new PhraseMatcher(clause.groups),
@@ -113,6 +116,15 @@ export class ChunkScorer {
     for (const clause of this.#mustNot) if (this.#add(0, clause, chunk, mask) !== 0) return 0
     for (const clause of this.#boosts) sum = this.#add(sum, clause, chunk, mask)
     return sum
+  }
+
+  /** What each clause adds to the score of a chunk that matches, by its number. */
+  parts(chunk: number, mask: number): number[] {
+    const parts = new Array<number>(this.#plan.clauses).fill(0)
+    for (const clause of [...this.#must, ...this.#any, ...this.#boosts]) {
+      parts[clause.number] = this.#add(0, clause, chunk, mask)
+    }
+    return parts
   }
 
   #add(before: number, clause: ClauseScorer, chunk: number, mask: number): number {

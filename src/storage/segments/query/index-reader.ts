@@ -133,6 +133,7 @@ export class IndexReader {
       limit: wholeNumber(request.limit),
       after: request.after,
       otherChunksMax: wholeNumber(request.otherChunksMax),
+      explain: request.explain ?? false,
       deadline,
     })
   }
@@ -194,6 +195,7 @@ export class IndexReader {
       documentIds: request.documentIds,
       plan,
       filter: this.#filters.filterFor(request.scope, request.filters),
+      explain: request.explain ?? false,
       near:
         profile === undefined || vector === null
           ? null

@@ -22,14 +22,19 @@ export interface PlannedBeginning {
   readonly weight: number
 }
 
-export interface PlannedWord {
+interface Planned {
+  /** Its place among the clauses and then the boosts of the query. */
+  readonly number: number
+}
+
+export interface PlannedWord extends Planned {
   readonly type: 'word'
   /** Alternatives that occur at all; the score is that of the best, whether term or beginning. */
   readonly terms: readonly PlannedTerm[]
   readonly beginnings: readonly PlannedBeginning[]
 }
 
-export interface PlannedPhrase {
+export interface PlannedPhrase extends Planned {
   readonly type: 'phrase'
   readonly groups: readonly (readonly number[])[]
   /**
@@ -47,6 +52,8 @@ export interface KeywordPlan {
   readonly mustNot: readonly PlannedClause[]
   /** Added to the score of what the others matched. */
   readonly boosts: readonly PlannedClause[]
+  /** Of the query, boosts included, whether they occur or not. */
+  readonly clauses: number
   /** Nothing can match: no positive clause, or a required one whose terms do not occur. */
   readonly empty: boolean
   readonly titleWeight: number
@@ -109,7 +116,7 @@ export function planKeyword(
   const weightOf = (term: number) => weightOfCount(statistics.counts.get(term)!)
   const weightOfCount = (count: number) => Math.log(1 + (statistics.chunks - count + 0.5) / (count + 0.5)) * (k1 + 1)
 
-  const planWord = (group: readonly number[], loose: readonly LooseMatch[], weight: number): PlannedWord | null => {
+  const planWord = (group: readonly number[], loose: readonly LooseMatch[], weight: number) => {
     const counted = group.filter((term) => statistics.counts.get(term)! > 0)
     const most = Math.min(...counted.map(weightOf))
     const terms = new Map(group.map((term) => [term, weight * weightOf(term)]))
@@ -128,22 +135,27 @@ export function planKeyword(
       beginnings.push({ lists, weight: factor * Math.min(most, weightOfCount(count)) })
     }
     const planned = [...terms].map(([term, own]) => ({ term, weight: own }))
-    return planned.length + beginnings.length === 0 ? null : { type: 'word', terms: planned, beginnings }
+    return planned.length + beginnings.length === 0 ? null : { type: 'word' as const, terms: planned, beginnings }
   }
 
-  const plan = (clause: Clause): PlannedClause | null => {
+  const plan = (clause: Clause, number: number): PlannedClause | null => {
     const groups = groupsOf(clause).map(known)
     const weight = clause.weight > 0 && Number.isFinite(clause.weight) ? clause.weight : 1
     const [first] = groups
-    if (groups.length === 1 && first !== undefined) return planWord(first, looseOf(clause), weight)
+    if (groups.length === 1 && first !== undefined) {
+      const word = planWord(first, looseOf(clause), weight)
+      return word && { ...word, number }
+    }
     if (groups.length === 0 || groups.some((group) => group.length === 0)) return null
     return {
       type: 'phrase',
+      number,
       groups,
       weight: weight * groups.reduce((sum, group) => sum + Math.min(...group.map(weightOf)), 0),
     }
   }
-  const planned = (kind: Clause['kind']) => query.clauses.filter((clause) => clause.kind === kind).map(plan)
+  const all = query.clauses.map(plan)
+  const planned = (kind: Clause['kind']) => all.filter((_, i) => query.clauses[i]!.kind === kind)
   const present = (clauses: readonly (PlannedClause | null)[]) => clauses.filter((clause) => clause !== null)
 
   const must = planned('must')
@@ -153,7 +165,8 @@ export function planKeyword(
     must: present(must),
     any,
     mustNot: present(planned('mustNot')),
-    boosts: present(query.boosts.map(plan)),
+    boosts: present(query.boosts.map((boost, i) => plan(boost, all.length + i))),
+    clauses: all.length + query.boosts.length,
     empty: must.includes(null) || (must.length === 0 && any.length === 0),
     titleWeight,
     normBase: k1 * (1 - b),

@@ -13,6 +13,7 @@ export interface DocumentScoring {
   readonly documentIds: readonly string[]
   readonly plan: KeywordPlan
   readonly filter: CompiledFilter
+  readonly explain: boolean
   readonly near: Pick<VectorSearch, 'profile' | 'vector' | 'kernel' | 'readFloats'> | null
   readonly deadline: number
 }
@@ -36,15 +37,15 @@ const timedOut = { outcome: 'timed_out' } as const
 
 /** What given documents score, segment by segment. */
 export function scoreDocuments(scoring: DocumentScoring): ScoreOutcome {
-  const { view, documentIds, plan, filter, deadline } = scoring
+  const { view, documentIds, plan, deadline } = scoring
   const near = scoring.near && { ...scoring.near, query: packQuery(scoring.near.vector) }
   near?.kernel.setQuery(near.query)
   const keyword = new Map<string, ChunkScore>()
   const contenders: Contender[][] = []
   for (const placed of placeDocuments(view, new Set(documentIds))) {
     if (performance.now() > deadline) return timedOut
-    if (!plan.empty) addKeywordScores(placed, plan, filter, keyword)
-    if (near !== null) contenders.push(nearestContenders(placed, near, filter))
+    if (!plan.empty) addKeywordScores(placed, scoring, keyword)
+    if (near !== null) contenders.push(nearestContenders(placed, near, scoring.filter))
   }
   const vector = near && nearestChunks(scoring, near, contenders.flat())
   if (near !== null && vector === null) return timedOut
@@ -77,8 +78,7 @@ function placeDocuments({ segments, generation }: SearchView, documentIds: Reado
 /** The best matching chunk of each document that has one. */
 function addKeywordScores(
   { segment: { image }, documents }: Placed,
-  plan: KeywordPlan,
-  filter: CompiledFilter,
+  { plan, filter, explain }: DocumentScoring,
   scores: Map<string, ChunkScore>,
 ): void {
   const scorer = new ChunkScorer(image, plan)
@@ -93,7 +93,9 @@ function addKeywordScores(
         bestChunk = chunk
       }
     }
-    if (bestChunk >= 0) scores.set(id, chunkScore(image, bestChunk, best))
+    if (bestChunk < 0) continue
+    const parts = explain ? { parts: scorer.parts(bestChunk, filter.maskOf(image, bestChunk)) } : {}
+    scores.set(id, { ...chunkScore(image, bestChunk, best), ...parts })
   }
 }
 

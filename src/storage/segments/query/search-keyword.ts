@@ -18,6 +18,7 @@ export interface KeywordSearch {
   readonly limit: number
   readonly after: KeywordPosition | null
   readonly otherChunksMax: number
+  readonly explain: boolean
   /** On the clock of `performance.now()`; looked at once a segment, so it is kept to a few milliseconds. */
   readonly deadline: number
 }
@@ -46,12 +47,17 @@ export function searchKeyword(search: KeywordSearch): KeywordOutcome {
     hits.push({
       documentId: documentIdAt(image, document),
       ...chunkScore(image, chunk, score),
+      ...(search.explain ? { parts: partsOf(search, image, chunk) } : {}),
       otherChunks: otherChunks(search, view.segments[segment]!, document, chunk),
     })
   }
   const last = hits.at(-1)
   const next = ranked.length > limit && last ? { score: last.score, documentId: last.documentId } : null
   return { outcome: 'found', hits, totalChunks, next }
+}
+
+function partsOf({ plan, filter }: KeywordSearch, image: SegmentImage, chunk: number): number[] {
+  return new ChunkScorer(image, plan).parts(chunk, filter.maskOf(image, chunk))
 }
 
 export function chunkScore(image: SegmentImage, chunk: number, score: number): ChunkScore {

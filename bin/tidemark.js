@@ -8,6 +8,7 @@
  */
 import { spawn } from 'node:child_process'
 import { existsSync, realpathSync } from 'node:fs'
+import module from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { isOldNode, refuseOldNode } from './need-node.js'
@@ -26,9 +27,21 @@ const brought = [join(root, 'node_modules'), dirname(root)]
   .map((folder) => join(folder, 'node', 'bin', 'node'))
   .find((path) => existsSync(path))
 
-if (!isOldNode) import('../src/main.ts')
+if (!isOldNode) begin()
 else if (brought !== undefined) handOver(brought)
 else refuseOldNode()
+
+/**
+ * What the runtime compiled is kept beside the packages, from the first file of TypeScript on: the next start is half of
+ * the first, and need not even load what strips types. The shared temporary folder, its default place, is open to other
+ * users. Where nothing can be written there, nothing is kept. The variable is for threads and child processes, which do
+ * not take the setting over from here.
+ */
+function begin() {
+  process.env.NODE_COMPILE_CACHE ??= join(root, 'node_modules', '.cache', 'tidemark')
+  module.enableCompileCache(process.env.NODE_COMPILE_CACHE)
+  import('../src/main.ts')
+}
 
 function handOver(node) {
   const child = spawn(node, [...process.execArgv, self, ...process.argv.slice(2)], { stdio: 'inherit' })

@@ -120,9 +120,9 @@ const light: { readonly says: string; readonly start: RegExp; readonly never: Re
     never: /^(typebox|ajv|fastify|@fastify|kysely|pg)\b/,
   },
   {
-    says: 'a server on the embedded store has its queries in threads: what another store needs is loaded with that',
+    says: 'a server on the embedded store has its queries in threads, and node:http by import brings fetch along',
     start: /^src\/cli\/(serve|start)\.ts$/,
-    never: /^(kysely|pg)\b/,
+    never: /^(kysely|pg|node:http)\b/,
   },
 ]
 

@@ -20,7 +20,7 @@ interface Ended {
 const testLimitMs = 600_000
 /** Of a whole file: many times what the longest one takes. */
 const fileLimitMs = Number(process.env.TEST_FILE_LIMIT_MS ?? 900_000)
-/** The place that src/main.ts has for it too. */
+/** The place that bin/tidemark.js has for it too. */
 const compiled = fileURLToPath(new URL('../node_modules/.cache/tidemark', import.meta.url))
 
 /** Process groups that run: whatever ends this process ends them, with the servers that their tests had started. */

@@ -31,7 +31,7 @@ export class ServerProcess {
   static async start(dataDir: string, alone: boolean, execArgv: readonly string[] = []): Promise<ServerProcess> {
     const script = alone
       ? new URL('./content-server.ts', import.meta.url)
-      : new URL('../../src/main.ts', import.meta.url)
+      : new URL('../../bin/tidemark.js', import.meta.url)
     const args = alone ? [dataDir, adminToken] : ['serve']
     const child = spawn(process.execPath, [...nodeFlags, ...execArgv, script.pathname, ...args], {
       env: {

@@ -1,4 +1,4 @@
-import { IncomingMessage } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import { finished, PassThrough, type Readable } from 'node:stream'
 import { type Static, Type } from 'typebox'
 import { isUnavailability, TidemarkError } from '../errors.ts'
@@ -177,6 +177,9 @@ const hopeless = `more than ${ingestLimits.refusedLinesMax} lines were refused, 
 const defect =
   'something went wrong here, not in your document; the request id finds it in the log: send it again later'
 
+/** By a mark: importing the class of node:http would load fetch too, a twentieth of a server's start. */
+const isRequest = (body: Readable): body is IncomingMessage => 'httpVersion' in body
+
 /**
  * A connection that breaks off takes along what its own stream still holds; what has been handed on is kept and read. A
  * body that turns out not to be what it was said to be ends in the same way, with a fault that its sender must hear of.
@@ -207,7 +210,7 @@ function linesOf(body: Readable): {
     body.unpipe(kept)
     kept.end()
     // A request as it came is the connection itself, on which the answer goes out: there the rest is passed over.
-    if (body instanceof IncomingMessage) body.resume()
+    if (isRequest(body)) body.resume()
     else body.destroy()
   }
   return { lines: lines(), fault: () => fault, leave }

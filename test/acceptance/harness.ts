@@ -24,7 +24,7 @@ import { freshDatabase } from '../support/fresh-database.ts'
  */
 export const adminToken = 'tma_acceptance-tests-only-0123456789'
 
-const main = new URL('../../src/main.ts', import.meta.url).pathname
+const main = new URL('../../bin/tidemark.js', import.meta.url).pathname
 const startsWithinMs = 60_000
 const endsWithinMs = 30_000
 

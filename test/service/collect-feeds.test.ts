@@ -9,7 +9,7 @@ import { type Answer, freshFolder, tidemark } from '../acceptance/harness.ts'
 import { type LiveWorld, liveBody, startLiveWorld } from '../acceptance/live-world.ts'
 import { until } from '../support/until.ts'
 
-const main = new URL('../../src/main.ts', import.meta.url).pathname
+const main = new URL('../../bin/tidemark.js', import.meta.url).pathname
 let world: LiveWorld
 const servers: FeedServer[] = []
 const running: ChildProcess[] = []

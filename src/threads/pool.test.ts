@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { getEventListeners } from 'node:events'
-import { afterEach, suite, test } from 'node:test'
+import { afterEach, mock, suite, test } from 'node:test'
 import { PoolEvents } from '../../test/support/pool-events.ts'
 import type { Order } from '../../test/support/pool-member.ts'
 import { memberChannels } from '../../test/support/start-member.ts'
@@ -145,6 +145,31 @@ for (const [kind, open] of Object.entries(memberChannels)) {
       assert.equal(await ask(echo), 'here')
       assert.deepEqual([events.deaths.length, events.replacements.length], [1, 1])
       await pool.end()
+    })
+
+    test('a member beyond those that are kept comes when a call has waited for so long, not for a rush', async () => {
+      let clock = 0
+      mock.method(performance, 'now', () => clock)
+      mock.timers.enable({ apis: ['setTimeout'] })
+      try {
+        const { pool, starts, ask } = pooled({ kept: 1, size: 2, patienceMs: 100 })
+        const rush = Array.from({ length: 20 }, () => ask(echo))
+        assert.deepEqual(new Set(await Promise.all(rush)), new Set(['here']))
+        const controller = new AbortController()
+        const hanging = Promise.allSettled([1, 2].map(() => ask({ do: 'hang' }, controller.signal)))
+        clock += 99
+        mock.timers.tick(99)
+        assert.equal(starts.length, 1)
+        clock += 1
+        mock.timers.tick(1)
+        assert.equal(starts.length, 2)
+        controller.abort()
+        await hanging
+        await pool.end()
+      } finally {
+        mock.timers.reset()
+        mock.restoreAll()
+      }
     })
 
     test('members beyond those that are kept come when calls wait, and no more than there may be', async () => {

@@ -19,6 +19,8 @@ export interface PoolOptions {
   readonly size: number
   /** Members that are there unasked; others, up to `size`, come one at a time when calls wait. All when left out. */
   readonly kept?: number
+  /** How long a call waits for those that serve before another member is started for it; not at all when left out. */
+  readonly patienceMs?: number
   /** A member beyond those, but for the first, is let go when it had nothing to do for so long. Never when left out. */
   readonly letGoAfterMs?: number
   /** Calls that a member is given at once; the others wait here. */
@@ -47,6 +49,7 @@ interface Place {
 }
 
 interface Waiting {
+  readonly since: number
   readonly message: unknown
   readonly extras: CallExtras
   readonly resolve: (result: unknown) => void
@@ -75,6 +78,8 @@ export class Pool {
   #closed: Error | null = null
   #drained: (() => void) | null = null
   #opening: PromiseWithResolvers<void> | null = null
+  /** Looks again whether calls still wait. */
+  #asking: NodeJS.Timeout | undefined
 
   constructor(options: PoolOptions) {
     this.#options = options
@@ -122,7 +127,7 @@ export class Pool {
         this.#waiting.splice(this.#waiting.indexOf(waiting), 1)
         reject(signal?.reason)
       }
-      const waiting: Waiting = { message, extras, resolve, reject, giveUp }
+      const waiting: Waiting = { since: performance.now(), message, extras, resolve, reject, giveUp }
       signal?.addEventListener('abort', giveUp, { once: true })
       this.#waiting.push(waiting)
       this.#dispatch()
@@ -149,6 +154,7 @@ export class Pool {
 
   #close(reason: Error): void {
     this.#closed ??= reason
+    clearTimeout(this.#asking)
     for (const { returning, idle } of this.#places) {
       clearTimeout(returning)
       clearTimeout(idle)
@@ -209,8 +215,16 @@ export class Pool {
     if (this.#places.some(({ calls, serves }) => calls !== null && !serves)) return
     const now = performance.now()
     const place = this.#places.find(({ calls, restsUntil }) => calls === null && restsUntil <= now)
-    if (place !== undefined && this.#closed === null) this.#start(place)
-    else if (this.#isDeserted) this.#rejectWaiting(this.#lost(this.#lastDeath))
+    if (place !== undefined && this.#closed === null) {
+      const restMs = this.serving === 0 ? 0 : this.#waiting[0]!.since + (this.#options.patienceMs ?? 0) - now
+      if (restMs <= 0) this.#start(place)
+      else this.#dispatchAgain(restMs)
+    } else if (this.#isDeserted) this.#rejectWaiting(this.#lost(this.#lastDeath))
+  }
+
+  #dispatchAgain(restMs: number): void {
+    clearTimeout(this.#asking)
+    this.#asking = setTimeout(() => this.#dispatch(), restMs).unref()
   }
 
   /** Nobody serves, and nobody starts. */

@@ -173,6 +173,8 @@ class SegmentsIndex implements SearchIndex {
         const readers = new Pool({
           name: 'search-threads',
           size: Math.min(readersMax, Math.max(1, options.readers ?? availableParallelism())),
+          // The others come when searches wait: each is a twentieth of a second of CPU, and some megabytes.
+          kept: 1,
           callsPerMember: 1,
           watch,
           start: (reader) => startReader(options, shared, reader, writer),

@@ -72,8 +72,9 @@ export async function openSqliteStore(dataDir: string, options: OpenOptions = {}
       readers = new Pool({
         name: 'store-readers',
         size: Math.max(2, Math.min(4, availableParallelism())),
-        // The others come as they are needed: a thread costs a tenth of a second.
+        // The others come as they are needed: a thread costs a tenth of a second, as long as a call waits before.
         kept: 1,
+        patienceMs: 100,
         callsPerMember: callsPerReader,
         start: () => ({ calls: startThread(path, 'reader') }),
         watch,

@@ -97,6 +97,15 @@ test('a database that is away, or silent, is 503 in the words of each area, logg
   for (const answers of await Promise.all([ask(), ask()])) {
     for (const [i, answer] of answers.entries()) await expectError(server, answer, 503, asked[i]![0])
   }
+  const notReady = async () => {
+    const ready = await server.call('GET', '/readyz')
+    assert.equal(ready.status, 503)
+    const { store, index } = ready.body.checks
+    assert.equal(store.ok, false)
+    assert.match(store.detail, /the database (does not answer|cannot be used)/)
+    assert.equal(index.ok, true, index.detail)
+  }
+  await notReady()
   way.close()
   const answers = await ask()
   for (const [i, answer] of answers.entries()) {
@@ -109,12 +118,7 @@ test('a database that is away, or silent, is 503 in the words of each area, logg
     assert.equal(told.length, 1, path)
     assert.match((told[0]!.err as { message: string }).message, /ECONNREFUSED|Connection terminated/, path)
   }
-  const ready = await server.call('GET', '/readyz')
-  assert.equal(ready.status, 503)
-  const { store, index } = ready.body.checks
-  assert.equal(store.ok, false)
-  assert.match(store.detail, /the database (does not answer|cannot be used)/)
-  assert.equal(index.ok, true, index.detail)
+  await notReady()
 
   await way.open()
   await until('it is ready again', async () => (await server.call('GET', '/readyz')).status === 200)

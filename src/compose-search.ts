@@ -12,10 +12,8 @@ import type { Operator } from './operator/operator.ts'
 import { HttpCrossEncoder } from './search/cross-encoder.ts'
 import { CurrentIndex } from './search/current-index.ts'
 import { defaultWeights } from './search/fuse.ts'
-import type { Backlog } from './search/index-source.ts'
-import { indexingState, readiness, readinessAlone } from './search/indexing-state.ts'
+import { type IndexingState, indexingState, readiness, readinessAlone } from './search/indexing-state.ts'
 import { defaultRerankWeights } from './search/rerank.ts'
-import type { SearchIndex } from './search/search-index.ts'
 import { Searcher } from './search/searcher.ts'
 import { indexHomeOf } from './storage/index-homes.ts'
 import type { OpenStore } from './storage/open-store.ts'
@@ -26,13 +24,11 @@ import { startIndexing } from './worker/indexing.ts'
 
 /** The search side of an instance: index, embedder, and the loops that keep the index up with the store. */
 export interface SearchSide {
-  readonly index: SearchIndex
   readonly embedder: Embedder
   readonly searcher: Searcher
   readonly check: Check
-  readonly backlog: () => Promise<Backlog>
-  /** The index lacks documents that the store has had for long. */
-  readonly isRefilling: () => boolean
+  /** How far the index is, and what an operator should know of it. */
+  readonly indexing: () => Promise<IndexingState>
   /** Something was written that may have to be indexed. */
   wake(): void
 }
@@ -118,10 +114,9 @@ export async function composeSearch({
     return { ...found, warnings: [...found.warnings, ...unserved] }
   }
   return {
-    index,
     embedder,
     searcher,
-    isRefilling: () => indexing.isRefilling,
+    indexing: state,
     check: async () => {
       try {
         return readiness(await state(), shared)
@@ -130,7 +125,6 @@ export async function composeSearch({
         return readinessAlone(await index.health())
       }
     },
-    backlog: async () => (await state()).backlog,
     wake: () => indexing.wake(),
   }
 }

@@ -130,7 +130,7 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
       consoleRoutes(typed)
       // A process that only works in the background still says how it is.
       if (search === null) return
-      const { index, embedder, searcher, isRefilling } = search
+      const { embedder, searcher, indexing } = search
       accountRoutes(typed, { usage, embeddingProfiles: () => operator.read.embeddingProfiles() })
       operatorRoutes(typed, operator)
       ingestRoutes(typed, ingest)
@@ -141,7 +141,7 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
       liveRoutes(typed, live)
       liveResultRoutes(typed, { live, cursors })
       taskRoutes(typed, store.live, written)
-      indexingRoutes(typed, { index, source: store.indexSource, embedder, isRefilling })
+      indexingRoutes(typed, { embedder, state: indexing })
       analysis.routes(typed, cursors)
       classificationRoutes(typed, { store: store.catalog, timeoutMs: config.catalogTimeoutMs })
     },
@@ -161,7 +161,7 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
     ingest,
     store,
     madeAdminToken: token.made,
-    indexBacklog: search?.backlog ?? null,
+    indexBacklog: search === null ? null : async () => (await search.indexing()).backlog,
     listen: () => app.listen({ host: config.host, port: config.port }),
     close: parts.handOver(),
   }

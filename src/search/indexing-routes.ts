@@ -2,18 +2,11 @@ import { Type } from 'typebox'
 import type { Embedder } from '../embedding/embedder.ts'
 import type { TypedApp } from '../http/typed-app.ts'
 import { choice, named, noFields, orNull } from '../validation.ts'
-import type { IndexSource } from './index-source.ts'
-import { indexingState } from './indexing-state.ts'
-import type { SearchIndex } from './search-index.ts'
+import type { IndexingState } from './indexing-state.ts'
 
 export function indexingRoutes(
   app: TypedApp,
-  parts: {
-    readonly index: SearchIndex
-    readonly source: IndexSource
-    readonly embedder: Embedder
-    readonly isRefilling: () => boolean
-  },
+  parts: { readonly embedder: Embedder; readonly state: () => Promise<IndexingState> },
 ): void {
   app.get(
     '/admin/v1/indexing',
@@ -63,7 +56,7 @@ export function indexingRoutes(
       },
     },
     async () => {
-      const state = await indexingState(parts.index, parts.source, parts.isRefilling())
+      const state = await parts.state()
       const { health, backlog } = state
       const active = { profileId: parts.embedder.profileId, dimensions: parts.embedder.dimensions, chunks: 0 }
       const profiles = health.profiles.some(({ profileId }) => profileId === active.profileId)

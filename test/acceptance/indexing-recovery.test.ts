@@ -1,5 +1,18 @@
 import assert from 'node:assert/strict'
-import { closeSync, cpSync, globSync, openSync, readFileSync, rmSync, statSync, truncateSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  cpSync,
+  globSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
 import { basename, join } from 'node:path'
 import { before, suite, test } from 'node:test'
 import { until } from '../support/until.ts'
@@ -125,6 +138,24 @@ test('the index of another store in the data folder is not taken for its own', a
   for (const file of filesOf(world.server.dataDir)) rmSync(file)
   for (const file of filesOf(other.server.dataDir)) cpSync(file, join(world.server.dataDir, basename(file)))
   await world.server.start()
+  await complete()
+})
+
+test('a rebuilt index that cannot be opened is named by readiness and /admin/v1/indexing, until it can', async () => {
+  const { dataDir } = world.server
+  const pointer = join(dataDir, 'search.current')
+  const before = readFileSync(pointer, 'utf8')
+  const next = { ...JSON.parse(before), generation: JSON.parse(before).generation + 1 }
+  // Where its file should be, there is a folder.
+  const file = join(dataDir, `search-${next.generation}.sqlite`)
+  mkdirSync(file)
+  writeFileSync(pointer, JSON.stringify(next))
+  const named = /a rebuilt index is not served: the search index search-\d+\.sqlite in the data folder cannot be opened/
+  await until('it is named', async () => (await world.indexing()).warnings.some((one: string) => named.test(one)))
+  assert.match((await world.server.call('GET', '/readyz')).body.checks.index.detail, named)
+  writeFileSync(pointer, before)
+  rmdirSync(file)
+  await until('nothing is named any more', async () => (await world.indexing()).warnings.length === 0)
   await complete()
 })
 

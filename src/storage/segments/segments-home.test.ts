@@ -134,6 +134,26 @@ test("a rebuilt index that the server may not write is not taken, and what root 
   assert.equal((await lines.next()).value, 'the one before is at 1')
 })
 
+test('when everything of the index was removed under a server, one that is rebuilt is taken all the same', async () => {
+  const dataDir = freshFolder()
+  const home = homeAt(dataDir)
+  const served = await home.open()
+  try {
+    for (const name of readdirSync(dataDir)) rmSync(join(dataDir, name))
+    const { index, handOver } = await homeAt(dataDir).openNext()
+    await index.apply({ position: 5, changes: [put('d5', ['word'])] })
+    await index.close()
+    await handOver()
+    const newer = await home.openNewer()
+    assert.equal((await newer?.health())?.position, 5)
+    await newer?.close()
+  } finally {
+    await served.close()
+  }
+  // The old one, which goes last, takes nothing of the new one along.
+  assert.equal(await position(dataDir), 5)
+})
+
 test('an index file that cannot be opened is named, with what to do; a folder of that name is left alone', async () => {
   const dataDir = freshFolder()
   await position(dataDir)

@@ -95,10 +95,17 @@ export async function nextGeneration(dataDir: string, origin: IndexOrigin): Prom
   const begun = await readPointer(dataDir, 'next')
   const served = (await readPointer(dataDir))?.generation ?? 0
   if (begun !== null && begun.generation > served && isOfOrigin(begun, origin)) return begun.generation
-  const generation = Math.max(newest, served) + 1
+  const generation = Math.max(newest, served || afterAll()) + 1
   await writePointer(dataDir, { generation, ...origin }, 'next')
   return generation
 }
+
+/**
+ * Where no index is served, a server may still have one open whose files were removed under it. A number that it had is
+ * not given again: it would not take the new index for a newer one, and when it closed the old it would remove files of
+ * the new by their names.
+ */
+const afterAll = (): number => Math.floor(Date.now() / 1000)
 
 /** What was built is served from here on. */
 export async function serveNext(dataDir: string, generation: number): Promise<void> {

@@ -6,7 +6,9 @@
  *
  * Long texts and lists are cut, and secrets are not written down.
  */
+import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import { type Answer, adminToken, startServer } from '../test/acceptance/harness.ts'
 import { until } from '../test/support/until.ts'
 
@@ -55,7 +57,8 @@ async function record(operationId: string, credential: string | null, asked: Ask
   const isFile = !/json|text/.test(answer.headers.get('content-type') ?? '')
   examples[operationId] = {
     ...(Object.keys(parameters).length === 0 ? {} : { parameters }),
-    ...(asked.body === undefined ? {} : { body: shortened(asked.body) }),
+    // As it was sent: it is shown as something to send.
+    ...(asked.body === undefined ? {} : { body: asked.body }),
     status: answer.status,
     ...(isFile || operationId === 'openapi.read' ? {} : { answer: shortened(answer.body) }),
   }
@@ -91,7 +94,7 @@ await record('admin.classifications.put', admin, {
 await record('admin.classifications.list', admin, { path: { dataset_id: 'news' } })
 const { application_id } = await record('admin.applications.create', admin, {
   body: {
-    name: 'Sample reader',
+    name: 'Harbour desk',
     policy: { analysis_enabled: true, live: { enabled: true } },
     entitlements: [{ datasets: ['news', 'community', 'video'] }],
   },
@@ -111,15 +114,20 @@ await record('admin.keys.revoke', admin, { path: { key_id } })
 await record('admin.keys.list', admin, { path: application })
 await record('admin.keys.listAll', admin)
 const { collector_id, collector_key: collector } = await record('admin.collectors.create', admin, {
-  body: { name: 'Sample collector', datasets: ['news', 'community', 'video'] },
+  body: { name: 'Harbour collector', datasets: ['news', 'community', 'video'] },
 })
 await record('admin.collectors.list', admin)
 
-const [first, ...others] = linesOf('documents.ndjson').slice(0, documentsTaken)
-await record('collector.documents', collector, { body: { documents: [JSON.parse(first!)] } })
+const taken = linesOf('documents.ndjson').slice(0, documentsTaken)
+// As a document of the sample, but another one, and whole: who sends the example changes nothing that is there.
+const { title: _, body: __, facts: ___, ...like } = JSON.parse(taken[0]!)
+const own = { external_id: 'example-1', url: 'https://news.example/example-1', title: 'High water at noon' }
+await record('collector.documents', collector, {
+  body: { documents: [{ ...like, ...own, body: 'The spring tide reaches the harbour wall at noon.' }] },
+})
 const sent = await server.call('POST', '/collector/v1/documents', {
   headers: { authorization: `Bearer ${collector}`, 'content-type': 'application/x-ndjson' },
-  body: [...others, ...linesOf('updates.ndjson')].join('\n'),
+  body: [...taken, ...linesOf('updates.ndjson')].join('\n'),
 })
 if (sent.status !== 200) throw new Error(sent.text)
 await until('everything is indexed', async () => {
@@ -215,5 +223,6 @@ await server.stop()
 
 const missing = [...routes.keys()].filter((operation) => !(operation in examples))
 if (missing.length > 0) throw new Error(`nothing was recorded of ${missing.join(', ')}`)
-writeFileSync(file, `${JSON.stringify(examples, null, 2)}\n`)
+writeFileSync(file, JSON.stringify(examples, null, 2))
+execFileSync('npx', ['biome', 'format', '--write', fileURLToPath(file)])
 console.log(`${Object.keys(examples).length} operations`)

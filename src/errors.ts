@@ -17,7 +17,8 @@ export const errorTable = {
   analysis_forbidden: {
     status: 403,
     retryable: false,
-    remedy: 'Have the operator enable analysis in the policy of the application.',
+    remedy:
+      'Ask within the entitlements (`GET /v1/account`), or have the operator widen them, or enable analysis in the policy.',
   },
   dataset_forbidden: {
     status: 403,

@@ -178,6 +178,14 @@ export const printablePattern = `^[^\\u0001-\\u001f\\u007f${unstorable}]*$`
 /** Of languages that readers name; documents have them in the same form. */
 const languagePattern = '^[a-z]{2}$'
 
+/** Of languages as documents have them: a few have no code of two letters. */
+const storedLanguagePattern = '^[a-z]{2,3}$'
+
+export const storedLanguage = Type.String({
+  pattern: storedLanguagePattern,
+  description: 'an ISO 639-1 language code, two small letters',
+})
+
 /** Languages that a request names. */
 export const Languages = Type.Array(Type.String({ pattern: languagePattern }), {
   minItems: 1,
@@ -332,6 +340,7 @@ const patterns: Record<string, string> = {
   [codePattern]: 'must not contain commas, spaces, control characters or half of a surrogate pair',
   [printablePattern]: 'must not contain control characters or half of a surrogate pair',
   [languagePattern]: 'must be an ISO 639-1 code, two small letters such as en',
+  [storedLanguagePattern]: 'must be a language code, two small letters such as en, or three where there are no two',
 }
 
 const words: Record<string, string> = {

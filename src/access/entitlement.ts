@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { choices, laterThan, named, printablePattern } from '../validation.ts'
+import { choices, laterThan, named, printablePattern, storedLanguage } from '../validation.ts'
 import { fieldPermissions } from './scope.ts'
 
 const code = (description: string) =>
@@ -13,7 +13,7 @@ export const EntitlementInput = named(
     {
       datasets: Type.Array(code('a dataset id'), { minItems: 1, maxItems: 1000, uniqueItems: true }),
       platforms: Type.Optional(codes('a platform code')),
-      languages: Type.Optional(codes('an ISO 639-1 language code')),
+      languages: Type.Optional(Type.Array(storedLanguage, { minItems: 1, maxItems: 1000, uniqueItems: true })),
       regions: Type.Optional(codes('a region code')),
       published_from: Type.Optional(Type.String({ format: 'date-time', description: 'Inclusive.' })),
       published_to: Type.Optional(

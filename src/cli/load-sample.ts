@@ -1,7 +1,9 @@
 import { fileURLToPath } from 'node:url'
 import type { Instance } from '../compose.ts'
 import { importFile } from '../ingest/import-file.ts'
-import { planInstance } from '../operator/instance-file.ts'
+import { type InstanceFile, planInstance } from '../operator/instance-file.ts'
+import type { Operator } from '../operator/operator.ts'
+import type { Application } from '../operator/operator-store.ts'
 import { dayMs } from '../time.ts'
 import { readInstanceFile } from './apply.ts'
 
@@ -14,7 +16,7 @@ export async function loadSample(
   instance: Pick<Instance, 'operator' | 'ingest' | 'store'>,
 ): Promise<{ key: string; documents: number; sampleSince: number }> {
   const file = await readInstanceFile(new URL('instance.yaml', sample))
-  const plan = await planInstance(file, instance.operator.read)
+  const plan = await planInstance(await meant(file, instance.operator.read), instance.operator.read)
   await instance.operator.commit(actor, plan.changes)
   let documents = 0
   if ((await instance.store.changes.state()).newest === 0) {
@@ -25,7 +27,8 @@ export async function loadSample(
       documents += outcomes.created ?? 0
     }
   }
-  const application = (await instance.operator.read.applications()).find((one) => one.name === 'Sample reader')
+  const [{ name }] = file.applications as [{ name: string }]
+  const application = oldest(await instance.operator.read.applications(), name)
   const read = new Set(application!.entitlements.flatMap(({ datasets }) => datasets))
   const expiresAt = Date.now() + keyDays * dayMs
   const made = await instance.operator.createKey(actor, application!.applicationId, { name: 'npm start', expiresAt })
@@ -33,3 +36,16 @@ export async function loadSample(
   const sampleSince = Math.min(...datasets.map(({ createdAt }) => createdAt))
   return { key: made.secret, documents, sampleSince }
 }
+
+/** Of several applications of a name the sample's is the oldest: whoever tried things out may have made the others. */
+async function meant(file: InstanceFile, read: Operator['read']): Promise<InstanceFile> {
+  const there = await read.applications()
+  const applications = file.applications?.map((wanted) => {
+    const found = oldest(there, wanted.name)
+    return found === undefined ? wanted : { ...wanted, application_id: found.applicationId }
+  })
+  return { ...file, ...(applications === undefined ? {} : { applications }) }
+}
+
+const oldest = (applications: readonly Application[], name: string): Application | undefined =>
+  applications.filter((one) => one.name === name).toSorted((a, b) => a.createdAt - b.createdAt)[0]

@@ -104,6 +104,9 @@ function describeAnswers({ security, responses }: Operation): void {
   }
 }
 
+/** Halves of surrogate pairs. What is generated in Rust or Go cannot have them in a text, and its patterns cannot name them. */
+const halves = '\\ud800-\\udfff'
+
 /** Schemas with a name are listed under it once, and referred to wherever they stand. */
 function withComponents(description: Description): Description {
   const components = new Map<string, unknown>()
@@ -113,6 +116,7 @@ function withComponents(description: Description): Description {
     const { [componentName]: name, [describedBy]: described, ...rest } = part as Record<string, unknown>
     if (described !== undefined) return finish(described)
     const finished = Object.fromEntries(Object.entries(rest).map(([key, value]) => [key, finish(value)]))
+    if (typeof finished.pattern === 'string') finished.pattern = finished.pattern.replaceAll(halves, '')
     if (typeof name !== 'string') return finished
     const listed = components.get(name)
     if (listed !== undefined && JSON.stringify(listed) !== JSON.stringify(finished)) {

@@ -91,7 +91,7 @@ const contentFields = {
     Type.String({
       maxLength: 128,
       pattern: '^[A-Za-z]{2,3}([-_][A-Za-z0-9]{1,8})*$',
-      description: 'ISO 639-1; a regional form such as en-GB is kept as en.',
+      description: 'ISO 639-1; a regional form such as en-GB is kept as en, and so is eng.',
     }),
   ),
   region: optional(code('A region code, for example GB.')),
@@ -171,7 +171,7 @@ export function checkDocument(input: unknown): CheckedDocument {
     externalId: sent.external_id,
     url: cleanText(sent.url),
     contentType: sent.content_type,
-    language: sent.language == null ? sent.language : sent.language.split(/[-_]/, 1)[0]!.toLowerCase(),
+    language: sent.language == null ? sent.language : languageOf(sent.language),
     region: sent.region,
     status: sent.status,
     publishedAt: sent.published_at == null ? sent.published_at : parseTime(sent.published_at),
@@ -246,3 +246,9 @@ const extraOf = (extra: object): object =>
   Object.fromEntries(
     Object.entries(extra).map(([name, value]) => [name, typeof value === 'string' ? storableText(value) : value]),
   )
+
+/** Readers name languages by two letters: a code of three stands for the same where there are two. */
+function languageOf(sent: string): string {
+  const code = sent.split(/[-_]/, 1)[0]!.toLowerCase()
+  return code.length === 2 ? code : Intl.getCanonicalLocales(code)[0]!.split('-', 1)[0]!
+}

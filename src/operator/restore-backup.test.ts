@@ -1,9 +1,20 @@
 import assert from 'node:assert/strict'
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { hash } from 'node:crypto'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, suite, test } from 'node:test'
-import { finishRestore } from './restore-backup.ts'
+import { artifactPath, type BackupManifest, manifestText } from './backup-manifest.ts'
+import { finishRestore, type RestoreParts, restoreBackup } from './restore-backup.ts'
 
 suite('what is left of a restore that was ended', () => {
   let dataDir: string
@@ -36,4 +47,77 @@ suite('what is left of a restore that was ended', () => {
     assert.equal(readFileSync(join(dataDir, 'admin-token.sha256'), 'utf8'), 'old')
     assert.deepEqual(readdirSync(dataDir), ['admin-token.sha256'])
   })
+})
+
+suite('a damaged backup is refused before anything is touched', () => {
+  const artifact = artifactPath('art_01m7j8pmardtjcsy3w4kgkb8pb')
+  const texts = { 'tidemark.sqlite': 'a store, '.repeat(2000), [artifact]: 'an artifact, '.repeat(100) }
+  const files = Object.entries(texts).map(([path, text]) => ({
+    path,
+    bytes: text.length,
+    sha256: hash('sha256', text),
+  }))
+  const written: BackupManifest = {
+    format: 1,
+    tidemark: '0.1.0',
+    made_at: '2026-01-01T00:00:00.000Z',
+    schema: 9,
+    counts: {},
+    files,
+  }
+  let folder: string
+  const inBackup = (path: string): string => join(folder, 'backup', path)
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'tidemark-restore-'))
+    mkdirSync(inBackup('artifacts'), { recursive: true })
+    for (const [path, text] of Object.entries(texts)) writeFileSync(inBackup(path), text)
+    rewrite({})
+  })
+  afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+  const touched = (): never => assert.fail('something is touched')
+  const restore = () => {
+    const parts: RestoreParts = {
+      dataDir: join(folder, 'data'),
+      artifacts: { draftPath: touched, keep: touched },
+      newestSchema: 9,
+      refuseInUse: touched,
+      removeStoreLog: touched,
+      prepareStore: touched,
+      removeIndex: touched,
+    }
+    return restoreBackup(join(folder, 'backup'), parts, { force: true }, () => {})
+  }
+  const flip = (path: string): void => {
+    const bytes = readFileSync(inBackup(path))
+    bytes[bytes.length >> 1]! ^= 1
+    writeFileSync(inBackup(path), bytes)
+  }
+  /** As a program would write it that means harm, or comes from the future. */
+  const rewrite = (changes: Partial<BackupManifest>): void =>
+    writeFileSync(inBackup('manifest.json'), manifestText({ ...written, ...changes }))
+  const outside = { path: '../outside', bytes: 0, sha256: hash('sha256', '') }
+
+  const damages: [string, RegExp, () => void][] = [
+    ['a flipped bit of the store', /damaged: tidemark.sqlite is not/, () => flip('tidemark.sqlite')],
+    ['a flipped bit of an artifact', /damaged: artifacts\/art_\w+.parquet is not/, () => flip(artifact)],
+    ['a flipped bit of the manifest', /damaged: its manifest.json/, () => flip('manifest.json')],
+    ['a missing artifact', /damaged: artifacts\/art_\w+.parquet is missing/, () => rmSync(inBackup(artifact))],
+    ['a missing store', /damaged: tidemark.sqlite is missing/, () => rmSync(inBackup('tidemark.sqlite'))],
+    ['a missing manifest', /is not a backup/, () => rmSync(inBackup('manifest.json'))],
+    ['a short store', /damaged: tidemark.sqlite is not/, () => truncateSync(inBackup('tidemark.sqlite'), 8192)],
+    ['a short manifest', /damaged: its manifest.json/, () => truncateSync(inBackup('manifest.json'), 100)],
+    ['a path out of the folder', /damaged: its manifest.json/, () => rewrite({ files: [...files, outside] })],
+    ['no store in the manifest', /damaged: its manifest.json/, () => rewrite({ files: files.slice(1) })],
+    ['a newer version', /newer version of Tidemark \(.*schema 9999/, () => rewrite({ schema: 9999 })],
+  ]
+  for (const [what, message, damage] of damages) {
+    test(what, async () => {
+      damage()
+      await assert.rejects(restore, { message })
+      assert.ok(!existsSync(join(folder, 'data')))
+    })
+  }
+
+  test('none of it: the restore goes on', () => assert.rejects(restore, { message: 'something is touched' }))
 })

@@ -171,6 +171,8 @@ test('entitlements: replaced as a whole, each entry checked', async () => {
   await refused('PUT', path, {}, /^entitlements is required/)
   await refused('PUT', path, { entitlements: [{}] }, /^entitlements\.0\.datasets is required/)
   await refused('PUT', path, { entitlements: [{ datasets: [] }] }, /^entitlements\.0\.datasets must/)
+  const english = { datasets: ['a'], languages: ['english'] }
+  await refused('PUT', path, { entitlements: [english] }, /^entitlements\.0\.languages\.0 must be a language code/)
   await refused('PUT', path, { entitlements: [{ datasets: ['a', 'a'] }] }, /^entitlements\.0\.datasets must/)
   await refused(
     'PUT',

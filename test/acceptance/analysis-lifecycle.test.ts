@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict'
-import { readdirSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { before, suite, test } from 'node:test'
 import { until } from '../support/until.ts'
 import { type AnalysisWorld, startAnalysisWorld } from './analysis-world.ts'
-import { documentOf, sendLines } from './content.ts'
+import { documentOf } from './content.ts'
 import { expectError } from './expect-error.ts'
+import { runDoesNotBegin, runsBegin } from './store-surgery.ts'
 
-/** Long texts make many chunks, and many neighbours of many chunks make a run that takes seconds. */
-const chunksWanted = 4000
+/** Long texts make many chunks, and many neighbours of many chunks make a run that can be caught while it runs. */
+const chunksWanted = 1000
 const long = { parameters: { k: 100 } }
 
 suite('the life of a run', () => {
@@ -27,15 +28,32 @@ suite('the life of a run', () => {
     }
   })
 
-  const running = (runId: string) =>
-    until('the run is running', async () => (await world.read(runId)).status === 'running')
   const files = () => readdirSync(join(world.server.dataDir, 'artifacts'))
   const cancel = (runId: string) => world.server.consumer(world.key, 'POST', `/v1/analysis/runs/${runId}/cancel`)
+  /** The server has no other, because its embedding model is elsewhere. */
+  const processesOfRuns = () =>
+    readdirSync(`/proc/${world.server.pid}/task`).flatMap((thread) =>
+      readFileSync(`/proc/${world.server.pid}/task/${thread}/children`, 'utf8').split(' ').filter(Boolean).map(Number),
+    )
+
+  /** A run that stays in the midst of its work, with a file begun, for as long as a test needs: its process is stopped. */
+  async function held(key: string = world.key): Promise<string> {
+    for (;;) {
+      const { run_id: runId } = await world.create(long, key)
+      const status = async () => (await world.read(runId, key)).status
+      // One is worked on at a time: when it runs, nothing is left of those before.
+      await until('it runs', async () => ['running', 'succeeded'].includes(await status()))
+      const isBegun = () => files().some((name) => name.endsWith('.partial'))
+      await until('its file is begun', async () => isBegun() || (await status()) === 'succeeded')
+      for (const pid of processesOfRuns()) process.kill(pid, 'SIGSTOP')
+      if ((await status()) === 'running') return runId
+    }
+  }
 
   test('cancelled while it runs: at once, without an artifact', async () => {
     const before = files()
-    const { run_id: runId } = await world.create(long)
-    await running(runId)
+    const runId = await held()
+    assert.notDeepEqual(files(), before)
     const answer = await cancel(runId)
     assert.deepEqual([answer.status, answer.body.status], [200, 'cancelled'])
     assert.notEqual(answer.body.completed_at, null)
@@ -50,21 +68,19 @@ suite('the life of a run', () => {
   })
 
   test('cancelled while it waits', async () => {
-    const first = await world.create(long)
-    await running(first.run_id)
+    const first = await held()
     const second = await world.create(short)
     assert.equal((await cancel(second.run_id)).body.status, 'cancelled')
     assert.equal((await world.read(second.run_id)).started_at, null)
-    await cancel(first.run_id)
+    await cancel(first)
   })
 
   test('an application that is deleted by force takes its runs along, those that run and those that wait', async () => {
-    const before = files()
+    const before = files().filter((name) => !name.endsWith('.partial'))
     const { applicationId, key } = await world.application([{ datasets: ['news', 'forum'] }], {
       analysis: { max_input_chunks: 100_000 },
     })
-    const { run_id: first } = await world.create(long, key)
-    await until('the run is running', async () => (await world.read(first, key)).status === 'running')
+    const first = await held(key)
     await world.create(short, key)
     const path = `/admin/v1/applications/${applicationId}`
     const refused = await world.server.admin('DELETE', path)
@@ -101,11 +117,12 @@ suite('the life of a run', () => {
     const { key } = await world.application([{ datasets: ['news', 'forum'] }], {
       analysis: { max_concurrent_runs: 2, max_input_chunks: 100_000 },
     })
-    const held = [await world.create(long, key), await world.create(short, key)]
+    const first = await held(key)
+    const second = await world.create(short, key)
     const answer = await world.post(world.request(short), key)
     await expectError(world.server, answer, 429, 'rate_limit_exceeded')
-    await world.server.consumer(key, 'POST', `/v1/analysis/runs/${held[0]!.run_id}/cancel`)
-    await world.ended(held[1]!.run_id, key)
+    await world.server.consumer(key, 'POST', `/v1/analysis/runs/${first}/cancel`)
+    await world.ended(second.run_id, key)
     assert.equal((await world.post(world.request(short), key)).status, 202)
   })
 
@@ -118,8 +135,7 @@ suite('the life of a run', () => {
     const disabled = await world.application(everything, policy)
     const widened = await world.application([{ datasets: ['forum'] }], policy)
 
-    const { run_id: first } = await world.create(long)
-    await running(first)
+    const first = await held()
     const lost = await world.create(both, losing.key)
     const partly = await world.create(both, narrowed.key)
     const off = await world.create(both, disabled.key)
@@ -144,60 +160,58 @@ suite('the life of a run', () => {
     assert.equal((await world.edges(wide.run_id, widened.key)).length, 2)
   })
 
-  test('kill -9 while one runs and one waits: both end after the next start', async () => {
-    const { run_id: first } = await world.create(long)
-    await running(first)
-    const { run_id: second } = await world.create(short)
-    await world.server.kill9()
-    await world.server.start()
-    assert.equal((await world.ended(first)).status, 'succeeded')
-    assert.equal((await world.ended(second)).status, 'succeeded')
-    const [artifact] = await world.artifacts(first)
-    const file = await world.download(first, artifact!.artifact_id)
-    assert.equal((await file.arrayBuffer()).byteLength, artifact!.bytes)
-  })
-
-  test('kill -9 while one is validated: it ends after the next start', async () => {
-    // Titles alone have no vectors: much to look through, and nothing to wait for before.
-    await world.server.makeDataset('archive')
-    const titles = Array.from({ length: 10_000 }, (_, i) => ({
-      ...documentOf(`t-${i}`, { dataset_id: 'archive' }),
-      body: undefined,
-    }))
-    const lines = titles.map((one) => `${JSON.stringify(one)}\n`).join('')
-    assert.equal((await sendLines(world.server, world.search.collector, lines)).status, 200)
-    const { key } = await world.application([{ datasets: ['archive', 'forum'] }])
-    const wide = { input_scope: { dataset_ids: ['archive', 'forum'] }, parameters: { k: 1 } }
-    const status = async (runId: string) => (await world.read(runId, key)).status
-    /** The kill may come a moment too late; what the next start finds tells. */
-    const killedInTime = async (attempts: number): Promise<string> => {
-      const { run_id: runId } = await world.create(wide, key)
-      while ((await status(runId)) === 'queued') {}
-      await world.server.kill9()
-      await world.server.start()
-      if ((await status(runId)) === 'validating') return runId
-      assert.ok(attempts > 1, 'never killed in time')
-      return killedInTime(attempts - 1)
-    }
-    const runId = await killedInTime(10)
-    assert.equal((await world.ended(runId, key)).status, 'succeeded')
-    assert.equal((await world.edges(runId, key)).length, 2)
-  })
-
-  test('kill -9 after a cancel: it stays cancelled', async () => {
-    const { run_id: runId } = await world.create(long)
-    await running(runId)
-    await cancel(runId)
-    await world.server.kill9()
-    await world.server.start()
-    assert.equal((await world.ended((await world.create(short)).run_id)).status, 'succeeded')
-    assert.equal((await world.read(runId)).status, 'cancelled')
-  })
-
   test('an orderly end gives the run up, and the next start takes it at once', async () => {
-    const { run_id: runId } = await world.create(long)
-    await running(runId)
+    const runId = await held()
     await world.server.restart()
     assert.equal((await world.ended(runId)).status, 'succeeded')
+  })
+
+  /** One kill finds a run in every state; what is left of a dead process is taken up when its lease has run out. */
+  suite('kill -9', () => {
+    let cancelled: string
+    let validated: string
+    let running: string
+    let waiting: string
+
+    before(async () => {
+      cancelled = await held()
+      validated = (await world.create(short)).run_id
+      await runDoesNotBegin(world.server, validated)
+      await cancel(cancelled)
+      await until('it is validated', async () => (await world.read(validated)).status === 'validating')
+      running = await held()
+      waiting = (await world.create(short)).run_id
+      const runs = [cancelled, validated, running, waiting]
+      assert.deepEqual(await Promise.all(runs.map(async (runId) => (await world.read(runId)).status)), [
+        'cancelled',
+        'validating',
+        'running',
+        'queued',
+      ])
+      const orphans = processesOfRuns()
+      world.server.signal('SIGKILL')
+      for (const orphan of orphans) process.kill(orphan, 'SIGCONT')
+      await world.server.ended()
+      await runsBegin(world.server)
+      await world.server.start()
+    })
+
+    test('while one runs and one waits: both end after the next start', async () => {
+      assert.equal((await world.ended(running)).status, 'succeeded')
+      assert.equal((await world.ended(waiting)).status, 'succeeded')
+      const [artifact] = await world.artifacts(running)
+      const file = await world.download(running, artifact!.artifact_id)
+      assert.equal((await file.arrayBuffer()).byteLength, artifact!.bytes)
+    })
+
+    test('while one is validated: it ends after the next start', async () => {
+      assert.equal((await world.ended(validated)).status, 'succeeded')
+      assert.equal((await world.edges(validated)).length, 2)
+    })
+
+    test('after a cancel: it stays cancelled', async () => {
+      assert.equal((await world.ended((await world.create(short)).run_id)).status, 'succeeded')
+      assert.equal((await world.read(cancelled)).status, 'cancelled')
+    })
   })
 })

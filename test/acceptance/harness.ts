@@ -4,6 +4,7 @@ import { connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { freshDatabase } from '../support/fresh-database.ts'
+import { FakeEmbedding } from './fake-embedding.ts'
 
 /**
  * Starts the real server as a child process and speaks to it as its users do: over HTTP and through the command line.
@@ -16,6 +17,9 @@ import { freshDatabase } from '../support/fresh-database.ts'
  *
  * Child processes and data folders are cleaned up when the test process ends; a suite need not do it.
  *
+ * In tests vectors are made by an endpoint of the test's process, in next to no time, unless they say `env: builtInModel`.
+ * Benchmarks, which use this too, have the built-in model as users do.
+ *
  * With STORE=postgres every data folder has a database of its own beside it, on the server of TEST_DATABASE_URL: the
  * same tests then say the same of the other store.
  *
@@ -25,6 +29,10 @@ import { freshDatabase } from '../support/fresh-database.ts'
 export const adminToken = 'tma_acceptance-tests-only-0123456789'
 
 const main = new URL('../../bin/tidemark.js', import.meta.url).pathname
+/** Settings of a server that makes vectors itself. */
+export const builtInModel = { TIDEMARK_EMBEDDING_URL: '', TIDEMARK_EMBEDDING_MODEL: '' }
+const isTest = process.argv[1]?.endsWith('.test.ts') ?? false
+let endpoint: Promise<FakeEmbedding> | undefined
 const startsWithinMs = 60_000
 const endsWithinMs = 30_000
 
@@ -203,7 +211,7 @@ export class TestServer {
     this.stdout = ''
     this.stderr = ''
     const child = spawn(process.execPath, [main, 'serve', ...(this.#options.args ?? [])], {
-      env: await environment(this.dataDir, this.#options.env ?? {}),
+      env: await environment(this.dataDir, await this.#settings()),
       stdio: ['ignore', 'pipe', this.#options.dropLog === true ? 'ignore' : 'pipe'],
     })
     children.add(child)
@@ -370,8 +378,14 @@ export class TestServer {
   }
 
   /** One run of the command line on this server's data, in another process. */
-  tidemark(args: readonly string[], options: { readonly input?: string } = {}): ReturnType<typeof tidemark> {
-    return tidemark(args, { ...options, dataDir: this.dataDir, env: this.#options.env ?? {} })
+  async tidemark(args: readonly string[], options: { readonly input?: string } = {}): ReturnType<typeof tidemark> {
+    return tidemark(args, { ...options, dataDir: this.dataDir, env: await this.#settings() })
+  }
+
+  async #settings(): Promise<Readonly<Record<string, string>>> {
+    if (!isTest) return this.#options.env ?? {}
+    endpoint ??= new FakeEmbedding().start()
+    return { ...(await endpoint).env, ...this.#options.env }
   }
 
   /** Bytes on a bare connection, for what no well-behaved client sends. Gives all that came back. */

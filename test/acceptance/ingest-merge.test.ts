@@ -163,6 +163,9 @@ describe('a document that is sent again', () => {
   test('languages are kept in their short form', async () => {
     for (const [sent, kept] of [
       ['en-GB', 'en'],
+      ['eng', 'en'],
+      ['deu_AT', 'de'],
+      ['yue', 'yue'],
       ['PT_br', 'pt'],
       ['DE', 'de'],
       ['zh-Hans-CN', 'zh'],

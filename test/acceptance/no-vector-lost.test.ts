@@ -6,7 +6,7 @@ import { until } from '../support/until.ts'
 import { documentOf, type Sent } from './content.ts'
 import { FakeEmbedding, fakeVector } from './fake-embedding.ts'
 import { freshFolder, startServer, type TestServer, tidemark } from './harness.ts'
-import { type SearchWorld, startWorld } from './search-world.ts'
+import { SearchWorld } from './search-world.ts'
 
 /** Whichever way a document takes into the index, its chunks get their vectors. */
 const bodyOf = (name: string): string => `Oarword of ${name} alone.`
@@ -41,42 +41,11 @@ async function allFound(world: Pick<SearchWorld, 'server' | 'key'>, prefix: stri
   }
 }
 
-suite('vectors of documents that come', { concurrency: 2 }, () => {
-  test('by import into a stopped instance, and first into the index by reindex', async () => {
-    const world = await startWorld()
-    await world.server.stop()
-    await run(world.server, 'import', fileOf(documents('r', 40)))
-    await run(world.server, 'reindex')
-    assert.match(await run(world.server, 'doctor'), /40 vectors behind/)
-    await world.server.start()
-    await allFound(world, 'r', 40)
-    assert.match(await run(world.server, 'doctor'), /40 chunks.*up to date/)
-    assert.equal(await world.server.stop(), 0)
-  })
-
-  test('with texts of signs alone, and earlier versions: a rebuilt index has them all', async () => {
-    const world = await startWorld()
-    const signs = documentOf('signs', { title: 'Signs', body: '!!! ??? …' })
-    const first = documentOf('changed', { body: 'The okapi plays a bassoon.' })
-    await world.putIndexed(signs, first)
-    // More than the index is fed with at once, so that the second version comes in a later step than the first.
-    await world.putIndexed(...documents('between', 70), documentOf('changed', { body: 'Bridge tolls go up.' }))
-    const indexing = () => world.server.mustAdmin('GET', '/admin/v1/indexing')
-    const chunks = (await indexing()).indexed_chunks
-    assert.equal(chunks, 73)
-    await world.server.stop()
-    await run(world.server, 'reindex')
-    await world.server.start()
-    const found = await world.search({ query: 'okapi bassoon', include_non_current: true })
-    assert.deepEqual(
-      found.results.map(({ body }) => body),
-      ['The okapi plays a bassoon.'],
-    )
-    await until('every vector is there', async () => {
-      const { indexed_chunks, pending_chunks, profiles } = await indexing()
-      return indexed_chunks === chunks && pending_chunks === 0 && profiles[0].indexed_chunks === chunks
-    })
-  })
+/** One instance, from before it was ever served, to which documents come in one way after the other. */
+suite('vectors of documents that come', () => {
+  let world: SearchWorld
+  /** The chunks that are there, all with their vectors. */
+  const chunks = async (): Promise<number> => (await world.indexing()).profiles[0].indexed_chunks
 
   test('by import and reindex, before the instance was ever served', async () => {
     const embedding = await new FakeEmbedding().start()
@@ -90,12 +59,46 @@ suite('vectors of documents that come', { concurrency: 2 }, () => {
     }
     const server = await startServer({ dataDir, env })
     const { key } = await server.makeApplication({ entitlements: [{ datasets: ['news'] }] })
-    await allFound({ server, key }, 'e', 20)
-    assert.equal(await server.stop(), 0)
+    const { key: collector } = await server.makeCollector()
+    world = new SearchWorld(server, embedding, key, collector)
+    await allFound(world, 'e', 20)
+  })
+
+  test('by import into a stopped instance, and first into the index by reindex', async () => {
+    const before = await chunks()
+    assert.equal(await world.server.stop(), 0)
+    await run(world.server, 'import', fileOf(documents('r', 40)))
+    await run(world.server, 'reindex')
+    assert.match(await run(world.server, 'doctor'), /40 vectors behind/)
+    await world.server.start()
+    await allFound(world, 'r', 40)
+    assert.match(await run(world.server, 'doctor'), new RegExp(`${before + 40} chunks.*up to date`))
+  })
+
+  test('with texts of signs alone, and earlier versions: a rebuilt index has them all', async () => {
+    const before = await chunks()
+    const signs = documentOf('signs', { title: 'Signs', body: '!!! ??? …' })
+    const first = documentOf('changed', { body: 'The okapi plays a bassoon.' })
+    await world.putIndexed(signs, first)
+    // More than the index is fed with at once, so that the second version comes in a later step than the first.
+    await world.putIndexed(...documents('between', 70), documentOf('changed', { body: 'Bridge tolls go up.' }))
+    const all = (await world.indexing()).indexed_chunks
+    assert.equal(all, before + 73)
+    assert.equal(await world.server.stop(), 0)
+    await run(world.server, 'reindex')
+    await world.server.start()
+    const found = await world.search({ query: 'okapi bassoon', include_non_current: true })
+    assert.deepEqual(
+      found.results.map(({ body }) => body),
+      ['The okapi plays a bassoon.'],
+    )
+    await until('every vector is there', async () => {
+      const { indexed_chunks, pending_chunks, profiles } = await world.indexing()
+      return indexed_chunks === all && pending_chunks === 0 && profiles[0].indexed_chunks === all
+    })
   })
 
   test('while the embedding endpoint hangs, and a rebuilt index is taken over meanwhile', async () => {
-    const world = await startWorld()
     await world.putIndexed(...documents('a', 20))
     world.embedding.behaviour = 'hangs'
     await world.put(...documents('b', 20))
@@ -107,14 +110,13 @@ suite('vectors of documents that come', { concurrency: 2 }, () => {
     world.embedding.delayMs = 0
     await allFound(world, 'a', 20)
     await allFound(world, 'b', 20)
-    assert.equal(await world.server.stop(), 0)
   })
 
   test('with a text that the model refuses: it alone gets none, doctor counts it, and reindex has it tried again', async () => {
-    const world = await startWorld()
+    const before = await chunks()
     world.embedding.refuses = /bad2 /
     await world.putIndexed(...documents('bad', 5))
-    assert.equal((await world.indexing()).profiles[0].indexed_chunks, 4)
+    assert.equal(await chunks(), before + 4)
     assert.match(await run(world.server, 'doctor'), /note +1 chunks have texts that the embedding model refuses/)
     assert.ok(world.server.logs.some(({ chunks }) => Array.isArray(chunks) && chunks.length === 1))
     await world.server.restart()
@@ -123,28 +125,27 @@ suite('vectors of documents that come', { concurrency: 2 }, () => {
     await run(world.server, 'reindex')
     await allFound(world, 'bad', 5)
     assert.doesNotMatch(await run(world.server, 'doctor'), /refuses/)
-    assert.equal(await world.server.stop(), 0)
   })
 
   test('before another model became the default, and after', async () => {
-    const world = await startWorld()
-    await world.putIndexed(...documents('a', 20))
-    await world.put(documentOf('a-0', { body: 'A second version.' }))
+    const before = await chunks()
+    await world.putIndexed(...documents('c', 20))
+    await world.put(documentOf('c-0', { body: 'A second version.' }))
     await world.indexed()
     await world.server.restart({ TIDEMARK_EMBEDDING_MODEL: 'fake/other' })
-    await world.put(...documents('b', 20))
-    await allFound(world, 'b', 20)
+    await world.put(...documents('d', 20))
+    await allFound(world, 'd', 20)
     const state = await world.indexing()
     // Of the version before too: it can be asked for, and a run can be of its time.
     assert.deepEqual(
       state.profiles.map(({ id, indexed_chunks }: Record<string, unknown>) => [id, indexed_chunks]),
       [
-        ['fake-bag-of-words', 21],
-        ['fake-other', 41],
+        ['fake-bag-of-words', before + 21],
+        ['fake-other', before + 41],
       ],
     )
     await world.server.restart({ TIDEMARK_EMBEDDING_MODEL: 'fake/bag-of-words' })
-    await allFound(world, 'b', 20)
+    await allFound(world, 'd', 20)
     assert.equal(await world.server.stop(), 0)
   })
 })

@@ -30,3 +30,21 @@ export async function withoutTable<T>(server: TestServer, table: string, work: (
     await operate(server, `alter table ${table}_away rename to ${table}`)
   }
 }
+
+/** Keeps an analysis run where it is `validating`: its worker finds that it may not begin it, and does no more about it. */
+export async function runDoesNotBegin(server: TestServer, runId: string): Promise<void> {
+  const before = `create trigger run_does_not_begin before update on analysis_run`
+  const begins = `new.run_id = '${runId}' and new.status = 'running'`
+  if (await isOnPostgres(server)) {
+    const ignore = `create function ignore_update() returns trigger language plpgsql as 'begin return null; end'`
+    await operate(server, `${ignore}; ${before} for each row when (${begins}) execute function ignore_update()`)
+  } else await operate(server, `${before} when ${begins} begin select raise(ignore); end`)
+}
+
+export async function runsBegin(server: TestServer): Promise<void> {
+  const onTable = (await isOnPostgres(server)) ? 'on analysis_run' : ''
+  await operate(server, `drop trigger run_does_not_begin ${onTable}`)
+}
+
+const isOnPostgres = async (server: TestServer): Promise<boolean> =>
+  (await storeOf(server.dataDir)).TIDEMARK_DATABASE_URL !== undefined

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type Browser, chromium, type Page } from 'playwright-core'
-import { startServer, type TestServer } from '../acceptance/harness.ts'
+import { builtInModel, startServer, type TestServer } from '../acceptance/harness.ts'
 import { findChromium } from './find-chromium.ts'
 
 /** The pages in a real browser: that they draw, that nothing is refused by the content policy, and that "Try it" works. */
@@ -12,7 +12,7 @@ let key: string
 before(async () => {
   const executablePath = findChromium()
   assert.ok(executablePath, 'Chromium is needed: install it, or set CHROMIUM_PATH')
-  server = await startServer()
+  server = await startServer({ env: builtInModel })
   await server.admin('PUT', '/admin/v1/datasets/news', { name: 'News' })
   key = (await server.makeApplication({ entitlements: [{ datasets: ['news'] }] })).key
   browser = await chromium.launch({

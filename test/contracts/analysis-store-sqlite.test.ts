@@ -1,16 +1,13 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { sql } from 'kysely'
-import { migrate } from '../../src/storage/sql/migrate.ts'
 import { type Store, sqlStore } from '../../src/storage/sql/sql-store.ts'
-import { sqliteMigrationDialect } from '../../src/storage/sqlite/migration-dialect.ts'
-import { openSqlite } from '../../src/storage/sqlite/node-sqlite.ts'
 import { analysisInputContract } from './analysis-input.ts'
 import { analysisStoreContract } from './analysis-store.ts'
+import { openMemorySqlite } from './memory-sqlite.ts'
 
 async function open(): Promise<Store> {
-  const { db } = openSqlite(':memory:', false)
-  await migrate(db, sqliteMigrationDialect, 0)
+  const { db } = await openMemorySqlite()
   return sqlStore(db)
 }
 
@@ -18,8 +15,7 @@ suite('the store of analysis runs: sqlite', () => {
   analysisStoreContract(async () => (await open()).analysis, 150)
 
   test('an artifact that a process without names has recorded is the edges of a graph', async () => {
-    const { db } = openSqlite(':memory:', false)
-    await migrate(db, sqliteMigrationDialect, 0)
+    const { db } = await openMemorySqlite()
     await sql`insert into analysis_artifact (artifact_id, run_id, row_count, byte_count, sha256)
               values ('art_1', 'run_1', 1, 2, 'ab')`.execute(db)
     const expected = { artifactId: 'art_1', name: 'edges', rows: 1, bytes: 2, sha256: 'ab' }

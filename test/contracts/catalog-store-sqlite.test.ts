@@ -1,14 +1,11 @@
-import { migrate } from '../../src/storage/sql/migrate.ts'
 import { sqlStore } from '../../src/storage/sql/sql-store.ts'
-import { sqliteMigrationDialect } from '../../src/storage/sqlite/migration-dialect.ts'
-import { openSqlite } from '../../src/storage/sqlite/node-sqlite.ts'
 import { checkCatalogStore } from './catalog-store.ts'
+import { openMemorySqlite } from './memory-sqlite.ts'
 
 checkCatalogStore(
   'sqlite',
   async () => {
-    const { raw, db } = openSqlite(':memory:', false)
-    await migrate(db, sqliteMigrationDialect, 0)
+    const { raw, db } = await openMemorySqlite()
     const { catalog, content, operator } = sqlStore(db)
     return {
       catalog,

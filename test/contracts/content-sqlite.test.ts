@@ -1,17 +1,14 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { migrate } from '../../src/storage/sql/migrate.ts'
 import { sqlStore } from '../../src/storage/sql/sql-store.ts'
-import { sqliteMigrationDialect } from '../../src/storage/sqlite/migration-dialect.ts'
-import { openSqlite } from '../../src/storage/sqlite/node-sqlite.ts'
 import { openSqliteStore } from '../../src/storage/sqlite/open-sqlite-store.ts'
 import { checkChangeLog } from './change-log.ts'
 import { type ContentFixture, checkContentStore } from './content-store.ts'
+import { openMemorySqlite } from './memory-sqlite.ts'
 
 async function inMemory(): Promise<ContentFixture> {
-  const { raw, db } = openSqlite(':memory:', false)
-  await migrate(db, sqliteMigrationDialect, 0)
+  const { raw, db } = await openMemorySqlite()
   return {
     ...sqlStore(db),
     async close() {

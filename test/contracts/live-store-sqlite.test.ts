@@ -4,17 +4,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { LiveStore } from '../../src/live/live-store.ts'
-import { migrate } from '../../src/storage/sql/migrate.ts'
 import { sqlStore } from '../../src/storage/sql/sql-store.ts'
-import { sqliteMigrationDialect } from '../../src/storage/sqlite/migration-dialect.ts'
-import { openSqlite } from '../../src/storage/sqlite/node-sqlite.ts'
 import { openSqliteStore } from '../../src/storage/sqlite/open-sqlite-store.ts'
 import { checkLiveStore, makeCollectors } from './live-store.ts'
 import { type LiveFixture, request } from './live-store-model.ts'
+import { openMemorySqlite } from './memory-sqlite.ts'
 
 async function inMemory(): Promise<LiveFixture> {
-  const { raw, db } = openSqlite(':memory:', false)
-  await migrate(db, sqliteMigrationDialect, 0)
+  const { raw, db } = await openMemorySqlite()
   const fixture = (): LiveFixture => ({
     ...sqlStore(db),
     isolated: false,

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { before, suite, test } from 'node:test'
 import { documentOf } from '../acceptance/content.ts'
 import { FakeEmbedding } from '../acceptance/fake-embedding.ts'
-import { startServer } from '../acceptance/harness.ts'
+import { builtInModel, startServer } from '../acceptance/harness.ts'
 import { SearchWorld } from '../acceptance/search-world.ts'
 import { until } from '../support/until.ts'
 
@@ -17,7 +17,7 @@ function processesOf(pid: number): number[] {
 let world: SearchWorld
 
 before(async () => {
-  const server = await startServer({ env: { TIDEMARK_LOG_LEVEL: 'warn' } })
+  const server = await startServer({ env: { ...builtInModel, TIDEMARK_LOG_LEVEL: 'warn' } })
   await server.makeDataset('news')
   const { key } = await server.makeApplication({ entitlements: [{ datasets: ['news'] }] })
   const { key: collector } = await server.makeCollector()

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
-import { suite, test } from 'node:test'
+import { before, suite, test } from 'node:test'
 import { documentOf } from '../acceptance/content.ts'
 import { type Behaviour, FakeEmbedding, fakeDimensions, fakeProfile, fakeVector } from '../acceptance/fake-embedding.ts'
 import type { Answer } from '../acceptance/harness.ts'
-import { codes, type SearchWorld, startWorld } from '../acceptance/search-world.ts'
+import { codes, SearchWorld, startWorld } from '../acceptance/search-world.ts'
 import { until } from '../support/until.ts'
 
 /** What searches say and do while the embedding endpoint is in trouble, and when it is back. */
@@ -68,15 +68,28 @@ async function recovers(world: SearchWorld, name: string): Promise<void> {
   assert.ok(world.namesOf(near.results).includes(name))
 }
 
-suite('an endpoint that had worked', { concurrency: 3 }, () => {
+/** A dataset of its own on the same server, and a reader that sees nothing else. */
+async function apart({ server, embedding, collector }: SearchWorld, dataset: string): Promise<SearchWorld> {
+  await server.makeDataset(dataset)
+  const { key } = await server.makeApplication({ entitlements: [{ datasets: [dataset] }] })
+  return new SearchWorld(server, embedding, key, collector)
+}
+
+suite('an endpoint that had worked', () => {
+  let shared: SearchWorld
+  before(async () => {
+    shared = await startWorld()
+  })
+
   const troubles: readonly Behaviour[] = ['hangs', 'errors', 'wrong dimensions', 'not a number', 'garbage', 'half']
   for (const behaviour of troubles) {
     test(`${behaviour}: words go on, nothing is hidden, and what was missed is made up`, async () => {
-      const world = await startWorld()
-      await world.putIndexed(documentOf('before', text))
+      const dataset_id = behaviour.replaceAll(' ', '-')
+      const world = await apart(shared, dataset_id)
+      await world.putIndexed(documentOf('before', { ...text, dataset_id }))
       await whole(world)
       world.embedding.behaviour = behaviour
-      await world.put(documentOf('during', text))
+      await world.put(documentOf('during', { ...text, dataset_id }))
       await until('its words are found', async () => (await world.names({ query: 'buoyword' })).length === 2)
       await reduced(world, ['before', 'during'])
       // A vector of one's own needs no endpoint.
@@ -87,9 +100,18 @@ suite('an endpoint that had worked', { concurrency: 3 }, () => {
       assert.deepEqual([state.pending_documents, state.pending_vectors], [0, 1])
       assert.equal((await world.server.call('GET', '/readyz')).status, 200)
       await recovers(world, 'during')
-      assert.equal(await world.server.stop(), 0)
     })
   }
+
+  test('is slow, but answers within 5 seconds: it is waited for', async () => {
+    const world = await apart(shared, 'slow')
+    await world.putIndexed(documentOf('before', { ...text, dataset_id: 'slow' }))
+    world.embedding.delayMs = 1500
+    const found = await timed(world.search({ mode: 'hybrid', query: freshQuery() }))
+    assert.deepEqual([found.degraded, codes(found)], [false, []])
+    world.embedding.delayMs = 0
+    assert.equal(await world.server.stop(), 0)
+  })
 })
 
 suite('an endpoint that never worked yet', { concurrency: 2 }, () => {
@@ -123,24 +145,18 @@ suite('an endpoint that never worked yet', { concurrency: 2 }, () => {
   }
 
   test('wrong from the first: nothing is registered that is not a vector', async () => {
+    const embedding = await new FakeEmbedding().start()
+    embedding.behaviour = 'not a number'
+    const world = await startWorld({ embedding })
+    await world.put(documentOf('early', text))
+    await until('its words are found', async () => (await world.names({ query: 'buoyword' })).length === 1)
     for (const behaviour of ['not a number', 'garbage'] as const) {
-      const embedding = await new FakeEmbedding().start()
       embedding.behaviour = behaviour
-      const world = await startWorld({ embedding })
-      await world.put(documentOf('early', text))
-      await until('its words are found', async () => (await world.names({ query: 'buoyword' })).length === 1)
+      const asked = embedding.texts.length
       await reduced(world, ['early'])
+      await until('it is asked for that vector again', () => embedding.texts.length > asked)
       assert.equal((await profile(world)).dimensions, null)
-      await world.server.kill9()
     }
+    await world.server.kill9()
   })
-})
-
-test('an endpoint that is slow, but answers within 5 seconds, is waited for', async () => {
-  const world = await startWorld()
-  await world.putIndexed(documentOf('before', text))
-  world.embedding.delayMs = 1500
-  const found = await timed(world.search({ mode: 'hybrid', query: freshQuery() }))
-  assert.deepEqual([found.degraded, codes(found)], [false, []])
-  world.embedding.delayMs = 0
 })

@@ -3,14 +3,14 @@ import { execFile } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { after, before, test } from 'node:test'
 import { promisify } from 'node:util'
-import { adminToken, startServer, type TestServer } from '../acceptance/harness.ts'
+import { adminToken, builtInModel, startServer, type TestServer } from '../acceptance/harness.ts'
 
 /** What the guides show is run as it stands, with this server's address and keys. */
 let server: TestServer
 let env: NodeJS.ProcessEnv
 
 before(async () => {
-  server = await startServer()
+  server = await startServer({ env: builtInModel })
   for (const id of ['news', 'community']) await server.admin('PUT', `/admin/v1/datasets/${id}`, { name: id })
   const { key } = await server.makeApplication({ entitlements: [{ datasets: ['news'] }] })
   const collector = await server.admin('POST', '/admin/v1/collectors', { name: 'Guide' })

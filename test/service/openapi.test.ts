@@ -233,7 +233,7 @@ const freeTexts = [
   /documents\/batch-get body\.document_ids\.\*$/,
 ]
 
-test('a text in a body refuses NUL and halves of surrogate pairs, but where it is free text', () => {
+test('a text in a body refuses what not every store can hold, but where it is free text', () => {
   let checked = 0
   const look = (at: string, schema: Schema): void => {
     if (schema.$ref !== undefined) look(at, schemas[schema.$ref.split('/').at(-1)!]!)
@@ -250,7 +250,9 @@ test('a text in a body refuses NUL and halves of surrogate pairs, but where it i
   }
   const refuses = (at: string, pattern: string): void => {
     checked++
-    for (const odd of ['\0', '\ud800', '\udfff', 'a\0b', 'a\ud800b']) {
+    // Halves of surrogate pairs are refused with NUL, and not named here: pydantic and Go cannot compile them.
+    assert.doesNotMatch(pattern, /\\u[dD][89a-fA-F]/, at)
+    for (const odd of ['\0', 'a\0b']) {
       assert.ok(!new RegExp(pattern, 'u').test(odd), `${at} takes ${JSON.stringify(odd)}`)
     }
   }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { documentOf } from '../acceptance/content.ts'
 import { FakeEmbedding } from '../acceptance/fake-embedding.ts'
-import { startServer, type TestServer } from '../acceptance/harness.ts'
+import { builtInModel, startServer, type TestServer } from '../acceptance/harness.ts'
 import { type Found, SearchWorld, startWorld } from '../acceptance/search-world.ts'
 import { until } from '../support/until.ts'
 
@@ -39,7 +39,7 @@ async function search(server: TestServer, key: string, query: string, signal?: A
 
 suite('two applications, the model that comes with the product', () => {
   test('one that asks for much at once waits for itself; the other is answered in its turn, also what both ask', async (t) => {
-    const server = await startServer({ env: { TIDEMARK_LOG_LEVEL: 'warn' } })
+    const server = await startServer({ env: { ...builtInModel, TIDEMARK_LOG_LEVEL: 'warn' } })
     await server.makeDataset('news')
     const entitlements = [{ datasets: ['news'] }]
     const { key: crowd } = await server.makeApplication({ entitlements })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { freshFolder, startTidemark } from '../acceptance/harness.ts'
+import { adminToken, freshFolder, startTidemark } from '../acceptance/harness.ts'
 
 const hourMs = 3_600_000
 
@@ -56,6 +56,14 @@ test('start: every line that it prints has an answer from the first request on, 
     `the example of the README is not the line that is printed: ${asInReadme}`,
   )
 
+  // Whoever tries things out may take a name of the sample; the next start has its own application all the same.
+  const made = await fetch(`${address}/admin/v1/applications`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${adminToken}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ name: 'Sample reader' }),
+  })
+  assert.equal(made.status, 201)
+
   running.signal('SIGINT')
   const { code, stderr } = await running.ended
   assert.equal(code, 0, stderr)
@@ -63,7 +71,9 @@ test('start: every line that it prints has an answer from the first request on, 
 
   const again = await startTidemark(['start'], { dataDir })
   t.after(() => again.kill9())
-  await again.printed(/Ctrl-C ends it/)
+  const [printed] = await again.printed(/Tidemark is up at [\s\S]+Ctrl-C ends it/)
+  const [searchAgain] = printed!.split('\n').filter((line) => line.trim().startsWith('curl '))
+  assert.equal((await asked(searchAgain!)).body.results.length, 3)
   again.signal('SIGINT')
   const second = await again.ended
   assert.equal(second.code, 0, second.stderr)

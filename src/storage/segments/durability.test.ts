@@ -36,39 +36,54 @@ test('a damaged file gives the right answers or asks for a rebuild', async () =>
   const request = { query: queryOf('alpha'), scope, filters: noFilters, limit: 500, after: null, otherChunksMax: 9 }
   const wanted = await expected.keyword({ ...request, timeoutMs: 60_000 })
   assert.ok(wanted.outcome === 'found')
-  let asked = 0
-  let answered = 0
+  const outcomes: ('answered' | 'rebuilt')[] = []
+  /** A file of these bytes, opened as an index. */
+  const outcomeOf = async (content: Uint8Array): Promise<'answered' | 'rebuilt'> => {
+    for (const end of ['-wal', '-shm']) rmSync(damaged + end, { force: true })
+    writeFileSync(damaged, content)
+    const index = new InProcessSegments({ path: damaged, ...layout })
+    try {
+      const health = await index.health()
+      if (health.state === 'ready' && health.position > 0) {
+        const found = await index.keyword({ ...request, timeoutMs: 60_000 })
+        assert.ok(found.outcome === 'found')
+        assert.equal(found.totalChunks, wanted.totalChunks)
+        assert.equal(health.position, 60)
+        return 'answered'
+      }
+      assert.ok(health.reason !== '' || health.position === 0)
+      await index.clear()
+      await index.apply({ position: 1, changes: [put('d1', ['back again'])] })
+      assert.equal((await index.health()).state, 'ready')
+      return 'rebuilt'
+    } finally {
+      await index.close()
+    }
+  }
   await fc.assert(
     fc.asyncProperty(
       fc.nat(bytes.length - 1),
       fc.integer({ min: 1, max: 255 }),
       fc.boolean(),
       async (at, flip, cut) => {
-        for (const end of ['-wal', '-shm']) rmSync(damaged + end, { force: true })
         const copy = Buffer.from(bytes)
         copy[at]! ^= flip
-        writeFileSync(damaged, cut ? copy.subarray(0, at) : copy)
-        const index = new InProcessSegments({ path: damaged, ...layout })
-        const health = await index.health()
-        if (health.state === 'ready' && health.position > 0) {
-          answered++
-          const found = await index.keyword({ ...request, timeoutMs: 60_000 })
-          assert.ok(found.outcome === 'found')
-          assert.equal(found.totalChunks, wanted.totalChunks)
-          assert.equal(health.position, 60)
-        } else {
-          asked++
-          assert.ok(health.reason !== '' || health.position === 0)
-          await index.clear()
-          await index.apply({ position: 1, changes: [put('d1', ['back again'])] })
-          assert.equal((await index.health()).state, 'ready')
-        }
-        await index.close()
+        outcomes.push(await outcomeOf(cut ? copy.subarray(0, at) : copy))
       },
     ),
     { numRuns: 60 },
   )
-  assert.ok(asked > 5 && answered > 0, `${asked} rebuilds, ${answered} answers`)
+  const rebuilt = outcomes.filter((outcome) => outcome === 'rebuilt').length
+  assert.ok(rebuilt > 5 && rebuilt < outcomes.length, `${rebuilt} rebuilds of ${outcomes.length}`)
+
+  const garbage = Buffer.from(bytes.map((_, i) => (i * 131 + 7) % 251))
+  const overwritten = (part: number) => {
+    const length = Math.ceil(bytes.length * part)
+    return Buffer.concat([garbage.subarray(0, length), bytes.subarray(length)])
+  }
+  assert.equal(await outcomeOf(Buffer.alloc(0)), 'rebuilt', 'cut to nothing')
+  assert.equal(await outcomeOf(overwritten(0.01)), 'rebuilt', 'garbage at the start')
+  assert.equal(await outcomeOf(overwritten(1)), 'rebuilt', 'garbage all over')
 })
 
 test('a file of another format, or none at all, is no reason to fail', async () => {

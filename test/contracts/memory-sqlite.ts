@@ -1,0 +1,18 @@
+import { migrate } from '../../src/storage/sql/migrate.ts'
+import { sqliteMigrationDialect } from '../../src/storage/sqlite/migration-dialect.ts'
+import { openSqlite, type SqliteConnection } from '../../src/storage/sqlite/node-sqlite.ts'
+
+let migrated: Uint8Array | undefined
+
+/** A store in memory with nothing in it. It is migrated once and then copied, which takes a tenth of the time. */
+export async function openMemorySqlite(): Promise<SqliteConnection> {
+  if (migrated === undefined) {
+    const { raw, db } = openSqlite(':memory:', false)
+    await migrate(db, sqliteMigrationDialect, 0)
+    migrated = raw.serialize()
+    raw.close()
+  }
+  const connection = openSqlite(':memory:', false)
+  connection.raw.deserialize(migrated)
+  return connection
+}

@@ -96,6 +96,7 @@ export async function composeSearch({
     index,
     source,
     embedder,
+    others: () => [],
     cache: new QueryCache(),
     turns: new FairTurns(searchesAtOnce(shared)),
     weights: config.hybridWeights ?? defaultWeights,

@@ -20,7 +20,7 @@ import { Pool, type PoolWatch, silentPoolWatch } from '../threads/pool.ts'
 import { Callers } from '../turns/callers.ts'
 import type { BuiltInModel } from './built-in-models.ts'
 import type { ModelCall } from './built-in-process.ts'
-import type { Embedder, EmbeddingKind } from './embedder.ts'
+import type { CosineShape, Embedder, EmbeddingKind } from './embedder.ts'
 import { abortedError, closedError, EmbeddingError } from './embedding-error.ts'
 import { type TextFault, vectorsOrFault } from './normalise-vector.ts'
 import { type Job, type Run, RunQueue } from './run-queue.ts'
@@ -75,6 +75,7 @@ export class BuiltInEmbedder implements Embedder {
   readonly model: string
   readonly dimensions: number
   readonly languages: readonly string[] | null
+  readonly cosines: CosineShape
 
   readonly #processes: Pool
   readonly #queue: RunQueue<CollectingJob>
@@ -89,6 +90,7 @@ export class BuiltInEmbedder implements Embedder {
     this.model = model.id
     this.dimensions = model.dimensions
     this.languages = model.languages
+    this.cosines = model.cosines
     const { processes = Math.min(2, availableParallelism()), silenceMaxMs = 60_000 } = options
     this.#waitingTextsMax = options.waitingTextsMax ?? 4_096
     this.#queue = new RunQueue(processes)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { knowsLanguage } from './embedder.ts'
+import { cosineAsOf, knowsLanguage, usualCosines } from './embedder.ts'
 
 test('knows a language by its primary subtag', () => {
   const english = { languages: ['en'] }
@@ -11,4 +11,17 @@ test('knows a language by its primary subtag', () => {
   assert.ok(!knowsLanguage(english, 'enm'))
   assert.ok(!knowsLanguage(english, 'de'))
   assert.ok(knowsLanguage({ languages: null }, 'zh'))
+})
+
+test("a cosine in another model's terms keeps its place between unrelated and related", () => {
+  const high = { unrelated: 0.72, related: 0.92 }
+  for (const [cosine, as] of [
+    [0.4, 0.72],
+    [0.8, 0.92],
+    [0.6, 0.82],
+    [0.2, 0.62],
+  ] as const) {
+    assert.ok(Math.abs(cosineAsOf(cosine, usualCosines, high) - as) < 1e-12)
+    assert.ok(Math.abs(cosineAsOf(as, high, usualCosines) - cosine) < 1e-12)
+  }
 })

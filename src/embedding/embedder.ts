@@ -4,6 +4,23 @@ import type { Callers } from '../turns/callers.ts'
 export type EmbeddingKind = 'query' | 'passage'
 
 /**
+ * Where a model's cosines lie: of a query and a passage that has nothing to do with it, and of one that answers it. The
+ * cosines of two models can be compared only by these.
+ */
+export interface CosineShape {
+  readonly unrelated: number
+  readonly related: number
+}
+
+/** What is taken for a model that nothing is known of. */
+export const usualCosines: CosineShape = { unrelated: 0.4, related: 0.8 }
+
+/** A cosine of one model as it would be of the other. */
+export function cosineAsOf(cosine: number, of: CosineShape, as: CosineShape): number {
+  return as.unrelated + ((cosine - of.unrelated) / (of.related - of.unrelated)) * (as.related - as.unrelated)
+}
+
+/**
  * What makes vectors from text under one embedding profile.
  *
  * `embed` gives one vector a text, in order, each of length 1 and of the profile's dimensions, or fails as a whole
@@ -18,6 +35,7 @@ export interface Embedder {
   readonly dimensions: number | null
   /** Lower-case primary language subtags (`en`); `null` when the model is not limited to some languages. */
   readonly languages: readonly string[] | null
+  readonly cosines: CosineShape
   embed(texts: readonly string[], kind: EmbeddingKind, signal?: AbortSignal, callers?: Callers): Promise<Float32Array[]>
   /** Ends what runs in the background. Pending and later calls fail with `closed`. */
   close(): Promise<void>

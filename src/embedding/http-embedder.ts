@@ -15,7 +15,7 @@ import { type RetrySteps, retryDelay } from '../outbound/retry-delay.ts'
 import { Callers } from '../turns/callers.ts'
 import { FairTurns } from '../turns/fair-turns.ts'
 import { batchTexts } from './batch-texts.ts'
-import type { Embedder, EmbeddingKind } from './embedder.ts'
+import { type Embedder, type EmbeddingKind, usualCosines } from './embedder.ts'
 import { abortedError, closedError, EmbeddingError } from './embedding-error.ts'
 import type { TextFault } from './normalise-vector.ts'
 import { normaliseVector, vectorsOrFault } from './normalise-vector.ts'
@@ -79,6 +79,7 @@ export class HttpEmbedder implements Embedder {
   readonly profileId: string
   readonly model: string
   readonly languages: readonly string[] | null
+  readonly cosines = usualCosines
 
   readonly #endpoint: Endpoint
   readonly #prefixes: Readonly<Record<EmbeddingKind, string>>

@@ -3,7 +3,7 @@ import { getEventListeners } from 'node:events'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import type { Callers } from '../turns/callers.ts'
-import type { Embedder } from './embedder.ts'
+import { type Embedder, usualCosines } from './embedder.ts'
 import { abortedError, EmbeddingError } from './embedding-error.ts'
 import { QueryCache } from './query-cache.ts'
 
@@ -12,6 +12,7 @@ class HeldEmbedder implements Embedder {
   readonly model = 'held'
   readonly dimensions = 1
   readonly languages = null
+  readonly cosines = usualCosines
   readonly asked: {
     text: string
     signal: AbortSignal

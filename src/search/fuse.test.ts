@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { type CosineShape, usualCosines } from '../embedding/embedder.ts'
 import { type Candidate, defaultWeights, type FusionWeights, fuse } from './fuse.ts'
 
 const nowMs = Date.UTC(2026, 0, 1)
@@ -13,6 +14,7 @@ const plain: Candidate = {
   quality: null,
   publishedAt: null,
   languageKnown: true,
+  languages: 'same',
 }
 const candidate = (documentId: string, fields: Partial<Candidate>): Candidate => ({ ...plain, documentId, ...fields })
 const scored = (...fields: Partial<Candidate>[]): number[] =>
@@ -30,6 +32,7 @@ const anyCandidate: fc.Arbitrary<Candidate> = fc.record({
   quality: orNull(fc.double({ min: 0, max: 1, noNaN: true })),
   publishedAt: orNull(fc.integer({ min: 0, max: nowMs + 1000 * dayMs })),
   languageKnown: fc.boolean(),
+  languages: fc.constantFrom('same', 'unknown', 'other'),
 })
 const anyCandidates = fc.array(anyCandidate, { minLength: 1, maxLength: 12 })
 const weight = fc.double({ min: 0, max: 1, noNaN: true })
@@ -45,6 +48,7 @@ test('every score is from 0 to 1, whatever the numbers are', () => {
     quality: orNull(fc.double()),
     publishedAt: orNull(fc.double()),
     languageKnown: fc.boolean(),
+    languages: fc.constantFrom('same' as const, 'unknown' as const, 'other' as const),
   })
   fc.assert(
     fc.property(fc.array(fc.oneof(anything, anyCandidate)), anyWeights, (candidates, weights) => {
@@ -134,6 +138,33 @@ test('a vector that is still to come costs little: the best words stay before ne
     { keyword: 10, cosine: 0.8 },
   )
   assert.ok(nearer! > waiting! && waiting! > near!)
+})
+
+test('words weigh less across languages, and something between where nobody knows', () => {
+  const [words, near] = [
+    { keyword: 10, cosine: 0.6 },
+    { keyword: 4, cosine: 0.63 },
+  ]
+  for (const [languages, isWords] of [
+    ['same', true],
+    ['other', false],
+  ] as const) {
+    const [first, second] = scored({ ...words, languages }, { ...near, languages })
+    assert.equal(first! > second!, isWords, languages)
+  }
+  const gain = (languages: Candidate['languages']): number => {
+    const [first, second] = scored({ ...words, languages }, { ...near, languages })
+    return first! - second!
+  }
+  assert.ok(gain('same') > gain('unknown') && gain('unknown') > gain('other'))
+})
+
+test('how far two cosines are apart is judged by where those of the model lie', () => {
+  const close = { unrelated: 0.72, related: 0.92 }
+  const of = (cosines: CosineShape) =>
+    fuse([candidate('a', { cosine: 0.9 }), candidate('b', { cosine: 0.84 })], defaultWeights, nowMs, cosines)
+  const [wide, narrow] = [of(usualCosines), of(close)]
+  assert.ok(narrow[0]!.score - narrow[1]!.score > wide[0]!.score - wide[1]!.score)
 })
 
 test('a hair between two cosines does not decide against words', () => {

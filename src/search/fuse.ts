@@ -1,3 +1,4 @@
+import { type CosineShape, usualCosines } from '../embedding/embedder.ts'
 import { dayMs } from '../time.ts'
 
 /**
@@ -12,16 +13,23 @@ export interface FusionWeights {
   readonly recency: number
 }
 
-export const defaultWeights: FusionWeights = { lexical: 0.48, vector: 0.48, quality: 0.02, recency: 0.02 }
+export const defaultWeights: FusionWeights = { lexical: 0.34, vector: 0.62, quality: 0.02, recency: 0.02 }
+
+/**
+ * How much of the lexical weight words are worth, by what is known of the languages of query and document; the vector has
+ * the rest. Across languages only names and numbers are the same words.
+ */
+const lexicalShare = { same: 1, unknown: 0.75, other: 0.28 } as const
 
 /** After this long without news a document's recency is a half. */
 const recencyHalfLifeMs = 30 * dayMs
 const qualityUnknown = 0.5
 /**
- * Cosines are measured against the best and the worst of the candidates, but never on a finer scale than this: among a
- * handful of candidates a difference of 0.01 must not become all or nothing.
+ * Cosines are measured against the best and the worst of the candidates, but never on a finer scale than this part of
+ * what lies between unrelated and related: among a handful of candidates a small difference must not become all or
+ * nothing.
  */
-const cosineRangeMin = 0.2
+const cosineRangeMin = 0.4
 /** A document whose vector is still to come, or that has only a title, is taken to be near in this part of its words. */
 const vectorPerWords = 0.9
 
@@ -36,6 +44,8 @@ export interface Candidate {
   readonly publishedAt: number | null
   /** Whether the embedding profile knows the languages of document and query: otherwise the cosine says nothing. */
   readonly languageKnown: boolean
+  /** Of document and query, as far as both are known. */
+  readonly languages: keyof typeof lexicalShare
 }
 
 export interface Fused {
@@ -45,8 +55,13 @@ export interface Fused {
   readonly parts: Readonly<Record<keyof FusionWeights, number>>
 }
 
-/** The score of each candidate, in the order given. */
-export function fuse(candidates: readonly Candidate[], weights: FusionWeights, nowMs: number): Fused[] {
+/** The score of each candidate, in the order given; `cosines` is where those of the model lie. */
+export function fuse(
+  candidates: readonly Candidate[],
+  weights: FusionWeights,
+  nowMs: number,
+  cosines: CosineShape = usualCosines,
+): Fused[] {
   let keywordMax = 0
   let cosineMax = Number.NEGATIVE_INFINITY
   let cosineMin = Number.POSITIVE_INFINITY
@@ -57,16 +72,17 @@ export function fuse(candidates: readonly Candidate[], weights: FusionWeights, n
     cosineMax = Math.max(cosineMax, known)
     cosineMin = Math.min(cosineMin, known)
   }
-  const cosineRange = Math.max(cosineRangeMin, cosineMax - cosineMin)
+  const cosineRange = Math.max(cosineRangeMin * (cosines.related - cosines.unrelated), cosineMax - cosineMin)
   const total = weights.lexical + weights.vector + weights.quality + weights.recency
-  return candidates.map(({ keyword, cosine, languageKnown, quality, publishedAt }) => {
+  return candidates.map(({ keyword, cosine, languageKnown, languages, quality, publishedAt }) => {
     const lexical = keywordMax > 0 ? share((finite(keyword) ?? 0) / keywordMax) : 0
     const near = nearness(cosine)
     let vector = lexical
     if (languageKnown) vector = near === null ? vectorPerWords * lexical : share(1 - (cosineMax - near) / cosineRange)
+    const words = weights.lexical * lexicalShare[languages]
     const parts = {
-      lexical: weights.lexical * lexical,
-      vector: weights.vector * vector,
+      lexical: words * lexical,
+      vector: (weights.lexical + weights.vector - words) * vector,
       quality: weights.quality * share(finite(quality) ?? qualityUnknown),
       recency: weights.recency * recencyOf(finite(publishedAt), nowMs),
     }

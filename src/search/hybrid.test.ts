@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { plainColumns } from '../../test/support/plain-columns.ts'
 import type { FieldPermission, Scope } from '../access/scope.ts'
-import type { Embedder } from '../embedding/embedder.ts'
+import { type Embedder, usualCosines } from '../embedding/embedder.ts'
 import { QueryCache } from '../embedding/query-cache.ts'
 import { UnavailableError } from '../errors.ts'
 import { FairTurns } from '../turns/fair-turns.ts'
@@ -101,6 +101,7 @@ function searcherOver(given: readonly Given[], parts: Partial<SearcherParts> = {
     model: 'm',
     dimensions: 2,
     languages: ['en'],
+    cosines: usualCosines,
     embed: async (texts) => texts.map(() => Float32Array.of(1, 0)),
     close: async () => {},
   }
@@ -110,6 +111,7 @@ function searcherOver(given: readonly Given[], parts: Partial<SearcherParts> = {
     index,
     source,
     embedder,
+    others: () => [],
     cache,
     ...weights,
     crossEncoder: null,

@@ -1,12 +1,12 @@
 import { readableFields, type Scope } from '../access/scope.ts'
 import { type Embedder, knowsLanguage } from '../embedding/embedder.ts'
-import { guessLanguage } from '../text/guess-language.ts'
 import type { KeywordQuery } from '../text/types.ts'
 import type { Caller } from '../turns/caller.ts'
 import type { Parts } from './explain.ts'
 import { type Candidate, type FusionWeights, fuse } from './fuse.ts'
 import type { ChunkText, IndexSource, ResultDocument, ShownChunk } from './index-source.ts'
 import { searchLimits as limits } from './limits.ts'
+import { type QueryVector, scoreNearest } from './nearest.ts'
 import { type RerankWeights, rerankerOf } from './rerank.ts'
 import type { ChunkScore, DocumentHit, SearchIndex } from './search-index.ts'
 import type { SearchRequest } from './search-request.ts'
@@ -15,6 +15,7 @@ import { causeOf, type Shortfall } from './shortfall.ts'
 export interface RankingParts {
   readonly index: SearchIndex
   readonly source: IndexSource
+  /** Of the default profile. */
   readonly embedder: Embedder
   readonly weights: FusionWeights
   readonly rerankWeights: RerankWeights
@@ -25,6 +26,8 @@ interface Asked {
   readonly scope: Scope
   readonly query: KeywordQuery
   readonly caller: Caller
+  /** Those that the query may be in; null where that is not known. */
+  readonly languages: readonly string[] | null
 }
 
 interface RankedCandidate extends Candidate {
@@ -49,10 +52,10 @@ export interface ReadCandidate extends FusedCandidate {
 /** Both branches' candidates with both scores, fused, and the best of them reranked. Does not depend on the limit. */
 export async function rankCandidates(
   parts: RankingParts,
-  { request, scope, query, caller }: Asked,
+  { request, scope, query, caller, languages }: Asked,
   keywordHits: readonly DocumentHit[],
   vectorHits: readonly DocumentHit[],
-  vector: Float32Array | null,
+  vectors: readonly QueryVector[],
   shortfalls: Shortfall[],
 ): Promise<ReadCandidate[]> {
   const hits = new Map<string, { keyword: DocumentHit | null; vector: DocumentHit | null }>()
@@ -62,20 +65,15 @@ export async function rankCandidates(
   const documentIds = [...hits.keys()]
   if (documentIds.length === 0) return []
   const { embedder, index, source } = parts
-  const near = vector === null ? null : { profileId: embedder.profileId, vector }
   /** What one branch would have given to the documents that only the other one found. */
   const completed = async (missing: 'keyword' | 'vector'): Promise<ReadonlyMap<string, ChunkScore | null>> => {
     const lacking = documentIds.filter((documentId) => hits.get(documentId)![missing] === null)
     if (lacking.length === 0) return new Map()
-    const scored = await index.score({
-      documentIds: lacking,
-      query: missing === 'keyword' ? query : null,
-      vector: missing === 'vector' ? near : null,
-      explain: request.explain,
-      scope,
-      filters: request.filters,
-      timeoutMs: limits.keywordWaitMs,
-    })
+    const search = { scope, filters: request.filters, explain: request.explain, timeoutMs: limits.keywordWaitMs }
+    const scored =
+      missing === 'keyword'
+        ? await index.score({ ...search, documentIds: lacking, query, vector: null })
+        : await scoreNearest(index, vectors, lacking, search)
     if (scored.outcome === 'found') return new Map(scored.scores.map((one) => [one.documentId, one[missing]]))
     const what = missing === 'keyword' ? 'keyword_search_timed_out' : 'vector_search_unavailable'
     const cause = causeOf(scored, limits.keywordWaitMs)
@@ -84,12 +82,15 @@ export async function rankCandidates(
   }
   const [keywordScores, vectorScores, documents] = await Promise.all([
     completed('keyword'),
-    near === null ? new Map<string, ChunkScore>() : completed('vector'),
+    vectors.length === 0 ? new Map<string, ChunkScore>() : completed('vector'),
     source.results(documentIds),
   ])
   caller.signal.throwIfAborted()
   // The caller's own vector is taken at its word; of a text in a language unknown to the model it would say nothing.
-  const queryKnown = request.queryVector !== null || knowsLanguage(embedder, guessLanguage(request.text))
+  const queryKnown =
+    request.queryVector !== null ||
+    languages === null ||
+    languages.some((language) => knowsLanguage(embedder, language))
   const isMarked = query.clauses.some(({ kind }) => kind !== 'any')
   const found = documents.flatMap((document) => {
     const hit = hits.get(document.documentId)!
@@ -107,12 +108,18 @@ export async function rankCandidates(
       quality: document.quality,
       publishedAt: document.publishedAt,
       languageKnown: queryKnown && knowsLanguage(embedder, document.language),
+      languages:
+        languages === null || document.language === null
+          ? 'unknown'
+          : languages.includes(document.language)
+            ? 'same'
+            : 'other',
       document,
       best,
       others: (hit.keyword ?? hit.vector)?.otherChunks.filter(({ chunkId }) => chunkId !== best.chunkId) ?? [],
     }),
   )
-  const fused = fuse(candidates, parts.weights, Date.now())
+  const fused = fuse(candidates, parts.weights, Date.now(), embedder.cosines)
   const ranked = candidates
     .map((candidate, i) => ({ ...candidate, score: fused[i]!.score, fusion: fused[i]!.parts }))
     .sort(byScore)

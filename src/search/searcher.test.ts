@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { plainColumns } from '../../test/support/plain-columns.ts'
 import { fieldPermissions, type Scope } from '../access/scope.ts'
-import type { Embedder } from '../embedding/embedder.ts'
+import { type Embedder, usualCosines } from '../embedding/embedder.ts'
 import { EmbeddingError } from '../embedding/embedding-error.ts'
 import { QueryCache } from '../embedding/query-cache.ts'
 import { TidemarkError, UnavailableError } from '../errors.ts'
@@ -70,11 +70,12 @@ function searcherOf(
     if (!embeds) throw new EmbeddingError('unavailable', 'down')
     return texts.map(() => Float32Array.of(1, 0))
   }
-  const embedder = { profileId: 'm', dimensions, languages: null, embed } as unknown as Embedder
+  const embedder = { profileId: 'm', dimensions, languages: null, cosines: usualCosines, embed } as unknown as Embedder
   const parts = {
     index,
     source,
     embedder,
+    others: () => [],
     cache: new QueryCache(),
     crossEncoder: null,
     turns: new FairTurns(1),

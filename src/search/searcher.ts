@@ -1,9 +1,11 @@
 import type { Scope } from '../access/scope.ts'
+import type { Embedder } from '../embedding/embedder.ts'
 import { EmbeddingError } from '../embedding/embedding-error.ts'
 import type { QueryCache } from '../embedding/query-cache.ts'
 import { isUnavailability, TidemarkError, UnavailableError } from '../errors.ts'
 import { withDeadline } from '../outbound/with-deadline.ts'
 import { parseQuery } from '../text/parse-query.ts'
+import { queryLanguages } from '../text/query-languages.ts'
 import type { KeywordQuery } from '../text/types.ts'
 import type { Caller } from '../turns/caller.ts'
 import { Callers } from '../turns/callers.ts'
@@ -13,8 +15,16 @@ import type { CrossEncoder } from './cross-encoder.ts'
 import { type Explanation, keywordParts, type Parts, scaled } from './explain.ts'
 import type { ShownChunk } from './index-source.ts'
 import { searchLimits as limits } from './limits.ts'
+import { findNearest, type QueryVector } from './nearest.ts'
 import { byScore, type RankingParts, type ReadCandidate, rankCandidates } from './rank-candidates.ts'
-import type { ChunkScore, DocumentHit, KeywordOutcome, KeywordPosition, VectorOutcome } from './search-index.ts'
+import type {
+  ChunkScore,
+  DocumentHit,
+  KeywordOutcome,
+  KeywordPosition,
+  VectorOutcome,
+  VectorPage,
+} from './search-index.ts'
 import type { SearchRequest } from './search-request.ts'
 import { causeOf, type Shortfall } from './shortfall.ts'
 
@@ -47,6 +57,8 @@ export interface SearchResult {
 }
 
 export interface SearcherParts extends RankingParts {
+  /** Of the profiles that are asked too, at this moment. */
+  readonly others: () => readonly OtherEmbedder[]
   readonly cache: QueryCache
   readonly turns: FairTurns
   /** Null: the own reranker has the last word. */
@@ -54,6 +66,14 @@ export interface SearcherParts extends RankingParts {
   /** Whether the index lacks documents because it is being built anew. */
   readonly isRefilling: () => boolean
 }
+
+/** An embedder besides that of the default profile; a stand-in's profile was that, which has not all vectors yet. */
+export interface OtherEmbedder {
+  readonly embedder: Embedder
+  readonly role: 'besides' | 'stand_in'
+}
+
+type AskedEmbedder = OtherEmbedder | { readonly embedder: Embedder; readonly role: 'default' }
 
 /** The three ways to search, and what each does when a part of it fails. */
 export class Searcher {
@@ -81,10 +101,12 @@ export class Searcher {
     const vectorUntil = Date.now() + limits.vectorWaitMs
     // A vector is made from a body: who may read none can be found nothing by it, and does not wait for it.
     const isOfUse = request.mode !== 'keyword' && scope.entries.some(({ fields }) => fields.includes('body'))
-    const vector = isOfUse ? await this.#queryVector(request, caller) : null
+    const languages = queryLanguages(request.text, request.filters.languages)
+    const vectors = isOfUse ? await this.#queryVectors(request, languages, caller) : { found: [], failed: null }
     caller.signal.throwIfAborted()
     const keywordUntil = Date.now() + limits.keywordWaitMs
-    const result = await this.#searchBy({ request, scope, query, after, caller, vector, keywordUntil, vectorUntil })
+    const asked = { request, scope, query, languages, after, caller, vectors, keywordUntil, vectorUntil }
+    const result = await this.#searchBy(asked)
     return isRefilling ? { ...result, shortfalls: [...result.shortfalls, rebuilding] } : result
   }
 
@@ -103,8 +125,8 @@ export class Searcher {
    * Callers take turns at what the cores do: index, store and ranking. Vectors and the cross-encoder are waited for
    * outside. One whose time is over before its turn has none left for its branches, and they say so.
    */
-  async #inTurn<T>({ caller, vector, keywordUntil, vectorUntil }: Asked, work: () => Promise<T>): Promise<T> {
-    const until = vector instanceof Float32Array ? Math.max(keywordUntil, vectorUntil) : keywordUntil
+  async #inTurn<T>({ caller, vectors, keywordUntil, vectorUntil }: Asked, work: () => Promise<T>): Promise<T> {
+    const until = vectors.found.length > 0 ? Math.max(keywordUntil, vectorUntil) : keywordUntil
     const endTurn = await withDeadline(until - Date.now(), caller.signal, (signal) =>
       this.#parts.turns.take(new Callers(caller.id), signal),
     )
@@ -150,7 +172,9 @@ export class Searcher {
   async #vector(asked: Asked): Promise<SearchResult> {
     const { query, request, caller } = asked
     const most = limits.vectorCandidatesMax
-    let topK: number = request.chunks ? most : Math.min(most, request.limit * limits.vectorCandidatesPerResult)
+    // By several profiles the best can be what neither has among its first.
+    const isSimple = !request.chunks && asked.vectors.found.length === 1
+    let topK: number = isSimple ? Math.min(most, request.limit * limits.vectorCandidatesPerResult) : most
     let outcome = await this.#vectorBranch(asked, topK)
     // Too few documents among the nearest chunks, and there are further chunks: a long one has taken their places.
     if (
@@ -182,7 +206,7 @@ export class Searcher {
       topK,
       next: null,
       vectorsPending: outcome.vectorsPending,
-      shortfalls: [],
+      shortfalls: partial(asked),
     }
   }
 
@@ -230,6 +254,7 @@ export class Searcher {
     ])
     asked.caller.signal.throwIfAborted()
     if (vector.outcome !== 'found') shortfalls.push({ what: 'vector_search_unavailable', cause: vector.cause })
+    else shortfalls.push(...partial(asked))
     if (keyword.outcome !== 'found') {
       const cause = causeOf(keyword, limits.keywordWaitMs)
       if (keyword.outcome === 'unavailable' || vector.outcome !== 'found') throw unavailable(cause)
@@ -237,7 +262,7 @@ export class Searcher {
     }
     const keywordHits = keyword.outcome === 'found' ? keyword.hits : []
     const vectorHits = vector.outcome === 'found' ? vector.hits : []
-    const near = vector.outcome === 'found' ? vector.vector : null
+    const near = vector.outcome === 'found' ? asked.vectors.found : []
     return {
       read: await rankCandidates(this.#parts, asked, keywordHits, vectorHits, near, shortfalls),
       totalChunks: keyword.outcome === 'found' ? keyword.totalChunks : vectorHits.length,
@@ -263,17 +288,18 @@ export class Searcher {
   }
 
   /** Every trouble is one outcome, this branch is not there; a defect is not. */
-  async #vectorBranch({ request, scope, vector, vectorUntil }: Asked, topK: number): Promise<VectorBranch> {
-    if (vector === null) return { outcome: 'found', hits: [], vectorsPending: false, vector }
-    if (!(vector instanceof Float32Array)) return { outcome: 'failed', cause: vector }
+  async #vectorBranch({ request, scope, vectors, vectorUntil }: Asked, topK: number): Promise<VectorBranch> {
+    if (vectors.found.length === 0) {
+      if (vectors.failed !== null) return { outcome: 'failed', cause: vectors.failed }
+      return { outcome: 'found', hits: [], vectorsPending: false }
+    }
     const timeoutMs = vectorUntil - Date.now()
-    const { profileId } = this.#parts.embedder
     try {
       const outcome: VectorOutcome =
         timeoutMs <= 0
           ? { outcome: 'timed_out' }
-          : await this.#parts.index.vector({ profileId, vector, scope, filters: request.filters, topK, timeoutMs })
-      if (outcome.outcome === 'found') return { ...outcome, vector }
+          : await findNearest(this.#parts.index, vectors.found, { scope, filters: request.filters, timeoutMs }, topK)
+      if (outcome.outcome === 'found') return outcome
       return { outcome: 'failed', cause: causeOf(outcome, limits.vectorWaitMs) }
     } catch (error) {
       if (isUnavailability(error)) return { outcome: 'failed', cause: error }
@@ -281,19 +307,43 @@ export class Searcher {
     }
   }
 
-  /** The vector, or why there is none. */
-  async #queryVector(request: SearchRequest, caller: Caller): Promise<Float32Array | Error> {
-    const { cache, embedder } = this.#parts
+  /**
+   * The query's vectors: of the default profile, and of those others whose model may know its language. A caller's own is
+   * one of the default profile.
+   */
+  async #queryVectors(
+    request: SearchRequest,
+    languages: readonly string[] | null,
+    caller: Caller,
+  ): Promise<QueryVectors> {
+    const { embedder, others } = this.#parts
+    const main: AskedEmbedder = { embedder, role: 'default' }
     if (request.queryVector !== null) {
       // No vector has ever been made: what would be compared is not there yet, which is not the same as no match.
-      if (embedder.dimensions === null) return new UnavailableError('the dimensions are not known yet')
+      if (embedder.dimensions === null) {
+        return { found: [], failed: new UnavailableError('the dimensions are not known yet') }
+      }
       // Only the direction counts; brought to 1 first, because 32 bits do not hold every finite number.
       const largest = Math.max(...request.queryVector.map(Math.abs))
-      return Float32Array.from(request.queryVector, (value) => value / largest)
+      const vector = Float32Array.from(request.queryVector, (value) => value / largest)
+      return { found: [queryVector(main, vector)], failed: null }
     }
+    const asked: readonly AskedEmbedder[] = [main, ...others().filter(({ embedder }) => mayKnow(embedder, languages))]
+    const given = await Promise.all(asked.map((one) => this.#embedded(one.embedder, request.text, caller)))
+    return {
+      found: asked.flatMap((one, i) => {
+        const vector = given[i]
+        return vector instanceof Float32Array ? queryVector(one, vector) : []
+      }),
+      failed: given.find((one) => one instanceof Error) ?? null,
+    }
+  }
+
+  /** The vector, or why there is none. */
+  async #embedded(embedder: Embedder, text: string, caller: Caller): Promise<Float32Array | Error> {
     try {
       return await withDeadline(limits.vectorWaitMs, caller.signal, (signal) =>
-        cache.embed(embedder, request.text, signal, caller.id),
+        this.#parts.cache.embed(embedder, text, signal, caller.id),
       )
     } catch (error) {
       if (!isUnavailability(error)) throw error
@@ -335,16 +385,38 @@ interface Asked {
   readonly query: KeywordQuery
   readonly after: KeywordPosition | null
   readonly caller: Caller
-  /** Why there is none, where there is none; null where none is needed. */
-  readonly vector: Float32Array | Error | null
+  /** Those that the query may be in; null where that is not known. */
+  readonly languages: readonly string[] | null
+  readonly vectors: QueryVectors
   /** When the time of a branch is over. */
   readonly keywordUntil: number
   readonly vectorUntil: number
 }
 
-type VectorBranch =
-  | (VectorOutcome & { readonly outcome: 'found'; readonly vector: Float32Array | null })
-  | { readonly outcome: 'failed'; readonly cause: Error }
+interface QueryVectors {
+  /** None where none is needed, or none could be made. */
+  readonly found: readonly QueryVector[]
+  /** Why one or more of them could not be made. */
+  readonly failed: Error | null
+}
+
+type VectorBranch = VectorPage | { readonly outcome: 'failed'; readonly cause: Error }
+
+/** Some of the query's vectors were there, and not all. */
+const partial = ({ vectors }: Asked): Shortfall[] =>
+  vectors.failed === null ? [] : [{ what: 'vector_search_unavailable', cause: vectors.failed }]
+
+/** The default profile's are of all texts, and a stand-in's were when it was the default. */
+const queryVector = ({ embedder, role }: AskedEmbedder, vector: Float32Array): QueryVector => ({
+  profileId: embedder.profileId,
+  vector,
+  cosines: embedder.cosines,
+  languages: role === 'besides' ? embedder.languages : null,
+  isStandIn: role === 'stand_in',
+})
+
+const mayKnow = ({ languages: known }: Embedder, languages: readonly string[] | null): boolean =>
+  known === null || languages === null || languages.some((language) => known.includes(language))
 
 const chunksOf = ({ hits }: { readonly hits: readonly DocumentHit[] }): number =>
   hits.reduce((sum, { otherChunks }) => sum + 1 + otherChunks.length, 0)

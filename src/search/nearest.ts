@@ -1,0 +1,133 @@
+import { type CosineShape, cosineAsOf } from '../embedding/embedder.ts'
+import type {
+  ChunkScore,
+  DocumentHit,
+  DocumentScores,
+  ScoreOutcome,
+  ScoreRequest,
+  SearchFilters,
+  SearchIndex,
+  TimedOut,
+  Unavailable,
+  VectorOutcome,
+  VectorRequest,
+} from './search-index.ts'
+
+/** The query as one embedding profile has it. */
+export interface QueryVector {
+  readonly profileId: string
+  readonly vector: Float32Array
+  readonly cosines: CosineShape
+  /** It is asked of documents in these languages alone; null for all. */
+  readonly languages: readonly string[] | null
+  /** It counts only where no other has a vector: its profile is being replaced. */
+  readonly isStandIn: boolean
+}
+
+type Search = Omit<VectorRequest, 'profileId' | 'vector' | 'topK'>
+
+/**
+ * The nearest documents by all the query's vectors together. Each document has the mean of its cosines, those of the other
+ * profiles in terms of the first one's: what one profile did not find is scored by it afterwards, so the score of a
+ * document does not depend on who found it. `vectorsPending` is of the first.
+ */
+export async function findNearest(
+  index: SearchIndex,
+  vectors: readonly QueryVector[],
+  search: Search,
+  topK: number,
+): Promise<VectorOutcome> {
+  const untilMs = Date.now() + search.timeoutMs
+  const pages = await Promise.all(
+    vectors.map(({ profileId, vector, languages }) =>
+      index.vector({ ...search, filters: narrowed(search.filters, languages), profileId, vector, topK }),
+    ),
+  )
+  const hits = new Map<string, (DocumentHit | undefined)[]>()
+  for (const [i, page] of pages.entries()) {
+    if (page.outcome !== 'found') return page
+    for (const hit of page.hits) {
+      const known = hits.get(hit.documentId) ?? []
+      known[i] = hit
+      hits.set(hit.documentId, known)
+    }
+  }
+  const [first] = pages
+  if (first?.outcome !== 'found' || vectors.length === 1) return first!
+  const lacking = (i: number) => [...hits].flatMap(([documentId, known]) => (known[i] === undefined ? documentId : []))
+  const scored = await scoreAll(index, vectors, lacking, { ...search, timeoutMs: Math.max(1, untilMs - Date.now()) })
+  if ('outcome' in scored) return scored
+  const merged = [...hits].flatMap(([documentId, known]): DocumentHit | [] => {
+    const chunks = vectors.map((_, i) => known[i] ?? scored[i]!.get(documentId) ?? null)
+    const best = together(vectors, chunks)
+    if (best === null) return []
+    const otherChunks = (known.find((hit) => hit?.chunkId === best.chunkId) ?? known.find((hit) => hit)!).otherChunks
+    return { ...best, documentId, otherChunks: otherChunks.filter(({ chunkId }) => chunkId !== best.chunkId) }
+  })
+  merged.sort((a, b) => b.score - a.score || (a.documentId < b.documentId ? -1 : 1))
+  return { ...first, hits: merged }
+}
+
+/** What given documents have, as `findNearest` would have given it; null without a visible vector. */
+export async function scoreNearest(
+  index: SearchIndex,
+  vectors: readonly QueryVector[],
+  documentIds: readonly string[],
+  search: Search,
+): Promise<ScoreOutcome> {
+  const scored = await scoreAll(index, vectors, () => documentIds, search)
+  if ('outcome' in scored) return scored
+  const scoreOf = (documentId: string): DocumentScores => {
+    const chunks = scored.map((scores) => scores.get(documentId) ?? null)
+    return { documentId, keyword: null, vector: together(vectors, chunks) }
+  }
+  return { outcome: 'found', scores: documentIds.map(scoreOf) }
+}
+
+async function scoreAll(
+  index: SearchIndex,
+  vectors: readonly QueryVector[],
+  documentIdsOf: (i: number) => readonly string[],
+  search: Search,
+): Promise<readonly ReadonlyMap<string, ChunkScore | null>[] | TimedOut | Unavailable> {
+  const scored: ReadonlyMap<string, ChunkScore | null>[] = []
+  const pages = await Promise.all(
+    vectors.map(({ profileId, vector, languages }, i) => {
+      const filters = narrowed(search.filters, languages)
+      const request: ScoreRequest = {
+        ...search,
+        filters,
+        documentIds: documentIdsOf(i),
+        query: null,
+        vector: { profileId, vector },
+      }
+      return request.documentIds.length === 0 ? { outcome: 'found' as const, scores: [] } : index.score(request)
+    }),
+  )
+  for (const page of pages) {
+    if (page.outcome !== 'found') return page
+    scored.push(new Map(page.scores.map(({ documentId, vector }) => [documentId, vector])))
+  }
+  return scored
+}
+
+/** The mean of a document's cosines, with the chunk of the first profile that has one. */
+function together(vectors: readonly QueryVector[], chunks: readonly (ChunkScore | null)[]): ChunkScore | null {
+  const [main] = vectors
+  const of = (isStandIn: boolean) =>
+    vectors.flatMap((vector, i) => {
+      const chunk = chunks[i] ?? null
+      return chunk === null || vector.isStandIn !== isStandIn ? [] : { chunk, cosines: vector.cosines }
+    })
+  const lasting = of(false)
+  const counted = lasting.length > 0 ? lasting : of(true)
+  const [best] = counted
+  if (best === undefined || main === undefined) return null
+  const sum = counted.reduce((total, { chunk, cosines }) => total + cosineAsOf(chunk.score, cosines, main.cosines), 0)
+  return { chunkId: best.chunk.chunkId, versionId: best.chunk.versionId, score: sum / counted.length }
+}
+
+function narrowed(filters: SearchFilters, languages: readonly string[] | null): SearchFilters {
+  if (languages === null) return filters
+  return { ...filters, languages: filters.languages?.filter((one) => languages.includes(one)) ?? languages }
+}

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { resolve } from 'node:path'
+import { globSync, readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { ConfigError, environmentName, readConfig, settingHelp } from './config.ts'
@@ -68,6 +69,22 @@ test('all faults are reported together, unknown settings among them, and no secr
   assert.ok(!faults.join().includes('hush'))
   assert.match(faults.at(-1)!, /^TIDEMARK_PROT is set, but there is no such setting; there are: TIDEMARK_HOST/)
   assert.deepEqual(faultsOf({ PATH: '/bin', TIDEMARKISH: 'x' }), [])
+})
+
+test('every variable that the README, the documents and the pages tell people to set may stay set', () => {
+  const root = join(import.meta.dirname, '..')
+  const named = new Set<string>()
+  for (const file of globSync(['README.md', 'docs/**/*.md', 'console/**/*.{ts,html,md}', 'deploy/*'], { cwd: root })) {
+    const text = readFileSync(join(root, file), 'utf8')
+    for (const [name] of text.matchAll(/\bTIDEMARK_[A-Z_]*[A-Z]\b/g)) named.add(name)
+  }
+  assert.ok(named.has('TIDEMARK_KEY') && named.has('TIDEMARK_COLLECTOR_KEY') && named.has('TIDEMARK_PORT'))
+  for (const name of named) {
+    assert.doesNotMatch(faultsOf({ [name]: 'x' }).join(), /no such setting/, name)
+  }
+  for (const name of ['TIDEMARK_KEYS', 'TIDEMARK_ADMIN_KEY']) {
+    assert.match(faultsOf({ [name]: 'x' }).join(), /no such setting/, name)
+  }
 })
 
 test('whatever is set, the answer is a whole configuration or faults, never anything else', () => {

@@ -216,6 +216,9 @@ function isOrigin(text: string): boolean {
 /** Settings of products of the same family that this version does not have yet must not be ignored in silence. */
 const prefix = 'TIDEMARK_'
 
+/** What examples take a caller's key from. No settings, but set in the shell from which people start commands too. */
+const keysOfCallers = ['TIDEMARK_KEY', 'TIDEMARK_COLLECTOR_KEY']
+
 export const environmentName = (key: string): string => prefix + key.replace(/[A-Z]/g, (c) => `_${c}`).toUpperCase()
 const flagName = (key: string): string => `--${key.replace(/[A-Z]/g, (c) => `-${c.toLowerCase()}`)}`
 
@@ -260,7 +263,8 @@ export function readConfig(
     values[key] = value
   }
   for (const name of Object.keys(environment)) {
-    if (name.startsWith(prefix) && !known.has(name) && environment[name] !== '') {
+    if (!name.startsWith(prefix) || known.has(name) || keysOfCallers.includes(name)) continue
+    if (environment[name] !== '') {
       faults.push(`${name} is set, but there is no such setting; there are: ${[...known].join(', ')}`)
     }
   }

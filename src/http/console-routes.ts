@@ -28,7 +28,7 @@ export function consoleRoutes(app: TypedApp): void {
     if (known !== undefined) return known
     const content = await readFile(new URL(file, folder))
     if (!file.endsWith('.ts')) return content
-    const script = stripTypeScriptTypes(content.toString())
+    const script = withoutTypes(content.toString())
     stripped.set(file, script)
     return script
   }
@@ -56,4 +56,15 @@ export function consoleRoutes(app: TypedApp): void {
         .send(await read(file))
     },
   )
+}
+
+/** The runtime warns that this function may change; it is pinned, and an operator who reads the log can do nothing about it. */
+function withoutTypes(source: string): string {
+  const { emitWarning } = process
+  process.emitWarning = () => {}
+  try {
+    return stripTypeScriptTypes(source)
+  } finally {
+    process.emitWarning = emitWarning
+  }
 }

@@ -157,9 +157,11 @@ export const anyId = Type.String({ minLength: 1, maxLength: 128 })
 /**
  * Characters that not every store can hold: NUL, and halves of surrogate pairs, which JSON can write and UTF-8 cannot.
  * In what identifies something, or is compared with it, they are refused: put right, two ids would become one. For
- * patterns, which are read with the flag u: there a whole pair is one character.
+ * patterns, which are read with the flag u: there a whole pair is one character. Other characters are written \x00, as
+ * every language of generated clients reads them: Go does not know \u0000.
  */
-const unstorable = '\\u0000\\ud800-\\udfff'
+export const halves = '\\ud800-\\udfff'
+const unstorable = `\\x00${halves}`
 
 /** The pattern of what is only compared. */
 export const exactPattern = `^[^${unstorable}]*$`
@@ -167,13 +169,13 @@ export const exactPattern = `^[^${unstorable}]*$`
 export const isExact = (text: string): boolean => !text.includes('\u0000') && text.isWellFormed()
 
 /** Of ids and words that others choose. */
-export const oneLinePattern = `^[^\\u0001-\\u001f${unstorable}]*$`
+export const oneLinePattern = `^[^\\x01-\\x1f${unstorable}]*$`
 
 /** Of codes: they stand in comma-separated lists and in addresses. */
-export const codePattern = `^[^,\\s\\u0001-\\u001f${unstorable}]*$`
+export const codePattern = `^[^,\\s\\x01-\\x1f${unstorable}]*$`
 
 /** Of texts that stand in lists, logs and terminals. */
-export const printablePattern = `^[^\\u0001-\\u001f\\u007f${unstorable}]*$`
+export const printablePattern = `^[^\\x01-\\x1f\\x7f${unstorable}]*$`
 
 /** Of languages that readers name; documents have them in the same form. */
 const languagePattern = '^[a-z]{2}$'

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { componentName, describedBy } from '../validation.ts'
+import { componentName, describedBy, halves } from '../validation.ts'
 
 /**
  * What the framework's description lacks, added when it is made: parts that are checked outside the schemas, bodies that
@@ -104,9 +104,6 @@ function describeAnswers({ security, responses }: Operation): void {
   }
 }
 
-/** Halves of surrogate pairs. What is generated in Rust or Go cannot have them in a text, and its patterns cannot name them. */
-const halves = '\\ud800-\\udfff'
-
 /** Schemas with a name are listed under it once, and referred to wherever they stand. */
 function withComponents(description: Description): Description {
   const components = new Map<string, unknown>()
@@ -116,6 +113,7 @@ function withComponents(description: Description): Description {
     const { [componentName]: name, [describedBy]: described, ...rest } = part as Record<string, unknown>
     if (described !== undefined) return finish(described)
     const finished = Object.fromEntries(Object.entries(rest).map(([key, value]) => [key, finish(value)]))
+    // What is generated in Rust, Go or pydantic cannot have halves of pairs in a text, and its patterns cannot name them.
     if (typeof finished.pattern === 'string') finished.pattern = finished.pattern.replaceAll(halves, '')
     if (typeof name !== 'string') return finished
     const listed = components.get(name)

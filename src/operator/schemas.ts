@@ -1,7 +1,17 @@
 import { Type } from 'typebox'
 import { EntitlementInput } from '../access/entitlement.ts'
 import { Policy } from '../access/policy.ts'
-import { choice, dateTime, exactPattern, exactWithin, named, orNull, printablePattern, strict } from '../validation.ts'
+import {
+  choice,
+  dateTime,
+  exactPattern,
+  exactWithin,
+  halves,
+  named,
+  orNull,
+  printablePattern,
+  strict,
+} from '../validation.ts'
 
 /** Bodies and answers of the admin API, and the parts of a file for `tidemark apply`. */
 
@@ -34,7 +44,7 @@ export const DatasetAnswer = named(
 )
 
 export const ClassificationCode = Type.String({
-  pattern: '^[^,\\s\\u0000-\\u001f\\u007f\\ud800-\\udfff]{1,128}$',
+  pattern: `^[^,\\s\\x00-\\x1f\\x7f${halves}]{1,128}$`,
   description: 'The code, matched exactly. No commas, spaces or control characters, at most 128 characters.',
 })
 export const ClassificationInput = named(

@@ -266,7 +266,10 @@ test('every pattern compiles in the languages of generated clients, Go, Rust and
   const patterns = new Set<string>()
   const look = (part: unknown): void => {
     if (typeof part !== 'object' || part === null) return
-    const { pattern, patternProperties = {} } = part as { readonly pattern?: unknown; readonly patternProperties?: object }
+    const { pattern, patternProperties = {} } = part as {
+      readonly pattern?: unknown
+      readonly patternProperties?: object
+    }
     if (typeof pattern === 'string') patterns.add(pattern)
     for (const name of Object.keys(patternProperties)) patterns.add(name)
     for (const below of Object.values(part)) look(below)

@@ -21,10 +21,22 @@ export class BareAnswers {
     server.on('connect', (request, socket) => this.#connect(request, socket))
   }
 
-  /** What the HTTP parser refused is answered on the bare connection, which then closes. */
-  unparsed(error: NodeJS.ErrnoException, socket: Socket): void {
-    if (error.code === 'ECONNRESET' || !socket.writable) {
+  /**
+   * What the HTTP parser refused is answered on the bare connection, which then closes. `unanswered` are the requests that
+   * came on it before: an answer out of turn would be taken for one of theirs.
+   */
+  unparsed(error: NodeJS.ErrnoException, socket: Socket, unanswered: readonly ServerResponse[]): void {
+    const last = unanswered.at(-1)
+    const isBrokenOff = last?.req.complete === false && error.code === 'HPE_INVALID_EOF_STATE'
+    if (error.code === 'ECONNRESET' || !socket.writable || isBrokenOff) {
       socket.destroy()
+      return
+    }
+    // A body that cannot be read ends its request; what is said of its headers, or behind it, is not about it.
+    const isAboutBody = last?.req.complete === false && error.code !== 'HPE_INVALID_TRANSFER_ENCODING'
+    if (last !== undefined && !(isAboutBody && unanswered.length === 1 && !last.headersSent)) {
+      if (last.headersSent) socket.destroySoon()
+      else last.setHeader('connection', 'close')
       return
     }
     const refusal = unparsed(error)

@@ -53,6 +53,11 @@ export class Connections {
     response.once('close', once)
   }
 
+  /** The requests of a connection that are not over, in the order in which they came. */
+  unanswered(socket: Socket): readonly ServerResponse[] {
+    return [...(this.#connections.get(socket)?.open.values() ?? [])]
+  }
+
   /** Ends a connection on which it is the client's turn, and has been for long. */
   cutSlow(socket: Socket): void {
     this.#slow.add(socket)

@@ -76,7 +76,7 @@ export async function makeServer(parts: ServerParts): Promise<FastifyInstance> {
       logUnrouted(parts, { reqId, method, status: refusal.status, ip, reason: error.code })
       return answer(refusal, request, reply.headers(securityHeaders))
     },
-    clientErrorHandler: (error, socket) => bareAnswers.unparsed(error, socket),
+    clientErrorHandler: (error, socket) => bareAnswers.unparsed(error, socket, connections.unanswered(socket)),
     // Node would answer a missing Host without a body; the first hook says it properly.
     http: { requireHostHeader: false, headersTimeout: headersMaxMs, connectionsCheckingInterval: headersMaxMs / 4 },
     // Of the whole request: bodies have time limits of their own. Of its headers: below, in http.

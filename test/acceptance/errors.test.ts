@@ -3,6 +3,7 @@ import { METHODS } from 'node:http'
 import { before, test } from 'node:test'
 import { until } from '../support/until.ts'
 import { expectError, parseRaw } from './expect-error.ts'
+import { HalfSent } from './half-sent.ts'
 import { type Answer, adminToken, type CallOptions, startServer, type TestServer } from './harness.ts'
 
 let server: TestServer
@@ -440,6 +441,33 @@ test('what is no HTTP request at all still gets our error shape', async () => {
     417,
     'expectation_failed',
   )
+})
+
+test('a request that is answered gets no second answer, whatever is wrong with the rest; one log line is about it', async () => {
+  const head = `${adminLine}Content-Type: application/json\r\n`
+  const start = 'POST /admin/v1/applications HTTP/1.1\r\nHost: test\r\n'
+  const followed = 'GET /healthz HTTP/1.1\r\nHost: test\r\n\r\n'
+  for (const [sent, statuses] of [
+    [`${start}${head}Transfer-Encoding: identity\r\n\r\n{"name":"A"}`, [400]],
+    [`${start}${head}Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n${followed}`, [400]],
+    [`GET /readyz HTTP/1.1\r\nHost: test\r\n\r\nnonsense\r\n\r\n`, [200]],
+  ] as const) {
+    // Comes to its end when the connection is closed.
+    const answers = await server.raw(sent)
+    assert.deepEqual(answers.match(/(?<=HTTP\/1\.1 )\d+/g)?.map(Number), statuses, answers)
+  }
+
+  // Half a body, then the end of what the client sends: it went away.
+  const half = new HalfSent(server, `${start}${head}X-Request-Id: half\r\nContent-Length: 500\r\n\r\n{"name":`)
+  half.end()
+  await half.closed
+  assert.equal(half.received, '')
+  await server.call('GET', '/healthz', { headers: { 'x-request-id': 'later' } })
+  await until('what came later is logged', async () => server.logs.some(({ reqId }) => reqId === 'later'))
+  const [line, ...others] = server.logs.filter(({ reqId }) => reqId === 'half')
+  assert.partialDeepStrictEqual(line!, { msg: 'request', operation: 'admin.applications.create', status: 499 })
+  assert.deepEqual(others, [])
+  assert.ok(server.logs.every(({ reason }) => reason !== 'HPE_INVALID_EOF_STATE'))
 })
 
 test('what never became a request has its line in the log, and nothing in it of what was sent', async () => {

@@ -43,6 +43,11 @@ export class HalfSent {
     this.#socket.write(text)
   }
 
+  /** The client says that nothing more comes, and still listens. */
+  end(): void {
+    this.#socket.end()
+  }
+
   /** The client goes away. */
   abandon(): void {
     this.#socket.destroy()

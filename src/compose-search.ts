@@ -13,6 +13,7 @@ import { HttpCrossEncoder } from './search/cross-encoder.ts'
 import { CurrentIndex } from './search/current-index.ts'
 import { defaultWeights } from './search/fuse.ts'
 import { type IndexingState, indexingState, readiness, readinessAlone } from './search/indexing-state.ts'
+import type { ValuesParts } from './search/list-values.ts'
 import { defaultRerankWeights } from './search/rerank.ts'
 import { Searcher } from './search/searcher.ts'
 import { indexHomeOf } from './storage/index-homes.ts'
@@ -26,6 +27,7 @@ import { startIndexing } from './worker/indexing.ts'
 export interface SearchSide {
   readonly embedder: Embedder
   readonly searcher: Searcher
+  readonly values: ValuesParts
   readonly check: Check
   /** How far the index is, and what an operator should know of it. */
   readonly indexing: () => Promise<IndexingState>
@@ -92,13 +94,14 @@ export async function composeSearch({
     logger,
   })
   parts.opened('indexing', () => indexing.stop())
+  const turns = new FairTurns(searchesAtOnce(shared))
   const searcher = new Searcher({
     index,
     source,
     embedder,
     others: () => [],
     cache: new QueryCache(),
-    turns: new FairTurns(searchesAtOnce(shared)),
+    turns,
     weights: config.hybridWeights ?? defaultWeights,
     rerankWeights: defaultRerankWeights,
     crossEncoder:
@@ -117,6 +120,7 @@ export async function composeSearch({
   return {
     embedder,
     searcher,
+    values: { index, turns, isRefilling: () => indexing.isRefilling },
     indexing: state,
     check: async () => {
       try {

@@ -36,6 +36,7 @@ import type { Backlog } from './search/index-source.ts'
 import { indexingRoutes } from './search/indexing-routes.ts'
 import { liveResultRoutes } from './search/live-result-routes.ts'
 import { searchRoutes } from './search/routes.ts'
+import { valuesRoutes } from './search/values-routes.ts'
 import { backendOf } from './storage/backends.ts'
 import type { OpenStore } from './storage/open-store.ts'
 import { startFeedRetention } from './worker/feed-retention.ts'
@@ -130,13 +131,14 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
       consoleRoutes(typed)
       // A process that only works in the background still says how it is.
       if (search === null) return
-      const { embedder, searcher, indexing } = search
+      const { embedder, searcher, values, indexing } = search
       accountRoutes(typed, { usage, embeddingProfiles: () => operator.read.embeddingProfiles() })
       operatorRoutes(typed, operator)
       ingestRoutes(typed, ingest)
       changesRoutes(typed, { log: store.changes, signal, cursors, usage })
       documentRoutes(typed, store.catalog, cursors)
       catalogRoutes(typed, { store: store.catalog, cursors, timeoutMs: config.catalogTimeoutMs })
+      valuesRoutes(typed, { ...values, cursors })
       searchRoutes(typed, { searcher, source: store.indexSource, cursors, usage, live })
       liveRoutes(typed, live)
       liveResultRoutes(typed, { live, cursors })

@@ -1,5 +1,5 @@
 import type { Scope } from '../../src/access/scope.ts'
-import type { PutVersion } from '../../src/search/search-index.ts'
+import type { CatalogColumns, PutVersion } from '../../src/search/search-index.ts'
 import type { AnalysedField, Clause, ClauseKind, KeywordQuery } from '../../src/text/types.ts'
 
 /** A Zipf corpus: documents of one to three chunks of 25 to 84 words, a title of five, 100 datasets, 10 languages. */
@@ -63,8 +63,18 @@ export function drawVector(random: Random): Float32Array {
   return Float32Array.from({ length: dimensions }, (_, i) => centres[centre + i]! + spread())
 }
 
+/** Few topics, many tags, authors of a handful of documents each: what counts differ in. */
+const catalog = (random: Random): CatalogColumns => ({
+  authorId: `author ${Math.floor(random() ** 2 * 100_000)}`,
+  topics: Array.from({ length: Math.floor(random() * 4) }, () => `topic ${Math.floor(random() ** 2 * 500)}`),
+  tags: Array.from({ length: Math.floor(random() * 4) }, () => `tag ${Math.floor(random() ** 3 * 50_000)}`),
+  classifications: [],
+  score: Math.floor(random() * 1000),
+})
+
 export function* corpus(chunks: number, withVectors: boolean): Generator<PutVersion> {
   const random = randomFrom(1)
+  const known = randomFrom(2)
   for (let made = 0, document = 0; made < chunks; document++) {
     const id = document.toString(36).padStart(26, '0')
     const count = Math.min(chunks - made, 1 + Math.floor(random() * 3))
@@ -80,7 +90,8 @@ export function* corpus(chunks: number, withVectors: boolean): Generator<PutVers
         region: null,
         contentType: 'post',
         status: 'active',
-        publishedAt: 1_700_000_000_000 + document,
+        publishedAt: 1_700_000_000_000 + document * 60_000,
+        ...catalog(known),
       },
       title: drawField(random, 5),
       chunks: Array.from({ length: count }, (_, i) => ({

@@ -13,6 +13,7 @@ export const operations = [
   'users.read',
   'users.documents',
   'classifications.list',
+  'values.list',
   'changes.read',
   'search.default',
   'search.contents',

@@ -164,7 +164,7 @@ export class DocumentState {
     if (incoming.observedAt === undefined) set('observed_at', 'observedAt', nowMs)
     const observedAt = next.observedAt
     next.updatedAt = nowMs
-    if (newVersion || changed.some((field) => indexedFields.has(field))) next.indexRevision = revise()
+    if (newVersion || indexedFields.some((field) => next[field] !== this.document[field])) next.indexRevision = revise()
     if (!first && changed.includes('language')) {
       if (!newVersion) this.#changeLanguage(next, record)
       record.followed.push({ documentId: next.documentId, indexRevision: next.indexRevision })
@@ -295,8 +295,19 @@ export class DocumentState {
   }
 }
 
-/** What scopes and search filters look at. */
-const indexedFields = new Set(['language', 'region', 'published_at', 'content_type', 'status'])
+/** What scopes and searches look at: the search index must learn of every change of it. */
+const indexedFields = [
+  'language',
+  'region',
+  'publishedAt',
+  'contentType',
+  'status',
+  'externalAuthorId',
+  'topics',
+  'tags',
+  'classifications',
+  'score',
+] as const satisfies readonly (keyof KnownDocument)[]
 
 const emptyDocument: Omit<KnownDocument, 'documentId'> = {
   datasetId: '',

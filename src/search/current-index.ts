@@ -29,6 +29,7 @@ export class CurrentIndex implements SearchIndex {
   similarWords: SearchIndex['similarWords'] = (request) => this.#call((index) => index.similarWords(request))
   score: SearchIndex['score'] = (request) => this.#call((index) => index.score(request))
   count: SearchIndex['count'] = (request) => this.#call((index) => index.count(request))
+  values: SearchIndex['values'] = (request) => this.#call((index) => index.values(request))
   withoutVector: SearchIndex['withoutVector'] = (request) => this.#call((index) => index.withoutVector(request))
   health: SearchIndex['health'] = () => this.#call((index) => index.health())
   checkpoint: SearchIndex['checkpoint'] = () => this.#call((index) => index.checkpoint())

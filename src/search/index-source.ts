@@ -1,5 +1,5 @@
 import type { Scope } from '../access/scope.ts'
-import type { VersionColumns } from './search-index.ts'
+import type { IndexedColumns, VersionColumns } from './search-index.ts'
 
 /** The port: what the search index is fed from, and where searches read the texts that the index does not hold. */
 export interface IndexSource {
@@ -43,6 +43,8 @@ export interface IndexSource {
   chunkCount(): Promise<number>
   /** What a page of results shows of its documents. Documents that are gone are left out. */
   results(documentIds: readonly string[]): Promise<readonly ResultDocument[]>
+  /** What documents are counted by. Documents that are gone are left out. */
+  indexedColumns(documentIds: readonly string[]): Promise<readonly CountedDocument[]>
   /** The same of versions that are not current. */
   versionHeads(versionIds: readonly string[]): Promise<readonly VersionHead[]>
   chunkTexts(chunkIds: readonly string[]): Promise<readonly ChunkText[]>
@@ -58,7 +60,7 @@ export interface SourceDocument {
   readonly documentId: string
   readonly revision: number
   /** Those of its current version. */
-  readonly columns: VersionColumns
+  readonly columns: IndexedColumns
   /** Versions above the revision asked for, oldest first; none when only columns changed. */
   readonly versions: readonly SourceVersion[]
 }
@@ -136,6 +138,12 @@ export interface ResultDocument extends VersionColumns {
   readonly documentId: string
   readonly title: string | null
   readonly quality: number | null
+  readonly currentVersionId: string
+}
+
+/** As it is now. */
+export interface CountedDocument extends IndexedColumns {
+  readonly documentId: string
   readonly currentVersionId: string
 }
 

@@ -6,7 +6,7 @@ import { KeywordCursors } from './keyword-cursors.ts'
 
 const key = makeSigningKey(1)
 const signed = await Cursors.load({ signingKeys: async () => [key], addSigningKey: async () => [key] })
-const position = { score: 1.5, documentId: 'doc_1' }
+const position = { key: 1.5, documentId: 'doc_1' }
 const binding = ['app_1', 'word']
 
 const refused = (message: RegExp) => (error: unknown) => {

@@ -4,7 +4,7 @@ import type { KeywordPosition } from './search-index.ts'
 import { invalid } from './search-request.ts'
 
 /** By which rules scores and bindings are made. The number goes up when `bindingOf` binds a cursor to something else. */
-const currentRules = `1/${ANALYSIS_VERSION}`
+const currentRules = `2/${ANALYSIS_VERSION}`
 
 /**
  * The cursors of keyword search. A page goes on from a score, which another index need not give: after an upgrade by
@@ -34,7 +34,7 @@ export class KeywordCursors {
         'does not belong to this request: repeat it unchanged, with the same limit, or start from the first page'
       throw invalid('cursor', message)
     }
-    const { score, documentId } = opened.position
-    return { score, documentId }
+    const { key, documentId } = opened.position
+    return { key, documentId }
   }
 }

@@ -35,6 +35,10 @@ export const searchLimits = {
   /** Of those, the best that a cross-encoder is asked about, where there is one: it runs a model for each. */
   crossEncoderMax: 30,
   crossEncoderAnswerBytesMax: 1_048_576,
+  facetValuesDefault: 10,
+  facetValuesMax: 100,
+  valuesDefault: 50,
+  valuesMax: 100,
   /** How long the vector branch may take, embedding included. */
   vectorWaitMs: 5000,
   keywordWaitMs: 3000,

@@ -73,6 +73,8 @@ async function present(
     totalChunks: 1,
     topK: 20,
     next: null,
+    facets: [],
+    facetsExact: true,
     vectorsPending: false,
     shortfalls: [],
   }

@@ -45,7 +45,7 @@ export const ResultItem = named(
       Type.String({ description: `At most ${limits.summaryCharactersMax} characters around the best match.` }),
     ),
     origin: choice(['indexed', 'live']),
-    score: Type.Number({ description: 'Orders the results.' }),
+    score: Type.Number({ description: 'Orders the results, unless `sort` names another order.' }),
     keyword_score: orNull(Type.Number()),
     vector_score: orNull(Type.Number({ description: 'Cosine similarity.' })),
     rerank_score: orNull(Type.Number()),

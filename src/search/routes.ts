@@ -13,6 +13,7 @@ import { LiveQuery, liveQueryAnswer } from '../live/schemas.ts'
 import { writtenForm } from '../text/written-form.ts'
 import { choice, named, noFields, orNull } from '../validation.ts'
 import type { Correction } from './correct-query.ts'
+import { facetAnswer, facetAnswerFields } from './facet-answer.ts'
 import type { IndexSource } from './index-source.ts'
 import { KeywordCursors } from './keyword-cursors.ts'
 import { searchLimits as limits } from './limits.ts'
@@ -64,6 +65,7 @@ const Answer = named(
         },
       ),
     ),
+    ...facetAnswerFields,
     degraded: Type.Boolean({ description: 'Something failed: any warning but `vectors_pending`.' }),
     warnings: Type.Array(
       named(
@@ -181,7 +183,7 @@ async function answer(
     datasets: body.datasets ?? null,
     platforms: body.platforms ?? null,
     fields: namedFields(body),
-    needs: neededPermissions(search.mode),
+    needs: neededPermissions(search),
   })
   const started = liveRequest === null ? null : await live.start(consumer, liveRequest)
   try {
@@ -208,6 +210,7 @@ async function answer(
     top_k: result.topK,
     ...(result.next === null ? {} : { cursor: pages.sign(binding, result.next) }),
     ...(corrections.length === 0 ? {} : { corrections }),
+    ...facetAnswer(search.facets, result),
     degraded: degradations.length > 0,
     warnings: warnings.map((code) => ({ code, message: warningMessages[code] })),
     live_query: started === null || 'cause' in started ? null : liveQueryAnswer(started.liveQuery),

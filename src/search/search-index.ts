@@ -1,6 +1,7 @@
 import type { Scope, ScopedDocument } from '../access/scope.ts'
 import type { DocumentStatus } from '../ingest/content-store.ts'
 import type { AnalysedField, KeywordQuery, TermGroup } from '../text/types.ts'
+import type { Facet, ValueCount, ValuesField } from './facets.ts'
 
 /**
  * What search needs of an index. The index holds ids, terms, filter columns and vectors; texts stay in the store.
@@ -25,6 +26,8 @@ export interface SearchIndex {
   /** What given documents would score: hybrid search completes the branch that did not find them. */
   score(request: ScoreRequest): Promise<ScoreOutcome>
   count(request: CountRequest): Promise<CountOutcome>
+  /** The values that documents have in a field, with how many have each. */
+  values(request: ValuesRequest): Promise<ValuesOutcome>
   /** Chunks without a vector of the profile, whoever may see them; also those that should have none. */
   withoutVector(request: WithoutVectorRequest): Promise<WithoutVectorOutcome>
   health(): Promise<IndexHealth>
@@ -41,8 +44,23 @@ export interface VersionColumns extends ScopedDocument {
   readonly status: DocumentStatus
 }
 
+/**
+ * What keyword searches filter, sort and count by beside. It is told of the document as it is now, so it counts only where
+ * the scope opens that: where an earlier version alone may be read, a document is as one that has none of it.
+ */
+export interface CatalogColumns {
+  readonly authorId: string | null
+  readonly topics: readonly string[]
+  readonly tags: readonly string[]
+  readonly classifications: readonly string[]
+  /** A whole number. */
+  readonly score: number | null
+}
+
+export type IndexedColumns = VersionColumns & CatalogColumns
+
 /** What the versions of a document share. */
-export type DocumentColumns = Omit<VersionColumns, 'language'>
+export type DocumentColumns = Omit<IndexedColumns, 'language'>
 
 export interface ChunkVector {
   readonly profileId: string
@@ -65,7 +83,7 @@ export interface PutVersion {
   readonly kind: 'put_version'
   readonly documentId: string
   readonly versionId: string
-  readonly columns: VersionColumns
+  readonly columns: IndexedColumns
   readonly current: boolean
   readonly title: AnalysedField
   readonly chunks: readonly IndexedChunk[]
@@ -133,6 +151,38 @@ export interface KeywordRequest extends Search {
   readonly after: KeywordPosition | null
   /** How many of a document's other matching chunks to list at most. */
   readonly otherChunksMax: number
+  /** `relevance` when left out. */
+  readonly order?: KeywordOrder
+  readonly conditions?: CatalogConditions
+  readonly facets?: FacetsRequest
+}
+
+/**
+ * By score of the match, by time, by the document's own score; the highest first where there is a minus. Documents without
+ * the time or score come last either way, equal ones by document id.
+ */
+export const keywordOrders = ['relevance', 'published_at', '-published_at', '-score'] as const
+export type KeywordOrder = (typeof keywordOrders)[number]
+
+/** All must hold; of a list one value must be had. `null` means "any". Never true of a document that lacks the value. */
+export interface CatalogConditions {
+  readonly authorId: string | null
+  readonly topics: readonly string[] | null
+  readonly tags: readonly string[] | null
+  readonly classifications: readonly string[] | null
+  /** Inclusive, both. */
+  readonly scoreMin: number | null
+  readonly scoreMax: number | null
+}
+
+/**
+ * Counts of all documents that match, on whatever page; exact. A document counts once for each value that it has, as the
+ * result that it would be: with the language of the version of its best chunk.
+ */
+export interface FacetsRequest {
+  readonly of: readonly Facet[]
+  /** Values of each: the most frequent first, equal ones in the order of their UTF-8 bytes. */
+  readonly limit: number
 }
 
 export interface SimilarWordsRequest extends Search {
@@ -171,6 +221,18 @@ export interface ScoreRequest extends Search {
 
 export type CountRequest = Search
 
+/** Counts documents whose current version the scope opens, whatever it opens of them. */
+export interface ValuesRequest {
+  readonly scope: Scope
+  readonly field: ValuesField
+  /** Values that begin so, to the letter. */
+  readonly prefix: string
+  /** `next` of the page before. */
+  readonly after: string | null
+  readonly limit: number
+  readonly timeoutMs: number
+}
+
 export interface WithoutVectorRequest {
   readonly profileId: string
   /** `next` of the page before. */
@@ -181,7 +243,8 @@ export interface WithoutVectorRequest {
 }
 
 export interface KeywordPosition {
-  readonly score: number
+  /** What the order goes by: a score or a time; `null` for a document that has none. */
+  readonly key: number | null
   readonly documentId: string
 }
 
@@ -213,6 +276,8 @@ export interface KeywordPage {
   /** All visible chunks that match, on whatever page; exact. */
   readonly totalChunks: number
   readonly next: KeywordPosition | null
+  /** One for each that was asked for, in that order. */
+  readonly facets?: readonly (readonly ValueCount[])[]
 }
 
 export interface SimilarWordsPage {
@@ -267,6 +332,14 @@ export interface CountPage {
   readonly chunks: number
 }
 
+export interface ValuesPage {
+  readonly outcome: 'found'
+  /** In the order of their UTF-8 bytes. */
+  readonly values: readonly ValueCount[]
+  /** The last value, where there are more. */
+  readonly next: string | null
+}
+
 export interface WithoutVectorPage {
   readonly outcome: 'found'
   /** In the order of document ids. */
@@ -280,6 +353,7 @@ export type SimilarWordsOutcome = SimilarWordsPage | TimedOut | Unavailable
 export type VectorOutcome = VectorPage | TimedOut | Unavailable
 export type ScoreOutcome = DocumentScorePage | TimedOut | Unavailable
 export type CountOutcome = CountPage | TimedOut | Unavailable
+export type ValuesOutcome = ValuesPage | TimedOut | Unavailable
 export type WithoutVectorOutcome = WithoutVectorPage | TimedOut | Unavailable
 
 /** In the words of any technology; what only one of them has to say of itself is in `parts` and `warnings`. */

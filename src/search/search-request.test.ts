@@ -111,9 +111,23 @@ suite('a search request', () => {
   })
 
   test('what must be readable', () => {
-    assert.deepEqual(neededPermissions('vector'), [['body']])
-    assert.deepEqual(neededPermissions('keyword'), [['title', 'body']])
-    assert.deepEqual(neededPermissions('hybrid'), [['title', 'body']])
+    const needed = (body: SearchBody) => neededPermissions(checkSearch({ query: 'a', ...body }, null, 3))
+    assert.deepEqual(needed({ mode: 'vector' }), [['body']])
+    assert.deepEqual(needed({}), [['title', 'body']])
+    assert.deepEqual(needed({ mode: 'hybrid' }), [['title', 'body']])
+    for (const [body, ...needs] of [
+      [{ external_author_id: 'u1', platforms: ['rss'] }, ['author', 'metadata']],
+      [{ facets: ['author', 'dataset', 'region'] }, ['author', 'metadata']],
+      [{ topics: ['x'] }, ['metadata']],
+      [{ facets: ['tags'] }, ['metadata']],
+      [{ classification_codes: ['x'], facets: ['topics'] }, ['metadata'], ['facts']],
+      [{ facets: ['classifications', { published_at: 'week' }] }, ['facts']],
+      [{ score_max: 0 }, ['metrics']],
+      [{ sort: '-score' }, ['metrics']],
+      [{ sort: '-published_at', status: ['active'] }],
+    ] as const satisfies readonly (readonly [SearchBody, ...(readonly string[])[]])[]) {
+      assert.deepEqual(needed(body as SearchBody), [['title', 'body'], ...needs])
+    }
     assert.deepEqual(namedFields({ fields: ['title', 'language', 'author'] }), [
       { name: 'title', openedBy: ['title'] },
       { name: 'author', openedBy: ['author', 'metadata'] },

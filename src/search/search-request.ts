@@ -8,6 +8,7 @@ import { parseOptionalTime } from '../time.ts'
 import { choice, choices, exactPattern, Languages, named, strict } from '../validation.ts'
 import { type TypoMode, typoModes } from './correct-query.ts'
 import { searchLimits as limits } from './limits.ts'
+import { checkNarrowing, type Narrowing, narrowingFields } from './narrowing.ts'
 import { noFilters, type SearchFilters } from './search-index.ts'
 
 export const modes = ['keyword', 'vector', 'hybrid'] as const
@@ -93,6 +94,7 @@ const fields = {
   explain: Type.Optional(
     Type.Boolean({ default: false, description: 'An addition: every result comes with the parts of its score.' }),
   ),
+  ...narrowingFields,
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: limits.resultsMax, default: limits.resultsDefault })),
   cursor: Type.Optional(
     Type.String({
@@ -139,7 +141,7 @@ export const SearchWithLiveBody = named(
 export type SearchBody = Static<typeof SearchBody>
 
 /** A checked request in the words of the search. */
-export interface SearchRequest {
+export interface SearchRequest extends Narrowing {
   readonly mode: Mode
   /** Empty where a vector search has no text. */
   readonly text: string
@@ -178,6 +180,7 @@ export function checkSearch(body: SearchBody, fixedMode: Mode | null, dimensions
     throw invalid('published_to', 'must be after published_from')
   }
   return {
+    ...checkNarrowing(body, mode === 'keyword'),
     mode,
     text,
     queryVector: body.query_vector === undefined ? null : checkVector(body.query_vector, dimensions),
@@ -219,15 +222,20 @@ export function namedFields(body: SearchBody): NonNullable<AccessRequest['fields
   })
 }
 
-/** What must be readable for the mode to look anywhere at all. */
-export function neededPermissions(mode: Mode): FieldPermission[][] {
-  return mode === 'vector' ? [['body']] : [['title', 'body']]
+/** What must be readable for the mode to look anywhere at all, and for what the request filters, orders and counts by. */
+export function neededPermissions({ mode, needs }: Pick<SearchRequest, 'mode' | 'needs'>) {
+  return [mode === 'vector' ? (['body'] as const) : (['title', 'body'] as const), ...needs]
 }
 
-/** Everything a cursor is bound to, in a fixed order. */
+/**
+ * Everything a cursor is bound to, in a fixed order. What is counted is not: a later page need not be counted again. What
+ * that needs is, because it decides what may be read.
+ */
 export function bindingOf(request: SearchRequest): unknown {
   const { mode, text, filters, typo, prefix, explain, limit, fields: chosen, highlights, chunks } = request
-  return ['search', mode, text, filters, typo, prefix, explain, limit, [...chosen].sort(), highlights, chunks]
+  const { conditions, order, needs } = request
+  const shown = [explain, [...chosen].sort(), highlights, chunks]
+  return ['search', mode, text, filters, typo, prefix, limit, ...shown, conditions, order, needs]
 }
 
 function checkVector(vector: readonly number[], dimensions: number | null): readonly number[] {

@@ -11,8 +11,10 @@ import type { Caller } from '../turns/caller.ts'
 import { Callers } from '../turns/callers.ts'
 import type { FairTurns } from '../turns/fair-turns.ts'
 import { type Correction, correctQuery } from './correct-query.ts'
+import { countCandidates } from './count-candidates.ts'
 import type { CrossEncoder } from './cross-encoder.ts'
 import { type Explanation, keywordParts, type Parts, scaled } from './explain.ts'
+import type { ValueCount } from './facets.ts'
 import type { ShownChunk } from './index-source.ts'
 import { searchLimits as limits } from './limits.ts'
 import { findNearest, type QueryVector } from './nearest.ts'
@@ -20,6 +22,7 @@ import { byScore, type RankingParts, type ReadCandidate, rankCandidates } from '
 import type {
   ChunkScore,
   DocumentHit,
+  FacetsRequest,
   KeywordOutcome,
   KeywordPosition,
   VectorOutcome,
@@ -51,6 +54,10 @@ export interface SearchResult {
   readonly totalChunks: number
   readonly topK: number
   readonly next: KeywordPosition | null
+  /** One for each facet that was asked for. */
+  readonly facets: readonly (readonly ValueCount[])[]
+  /** Whether all that matches was counted. */
+  readonly facetsExact: boolean
   /** Many of the chunks that were searched by vector have none yet. */
   readonly vectorsPending: boolean
   readonly shortfalls: readonly Shortfall[]
@@ -144,7 +151,9 @@ export class Searcher {
     const { query, corrections } = corrected.outcome === 'corrected' ? corrected : { ...asked, corrections: [] }
     caller.signal.throwIfAborted()
     const outcome =
-      corrected.outcome === 'corrected' ? await this.#keywordBranch({ ...asked, query }, request.limit) : corrected
+      corrected.outcome === 'corrected'
+        ? await this.#keywordBranch({ ...asked, query }, request.limit, request.facets)
+        : corrected
     caller.signal.throwIfAborted()
     if (outcome.outcome !== 'found') {
       const cause = causeOf(outcome, limits.keywordWaitMs)
@@ -163,6 +172,8 @@ export class Searcher {
       totalChunks: outcome.totalChunks,
       topK: request.limit,
       next: outcome.next,
+      facets: outcome.facets ?? [],
+      facetsExact: true,
       vectorsPending: false,
       shortfalls,
     }
@@ -173,7 +184,7 @@ export class Searcher {
     const { query, request, caller } = asked
     const most = limits.vectorCandidatesMax
     // By several profiles the best can be what neither has among its first.
-    const isSimple = !request.chunks && asked.vectors.found.length === 1
+    const isSimple = !request.chunks && request.facets === null && asked.vectors.found.length === 1
     let topK: number = isSimple ? Math.min(most, request.limit * limits.vectorCandidatesPerResult) : most
     let outcome = await this.#vectorBranch(asked, topK)
     // Too few documents among the nearest chunks, and there are further chunks: a long one has taken their places.
@@ -193,6 +204,7 @@ export class Searcher {
       const fallback = await this.#keyword({ ...asked, after: null }, [shortfall])
       return { ...fallback, next: null }
     }
+    const facets = await this.#countCandidates(asked, outcome.hits)
     return {
       found: outcome.hits.slice(0, request.limit).map((hit) => ({
         ...foundBy(hit),
@@ -205,6 +217,8 @@ export class Searcher {
       totalChunks: chunksOf(outcome),
       topK,
       next: null,
+      facets,
+      facetsExact: false,
       vectorsPending: outcome.vectorsPending,
       shortfalls: partial(asked),
     }
@@ -212,7 +226,9 @@ export class Searcher {
 
   async #hybrid(asked: Asked): Promise<SearchResult> {
     const shortfalls: Shortfall[] = []
-    const { read, totalChunks, vectorsPending } = await this.#inTurn(asked, () => this.#byBoth(asked, shortfalls))
+    const { read, totalChunks, facets, vectorsPending } = await this.#inTurn(asked, () =>
+      this.#byBoth(asked, shortfalls),
+    )
     const last = await this.#crossEncoded(asked, read, shortfalls)
     asked.caller.signal.throwIfAborted()
     const found = read
@@ -239,6 +255,8 @@ export class Searcher {
       totalChunks,
       topK: limits.hybridCandidatesMax,
       next: null,
+      facets,
+      facetsExact: false,
       vectorsPending,
       shortfalls,
     }
@@ -247,9 +265,9 @@ export class Searcher {
   async #byBoth(
     asked: Asked,
     shortfalls: Shortfall[],
-  ): Promise<{ read: ReadCandidate[]; totalChunks: number; vectorsPending: boolean }> {
+  ): Promise<Pick<SearchResult, 'totalChunks' | 'facets' | 'vectorsPending'> & { read: ReadCandidate[] }> {
     const [keyword, vector] = await Promise.all([
-      this.#keywordBranch({ ...asked, after: null }, limits.hybridCandidatesMax),
+      this.#keywordBranch({ ...asked, after: null }, limits.hybridCandidatesMax, null),
       this.#vectorBranch(asked, limits.hybridCandidatesMax),
     ])
     asked.caller.signal.throwIfAborted()
@@ -263,8 +281,11 @@ export class Searcher {
     const keywordHits = keyword.outcome === 'found' ? keyword.hits : []
     const vectorHits = vector.outcome === 'found' ? vector.hits : []
     const near = vector.outcome === 'found' ? asked.vectors.found : []
+    const read = await rankCandidates(this.#parts, asked, keywordHits, vectorHits, near, shortfalls)
+    const candidates = read.map(({ documentId, best }) => ({ documentId, versionId: best.versionId }))
     return {
-      read: await rankCandidates(this.#parts, asked, keywordHits, vectorHits, near, shortfalls),
+      read,
+      facets: await this.#countCandidates(asked, candidates),
       totalChunks: keyword.outcome === 'found' ? keyword.totalChunks : vectorHits.length,
       vectorsPending: vector.outcome === 'found' && vector.vectorsPending,
     }
@@ -279,12 +300,25 @@ export class Searcher {
     return correctQuery(this.#parts.index, query, { text, typo, scope, filters, timeoutMs })
   }
 
-  async #keywordBranch({ request, scope, query, after, keywordUntil }: Asked, limit: number): Promise<KeywordOutcome> {
+  async #keywordBranch(
+    { request, scope, query, after, keywordUntil }: Asked,
+    limit: number,
+    facets: FacetsRequest | null,
+  ): Promise<KeywordOutcome> {
     const timeoutMs = keywordUntil - Date.now()
     if (timeoutMs <= 0) return { outcome: 'timed_out' }
     const otherChunksMax = request.chunks ? limits.chunksPerDocumentMax - 1 : 0
-    const { filters, explain } = request
-    return this.#parts.index.keyword({ query, scope, filters, limit, after, otherChunksMax, timeoutMs, explain })
+    const { filters, conditions, order, explain } = request
+    const counted = facets === null ? {} : { facets }
+    const asked = { query, scope, filters, conditions, order, ...counted, limit, after, otherChunksMax, timeoutMs }
+    return this.#parts.index.keyword({ ...asked, explain })
+  }
+
+  async #countCandidates(
+    { request, scope }: Asked,
+    candidates: readonly { readonly documentId: string; readonly versionId: string }[],
+  ): Promise<SearchResult['facets']> {
+    return request.facets === null ? [] : countCandidates(this.#parts.source, scope, candidates, request.facets)
   }
 
   /** Every trouble is one outcome, this branch is not there; a defect is not. */
@@ -449,6 +483,8 @@ function nothing(query: KeywordQuery, topK: number, shortfall: Shortfall): Searc
     totalChunks: 0,
     topK,
     next: null,
+    facets: [],
+    facetsExact: false,
     vectorsPending: false,
     shortfalls: [shortfall],
   }

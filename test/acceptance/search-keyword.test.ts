@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { before, suite, test } from 'node:test'
 import { documentOf, type Sent } from './content.ts'
+import { countsSuite } from './search-counts.ts'
 import { type SearchWorld, startWorld } from './search-world.ts'
 
 /** Keyword search over one small collection: syntax, languages, filters, what is shown of a hit. */
@@ -325,3 +326,5 @@ suite('what is shown', () => {
     for (const chunk of narrowed.results[0]!.matched_chunks!) assert.ok(!('body' in chunk))
   })
 })
+
+countsSuite(() => world)

@@ -156,8 +156,38 @@ export class AskedWorld {
       else yield this.#ask('POST', '/v1/search', { ...asked, include_non_current: true, limit: 3, languages: ['de'] })
     }
     const [query] = this.#pair.queries as [string]
+    // What the reader may not ask for is refused, in both worlds alike.
+    const facets = ['dataset', 'platform', 'language', 'content_type', 'region', 'status', { published_at: 'month' }]
+    for (const more of [[], ['author'], ['topics', 'tags'], ['classifications']]) {
+      const asked = { mode, query, limit: 3, facets: [...facets, ...more], facet_limit: 100 }
+      yield this.#ask('POST', '/v1/search', asked)
+      yield this.#ask('POST', '/v1/search', { ...asked, include_non_current: true })
+    }
+    if (mode === 'keyword') yield* this.#narrowed(query)
     if (mode === 'keyword') yield* this.#pages('POST', '/v1/search', { mode, query, limit: 9 }, 'cursor')
     else yield this.#ask('POST', '/v1/search', { mode, query, query_vector: vectorOf(query) })
+  }
+
+  /** By the catalog's columns, some of which some readers may not ask for. */
+  async *#narrowed(query: string): Asked {
+    const asked = { mode: 'keyword', query, include_non_current: true }
+    for (const more of [
+      { topics: queryWords.slice(0, 3) },
+      { tags: queryWords.slice(2, 5) },
+      { classification_codes: ['sea'] },
+      { score_min: 2, score_max: 1000 },
+      { external_author_id: 'u1', platforms: ['rss'] },
+    ]) {
+      yield this.#ask('POST', '/v1/search', { ...asked, ...more, limit: 100 })
+      yield this.#ask('POST', '/v1/search', { ...asked, ...more, limit: 100, include_non_current: false })
+    }
+    for (const sort of ['published_at', '-published_at', '-score']) {
+      yield* this.#pages('POST', '/v1/search', { ...asked, sort, limit: 9 }, 'cursor')
+    }
+    for (const field of ['dataset', 'platform', 'language', 'content_type', 'topics', 'tags', 'classifications']) {
+      yield* this.#pages('GET', `/v1/values/${field}?limit=2`, undefined, 'next_cursor')
+      yield this.#ask('GET', `/v1/values/${field}?prefix=h`)
+    }
   }
 
   async *#catalog(): Asked {

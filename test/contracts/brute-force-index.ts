@@ -1,6 +1,9 @@
 import { readableFields } from '../../src/access/scope.ts'
+import type { Facet, ValueCount } from '../../src/search/facets.ts'
 import {
   type ApplyOutcome,
+  type CatalogColumns,
+  type CatalogConditions,
   type ChunkScore,
   type CountOutcome,
   type CountRequest,
@@ -8,8 +11,11 @@ import {
   type DocumentHit,
   type IndexBatch,
   type IndexChange,
+  type IndexedColumns,
   type IndexHealth,
+  type KeywordOrder,
   type KeywordOutcome,
+  type KeywordPosition,
   type KeywordRequest,
   noFilters,
   type ScoreOutcome,
@@ -19,9 +25,10 @@ import {
   type SimilarWordsOutcome,
   type SimilarWordsRequest,
   type TypedWord,
+  type ValuesOutcome,
+  type ValuesRequest,
   type VectorOutcome,
   type VectorRequest,
-  type VersionColumns,
   type WithoutVectorOutcome,
   type WithoutVectorRequest,
 } from '../../src/search/search-index.ts'
@@ -31,7 +38,7 @@ interface HeldChunk {
   readonly documentId: string
   readonly versionId: string
   readonly chunkId: string
-  readonly columns: VersionColumns
+  readonly columns: IndexedColumns
   readonly current: boolean
   /** The first of its version. */
   readonly first: boolean
@@ -77,24 +84,59 @@ export class BruteForceIndex implements SearchIndex {
   async keyword(request: KeywordRequest): Promise<KeywordOutcome> {
     if (request.timeoutMs <= 0) return { outcome: 'timed_out' }
     const population = this.#population(request.scope)
+    const { after, conditions, facets, order = 'relevance' } = request
+    const opened = new Set(population.map(({ documentId }) => documentId))
+    /** With what the catalog knows of it, where the document is open as it is now. */
+    const counted = (chunk: HeldChunk) => ({
+      ...chunk.columns,
+      ...(opened.has(chunk.documentId) ? {} : nothingKnown),
+    })
     const matches = this.#visible(request)
       .map((chunk) => ({ ...chunk, score: this.#keywordScore(request.query, chunk, population) }))
       .filter(({ score }) => score > 0)
-    const explained = (hit: DocumentHit): DocumentHit => ({
-      ...hit,
-      parts: this.#keywordParts(request.query, matches.find(({ chunkId }) => chunkId === hit.chunkId)!, population),
-    })
-    const found = byDocument(matches, request.otherChunksMax)
-    const hits = request.explain ? found.map(explained) : found
-    const { after } = request
-    const rest =
-      after === null
-        ? hits
-        : hits.filter((hit) => compareHits(hit, { ...after, chunkId: '' }) > 0 && hit.documentId !== after.documentId)
+      .filter((chunk) => conditions === undefined || meets(conditions, counted(chunk)))
+    const matchOf = ({ chunkId }: DocumentHit) => matches.find((chunk) => chunk.chunkId === chunkId)!
+    const keyOf = (hit: DocumentHit): number | null => {
+      if (order === 'relevance') return hit.score
+      return order === '-score' ? counted(matchOf(hit)).score : counted(matchOf(hit)).publishedAt
+    }
+    const explained = (hit: DocumentHit): DocumentHit =>
+      request.explain ? { ...hit, parts: this.#keywordParts(request.query, matchOf(hit), population) } : hit
+    const placed = byDocument(matches, request.otherChunksMax)
+      .map((hit) => ({ hit: explained(hit), key: keyOf(hit), documentId: hit.documentId }))
+      .sort((a, b) => comparePlaces(order, a, b))
+    const rest = after === null ? placed : placed.filter((one) => comparePlaces(order, one, after) > 0)
     const page = rest.slice(0, request.limit)
     const last = page.at(-1)
-    const next = rest.length > page.length && last ? { score: last.score, documentId: last.documentId } : null
-    return { outcome: 'found', hits: page, totalChunks: matches.length, next }
+    const next = rest.length > page.length && last ? { key: last.key, documentId: last.documentId } : null
+    return {
+      outcome: 'found',
+      hits: page.map(({ hit }) => hit),
+      totalChunks: matches.length,
+      next,
+      ...(facets === undefined
+        ? {}
+        : {
+            facets: facets.of.map((facet) =>
+              countFacet(
+                facet,
+                placed.map(({ hit }) => counted(matchOf(hit))),
+                facets.limit,
+              ),
+            ),
+          }),
+    }
+  }
+
+  async values({ scope, field, prefix, after, limit, timeoutMs }: ValuesRequest): Promise<ValuesOutcome> {
+    if (timeoutMs <= 0) return { outcome: 'timed_out' }
+    const visible = this.#chunks.filter(({ current, columns }) => current && readableFields(scope, columns) !== null)
+    const documents = new Map(visible.map(({ documentId, columns }) => [documentId, columns]))
+    const found = countFacet(field, [...documents.values()], Infinity)
+      .filter(({ value }) => value.startsWith(prefix) && (after === null || compareTexts(value, after) > 0))
+      .sort((a, b) => compareTexts(a.value, b.value))
+    const values = found.slice(0, limit)
+    return { outcome: 'found', values, next: found.length > limit ? values.at(-1)!.value : null }
   }
 
   async vector(request: VectorRequest): Promise<VectorOutcome> {
@@ -419,6 +461,68 @@ function passes(filters: SearchFilters, { columns, current }: HeldChunk): boolea
     (filters.publishedFrom === null || (publishedAt !== null && publishedAt >= filters.publishedFrom)) &&
     (filters.publishedTo === null || (publishedAt !== null && publishedAt < filters.publishedTo))
   )
+}
+
+const nothingKnown: CatalogColumns = { authorId: null, topics: [], tags: [], classifications: [], score: null }
+
+function meets(conditions: CatalogConditions, columns: CatalogColumns): boolean {
+  const { authorId, scoreMin, scoreMax } = conditions
+  const hasOne = (name: 'topics' | 'tags' | 'classifications') =>
+    conditions[name] === null || conditions[name].some((value) => columns[name].includes(value))
+  return (
+    (authorId === null || columns.authorId === authorId) &&
+    hasOne('topics') &&
+    hasOne('tags') &&
+    hasOne('classifications') &&
+    (scoreMin === null || (columns.score !== null && columns.score >= scoreMin)) &&
+    (scoreMax === null || (columns.score !== null && columns.score <= scoreMax))
+  )
+}
+
+function valuesOf(facet: Facet, columns: IndexedColumns): readonly (string | null)[] {
+  if (typeof facet === 'object') {
+    if (columns.publishedAt === null || Number.isNaN(new Date(columns.publishedAt).getTime())) return []
+    const date = new Date(columns.publishedAt)
+    if (facet.published_at === 'month') date.setUTCDate(1)
+    if (facet.published_at === 'week') while (date.getUTCDay() !== 1) date.setUTCDate(date.getUTCDate() - 1)
+    return [date.toISOString().slice(0, 10)]
+  }
+  switch (facet) {
+    case 'dataset':
+      return [columns.datasetId]
+    case 'platform':
+      return [columns.platform]
+    case 'content_type':
+      return [columns.contentType]
+    case 'author':
+      return [columns.authorId]
+    case 'language':
+    case 'region':
+    case 'status':
+      return [columns[facet]]
+    default:
+      return [...new Set(columns[facet])]
+  }
+}
+
+function countFacet(facet: Facet, documents: readonly IndexedColumns[], limit: number): ValueCount[] {
+  const counts = new Map<string, number>()
+  for (const value of documents.flatMap((columns) => valuesOf(facet, columns))) {
+    if (value !== null) counts.set(value, (counts.get(value) ?? 0) + 1)
+  }
+  return [...counts]
+    .map(([value, count]) => ({ value, count }))
+    .sort((a, b) => b.count - a.count || compareTexts(a.value, b.value))
+    .slice(0, limit)
+}
+
+/** Those without a key are last, whichever way the others go. */
+function comparePlaces(order: KeywordOrder, a: KeywordPosition, b: KeywordPosition): number {
+  if (a.key !== b.key) {
+    if (a.key === null || b.key === null) return a.key === null ? 1 : -1
+    return order === 'published_at' ? a.key - b.key : b.key - a.key
+  }
+  return compareTexts(a.documentId, b.documentId)
 }
 
 interface Ranked {

@@ -11,6 +11,8 @@ import type {
   SearchIndex,
   SimilarWordsOutcome,
   SimilarWordsRequest,
+  ValuesOutcome,
+  ValuesRequest,
   VectorOutcome,
   VectorRequest,
   WithoutVectorOutcome,
@@ -21,7 +23,7 @@ import { Control } from '../../src/storage/segments/memory/control.ts'
 import { TermDictionary } from '../../src/storage/segments/memory/term-dictionary.ts'
 import { IndexReader } from '../../src/storage/segments/query/index-reader.ts'
 import type { ReaderCall, SplitCall } from '../../src/storage/segments/query/reader-calls.ts'
-import { mergeReplies } from '../../src/storage/segments/query/split-search.ts'
+import { canBeSplit, mergeReplies } from '../../src/storage/segments/query/split-search.ts'
 import { IndexWriter } from '../../src/storage/segments/write/index-writer.ts'
 import type { SegmentsHealth } from '../../src/storage/segments/write/report-health.ts'
 import { runMerge } from '../../src/storage/segments/write/run-merge.ts'
@@ -101,6 +103,10 @@ export class InProcessSegments implements SearchIndex {
     return this.#ask({ call: 'count', request }) as CountOutcome
   }
 
+  async values(request: ValuesRequest): Promise<ValuesOutcome> {
+    return this.#ask({ call: 'values', request }) as ValuesOutcome
+  }
+
   async withoutVector(request: WithoutVectorRequest): Promise<WithoutVectorOutcome> {
     return this.#ask({ call: 'withoutVector', request }) as WithoutVectorOutcome
   }
@@ -127,6 +133,7 @@ export class InProcessSegments implements SearchIndex {
   }
 
   #split(call: SplitCall): unknown {
+    if (!canBeSplit(call)) return this.#ask(call)
     const deadline = performance.now() + call.request.timeoutMs
     const of = this.parts
     const replies = Array.from({ length: of }, (_, number) => this.#reader.answer(call, deadline, { number, of }))

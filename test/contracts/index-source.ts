@@ -93,6 +93,11 @@ export function checkIndexSource(name: string, openStore: () => Promise<IndexSou
         publishedAt: 5,
         contentType: 'post',
         status: 'active',
+        authorId: null,
+        topics: [],
+        tags: [],
+        classifications: [],
+        score: null,
       })
       assert.deepEqual(
         a!.versions.map(({ current, language, title, body, vectors }) => ({ current, language, title, body, vectors })),
@@ -130,7 +135,13 @@ export function checkIndexSource(name: string, openStore: () => Promise<IndexSou
     test('changed columns come without a version; what the index does not hold comes not at all', async () => {
       await send('a', { region: 'GB' })
       const seen = await source.newestRevision()
-      await send('a', { region: 'GB', metrics: { likes: 3 }, score: 5, tags: ['x'] })
+      await send('a', {
+        region: 'GB',
+        metrics: { likes: 3 },
+        url: 'https://example.com/a',
+        author: { nickname: 'Ann' },
+      })
+      await send('a', { facts: [{ kind: 'other', level: 'document', metadata: {} }], quality: 0.5 })
       assert.deepEqual(await source.documentsAfter(seen, wide), [])
       await send('a', { region: 'DE' })
       const [later] = await source.documentsAfter(seen, wide)
@@ -138,6 +149,44 @@ export function checkIndexSource(name: string, openStore: () => Promise<IndexSou
       await send('a', { status: 'unavailable' })
       const [gone] = await source.documentsAfter(later!.revision, wide)
       assert.deepEqual([gone!.columns.status, gone!.versions], ['unavailable', []])
+    })
+
+    test('all that searches filter, order and count by comes when it changes, and then as it is', async () => {
+      await send('a')
+      const known = { authorId: null, topics: [], tags: [], classifications: [], score: null }
+      const category = (code: string) => [
+        { kind: 'category', level: 'document' as const, metadata: { label_code: code } },
+      ]
+      const changes = [
+        [{ author: { external_author_id: 'u1' } }, { authorId: 'u1' }],
+        [{ topics: ['x', 'y'] }, { topics: ['x', 'y'] }],
+        [{ tags: ['z'] }, { tags: ['z'] }],
+        [{ facts: category('sea') }, { classifications: ['sea'] }],
+        [{ score: -7 }, { score: -7 }],
+        [
+          { score: null, topics: null, author: null },
+          { score: null, topics: [], authorId: null },
+        ],
+        [
+          { facts: [], tags: [] },
+          { classifications: [], tags: [] },
+        ],
+      ] as const
+      for (const [sent, expected] of changes) {
+        const seen = await source.newestRevision()
+        await send('a', sent)
+        Object.assign(known, expected)
+        const [later] = await source.documentsAfter(seen, wide)
+        const { authorId, topics, tags, classifications, score } = later!.columns
+        assert.deepEqual({ authorId, topics, tags, classifications, score }, known)
+        assert.deepEqual(later!.versions, [])
+        const [read] = await source.indexedColumns([later!.documentId, 'doc_gone'])
+        const { documentId, currentVersionId, ...columns } = read!
+        assert.deepEqual([documentId, columns], [later!.documentId, later!.columns])
+        assert.match(currentVersionId, /^ver_/)
+        await send('a', sent)
+        assert.deepEqual(await source.documentsAfter(later!.revision, wide), [])
+      }
     })
 
     test('a version that has no language of its own comes again when the language of its document changes', async () => {

@@ -3,12 +3,12 @@ import { fieldPermissions, type Scope, type ScopeEntry } from '../../src/access/
 import {
   type DocumentHit,
   type IndexChange,
+  type IndexedColumns,
   type KeywordRequest,
   noFilters,
   type PutVersion,
   type SearchFilters,
   type SearchIndex,
-  type VersionColumns,
 } from '../../src/search/search-index.ts'
 import type { AnalysedField, Clause, ClauseKind, KeywordQuery } from '../../src/text/types.ts'
 
@@ -32,7 +32,7 @@ export function queryOf(text: string): KeywordQuery {
   return { clauses, boosts: [] }
 }
 
-export const columns: VersionColumns = {
+export const columns: IndexedColumns = {
   datasetId: 'news',
   platform: 'web',
   language: 'en',
@@ -40,6 +40,11 @@ export const columns: VersionColumns = {
   contentType: 'post',
   status: 'active',
   publishedAt: 1000,
+  authorId: null,
+  topics: [],
+  tags: [],
+  classifications: [],
+  score: null,
 }
 
 export const entry: ScopeEntry = {
@@ -56,7 +61,7 @@ export const everything: Scope = { entries: [entry] }
 interface PutOptions {
   readonly title?: string
   readonly version?: string
-  readonly columns?: Partial<VersionColumns>
+  readonly columns?: Partial<IndexedColumns>
   readonly current?: boolean
   readonly vectors?: readonly number[][]
 }

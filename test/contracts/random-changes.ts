@@ -1,7 +1,15 @@
 import fc from 'fast-check'
 import { fieldPermissions, type Scope } from '../../src/access/scope.ts'
 import { documentStatuses } from '../../src/ingest/content-store.ts'
-import type { IndexChange, SearchFilters, VersionColumns } from '../../src/search/search-index.ts'
+import { facetFields, timeBuckets } from '../../src/search/facets.ts'
+import {
+  type CatalogConditions,
+  type FacetsRequest,
+  type IndexChange,
+  type IndexedColumns,
+  keywordOrders,
+  type SearchFilters,
+} from '../../src/search/search-index.ts'
 import type { AnalysedField, Clause, KeywordQuery, LooseMatch } from '../../src/text/types.ts'
 
 /** Random content of a small world: few words, few documents, few values, so that everything meets everything. */
@@ -43,7 +51,11 @@ export const body = fc.oneof({ weight: 9, arbitrary: field }, { weight: 1, arbit
 
 const orNull = <T>(values: readonly T[]) => fc.option(fc.constantFrom(...values), { nil: null })
 
-export const columns: fc.Arbitrary<VersionColumns> = fc.record({
+const topics = ['x', 'y', 'ÿ', 'a']
+const values = fc.subarray(topics)
+const score = fc.integer({ min: -2, max: 2 })
+
+export const columns: fc.Arbitrary<IndexedColumns> = fc.record({
   datasetId: fc.constantFrom(...datasets),
   platform: fc.constantFrom(...platforms),
   language: orNull(languages),
@@ -51,6 +63,11 @@ export const columns: fc.Arbitrary<VersionColumns> = fc.record({
   contentType: orNull(contentTypes),
   status: fc.constantFrom(...statuses),
   publishedAt: fc.option(time, { nil: null }),
+  authorId: orNull(topics),
+  topics: values,
+  tags: values,
+  classifications: values,
+  score: fc.option(score, { nil: null }),
 })
 
 const component = fc.integer({ min: -4, max: 4 }).map((value) => value / 3)
@@ -152,6 +169,23 @@ export const filters: fc.Arbitrary<SearchFilters> = fc.record({
   publishedFrom: seldom(time),
   publishedTo: seldom(time),
   includeNonCurrent: fc.boolean(),
+})
+
+/** A value that nobody has, too. */
+const wanted = seldom(fc.subarray([...topics, 'nobody']))
+
+export const conditions: fc.Arbitrary<CatalogConditions> = fc.record({
+  authorId: seldom(fc.constantFrom(...topics, 'nobody')),
+  topics: wanted,
+  tags: wanted,
+  classifications: wanted,
+  scoreMin: seldom(score),
+  scoreMax: seldom(score),
+})
+export const order = fc.constantFrom(...keywordOrders)
+export const facets: fc.Arbitrary<FacetsRequest> = fc.record({
+  of: fc.subarray([...facetFields, ...timeBuckets.map((bucket) => ({ published_at: bucket }))]),
+  limit: fc.constantFrom(1, 2, 100),
 })
 
 const group = fc.array(fc.oneof({ weight: 9, arbitrary: word }, { weight: 1, arbitrary: fc.string() }), {

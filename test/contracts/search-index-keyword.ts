@@ -122,7 +122,7 @@ export function keywordExamples(it: () => IndexUnderTest): void {
       (
         await it().find('word', {
           limit: 10,
-          after: { ...first.next!, score: (await it().find('word')).hits[0]!.score },
+          after: { ...first.next!, key: (await it().find('word')).hits[0]!.score },
         })
       ).hits,
     )
@@ -134,8 +134,8 @@ export function keywordExamples(it: () => IndexUnderTest): void {
     for (const text of ['', '\0', '\u{1F600}', '\uD800', '"_"', '"word"', '++', '|', 'word|word']) await it().find(text)
     assert.deepEqual((await it().find('word', { limit: 0 })).hits, [])
     assert.equal((await it().find('word', { limit: 0 })).totalChunks, 1)
-    assert.deepEqual(await it().found('word', { limit: 1e9, after: { score: Infinity, documentId: 'zzz' } }), [''])
-    assert.deepEqual(await it().found('word', { after: { score: -1, documentId: '' } }), [])
+    assert.deepEqual(await it().found('word', { limit: 1e9, after: { key: Infinity, documentId: 'zzz' } }), [''])
+    assert.deepEqual(await it().found('word', { after: { key: -1, documentId: '' } }), [])
     const long = { clauses: Array.from({ length: 500 }, () => queryOf('word').clauses[0]!), boosts: [] }
     assert.deepEqual(await it().found('', { query: long }), [''])
   })

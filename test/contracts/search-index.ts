@@ -2,6 +2,7 @@ import { after, before, describe } from 'node:test'
 import type { SearchIndex } from '../../src/search/search-index.ts'
 import { IndexUnderTest } from './index-under-test.ts'
 import { changesExamples } from './search-index-changes.ts'
+import { countsExamples } from './search-index-counts.ts'
 import { keywordExamples } from './search-index-keyword.ts'
 import { scopeExamples } from './search-index-scope.ts'
 import { vectorsExamples } from './search-index-vectors.ts'
@@ -23,6 +24,7 @@ export function searchIndexContract(name: string, makeIndex: () => Promise<Searc
     keywordExamples(it)
     scopeExamples(it)
     changesExamples(it)
+    countsExamples(it)
     vectorsExamples(it)
     wordsExamples(it)
   })

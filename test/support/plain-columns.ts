@@ -1,7 +1,8 @@
-import type { VersionColumns } from '../../src/search/search-index.ts'
+import type { IndexedColumns } from '../../src/search/search-index.ts'
+import type { CatalogNumbers } from '../../src/storage/segments/format/catalog-numbers.ts'
 
 /** Of a document of which nothing is said but where it belongs. */
-export const plainColumns: VersionColumns = {
+export const plainColumns: IndexedColumns = {
   datasetId: 'd',
   platform: 'p',
   language: null,
@@ -9,4 +10,18 @@ export const plainColumns: VersionColumns = {
   publishedAt: null,
   contentType: null,
   status: 'active',
+  authorId: null,
+  topics: [],
+  tags: [],
+  classifications: [],
+  score: null,
+}
+
+/** The same in a segment. */
+export const noCatalog: CatalogNumbers = {
+  score: Number.NaN,
+  author: 0,
+  topics: new Uint32Array(),
+  tags: new Uint32Array(),
+  classifications: new Uint32Array(),
 }

@@ -7,12 +7,15 @@ import fc from 'fast-check'
 import { BruteForceIndex } from '../../../test/contracts/brute-force-index.ts'
 import { InProcessSegments } from '../../../test/contracts/in-process-segments.ts'
 import * as random from '../../../test/contracts/random-changes.ts'
+import { valuesFields } from '../../search/facets.ts'
 import {
   type DocumentHit,
   type IndexChange,
   type KeywordRequest,
   noFilters,
   type SearchIndex,
+  type ValuesOutcome,
+  type ValuesRequest,
 } from '../../search/search-index.ts'
 
 const timeoutMs = 60_000
@@ -55,12 +58,52 @@ function assertOrdered(hits: readonly DocumentHit[]): void {
 
 async function assertSameAnswers(actual: SearchIndex, expected: SearchIndex, ask: Ask): Promise<void> {
   const { scope, filters } = ask
-  const request: KeywordRequest = { ...ask, limit: 100, after: null, otherChunksMax: 100, timeoutMs }
+  const request: KeywordRequest = {
+    query: ask.query,
+    scope,
+    filters,
+    limit: 100,
+    after: null,
+    otherChunksMax: 100,
+    timeoutMs,
+  }
   const [found, wanted] = [await actual.keyword(request), await expected.keyword(request)]
   assert.ok(found.outcome === 'found' && wanted.outcome === 'found')
   assert.equal(found.totalChunks, wanted.totalChunks)
   assertSameChunks(found.hits, wanted.hits)
   assertOrdered(found.hits)
+
+  const { order, conditions, facets } = ask
+  const asked = { ...request, order, conditions, facets }
+  const [ordered, wantedOrdered] = [await actual.keyword(asked), await expected.keyword(asked)]
+  assert.ok(ordered.outcome === 'found' && wantedOrdered.outcome === 'found')
+  assert.deepEqual(
+    [ordered.totalChunks, ordered.facets, ordered.next],
+    [wantedOrdered.totalChunks, wantedOrdered.facets, wantedOrdered.next],
+  )
+  assertSameChunks(ordered.hits, wantedOrdered.hits)
+  if (order === 'relevance') assertOrdered(ordered.hits)
+  else assert.deepEqual(idsOf(ordered.hits), idsOf(wantedOrdered.hits))
+  const pages: DocumentHit[] = []
+  for (let after: KeywordRequest['after'] = null; ; ) {
+    const page = await actual.keyword({ ...asked, limit: 3, after })
+    assert.ok(page.outcome === 'found')
+    assert.deepEqual(page.facets, ordered.facets)
+    pages.push(...page.hits)
+    assert.ok(pages.length <= ordered.hits.length)
+    after = page.next
+    if (after === null) break
+  }
+  assert.deepEqual(pages, ordered.hits)
+  for (const { field, prefix, limit } of ask.values) {
+    let after: string | null = null
+    do {
+      const listing: ValuesRequest = { scope, field, prefix, after, limit, timeoutMs }
+      const page: ValuesOutcome = await actual.values(listing)
+      assert.deepEqual(page, await expected.values(listing))
+      after = page.outcome === 'found' ? page.next : null
+    } while (after !== null)
+  }
 
   const paged: DocumentHit[] = []
   for (let after: KeywordRequest['after'] = null, pages = 0; pages === 0 || after !== null; pages++) {
@@ -125,7 +168,13 @@ function assertSameScores(actual: readonly DocumentHit[], expected: readonly Doc
   })
 }
 
-type Ask = Pick<KeywordRequest, 'query' | 'scope' | 'filters'> & { vector: number[] }
+const idsOf = (hits: readonly DocumentHit[]) => hits.map(({ documentId }) => documentId)
+
+type Ask = Pick<KeywordRequest, 'query' | 'scope' | 'filters'> &
+  Required<Pick<KeywordRequest, 'order' | 'conditions' | 'facets'>> & {
+    vector: number[]
+    values: Pick<ValuesRequest, 'field' | 'prefix' | 'limit'>[]
+  }
 type Step =
   | { do: 'apply'; changes: IndexChange[] }
   | { do: 'tidy'; steps: number }
@@ -140,6 +189,17 @@ const ask = fc.record({
   scope: fc.oneof(fc.constant(random.wholeScope), random.scope),
   filters: random.filters,
   vector: random.vector(130),
+  order: random.order,
+  conditions: random.conditions,
+  facets: random.facets,
+  values: fc.array(
+    fc.record({
+      field: fc.constantFrom(...valuesFields),
+      prefix: fc.constantFrom('', '', 'd', 'x', 'ÿ', 'q'),
+      limit: fc.integer({ min: 1, max: 3 }),
+    }),
+    { maxLength: 2 },
+  ),
 })
 const step: fc.Arbitrary<Step> = fc.oneof(
   {

@@ -7,8 +7,10 @@ import fc from 'fast-check'
 import { InProcessSegments } from '../../../test/contracts/in-process-segments.ts'
 import * as random from '../../../test/contracts/random-changes.ts'
 import { readableFields, type Scope, type ScopeEntry } from '../../access/scope.ts'
+import { facetFields } from '../../search/facets.ts'
 import {
   type IndexChange,
+  type IndexedColumns,
   type KeywordRequest,
   noFilters,
   type PutVersion,
@@ -94,7 +96,7 @@ const ask = fc.record({
 })
 type Ask = typeof ask extends fc.Arbitrary<infer T> ? T : never
 
-function put(documentId: string, version: number, columns: VersionColumns, { title, chunks }: Text): PutVersion {
+function put(documentId: string, version: number, columns: IndexedColumns, { title, chunks }: Text): PutVersion {
   const versionId = `${documentId}v${version}`
   const named = chunks.map((chunk, i) => ({ chunkId: `${versionId}c${i}`, ...chunk }))
   return { kind: 'put_version', documentId, versionId, columns, current: true, title, chunks: named }
@@ -187,6 +189,10 @@ async function answers(index: SearchIndex, scope: Scope, { query, filters, vecto
   const first = await index.keyword({ ...request, limit: 2 })
   const after = first.outcome === 'found' ? first.next : null
   const documentIds = ['doc0', 'doc1', 'doc2', 'doc3', 'doc0p', 'doc0s']
+  const facets = { of: [...facetFields, { published_at: 'day' as const }], limit: 3 }
+  /** Values are told of documents of which no text is open, too: of those nothing is hidden here. */
+  const open = { entries: scope.entries.filter(({ fields }) => fields.includes('title') || fields.includes('body')) }
+  const listing = { scope: open, field: 'topics', prefix: '', after: null, limit: 3, timeoutMs } as const
   const near = random.profiles.map(({ profileId, dimensions }) => ({ profileId, vector: vector.slice(0, dimensions) }))
   return JSON.stringify([
     await index.keyword(request),
@@ -195,6 +201,8 @@ async function answers(index: SearchIndex, scope: Scope, { query, filters, vecto
     await index.score({ documentIds, query, vector: near[0]!, scope, filters, timeoutMs }),
     await Promise.all(near.map((one) => index.vector({ ...one, scope, filters, topK: 5, timeoutMs }))),
     await index.count({ scope, filters, timeoutMs }),
+    await index.keyword({ ...request, order: '-score', facets, limit: 3 }),
+    await index.values(listing),
   ])
 }
 

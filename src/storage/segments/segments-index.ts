@@ -19,6 +19,8 @@ import type {
   SimilarWordsOutcome,
   SimilarWordsRequest,
   Unavailable,
+  ValuesOutcome,
+  ValuesRequest,
   VectorOutcome,
   VectorRequest,
   WithoutVectorOutcome,
@@ -253,6 +255,10 @@ class SegmentsIndex implements SearchIndex {
 
   count(request: CountRequest): Promise<CountOutcome> {
     return this.#search({ call: 'count', request }) as Promise<CountOutcome>
+  }
+
+  values(request: ValuesRequest): Promise<ValuesOutcome> {
+    return this.#search({ call: 'values', request }) as Promise<ValuesOutcome>
   }
 
   withoutVector(request: WithoutVectorRequest): Promise<WithoutVectorOutcome> {

@@ -33,7 +33,7 @@ export function detailsOf(row: Pick<DocumentRow, (typeof detailColumns)[number]>
 }
 
 /** The values of a list that is kept as JSON, null where it is empty. */
-const valuesOf = (json: string | null): readonly string[] => (json === null ? [] : JSON.parse(json))
+export const valuesOf = (json: string | null): readonly string[] => (json === null ? [] : JSON.parse(json))
 
 export function knownDocument(row: DocumentRow): KnownDocument {
   return {

@@ -9,9 +9,9 @@ import type {
   SourceDocument,
   SourceVersion,
 } from '../../search/index-source.ts'
-import type { VersionColumns } from '../../search/search-index.ts'
+import type { CatalogColumns, VersionColumns } from '../../search/search-index.ts'
 import { isVersionOpen } from './browse-conditions.ts'
-import { detailColumns, detailsOf, statusOf } from './document-rows.ts'
+import { detailColumns, detailsOf, statusOf, valuesOf } from './document-rows.ts'
 import type { ChunkRow, DocumentRow, DocumentVersionRow, Tables } from './tables.ts'
 import { asFloats, sqlVectorQueue } from './vector-queue.ts'
 
@@ -27,7 +27,7 @@ export function sqlIndexSource(db: Kysely<Tables>): IndexSource {
     async documentsAfter(revision, limits) {
       const rows = await db
         .selectFrom('document')
-        .select(['document_id', 'index_revision', 'current_version_id', ...columnNames])
+        .select(['document_id', 'index_revision', 'current_version_id', ...columnNames, ...catalogNames])
         .where('index_revision', '>', revision)
         .orderBy('index_revision')
         .limit(limits.documents)
@@ -45,7 +45,7 @@ export function sqlIndexSource(db: Kysely<Tables>): IndexSource {
         documents.push({
           documentId: row.document_id,
           revision: row.index_revision,
-          columns: columnsOf(row),
+          columns: { ...columnsOf(row), ...catalogOf(row) },
           versions: await withVectors(db, versions, row.current_version_id),
         })
         characters += versions.reduce((sum, { body }) => sum + (body?.length ?? 0), 0)
@@ -109,6 +109,21 @@ export function sqlIndexSource(db: Kysely<Tables>): IndexSource {
         documentId: row.document_id,
         title: row.title,
         quality: row.quality,
+        currentVersionId: row.current_version_id,
+      }))
+    },
+
+    async indexedColumns(documentIds) {
+      if (documentIds.length === 0) return []
+      const rows = await db
+        .selectFrom('document')
+        .select(['document_id', 'current_version_id', ...columnNames, ...catalogNames])
+        .where('document_id', 'in', documentIds)
+        .execute()
+      return rows.map((row) => ({
+        ...columnsOf(row),
+        ...catalogOf(row),
+        documentId: row.document_id,
         currentVersionId: row.current_version_id,
       }))
     },
@@ -201,6 +216,22 @@ function columnsOf(row: Pick<DocumentRow, (typeof columnNames)[number]>): Versio
     status: statusOf(row),
   }
 }
+
+const catalogNames = [
+  'external_author_id',
+  'topics',
+  'tags',
+  'classifications',
+  'score',
+] as const satisfies readonly (keyof DocumentRow)[]
+
+const catalogOf = (row: Pick<DocumentRow, (typeof catalogNames)[number]>): CatalogColumns => ({
+  authorId: row.external_author_id,
+  topics: valuesOf(row.topics),
+  tags: valuesOf(row.tags),
+  classifications: valuesOf(row.classifications),
+  score: row.score,
+})
 
 const chunkRows = (db: Kysely<Tables>, chunkIds: readonly string[]) =>
   db

@@ -69,6 +69,7 @@ export const storeCalls = {
     backlog: 'reads',
     chunkCount: 'reads',
     results: 'reads',
+    indexedColumns: 'reads',
     chunkTexts: 'reads',
     versionHeads: 'reads',
     shownPage: 'reads',

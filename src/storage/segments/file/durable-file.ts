@@ -40,7 +40,7 @@ export interface SegmentRow {
   readonly columns: readonly (BlobRow & { readonly profile: number; readonly dimensions: number })[]
 }
 
-const fileFormat = 4
+const fileFormat = 5
 const pieceBytes = 4 * 1024 * 1024
 const piecesMax = 4096
 

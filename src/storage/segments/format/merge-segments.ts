@@ -1,3 +1,4 @@
+import { catalogNumbersAt } from './catalog-numbers.ts'
 import { SegmentBuilder, type TermScratch } from './segment-builder.ts'
 import { compareDocumentIds, openImage, type SegmentImage } from './segment-image.ts'
 import { columnLayout, VectorColumn } from './vector-column.ts'
@@ -47,6 +48,7 @@ function addDocument(builder: SegmentBuilder, image: SegmentImage, document: num
   builder.addDocument(
     documentIds.subarray(idStart[document]!, idStart[document + 1]!),
     image.documentPublished[document]!,
+    catalogNumbersAt(image, document),
   )
   const versions = new Map<number, number>()
   for (let chunk = image.documentFirstChunk[document]!; chunk < image.documentFirstChunk[document + 1]!; chunk++) {

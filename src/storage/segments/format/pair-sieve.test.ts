@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { noCatalog } from '../../../../test/support/plain-columns.ts'
 import { siftPhrase } from './pair-sieve.ts'
 import { SegmentBuilder, TermScratch } from './segment-builder.ts'
 import { openImage, type SegmentImage } from './segment-image.ts'
@@ -22,7 +23,7 @@ function imageOf(chunks: readonly { title: readonly Word[]; body: readonly Word[
   const builder = new SegmentBuilder(new TermScratch())
   chunks.forEach(({ title, body }, i) => {
     const id = Uint8Array.of(i >> 8, i & 255)
-    builder.addDocument(id, Number.NaN)
+    builder.addDocument(id, Number.NaN, noCatalog)
     const version = builder.addVersion(id, encoded(title), title.length)
     const key = i + 1
     builder.addChunk({ id, version, first: true, classNumber: 0, key, vectorKey: key, length: 1, body: encoded(body) })

@@ -1,3 +1,4 @@
+import type { CatalogNumbers } from './catalog-numbers.ts'
 import { PairSieveBuilder } from './pair-sieve.ts'
 import { exceptionCode, writeImage } from './segment-image.ts'
 import { longStep, stepShift, termMask } from './token-stream.ts'
@@ -24,6 +25,11 @@ export class SegmentBuilder {
   readonly #titleChunk = new Words()
   readonly #documentFirstChunk = new Words()
   readonly #documentPublished: number[] = []
+  readonly #documentScore: number[] = []
+  readonly #documentAuthor = new Words()
+  readonly #topics = new Lists()
+  readonly #tags = new Lists()
+  readonly #classifications = new Lists()
   readonly #bodyTokens = new Words()
   readonly #titleTokens = new Words()
 
@@ -35,10 +41,15 @@ export class SegmentBuilder {
     return this.#chunkClass.length
   }
 
-  addDocument(id: Uint8Array<ArrayBufferLike>, publishedAt: number): void {
+  addDocument(id: Uint8Array<ArrayBufferLike>, publishedAt: number, catalog: CatalogNumbers): void {
     this.#documentIds.push(id)
     this.#documentFirstChunk.push(this.chunks)
     this.#documentPublished.push(publishedAt)
+    this.#documentScore.push(catalog.score)
+    this.#documentAuthor.push(catalog.author)
+    this.#topics.push(catalog.topics)
+    this.#tags.push(catalog.tags)
+    this.#classifications.push(catalog.classifications)
   }
 
   /** A version of the document added last. Returns its number, for `addChunk`. */
@@ -99,6 +110,14 @@ export class SegmentBuilder {
       documentIds: this.#documentIds.bytes(),
       documentFirstChunk: this.#documentFirstChunk.view(),
       documentPublished: Float64Array.from(this.#documentPublished),
+      documentScore: Float64Array.from(this.#documentScore),
+      documentAuthor: this.#documentAuthor.view(),
+      topicStart: this.#topics.starts(),
+      topics: this.#topics.words.view(),
+      tagStart: this.#tags.starts(),
+      tags: this.#tags.words.view(),
+      classificationStart: this.#classifications.starts(),
+      classifications: this.#classifications.words.view(),
       ...this.#postings(),
       bodyTokens: this.#bodyTokens.view(),
       titleTokens: this.#titleTokens.view(),
@@ -267,6 +286,25 @@ class Words {
     const larger = new Uint32Array(Math.max(least, this.array.length * 2))
     larger.set(this.array)
     this.array = larger
+  }
+}
+
+/** Lists of words one after the other, and where each starts. */
+class Lists {
+  readonly words = new Words()
+  readonly #starts = new Words()
+
+  push(list: Uint32Array<ArrayBufferLike>): void {
+    this.#starts.push(this.words.length)
+    this.words.append(list)
+  }
+
+  /** One more than there are lists. */
+  starts(): Uint32Array {
+    const starts = new Uint32Array(this.#starts.length + 1)
+    starts.set(this.#starts.view())
+    starts[this.#starts.length] = this.words.length
+    return starts
   }
 }
 

@@ -8,7 +8,7 @@
  * Layout: 16 bytes of head (magic, format, section count, total bytes), then offset and element count of every section
  * (two 32-bit numbers each), then the sections, each aligned to 8 bytes. Little-endian.
  */
-const formatVersion = 3
+const formatVersion = 4
 const magic = 0x5445_5331
 const headBytes = 16
 
@@ -48,6 +48,17 @@ const sections = {
   documentFirstChunk: 'u32',
   /** Milliseconds since 1970; NaN when the document has none. */
   documentPublished: 'f64',
+  /** NaN when the document has none. */
+  documentScore: 'f64',
+  /** Values by their numbers in the dictionary; 0 is none. */
+  documentAuthor: 'u32',
+  /** Where a document's values start, one more than there are documents; the values of one after those of the other. */
+  topicStart: 'u32',
+  topics: 'u32',
+  tagStart: 'u32',
+  tags: 'u32',
+  classificationStart: 'u32',
+  classifications: 'u32',
   /** Terms of the segment, ascending by number. */
   term: 'u32',
   postingStart: 'u32',

@@ -1,7 +1,8 @@
+import { compareBytes } from '../format/segment-image.ts'
 import { type ShapeBuffers, TermShapes } from './term-shapes.ts'
 
 /**
- * Term text -> term number, and how many postings the term has in all segments together.
+ * Text -> number, of terms and of the values of columns alike, and how many postings a term has in all segments together.
  *
  * One writer adds, any thread looks up without a lock: an entry is complete before its bucket points to it. Numbers are
  * given in order and never taken back, so a term that vanished keeps its bytes until the index is rebuilt.
@@ -109,6 +110,18 @@ export class TermDictionary {
     if (this.#cache.size >= cacheMax) this.#cache.clear()
     if (number !== 0) this.#cache.set(term, number)
     return number
+  }
+
+  /** Of a number that a segment holds. */
+  textOf(number: number): string {
+    // Copied, because a decoder takes no shared memory.
+    return Buffer.from(this.text.slice(this.starts[number]!, this.starts[number + 1]!)).toString('utf8')
+  }
+
+  /** By the bytes of their texts. */
+  compare(a: number, b: number): number {
+    const { starts, text } = this
+    return compareBytes(text, starts[a]!, starts[a + 1]!, text, starts[b]!, starts[b + 1]!)
   }
 
   /** The texts of terms `from` up to the last, each with its length before it, as the durable file keeps them. */

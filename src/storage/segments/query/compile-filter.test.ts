@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import * as random from '../../../../test/contracts/random-changes.ts'
-import { plainColumns } from '../../../../test/support/plain-columns.ts'
+import { noCatalog, plainColumns } from '../../../../test/support/plain-columns.ts'
 import { readableFields, type Scope } from '../../../access/scope.ts'
 import { noFilters, type VersionColumns } from '../../../search/search-index.ts'
 import { FilterClasses } from '../format/filter-classes.ts'
@@ -17,7 +17,7 @@ const noTokens = new Uint32Array()
 function segmentOf(documents: readonly VersionColumns[], classes: FilterClasses): SegmentImage {
   const builder = new SegmentBuilder(new TermScratch())
   documents.forEach((columns, key) => {
-    builder.addDocument(none, columns.publishedAt ?? Number.NaN)
+    builder.addDocument(none, columns.publishedAt ?? Number.NaN, noCatalog)
     const version = builder.addVersion(none, noTokens, 0)
     const classNumber = classes.add(columns, true)
     builder.addChunk({ id: none, version, first: true, classNumber, key, vectorKey: key, length: 0, body: noTokens })

@@ -1,30 +1,38 @@
 import { receiveMessageOnPort } from 'node:worker_threads'
-import type {
-  CountOutcome,
-  CountRequest,
-  KeywordOutcome,
-  KeywordRequest,
-  ScoreOutcome,
-  ScoreRequest,
-  SimilarWordsOutcome,
-  SimilarWordsRequest,
-  VectorOutcome,
-  VectorRequest,
-  WithoutVectorOutcome,
-  WithoutVectorRequest,
+import {
+  type CatalogConditions,
+  type CountOutcome,
+  type CountRequest,
+  type KeywordOutcome,
+  type KeywordRequest,
+  noFilters,
+  type ScoreOutcome,
+  type ScoreRequest,
+  type SimilarWordsOutcome,
+  type SimilarWordsRequest,
+  type ValuesOutcome,
+  type ValuesRequest,
+  type VectorOutcome,
+  type VectorRequest,
+  type WithoutVectorOutcome,
+  type WithoutVectorRequest,
 } from '../../../search/search-index.ts'
 import type { KeywordQuery } from '../../../text/types.ts'
 import { VectorReader, vectorId } from '../file/durable-file.ts'
 import type { FilterClass } from '../format/filter-classes.ts'
+import type { SegmentImage } from '../format/segment-image.ts'
 import { usableVector } from '../format/vector-column.ts'
 import { Control } from '../memory/control.ts'
 import type { ListUpdate, Profile } from '../memory/published-list.ts'
 import { openColumn, openSegment, type SearchView, type Segment } from '../memory/segment.ts'
 import { TermDictionary } from '../memory/term-dictionary.ts'
 import { type BegunLists, begunLists } from './begun-chunks.ts'
+import { type NumberedConditions, numberConditions } from './catalog-conditions.ts'
 import { FilterCache } from './compile-filter.ts'
+import { countersOf } from './count-values.ts'
 import { KeywordKernel } from './keyword-kernel.ts'
 import { LackingVectors, pageWithoutVector } from './lacking-vectors.ts'
+import { MatchingDocuments } from './matching-documents.ts'
 import {
   beginningsOf,
   findTerms,
@@ -51,6 +59,7 @@ interface Opened {
   readonly terms: TermNumbers
   /** Of the dictionary: numbers looked up later are of the same index while it is the same. */
   readonly epoch: number
+  readonly conditions: NumberedConditions | null
 }
 
 const noQuery: KeywordQuery = { clauses: [], boosts: [] }
@@ -69,6 +78,7 @@ export class IndexReader {
   readonly #statistics = new StatisticsCache(this.#classes)
   /** By the number of the profile; null for one that the index does not know. */
   readonly #lacking = new Map<number | null, LackingVectors>()
+  readonly #matching = new MatchingDocuments()
   #profiles: readonly Profile[] = []
   #segments: Segment[] = []
   #waiting: ListUpdate[] = []
@@ -109,6 +119,8 @@ export class IndexReader {
         return this.#score(call.request, deadline)
       case 'count':
         return this.#count(call.request, deadline)
+      case 'values':
+        return this.#values(call.request, deadline)
       case 'withoutVector':
         return this.#withoutVector(call.request)
     }
@@ -122,10 +134,14 @@ export class IndexReader {
   }
 
   #keyword(request: KeywordRequest, deadline: number, part: IndexPart): KeywordOutcome {
-    const opened = this.#open(request.query)
+    const opened = this.#open(request.query, request.conditions)
     const plan = this.#plan(request, request.query, opened, deadline)
     if (plan === null) return timedOut
-    return searchKeyword({
+    const { conditions } = opened
+    const order = request.order ?? 'relevance'
+    const { shared, counters } = countersOf(request.facets?.of ?? [], this.#classes, this.#dictionary)
+    const isByDocument = order !== 'relevance' || conditions !== null || counters.length > 0
+    const outcome = searchKeyword({
       view: partOf(opened.view, part),
       plan,
       filter: this.#filters.filterFor(request.scope, request.filters),
@@ -134,8 +150,56 @@ export class IndexReader {
       after: request.after,
       otherChunksMax: wholeNumber(request.otherChunksMax),
       explain: request.explain ?? false,
+      order,
+      byDocument: !isByDocument
+        ? null
+        : {
+            matching: this.#matching,
+            markOpened: (image, matching) => this.#markOpened(request, image, matching),
+            conditions,
+            count: (image, matching) => {
+              for (const counter of shared) counter.add(image, matching)
+            },
+          },
       deadline,
     })
+    if (outcome.outcome !== 'found' || request.facets === undefined) return outcome
+    const selection = { limit: wholeNumber(request.facets.limit), byValue: false, accepts: () => true }
+    const facets = counters.map((counter) => counter.select(selection))
+    // Cleared meanwhile: the numbers that were counted mean other values by now.
+    if (this.#dictionary.epoch !== opened.epoch) return this.#keyword(request, deadline, part)
+    return { ...outcome, facets }
+  }
+
+  #markOpened({ scope, filters }: KeywordRequest, image: SegmentImage, matching: MatchingDocuments): void {
+    if (!filters.includeNonCurrent) return
+    const open = this.#filters.filterFor(scope, noFilters)
+    matching.markOpened(image, (number) => this.#classes[number]!.current, open)
+  }
+
+  #values(request: ValuesRequest, deadline: number): ValuesOutcome {
+    const { scope, field, prefix, after, limit } = request
+    const { view, epoch } = this.#open()
+    // Whatever an entry opens of a document, it opens its columns.
+    const entries = scope.entries.map((entry) => ({ ...entry, fields: ['title', 'body'] as const }))
+    const filter = this.#filters.filterFor({ entries }, noFilters)
+    const { shared, counters } = countersOf([field], this.#classes, this.#dictionary)
+    for (const { image, died } of view.segments) {
+      if (performance.now() > deadline) return timedOut
+      this.#matching.takeVisible(image, died, view.generation, filter)
+      for (const counter of shared) counter.add(image, this.#matching)
+    }
+    const most = Math.max(1, wholeNumber(limit))
+    const beyond = after === null ? null : Buffer.from(after)
+    const found = counters[0]!.select({
+      limit: most + 1,
+      byValue: true,
+      accepts: (value) =>
+        value.startsWith(prefix) && (beyond === null || Buffer.compare(Buffer.from(value), beyond) > 0),
+    })
+    if (this.#dictionary.epoch !== epoch) return this.#values(request, deadline)
+    const values = found.slice(0, most)
+    return { outcome: 'found', values, next: found.length > most ? values.at(-1)!.value : null }
   }
 
   #similarWords(request: SimilarWordsRequest, deadline: number): SimilarWordsOutcome {
@@ -223,16 +287,18 @@ export class IndexReader {
   }
 
   /** The state of the index as of now; the reader stays in it until `unpin`. */
-  #open(query: KeywordQuery = noQuery): Opened {
+  #open(query: KeywordQuery = noQuery, asked?: CatalogConditions): Opened {
     let terms: TermNumbers = new Map()
     let epoch = 0
+    let conditions: NumberedConditions | null = null
     const { version, state, generation } = this.#control.snapshot(this.#options.reader, () => {
       terms = findTerms(query, this.#dictionary)
+      conditions = numberConditions(asked, this.#dictionary)
       epoch = this.#dictionary.epoch
     })
     this.#follow(version)
     this.#state = state
-    return { view: { segments: this.#segments, generation }, terms, epoch }
+    return { view: { segments: this.#segments, generation }, terms, conditions, epoch }
   }
 
   /** `null` when time runs out. */

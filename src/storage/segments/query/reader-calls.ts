@@ -8,6 +8,8 @@ import type {
   ScoreRequest,
   SimilarWordsOutcome,
   SimilarWordsRequest,
+  ValuesOutcome,
+  ValuesRequest,
   VectorOutcome,
   VectorRequest,
   WithoutVectorOutcome,
@@ -34,6 +36,7 @@ export type ReaderCall =
   | { readonly call: 'score'; readonly request: ScoreRequest }
   | { readonly call: 'similarWords'; readonly request: SimilarWordsRequest }
   | { readonly call: 'count'; readonly request: CountRequest }
+  | { readonly call: 'values'; readonly request: ValuesRequest }
   | { readonly call: 'withoutVector'; readonly request: WithoutVectorRequest }
 
 export type Outcome =
@@ -42,6 +45,7 @@ export type Outcome =
   | SimilarWordsOutcome
   | ScoreOutcome
   | CountOutcome
+  | ValuesOutcome
   | WithoutVectorOutcome
 
 export interface SearchReply {

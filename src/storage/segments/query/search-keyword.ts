@@ -1,11 +1,19 @@
-import type { ChunkScore, DocumentHit, KeywordOutcome, KeywordPosition } from '../../../search/search-index.ts'
+import type {
+  ChunkScore,
+  DocumentHit,
+  KeywordOrder,
+  KeywordOutcome,
+  KeywordPosition,
+} from '../../../search/search-index.ts'
 import { siftPhrase } from '../format/pair-sieve.ts'
 import { chunkIdAt, documentIdAt, type SegmentImage, segmentChunksMax, versionIdAt } from '../format/segment-image.ts'
 import type { SearchView, Segment } from '../memory/segment.ts'
 import { onceIn } from './begun-chunks.ts'
+import type { NumberedConditions } from './catalog-conditions.ts'
 import { ChunkScorer, searchedLength, weighFrequency } from './chunk-scorer.ts'
 import type { CompiledFilter } from './compile-filter.ts'
 import type { KeywordKernel, WalkedSegment } from './keyword-kernel.ts'
+import type { MatchingDocuments } from './matching-documents.ts'
 import type { KeywordPlan, PlannedBeginning, PlannedClause, PlannedPhrase, PlannedTerm } from './plan-keyword.ts'
 import { chunksWithAll, requiredBy } from './required-chunks.ts'
 import { TopDocuments } from './top-documents.ts'
@@ -19,8 +27,21 @@ export interface KeywordSearch {
   readonly after: KeywordPosition | null
   readonly otherChunksMax: number
   readonly explain: boolean
+  readonly order: KeywordOrder
+  /** What is decided by document; `null` where it is chunks alone that count. */
+  readonly byDocument: ByDocument | null
   /** On the clock of `performance.now()`; looked at once a segment, so it is kept to a few milliseconds. */
   readonly deadline: number
+}
+
+export interface ByDocument {
+  /** The thread's own. */
+  readonly matching: MatchingDocuments
+  /** Earlier versions take part: which documents are open as they are now. */
+  readonly markOpened: (image: SegmentImage, matching: MatchingDocuments) => void
+  readonly conditions: NumberedConditions | null
+  /** Hears of all that match. */
+  readonly count: (image: SegmentImage, matching: MatchingDocuments) => void
 }
 
 /** A thread answers one call at a time, so this is its own. */
@@ -29,7 +50,8 @@ const list = new Uint16Array(segmentChunksMax)
 export function searchKeyword(search: KeywordSearch): KeywordOutcome {
   const { view, plan, limit } = search
   const images = view.segments.map((segment) => segment.image)
-  const top = new TopDocuments(limit + 1, images, search.after)
+  const after = search.after && { ...search.after, score: rankOf(search.order, search.after.key) }
+  const top = new TopDocuments(limit + 1, images, after)
   search.kernel.begin(search.filter, plan.titleWeight)
   let totalChunks = 0
   if (!plan.empty) {
@@ -46,19 +68,30 @@ export function searchKeyword(search: KeywordSearch): KeywordOutcome {
     const image = images[segment]!
     hits.push({
       documentId: documentIdAt(image, document),
-      ...chunkScore(image, chunk, score),
+      ...chunkScore(image, chunk, search.order === 'relevance' ? score : scoreOf(search, image, chunk)),
       ...(search.explain ? { parts: partsOf(search, image, chunk) } : {}),
       otherChunks: otherChunks(search, view.segments[segment]!, document, chunk),
     })
   }
   const last = hits.at(-1)
-  const next = ranked.length > limit && last ? { score: last.score, documentId: last.documentId } : null
+  const key = last && keyOfRank(search.order, ranked[hits.length - 1]!.score)
+  const next = ranked.length > limit && last ? { key: key!, documentId: last.documentId } : null
   return { outcome: 'found', hits, totalChunks, next }
 }
 
 function partsOf({ plan, filter }: KeywordSearch, image: SegmentImage, chunk: number): number[] {
   return new ChunkScorer(image, plan).parts(chunk, filter.maskOf(image, chunk))
 }
+/** What a key counts for: the higher the better, none the least of all. */
+const rankOf = (order: KeywordOrder, key: number | null): number =>
+  key === null ? -Infinity : order === 'published_at' ? -key : key
+
+const keyOfRank = (order: KeywordOrder, rank: number): number | null =>
+  rank === -Infinity ? null : order === 'published_at' ? -rank : rank
+
+/** As the kernels have it, bit by bit. */
+const scoreOf = ({ plan, filter }: KeywordSearch, image: SegmentImage, chunk: number): number =>
+  new ChunkScorer(image, plan).score(chunk, filter.maskOf(image, chunk))
 
 export function chunkScore(image: SegmentImage, chunk: number, score: number): ChunkScore {
   return { chunkId: chunkIdAt(image, chunk), versionId: versionIdAt(image, image.chunkVersion[chunk]!), score }
@@ -68,16 +101,43 @@ function searchSegment(search: KeywordSearch, segment: Segment, top: TopDocument
   const { plan, filter, view, kernel } = search
   const { arena, image, died } = segment
   const walked = { arena, image, died, generation: view.generation, filter, plan }
-  if (plan.must.length > 0) {
-    scoreRequired(kernel, walked)
-    return kernel.rank(walked, top)
+  if (plan.must.length > 0) scoreRequired(kernel, walked)
+  else {
+    const alone = aloneTerm(plan)
+    if (alone !== null && search.byDocument === null) return kernel.alone(walked, alone, top)
+    for (const clause of plan.any) addClause(kernel, walked, clause, false)
+    for (const clause of plan.mustNot) exclude(kernel, walked, clause)
+    for (const clause of plan.boosts) addClause(kernel, walked, clause, true)
   }
-  const alone = aloneTerm(plan)
-  if (alone !== null) return kernel.alone(walked, alone, top)
-  for (const clause of plan.any) addClause(kernel, walked, clause, false)
-  for (const clause of plan.mustNot) exclude(kernel, walked, clause)
-  for (const clause of plan.boosts) addClause(kernel, walked, clause, true)
-  return kernel.rank(walked, top)
+  return search.byDocument === null
+    ? kernel.rank(walked, top)
+    : rankDocuments(kernel, image, search.order, search.byDocument, top)
+}
+
+/** As `kernel.rank`, of what meets the conditions, counted, and in whatever order. */
+function rankDocuments(
+  kernel: KeywordKernel,
+  image: SegmentImage,
+  order: KeywordOrder,
+  { matching, markOpened, conditions, count }: ByDocument,
+  top: TopDocuments,
+): number {
+  matching.take(kernel.sum, image)
+  markOpened(image, matching)
+  if (conditions !== null) matching.keep((document, opened) => opened && conditions.hold(image, document))
+  count(image, matching)
+  const { documents, chunks, scores, opened } = matching
+  const { documentPublished, documentScore } = image
+  for (let i = 0; i < matching.count; i++) {
+    const document = documents[i]!
+    let rank = scores[i]!
+    if (order !== 'relevance') {
+      const key = order !== '-score' ? documentPublished[document]! : opened[i] === 1 ? documentScore[document]! : NaN
+      rank = rankOf(order, Number.isNaN(key) ? null : key)
+    }
+    if (!top.isBelow(rank)) top.offer(document, chunks[i]!, rank)
+  }
+  return matching.totalChunks
 }
 
 /** The one term that the whole query consists of. */

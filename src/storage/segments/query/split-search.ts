@@ -13,6 +13,11 @@ export interface IndexPart {
 
 export const wholeIndex: IndexPart = { number: 0, of: 1 }
 
+/** Counts of the parts would have to be added up value by value, and hits do not tell another order than their scores'. */
+export const canBeSplit = ({ call, request }: ReaderCall): boolean =>
+  call === 'vector' ||
+  (call === 'keyword' && request.facets === undefined && (request.order ?? 'relevance') === 'relevance')
+
 /** What one reader is asked: a search, or its part of one. */
 export interface SearchPart {
   readonly call: ReaderCall
@@ -53,7 +58,7 @@ function mergeKeyword(pages: readonly KeywordPage[], limit: number): KeywordPage
     outcome: 'found',
     hits,
     totalChunks: pages.reduce((sum, { totalChunks }) => sum + totalChunks, 0),
-    next: goesOn && last !== undefined ? { score: last.score, documentId: last.documentId } : null,
+    next: goesOn && last !== undefined ? { key: last.score, documentId: last.documentId } : null,
   }
 }
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { noCatalog } from '../../../../test/support/plain-columns.ts'
 import { SegmentBuilder, TermScratch } from '../format/segment-builder.ts'
 import { documentIdAt, openImage, type SegmentImage } from '../format/segment-image.ts'
 import { TopDocuments } from './top-documents.ts'
@@ -10,7 +11,7 @@ const noTokens = new Uint32Array()
 function imageOf(ids: readonly string[]): SegmentImage {
   const builder = new SegmentBuilder(new TermScratch())
   for (const [key, id] of ids.map((text) => Buffer.from(text)).entries()) {
-    builder.addDocument(id, Number.NaN)
+    builder.addDocument(id, Number.NaN, noCatalog)
     const version = builder.addVersion(id, noTokens, 0)
     const chunk = { id, version, first: true, classNumber: 0, key, vectorKey: key, length: 0, body: noTokens }
     builder.addChunk(chunk)

@@ -1,10 +1,10 @@
-import type { KeywordPosition } from '../../../search/search-index.ts'
 import { compareDocumentIds, findDocument, lowerBoundDocument, type SegmentImage } from '../format/segment-image.ts'
 
 export interface RankedDocument {
   readonly segment: number
   readonly document: number
   readonly chunk: number
+  /** What they are ranked by: the higher the better. */
   readonly score: number
 }
 
@@ -27,11 +27,20 @@ export class TopDocuments {
   /** First document of the current segment that comes after the worst one in the heap at an equal score; -1 unknown. */
   #tiedDocument = -1
 
-  constructor(limit: number, images: readonly SegmentImage[], after: KeywordPosition | null) {
+  constructor(
+    limit: number,
+    images: readonly SegmentImage[],
+    after: { readonly score: number; readonly documentId: string } | null,
+  ) {
     this.#limit = limit
     this.#images = images
     this.#afterScore = after?.score ?? Infinity
     this.#afterId = after === null ? null : new TextEncoder().encode(after.documentId)
+  }
+
+  /** Whether an offer at this score is of no use. */
+  isBelow(score: number): boolean {
+    return this.#heap.length === this.#limit && score < this.threshold
   }
 
   startSegment(segment: number): void {

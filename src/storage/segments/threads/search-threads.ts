@@ -4,7 +4,7 @@ import type { Control } from '../memory/control.ts'
 import type { TermDictionary } from '../memory/term-dictionary.ts'
 import { findTerms } from '../query/plan-keyword.ts'
 import type { Outcome, ReaderCall, SearchReply, SplitCall } from '../query/reader-calls.ts'
-import { type IndexPart, mergeReplies, type SearchPart, wholeIndex } from '../query/split-search.ts'
+import { canBeSplit, type IndexPart, mergeReplies, type SearchPart, wholeIndex } from '../query/split-search.ts'
 
 /** While the index changes so fast that parts of a search saw different states of it, none is split for this long. */
 const unsplitMs = 20
@@ -56,7 +56,7 @@ export class SearchThreads {
 
   #isShared(message: ReaderCall): boolean {
     const parts = this.#parts.length
-    if (parts === 1 || this.#underWay * parts > this.#threads.serving) return false
+    if (parts === 1 || this.#underWay * parts > this.#threads.serving || !canBeSplit(message)) return false
     return performance.now() >= this.#unsplitUntil && this.#workOf(message) >= this.#splitFromChunks
   }
 

@@ -1,4 +1,5 @@
-import type { DocumentColumns, PutVersion } from '../../../search/search-index.ts'
+import type { CatalogColumns, DocumentColumns, PutVersion } from '../../../search/search-index.ts'
+import { type CatalogNumbers, catalogNumbersAt, numberColumns } from '../format/catalog-numbers.ts'
 import type { FilterClass, FilterClasses } from '../format/filter-classes.ts'
 import type { SegmentBuilder } from '../format/segment-builder.ts'
 import { chunkIdAt, compareBytes, segmentChunksMax, versionIdAt } from '../format/segment-image.ts'
@@ -45,7 +46,8 @@ export class DocumentUnit {
   readonly id: Uint8Array
   readonly origin: UnitOrigin | null
   readonly versions = new Map<string, UnitVersion>()
-  columns: DocumentColumns | null = null
+  columns: Omit<DocumentColumns, keyof CatalogColumns> | null = null
+  #catalog: CatalogNumbers | null = null
   /** Must be written again; vectors alone go into the segment where the chunk lies. */
   changed = false
   /** Vector keys of chunks that are no more. */
@@ -81,6 +83,7 @@ export class DocumentUnit {
       current: change.current,
     })
     this.columns = change.columns
+    this.#catalog = numberColumns(change.columns, number)
     this.changed = true
   }
 
@@ -96,9 +99,10 @@ export class DocumentUnit {
     for (const versionId of [...this.versions.keys()]) this.retire(versionId)
   }
 
-  setColumns(columns: DocumentColumns): void {
+  setColumns(columns: DocumentColumns, dictionary: TermDictionary): void {
     if (this.versions.size === 0) return
     this.columns = columns
+    this.#catalog = numberColumns(columns, (value) => dictionary.add(value))
     this.changed = true
   }
 
@@ -143,7 +147,7 @@ export class DocumentUnit {
     placed: (chunk: UnitChunk, number: number) => void,
   ): void {
     const columns = this.columns!
-    builder.addDocument(this.id, columns.publishedAt ?? Number.NaN)
+    builder.addDocument(this.id, columns.publishedAt ?? Number.NaN, this.#catalog!)
     const numbers = new Map<UnitVersion, number>()
     const chunks = this.chunks
     chunks.sort((a, b) => compareBytes(a.chunk.id, 0, a.chunk.id.length, b.chunk.id, 0, b.chunk.id.length))
@@ -171,6 +175,7 @@ export class DocumentUnit {
 
   #takeOut({ segment: { image }, document }: UnitOrigin, classes: readonly FilterClass[]): void {
     const published = image.documentPublished[document]!
+    this.#catalog = catalogNumbersAt(image, document)
     for (let chunk = image.documentFirstChunk[document]!; chunk < image.documentFirstChunk[document + 1]!; chunk++) {
       const from = image.chunkVersion[chunk]!
       const { current, language, ...columns } = classes[image.chunkClass[chunk]!]!

@@ -105,7 +105,7 @@ export class IndexWriter {
       throw error
     }
     this.#publish(units, built, columns)
-    if (this.#dictionary.full) this.#warnings.add('the term dictionary is full: new words are not indexed')
+    if (this.#dictionary.full) this.#warnings.add('the term dictionary is full: new words and values are not indexed')
     return { outcome: 'applied' }
   }
 
@@ -223,7 +223,7 @@ export class IndexWriter {
           unit.retireAll()
           break
         case 'set_columns':
-          unit.setColumns(change.columns)
+          unit.setColumns(change.columns, this.#dictionary)
           break
         case 'set_vector': {
           const chunk = unit.findChunk(change.chunkId)

@@ -67,6 +67,9 @@ function removeOrphans(file: DurableFile, rows: ReadonlyMap<number, SegmentRow>)
 
 function check(image: SegmentImage, { dictionary, classes }: LoadTarget): SegmentImage {
   if (image.terms > 0 && image.term[image.terms - 1]! >= dictionary.size) throw new DamagedFile('unknown term')
+  for (const values of [image.documentAuthor, image.topics, image.tags, image.classifications]) {
+    for (const number of values) if (number >= dictionary.size) throw new DamagedFile('unknown value')
+  }
   for (const number of image.chunkClass) if (number >= classes.list.length) throw new DamagedFile('unknown class')
   return image
 }

@@ -1,0 +1,70 @@
+import { readableFields, type Scope } from '../access/scope.ts'
+import { bucketOfDay, dayOf, type Facet, type ValueCount } from './facets.ts'
+import type { IndexSource } from './index-source.ts'
+import type { CatalogColumns, FacetsRequest, IndexedColumns } from './search-index.ts'
+
+const nothingKnown: CatalogColumns = { authorId: null, topics: [], tags: [], classifications: [], score: null }
+
+/**
+ * Counts of documents that were found by their nearness, as far as they are candidates: by the rules of the index, but
+ * from the store, because they are few and the index does not know how near is near enough.
+ */
+export async function countCandidates(
+  source: IndexSource,
+  scope: Scope,
+  candidates: readonly { readonly documentId: string; readonly versionId: string }[],
+  { of, limit }: FacetsRequest,
+): Promise<ValueCount[][]> {
+  const versionOf = new Map(candidates.map(({ documentId, versionId }) => [documentId, versionId]))
+  const documents = await source.indexedColumns([...versionOf.keys()])
+  const earlier = documents
+    .map(({ documentId, currentVersionId }) => ({ found: versionOf.get(documentId)!, currentVersionId }))
+    .flatMap(({ found, currentVersionId }) => (found === currentVersionId ? [] : [found]))
+  const heads = earlier.length === 0 ? [] : await source.versionHeads(earlier)
+  const languageOf = new Map(heads.map(({ versionId, language }) => [versionId, language]))
+  const counted = documents.flatMap((document): IndexedColumns[] => {
+    const found = versionOf.get(document.documentId)!
+    const language = found === document.currentVersionId ? document.language : languageOf.get(found)
+    // Gone, or closed, since it was found.
+    if (language === undefined || readableFields(scope, { ...document, language }) === null) return []
+    const isOpen = readableFields(scope, document) !== null
+    return [{ ...document, ...(isOpen ? {} : nothingKnown), language }]
+  })
+  return of.map((facet) => countFacet(facet, counted).slice(0, limit))
+}
+
+function countFacet(facet: Facet, documents: readonly IndexedColumns[]): ValueCount[] {
+  const counts = new Map<string, number>()
+  for (const document of documents) {
+    for (const value of new Set(valuesIn(document, facet))) {
+      if (value !== null) counts.set(value, (counts.get(value) ?? 0) + 1)
+    }
+  }
+  return [...counts]
+    .map(([value, count]) => ({ value, count }))
+    .sort((a, b) => b.count - a.count || Buffer.compare(Buffer.from(a.value), Buffer.from(b.value)))
+}
+
+function valuesIn(document: IndexedColumns, facet: Facet): readonly (string | null)[] {
+  if (typeof facet === 'object') {
+    const day = dayOf(document.publishedAt ?? Number.NaN)
+    return [Number.isNaN(day) ? null : bucketOfDay(day, facet.published_at)]
+  }
+  switch (facet) {
+    case 'dataset':
+      return [document.datasetId]
+    case 'content_type':
+      return [document.contentType]
+    case 'author':
+      return [document.authorId]
+    case 'platform':
+    case 'language':
+    case 'region':
+    case 'status':
+      return [document[facet]]
+    case 'topics':
+    case 'tags':
+    case 'classifications':
+      return document[facet]
+  }
+}

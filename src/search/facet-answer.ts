@@ -1,0 +1,42 @@
+import { type Static, Type } from 'typebox'
+import { named } from '../validation.ts'
+import { facetFields } from './facets.ts'
+import { nameOfFacet } from './narrowing.ts'
+import type { FacetsRequest } from './search-index.ts'
+import type { SearchResult } from './searcher.ts'
+
+export const ValueCount = named(
+  'ValueCount',
+  Type.Object({ value: Type.String(), count: Type.Integer({ description: 'Documents.' }) }),
+)
+
+const Counts = Type.Optional(Type.Array(ValueCount))
+const names = [...facetFields, 'published_at'] as const
+
+/** In the answer of a search that asked for counts. */
+export const facetAnswerFields = {
+  facets: Type.Optional(
+    named(
+      'FacetCounts',
+      Type.Object(
+        Object.fromEntries(names.map((name) => [name, Counts])) as Record<(typeof names)[number], typeof Counts>,
+        {
+          description:
+            'An addition, with `facets`: by name what was asked for, the most frequent first, then by value. Times are the first day of their day, week or month.',
+        },
+      ),
+    ),
+  ),
+  facets_exact: Type.Optional(
+    Type.Boolean({
+      description: 'An addition, with `facets`: whether all documents that match were counted, or only candidates.',
+    }),
+  ),
+}
+const Answer = Type.Object(facetAnswerFields)
+
+export function facetAnswer(asked: FacetsRequest | null, { facets, facetsExact }: SearchResult): Static<typeof Answer> {
+  if (asked === null) return {}
+  const counted = asked.of.map((facet, i) => [nameOfFacet(facet), facets[i] ?? []])
+  return { facets: Object.fromEntries(counted), facets_exact: facetsExact }
+}

@@ -1,0 +1,141 @@
+import { type Static, Type } from 'typebox'
+import type { AccessRequest } from '../access/compile-scope.ts'
+import { needsOf } from '../catalog/listing-rules.ts'
+import { type ErrorDetail, TidemarkError } from '../errors.ts'
+import { choice, exactPattern, named, strict } from '../validation.ts'
+import { type Facet, facetFields, timeBuckets } from './facets.ts'
+import { searchLimits as limits } from './limits.ts'
+import { type CatalogConditions, type FacetsRequest, type KeywordOrder, keywordOrders } from './search-index.ts'
+
+/** Additions to a search request: the catalog's conditions, the order, and what is counted. */
+const exact = { minLength: 1, maxLength: 512, pattern: exactPattern } as const
+const values = (description: string) =>
+  Type.Optional(
+    Type.Array(Type.String(exact), {
+      minItems: 1,
+      maxItems: 200,
+      uniqueItems: true,
+      description: `An addition, in keyword mode only: ${description}, to the letter; one of them is enough.`,
+    }),
+  )
+const score = (description: string) =>
+  Type.Optional(
+    Type.Integer({
+      minimum: Number.MIN_SAFE_INTEGER,
+      maximum: Number.MAX_SAFE_INTEGER,
+      description: `An addition, in keyword mode only: ${description} score on the platform, inclusive. Needs \`metrics\`.`,
+    }),
+  )
+
+export const narrowingFields = {
+  external_author_id: Type.Optional(
+    Type.String({
+      ...exact,
+      description:
+        'An addition, in keyword mode only: of one author. Needs exactly one value in `platforms`, and `author` or `metadata`.',
+    }),
+  ),
+  topics: values('topics (needs `metadata`)'),
+  tags: values('native tags (needs `metadata`)'),
+  classification_codes: values('codes of current category facts (needs `facts`)'),
+  score_min: score('the lowest'),
+  score_max: score('the highest'),
+  sort: Type.Optional(
+    choice(keywordOrders, {
+      description:
+        'An addition, in keyword mode only. `relevance` when absent; `published_at` has the oldest first, `-published_at` the newest, `-score` the highest score on the platform (needs `metrics`). Documents without that time or score come last, equal ones by id.',
+    }),
+  ),
+  facets: Type.Optional(
+    Type.Array(
+      named(
+        'Facet',
+        Type.Union([
+          named('FacetField', choice(facetFields)),
+          named('TimeFacet', Type.Object({ published_at: choice(timeBuckets) }, strict)),
+        ]),
+      ),
+      {
+        minItems: 1,
+        maxItems: facetFields.length + 1,
+        description:
+          'An addition: counts of the documents that match, by each of these, each at most once. In keyword mode of all of them, exactly; in vector and hybrid mode of the candidates. ' +
+          'Each needs the permission that filtering by it needs: `author` needs `author` or `metadata`, `topics` and `tags` need `metadata`, `classifications` needs `facts`. Times are counted by day, week (from Monday) or month, in UTC.',
+      },
+    ),
+  ),
+  facet_limit: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: limits.facetValuesMax,
+      default: limits.facetValuesDefault,
+      description: 'An addition: how many values of each facet, the most frequent first.',
+    }),
+  ),
+}
+const NarrowingBody = Type.Object({ ...narrowingFields, platforms: Type.Optional(Type.Array(Type.String())) })
+
+export interface Narrowing {
+  readonly conditions: CatalogConditions
+  readonly order: KeywordOrder
+  readonly facets: FacetsRequest | null
+  /** Which permissions all of it needs, of one and the same entry. */
+  readonly needs: NonNullable<AccessRequest['needs']>
+}
+
+const keywordOnly = [
+  'external_author_id',
+  'topics',
+  'tags',
+  'classification_codes',
+  'score_min',
+  'score_max',
+  'sort',
+] as const satisfies readonly (keyof typeof narrowingFields)[]
+
+export function checkNarrowing(body: Static<typeof NarrowingBody>, isKeyword: boolean): Narrowing {
+  const faults: ErrorDetail[] = []
+  const fault = (path: string, message: string) => faults.push({ path, message })
+  if (!isKeyword) {
+    for (const name of keywordOnly) if (body[name] !== undefined) fault(name, 'works in keyword mode only')
+  }
+  const { external_author_id: authorId = null, score_min: scoreMin = null, score_max: scoreMax = null } = body
+  if (authorId !== null && body.platforms?.length !== 1) {
+    fault('external_author_id', 'needs exactly one value in platforms')
+  }
+  if (scoreMin !== null && scoreMax !== null && scoreMin > scoreMax) {
+    fault('score_min', 'must not be greater than score_max')
+  }
+  const of: readonly Facet[] = body.facets ?? []
+  const names = of.map(nameOfFacet)
+  if (new Set(names).size < names.length) fault('facets', 'must not have the same field twice')
+  if (faults.length > 0) {
+    const [{ path, message }] = faults as [ErrorDetail]
+    throw new TidemarkError('invalid_query', `${path} ${message}`, { details: faults })
+  }
+  const conditions: CatalogConditions = {
+    authorId,
+    topics: body.topics ?? null,
+    tags: body.tags ?? null,
+    classifications: body.classification_codes ?? null,
+    scoreMin,
+    scoreMax,
+  }
+  const order = body.sort ?? 'relevance'
+  return {
+    conditions,
+    order,
+    facets: of.length === 0 ? null : { of, limit: body.facet_limit ?? limits.facetValuesDefault },
+    needs: needsOf({
+      author: authorId !== null || names.includes('author'),
+      words: body.topics !== undefined || body.tags !== undefined || names.some((name) => isWords(name)),
+      classifications: body.classification_codes !== undefined || names.includes('classifications'),
+      score: scoreMin !== null || scoreMax !== null || order === '-score',
+    }),
+  }
+}
+
+/** Under which its counts are answered. */
+export const nameOfFacet = (facet: Facet) => (typeof facet === 'string' ? facet : 'published_at')
+
+const isWords = (name: string): boolean => name === 'topics' || name === 'tags'

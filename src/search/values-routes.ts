@@ -1,0 +1,91 @@
+import { Type } from 'typebox'
+import { needsOf } from '../catalog/listing-rules.ts'
+import type { Cursors } from '../cursors.ts'
+import { invalidField } from '../errors.ts'
+import { callerOf, consumerOf, scopeOf } from '../http/route.ts'
+import type { TypedApp } from '../http/typed-app.ts'
+import { anyId, choice, exactPattern, named, strict } from '../validation.ts'
+import { ValueCount } from './facet-answer.ts'
+import { valuesFields } from './facets.ts'
+import { searchLimits as limits } from './limits.ts'
+import { listValues, type ValuesParts } from './list-values.ts'
+
+export interface ValuesRouteParts extends ValuesParts {
+  readonly cursors: Cursors
+}
+
+export function valuesRoutes(app: TypedApp, { cursors, ...parts }: ValuesRouteParts): void {
+  app.get(
+    '/v1/values/:field',
+    {
+      config: {
+        operation: 'values.list',
+        invalid: 'invalid_document_query',
+        unavailable: 'catalog_unavailable',
+        errors: ['entitlement_denied'],
+      },
+      schema: {
+        tags: ['Catalog'],
+        summary: 'List the values of a field',
+        description:
+          'An addition: the values that readable documents have in a field, and how many documents have each, ordered by value (its UTF-8 bytes). As the search index has them, a moment after documents are stored. ' +
+          '`topics` and `tags` need `metadata`, `classifications` needs `facts`.',
+        params: Type.Object({ field: choice(valuesFields) }),
+        querystring: Type.Object(
+          {
+            prefix: Type.Optional(
+              Type.String({
+                maxLength: 512,
+                pattern: exactPattern,
+                description: 'Values that begin so, to the letter.',
+              }),
+            ),
+            dataset_id: Type.Optional(anyId),
+            limit: Type.Optional(
+              Type.Integer({ minimum: 1, maximum: limits.valuesMax, default: limits.valuesDefault }),
+            ),
+            cursor: Type.Optional(
+              Type.String({ description: '`next_cursor` of the previous page, with the same parameters.' }),
+            ),
+          },
+          strict,
+        ),
+        response: {
+          200: named(
+            'ValuesPage',
+            Type.Object({
+              values: Type.Array(ValueCount),
+              next_cursor: Type.Optional(Type.String({ description: 'Absent at the end.' })),
+            }),
+          ),
+        },
+      },
+    },
+    async (request, reply) => {
+      const consumer = consumerOf(request)
+      const { field } = request.params
+      const { prefix = '', dataset_id: datasetId = null, limit = limits.valuesDefault, cursor } = request.query
+      const binding = ['values', consumer.applicationId, field, prefix, datasetId, limit]
+      const opened = cursor === undefined ? null : await cursors.open<{ after: string }>(cursor, binding)
+      if (opened?.ok === false) {
+        const message = 'does not belong to this request: repeat the parameters and the limit it came from, unchanged'
+        throw invalidField('invalid_document_query', 'cursor', message)
+      }
+      const scope = scopeOf(consumer, {
+        datasets: datasetId === null ? null : [datasetId],
+        needs: needsOf({
+          author: false,
+          words: field === 'topics' || field === 'tags',
+          classifications: field === 'classifications',
+          score: false,
+        }),
+      })
+      const after = opened?.position.after ?? null
+      const page = await listValues(parts, { scope, field, prefix, after, limit }, callerOf(request, reply))
+      return {
+        values: page.values.map(({ value, count }) => ({ value, count })),
+        ...(page.next === null ? {} : { next_cursor: cursors.sign(binding, { after: page.next }) }),
+      }
+    },
+  )
+}

@@ -1,0 +1,191 @@
+import { bucketOfDay, dayOf, type Facet, type FacetField, type ValueCount } from '../../../search/facets.ts'
+import type { FilterClass } from '../format/filter-classes.ts'
+import type { SegmentImage } from '../format/segment-image.ts'
+import type { TermDictionary } from '../memory/term-dictionary.ts'
+import type { MatchingDocuments } from './matching-documents.ts'
+
+/** Fields that are told by a chunk's class: classes are counted, and the fields are added up from them at the end. */
+const ofClass: Partial<Record<FacetField, (one: FilterClass) => string | null>> = {
+  dataset: ({ datasetId }) => datasetId,
+  platform: ({ platform }) => platform,
+  language: ({ language }) => language,
+  content_type: ({ contentType }) => contentType,
+  region: ({ region }) => region,
+  status: ({ status }) => status,
+}
+
+/** The days of four centuries, 1800 to 2200, are counted in an array; others are rare. */
+const firstDay = -62_091
+const daysCounted = 146_097
+
+/** Which values are given, and in what order. */
+export interface Selection {
+  readonly limit: number
+  /** By value; else by count, the most first, and then by value. */
+  readonly byValue: boolean
+  readonly accepts: (value: string) => boolean
+}
+
+/** Counts documents by their values, segment by segment. */
+interface Counter {
+  add(image: SegmentImage, matching: MatchingDocuments): void
+  select(selection: Selection): ValueCount[]
+}
+
+/** The counters of one search; what several of them need is counted once. */
+export function countersOf(
+  facets: readonly Facet[],
+  classes: readonly FilterClass[],
+  dictionary: TermDictionary,
+): { readonly shared: readonly Pick<Counter, 'add'>[]; readonly counters: readonly Pick<Counter, 'select'>[] } {
+  const byClass = new ClassCounter(classes)
+  const byDay = new DayCounter()
+  const shared = new Set<Pick<Counter, 'add'>>()
+  const counters = facets.map((facet) => {
+    if (typeof facet === 'object') {
+      shared.add(byDay)
+      return { select: (selection: Selection) => byDay.select(facet.published_at, selection) }
+    }
+    const valueIn = ofClass[facet]
+    if (valueIn !== undefined) {
+      shared.add(byClass)
+      return { select: (selection: Selection) => byClass.select(valueIn, selection) }
+    }
+    const counter = new NumberCounter(facet, dictionary)
+    shared.add(counter)
+    return counter
+  })
+  return { shared: [...shared], counters }
+}
+
+class ClassCounter {
+  readonly #classes: readonly FilterClass[]
+  readonly #counts: Uint32Array
+
+  constructor(classes: readonly FilterClass[]) {
+    this.#classes = classes
+    this.#counts = new Uint32Array(classes.length)
+  }
+
+  add({ chunkClass }: SegmentImage, { count, chunks }: MatchingDocuments): void {
+    const counts = this.#counts
+    for (let i = 0; i < count; i++) counts[chunkClass[chunks[i]!]!]!++
+  }
+
+  select(valueIn: (one: FilterClass) => string | null, selection: Selection): ValueCount[] {
+    const found = new Map<string, number>()
+    this.#counts.forEach((count, number) => {
+      const value = count === 0 ? null : valueIn(this.#classes[number]!)
+      if (value !== null) found.set(value, (found.get(value) ?? 0) + count)
+    })
+    return selectTexts(found, selection)
+  }
+}
+
+class DayCounter {
+  readonly #counts = new Uint32Array(daysCounted)
+  readonly #rare = new Map<number, number>()
+
+  add({ documentPublished }: SegmentImage, { count, documents }: MatchingDocuments): void {
+    const counts = this.#counts
+    for (let i = 0; i < count; i++) {
+      const day = dayOf(documentPublished[documents[i]!]!)
+      const place = day - firstDay
+      if (place >= 0 && place < daysCounted) counts[place]!++
+      else if (!Number.isNaN(day)) this.#rare.set(day, (this.#rare.get(day) ?? 0) + 1)
+    }
+  }
+
+  select(bucket: Parameters<typeof bucketOfDay>[1], selection: Selection): ValueCount[] {
+    const found = new Map<string, number>()
+    const add = (day: number, count: number) => {
+      const value = bucketOfDay(day, bucket)
+      found.set(value, (found.get(value) ?? 0) + count)
+    }
+    this.#counts.forEach((count, place) => {
+      if (count > 0) add(place + firstDay, count)
+    })
+    for (const [day, count] of this.#rare) add(day, count)
+    return selectTexts(found, selection)
+  }
+}
+
+/** Of the others each document has a list of values; `author`, which has none here, is one value. */
+const listsOf: Partial<
+  Record<
+    FacetField,
+    {
+      readonly starts: 'topicStart' | 'tagStart' | 'classificationStart'
+      readonly values: 'topics' | 'tags' | 'classifications'
+    }
+  >
+> = {
+  topics: { starts: 'topicStart', values: 'topics' },
+  tags: { starts: 'tagStart', values: 'tags' },
+  classifications: { starts: 'classificationStart', values: 'classifications' },
+}
+
+/** Values that a segment has by their numbers: so many that their texts are looked at only where they are given. */
+class NumberCounter implements Counter {
+  readonly #field: FacetField
+  readonly #dictionary: TermDictionary
+  readonly #counts: Uint32Array
+  readonly #found: number[] = []
+
+  constructor(field: FacetField, dictionary: TermDictionary) {
+    this.#field = field
+    this.#dictionary = dictionary
+    // Pages that nothing is counted in are never touched.
+    this.#counts = new Uint32Array(dictionary.sharedSize)
+  }
+
+  add(image: SegmentImage, { count, documents, opened }: MatchingDocuments): void {
+    const lists = listsOf[this.#field]
+    const starts = lists && image[lists.starts]
+    const values = lists === undefined ? image.documentAuthor : image[lists.values]
+    for (let i = 0; i < count; i++) {
+      if (opened[i] === 0) continue
+      const document = documents[i]!
+      if (starts === undefined) this.#count(values[document]!)
+      else for (let at = starts[document]!; at < starts[document + 1]!; at++) this.#count(values[at]!)
+    }
+  }
+
+  select({ limit, byValue, accepts }: Selection): ValueCount[] {
+    const dictionary = this.#dictionary
+    const counts = this.#counts
+    if (byValue) {
+      const texts = this.#found.flatMap((number) => {
+        const value = dictionary.textOf(number)
+        return accepts(value) ? [[value, counts[number]!] as const] : []
+      })
+      return selectTexts(new Map(texts), { limit, byValue, accepts })
+    }
+    // A short list in order: nearly all are turned away by their count alone.
+    const best: number[] = []
+    const isBefore = (a: number, b: number) =>
+      counts[a] === counts[b] ? dictionary.compare(a, b) < 0 : counts[a]! > counts[b]!
+    for (const number of this.#found) {
+      if (best.length === limit && !isBefore(number, best[limit - 1]!)) continue
+      let at = best.length
+      while (at > 0 && isBefore(number, best[at - 1]!)) at--
+      best.splice(at, 0, number)
+      best.length = Math.min(best.length, limit)
+    }
+    return best.map((number) => ({ value: dictionary.textOf(number), count: counts[number]! }))
+  }
+
+  #count(number: number): void {
+    if (number === 0) return
+    if (this.#counts[number]!++ === 0) this.#found.push(number)
+  }
+}
+
+function selectTexts(found: ReadonlyMap<string, number>, { limit, byValue, accepts }: Selection): ValueCount[] {
+  return [...found]
+    .filter(([value]) => accepts(value))
+    .map(([value, count]) => ({ value, count, bytes: Buffer.from(value) }))
+    .sort((a, b) => (byValue ? 0 : b.count - a.count) || Buffer.compare(a.bytes, b.bytes))
+    .slice(0, limit)
+    .map(({ value, count }) => ({ value, count }))
+}

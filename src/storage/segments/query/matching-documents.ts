@@ -1,0 +1,104 @@
+import { type SegmentImage, segmentChunksMax } from '../format/segment-image.ts'
+import type { CompiledFilter } from './compile-filter.ts'
+import type { GatheredScores } from './gathered-scores.ts'
+
+/**
+ * The documents of one segment that a search found, for what is decided by document: conditions, order and counts. A
+ * thread answers one call at a time, so one of these is filled again and again.
+ */
+export class MatchingDocuments {
+  count = 0
+  readonly documents = new Uint16Array(segmentChunksMax)
+  /** The best one of each. */
+  readonly chunks = new Uint16Array(segmentChunksMax)
+  readonly scores = new Float64Array(segmentChunksMax)
+  /** How many chunks of each matched. */
+  readonly matches = new Uint32Array(segmentChunksMax)
+  /** 1 where the scope opens the document as it is now, and with it what the catalog knows of it. */
+  readonly opened = new Uint8Array(segmentChunksMax)
+
+  /** Takes over what was gathered and empties it. Of equally good chunks the first is the best. */
+  take({ scores, touched }: GatheredScores, { chunks, chunkDocument }: SegmentImage): void {
+    let at = -1
+    let document = -1
+    const words = (chunks + 31) >>> 5
+    for (let i = 0; i < words; i++) {
+      let bits = touched[i]!
+      touched[i] = 0
+      while (bits !== 0) {
+        const chunk = (i << 5) | (31 - Math.clz32(bits & -bits))
+        bits &= bits - 1
+        const score = scores[chunk]!
+        scores[chunk] = 0
+        if (score === 0) continue
+        if (chunkDocument[chunk] !== document) {
+          document = chunkDocument[chunk]!
+          at++
+          this.documents[at] = document
+          this.matches[at] = 0
+          this.scores[at] = 0
+        }
+        this.matches[at]!++
+        if (score > this.scores[at]!) {
+          this.scores[at] = score
+          this.chunks[at] = chunk
+        }
+      }
+    }
+    this.count = at + 1
+    this.opened.fill(1, 0, this.count)
+  }
+
+  /** All that a filter shows, whether it matches anything or not. */
+  takeVisible(
+    image: SegmentImage,
+    died: Int32Array<ArrayBufferLike>,
+    generation: number,
+    filter: CompiledFilter,
+  ): void {
+    const { documentFirstChunk } = image
+    this.count = 0
+    for (let document = 0; document < image.documents; document++) {
+      const first = documentFirstChunk[document]!
+      const end = documentFirstChunk[document + 1]!
+      if (died[first]! <= generation) continue
+      let chunk = first
+      while (chunk < end && filter.maskOf(image, chunk) === 0) chunk++
+      if (chunk === end) continue
+      this.documents[this.count] = document
+      this.chunks[this.count++] = chunk
+    }
+    this.opened.fill(1, 0, this.count)
+  }
+
+  /** Marks those whose current version the filter shows. Asked only where others take part. */
+  markOpened(image: SegmentImage, isCurrent: (classNumber: number) => boolean, filter: CompiledFilter): void {
+    const { chunkClass, documentFirstChunk } = image
+    for (let i = 0; i < this.count; i++) {
+      if (isCurrent(chunkClass[this.chunks[i]!]!)) continue
+      const end = documentFirstChunk[this.documents[i]! + 1]!
+      let chunk = documentFirstChunk[this.documents[i]!]!
+      while (chunk < end && !(isCurrent(chunkClass[chunk]!) && filter.maskOf(image, chunk) !== 0)) chunk++
+      this.opened[i] = chunk < end ? 1 : 0
+    }
+  }
+
+  keep(holds: (document: number, opened: boolean) => boolean): void {
+    let kept = 0
+    for (let i = 0; i < this.count; i++) {
+      if (!holds(this.documents[i]!, this.opened[i] === 1)) continue
+      this.documents[kept] = this.documents[i]!
+      this.chunks[kept] = this.chunks[i]!
+      this.scores[kept] = this.scores[i]!
+      this.matches[kept] = this.matches[i]!
+      this.opened[kept++] = this.opened[i]!
+    }
+    this.count = kept
+  }
+
+  get totalChunks(): number {
+    let total = 0
+    for (let i = 0; i < this.count; i++) total += this.matches[i]!
+    return total
+  }
+}

@@ -1,7 +1,8 @@
+import { execFileSync } from 'node:child_process'
 import { globSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { findChromium } from '../test/browser/find-chromium.ts'
-import { removeTestDatabases } from '../test/support/fresh-database.ts'
+import { freshDatabase, removeTestDatabases } from '../test/support/fresh-database.ts'
 import { runTestFiles, type TestRun } from './run-test-files.ts'
 
 /**
@@ -26,6 +27,7 @@ const runs: TestRun[] = [
   ...again.filter((file) => hasPostgres && !onSqlite(file)).map((file) => ({ file, store: 'postgres' as const })),
   ...files.filter((file) => !onPostgres(file)).map((file) => ({ file, store: 'sqlite' as const })),
 ]
+if (hasPostgres) process.env.TEST_DATABASE_TEMPLATE = await migratedDatabase()
 const passed = await runTestFiles(runs, filesAtOnce)
 
 if (hasPostgres) await removeTestDatabases()
@@ -43,3 +45,11 @@ if (named.length === 0) {
   for (const one of leftOut) console.log(`Left out: ${one}.`)
 }
 process.exit(passed ? 0 : 1)
+
+/** The name of a database that tests copy, instead of migrating one each. */
+async function migratedDatabase(): Promise<string> {
+  const { url } = await freshDatabase()
+  const env = { ...process.env, TIDEMARK_DATABASE_URL: url }
+  execFileSync(process.execPath, ['src/main.ts', 'migrate'], { env, stdio: ['ignore', 'ignore', 'inherit'] })
+  return new URL(url).pathname.slice(1)
+}

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { freshDatabase } from '../support/fresh-database.ts'
+import { freshStoreDatabase } from '../support/fresh-database.ts'
 import { FakeEmbedding } from './fake-embedding.ts'
 
 /**
@@ -73,7 +73,7 @@ export async function storeOf(dataDir: string): Promise<Record<string, string>> 
   if (store === 'sqlite') return {}
   let url = databases.get(dataDir)
   if (url === undefined) {
-    url = freshDatabase().then((made) => made.url)
+    url = freshStoreDatabase().then((made) => made.url)
     databases.set(dataDir, url)
   }
   return { TIDEMARK_DATABASE_URL: await url }

@@ -1,7 +1,7 @@
 import { after } from 'node:test'
 import { openPostgresStore } from '../../src/storage/postgres/open-postgres-store.ts'
 import type { Store } from '../../src/storage/sql/sql-store.ts'
-import { freshDatabase } from '../support/fresh-database.ts'
+import { freshStoreDatabase } from '../support/fresh-database.ts'
 
 interface PostgresFixture extends Store {
   /** Another process would have it so: connections of its own to the same database. */
@@ -17,7 +17,7 @@ after(async () => {
 
 /** A store in a database of its own, as an instance has it. */
 export async function openPostgres(): Promise<PostgresFixture> {
-  const { url, remove } = await freshDatabase()
+  const { url, remove } = await freshStoreDatabase()
   const open = async (): Promise<PostgresFixture> => {
     const { store, close } = await openPostgresStore(url, 4)
     const closeAll = async (): Promise<void> => {

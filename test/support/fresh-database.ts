@@ -14,6 +14,15 @@ export async function freshDatabase(options = ''): Promise<{ url: string; remove
   return { url: url.href, remove: () => administer((client) => client.query(`drop database ${name} with (force)`)) }
 }
 
+/**
+ * One with a store's tables and nothing in them: copied in half the time that migrations take, where a run has made one to
+ * copy; else empty, to be migrated by whoever opens it.
+ */
+export function freshStoreDatabase(): ReturnType<typeof freshDatabase> {
+  const template = process.env.TEST_DATABASE_TEMPLATE
+  return freshDatabase(template === undefined ? '' : `template ${template}`)
+}
+
 /** What test processes left behind. */
 export async function removeTestDatabases(): Promise<void> {
   await administer(async (client) => {

@@ -1,12 +1,12 @@
 import { execFileSync } from 'node:child_process'
 import { globSync } from 'node:fs'
-import { availableParallelism } from 'node:os'
+import { availableParallelism, constants, setPriority } from 'node:os'
 import { findChromium } from '../test/browser/find-chromium.ts'
 import { freshDatabase, removeTestDatabases } from '../test/support/fresh-database.ts'
 import { runTestFiles, type TestRun } from './run-test-files.ts'
 
 /**
- * `npm test [-- FILE…]`: every test file, each in its own process, as many at once as there are cores. Where
+ * `npm test [-- FILE…]`: every test file, each in its own process, one more at once than there are cores. Where
  * TEST_DATABASE_URL names a PostgreSQL server, what depends on the store (test/acceptance) is run a second time, on that;
  * what does not (test/service) is run once.
  */
@@ -14,8 +14,8 @@ const named = process.argv.slice(2)
 /** What is about one of the two by its nature says so in its name. */
 const onSqlite = (file: string): boolean => file.endsWith('-sqlite.test.ts')
 const onPostgres = (file: string): boolean => file.endsWith('-postgres.test.ts')
-/** More at once would starve what runs at low priority, as graphs do: their tests wait for it. */
-const filesAtOnce = availableParallelism()
+/** Most files wait now and then, for a lease to run out or a process to end. */
+const filesAtOnce = availableParallelism() + 1
 const hasPostgres = process.env.TEST_DATABASE_URL !== undefined
 const hasChromium = findChromium() !== null
 
@@ -27,6 +27,8 @@ const runs: TestRun[] = [
   ...again.filter((file) => hasPostgres && !onSqlite(file)).map((file) => ({ file, store: 'postgres' as const })),
   ...files.filter((file) => !onPostgres(file)).map((file) => ({ file, store: 'sqlite' as const })),
 ]
+// Analysis runs have the lowest priority there is: they are not to wait until all other tests have nothing to do.
+if (named.length === 0) setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
 if (hasPostgres) process.env.TEST_DATABASE_TEMPLATE = await migratedDatabase()
 const passed = await runTestFiles(runs, filesAtOnce)
 
@@ -50,6 +52,6 @@ process.exit(passed ? 0 : 1)
 async function migratedDatabase(): Promise<string> {
   const { url } = await freshDatabase()
   const env = { ...process.env, TIDEMARK_DATABASE_URL: url }
-  execFileSync(process.execPath, ['src/main.ts', 'migrate'], { env, stdio: ['ignore', 'ignore', 'inherit'] })
+  execFileSync(process.execPath, ['bin/tidemark.js', 'migrate'], { env, stdio: ['ignore', 'ignore', 'inherit'] })
   return new URL(url).pathname.slice(1)
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, afterEach, before, test } from 'node:test'
 import { type Browser, chromium, type Page } from 'playwright-core'
-import { builtInModel, startServer, type TestServer } from '../acceptance/harness.ts'
+import { startServer, type TestServer } from '../acceptance/harness.ts'
 import { findChromium } from './find-chromium.ts'
 
 /** The pages in a real browser: that they draw, that nothing is refused by the content policy, and that "Try it" works. */
@@ -12,7 +12,7 @@ let key: string
 before(async () => {
   const executablePath = findChromium()
   assert.ok(executablePath, 'Chromium is needed: install it, or set CHROMIUM_PATH')
-  server = await startServer({ env: builtInModel })
+  server = await startServer()
   await server.admin('PUT', '/admin/v1/datasets/news', { name: 'News' })
   key = (await server.makeApplication({ entitlements: [{ datasets: ['news'] }] })).key
   browser = await chromium.launch({
@@ -26,6 +26,10 @@ before(async () => {
       '--disable-sync',
     ],
   })
+})
+// A page that is left open goes on asking and drawing.
+afterEach(async () => {
+  for (const context of browser.contexts()) await context.close()
 })
 after(async () => {
   await browser?.close()
@@ -77,7 +81,7 @@ test('the filter finds operations by a field or a text, says where, and Enter go
   assert.ok(!(await link('account.read').isVisible()))
   await filter.fill('long poll')
   assert.ok(await link('changes.read').getByText('wait', { exact: true }).isVisible())
-  await filter.fill('no such words')
+  await filter.fill('xyzzy')
   await page.getByText('Nothing matches.').waitFor()
   await filter.fill('/v1/account')
   assert.equal(await link('account.read').locator('.nav-where').textContent(), '')

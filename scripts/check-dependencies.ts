@@ -120,9 +120,9 @@ const light: { readonly says: string; readonly start: RegExp; readonly never: Re
     never: /^(typebox|ajv|fastify|@fastify|kysely|pg)\b/,
   },
   {
-    says: 'a server on the embedded store has its queries in threads, and node:http by import brings fetch along',
+    says: 'a server has queries in threads; what whole libraries bring along, as node:http does fetch, is not needed at a start',
     start: /^src\/cli\/(serve|start)\.ts$/,
-    never: /^(kysely|pg|node:http)\b/,
+    never: /^(kysely|pg|node:http|@fastify\/swagger|yaml|prom-client$)/,
   },
 ]
 

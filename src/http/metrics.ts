@@ -1,9 +1,17 @@
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { setTimeout as pause } from 'node:timers/promises'
+import Counter from 'prom-client/lib/counter.js'
+import Gauge from 'prom-client/lib/gauge.js'
+import Histogram from 'prom-client/lib/histogram.js'
+import Registry from 'prom-client/lib/registry.js'
 import { type ErrorCode, errorTable } from '../errors.ts'
+
+/** How often the delay of the event loop is looked at. */
+const delaySampleMs = 10
 
 /** What `/metrics` tells, in Prometheus's text form. */
 export class Metrics {
   #registry = new Registry()
+  #ofProcess: Promise<void> | null = null
   #requests = new Histogram({
     name: 'tidemark_http_request_seconds',
     help: 'Time to answer, by operation and status.',
@@ -27,7 +35,6 @@ export class Metrics {
   #background = this.#counter('tidemark_background_failures_total', 'Steps of background jobs that failed.', 'job')
 
   constructor() {
-    collectDefaultMetrics({ register: this.#registry })
     // Known from the start, so that the first one is seen as a rise.
     for (const [code, { status }] of Object.entries(errorTable)) if (status >= 500) this.#errors.inc({ code }, 0)
   }
@@ -69,8 +76,26 @@ export class Metrics {
     })
   }
 
-  text(): Promise<string> {
+  async text(): Promise<string> {
+    this.#ofProcess ??= this.#watchProcess()
+    await this.#ofProcess
     return this.#registry.metrics()
+  }
+
+  /**
+   * What Node tells of the process, from when somebody first asks: looking at the event loop wakes an idle process 100
+   * times a second. Before the first sample it would tell nonsense.
+   */
+  async #watchProcess(): Promise<void> {
+    const { default: collectDefaultMetrics } = await import('prom-client/lib/defaultMetrics.js')
+    collectDefaultMetrics({ register: this.#registry, eventLoopMonitoringPrecision: delaySampleMs })
+    // It counts from now on; the processor's time is told from the start of the process.
+    const { user, system } = process.cpuUsage()
+    for (const [kind, used] of Object.entries({ user_: user, system_: system, '': user + system })) {
+      const counter = this.#registry.getSingleMetric(`process_cpu_${kind}seconds_total`) as Counter
+      counter.inc(used / 1e6)
+    }
+    await pause(2 * delaySampleMs)
   }
 
   #counter<Label extends string>(name: string, help: string, label: Label): Counter<Label> {

@@ -37,7 +37,7 @@ const bodies = new Map<string, Schema>()
 before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'tidemark-hostile-'))
   const instance = await compose(readConfig({ TIDEMARK_DATA_DIR: folder }), pino({ level: 'silent' }))
-  const { paths = {}, components } = instance.app.swagger() as unknown as {
+  const { paths = {}, components } = (await instance.app.describe()) as unknown as {
     paths: Record<
       string,
       Record<string, { operationId: string; requestBody?: { content: Record<string, { schema: Schema }> } }>

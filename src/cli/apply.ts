@@ -1,6 +1,5 @@
 import { readFile } from 'node:fs/promises'
 import type { Command } from 'commander'
-import { parse } from 'yaml'
 import type { Config } from '../config.ts'
 import { TidemarkError } from '../errors.ts'
 import {
@@ -70,6 +69,8 @@ async function readYaml(path: string | URL): Promise<unknown> {
   } catch (error) {
     throw new InstanceFileError(`the file cannot be read: ${(error as NodeJS.ErrnoException).code ?? 'unknown reason'}`)
   }
+  // A server that has its sample already does without.
+  const { parse } = await import('yaml')
   try {
     return parse(text)
   } catch (error) {

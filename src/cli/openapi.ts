@@ -18,7 +18,7 @@ export function openapi(program: Command, context: Context): void {
           { ...context.config(), dataDir: folder, adminToken: null },
           pino({ level: 'silent' }),
         )
-        context.say(JSON.stringify(instance.app.swagger(), null, 2))
+        context.say(JSON.stringify(await instance.app.describe(), null, 2))
         await instance.close()
       } finally {
         await rm(folder, { recursive: true, force: true })

@@ -39,6 +39,7 @@ export function publicRoutes(
     }
   }
   app.addSchema(ErrorSchema)
+  // Made when it is first asked for; it does not change while the process runs.
   let description: ReturnType<typeof describe> | null = null
   const about = (summary: string) => ({ tags: ['Service'], summary })
   const open = (operation: 'health.live' | 'health.ready' | 'openapi.read') =>
@@ -84,10 +85,11 @@ export function publicRoutes(
     },
     async (request, reply) => {
       description ??= describe(app)
+      const { content, tag } = await description
       // The same meaning in every encoding, not the same bytes: a weak tag.
-      reply.header('etag', `W/${description.tag}`).header('cache-control', 'public, max-age=300')
-      if (namesTag(request.headers['if-none-match'], description.tag)) return reply.status(304).send(null)
-      return reply.type('application/json; charset=utf-8').send(description.content)
+      reply.header('etag', `W/${tag}`).header('cache-control', 'public, max-age=300')
+      if (namesTag(request.headers['if-none-match'], tag)) return reply.status(304).send(null)
+      return reply.type('application/json; charset=utf-8').send(content)
     },
   )
 
@@ -108,8 +110,7 @@ export function publicRoutes(
   )
 }
 
-/** Made when it is first asked for; it does not change while the process runs. */
-function describe(app: TypedApp): { readonly content: Buffer; readonly tag: string } {
-  const content = Buffer.from(JSON.stringify(app.swagger()))
+async function describe(app: TypedApp): Promise<{ readonly content: Buffer; readonly tag: string }> {
+  const content = Buffer.from(JSON.stringify(await app.describe()))
   return { content, tag: `"${createHash('sha256').update(content).digest('base64url')}"` }
 }

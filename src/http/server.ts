@@ -1,6 +1,5 @@
 import type { IncomingMessage } from 'node:http'
 import cors from '@fastify/cors'
-import swagger from '@fastify/swagger'
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { credentialAt } from '../access/credential-kinds.ts'
 import { isUnavailability, TidemarkError } from '../errors.ts'
@@ -11,9 +10,9 @@ import { compileLater } from './compile-later.ts'
 import { compressAnswers } from './compress-answers.ts'
 import { Connections } from './connections.ts'
 import { CutOffAnswers } from './cut-off-answers.ts'
+import { type DescribedRoute, describeRoutes } from './describe-routes.ts'
 import { answerError, errorFrom } from './error-replies.ts'
 import { headerFault } from './header-fault.ts'
-import { openApiOptions } from './openapi.ts'
 import { readBodies } from './read-bodies.ts'
 import { requestIdOf } from './request-id.ts'
 import { logRequests, logUnrouted } from './request-log.ts'
@@ -47,6 +46,7 @@ export interface ServerParts extends AdmissionParts {
  */
 export async function makeServer(parts: ServerParts): Promise<FastifyInstance> {
   const table = new RouteTable()
+  const routes: DescribedRoute[] = []
   const { metrics } = parts
   /** Here every error passes that is answered: those of 5xx are logged, each once, and counted. */
   const answer = (error: TidemarkError, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
@@ -131,7 +131,9 @@ export async function makeServer(parts: ServerParts): Promise<FastifyInstance> {
       throw new Error(`${named} stands where no credential is needed, but is not public`)
     route.config = { ...route.config!, credential }
     table.add(route.url, route.method)
+    if (route.method !== 'HEAD') routes.push(route)
   })
+  app.decorate('describe', () => describeRoutes(routes, app.getSchemas()))
 
   /** 404, or 405 where there is something at the path for another method. */
   const nothingHere = (request: FastifyRequest, reply: FastifyReply): TidemarkError => {
@@ -156,7 +158,6 @@ export async function makeServer(parts: ServerParts): Promise<FastifyInstance> {
     if (refusal.code !== 'request_timeout') reply.removeHeader('connection')
     return answer(refusal, request, reply)
   })
-  await app.register(swagger, openApiOptions)
   await parts.routes(app)
   return app
 }

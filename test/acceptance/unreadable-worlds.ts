@@ -199,7 +199,7 @@ export const markOf = (document: number, version: number): string => `mark${docu
 /**
  * Times so long ago, or so far ahead, that how new a document is does not change while the two are compared.
  */
-const times = [null, '1990-01-01T00:00:00.000Z', '2090-01-01T00:00:00.000Z']
+const times = [null, '1900-01-01T00:00:00.000Z', '2090-01-01T00:00:00.000Z']
 
 function randomHistory(chance: Chance, dataset: string, name: string, number: number): History {
   const fixed = {

@@ -61,9 +61,11 @@ suite(`what may not be read changes nothing (seed ${seed})`, () => {
       }
       const [question, answer] = mine.value
       assert.equal(others.value[0], question)
-      // Parsed for the sake of a message that can be read; the bytes are what counts.
-      assert.deepEqual(JSON.parse(others.value[1]), JSON.parse(answer), question)
-      assert.equal(others.value[1], answer)
+      if (others.value[1] !== answer) {
+        // Parsed for the sake of a message that can be read; the bytes are what counts.
+        assert.deepEqual(JSON.parse(others.value[1]), JSON.parse(answer), question)
+        assert.fail(`${question}: the same, in another order`)
+      }
       compared++
       if (answer.includes(`"${one.name}-`)) withDocuments++
     }

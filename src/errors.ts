@@ -43,7 +43,8 @@ export const errorTable = {
   user_not_found: {
     status: 404,
     retryable: false,
-    remedy: 'Check platform and author id. An author is known by documents that the application may read.',
+    remedy:
+      'Check platform and author id, and name a longer window by `created_from`: without one it is the last 24 hours.',
   },
   live_query_not_found: {
     status: 404,

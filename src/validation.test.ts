@@ -227,3 +227,15 @@ test('of a value of ten thousand parts every fault is told, of a larger one the 
   assert.equal(refusal(schema, faulty(10_002)), 'c is not known here')
   assert.equal(refusal(schema, { numbers: Array.from({ length: 90_000 }, () => 1), a: 1, b: 2 }), null)
 })
+
+test('a time in an address whose + was not written %2B is told so; in a body a space is what was sent', () => {
+  const schema = Type.Object({ a: Type.String({ format: 'date-time' }) })
+  const asked = (query: string) => refusal(schema, Object.fromEntries(new URLSearchParams(query)), 'querystring')
+  const told = 'a has a space where + was meant: in an address + is written %2B'
+  assert.equal(asked('a=2026-11-16T00:00:00+01:00'), told)
+  assert.equal(asked('a=2026-11-16T00:00:00.250+01:00'), told)
+  assert.equal(asked('a=2026-11-16T00:00:00%2B01:00'), null)
+  const usual = 'a must be an RFC 3339 time such as 2026-11-15T08:30:00Z'
+  for (const query of ['a=2026-11-16+00:00', 'a=noon', 'a=']) assert.equal(asked(query), usual)
+  assert.equal(refusal(schema, { a: '2026-11-16T00:00:00 01:00' }), usual)
+})

@@ -152,7 +152,14 @@ export const describedBy = 'x-described-by'
 export const dateTime = Type.String({ format: 'date-time' })
 
 /** An id that is only looked up: whether it is one is for the store to say. */
-export const anyId = Type.String({ minLength: 1, maxLength: 128 })
+export const idOf = (what: string) =>
+  Type.String({ minLength: 1, maxLength: 128, description: `The id of the ${what}.` })
+
+/** How long a page of a list is. */
+export const pageSize = (most: number, fallback: number) =>
+  Type.Optional(
+    Type.Integer({ minimum: 1, maximum: most, default: fallback, description: 'So many on a page at most.' }),
+  )
 
 /**
  * Characters that not every store can hold: NUL, and halves of surrogate pairs, which JSON can write and UTF-8 cannot.
@@ -269,6 +276,8 @@ function detailOf(error: ErrorObject): ErrorDetail {
     case 'const':
       return { path, message: `must be ${JSON.stringify(params.allowedValue)}` }
     case 'format':
+      if (spaceForPlus.test(String(error.data)))
+        return { path, message: 'has a space where + was meant: in an address + is written %2B' }
       return { path, message: `must be ${formats[String(params.format)] ?? 'of the right form'}` }
     case laterThan:
       return { path, message: `must be later than ${params.other}` }
@@ -330,6 +339,9 @@ const pathOf = (pointer: string): string =>
       .replaceAll('~1', '/')
       .replaceAll('~0', '~'),
   )
+
+/** A time with its offset as an address that has + in it says it. */
+const spaceForPlus = /T[\d:.]+ \d\d:\d\d$/
 
 const formats: Record<string, string> = {
   'date-time': 'an RFC 3339 time such as 2026-11-15T08:30:00Z',

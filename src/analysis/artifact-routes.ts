@@ -4,7 +4,7 @@ import { namesTag } from '../http/names-tag.ts'
 import { consumerOf } from '../http/route.ts'
 import type { TypedApp } from '../http/typed-app.ts'
 import { formatTime } from '../time.ts'
-import { anyId, choice, dateTime, named, noFields } from '../validation.ts'
+import { choice, dateTime, idOf, named, noFields } from '../validation.ts'
 import { executed } from './algorithms.ts'
 import { rangeOf } from './byte-range.ts'
 import { about, config } from './route-frame.ts'
@@ -73,7 +73,7 @@ export function analysisArtifactRoutes(app: TypedApp, runs: AnalysisRuns): void 
           `A Parquet file compressed with ZSTD. ${forms.join(' ')} ` +
             'Takes `Range` (one range), `If-Range` and `If-None-Match`.',
         ),
-        params: Type.Object({ ...RunById.properties, artifact_id: anyId }),
+        params: Type.Object({ ...RunById.properties, artifact_id: idOf('artifact') }),
         querystring: noFields,
         response: {
           200: file('The file.'),

@@ -3,7 +3,7 @@ import type { Operation } from '../access/operations.ts'
 import { policyDefaults } from '../access/policy-defaults.ts'
 import type { Cursors } from '../cursors.ts'
 import { type ErrorCode, invalidField } from '../errors.ts'
-import { choice, exactPattern, orNull } from '../validation.ts'
+import { choice, exactPattern, orNull, pageSize } from '../validation.ts'
 import { algorithms, analysisTypes } from './algorithms.ts'
 import type { AnalysisRequest } from './check-request.ts'
 import { InputScope } from './input-scope.ts'
@@ -54,9 +54,7 @@ export const answerOf = (request: AnalysisRequest): Static<typeof AnswerFields> 
 
 /** Lists are newest first, by id, with a signed cursor. */
 export const pageParameters = {
-  limit: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: analysisLimits.pageMax, default: analysisLimits.pageDefault }),
-  ),
+  limit: pageSize(analysisLimits.pageMax, analysisLimits.pageDefault),
   cursor: Type.Optional(
     Type.String({ description: '`next_cursor` of the previous page, with the same other parameters.' }),
   ),

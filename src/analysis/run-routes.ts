@@ -4,7 +4,7 @@ import type { Cursors } from '../cursors.ts'
 import { consumerOf } from '../http/route.ts'
 import type { TypedApp } from '../http/typed-app.ts'
 import { formatOptionalTime, formatTime, parseOptionalTime } from '../time.ts'
-import { anyId, choice, dateTime, named, noFields, orNull, strict } from '../validation.ts'
+import { choice, dateTime, idOf, named, noFields, orNull, strict } from '../validation.ts'
 import { executed } from './algorithms.ts'
 import { type Run, runErrorCodes, runWarnings } from './analysis-store.ts'
 import { analysisLimits } from './limits.ts'
@@ -95,7 +95,7 @@ const CreateBody = named(
   ),
 )
 
-export const RunById = Type.Object({ run_id: anyId })
+export const RunById = Type.Object({ run_id: idOf('run') })
 const computed = executed.map(({ type, algorithm }) => `\`${type}\` computes, ${algorithm.description}.`).join(' ')
 
 export function analysisRunRoutes(app: TypedApp, runs: AnalysisRuns, cursors: Cursors): void {
@@ -134,7 +134,13 @@ export function analysisRunRoutes(app: TypedApp, runs: AnalysisRuns, cursors: Cu
       config: config('analysis.runs.list', invalid),
       schema: {
         ...about('List analysis runs', 'Newest first. Expired runs are listed for another 30 days.'),
-        querystring: Type.Object({ ...pageParameters, status: Type.Optional(choice(runStatuses)) }, strict),
+        querystring: Type.Object(
+          {
+            ...pageParameters,
+            status: Type.Optional(choice(runStatuses, { description: 'Runs in this state alone.' })),
+          },
+          strict,
+        ),
         response: {
           200: named('AnalysisRunPage', Type.Object({ runs: Type.Array(RunAnswer), next_cursor: nextCursor })),
         },

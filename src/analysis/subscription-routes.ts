@@ -3,7 +3,7 @@ import type { Cursors } from '../cursors.ts'
 import { consumerOf } from '../http/route.ts'
 import type { TypedApp } from '../http/typed-app.ts'
 import { formatTime } from '../time.ts'
-import { anyId, choice, dateTime, named, noFields, orNull, printablePattern, strict } from '../validation.ts'
+import { choice, dateTime, idOf, named, noFields, orNull, printablePattern, strict } from '../validation.ts'
 import { executionModes } from './analysis-store.ts'
 import { analysisLimits } from './limits.ts'
 import {
@@ -56,7 +56,7 @@ const CreateBody = named(
   ),
 )
 
-const ById = Type.Object({ subscription_id: anyId })
+const ById = Type.Object({ subscription_id: idOf('subscription') })
 
 export function analysisSubscriptionRoutes(
   app: TypedApp,

@@ -9,7 +9,7 @@ import { consumerOf, scopeOf } from '../http/route.ts'
 import type { TypedApp } from '../http/typed-app.ts'
 import { documentStatuses } from '../ingest/content-store.ts'
 import { formatOptionalTime, formatTime, parseOptionalTime } from '../time.ts'
-import { anyId, choice, dateTime, named, orNull, strict } from '../validation.ts'
+import { choice, dateTime, named, orNull, pageSize, strict } from '../validation.ts'
 import {
   Author,
   authorAnswer,
@@ -52,7 +52,7 @@ const listing = {
   score_max: score,
   content_types: listParameter('Content types.'),
   ...windows,
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200, default: 50 })),
+  limit: pageSize(200, 50),
   cursor: Type.Optional(Type.String({ description: '`next_cursor` of the previous page, with the same parameters.' })),
   include_snapshot: Type.Optional(Type.Boolean({ default: false, description: 'Attach the latest metric snapshot.' })),
   query: Type.Optional(
@@ -63,7 +63,7 @@ const listing = {
         'Exact lookup of a document id or URL, or of the platform’s own id when a platform is given. Not full text. Without times it has no window.',
     }),
   ),
-  status: Type.Optional(choice(documentStatuses)),
+  status: Type.Optional(choice(documentStatuses, { description: 'What the collector last said of the original.' })),
 }
 const BrowseQuery = Type.Object(
   {
@@ -109,8 +109,12 @@ const User = named(
   }),
 )
 const UserPath = Type.Object({
-  platform: anyId,
-  external_author_id: Type.String({ minLength: 1, maxLength: 512 }),
+  platform: Type.String({ minLength: 1, maxLength: 128, description: 'The code of the platform.' }),
+  external_author_id: Type.String({
+    minLength: 1,
+    maxLength: 512,
+    description: 'The id that the platform has for the user.',
+  }),
 })
 
 const config = (operation: Operation, ...errors: ErrorCode[]) =>
@@ -204,9 +208,10 @@ export function catalogRoutes(app: TypedApp, parts: CatalogParts): void {
         }),
       )
       if (record === undefined) {
+        const [from, to] = [window.from!, window.to!].map(formatTime)
         throw new TidemarkError(
           'user_not_found',
-          'no document of this user lies within the entitlements and the window',
+          `no document of this user that the application may read came in from ${from} to ${to}: created_from and created_to name another window, of 31 days at most`,
         )
       }
       return {

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { consumerOf, scopeOf } from '../http/route.ts'
 import type { TypedApp } from '../http/typed-app.ts'
-import { anyId, named, orNull, strict } from '../validation.ts'
+import { idOf, named, orNull, pageSize, strict } from '../validation.ts'
 import type { CatalogStore } from './catalog-store.ts'
 import { timeLimited } from './time-limited.ts'
 
@@ -37,8 +37,8 @@ export function classificationRoutes(
         description: 'Active classifications by code. Needs `facts`. A classification may have no readable documents.',
         querystring: Type.Object(
           {
-            dataset_id: anyId,
-            limit: Type.Optional(Type.Integer({ minimum: 1, maximum: pageMax, default: pageMax })),
+            dataset_id: idOf('dataset'),
+            limit: pageSize(pageMax, pageMax),
             after_code: Type.Optional(
               Type.String({ minLength: 1, maxLength: 128, description: '`next_after_code` of the previous page.' }),
             ),

@@ -8,7 +8,7 @@ import { consumerOf, scopeOf } from '../http/route.ts'
 import type { TypedApp } from '../http/typed-app.ts'
 import { isId } from '../ids.ts'
 import { formatOptionalTime, formatTime } from '../time.ts'
-import { anyId, dateTime, named, noFields, orNull, strict } from '../validation.ts'
+import { dateTime, idOf, named, noFields, orNull, pageSize, strict } from '../validation.ts'
 import {
   Document,
   documentAnswer,
@@ -67,10 +67,10 @@ const BatchItem = named(
   }),
 )
 
-const ById = Type.Object({ document_id: anyId })
+const ById = Type.Object({ document_id: idOf('document') })
 const PageQuery = Type.Object(
   {
-    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200, default: 50 })),
+    limit: pageSize(200, 50),
     cursor: Type.Optional(Type.String({ description: '`next_cursor` of the previous page, with the same `limit`.' })),
   },
   strict,
@@ -123,7 +123,10 @@ export function documentRoutes(app: TypedApp, store: CatalogStore, cursors: Curs
           `The current version when \`version_id\` is absent. Needs \`body\`. ${versionRule}`,
         ),
         params: ById,
-        querystring: Type.Object({ version_id: Type.Optional(Type.String()) }, strict),
+        querystring: Type.Object(
+          { version_id: Type.Optional(Type.String({ description: 'The current one when absent.' })) },
+          strict,
+        ),
         response: { 200: Content },
       },
     },
@@ -228,7 +231,7 @@ export function documentRoutes(app: TypedApp, store: CatalogStore, cursors: Curs
           'BatchGetRequest',
           Type.Object(
             {
-              document_ids: Type.Array(anyId, { minItems: 1, maxItems: 200 }),
+              document_ids: Type.Array(idOf('document'), { minItems: 1, maxItems: 200 }),
             },
             strict,
           ),

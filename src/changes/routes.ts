@@ -7,7 +7,7 @@ import { abortSignalOf, consumerOf, scopeOf } from '../http/route.ts'
 import { takeQuota } from '../http/take-quota.ts'
 import type { TypedApp } from '../http/typed-app.ts'
 import { parseOptionalTime } from '../time.ts'
-import { choice, dateTime, named, strict } from '../validation.ts'
+import { choice, dateTime, named, pageSize, strict } from '../validation.ts'
 import { type ChangeLog, eventTypes } from './change-log.ts'
 import type { ChangeSignal } from './change-signal.ts'
 import { readAhead } from './read-ahead.ts'
@@ -38,7 +38,7 @@ const Query = Type.Object(
     cursor: Type.Optional(
       Type.String({ description: '`next_cursor` of the previous page. Absent: from the earliest event that is kept.' }),
     ),
-    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200, default: 100 })),
+    limit: pageSize(200, 100),
     event_type: listParameter('Event types.', eventTypes),
     dataset_id: listParameter('Dataset ids.'),
     source_platform: listParameter('Platform codes.'),

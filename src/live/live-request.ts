@@ -30,7 +30,7 @@ export const LiveQueryBody = named(
     {
       query: Type.String({
         maxLength: limits.queryUntrimmedMax,
-        description: `1 to ${limits.queryCharactersMax} characters after trimming.`,
+        description: `1 to ${limits.queryCharactersMax} characters, spaces around them not counted (with them up to ${limits.queryUntrimmedMax}).`,
       }),
       datasets: Type.Array(Type.String({ minLength: 1, maxLength: 128, pattern: exactPattern }), {
         minItems: 1,

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import type { Operation } from '../access/operations.ts'
 import type { ErrorCode } from '../errors.ts'
-import { anyId } from '../validation.ts'
+import { idOf } from '../validation.ts'
 
 /** What every route of live queries has in common. */
 export const route = (operation: Operation, ...errors: ErrorCode[]) =>
@@ -9,4 +9,4 @@ export const route = (operation: Operation, ...errors: ErrorCode[]) =>
 
 export const about = (summary: string, description: string) => ({ tags: ['Live'], summary, description })
 
-export const byId = Type.Object({ live_query_id: anyId })
+export const byId = Type.Object({ live_query_id: idOf('live query') })

@@ -8,7 +8,7 @@ import { TaskDocumentInput } from '../ingest/document-input.ts'
 import { ingestLimits } from '../ingest/limits.ts'
 import { answerDocuments, documentsBody } from '../ingest/routes.ts'
 import { formatTime } from '../time.ts'
-import { anyId, choice, choices, dateTime, exactPattern, named, storableText, strict } from '../validation.ts'
+import { choice, choices, dateTime, exactPattern, idOf, named, storableText, strict } from '../validation.ts'
 import { liveLimits as limits, resourceKinds } from './limits.ts'
 import type { LeaseClaim, LiveStore } from './live-store.ts'
 import { requireHeld, taskIntake } from './task-intake.ts'
@@ -16,7 +16,7 @@ import { requireHeld, taskIntake } from './task-intake.ts'
 const config = (operation: Operation, ...errors: ErrorCode[]) =>
   ({ operation, invalid: 'invalid_request', errors }) as const
 const about = (summary: string, description: string) => ({ tags: ['Collector'], summary, description })
-const ById = Type.Object({ task_id: anyId })
+const ById = Type.Object({ task_id: idOf('task') })
 const LeaseId = Type.Object(
   {
     lease_id: Type.Optional(

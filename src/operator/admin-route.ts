@@ -1,7 +1,7 @@
 import { type TSchema, Type } from 'typebox'
 import type { Operation } from '../access/operations.ts'
 import type { ErrorCode } from '../errors.ts'
-import { anyId, named } from '../validation.ts'
+import { idOf, named } from '../validation.ts'
 
 /** What every route of the admin API has in common. */
 export const adminApiActor = 'admin-api'
@@ -18,4 +18,5 @@ export const about = (summary: string, description?: string) => ({
 export const list = <T extends TSchema>(component: string, plural: string, item: T) =>
   named(component, Type.Object({ [plural]: Type.Array(item) }))
 
-export const byId = (name: string) => Type.Object({ [name]: anyId })
+/** `application_id` is the id of an application. */
+export const byId = (name: string) => Type.Object({ [name]: idOf(name.replace('_id', '')) })

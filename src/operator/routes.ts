@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import type { TypedApp } from '../http/typed-app.ts'
 import { dayMs, formatTime, utcDay } from '../time.ts'
-import { named, noFields, orNull, strict } from '../validation.ts'
+import { named, noFields, orNull, pageSize, strict } from '../validation.ts'
 import { about, adminApiActor, byId, list, route } from './admin-route.ts'
 import { classificationAnswer, datasetAnswer, profileAnswer } from './answers.ts'
 import { applicationRoutes } from './application-routes.ts'
@@ -137,7 +137,11 @@ function reportRoutes(app: TypedApp, operator: Operator): void {
           `Per application, day and operation. The last ${usageDaysDefault} days when no day is named.`,
         ),
         querystring: Type.Object(
-          { from_day: Type.Optional(Day), to_day: Type.Optional(Day), application_id: Type.Optional(Type.String()) },
+          {
+            from_day: Type.Optional(Day),
+            to_day: Type.Optional(Day),
+            application_id: Type.Optional(Type.String({ description: 'All of them when absent.' })),
+          },
           strict,
         ),
         response: { 200: list('UsageList', 'usage', schemas.UsageAnswer) },
@@ -169,7 +173,7 @@ function reportRoutes(app: TypedApp, operator: Operator): void {
         ...about('List the audit log', 'Every change an operator made, newest first.'),
         querystring: Type.Object(
           {
-            limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200, default: 50 })),
+            limit: pageSize(200, 50),
             before: Type.Optional(Type.String({ description: '`next_before` of the previous page.' })),
           },
           strict,

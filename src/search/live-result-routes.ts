@@ -10,7 +10,7 @@ import type { ItemPlace } from '../live/live-store.ts'
 import { liveScope } from '../live/routes.ts'
 import { LiveQuery, liveQueryAnswer } from '../live/schemas.ts'
 import { isReady } from '../live/states.ts'
-import { named, strict } from '../validation.ts'
+import { named, pageSize, strict } from '../validation.ts'
 import { ResultItem } from './present-results.ts'
 import { readLiveResults } from './read-live-results.ts'
 import { invalid } from './search-request.ts'
@@ -33,9 +33,7 @@ export function liveResultRoutes(
         params: byId,
         querystring: Type.Object(
           {
-            limit: Type.Optional(
-              Type.Integer({ minimum: 1, maximum: limits.resultsMax, default: limits.resultsDefault }),
-            ),
+            limit: pageSize(limits.resultsMax, limits.resultsDefault),
             cursor: Type.Optional(
               Type.String({ description: '`cursor` of the previous page, with the same `limit`.' }),
             ),

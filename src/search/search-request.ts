@@ -50,7 +50,7 @@ const fields = {
     Type.String({
       maxLength: limits.queryUntrimmedMax,
       description:
-        '1 to 1,000 characters after trimming. In keyword mode bare words are OR-ed, `"…"` is a phrase, `+word` must be there, `-word` must not.',
+        '1 to 1,000 characters, spaces around them not counted (with them up to 10,000). In keyword mode bare words are OR-ed, `"…"` is a phrase, `+word` must be there, `-word` must not.',
       examples: ['tidal power'],
     }),
   ),

@@ -4,7 +4,7 @@ import type { Cursors } from '../cursors.ts'
 import { invalidField } from '../errors.ts'
 import { callerOf, consumerOf, scopeOf } from '../http/route.ts'
 import type { TypedApp } from '../http/typed-app.ts'
-import { anyId, choice, exactPattern, named, strict } from '../validation.ts'
+import { choice, exactPattern, idOf, named, pageSize, strict } from '../validation.ts'
 import { ValueCount } from './facet-answer.ts'
 import { valuesFields } from './facets.ts'
 import { searchLimits as limits } from './limits.ts'
@@ -30,7 +30,7 @@ export function valuesRoutes(app: TypedApp, { cursors, ...parts }: ValuesRoutePa
         description:
           'An addition: the values that readable documents have in a field, and how many documents have each, ordered by value (its UTF-8 bytes). As the search index has them, a moment after documents are stored. ' +
           '`topics` and `tags` need `metadata`, `classifications` needs `facts`.',
-        params: Type.Object({ field: choice(valuesFields) }),
+        params: Type.Object({ field: choice(valuesFields, { description: 'The field.' }) }),
         querystring: Type.Object(
           {
             prefix: Type.Optional(
@@ -40,10 +40,8 @@ export function valuesRoutes(app: TypedApp, { cursors, ...parts }: ValuesRoutePa
                 description: 'Values that begin so, to the letter.',
               }),
             ),
-            dataset_id: Type.Optional(anyId),
-            limit: Type.Optional(
-              Type.Integer({ minimum: 1, maximum: limits.valuesMax, default: limits.valuesDefault }),
-            ),
+            dataset_id: Type.Optional(idOf('dataset')),
+            limit: pageSize(limits.valuesMax, limits.valuesDefault),
             cursor: Type.Optional(
               Type.String({ description: '`next_cursor` of the previous page, with the same parameters.' }),
             ),

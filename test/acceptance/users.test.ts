@@ -59,8 +59,12 @@ suite('users', () => {
   })
 
   test('no sample is 404 user_not_found: unknown, other platform, other dataset, other case, not entitled', async () => {
-    const missing = async (path: string, parameters = {}, key = catalog.key) =>
-      expectError(catalog.server, await catalog.get(path, parameters, key), 404, 'user_not_found')
+    const missing = async (path: string, parameters = {}, key = catalog.key) => {
+      const answer = await catalog.get(path, parameters, key)
+      expectError(catalog.server, answer, 404, 'user_not_found')
+      // Whoever came in before the window is not there either: it is said, and how to name another.
+      assert.match(answer.body.message, /came in from \S+Z to \S+Z: created_from and created_to name another window/)
+    }
     await missing(pathOf('nobody'))
     await missing(pathOf('u1', 'mastodon'))
     await missing(pathOf('U1'))

@@ -13,6 +13,7 @@ interface Operation {
   readonly parameters?: readonly {
     readonly in: string
     readonly name: string
+    readonly description?: string
     readonly required?: boolean
     readonly schema: Schema
     readonly style?: string
@@ -104,11 +105,12 @@ test('every operation has a summary, a declared tag, a security and an operation
   assert.equal(new Set(operations.map(({ operationId }) => operationId)).size, operations.length)
 })
 
-test('every parameter of a path is described, and so is every answer', () => {
+test('every parameter is described, and so is every answer', () => {
   for (const { where, path, parameters = [], responses } of operations) {
     const named = [...path.matchAll(/\{([^}]+)\}/g)].map((match) => match[1]!).sort()
     const described = parameters.filter((one) => one.in === 'path').map((one) => one.name)
     assert.deepEqual(described.sort(), named, where)
+    for (const { name, description: words = '' } of parameters) assert.ok(words.length > 3, `${where} ${name}`)
     assert.ok(
       Object.keys(responses).some((status) => status.startsWith('2')),
       `${where} describes no success`,

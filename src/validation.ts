@@ -187,6 +187,9 @@ export const printablePattern = `^[^\\x01-\\x1f\\x7f${unstorable}]*$`
 /** Of languages that readers name; documents have them in the same form. */
 const languagePattern = '^[a-z]{2}$'
 
+/** Of languages as collectors send them. */
+export const languageTagPattern = '^[A-Za-z]{2,3}([-_][A-Za-z0-9]{1,8})*$'
+
 /** Of languages as documents have them: a few have no code of two letters. */
 const storedLanguagePattern = '^[a-z]{2,3}$'
 
@@ -354,6 +357,7 @@ const patterns: Record<string, string> = {
   [codePattern]: 'must not contain commas, spaces, control characters or half of a surrogate pair',
   [printablePattern]: 'must not contain control characters or half of a surrogate pair',
   [languagePattern]: 'must be an ISO 639-1 code, two small letters such as en',
+  [languageTagPattern]: 'must be a language code such as en or en-GB',
   [storedLanguagePattern]: 'must be a language code, two small letters such as en, or three where there are no two',
 }
 

@@ -31,10 +31,13 @@ export function requestOf(description: Description, operation: Operation): Draft
     if (!parameter.required) continue
     const { examples, example } = plain(description, parameter.schema)
     const given = parameter.example ?? examples?.[0] ?? example
-    if (given !== undefined) state.values.set(keyOf(parameter), String(given))
+    if (given !== undefined && !idOfAnother.test(String(given))) state.values.set(keyOf(parameter), String(given))
   }
   return state
 }
+
+/** An id that was recorded in some instance is nothing in this one: the reader puts in one of their own. */
+const idOfAnother = /^[a-z]+_[0-9a-z]{26}$/
 
 function answerOf(description: Description, operation: Operation): Answer {
   const [, good] = Object.entries(operation.responses ?? {}).find(([status]) => Number(status) < 300) ?? []

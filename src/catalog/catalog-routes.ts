@@ -321,7 +321,7 @@ function scopeFor(
   platforms: readonly string[] | null,
   { filters }: ReturnType<typeof conditionsOf>,
 ): Scope {
-  return scopeOf(consumerOf(request), {
+  const asked = {
     datasets: parameters.dataset_id === undefined ? null : [parameters.dataset_id],
     platforms,
     needs: needsOf({
@@ -330,7 +330,8 @@ function scopeFor(
       classifications: filters.classifications !== null,
       score: filters.scoreMin !== null || filters.scoreMax !== null,
     }),
-  })
+  }
+  return scopeOf(consumerOf(request), asked, { datasets: 'dataset_id', platforms: 'source_platforms' })
 }
 
 function itemAnswer(

@@ -58,7 +58,7 @@ export function classificationRoutes(
     },
     async (request) => {
       const { dataset_id: datasetId, limit = pageMax, after_code: after = null } = request.query
-      scopeOf(consumerOf(request), { datasets: [datasetId], needs: [['facts']] })
+      scopeOf(consumerOf(request), { datasets: [datasetId], needs: [['facts']] }, { datasets: 'dataset_id' })
       const found = await timeLimited(timeoutMs, () => store.classifications(datasetId, after, limit + 1))
       const page = found.slice(0, limit)
       return {

@@ -102,7 +102,7 @@ export function changesRoutes(app: TypedApp, { log, signal, cursors, usage }: Ch
       }
       const binding = ['changes', consumer.applicationId, types, datasets, platforms, ingestedFrom, ingestedTo]
       const after = await positionOfCursor(cursor, binding, removed, cursors)
-      const scope = scopeOf(consumer, { datasets, platforms })
+      const scope = scopeOf(consumer, { datasets, platforms }, { datasets: 'dataset_id', platforms: 'source_platform' })
       await takeQuota(request, reply, usage)
       const page = await readChanges(
         {

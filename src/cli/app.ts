@@ -51,6 +51,8 @@ export function app(program: Command, context: Context): void {
         for (const doubt of await doubtsAbout(operator.read, { name, datasets: options.dataset, others })) {
           context.warn(doubt)
         }
+        if (entitlements.length === 0)
+          context.warn('note: it can read nothing yet: --dataset, or tidemark apply, says what')
         const { applicationId } = await operator.createApplication(commandLineActor, { name, policy, entitlements })
         const key = await operator.createKey(commandLineActor, applicationId, { name: 'first', expiresAt: null })
         context.say(`application ${applicationId}\nkey ${key.keyId}, shown this once: ${key.secret}`)

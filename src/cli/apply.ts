@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import type { Command } from 'commander'
 import type { Config } from '../config.ts'
 import { TidemarkError } from '../errors.ts'
+import { fileFault } from '../file-fault.ts'
 import {
   checkInstanceFile,
   emptyInstance,
@@ -67,7 +68,7 @@ async function readYaml(path: string | URL): Promise<unknown> {
   try {
     text = await readFile(path, 'utf8')
   } catch (error) {
-    throw new InstanceFileError(`the file cannot be read: ${(error as NodeJS.ErrnoException).code ?? 'unknown reason'}`)
+    throw new InstanceFileError(fileFault(error))
   }
   // A server that has its sample already does without.
   const { parse } = await import('yaml')

@@ -1,5 +1,6 @@
 import { Command, CommanderError } from 'commander'
 import { readConfig } from '../config.ts'
+import { version } from '../version.ts'
 import type { Context } from './context.ts'
 import { exitFailed, exitMisused, inWords } from './in-words.ts'
 
@@ -39,6 +40,7 @@ export async function runCommandLine(
   let code = 0
   const program = new Command('tidemark')
     .description('A self-hosted content data service. Settings are environment variables; `serve --help` lists them.')
+    .version(version, '-V, --version', 'say which version this is')
     .exitOverride()
     .configureHelp({ sortSubcommands: false })
     .showHelpAfterError('(tidemark --help lists the commands)')

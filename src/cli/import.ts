@@ -1,6 +1,7 @@
-import { access, constants } from 'node:fs/promises'
+import { access, constants, stat } from 'node:fs/promises'
 import type { Command } from 'commander'
 import { TidemarkError } from '../errors.ts'
+import { fileFault } from '../file-fault.ts'
 import { type ImportProgress, importFile } from '../ingest/import-file.ts'
 import type { Context } from './context.ts'
 import { Progress } from './progress.ts'
@@ -59,13 +60,12 @@ export function importCommand(program: Command, context: Context): void {
 /** Before a store is made for it. */
 async function refuseUnreadable(files: readonly string[]): Promise<void> {
   for (const file of files.filter((one) => one !== '-')) {
-    const fault = await access(file, constants.R_OK).then(
-      () => null,
-      (error: NodeJS.ErrnoException) => error.code,
-    )
-    if (fault === null) continue
-    const why = fault === 'ENOENT' ? 'there is no such file' : `it cannot be read (${fault})`
-    throw new TidemarkError('invalid_request', `${file}: ${why}`)
+    try {
+      await access(file, constants.R_OK)
+      if ((await stat(file)).isDirectory()) throw Object.assign(new Error('a folder'), { code: 'EISDIR' })
+    } catch (error) {
+      throw new TidemarkError('invalid_request', `${file}: ${fileFault(error)}`)
+    }
   }
 }
 

@@ -71,10 +71,15 @@ export class FeedReader {
     } catch (error) {
       aborted.throwIfAborted()
       if (error instanceof FetchNotAllowed) return failed('robots', error.message)
-      if (error instanceof FetchRefused) return failed(error.reason, error.message)
+      if (error instanceof FetchRefused) return failed(error.reason, `${error.message}${remedies[error.reason] ?? ''}`)
       return failed('format', `it is not a feed that can be read (${(error as Error).message})`)
     }
   }
 }
 
 const failed = (reason: string, message: string): FeedRead => ({ kind: 'failed', reason, message })
+
+const remedies: Readonly<Record<string, string>> = {
+  address:
+    ': where it is meant, allow it by allow_private_addresses in the file of feeds, or --allow-private-addresses',
+}

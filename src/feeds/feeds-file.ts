@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { type Static, Type } from 'typebox'
 import { parse, YAMLParseError } from 'yaml'
 import { ConfigError } from '../config.ts'
+import { fileFault } from '../file-fault.ts'
 import { codePattern, detailsOf, messageOf, strict, validatorFor } from '../validation.ts'
 import { allowedNetworks, isPublicAddress } from './public-address.ts'
 
@@ -77,7 +78,7 @@ export function readFeedsFile(path: string, environment: Readonly<Record<string,
     content = parse(readFileSync(path, 'utf8'))
   } catch (error) {
     if (error instanceof YAMLParseError) throw fail(error.message)
-    throw fail(`cannot be read (${(error as NodeJS.ErrnoException).code ?? error})`)
+    throw fail(fileFault(error))
   }
   if (!validate(content)) throw fail(messageOf(detailsOf(validate.errors)).replace(/^the body/, 'the file'))
   const file = content as Static<typeof File>

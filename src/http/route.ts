@@ -56,13 +56,13 @@ export function principalOf<Kind extends CredentialKind>({ principal }: FastifyR
   throw new TidemarkError('unauthorized', `${credentialKinds[kind].name} is needed`)
 }
 
-/** The scope of a consumer's request, or the area's 403. */
-export function scopeOf(consumer: Consumer, asked: AccessRequest, denied: ErrorCode = 'entitlement_denied'): Scope {
+/** The scope of a consumer's request, or 403. `names`: what the request calls what is asked for, where it does otherwise. */
+export function scopeOf(consumer: Consumer, asked: AccessRequest, names: Readonly<Record<string, string>> = {}): Scope {
   const access = compileScope(consumer.entries, asked)
   if (access.allowed) return access.scope
-  throw new TidemarkError(denied, access.reason, {
-    ...(access.path === null ? {} : { details: [{ path: access.path, message: access.reason }] }),
-  })
+  const { path, reason } = access
+  const details = path === null ? {} : { details: [{ path: names[path] ?? path, message: reason }] }
+  throw new TidemarkError('entitlement_denied', reason, details)
 }
 
 /** A body that may be left out altogether; the framework then validates null. */

@@ -8,6 +8,7 @@ import {
   detailsOf,
   exactPattern,
   isExact,
+  languageTagPattern,
   messageOf,
   named,
   oneLinePattern,
@@ -90,7 +91,7 @@ const contentFields = {
   language: optional(
     Type.String({
       maxLength: 128,
-      pattern: '^[A-Za-z]{2,3}([-_][A-Za-z0-9]{1,8})*$',
+      pattern: languageTagPattern,
       description: 'ISO 639-1; a regional form such as en-GB is kept as en, and so is eng.',
     }),
   ),

@@ -38,7 +38,7 @@ export function liveRoutes(app: TypedApp, live: LiveQueries): void {
         if (started.cause instanceof TidemarkError) throw started.cause
         throw new TidemarkError(
           'live_query_unavailable',
-          'live collection cannot be started now: it is off for this application, or no collector serves every platform named',
+          `live collection cannot be started now: ${started.cause.message}`,
           { cause: started.cause },
         )
       }

@@ -125,6 +125,8 @@ describe('the change feed', () => {
     ]) {
       const answer = await feedAnswer(server, key, outside)
       assert.equal(answer.status, 403, JSON.stringify(outside))
+      const [only, ...others] = Object.keys(outside)
+      if (others.length === 0) assert.equal(answer.body.details[0].path, only)
       assert.equal(answer.body.code, 'entitlement_denied')
     }
     assert.equal((await feedAnswer(server, await keyFor([]))).status, 403)

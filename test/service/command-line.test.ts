@@ -28,6 +28,7 @@ async function everything(): Promise<string> {
 
 test('help lists the commands; without a command, or with an unknown one, exit code 2 and no stack', async () => {
   const [help, none, unknown] = await Promise.all([tidemark(['--help']), tidemark([]), tidemark(['frobnicate'])])
+  assert.match((await tidemark(['--version'])).stdout, /^\d+\.\d+\.\d+\n$/)
   assert.equal(help.code, 0)
   for (const command of ['serve', 'start', 'migrate', 'apply', 'app', 'key', 'collector', 'doctor', 'openapi']) {
     assert.match(help.stdout, new RegExp(`^  ${command}\\b`, 'm'))
@@ -256,6 +257,7 @@ test('app and collector: doubtful names and datasets are said, keys are made by 
   const [, id] = /application (\S+)/.exec(first.stdout)!
 
   const second = await server.tidemark(['app', 'create', 'Twin'])
+  assert.match(second.stderr, /^note: it can read nothing yet/m)
   assert.match(second.stderr, /^note: another one is named "Twin" too/)
   const [, other] = /application (\S+)/.exec(second.stdout)!
   const unclear = await server.tidemark(['key', 'create', 'Twin'])
@@ -287,7 +289,9 @@ test('what cannot be done, or is only to be shown, makes no store', async () => 
   assert.equal(imported.stderr, `tidemark: ${absent}: there is no such file\n`)
   const missing = await tidemark(['apply', join(files, 'absent.yaml')], { dataDir })
   assert.equal(missing.code, 1)
-  assert.match(missing.stderr, /the file cannot be read: ENOENT/)
+  assert.match(missing.stderr, /absent\.yaml: there is no such file/)
+  const folder = await tidemark(['import', files], { dataDir })
+  assert.equal(folder.stderr, `tidemark: ${files}: it is a folder, not a file\n`)
   const dry = await tidemark(['apply', file('dry.yaml', instance), '--dry-run'], { dataDir })
   assert.equal(dry.code, 0, dry.stderr)
   assert.match(dry.stdout, /^\+ dataset news$/m)

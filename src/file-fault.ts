@@ -1,0 +1,11 @@
+const words: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such file',
+  EISDIR: 'it is a folder, not a file',
+  EACCES: 'this user may not read it',
+}
+
+/** Why a file that somebody named cannot be read, in words. */
+export function fileFault(error: unknown): string {
+  const { code = String(error) } = error as NodeJS.ErrnoException
+  return words[code] ?? `it cannot be read (${code})`
+}

@@ -2,10 +2,12 @@
  * The embedded search index beside SQLite FTS5, same corpus, same filters, one run.
  *
  *   npm run bench -- index [--chunks 100000,1000000] [--no-fts5] [--no-vectors] [--at FILE]
+ *   npm run bench -- index --counts [--chunks 1000000] [--at FILE]
  *   npm run bench -- index --embeddings FILE
  *   npm run bench -- index --kill 50
  *
- * `--at` keeps the index in that file, and uses what is there. `--embeddings` measures recall on real vectors: a file of
+ * `--at` keeps the index in that file, and uses what is there. `--counts` measures facets, orders,
+ * conditions and values alone. `--embeddings` measures recall on real vectors: a file of
  * float32, little-endian, 384 to a row; the last 200 rows are the queries. `--kill` ends a writing process that many times
  * with SIGKILL and compares what is there afterwards with what should be.
  */
@@ -19,6 +21,7 @@ import { parseArgs } from 'node:util'
 import { type KeywordPosition, noFilters, type SearchIndex } from '../src/search/search-index.ts'
 import { openSegmentsIndex } from '../src/storage/segments/segments-index.ts'
 import { corpus, drawVector, kinds, profileId, randomFrom, type ScopeName, scopeOf, scopes } from './index/corpus.ts'
+import { countCells } from './index/counts.ts'
 import { Fts5 } from './index/fts5.ts'
 import { killRounds } from './index/kill.ts'
 import { recallOfFile } from './index/recall.ts'
@@ -37,12 +40,14 @@ export async function run(args: readonly string[]): Promise<void> {
       vectors: { type: 'boolean', default: true },
       embeddings: { type: 'string' },
       kill: { type: 'string' },
+      counts: { type: 'boolean', default: false },
       at: { type: 'string' },
     },
     allowNegative: true,
   })
   if (values.kill !== undefined) return killRounds(Number(values.kill))
   if (values.embeddings !== undefined) return recallOfFile(values.embeddings)
+  if (values.counts) return measureCounts(Number(values.chunks.split(',').at(-1)), values.at)
   for (const chunks of values.chunks.split(',').map(Number))
     await measure(chunks, values.vectors, values.fts5, values.at)
 }
@@ -77,6 +82,22 @@ async function measure(chunks: number, vectors: boolean, fts5: boolean, at: stri
     await whileWriting(unshared, chunks)
     await unshared.close()
     if (fts5) compareWithFts5(chunks, cells)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+async function measureCounts(chunks: number, at: string | undefined): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'bench-index-'))
+  const path = at ?? join(folder, 'index.db')
+  try {
+    if (!existsSync(path)) await inChild(new URL('./index/fill.ts', import.meta.url), path, String(chunks), '')
+    const index = await openSegmentsIndex({ path })
+    await reportMemory(index)
+    console.log(`\n# ${chunks} chunks, load of the machine ${loadavg()[0]!.toFixed(1)}`)
+    console.log('a common word, ms                     p50       p99   matches')
+    await countCells(index, (name, times, matches) => console.log(row(name, times, matches, 32)))
+    await index.close()
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
@@ -275,6 +296,6 @@ function quantile(times: readonly number[], share: number): number {
 const ms = (value: number): string => value.toFixed(2).padStart(9)
 const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(0)} MB`
 
-function row(name: string, times: readonly number[], count: number): string {
-  return `${name.padEnd(22)} ${ms(quantile(times, 0.5))} ${ms(quantile(times, 0.99))} ${String(count).padStart(9)}`
+function row(name: string, times: readonly number[], count: number, width = 22): string {
+  return `${name.padEnd(width)} ${ms(quantile(times, 0.5))} ${ms(quantile(times, 0.99))} ${String(count).padStart(9)}`
 }

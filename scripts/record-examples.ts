@@ -148,7 +148,15 @@ const search = { query: 'tidal power', datasets: ['news'], limit: 2 }
 const found = await record('search.default', key, { body: { ...search, mode: 'hybrid', include_highlights: true } })
 await record('search.contents', key, { body: search })
 await record('search.history', key, { body: { ...search, languages: ['en'] } })
-await record('search.keyword', key, { body: { ...search, query: '"tide table" +harbour', include_highlights: true } })
+await record('search.keyword', key, {
+  body: {
+    ...search,
+    query: '"tide table" +harbour',
+    include_highlights: true,
+    sort: '-published_at',
+    facets: ['platform', 'topics', { published_at: 'month' }],
+  },
+})
 await record('search.vector', key, { body: { ...search, query: 'where can I swim safely?' } })
 await record('search.hybrid', key, { body: { ...search, include_chunks: true } })
 
@@ -169,6 +177,7 @@ const author = { platform: authored.source_platform, external_author_id: authore
 await record('users.read', key, { path: author })
 await record('users.documents', key, { path: author, query: { limit: 2 } })
 await record('classifications.list', key, { query: { dataset_id: 'news' } })
+await record('values.list', key, { path: { field: 'topics' }, query: { dataset_id: 'news', limit: 2 } })
 await record('changes.read', key, { query: { event_type: 'document.created', limit: 2 } })
 
 const lease = { body: { platforms: ['rss'], lease_seconds: 60 } }

@@ -278,7 +278,10 @@ export class AskedWorld {
     } while (cursor !== undefined)
   }
 
-  /** Sequences count the events of all datasets: their order is the reader's, how far apart they are is not. */
+  /**
+   * Sequences count the events of all datasets: their order is the reader's, how far apart they are is not. How recent a
+   * document of long ago is is so little that no score shows it, and less every second.
+   */
   #canonical(text: string): string {
     const sequences = [...text.matchAll(/"sequence":(\d+)/g)].map((match) => Number(match[1]))
     assert.deepEqual(
@@ -287,6 +290,7 @@ export class AskedWorld {
     )
     return text
       .replaceAll(/"sequence":\d+/g, '"sequence":0')
+      .replaceAll(/"recency":[\d.]+e-\d{2,}/g, '"recency":0')
       .replaceAll(/\b(doc|ver|chk)_[0-9a-z]{26}\b/g, (id) => this.#names.get(id) ?? `unknown ${id.slice(0, 3)}`)
       .replaceAll(/\b(evt|snp|run|art|lq|lqr|task|app|key)_[0-9a-z]{26}\b/g, '$1')
       .replaceAll(/"(next_cursor|cursor|request_id)":"[^"]*"/g, '"$1":"…"')

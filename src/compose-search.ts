@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os'
 import type { Config } from './config.ts'
 import type { Embedder } from './embedding/embedder.ts'
 import { QueryCache } from './embedding/query-cache.ts'
-import { type ProfileRegistry, registerEmbedder } from './embedding/register-embedder.ts'
+import { type ProfileRegistry, registerEmbedders } from './embedding/register-embedders.ts'
 import { isUnavailability } from './errors.ts'
 import type { Check } from './http/public-routes.ts'
 import type { Incidents } from './incidents.ts'
@@ -22,6 +22,7 @@ import type { PoolWatch } from './threads/pool.ts'
 import { FairTurns } from './turns/fair-turns.ts'
 import { startAdopting } from './worker/adopt-index.ts'
 import { startIndexing } from './worker/indexing.ts'
+import { startStandIns } from './worker/stand-ins.ts'
 
 /** The search side of an instance: index, embedder, and the loops that keep the index up with the store. */
 export interface SearchSide {
@@ -60,13 +61,20 @@ export async function composeSearch({
   const source = open.store.indexSource
   const profiles: ProfileRegistry = {
     embeddingProfiles: () => operator.read.embeddingProfiles(),
-    register: async (profile) => {
-      await operator.commit('start', [{ kind: 'profile.put', ...profile, status: 'active', isDefault: true }])
+    register: async ([main, ...besides]) => {
+      const put = ({ profileId, provider, model, dimensions }: NonNullable<typeof main>) =>
+        ({ kind: 'profile.put', profileId, provider, model, dimensions, status: 'active' }) as const
+      await operator.commit('start', [
+        { ...put(main!), isDefault: true },
+        ...besides.map(put),
+        { kind: 'profiles.make', profiles: besides },
+      ])
     },
   }
   const register = async () => {
-    const registered = await registerEmbedder(config, profiles, pools)
-    parts.opened('embedder', () => registered.embedder.close())
+    const registered = await registerEmbedders(config, profiles, pools)
+    const { embedder, besides, before } = registered
+    parts.opened('embedders', () => Promise.all([embedder, ...besides, ...before].map((one) => one.close())))
     return registered
   }
   // A store that nothing was done to has no name yet that its index could bear: this gives it one. Otherwise the index
@@ -75,7 +83,7 @@ export async function composeSearch({
   const home = indexHomeOf(config, await source.instance(), { watch: pools, incidents })
   const index = new CurrentIndex(await home.open())
   parts.opened('search index', () => index.close())
-  const { embedder, learn } = first ?? (await register())
+  const { embedder, besides, before, learn } = first ?? (await register())
   if (shared && home.fedBy === 'each' && !(await open.elected('vectors'))) {
     logger.warn(
       {},
@@ -86,7 +94,7 @@ export async function composeSearch({
     source,
     index,
     fedBy: home.fedBy,
-    embedder,
+    embedders: [embedder, ...besides],
     learn,
     shared,
     elected: (office) => open.elected(office),
@@ -95,11 +103,19 @@ export async function composeSearch({
   })
   parts.opened('indexing', () => indexing.stop())
   const turns = new FairTurns(searchesAtOnce(shared))
+  // Those that make vectors too go on; the others are ended when they have nothing more to answer for.
+  const ended = before.filter((one) => !besides.includes(one))
+  const endModels = async (): Promise<void> => void (await Promise.all(ended.map((one) => one.close())))
+  const standIns = startStandIns(source, embedder.profileId, before, endModels, incidents)
+  parts.opened('stand-ins', () => standIns.stop())
   const searcher = new Searcher({
     index,
     source,
     embedder,
-    others: () => [],
+    others: () => [
+      ...besides.map((one) => ({ embedder: one, role: 'besides' as const })),
+      ...standIns.now().map((one) => ({ embedder: one, role: 'stand_in' as const })),
+    ],
     cache: new QueryCache(),
     turns,
     weights: config.hybridWeights ?? defaultWeights,
@@ -113,7 +129,7 @@ export async function composeSearch({
   const adopting = startAdopting(home, index, indexing, incidents, logger)
   parts.opened('adoption of a rebuilt index', () => adopting.stop())
   const state = async () => {
-    const found = await indexingState(index, source, indexing.isRefilling)
+    const found = await indexingState(index, source, indexing.isRefilling, indexing.vectorsPerSecond)
     const unserved = adopting.trouble === null ? [] : [`a rebuilt index is not served: ${adopting.trouble}`]
     return { ...found, warnings: [...found.warnings, ...unserved] }
   }

@@ -165,7 +165,8 @@ const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   },
   embeddingModel: {
     fallback: null,
-    about: 'the model to ask that endpoint for; needed with TIDEMARK_EMBEDDING_URL',
+    about:
+      'the model to ask that endpoint for; without one a built-in model or several, the one for all texts first: multilingual-e5-small-q4,bge-small-en-v1.5 when absent',
     expected: 'the name of a model, up to 128 printable characters',
     parse: (text) => (/^[\x21-\x7e]{1,128}$/.test(text) ? text : undefined),
   },

@@ -44,6 +44,20 @@ function readSet(folder: string, name: string): RelevanceSet {
   return { name, documents, queries }
 }
 
+/**
+ * The queries of one set of a family against the documents of another: `en to zh` of `xquad-en` and `xquad-zh`, whose
+ * documents have the same ids where they say the same.
+ */
+export function directionsTo(set: RelevanceSet, sets: readonly RelevanceSet[]): RelevanceSet[] {
+  const [family, language] = set.name.split('-')
+  if (language === undefined) return []
+  return sets.flatMap((other): RelevanceSet | [] => {
+    const [otherFamily, otherLanguage] = other.name.split('-')
+    if (otherFamily !== family || otherLanguage === undefined || other.name === set.name) return []
+    return { name: `${otherLanguage} to ${language}`, documents: set.documents, queries: other.queries }
+  })
+}
+
 /** Ids are told apart by their set, so the same paragraph in another language is a miss. */
 function pool(name: string, sets: readonly RelevanceSet[]): RelevanceSet {
   return {

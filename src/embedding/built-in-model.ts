@@ -16,6 +16,7 @@ import { env, InferenceSession, Tensor } from 'onnxruntime-node'
 import type { BuiltInModel, ModelFile } from './built-in-models.ts'
 import type { EmbeddingKind } from './embedder.ts'
 import { EmbeddingError } from './embedding-error.ts'
+import { UnigramTokenizer, type UnigramVocabulary } from './unigram-tokenizer.ts'
 
 const tokensMax = 512
 /**
@@ -44,10 +45,25 @@ async function readChecked(model: BuiltInModel, directory: URL, role: ModelFile)
   return bytes
 }
 
+type TokensOf = (text: string) => number[]
+
+const tokenizers: Readonly<
+  Record<BuiltInModel['tokenizer'], (model: BuiltInModel, vocabulary: object, settings: object) => TokensOf>
+> = {
+  as_described(_, vocabulary, settings) {
+    const tokenizer = new Tokenizer(vocabulary, settings)
+    return (text) => tokenizer.encode(text).ids
+  },
+  unigram({ beginToken, endToken }, vocabulary) {
+    const tokenizer = new UnigramTokenizer(vocabulary as UnigramVocabulary)
+    return (text) => [beginToken, ...tokenizer.encode(text), endToken]
+  },
+}
+
 export async function loadBuiltInModel(model: BuiltInModel, directory: URL, threads: number): Promise<LoadedModel> {
-  const vocabulary: object = JSON.parse((await readChecked(model, directory, 'vocabulary')).toString('utf8'))
+  const vocabulary = JSON.parse((await readChecked(model, directory, 'vocabulary')).toString('utf8'))
   const settings: object = JSON.parse((await readChecked(model, directory, 'tokenizer settings')).toString('utf8'))
-  const tokenizer = new Tokenizer(vocabulary, settings)
+  const tokensOf = tokenizers[model.tokenizer](model, vocabulary, settings)
 
   env.logLevel = 'error'
   const session = await InferenceSession.create(await readChecked(model, directory, 'weights'), {
@@ -74,7 +90,7 @@ export async function loadBuiltInModel(model: BuiltInModel, directory: URL, thre
   }
 
   function tokenise(text: string): number[] {
-    const { ids } = tokenizer.encode(text.slice(0, charsMax))
+    const ids = tokensOf(text.slice(0, charsMax))
     return ids.length <= tokensMax ? ids : [...ids.slice(0, tokensMax - 1), model.endToken]
   }
 

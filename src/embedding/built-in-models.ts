@@ -16,7 +16,10 @@ export interface BuiltInModel {
   readonly files: Readonly<Record<ModelFile, { readonly name: string; readonly sha256: string }>>
   /** What stands in front of a text. */
   readonly prefixes: { readonly query: string; readonly passage: string }
-  /** The token that ends a text that is cut short. */
+  /** How texts become tokens: as the files say, or by the unigram rule, for a vocabulary that is large. */
+  readonly tokenizer: 'as_described' | 'unigram'
+  /** The tokens that begin and end a text. */
+  readonly beginToken: number
   readonly endToken: number
   /** Whether the graph wants to be told that all tokens are of one text. */
   readonly takesTokenTypes: boolean
@@ -47,6 +50,8 @@ const bgeSmallEn: BuiltInModel = {
     },
   },
   prefixes: { query: 'Represent this sentence for searching relevant passages: ', passage: '' },
+  tokenizer: 'as_described',
+  beginToken: 101,
   endToken: 102,
   takesTokenTypes: true,
   pooling: 'first_token',
@@ -75,6 +80,8 @@ const multilingualE5Small: BuiltInModel = {
     },
   },
   prefixes: { query: 'query: ', passage: 'passage: ' },
+  tokenizer: 'unigram',
+  beginToken: 0,
   endToken: 2,
   takesTokenTypes: false,
   pooling: 'in_graph',

@@ -27,7 +27,18 @@ export function indexingRoutes(
                 description: 'Changed documents not yet read, plus chunks that wait for a vector.',
               }),
               pending_documents: Type.Integer(),
-              pending_vectors: Type.Integer(),
+              pending_vectors: Type.Integer({ description: 'Of every profile that vectors are made of.' }),
+              vectors_per_second: orNull(
+                Type.Number({
+                  description:
+                    'Vectors that this process made in a second, over the last minute. Null while it makes none: nothing waits, or another process makes them.',
+                }),
+              ),
+              vectors_ready_in_seconds: orNull(
+                Type.Number({
+                  description: 'How long the vectors that wait will take at that rate. Null without one.',
+                }),
+              ),
               oldest_pending_seconds: orNull(
                 Type.Number({
                   description:
@@ -67,6 +78,9 @@ export function indexingRoutes(
         pending_chunks: backlog.documents + backlog.waitingVectors,
         pending_documents: backlog.documents,
         pending_vectors: backlog.waitingVectors,
+        vectors_per_second: state.vectorsPerSecond,
+        vectors_ready_in_seconds:
+          state.vectorsPerSecond === null ? null : backlog.waitingVectors / state.vectorsPerSecond,
         oldest_pending_seconds: state.oldestPendingSeconds,
         indexed_chunks: health.chunks,
         indexed_documents: health.documents,

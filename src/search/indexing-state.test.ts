@@ -7,7 +7,12 @@ import type { IndexHealth, SearchIndex } from './search-index.ts'
 const healthy = { state: 'ready', reason: '', position: 9, chunks: 5, warnings: [] }
 const idle: Backlog = { documents: 0, waitingVectors: 0, oldestAt: null }
 
-function stateOf(health: Partial<IndexHealth>, backlog: Partial<Backlog>, isRefilling = false) {
+function stateOf(
+  health: Partial<IndexHealth>,
+  backlog: Partial<Backlog>,
+  isRefilling = false,
+  vectorsPerSecond: number | null = null,
+) {
   const asked: number[] = []
   const index = { health: async () => ({ ...healthy, ...health }) } as unknown as SearchIndex
   const source = {
@@ -16,7 +21,7 @@ function stateOf(health: Partial<IndexHealth>, backlog: Partial<Backlog>, isRefi
       return { ...idle, ...backlog }
     },
   } as unknown as IndexSource
-  return indexingState(index, source, isRefilling).then((state) => ({ state, asked }))
+  return indexingState(index, source, isRefilling, vectorsPerSecond).then((state) => ({ state, asked }))
 }
 
 suite('how far indexing is', () => {
@@ -46,6 +51,19 @@ suite('how far indexing is', () => {
     const soon = await stateOf({}, { documents: 1, oldestAt: Date.now() + 5000 })
     assert.deepEqual([soon.state.oldestPendingSeconds, soon.state.warnings], [0, []])
     assert.deepEqual((await stateOf({ warnings: ['terms are full'] }, {})).state.warnings, ['terms are full'])
+  })
+
+  test('vectors that are being made are told with rate and time: nobody is sent to look for a fault', async () => {
+    const oldestAt = Date.now() - 3_600_000
+    for (const [waitingVectors, told] of [
+      [1000, /^vectors are 84 s behind, at 12 a second/],
+      [10_000, /^vectors are 14 min behind/],
+      [1_000_000, /^vectors are 23 h behind/],
+    ] as const) {
+      const { state } = await stateOf({}, { waitingVectors, oldestAt }, false, 12)
+      assert.match(state.warnings.join(), told)
+      assert.equal(state.vectorsPerSecond, 12)
+    }
   })
 
   test('readiness is whether a search would be answered, and says in a line how far the index is', async () => {

@@ -8,6 +8,8 @@ export interface IndexingState {
   readonly backlog: Backlog
   readonly oldestPendingSeconds: number | null
   readonly isRefilling: boolean
+  /** That this process makes; null while it makes none. */
+  readonly vectorsPerSecond: number | null
   /** What an operator should act on, and how. */
   readonly warnings: readonly string[]
 }
@@ -17,6 +19,7 @@ export async function indexingState(
   index: SearchIndex,
   source: IndexSource,
   isRefilling: boolean,
+  vectorsPerSecond: number | null = null,
 ): Promise<IndexingState> {
   const health = await index.health()
   const backlog = await source.backlog(health.state === 'ready' ? health.position : 0)
@@ -27,10 +30,17 @@ export async function indexingState(
     warnings.push('the index is being filled from the store: searches miss documents and say so until it has them all')
   } else if ((oldestPendingSeconds ?? 0) > behindSecondsMax) {
     warnings.push(
-      'indexing is more than a minute behind: see whether the embedding endpoint answers and the machine is busy',
+      backlog.documents === 0 && vectorsPerSecond !== null
+        ? `vectors are ${inWords(backlog.waitingVectors / vectorsPerSecond)} behind, at ${vectorsPerSecond.toPrecision(2)} a second, newest first: until then only words find the others`
+        : 'indexing is more than a minute behind: see whether the embedding endpoint answers and the machine is busy',
     )
   }
-  return { health, backlog, oldestPendingSeconds, isRefilling, warnings }
+  return { health, backlog, oldestPendingSeconds, isRefilling, vectorsPerSecond, warnings }
+}
+
+function inWords(seconds: number): string {
+  if (seconds < 120) return `${Math.ceil(seconds)} s`
+  return seconds < 7200 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3600)} h`
 }
 
 /**

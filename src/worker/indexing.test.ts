@@ -136,7 +136,7 @@ class Fakes {
       source: this.source,
       index: this.index,
       fedBy: 'each',
-      embedder: this.embedder,
+      embedders: [this.embedder],
       learn: async () => {},
       shared: false,
       elected: async () => true,

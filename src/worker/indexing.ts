@@ -8,6 +8,7 @@ import type { IndexHome } from '../search/index-home.ts'
 import type { IndexSource } from '../search/index-source.ts'
 import { makeVectors } from '../search/make-vectors.ts'
 import type { SearchIndex } from '../search/search-index.ts'
+import { VectorRate } from '../search/vector-rate.ts'
 import { type Repeating, repeat } from './repeating.ts'
 
 /** Changes made by another process are found this late; this process's own wake the loops at once. */
@@ -16,6 +17,8 @@ const lookEveryMs = 500
 export interface Indexing {
   /** The index does not have all yet that the store had at the start, or when the index was emptied. */
   readonly isRefilling: boolean
+  /** Vectors that this process makes in a second; null while it makes none. */
+  readonly vectorsPerSecond: number | null
   /** There may be something new to index. */
   wake(): void
   /** Puts another index in place of the served one while nothing is being written to it; its own position counts then. */
@@ -27,7 +30,8 @@ export interface IndexingParts {
   readonly source: IndexSource
   readonly index: SearchIndex
   readonly fedBy: IndexHome['fedBy']
-  readonly embedder: Embedder
+  /** Of every profile that vectors are made of, the default one first. */
+  readonly embedders: readonly Embedder[]
   /** Called after vectors were made. */
   readonly learn: () => Promise<void>
   /** Several processes share the store. */
@@ -53,7 +57,7 @@ export interface IndexingParts {
  * for elected: the index takes no batch twice.
  */
 export async function startIndexing(parts: IndexingParts): Promise<Indexing> {
-  const { source, index, fedBy, embedder, learn, shared, elected, incidents, logger } = parts
+  const { source, index, fedBy, embedders, learn, shared, elected, incidents, logger } = parts
   /** Where the index stands; null while that is not known. */
   let position: number | null = null
   /** The index had all there was at this revision. 0 while that is not known: it may have been stopped half fed. */
@@ -63,19 +67,24 @@ export async function startIndexing(parts: IndexingParts): Promise<Indexing> {
   let isFeeding = fedBy === 'each'
   const abort = new AbortController()
   const alone = oneAtATime()
-  const follower = new VectorFollower({
-    source,
-    index,
-    profileId: embedder.profileId,
-    shared,
-    lost: (chunks) => logger.warn({ chunks }, 'chunks had no vector and did not wait for one: they do now'),
-  })
+  const rate = new VectorRate()
+  const followers = embedders.map(
+    ({ profileId }) =>
+      new VectorFollower({
+        source,
+        index,
+        profileId,
+        shared,
+        lost: (chunks) =>
+          logger.warn({ chunks, profileId }, 'chunks had no vector and did not wait for one: they do now'),
+      }),
+  )
 
   /** What is known of the index is of another one, or of the time before another process fed it. */
   const forget = (): void => {
     position = null
     wholeAt = 0
-    follower.walkAgain()
+    for (const follower of followers) follower.walkAgain()
   }
 
   /** Whether it falls to this process to change the index. */
@@ -127,7 +136,7 @@ export async function startIndexing(parts: IndexingParts): Promise<Indexing> {
       position = step.position
       if (step.documents === 0) wholeAt = position
       if (refilledAt !== null && (position >= refilledAt || step.documents === 0)) refilledAt = null
-      follower.fed(step.chunks)
+      for (const follower of followers) follower.fed(step.chunks)
       if (step.documents > 0) vectors.wake()
       return step.documents > 0
     } catch (error) {
@@ -137,7 +146,23 @@ export async function startIndexing(parts: IndexingParts): Promise<Indexing> {
       throw error
     }
   }
-  const follow = async (): Promise<boolean> => (await feeds()) && (await follower.follow())
+  const follow = async (): Promise<boolean> => {
+    if (!(await feeds())) return false
+    let found = false
+    for (const follower of followers) found = (await follower.follow()) || found
+    return found
+  }
+  /** Returns whether there may be more at once. */
+  const make = async (embedder: Embedder, follower: VectorFollower): Promise<boolean> => {
+    const beganAt = performance.now()
+    const { made, refused } = await makeVectors(source, index, embedder, handOver, abort.signal)
+    rate.made(made.length, beganAt)
+    follower.have([...made, ...refused])
+    if (refused.length > 0) {
+      logger.warn({ chunks: refused }, 'the embedding model refuses the texts of these chunks: only words find them')
+    }
+    return made.length + refused.length > 0
+  }
   const handOver = <T>(work: () => Promise<T>): Promise<T | null> =>
     alone(async () => ((await feeds()) ? await work() : null))
 
@@ -153,13 +178,20 @@ export async function startIndexing(parts: IndexingParts): Promise<Indexing> {
     lookEveryMs,
     async () => {
       if (!(await elected('vectors'))) return false
-      const { made, refused } = await makeVectors(source, index, embedder, handOver, abort.signal)
-      follower.have([...made, ...refused])
-      if (refused.length > 0) {
-        logger.warn({ chunks: refused }, 'the embedding model refuses the texts of these chunks: only words find them')
+      const failures: unknown[] = []
+      let more = false
+      // In turn, and a model that fails does not keep the others from theirs.
+      for (const [i, embedder] of embedders.entries()) {
+        await make(embedder, followers[i]!).then(
+          (made) => {
+            more ||= made
+          },
+          (error) => failures.push(error),
+        )
       }
+      if (failures.length > 0) throw failures[0]
       await learn()
-      return made.length + refused.length > 0
+      return more
     },
     incidents,
   )
@@ -167,6 +199,9 @@ export async function startIndexing(parts: IndexingParts): Promise<Indexing> {
   return {
     get isRefilling() {
       return refilledAt !== null
+    },
+    get vectorsPerSecond() {
+      return rate.perSecond
     },
     wake: () => words.wake(),
     async exchange(replace) {

@@ -29,8 +29,10 @@ import { FakeEmbedding } from './fake-embedding.ts'
 export const adminToken = 'tma_acceptance-tests-only-0123456789'
 
 const main = new URL('../../bin/tidemark.js', import.meta.url).pathname
-/** Settings of a server that makes vectors itself. */
-export const builtInModel = { TIDEMARK_EMBEDDING_URL: '', TIDEMARK_EMBEDDING_MODEL: '' }
+/** Settings of a server that makes vectors itself, by the smaller model. */
+export const builtInModel = { TIDEMARK_EMBEDDING_URL: '', TIDEMARK_EMBEDDING_MODEL: 'bge-small-en-v1.5' }
+/** And by those that it has when nothing is set. */
+export const usualModels = { TIDEMARK_EMBEDDING_URL: '', TIDEMARK_EMBEDDING_MODEL: '' }
 const isTest = process.argv[1]?.endsWith('.test.ts') ?? false
 let endpoint: Promise<FakeEmbedding> | undefined
 const startsWithinMs = 60_000

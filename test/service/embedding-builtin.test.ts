@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { before, suite, test } from 'node:test'
 import { documentOf } from '../acceptance/content.ts'
 import { FakeEmbedding } from '../acceptance/fake-embedding.ts'
-import { builtInModel, startServer } from '../acceptance/harness.ts'
+import { builtInModel, startServer, usualModels } from '../acceptance/harness.ts'
 import { SearchWorld } from '../acceptance/search-world.ts'
 import { until } from '../support/until.ts'
 
@@ -13,7 +13,7 @@ function processesOf(pid: number): number[] {
   )
 }
 
-/** The same with the model that comes with the product: nothing is set, and meaning is found without shared words. */
+/** With the models that come with the product, first one and then those that it has when nothing is set. */
 let world: SearchWorld
 
 before(async () => {
@@ -121,5 +121,79 @@ suite('the built-in model', () => {
     })
     await world.indexed()
     assert.equal((await world.indexing()).profiles[0].indexed_chunks, 5)
+  })
+
+  test('with nothing set there are two models: the vectors from before answer until the new are there, after a kill too', async () => {
+    const german = documentOf('de', {
+      language: 'de',
+      title: 'Hafen',
+      body: 'Der Kapitän steuerte das Schiff in den Hafen.',
+    })
+    await world.put(german)
+    await world.indexed()
+    await world.server.restart(usualModels)
+    // On a busy machine loading a model can take longer than a search waits for it.
+    await until('answered', async () => {
+      const found = await world.search({ query: 'criminal trial', mode: 'vector' })
+      return world.namesOf(found.results)[0] === 'court'
+    })
+    await world.server.kill9()
+    await world.server.start()
+    await world.indexed()
+    const { embedding_profiles } = await world.server.mustAdmin('GET', '/admin/v1/embedding-profiles')
+    assert.deepEqual(
+      embedding_profiles.map((one: { id: string; default: boolean }) => [one.id, one.default]),
+      [
+        ['bge-small-en-v1.5', false],
+        ['multilingual-e5-small-q4', true],
+      ],
+    )
+    const chunks = new Map(
+      (await world.indexing()).profiles.map((one: { id: string; indexed_chunks: number }) => [
+        one.id,
+        one.indexed_chunks,
+      ]),
+    )
+    assert.equal(chunks.get('multilingual-e5-small-q4'), 6)
+  })
+
+  test('a question in one language finds texts in others, in vector and in hybrid mode', async () => {
+    for (const [query, names] of [
+      ['面包是谁烤的？', ['zh', 'bread']],
+      ['法官在陪审团裁决后判了被告什么刑？', ['court']],
+      ['Who bakes bread every morning?', ['bread', 'zh']],
+      ['Wer hat das Schiff gesteuert?', ['de', 'ship']],
+    ] as const) {
+      for (const mode of ['vector', 'hybrid']) {
+        const found = await world.search({ query, mode })
+        assert.equal(found.degraded, false)
+        assert.deepEqual(
+          world.namesOf(found.results).slice(0, names.length).sort(),
+          [...names].sort(),
+          `${mode} ${query}`,
+        )
+      }
+    }
+  })
+
+  test("texts in English are as near as both models say, and a caller's own vector is of the default one", async () => {
+    const { results } = await world.search({ query: 'how to make sourdough', mode: 'vector' })
+    assert.equal(world.namesOf(results)[0], 'bread')
+    const vector = Array.from({ length: 384 }, (_, i) => Math.sin(i))
+    assert.equal((await world.search({ mode: 'vector', query_vector: vector })).results.length, 6)
+  })
+
+  test('a document that comes now has vectors of both, one in another language of the one that knows it', async () => {
+    const before = await world.indexing()
+    await world.put(
+      documentOf('rain', { language: 'en', title: 'Rain', body: 'It rained on the hills for a week.' }),
+      documentOf('lluvia', { language: 'es', title: 'Lluvia', body: 'Llovió en las colinas durante una semana.' }),
+    )
+    await world.indexed()
+    const after = await world.indexing()
+    const of = (state: typeof after, id: string): number =>
+      state.profiles.find((one: { id: string }) => one.id === id).indexed_chunks
+    assert.equal(of(after, 'multilingual-e5-small-q4') - of(before, 'multilingual-e5-small-q4'), 2)
+    assert.equal(of(after, 'bge-small-en-v1.5') - of(before, 'bge-small-en-v1.5'), 1)
   })
 })

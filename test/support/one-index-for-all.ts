@@ -75,7 +75,7 @@ export class OneIndexForAll {
       source: store.indexSource,
       index: counted,
       fedBy: 'one',
-      embedder,
+      embedders: [embedder],
       learn: async () => {},
       shared: true,
       elected,

@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { ConfigError } from '../config.ts'
+import { silentPoolWatch } from '../threads/pool.ts'
+import { type ProfileRegistry, registerEmbedders } from './register-embedders.ts'
+
+type Stored = Awaited<ReturnType<ProfileRegistry['embeddingProfiles']>>[number]
+
+const none = { embeddingUrl: null, embeddingModel: null, embeddingKey: null }
+const bge: Stored = { profileId: 'bge-small-en-v1.5', provider: 'builtin', model: 'bge-small-en-v1.5', dimensions: 384 }
+
+async function registered(
+  settings: Partial<typeof none | Record<keyof typeof none, string>>,
+  stored: readonly Stored[] = [],
+) {
+  const put: string[] = []
+  const registry: ProfileRegistry = {
+    embeddingProfiles: async () => stored,
+    register: async (profiles) => {
+      for (const { profileId, languages } of profiles) put.push(`${profileId} ${languages ?? '*'}`)
+    },
+  }
+  const { embedder, besides, before } = await registerEmbedders({ ...none, ...settings }, registry, silentPoolWatch)
+  const ids = (embedders: readonly { profileId: string }[]) => embedders.map(({ profileId }) => profileId)
+  return { put, default: embedder.profileId, besides: ids(besides), before: ids(before) }
+}
+
+suite('the embedders of an instance', () => {
+  test('nothing set: the multilingual model for all, the English one for English', async () => {
+    assert.deepEqual(await registered({}), {
+      put: ['multilingual-e5-small-q4 *', 'bge-small-en-v1.5 en'],
+      default: 'multilingual-e5-small-q4',
+      besides: ['bge-small-en-v1.5'],
+      before: [],
+    })
+  })
+
+  test('a built-in model by its name is alone', async () => {
+    const { put, before } = await registered({ embeddingModel: 'bge-small-en-v1.5' }, [bge])
+    assert.deepEqual([put, before], [['bge-small-en-v1.5 en'], []])
+  })
+
+  test('another name without an endpoint is a fault that says what may be set', async () => {
+    for (const embeddingModel of ['gpt', 'bge-small-en-v1.5,', 'bge-small-en-v1.5;multilingual-e5-small-q4']) {
+      await assert.rejects(registered({ embeddingModel }), (error) => {
+        assert.ok(error instanceof ConfigError)
+        assert.match(error.message, /multilingual-e5-small-q4/)
+        return true
+      })
+    }
+  })
+
+  test('profiles from before whose model is built in can stand in; an endpoint that is not set any more cannot', async () => {
+    const gone: Stored = { profileId: 'remote', provider: 'http', model: 'remote', dimensions: 3 }
+    assert.deepEqual((await registered({ embeddingModel: 'multilingual-e5-small-q4' }, [bge, gone])).before, [
+      'bge-small-en-v1.5',
+    ])
+    assert.deepEqual((await registered({}, [bge, gone])).before, ['bge-small-en-v1.5'])
+    const remote = { embeddingUrl: 'http://127.0.0.1:9/v1', embeddingModel: 'remote' }
+    assert.deepEqual((await registered(remote, [bge, gone])).before, ['bge-small-en-v1.5'])
+  })
+})

@@ -1,31 +1,16 @@
 import type { AnalysisType } from '../access/analysis-types.ts'
 import type { Algorithm } from './algorithm.ts'
+import { clustering } from './algorithms/clustering/clustering.ts'
 import { deduplication } from './algorithms/deduplication/deduplication.ts'
 import { featureRollup } from './algorithms/feature-rollup/feature-rollup.ts'
 import { knnGraph } from './algorithms/knn-graph/knn-graph.ts'
 
-/** A type that can be asked for, but not yet had: its runs fail. */
-interface NotExecuted {
-  readonly needsVectors: boolean
-  readonly execute: null
-}
-
-export const algorithms: Readonly<Record<AnalysisType, Algorithm | NotExecuted>> = {
+/** Every type of the interface. Which of them are executed for an application its policy says. */
+export const algorithms: Readonly<Record<AnalysisType, Algorithm>> = {
   knn_graph: knnGraph as Algorithm,
-  clustering: { needsVectors: true, execute: null },
+  clustering: clustering as Algorithm,
   feature_rollup: featureRollup as Algorithm,
   deduplication: deduplication as Algorithm,
 }
 
-export const analysisTypes = Object.keys(algorithms) as AnalysisType[]
-
-/** Null where runs of the type are not executed. */
-export function algorithmOf(type: AnalysisType): Algorithm | null {
-  const found = algorithms[type]
-  return found.execute === null ? null : found
-}
-
-export const executed = analysisTypes.flatMap((type) => {
-  const algorithm = algorithmOf(type)
-  return algorithm === null ? [] : [{ type, algorithm }]
-})
+export const algorithmEntries = Object.entries(algorithms) as [AnalysisType, Algorithm][]

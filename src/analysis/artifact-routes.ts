@@ -5,7 +5,7 @@ import { consumerOf } from '../http/route.ts'
 import type { TypedApp } from '../http/typed-app.ts'
 import { formatTime } from '../time.ts'
 import { choice, dateTime, idOf, named, noFields } from '../validation.ts'
-import { executed } from './algorithms.ts'
+import { algorithmEntries } from './algorithms.ts'
 import { rangeOf } from './byte-range.ts'
 import { about, config } from './route-frame.ts'
 import { RunById } from './run-routes.ts'
@@ -27,8 +27,8 @@ const ArtifactAnswer = named(
 )
 
 const invalid = 'invalid_analysis_request'
-const forms = executed.flatMap(({ type, algorithm }) =>
-  Object.entries(algorithm.artifacts).map(([name, form]) => `\`${name}\` of \`${type}\` has ${form.description}`),
+const forms = algorithmEntries.flatMap(([type, { artifacts }]) =>
+  Object.entries(artifacts).map(([name, form]) => `\`${name}\` of \`${type}\` has ${form.description}`),
 )
 const file = (description: string) => ({
   description,

@@ -5,7 +5,7 @@ import { scopeEntryOf } from '../access/scope-entry-of.ts'
 import { storageFull } from '../disk-space.ts'
 import { newId } from '../ids.ts'
 import { type Algorithm, isInputTooLarge } from './algorithm.ts'
-import { algorithmOf } from './algorithms.ts'
+import { algorithms } from './algorithms.ts'
 import type { AnalysisStore, ApplicationAccess, InputPage, InputRow, RunError, TakenRun } from './analysis-store.ts'
 import type { ArtifactFiles } from './artifact-files.ts'
 import type { ComputeWork } from './compute/compute-in-process.ts'
@@ -73,7 +73,7 @@ export async function executeRun(execution: Execution, parts: ExecutionParts): P
 /** Null where the type is not, or no more, switched on. Without parameters the run was created when it was not. */
 function executedAlgorithm(run: TakenRun, application: ApplicationAccess | null): Algorithm | null {
   const isOn = application === null || isExecuted(application.policy, run.analysisType)
-  return isOn && run.parameters !== null ? algorithmOf(run.analysisType) : null
+  return isOn && run.parameters !== null ? algorithms[run.analysisType] : null
 }
 
 interface Input extends Omit<InputPage, 'nextAfter'> {

@@ -3,7 +3,7 @@ import { suite, test } from 'node:test'
 import { type AnalysisType, analysisTypes as typesOfPolicies } from '../access/analysis-types.ts'
 import type { TidemarkError } from '../errors.ts'
 import { validatorFor } from '../validation.ts'
-import { analysisTypes, executed } from './algorithms.ts'
+import { algorithmEntries } from './algorithms.ts'
 import { checkParameters, needsOf } from './parameters.ts'
 
 suite('the parameters of a run', () => {
@@ -47,7 +47,7 @@ suite('the parameters of a run', () => {
   })
 
   test('a type that is not executed keeps none, and is asked with no others than the interface names', () => {
-    for (const type of analysisTypes) {
+    for (const [type] of algorithmEntries) {
       assert.equal(checkParameters(type, { k: 1 }, false), null)
       assert.deepEqual(refused(type, { k: 0 }, false), ['parameters.k must be at least 1'])
       assert.deepEqual(refused(type, { threshold: 0.9 }, false), ['parameters.threshold is not known here'])
@@ -84,6 +84,20 @@ suite('the parameters of a run', () => {
     }
   })
 
+  test('of a clustering', () => {
+    assert.deepEqual(checkParameters('clustering', {}, true), { min_cluster_size: 5, resolution: 1 })
+    for (const [given, fault] of [
+      [{ min_cluster_size: 1 }, 'min_cluster_size must be at least 2'],
+      [{ min_cluster_size: 1001 }, 'min_cluster_size must be at most 1000'],
+      [{ min_cluster_size: 2.5 }, 'min_cluster_size must be a whole number'],
+      [{ resolution: 0 }, 'resolution must be at least 0.01'],
+      [{ resolution: 101 }, 'resolution must be at most 100'],
+      [{ threshold: 1 }, 'threshold is not known here'],
+    ] as const) {
+      assert.deepEqual(refused('clustering', given), [`parameters.${fault}`])
+    }
+  })
+
   test('what they need: the permission of each field that is named, vectors the body', () => {
     const needsOfRollup = (...by: string[]) => needsOf('feature_rollup', { by, bucket: null })
     assert.deepEqual(needsOfRollup('dataset', 'platform', 'language', 'region'), [])
@@ -98,12 +112,15 @@ suite('the parameters of a run', () => {
   })
 
   test('policies name the types that there are', () => {
-    assert.deepEqual(analysisTypes, [...typesOfPolicies])
+    assert.deepEqual(
+      algorithmEntries.map(([type]) => type),
+      [...typesOfPolicies],
+    )
   })
 })
 
-suite('every algorithm that is executed', () => {
-  for (const { type, algorithm } of executed) {
+suite('every algorithm', () => {
+  for (const [type, algorithm] of algorithmEntries) {
     test(`${type} has parameters of bounded cost, and artifacts with columns`, () => {
       // Throws for a schema without bounds.
       validatorFor({ type: 'object', properties: algorithm.parameters }, 'body')

@@ -12,7 +12,7 @@ import {
   validatorFor,
 } from '../validation.ts'
 import type { KeptParameters } from './algorithm.ts'
-import { algorithmOf, executed } from './algorithms.ts'
+import { algorithmEntries, algorithms } from './algorithms.ts'
 import { type Needs, needsOfVectors } from './input-scope.ts'
 
 /**
@@ -21,16 +21,16 @@ import { type Needs, needsOfVectors } from './input-scope.ts'
  */
 export const RequestParameters = Type.Unsafe<Readonly<Record<string, unknown>>>({
   type: 'object',
-  [describedBy]: oneOf(
-    executed.map(({ type, algorithm }) => named(parametersOf(type), Type.Object(algorithm.parameters, strict))),
+  [describedBy]: Type.Union(
+    algorithmEntries.map(([type, { parameters }]) => named(parametersOf(type), Type.Object(parameters, strict))),
   ),
 })
 
 /** As they are given back: every one, with its default or null where the request did not say it. */
 export const AnsweredParameters = Type.Unsafe<KeptParameters | null>(
   Type.Union([
-    ...executed.map(({ type, algorithm }) =>
-      named(`Used${parametersOf(type)}`, Type.Object(answered(algorithm.parameters))),
+    ...algorithmEntries.map(([type, { parameters }]) =>
+      named(`Used${parametersOf(type)}`, Type.Object(answered(parameters))),
     ),
     Type.Null(),
   ]),
@@ -38,35 +38,36 @@ export const AnsweredParameters = Type.Unsafe<KeptParameters | null>(
 
 /** In the place where they stand in a request, so that a fault is told by its path there. */
 const validators = new Map<AnalysisType, Validator>(
-  executed.map(({ type, algorithm }) => {
+  algorithmEntries.map(([type, algorithm]) => {
     const parameters = Type.Object(algorithm.parameters, strict)
     return [type, validatorFor(Type.Object({ parameters }), 'body')]
   }),
 )
 
 /**
- * The parameters to keep with a run. A type that is not executed, for anybody or for this application, keeps none; it may
- * be asked with those of `knn_graph`, which are all that the interface names.
+ * The parameters to keep with a run. A type that is not executed for the application keeps none; it may be asked with those
+ * of `knn_graph`, which are all that the interface names.
  */
 export function checkParameters(
   type: AnalysisType,
   given: Readonly<Record<string, unknown>>,
   isExecuted: boolean,
 ): KeptParameters | null {
-  const algorithm = isExecuted ? algorithmOf(type) : null
-  const validate = validators.get(algorithm === null ? 'knn_graph' : type)!
+  const validate = validators.get(isExecuted ? type : 'knn_graph')!
   const request: { readonly parameters: Record<string, unknown> } = { parameters: { ...given } }
   if (!validate(request)) {
     const details = detailsOf(validate.errors)
     throw new TidemarkError('invalid_analysis_request', messageOf(details), { details })
   }
-  if (algorithm === null) return null
-  return Object.fromEntries(Object.keys(algorithm.parameters).map((name) => [name, request.parameters[name] ?? null]))
+  if (!isExecuted) return null
+  return Object.fromEntries(
+    Object.keys(algorithms[type].parameters).map((name) => [name, request.parameters[name] ?? null]),
+  )
 }
 
 /** What the input of a run must be open for. A run that is not executed is tested as if it were for vectors. */
 export const needsOf = (type: AnalysisType, parameters: KeptParameters | null): Needs =>
-  (parameters === null ? null : algorithmOf(type)?.needs(parameters)) ?? needsOfVectors
+  parameters === null ? needsOfVectors : algorithms[type].needs(parameters)
 
 /** As `KnnGraphParameters`. */
 function parametersOf(type: AnalysisType): string {
@@ -80,8 +81,4 @@ function answered(parameters: TProperties): TProperties {
     return Type.IsOptional(schema) && !('default' in schema) ? orNull(copy) : copy
   }
   return Object.fromEntries(Object.entries(parameters).map(([name, schema]) => [name, one(schema)]))
-}
-
-function oneOf(schemas: readonly TSchema[]): TSchema {
-  return schemas.length === 1 ? schemas[0]! : Type.Union([...schemas])
 }

@@ -1,10 +1,11 @@
 import { type Static, Type } from 'typebox'
+import { analysisTypes } from '../access/analysis-types.ts'
 import type { Operation } from '../access/operations.ts'
 import { policyDefaults } from '../access/policy-defaults.ts'
 import type { Cursors } from '../cursors.ts'
 import { type ErrorCode, invalidField } from '../errors.ts'
 import { choice, exactPattern, orNull, pageSize } from '../validation.ts'
-import { algorithms, analysisTypes } from './algorithms.ts'
+import { algorithmEntries } from './algorithms.ts'
 import type { AnalysisRequest } from './check-request.ts'
 import { InputScope } from './input-scope.ts'
 import { analysisLimits } from './limits.ts'
@@ -15,7 +16,7 @@ export const config = (operation: Operation, invalid: ErrorCode, ...errors: Erro
 export const about = (summary: string, description: string) => ({ tags: ['Analysis'], summary, description })
 
 const named = (types: readonly string[]): string => types.map((type) => `\`${type}\``).join(', ')
-const typesWithoutVectors = analysisTypes.filter((type) => !algorithms[type].needsVectors)
+const typesWithoutVectors = algorithmEntries.flatMap(([type, { needsVectors }]) => (needsVectors ? [] : [type]))
 
 export const requestFields = {
   analysis_type: choice(analysisTypes, {

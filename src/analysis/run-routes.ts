@@ -5,7 +5,7 @@ import { consumerOf } from '../http/route.ts'
 import type { TypedApp } from '../http/typed-app.ts'
 import { formatOptionalTime, formatTime, parseOptionalTime } from '../time.ts'
 import { choice, dateTime, idOf, named, noFields, orNull, strict } from '../validation.ts'
-import { executed } from './algorithms.ts'
+import { algorithmEntries } from './algorithms.ts'
 import { type Run, runErrorCodes, runWarnings } from './analysis-store.ts'
 import { analysisLimits } from './limits.ts'
 import { AnsweredParameters, RequestParameters } from './parameters.ts'
@@ -96,7 +96,7 @@ const CreateBody = named(
 )
 
 export const RunById = Type.Object({ run_id: idOf('run') })
-const computed = executed.map(({ type, algorithm }) => `\`${type}\` computes, ${algorithm.description}.`).join(' ')
+const computed = algorithmEntries.map(([type, { description }]) => `\`${type}\` computes: ${description}.`).join(' ')
 
 export function analysisRunRoutes(app: TypedApp, runs: AnalysisRuns, cursors: Cursors): void {
   app.post(

@@ -244,6 +244,63 @@ suite('types of analysis that the policy names', () => {
     assert.equal(await checksum(again.run_id), await checksum(run.run_id))
   })
 
+  test('topics are found with their words, and none of a title that may not be read', async () => {
+    const topics = [
+      'ferry harbour pilot storm anchor mast sailor lighthouse',
+      'mussels butter lemon recipe kitchen oven garlic parsley',
+    ].map((words) => words.split(' '))
+    const documents = Array.from({ length: 16 }, (_, i) => {
+      const words = topics[i % 2]!
+      return documentOf(`topic-${i}`, {
+        dataset_id: 'forum',
+        source_platform: 'wire',
+        language: 'en',
+        title: `Wreckage of ${words[0]}`,
+        body: `It was the ${words.filter((_, at) => at !== i >> 1).join(' ')}.`,
+        published_at: `2026-03-0${1 + (i % 3)}T00:00:00Z`,
+      })
+    })
+    await world.put(...documents)
+    const request = {
+      analysis_type: 'clustering',
+      input_scope: { dataset_ids: ['forum'], source_platforms: ['wire'] },
+    }
+    const clustersFor = async (...fields: string[]) => {
+      const { key } = await world.application([{ datasets: ['forum'], fields }], types('clustering'))
+      const run = await world.succeeded({ ...request, parameters: { min_cluster_size: 4 } }, key)
+      assert.deepEqual(run.parameters, { min_cluster_size: 4, resolution: 1 })
+      assert.deepEqual(run.input, { chunks: 16, documents: 16, without_vector: 0 })
+      const names = (await world.artifacts(run.run_id, key)).map(({ name }) => name)
+      assert.deepEqual(names, ['assignments', 'clusters'])
+      return {
+        assignments: await world.table<Record<string, unknown>>(run.run_id, 'assignments', key),
+        clusters: await world.table<Record<string, unknown> & { words: string[] }>(run.run_id, 'clusters', key),
+      }
+    }
+    const { assignments, clusters } = await clustersFor('title', 'body')
+    assert.deepEqual(Object.keys(assignments[0]!), [
+      'subject_id',
+      'document_id',
+      'version_id',
+      'cluster_id',
+      'strength',
+    ])
+    assert.deepEqual(
+      clusters.map((one) => [one.size, one.documents, one.platforms, one.languages]),
+      [8, 8].map((size) => [size, size, { wire: size }, { en: size }]),
+    )
+    for (const { words } of clusters) {
+      const topic = topics.find((own) => own.includes(words[0]!))!
+      assert.deepEqual(words.slice(0, 8).sort(), topic.toSorted())
+      assert.ok(words.includes('wreckage') && !words.includes('the'))
+    }
+    const withoutTitles = await clustersFor('body')
+    assert.equal(withoutTitles.clusters.length, 2)
+    for (const { words } of withoutTitles.clusters) assert.ok(!words.includes('wreckage'), words.join(' '))
+    const { key: titles } = await world.application([{ datasets: ['forum'], fields: ['title'] }], types('clustering'))
+    await expectError(world.server, await world.post(world.request(request), titles), 403, 'analysis_forbidden')
+  })
+
   test('what is told apart needs its permission; what is counted is what may be read of each document', async () => {
     const with_ = async (...entries: { platforms?: string[]; fields: string[] }[]) =>
       (

@@ -42,7 +42,7 @@ export interface Computed {
 // On Linux a priority is a thread's own, and the runtime has started some before it came here.
 for (const thread of threadsSoFar()) setPriority(thread, constants.priority.PRIORITY_LOW)
 
-const { algorithmOf } = await import('../algorithms.ts')
+const { algorithms } = await import('../algorithms.ts')
 const { TableFile } = await import('./table-file.ts')
 
 const { readable: portions, writable } = new TransformStream<InputPortion, InputPortion>()
@@ -79,7 +79,7 @@ async function take(call: ComputeCall): Promise<unknown> {
 }
 
 async function execute({ type, parameters, rowsMax, dimensions, threads, paths }: ComputeJob): Promise<Computed> {
-  const algorithm = algorithmOf(type)!
+  const algorithm = algorithms[type]
   const tables = Object.fromEntries(
     Object.entries(algorithm.artifacts).map(([name, { columns }]) => [name, new TableFile(paths[name]!, columns)]),
   )

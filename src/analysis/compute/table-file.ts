@@ -8,21 +8,45 @@ import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs'
 import { zstdCompressSync } from 'node:zlib'
 import { ByteWriter, type ColumnSource, ParquetWriter } from 'hyparquet-writer'
 
+type SchemaElement = ConstructorParameters<typeof ParquetWriter>[0]['schema'][number]
+type Encoding = NonNullable<ColumnSource['encoding']>
+
+const text = { type: 'BYTE_ARRAY', converted_type: 'UTF8' } as const
+const required = { repetition_type: 'REQUIRED' } as const
+const optional = { repetition_type: 'OPTIONAL' } as const
+const repeated = { repetition_type: 'REPEATED' } as const
+
+/** The elements of the schema, the column's own first and those within it after it, and how values are written. */
 const columnKinds = {
-  text: { element: { type: 'BYTE_ARRAY', converted_type: 'UTF8' }, encoding: 'RLE_DICTIONARY' },
-  int32: { element: { type: 'INT32' }, encoding: 'RLE_DICTIONARY' },
-  double: { element: { type: 'DOUBLE' }, encoding: 'BYTE_STREAM_SPLIT' },
-  boolean: { element: { type: 'BOOLEAN' }, encoding: 'PLAIN' },
-  textOrNull: {
-    element: { type: 'BYTE_ARRAY', converted_type: 'UTF8', repetition_type: 'OPTIONAL' },
+  text: { elements: [{ ...text, ...required }], encoding: 'RLE_DICTIONARY' },
+  int32: { elements: [{ type: 'INT32', ...required }], encoding: 'RLE_DICTIONARY' },
+  double: { elements: [{ type: 'DOUBLE', ...required }], encoding: 'BYTE_STREAM_SPLIT' },
+  boolean: { elements: [{ type: 'BOOLEAN', ...required }], encoding: 'PLAIN' },
+  textOrNull: { elements: [{ ...text, ...optional }], encoding: 'RLE_DICTIONARY' },
+  doubleOrNull: { elements: [{ type: 'DOUBLE', ...optional }], encoding: 'RLE_DICTIONARY' },
+  dateOrNull: { elements: [{ type: 'INT32', converted_type: 'DATE', ...optional }], encoding: 'RLE_DICTIONARY' },
+  timeOrNull: {
+    elements: [{ type: 'INT64', converted_type: 'TIMESTAMP_MILLIS', ...optional }],
     encoding: 'RLE_DICTIONARY',
   },
-  doubleOrNull: { element: { type: 'DOUBLE', repetition_type: 'OPTIONAL' }, encoding: 'RLE_DICTIONARY' },
-  dateOrNull: {
-    element: { type: 'INT32', converted_type: 'DATE', repetition_type: 'OPTIONAL' },
+  texts: {
+    elements: [
+      { converted_type: 'LIST', num_children: 1, ...required },
+      { name: 'list', num_children: 1, ...repeated },
+      { name: 'element', ...text, ...required },
+    ],
     encoding: 'RLE_DICTIONARY',
   },
-} as const
+  counts: {
+    elements: [
+      { converted_type: 'MAP', num_children: 1, ...required },
+      { name: 'key_value', num_children: 2, ...repeated },
+      { name: 'key', ...text, ...required },
+      { name: 'value', type: 'INT32', ...required },
+    ],
+    encoding: 'RLE_DICTIONARY',
+  },
+} as const satisfies Readonly<Record<string, { elements: readonly Partial<SchemaElement>[]; encoding: Encoding }>>
 
 interface ColumnValues {
   readonly text: string[]
@@ -33,6 +57,10 @@ interface ColumnValues {
   readonly doubleOrNull: (number | null)[]
   /** A day, by its first moment in UTC. */
   readonly dateOrNull: (Date | null)[]
+  readonly timeOrNull: (Date | null)[]
+  readonly texts: (readonly string[])[]
+  /** How often there is what, in the order of the map. */
+  readonly counts: ReadonlyMap<string, number>[]
 }
 
 /** The columns of a table by name, in their order. */
@@ -97,11 +125,7 @@ export class TableFile<C extends Columns = Columns> {
       writer: this.#writer,
       schema: [
         { name: 'root', num_children: entries.length },
-        ...entries.map(([name, kind]) => ({
-          name,
-          repetition_type: 'REQUIRED' as const,
-          ...columnKinds[kind].element,
-        })),
+        ...entries.flatMap(([name, kind]) => columnKinds[kind].elements.map((element) => ({ name, ...element }))),
       ],
       codec: 'ZSTD',
       compressors: { ZSTD: (bytes: Uint8Array) => zstdCompressSync(bytes) },

@@ -12,8 +12,8 @@
  *
  * So the result follows from the input alone, not from the kernel, its order of summing or its number of threads.
  */
-import { createHash } from 'node:crypto'
 import { cosine, type Nodes } from './cosine.ts'
+import { firstEqualRows } from './first-equal-rows.ts'
 import type { ScoreKernel } from './score-kernel.ts'
 
 /** Candidates beyond k: makes rows without proof rare; more cost more rescoring. */
@@ -127,7 +127,7 @@ export class ExactNeighbours {
   /** The k-th of the candidates is a lower bound of the true k-th: what cannot reach it is not looked at. */
   #searchEveryNode(row: number, candidates: Ranked, scores: Float32Array): Ranked {
     const { count } = this.#nodes
-    this.#representatives ??= representativesOf(this.#nodes)
+    this.#representatives ??= firstEqualRows(this.#nodes)
     this.#remembered ??= new Float64Array(count).fill(Number.NaN)
     const least = Math.max(candidates.last, this.#minSimilarity) - this.#error
     const list = new Ranked(this.#k)
@@ -195,17 +195,4 @@ class Ranked {
     while (count > 0 && this.similarities[count - 1]! < least) count--
     return count
   }
-}
-
-/** For every row the first row with the very same numbers. */
-function representativesOf({ count, dimensions, vectors }: Nodes): Int32Array {
-  const first = new Map<string, number>()
-  return Int32Array.from({ length: count }, (_, row) => {
-    const bytes = new Uint8Array(vectors.buffer, vectors.byteOffset + row * dimensions * 4, dimensions * 4)
-    const digest = createHash('sha256').update(bytes).digest('latin1')
-    const found = first.get(digest)
-    if (found !== undefined) return found
-    first.set(digest, row)
-    return row
-  })
 }

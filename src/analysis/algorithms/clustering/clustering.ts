@@ -1,0 +1,50 @@
+import { Type } from 'typebox'
+import type { Algorithm } from '../../algorithm.ts'
+import { assignmentColumns, clusterColumns } from './cluster-columns.ts'
+import type { ClusteringParameters } from './write-clusters.ts'
+
+const artifacts = {
+  assignments: {
+    description:
+      'the columns `subject_id` (chunk), `document_id`, `version_id`, `cluster_id` (null for a chunk of no cluster) and ' +
+      '`strength` (the share of its ties that lie within the cluster, from 0 to 1), by chunk.',
+    columns: assignmentColumns,
+  },
+  clusters: {
+    description:
+      'the columns `cluster_id` (the most central chunk), `size` (chunks), `documents`, `words` (that set it apart, of ' +
+      'titles and bodies that the application may read), `central_document_ids`, `first_published_at`, ' +
+      '`last_published_at`, and documents by value in `platforms`, `languages` and `days`; the largest first.',
+    columns: clusterColumns,
+  },
+} as const
+
+export const clustering: Algorithm<ClusteringParameters, typeof artifacts> = {
+  description:
+    'topics: communities of chunks that are among the nearest of each other, with words, central documents and counts; what belongs to none is left without',
+  parameters: {
+    min_cluster_size: Type.Optional(
+      Type.Integer({
+        minimum: 2,
+        maximum: 1000,
+        default: 5,
+        description:
+          'Chunks of the smallest cluster. Twice as many neighbours are looked at, 100 at the most: a larger one makes coarser topics.',
+      }),
+    ),
+    resolution: Type.Optional(
+      Type.Number({
+        minimum: 0.01,
+        maximum: 100,
+        default: 1,
+        description: 'How fine topics are told apart: more makes more and smaller ones.',
+      }),
+    ),
+  },
+  needsVectors: true,
+  reads: ['texts', 'documents'],
+  needs: () => [['body']],
+  artifacts,
+  // Loaded where it runs, because a native runtime comes with it.
+  execute: async (...work) => (await import('./write-clusters.ts')).writeClusters(...work),
+}

@@ -1,0 +1,130 @@
+import { foldAccents } from '../../../text/fold-word.ts'
+import { baseLanguage } from '../../../text/stem-word.ts'
+import { isStopWord } from '../../../text/stop-words.ts'
+import type { InputDocument } from '../../algorithm.ts'
+import type { Nodes } from '../knn-graph/cosine.ts'
+import type { WordBook } from './word-book.ts'
+
+/** A chunk of the input, with what its cluster is told by. */
+export interface ClusteredRow {
+  readonly chunkId: string
+  readonly documentId: string
+  readonly versionId: string
+  readonly document: InputDocument
+  /** Numbers in the book, each once. */
+  readonly words: Uint32Array
+  /** Its place among the nodes; null for a vector without direction. */
+  readonly node: number | null
+}
+
+export interface Cluster {
+  readonly clusterId: string
+  readonly rows: readonly ClusteredRow[]
+  readonly documents: ReadonlyMap<string, InputDocument>
+  readonly words: readonly string[]
+  readonly centralDocumentIds: readonly string[]
+}
+
+const wordsMax = 10
+const centralMax = 5
+/** A word of one chunk alone says nothing of a topic. */
+const chunksOfWordMin = 2
+
+/**
+ * Clusters with their ids, the largest first, then by id. A cluster is called by its most central chunk. Where clusters
+ * are to keep their names from one run to the next, this is the place to give the earlier ones.
+ */
+export function describeClusters(
+  members: readonly (readonly ClusteredRow[])[],
+  others: readonly ClusteredRow[],
+  nodes: Nodes,
+  book: WordBook,
+): Cluster[] {
+  const wordsOf = wordsThatSetApart([...members, others], book)
+  return members
+    .map((rows, i) => {
+      const central = byCentrality(rows, nodes)
+      const centralDocumentIds = [...new Set(central.map(({ documentId }) => documentId))].slice(0, centralMax)
+      const documents = new Map(rows.map(({ documentId, document }) => [documentId, document]))
+      return { clusterId: central[0]!.chunkId, rows, documents, words: wordsOf[i]!, centralDocumentIds }
+    })
+    .sort((a, b) => b.rows.length - a.rows.length || (a.clusterId < b.clusterId ? -1 : 1))
+}
+
+/** By similarity to the mean direction of the cluster. */
+function byCentrality(rows: readonly ClusteredRow[], { vectors, dimensions }: Nodes): ClusteredRow[] {
+  const vectorOf = (row: ClusteredRow) => vectors.subarray(row.node! * dimensions, (row.node! + 1) * dimensions)
+  const lengthOf = (vector: Float32Array) => Math.sqrt(vector.reduce((sum, value) => sum + value * value, 0))
+  const mean = new Float64Array(dimensions)
+  const lengths = rows.map((row) => lengthOf(vectorOf(row)))
+  for (const [i, row] of rows.entries()) {
+    for (const [at, value] of vectorOf(row).entries()) mean[at]! += value / lengths[i]!
+  }
+  return rows
+    .map((row, i) => {
+      let product = 0
+      for (const [at, value] of vectorOf(row).entries()) product += value * mean[at]!
+      return { row, similarity: product / lengths[i]! }
+    })
+    .sort((a, b) => b.similarity - a.similarity || (a.row.chunkId < b.row.chunkId ? -1 : 1))
+    .map(({ row }) => row)
+}
+
+/**
+ * Class-based tf-idf: a word counts for a class by its share of the class, and for less the oftener it is found in all.
+ * Words are counted by stem, in how many chunks they stand, and shown in the form that is most usual in the class.
+ */
+function wordsThatSetApart(classes: readonly (readonly ClusteredRow[])[], book: WordBook): (readonly string[])[] {
+  const counted = classes.map((rows) => {
+    const stems = new Map<number, { chunks: number; readonly forms: Map<number, number> }>()
+    for (const { words } of rows) {
+      const seen = new Set<number>()
+      for (const word of words) {
+        const stem = book.stemOf(word)
+        const own = stems.get(stem) ?? { chunks: 0, forms: new Map<number, number>() }
+        stems.set(stem, own)
+        own.forms.set(word, (own.forms.get(word) ?? 0) + 1)
+        if (!seen.has(stem)) own.chunks++
+        seen.add(stem)
+      }
+    }
+    return stems
+  })
+  const everywhere = new Map<number, number>()
+  let total = 0
+  for (const stems of counted) {
+    for (const [stem, { chunks }] of stems) {
+      everywhere.set(stem, (everywhere.get(stem) ?? 0) + chunks)
+      total += chunks
+    }
+  }
+  const average = total / classes.length
+  return counted.map((stems, i) =>
+    [...stems]
+      .filter(([, { chunks }]) => chunks >= chunksOfWordMin)
+      .map(([stem, { chunks, forms }]) => ({
+        weight: chunks * Math.log1p(average / everywhere.get(stem)!),
+        form: mostUsual(forms, book),
+      }))
+      .sort((a, b) => b.weight - a.weight || (a.form < b.form ? -1 : 1))
+      .filter(isNoStopWordOf(classes[i]!))
+      .slice(0, wordsMax)
+      .map(({ form }) => form),
+  )
+}
+
+/** Names bring function words of one language into texts of another: `de` in English. */
+function isNoStopWordOf(rows: readonly ClusteredRow[]): (word: { readonly form: string }) => boolean {
+  const languages = new Set(rows.flatMap(({ document }) => baseLanguage(document.language) ?? []))
+  return ({ form }) => {
+    const folded = foldAccents(form)
+    return ![...languages].some((language) => isStopWord(folded, language))
+  }
+}
+
+function mostUsual(forms: ReadonlyMap<number, number>, book: WordBook): string {
+  const [first] = [...forms]
+    .map(([word, count]) => ({ form: book.formOf(word), count }))
+    .sort((a, b) => b.count - a.count || (a.form < b.form ? -1 : 1))
+  return first!.form
+}

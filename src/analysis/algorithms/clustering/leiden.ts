@@ -1,0 +1,226 @@
+/**
+ * Communities of a weighted graph by the Leiden algorithm (Traag, Waltman, van Eck, From Louvain to Leiden, 2019), for
+ * modularity with a resolution: a community is worth the weight within it, less the resolution times what chance would
+ * put there.
+ *
+ *   move        every node goes to the community of a neighbour where it adds most, until none gains by moving
+ *   refine      each community is taken apart and put together again from nodes that are well connected within it
+ *   aggregate   the refined parts become nodes, which start in the communities they came from; and again
+ *
+ * All of that again from where it ended, until nothing changes. Where the original draws lots this takes the best, and
+ * nodes in their order: the same graph gives the same communities.
+ */
+export interface Graph {
+  readonly nodes: number
+  /** The neighbours of node i stand from `starts[i]` to `starts[i + 1]`; every edge stands at both ends, none is a loop. */
+  readonly starts: Uint32Array
+  readonly neighbours: Uint32Array
+  readonly weights: Float64Array
+}
+
+/** A graph at some level of aggregation: strengths count what lies within a node too. */
+interface Level extends Graph {
+  readonly strengths: Float64Array
+  /** The sum of the strengths. */
+  readonly total: number
+}
+
+const roundsMax = 10
+/** Gains below this are rounding. */
+const least = 1e-12
+
+/** For each node the number of its community, counted from 0. */
+export function leiden(graph: Graph, resolution: number): Int32Array {
+  const strengths = new Float64Array(graph.nodes)
+  for (let node = 0; node < graph.nodes; node++) {
+    for (let at = graph.starts[node]!; at < graph.starts[node + 1]!; at++) strengths[node]! += graph.weights[at]!
+  }
+  const base = { ...graph, strengths, total: strengths.reduce((sum, one) => sum + one, 0) }
+  let communities: Int32Array = Int32Array.from({ length: graph.nodes }, (_, node) => node)
+  for (let round = 0; round < roundsMax; round++) {
+    const next = oneRound(base, communities, resolution)
+    if (next.every((community, node) => community === communities[node])) break
+    communities = next
+  }
+  return communities
+}
+
+function oneRound(base: Level, from: Int32Array, resolution: number): Int32Array {
+  let level = base
+  let communities: Int32Array = Int32Array.from(from)
+  /** The node of the level that each node of the graph has become part of. */
+  const nodeOf = Int32Array.from({ length: base.nodes }, (_, node) => node)
+  for (;;) {
+    move(level, communities, resolution)
+    const { numbers, count } = numbered(refine(level, communities, resolution))
+    if (count === level.nodes) break
+    const next = new Int32Array(count)
+    for (let node = 0; node < level.nodes; node++) next[numbers[node]!] = communities[node]!
+    for (let node = 0; node < base.nodes; node++) nodeOf[node] = numbers[nodeOf[node]!]!
+    level = aggregate(level, numbers, count)
+    communities = numbered(next).numbers
+  }
+  return numbered(nodeOf.map((node) => communities[node]!)).numbers
+}
+
+/** What a node has to each community of its neighbours. */
+class Ties {
+  readonly weights: Float64Array
+  readonly touched: number[] = []
+
+  constructor(communities: number) {
+    this.weights = new Float64Array(communities)
+  }
+
+  add(community: number, weight: number): void {
+    if (this.weights[community] === 0) this.touched.push(community)
+    this.weights[community]! += weight
+  }
+
+  clear(): void {
+    for (const community of this.touched) this.weights[community] = 0
+    this.touched.length = 0
+  }
+}
+
+/** Moves nodes in place. Only nodes whose neighbours have moved are looked at again. */
+function move(level: Level, communities: Int32Array, resolution: number): void {
+  const { nodes, starts, neighbours, weights, strengths, total } = level
+  const sums = new Float64Array(nodes)
+  const sizes = new Int32Array(nodes)
+  for (let node = 0; node < nodes; node++) {
+    sums[communities[node]!]! += strengths[node]!
+    sizes[communities[node]!]!++
+  }
+  const empty: number[] = []
+  for (let community = nodes - 1; community >= 0; community--) if (sizes[community] === 0) empty.push(community)
+  const ties = new Ties(nodes)
+  // A ring: each node waits once at the most.
+  const queue = Int32Array.from({ length: nodes }, (_, node) => node)
+  const waits = new Uint8Array(nodes).fill(1)
+  for (let first = 0, waiting = nodes; waiting > 0; waiting--) {
+    const node = queue[first]!
+    first = (first + 1) % nodes
+    waits[node] = 0
+    const own = communities[node]!
+    for (let at = starts[node]!; at < starts[node + 1]!; at++) ties.add(communities[neighbours[at]!]!, weights[at]!)
+    sums[own]! -= strengths[node]!
+    const gainOf = (to: number): number => ties.weights[to]! - (resolution * strengths[node]! * sums[to]!) / total
+    let best = own
+    let gain = gainOf(own)
+    for (const to of ties.touched) {
+      const other = gainOf(to)
+      if (other > gain + least) {
+        best = to
+        gain = other
+      }
+    }
+    // Better alone than where it only costs.
+    if (gain < -least) best = empty.at(-1) ?? best
+    if (best === empty.at(-1)) empty.pop()
+    ties.clear()
+    sums[best]! += strengths[node]!
+    if (best === own) continue
+    communities[node] = best
+    sizes[best]!++
+    if (--sizes[own]! === 0) empty.push(own)
+    for (let at = starts[node]!; at < starts[node + 1]!; at++) {
+      const other = neighbours[at]!
+      if (waits[other] === 1 || communities[other] === best) continue
+      waits[other] = 1
+      queue[(first + waiting - 1) % nodes] = other
+      waiting++
+    }
+  }
+}
+
+/** The parts of each community, by the number of a node in them: connected, and each worth more than its pieces. */
+function refine(level: Level, communities: Int32Array, resolution: number): Int32Array {
+  const { nodes, starts, neighbours, weights, strengths, total } = level
+  const sums = new Float64Array(nodes)
+  for (let node = 0; node < nodes; node++) sums[communities[node]!]! += strengths[node]!
+  const parts = Int32Array.from({ length: nodes }, (_, node) => node)
+  const sizes = new Int32Array(nodes).fill(1)
+  const partSums = Float64Array.from(strengths)
+  /** What each part has to the rest of its community. */
+  const outward = new Float64Array(nodes)
+  for (let node = 0; node < nodes; node++) {
+    for (let at = starts[node]!; at < starts[node + 1]!; at++) {
+      if (communities[neighbours[at]!] === communities[node]) outward[node]! += weights[at]!
+    }
+  }
+  const isWellConnected = (part: number, community: number): boolean =>
+    outward[part]! + least >= (resolution * partSums[part]! * (sums[community]! - partSums[part]!)) / total
+  const ties = new Ties(nodes)
+  for (let node = 0; node < nodes; node++) {
+    const community = communities[node]!
+    if (sizes[parts[node]!] !== 1 || parts[node] !== node || !isWellConnected(node, community)) continue
+    for (let at = starts[node]!; at < starts[node + 1]!; at++) {
+      const other = neighbours[at]!
+      if (communities[other] === community) ties.add(parts[other]!, weights[at]!)
+    }
+    let best = node
+    let gain = 0
+    for (const part of ties.touched) {
+      if (!isWellConnected(part, community)) continue
+      const other = ties.weights[part]! - (resolution * strengths[node]! * partSums[part]!) / total
+      if (other > gain + least) {
+        best = part
+        gain = other
+      }
+    }
+    if (best !== node) {
+      parts[node] = best
+      sizes[best]!++
+      sizes[node] = 0
+      partSums[best]! += strengths[node]!
+      outward[best]! += outward[node]! - 2 * ties.weights[best]!
+    }
+    ties.clear()
+  }
+  return parts
+}
+
+function aggregate(level: Level, numbers: Int32Array, count: number): Level {
+  const members: number[][] = Array.from({ length: count }, () => [])
+  for (let node = 0; node < level.nodes; node++) members[numbers[node]!]!.push(node)
+  const starts = new Uint32Array(count + 1)
+  const neighbours: number[] = []
+  const weights: number[] = []
+  const strengths = new Float64Array(count)
+  const ties = new Ties(count)
+  for (const [number, own] of members.entries()) {
+    for (const node of own) {
+      strengths[number]! += level.strengths[node]!
+      for (let at = level.starts[node]!; at < level.starts[node + 1]!; at++) {
+        const other = numbers[level.neighbours[at]!]!
+        if (other !== number) ties.add(other, level.weights[at]!)
+      }
+    }
+    for (const other of ties.touched) {
+      neighbours.push(other)
+      weights.push(ties.weights[other]!)
+    }
+    ties.clear()
+    starts[number + 1] = neighbours.length
+  }
+  return {
+    nodes: count,
+    starts,
+    neighbours: Uint32Array.from(neighbours),
+    weights: Float64Array.from(weights),
+    strengths,
+    total: level.total,
+  }
+}
+
+/** Numbers from 0 in the order in which they first occur. */
+function numbered(labels: Int32Array): { numbers: Int32Array; count: number } {
+  const known = new Map<number, number>()
+  const numbers = labels.map((label) => {
+    const found = known.get(label) ?? known.size
+    known.set(label, found)
+    return found
+  })
+  return { numbers, count: known.size }
+}

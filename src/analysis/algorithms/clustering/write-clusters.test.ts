@@ -1,0 +1,198 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import { bareDocument, executeHere, type GivenRow, idAt } from '../../../../test/support/execute-here.ts'
+import { clustering } from './clustering.ts'
+
+const dimensions = 24
+
+/** Numbers from -1 to 1 that follow from a seed. */
+function numbersFrom(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 31 - 1
+  }
+}
+
+const topics = [
+  { words: ['harbour', 'pilots', 'ferry'], language: 'en', platform: 'rss' },
+  { words: ['Muscheln', 'Rezept', 'kochen'], language: 'de', platform: 'blog' },
+  { words: ['潮汐', '渔船', '灯塔'], language: 'zh', platform: 'rss' },
+  { words: ['vaccines', 'hospital', 'doctor'], language: 'en', platform: 'forum' },
+] as const
+const filler = { en: 'the of and it was that', de: 'der die das und es wurde', zh: '他们 可以 一个' }
+
+interface Labelled extends GivenRow {
+  readonly topic: number
+}
+
+/** Chunks around a few directions, and chunks anywhere, in turn. */
+function mixture(perTopic: number, anywhere: number): Labelled[] {
+  const next = numbersFrom(7)
+  const centres = topics.map(() => Array.from({ length: dimensions }, next))
+  const rows: Labelled[] = []
+  for (let i = 0; i < perTopic; i++) {
+    for (const [topic, { words, language, platform }] of topics.entries()) {
+      rows.push({
+        topic,
+        vector: centres[topic]!.map((value) => value + next() * 0.45),
+        text: `${filler[language]} ${words[i % 3]} ${words[(i + 1) % 3]} 2026 x${i}`,
+        document: {
+          ...bareDocument,
+          language,
+          platform,
+          title: words[0],
+          publishedAt: i === 0 ? null : Date.UTC(2026, 0, 1 + (i % 5), i % 24),
+        },
+      })
+    }
+  }
+  for (let i = 0; i < anywhere; i++) {
+    rows.push({
+      topic: -1,
+      vector: Array.from({ length: dimensions }, next),
+      text: `Something about thing${i}`,
+      document: { ...bareDocument, language: 'en' },
+    })
+  }
+  return rows
+}
+
+const defaults = { min_cluster_size: 5, resolution: 1 }
+const run = async (rows: readonly GivenRow[], parameters = defaults) => {
+  const { tables, progress } = await executeHere(clustering, rows, parameters)
+  return {
+    assignments: tables.assignments!.rows as { subject_id: string; cluster_id: string | null; strength: number }[],
+    clusters: tables.clusters!.rows as unknown as {
+      cluster_id: string
+      size: number
+      documents: number
+      words: string[]
+      central_document_ids: string[]
+      first_published_at: Date | null
+      last_published_at: Date | null
+      platforms: Record<string, number>
+      languages: Record<string, number>
+      days: Record<string, number>
+    }[],
+    bytes: [tables.assignments!.sha256, tables.clusters!.sha256],
+    progress,
+  }
+}
+
+suite('clusters', () => {
+  const rows = mixture(30, 3)
+
+  test('are the topics that there are; what belongs to none is left without; the same bytes every time', async () => {
+    const { assignments, clusters, bytes, progress } = await run(rows)
+    assert.deepEqual(
+      assignments.map(({ subject_id }) => subject_id),
+      rows.map((_, i) => idAt('chk', i)),
+    )
+    const topicOf = new Map<string, Set<number>>()
+    for (const [i, { cluster_id, strength }] of assignments.entries()) {
+      if (cluster_id === null) assert.equal(strength, 0)
+      else {
+        assert.ok(strength > 0 && strength <= 1)
+        topicOf.set(cluster_id, (topicOf.get(cluster_id) ?? new Set()).add(rows[i]!.topic))
+      }
+    }
+    assert.deepEqual(
+      clusters.map(({ size }) => size),
+      topics.map(() => 30),
+    )
+    for (const found of topicOf.values()) assert.equal(found.size, 1)
+    for (const { cluster_id } of assignments.slice(-3)) assert.equal(cluster_id, null)
+    assert.deepEqual((await run(rows)).bytes, bytes)
+    assert.ok(progress.every((done, i) => i === 0 || done >= progress[i - 1]!) && progress.at(-1) === 1)
+    // Largest first, by the id of a chunk in it.
+    for (const [i, { cluster_id, size }] of clusters.entries()) {
+      assert.ok(i === 0 || size <= clusters[i - 1]!.size)
+      assert.equal(assignments.filter((row) => row.cluster_id === cluster_id).length, size)
+      assert.equal(assignments.find(({ subject_id }) => subject_id === cluster_id)!.cluster_id, cluster_id)
+    }
+  })
+
+  test('are told by words of their languages without stop words, by central documents, and by counts', async () => {
+    const { assignments, clusters } = await run(rows)
+    for (const cluster of clusters) {
+      const own = rows.filter((_, i) => assignments[i]!.cluster_id === cluster.cluster_id)
+      const topic = topics[own[0]!.topic]!
+      assert.deepEqual(
+        cluster.words.slice(0, 3).sort(),
+        topic.words.map((word) => word.toLowerCase()).sort(),
+        cluster.words.join(' '),
+      )
+      const stops = 'the of and it was that der die das und es wurde 他们 可以 一个 2026'.split(' ')
+      assert.deepEqual(
+        cluster.words.filter((word) => stops.includes(word)),
+        [],
+      )
+      assert.equal(cluster.documents, own.length)
+      const count = (of: (one: GivenRow['document'] & object) => string | null) =>
+        Object.fromEntries(
+          [
+            ...Map.groupBy(
+              own.flatMap(({ document }) => of(document!) ?? []),
+              (value) => value,
+            ),
+          ]
+            .map(([value, all]) => [value, all.length] as const)
+            .sort(([a], [b]) => (a < b ? -1 : 1)),
+        )
+      assert.deepEqual(
+        cluster.platforms,
+        count(({ platform }) => platform),
+      )
+      assert.deepEqual(
+        cluster.languages,
+        count(({ language }) => language),
+      )
+      const dayOf = (time: number | null) => (time === null ? null : new Date(time).toISOString().slice(0, 10))
+      assert.deepEqual(
+        cluster.days,
+        count(({ publishedAt }) => dayOf(publishedAt)),
+      )
+      const times = own.flatMap(({ document }) => document!.publishedAt ?? [])
+      assert.equal(cluster.first_published_at!.getTime(), Math.min(...times))
+      assert.equal(cluster.last_published_at!.getTime(), Math.max(...times))
+      assert.equal(cluster.central_document_ids.length, 5)
+      assert.equal(cluster.central_document_ids[0], cluster.cluster_id.replace('chk', 'doc'))
+    }
+  })
+
+  test('no word of a title that may not be read', async () => {
+    const titled = rows.map((row) => ({ ...row, document: { ...row.document!, title: 'Wreckage wreckage' } }))
+    const untitled = titled.map((row) => ({ ...row, document: { ...row.document, title: null } }))
+    const words = async (some: readonly GivenRow[]) => (await run(some)).clusters.flatMap((cluster) => cluster.words)
+    assert.ok((await words(titled)).includes('wreckage'))
+    assert.ok(!(await words(untitled)).includes('wreckage'))
+  })
+
+  test('have at least the size that is asked for, and are finer or coarser', async () => {
+    const { clusters } = await run(rows, { ...defaults, min_cluster_size: 31 })
+    assert.ok(clusters.every(({ size }) => size >= 31))
+    const [fine, coarse] = [
+      await run(rows, { ...defaults, resolution: 20 }),
+      await run(rows, { ...defaults, resolution: 0.02 }),
+    ]
+    assert.ok(fine.clusters.length === 0 || fine.clusters[0]!.size < coarse.clusters[0]!.size)
+  })
+
+  test('copies are together however many there are, vectors without direction in none, and little is enough', async () => {
+    const copies: GivenRow[] = Array.from({ length: 40 }, () => rows[0]!)
+    const nowhere = { ...rows[0]!, vector: new Array<number>(dimensions).fill(0) }
+    const { assignments, clusters } = await run([...copies, nowhere])
+    assert.deepEqual(
+      clusters.map(({ size, documents }) => [size, documents]),
+      [[40, 40]],
+    )
+    assert.deepEqual(assignments.at(-1)!.cluster_id, null)
+    for (const few of [[], [rows[0]!], [nowhere]]) {
+      const { assignments: some, clusters: none } = await run(few)
+      assert.deepEqual([some.length, none.length], [few.length, 0])
+    }
+  })
+})

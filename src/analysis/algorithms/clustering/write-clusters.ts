@@ -1,0 +1,156 @@
+import type { AlgorithmInput, InputDocument, Running } from '../../algorithm.ts'
+import type { TableFile } from '../../compute/table-file.ts'
+import type { Nodes } from '../knn-graph/cosine.ts'
+import { firstEqualRows } from '../knn-graph/first-equal-rows.ts'
+import type { assignmentColumns, clusterColumns } from './cluster-columns.ts'
+import { type Cluster, type ClusteredRow, describeClusters } from './describe-clusters.ts'
+import { type Graph, leiden } from './leiden.ts'
+import { neighbourGraph } from './neighbour-graph.ts'
+import { WordBook } from './word-book.ts'
+
+export type ClusteringParameters = {
+  readonly min_cluster_size: number
+  readonly resolution: number
+}
+
+interface Output {
+  readonly assignments: TableFile<typeof assignmentColumns>
+  readonly clusters: TableFile<typeof clusterColumns>
+}
+
+const neighboursMax = 100
+const rowsPerGroup = 100_000
+/** Of the whole: reading and cutting texts, then finding neighbours. */
+const [readingShare, neighboursShare] = [0.3, 0.6]
+
+export async function writeClusters(
+  input: AlgorithmInput,
+  { min_cluster_size: sizeMin, resolution }: ClusteringParameters,
+  output: Output,
+  { threads, progress }: Running,
+): Promise<{ readonly clusters: number; readonly clustered: number }> {
+  const book = new WordBook()
+  const { rows, nodes } = await readRows(input, book, (done) => progress(done * readingShare))
+  const { distinct, placeOf } = distinctNodes(nodes)
+  const k = Math.min(neighboursMax, 2 * sizeMin)
+  const graph = await neighbourGraph(distinct, k, threads, (done) => progress(readingShare + done * neighboursShare))
+  const communities = leiden(graph, resolution)
+  await progress(readingShare + neighboursShare)
+
+  const communityOf = ({ node }: ClusteredRow): number => (node === null ? -1 : communities[placeOf[node]!]!)
+  const byCommunity = Map.groupBy(rows, communityOf)
+  byCommunity.delete(-1)
+  const members = [...byCommunity.values()].filter(({ length }) => length >= sizeMin)
+  const inCluster = new Set(members.flat())
+  const others = rows.filter((row) => !inCluster.has(row))
+  const clusters = describeClusters(members, others, nodes, book)
+  await progress(1)
+
+  const clusterOf = new Map(clusters.flatMap((cluster) => cluster.rows.map((row) => [row, cluster] as const)))
+  const strengths = strengthsOf(graph, communities)
+  for (let start = 0; start < rows.length; start += rowsPerGroup) {
+    const some = rows.slice(start, start + rowsPerGroup)
+    output.assignments.write({
+      subject_id: some.map(({ chunkId }) => chunkId),
+      document_id: some.map(({ documentId }) => documentId),
+      version_id: some.map(({ versionId }) => versionId),
+      cluster_id: some.map((row) => clusterOf.get(row)?.clusterId ?? null),
+      strength: Float64Array.from(some, (row) => (clusterOf.has(row) ? strengths[placeOf[row.node!]!]! : 0)),
+    })
+  }
+  if (clusters.length > 0) writeTable(output.clusters, clusters)
+  return { clusters: clusters.length, clustered: clusterOf.size }
+}
+
+function writeTable(table: Output['clusters'], clusters: readonly Cluster[]): void {
+  const times = ({ documents }: Cluster): number[] =>
+    [...documents.values()].flatMap(({ publishedAt }) => publishedAt ?? [])
+  const dateOf = (time: number | undefined): Date | null => (time === undefined ? null : new Date(time))
+  table.write({
+    cluster_id: clusters.map(({ clusterId }) => clusterId),
+    size: Int32Array.from(clusters, ({ rows }) => rows.length),
+    documents: Int32Array.from(clusters, ({ documents }) => documents.size),
+    words: clusters.map(({ words }) => words),
+    central_document_ids: clusters.map(({ centralDocumentIds }) => centralDocumentIds),
+    first_published_at: clusters.map((one) => dateOf(times(one).reduce(least, undefined))),
+    last_published_at: clusters.map((one) => dateOf(times(one).reduce(most, undefined))),
+    platforms: clusters.map((one) => countsOf(one, ({ platform }) => platform)),
+    languages: clusters.map((one) => countsOf(one, ({ language }) => language)),
+    days: clusters.map((one) => countsOf(one, dayOf)),
+  })
+}
+
+const least = (a: number | undefined, b: number): number => (a === undefined ? b : Math.min(a, b))
+const most = (a: number | undefined, b: number): number => (a === undefined ? b : Math.max(a, b))
+const dayOf = ({ publishedAt }: InputDocument): string | null =>
+  publishedAt === null ? null : new Date(publishedAt).toISOString().slice(0, 10)
+
+/** Documents by value, in the order of values; those without one are left out. */
+function countsOf({ documents }: Cluster, of: (document: InputDocument) => string | null): Map<string, number> {
+  const counts = new Map<string, number>()
+  for (const document of documents.values()) {
+    const value = of(document)
+    if (value !== null) counts.set(value, (counts.get(value) ?? 0) + 1)
+  }
+  return new Map([...counts].sort(([a], [b]) => (a < b ? -1 : 1)))
+}
+
+/** The share of each node's ties that lie within its community; 1 for a node that needs none. */
+function strengthsOf({ nodes, starts, neighbours, weights }: Graph, communities: Int32Array): Float64Array {
+  return Float64Array.from({ length: nodes }, (_, node) => {
+    let [within, all] = [0, 0]
+    for (let at = starts[node]!; at < starts[node + 1]!; at++) {
+      all += weights[at]!
+      if (communities[neighbours[at]!] === communities[node]) within += weights[at]!
+    }
+    return all === 0 ? 1 : within / all
+  })
+}
+
+/**
+ * Each vector once: of many copies of a text each would have but the first few among its nearest, and be nobody's. The
+ * place of a node among the distinct ones is in `placeOf`.
+ */
+function distinctNodes(nodes: Nodes): { distinct: Nodes; placeOf: Int32Array } {
+  const { count, dimensions, vectors } = nodes
+  const first = firstEqualRows(nodes)
+  const placeOf = new Int32Array(count)
+  let places = 0
+  for (let node = 0; node < count; node++) placeOf[node] = first[node] === node ? places++ : placeOf[first[node]!]!
+  if (places === count) return { distinct: nodes, placeOf }
+  const kept = new Float32Array(places * dimensions)
+  for (let node = 0; node < count; node++) {
+    if (first[node] !== node) continue
+    kept.set(vectors.subarray(node * dimensions, (node + 1) * dimensions), placeOf[node]! * dimensions)
+  }
+  return { distinct: { count: places, dimensions, vectors: kept }, placeOf }
+}
+
+async function readRows(
+  { rowsMax, dimensions, portions }: AlgorithmInput,
+  book: WordBook,
+  progress: (done: number) => Promise<void>,
+): Promise<{ rows: ClusteredRow[]; nodes: Nodes }> {
+  const vectors = new Float32Array(rowsMax * dimensions)
+  const rows: ClusteredRow[] = []
+  let count = 0
+  for await (const portion of portions) {
+    for (const [i, chunkId] of portion.chunkIds.entries()) {
+      const vector = portion.vectors.subarray(i * dimensions, (i + 1) * dimensions)
+      const square = vector.reduce((sum, value) => sum + value * value, 0)
+      const hasDirection = square > 0 && square < Number.POSITIVE_INFINITY
+      if (hasDirection) vectors.set(vector, count * dimensions)
+      const document = portion.documents[i]!
+      rows.push({
+        chunkId,
+        documentId: portion.documentIds[i]!,
+        versionId: portion.versionIds[i]!,
+        document,
+        words: book.wordsOf([document.title ?? '', portion.texts[i]!], document.language),
+        node: hasDirection ? count++ : null,
+      })
+    }
+    await progress(rows.length / rowsMax)
+  }
+  return { rows, nodes: { count, dimensions, vectors: vectors.subarray(0, count * dimensions) } }
+}

@@ -1,3 +1,4 @@
+import { daysAgo } from '../shared/days-ago.ts'
 import { byId, el, fill } from '../shared/dom.ts'
 import { snippet } from '../shared/snippet.ts'
 
@@ -71,19 +72,12 @@ interface Candidate {
   readonly query?: string
 }
 
-/** Midnight of that day. A listing that names no time shows the last 24 hours, in which nothing may have come. */
-function daysAgo(days: number): string {
-  const day = new Date()
-  day.setUTCDate(day.getUTCDate() - days)
-  return `${day.toISOString().slice(0, 10)}T00:00:00Z`
-}
-
 const candidates: readonly Candidate[] = [
   {
     method: 'post',
     path: '/v1/search',
     title: 'Search',
-    data: `-d '{"query": "tidal power", "limit": 3, "include_highlights": true}'`,
+    data: `-d '{"query": "tidal power", "mode": "hybrid", "limit": 3, "include_highlights": true}'`,
   },
   {
     method: 'get',

@@ -75,6 +75,10 @@ test('types and limits in words', () => {
   assert.deepEqual(limitWords(description, { type: 'string', minLength: 1, maxLength: 1000 }), [
     '1 to 1,000 characters',
   ])
+  const pattern = (text: string) => limitWords(description, { type: 'string', pattern: text })
+  assert.deepEqual(pattern('^[^\\x00]*$'), ['no NUL'])
+  assert.deepEqual(pattern('^[^,\\s\\x00-\\x1f\\x7f]{1,128}$'), ['no commas, spaces, control characters'])
+  assert.deepEqual(pattern('^[a-z]{2}$'), ['pattern ^[a-z]{2}$'])
   assert.deepEqual(limitWords(description, { type: 'integer', exclusiveMinimum: 0 }), ['more than 0'])
   assert.deepEqual(limitWords(description, { type: 'array', maxItems: 1, default: [] }), ['up to 1 item', 'default []'])
 })

@@ -68,7 +68,7 @@ function errorTable(errors: readonly DescribedError[]): Content {
 function authentication({ schemes, operations }: Model): HTMLElement {
   const cards = Object.entries(schemes).map(([name, scheme]) => {
     const opened = operations.filter((operation) => operation.scheme === name)
-    const prefixes = [...new Set(opened.map(({ path }) => path.match(/^\/(?:[a-z]+\/)?v\d+|^\/[a-z]+/)?.[0]))]
+    const places = [...new Set(opened.map(({ path }) => path.replace(/^((?:\/[a-z]+)?\/v\d+)\/.*/, '$1/…')))].sort()
     return el(
       'div',
       { class: 'scheme' },
@@ -79,8 +79,8 @@ function authentication({ schemes, operations }: Model): HTMLElement {
         { class: 'opens' },
         opened.length === 0
           ? 'Opens no operation yet'
-          : [`Opens ${opened.length} operation${opened.length === 1 ? '' : 's'} under `],
-        prefixes.flatMap((prefix, i) => [i === 0 ? '' : ', ', el('code', {}, prefix)]),
+          : [`Opens ${opened.length} operation${opened.length === 1 ? '' : 's'}: `],
+        places.flatMap((place, i) => [i === 0 ? '' : ', ', el('code', {}, place)]),
       ),
     )
   })

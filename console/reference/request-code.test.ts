@@ -22,6 +22,7 @@ const server = createServer(async (request, response) => {
   let body = ''
   for await (const part of request.setEncoding('utf8')) body += part
   seen.push({ method: request.method!, url: request.url!, headers: request.headers, body })
+  response.statusCode = request.url === '/missing' ? 404 : 200
   response.setHeader('content-type', 'application/json').end('{"found":true}')
 })
 let folder: string
@@ -92,6 +93,9 @@ for (const language of codeLanguages) {
     assert.deepEqual([request.method, request.body], ['PUT', body])
     assert.equal(request.headers.authorization, undefined)
     assert.equal(await readFile(join(folder, 'answer.parquet'), 'utf8'), '{"found":true}')
+    const missing = { ...shown, url: `${address}/missing`, answer: { kind: 'file', name: 'missing.parquet' } } as const
+    await assert.rejects(send(language, missing), /404|found/)
+    await assert.rejects(readFile(join(folder, 'missing.parquet')), { code: 'ENOENT' })
   })
 
   test(`${language}: nothing but an address`, async () => {

@@ -33,7 +33,10 @@ const writers: Readonly<Record<CodeLanguage, (request: ShownRequest) => string>>
 
 function curlOf({ method, url, headers, body, variable, answer }: ShownRequest): string {
   const implied = body === null ? 'GET' : 'POST'
-  const parts = [`curl -s${method === implied ? '' : ` -X ${method}`} ${quote(url)}`]
+  // Without -f an error would be saved as the file that was asked for.
+  const parts = [
+    `curl -s${answer.kind === 'file' ? 'Sf' : ''}${method === implied ? '' : ` -X ${method}`} ${quote(url)}`,
+  ]
   if (variable !== null) parts.push(`-H "Authorization: Bearer $${variable}"`)
   for (const [name, value] of Object.entries(headers)) parts.push(`-H ${quote(`${name}: ${value}`)}`)
   if (body !== null) parts.push(`--data-binary ${quote(body)}`)

@@ -1,7 +1,8 @@
+import { daysAgo } from '../shared/days-ago.ts'
 import { credentials, schemeVariable } from './credentials.ts'
 import { contentOf, type Description, type Operation, type Parameter, plain, type TypedMedia } from './openapi-model.ts'
 import type { Answer, ReadyRequest, ShownRequest } from './request-code.ts'
-import { exampleOf, placeholderOf } from './schema-example.ts'
+import { exampleOf, isMadeId, placeholderOf, withPlaceholders } from './schema-example.ts'
 
 /** What the reader has filled in for one operation. */
 export interface Draft {
@@ -28,16 +29,18 @@ export function requestOf(description: Description, operation: Operation): Draft
     listeners: new Set(),
   }
   for (const parameter of operation.parameters) {
-    if (!parameter.required) continue
-    const { examples, example } = plain(description, parameter.schema)
-    const given = parameter.example ?? examples?.[0] ?? example
-    if (given !== undefined && !idOfAnother.test(String(given))) state.values.set(keyOf(parameter), String(given))
+    // A window that shows what there is: the default one is empty on most days of a small instance.
+    if (parameter.name === 'created_from') state.values.set(keyOf(parameter), daysAgo(30))
+    const given = exampleValue(description, parameter)
+    if (parameter.required && given !== undefined && !isMadeId(given)) state.values.set(keyOf(parameter), String(given))
   }
   return state
 }
 
-/** An id that was recorded in some instance is nothing in this one: the reader puts in one of their own. */
-const idOfAnother = /^[a-z]+_[0-9a-z]{26}$/
+export function exampleValue(description: Description, parameter: Parameter): unknown {
+  const { examples, example } = plain(description, parameter.schema)
+  return parameter.example ?? examples?.[0] ?? example
+}
 
 function answerOf(description: Description, operation: Operation): Answer {
   const [, good] = Object.entries(operation.responses ?? {}).find(([status]) => Number(status) < 300) ?? []
@@ -56,7 +59,7 @@ export function changed(state: Draft): void {
 
 /** The example of a media type: its own, or one made from the schema. A list of lines for NDJSON. */
 export function bodyExample(description: Description, media: TypedMedia): string {
-  const given = media.example ?? Object.values(media.examples ?? {})[0]?.value
+  const given = withPlaceholders(media.example ?? Object.values(media.examples ?? {})[0]?.value)
   if (typeof given === 'string') return given
   if (/ndjson/.test(media.type)) {
     const value = given ?? exampleOf(description, media.schema ?? {}, { sparse: true })

@@ -75,6 +75,18 @@ function simple(known: PlainSchema, name: string): unknown {
   return null
 }
 
+/** An id that an instance made. In an example it is one of the instance on which that was recorded, and of no other. */
+const madeId = /^[a-z]+_[0-9a-hjkmnp-tv-z]{26}$/
+export const isMadeId = (value: unknown): boolean => typeof value === 'string' && madeId.test(value)
+
+/** An example to send: where an id must stand that this instance made, a placeholder says which one. */
+export function withPlaceholders(value: unknown, name = ''): unknown {
+  if (isMadeId(value)) return placeholderOf(name.replace(/_ids$/, '_id'))
+  if (Array.isArray(value)) return value.map((one) => withPlaceholders(one, name))
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([field, one]) => [field, withPlaceholders(one, field)]))
+}
+
 /** What a parameter shows as its placeholder in a path: `{document_id}` becomes `DOCUMENT_ID`. */
 export function placeholderOf(name: string): string {
   return name.replaceAll('-', '_').toUpperCase()

@@ -48,10 +48,22 @@ export function limitWords(description: Description, schema: Schema | PlainSchem
     numbers(known),
     known.multipleOf === undefined ? null : `multiple of ${known.multipleOf}`,
     known.uniqueItems ? 'no repeats' : null,
-    known.pattern ? `pattern ${known.pattern}` : null,
+    known.pattern ? patternWords(known.pattern) : null,
     known.default === undefined ? null : `default ${JSON.stringify(known.default)}`,
   ]
   return words.filter((word) => word !== null)
+}
+
+/** What a pattern only leaves out is said in words. */
+function patternWords(pattern: string): string {
+  const [, leftOut] = /^\^\[\^(.*)\](?:\*|\{\d+,\d+\})\$$/.exec(pattern) ?? []
+  if (leftOut === undefined) return `pattern ${pattern}`
+  const words = [
+    leftOut.includes(',') ? 'commas' : null,
+    leftOut.includes('\\s') ? 'spaces' : null,
+    leftOut.includes('\\x1f') ? 'control characters' : 'NUL',
+  ]
+  return `no ${words.filter((word) => word !== null).join(', ')}`
 }
 
 function range(from: number | undefined, to: number | undefined, one: string, many: string): string | null {

@@ -3,7 +3,7 @@ import { jsonNodes } from '../shared/json-view.ts'
 import { snippet } from '../shared/snippet.ts'
 import { keyField } from './credentials.ts'
 import { type Description, type Operation, type Parameter, plain } from './openapi-model.ts'
-import { bodyExample, buildRequest, changed, type Draft, keyOf } from './request.ts'
+import { bodyExample, buildRequest, changed, type Draft, exampleValue, keyOf } from './request.ts'
 
 const shownHeaders = ['x-request-id', 'ratelimit', 'ratelimit-policy', 'retry-after', 'content-type', 'etag', 'allow']
 const shownCharacters = 400_000
@@ -47,7 +47,9 @@ function parameterField(description: Description, parameter: Parameter, state: D
         id,
         type: 'text',
         inputmode: schema.type === 'integer' ? 'numeric' : null,
-        placeholder: hint || (schema.format === 'date-time' ? '2026-11-14T09:30:00Z' : ''),
+        placeholder:
+          hint ||
+          String(exampleValue(description, parameter) ?? (schema.format === 'date-time' ? '2026-11-14T09:30:00Z' : '')),
         spellcheck: 'false',
         required: parameter.in === 'path',
       })

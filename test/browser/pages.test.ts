@@ -60,6 +60,7 @@ test('the landing page says that the instance is ready and links to the referenc
   await page.getByRole('link', { name: 'Open the API reference' }).click()
   await page.waitForURL('**/docs')
   assert.deepEqual(faults, [])
+  assert.doesNotMatch(server.stderr, /Warning/, 'whoever reads the log can do nothing about the runtime')
 })
 
 test('the reference lists every described operation, and a deep link opens one', async () => {
@@ -69,6 +70,13 @@ test('the reference lists every described operation, and a deep link opens one',
   const listed = await page.locator('#groups a').count()
   const described = Object.values(description.paths).flatMap((methods) => Object.keys(methods)).length
   assert.ok(listed >= described, `${listed} links for ${described} operations`)
+  await page.locator('#nav a[href="#changes.read"][aria-current]').waitFor()
+  // The last one is marked too, though nothing comes after it that could be scrolled in.
+  await page.setViewportSize({ width: 1280, height: 1600 })
+  const last = page.locator('#groups a').last()
+  await last.click()
+  await page.locator(`#nav a[href="${await last.getAttribute('href')}"][aria-current]`).waitFor()
+  assert.equal(await page.locator('#nav a[aria-current]').count(), 1)
   assert.deepEqual(faults, [])
 })
 
@@ -111,6 +119,15 @@ test('a request is shown in three languages with the variable of its credential,
   await shows('account.read', '-H "Authorization: Bearer $TIDEMARK_KEY"')
   await shows('collector.documents', 'Bearer $TIDEMARK_COLLECTOR_KEY')
   await shows('admin.datasets.list', 'Bearer $TIDEMARK_ADMIN_TOKEN')
+  // Ids of another instance would be 404 here: a placeholder says which one to put.
+  await shows('documents.read', '/v1/documents/DOCUMENT_ID ')
+  await shows('documents.batchGet', '"DOCUMENT_ID"')
+  await shows('analysis.artifacts.download', '/v1/analysis/runs/RUN_ID/artifacts/ARTIFACT_ID')
+  const requests = await page.locator('.side-inner > .snippet:first-child pre').allTextContents()
+  assert.ok(requests.length > 50)
+  for (const text of requests) assert.doesNotMatch(text, /[a-z]_[0-9a-z]{26}/)
+  // The default window is of 24 hours, in which nothing may have come.
+  for (const id of ['documents.browse', 'users.read', 'users.documents']) await shows(id, 'created_from=20')
   await code('account.read').getByRole('button', { name: 'Python' }).click()
   await shows('account.read', 'os.environ["TIDEMARK_KEY"]')
   await shows('admin.datasets.list', 'os.environ["TIDEMARK_ADMIN_TOKEN"]')

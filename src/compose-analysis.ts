@@ -13,6 +13,8 @@ import type { Incidents } from './incidents.ts'
 import type { Log } from './log.ts'
 import type { OpenParts } from './open-parts.ts'
 import { artifactFilesOf } from './storage/artifact-stores.ts'
+import { CallLost } from './threads/calls.ts'
+import type { PoolWatch } from './threads/pool.ts'
 import { startAnalysis } from './worker/analysis.ts'
 
 /** The analysis side of an instance: its routes, and the worker that executes runs. */
@@ -29,14 +31,16 @@ interface AnalysisParts {
   readonly parts: OpenParts
   readonly incidents: Incidents
   readonly logger: Log
+  readonly pools: PoolWatch
 }
 
-export function composeAnalysis({ config, store, works, parts, incidents, logger }: AnalysisParts): AnalysisSide {
+export function composeAnalysis(analysis: AnalysisParts): AnalysisSide {
+  const { config, store, works, parts, incidents, logger, pools } = analysis
   const files = artifactFilesOf(config)
   // Half of the cores at low priority: requests get theirs without waiting.
   const threads = Math.max(1, Math.floor(availableParallelism() / 2))
   const worker = works
-    ? startAnalysis({ store, files, compute: computeInProcess, threads, now: Date.now }, incidents, logger)
+    ? startAnalysis({ store, files, compute: counted(pools), threads, now: Date.now }, incidents, logger)
     : null
   parts.opened('analysis', () => worker?.stop())
   const runs = new AnalysisRuns({
@@ -55,3 +59,18 @@ export function composeAnalysis({ config, store, works, parts, incidents, logger
     wake: () => worker?.wake(),
   }
 }
+
+/** Computing processes are in no pool, each is there for one run; they are counted as if: another is started when one dies. */
+const counted =
+  (pools: PoolWatch): typeof computeInProcess =>
+  async (work) => {
+    pools.members('algorithm', 1)
+    try {
+      return await computeInProcess(work)
+    } catch (error) {
+      if (error instanceof CallLost && !work.signal.aborted) pools.replaced('algorithm')
+      throw error
+    } finally {
+      pools.members('algorithm', -1)
+    }
+  }

@@ -80,7 +80,7 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
   const search = answers
     ? await composeSearch({ config, open, shared, operator, parts, incidents, logger, pools })
     : null
-  const analysis = composeAnalysis({ config, store: store.analysis, works, parts, incidents, logger })
+  const analysis = composeAnalysis({ config, store: store.analysis, works, parts, incidents, logger, pools })
   const written = (): void => {
     signal.notify()
     search?.wake()

@@ -71,7 +71,7 @@ export function analysisArtifactRoutes(app: TypedApp, runs: AnalysisRuns): void 
         ...about(
           'Download an artifact',
           `A Parquet file compressed with ZSTD. ${forms.join(' ')} ` +
-            'Takes `Range` (one range), `If-Range` and `If-None-Match`.',
+            'Takes `Range` (one range), `If-Range` and `If-None-Match`. It is sent as it is on disk: compare with `checksum`.',
         ),
         params: Type.Object({ ...RunById.properties, artifact_id: idOf('artifact') }),
         querystring: noFields,

@@ -96,6 +96,22 @@ suite('the life of a run', () => {
     await until('nothing is left of them', async () => files().length === before.length + 1)
   })
 
+  test('a process of a run that dies is counted, and another takes the run up', async () => {
+    const counted = async (name: string) => {
+      const metrics = await world.server.admin('GET', '/metrics')
+      return Number(
+        new RegExp(`^tidemark_pool_${name}\\{pool="algorithm"\\} (\\d+)$`, 'm').exec(metrics.text)?.[1] ?? 0,
+      )
+    }
+    const deaths = await counted('replaced_total')
+    const runId = await held()
+    assert.equal(await counted('members'), 1)
+    for (const pid of processesOfRuns()) process.kill(pid, 'SIGKILL')
+    assert.equal((await world.ended(runId)).status, 'succeeded')
+    assert.equal(await counted('replaced_total'), deaths + 1)
+    assert.equal(await counted('members'), 0)
+  })
+
   test('progress is shown while it runs, and other requests are answered', async () => {
     const { run_id: runId } = await world.create(long)
     const seen = new Set<number>()

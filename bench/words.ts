@@ -1,0 +1,146 @@
+/**
+ * Typing errors and beginnings of words over many terms: what `typo` and `prefix` ask of the embedded index.
+ *
+ *   npm run bench -- words [--chunks 1000000] [--terms 2000000] [--at FILE]
+ *
+ * `--at` keeps the index in that file, and uses what is there.
+ */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { loadavg, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import type { Scope } from '../src/access/scope.ts'
+import { correctQuery, type TypoMode } from '../src/search/correct-query.ts'
+import { noFilters, type SearchIndex } from '../src/search/search-index.ts'
+import { openSegmentsIndex } from '../src/storage/segments/segments-index.ts'
+import { parseQuery } from '../src/text/parse-query.ts'
+import { type Random, randomFrom } from './index/corpus.ts'
+import { commonWord, wordOf } from './words/corpus.ts'
+
+const queriesPerRow = 200
+const timeoutMs = 60_000
+
+export async function run(args: readonly string[]): Promise<void> {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      chunks: { type: 'string', default: '1000000' },
+      terms: { type: 'string', default: '2000000' },
+      at: { type: 'string' },
+    },
+  })
+  const folder = mkdtempSync(join(tmpdir(), 'bench-words-'))
+  const path = values.at ?? join(folder, 'index.db')
+  try {
+    if (!existsSync(path)) await fill(path, values.chunks, values.terms)
+    const index = await openSegmentsIndex({ path })
+    const { chunks, terms, memoryBytes } = await index.health()
+    console.log(`${chunks} chunks, ${terms} terms, ${(memoryBytes / chunks).toFixed(0)} bytes a chunk`)
+    for (const datasets of [20, 1]) await measure(index, datasets)
+    await index.close()
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+async function fill(path: string, ...sizes: readonly string[]): Promise<void> {
+  const file = fileURLToPath(new URL('./words/fill.ts', import.meta.url))
+  const child = spawn(process.execPath, [file, path, ...sizes], { stdio: 'inherit' })
+  const [code] = await once(child, 'exit')
+  if (code !== 0) throw new Error(`filling ended with ${code}`)
+}
+
+const longWord = (random: Random, least: number): string => {
+  for (;;) {
+    const word = commonWord(random)
+    if (word.length >= least) return word
+  }
+}
+
+/** Two neighbours changed about, somewhere. */
+function mistyped(word: string, random: Random): string {
+  const at = Math.floor(random() * (word.length - 1))
+  return `${word.slice(0, at)}${word[at + 1]}${word[at]}${word.slice(at + 2)}`
+}
+
+interface Kind {
+  readonly text: (random: Random) => string
+  readonly typo: TypoMode
+  readonly prefix: boolean
+}
+
+const kinds: Readonly<Record<string, Kind>> = {
+  'a word as it is': { text: (random) => longWord(random, 4), typo: 'off', prefix: false },
+  'one error, auto': { text: (random) => mistyped(longWord(random, 8), random), typo: 'auto', prefix: false },
+  'short word, auto': {
+    text: (random) => mistyped(longWord(random, 4).slice(0, 7), random),
+    typo: 'auto',
+    prefix: false,
+  },
+  'a rare word, auto': {
+    text: (random) => mistyped(wordOf(20_000 + Math.floor(random() * 1_000_000)), random),
+    typo: 'auto',
+    prefix: false,
+  },
+  'three words, one wrong': {
+    text: (random) => `${longWord(random, 4)} ${mistyped(longWord(random, 8), random)} ${longWord(random, 4)}`,
+    typo: 'auto',
+    prefix: false,
+  },
+  'a word, always': { text: (random) => longWord(random, 8), typo: 'always', prefix: false },
+  'beginning of 1': { text: (random) => longWord(random, 4).slice(0, 1), typo: 'off', prefix: true },
+  'beginning of 2': { text: (random) => longWord(random, 4).slice(0, 2), typo: 'off', prefix: true },
+  'beginning of 3': { text: (random) => longWord(random, 4).slice(0, 3), typo: 'off', prefix: true },
+  'beginning of 5': { text: (random) => longWord(random, 6).slice(0, 5), typo: 'off', prefix: true },
+  'beginning of 7, auto': { text: (random) => longWord(random, 8).slice(0, 7), typo: 'auto', prefix: true },
+  'wrong beginning, auto': {
+    text: (random) => mistyped(longWord(random, 8).slice(0, 7), random),
+    typo: 'auto',
+    prefix: true,
+  },
+}
+
+async function measure(index: SearchIndex, datasets: number): Promise<void> {
+  const scope: Scope = {
+    entries: [
+      {
+        datasets: Array.from({ length: datasets }, (_, i) => `d${i}`),
+        platforms: null,
+        languages: null,
+        regions: null,
+        publishedFrom: null,
+        publishedTo: null,
+        fields: ['title', 'body'],
+      },
+    ],
+  }
+  const within = { scope, filters: noFilters, timeoutMs }
+  console.log(`\n${datasets} of 20 datasets, one caller, load of the machine ${loadavg()[0]!.toFixed(1)}`)
+  console.log('ms                          p50       p99   matches')
+  for (const [name, { text, typo, prefix }] of Object.entries(kinds)) {
+    const random = randomFrom(7)
+    const times: number[] = []
+    let matches = 0
+    for (let i = 0; i < queriesPerRow + 20; i++) {
+      const typed = text(random)
+      const start = performance.now()
+      const parsed = parseQuery(typed, ['en'], { lastIsBeginning: prefix })
+      const corrected =
+        typo === 'off'
+          ? { outcome: 'corrected' as const, query: parsed }
+          : await correctQuery(index, parsed, { text: typed, typo, ...within })
+      if (corrected.outcome !== 'corrected') throw new Error(corrected.outcome)
+      const page = await index.keyword({ query: corrected.query, ...within, limit: 20, after: null, otherChunksMax: 0 })
+      if (i >= 20) times.push(performance.now() - start)
+      if (page.outcome === 'found') matches += page.totalChunks
+    }
+    times.sort((a, b) => a - b)
+    const at = (share: number) => times[Math.floor(times.length * share)]!.toFixed(2).padStart(9)
+    console.log(
+      `${name.padEnd(22)} ${at(0.5)} ${at(0.99)} ${String(Math.round(matches / (queriesPerRow + 20))).padStart(9)}`,
+    )
+  }
+}

@@ -13,7 +13,7 @@ export interface ShapeBuffers {
 }
 
 const longest = 255
-const headBytes = 4
+export const headBytes = 4
 const mark = '='.charCodeAt(0)
 
 /** By what a term of these bytes is found here. */

@@ -1,6 +1,6 @@
 import { EditDistance } from '../../../text/edit-distance.ts'
 import type { TermDictionary } from '../memory/term-dictionary.ts'
-import { headOf, shapeOf, wordStart } from '../memory/term-shapes.ts'
+import { headBytes, headOf, shapeOf, wordStart } from '../memory/term-shapes.ts'
 
 /** Terms by what they look like, whoever may see them: what a caller is told of has to be looked for in what it may see. */
 
@@ -56,9 +56,11 @@ export function similarTerms(
   const shortest = wanted.length - editsMax
   const longest = asBeginning ? Number.POSITIVE_INFINITY : wanted.length + editsMax
   const asked = wanted.letters
-  // Of the beginning that is similar at least so many letters are there; zeros instead of others are no strangers.
-  const headBits = firstBytes(shortest)
-  const strangers = ~(asked | 1)
+  // The first letters of a term are among the first ones asked for, but for the errors. Of a beginning that is similar at
+  // least `shortest` letters are there; zeros instead of others, and after a short word, are no strangers.
+  const headBits = asBeginning ? firstBytes(shortest) : -1
+  const firstAsked = encoder.encode([...word].slice(0, headBytes + editsMax).join(''))
+  const strangers = ~(shapeOf(firstAsked, 0, firstAsked.length).letters | 1)
   const found: SimilarTerm[] = []
   for (let term = 1; term < size; term++) {
     const had = letters[term]!
@@ -67,7 +69,7 @@ export function similarTerms(
     lacked &= lacked - 1
     if (editsMax > 1) lacked &= lacked - 1
     if (lacked !== 0) continue
-    if (asBeginning && !beginsWithin(heads[term]! & headBits, strangers, editsMax)) continue
+    if (!beginsWithin(heads[term]! & headBits, strangers, editsMax)) continue
     const length = lengths[term]!
     if (length < shortest || length > longest) continue
     let more = asBeginning ? 0 : had & ~asked
@@ -84,7 +86,7 @@ export function similarTerms(
   return found
 }
 
-const firstBytes = (count: number): number => (count >= 4 ? -1 : count <= 0 ? 0 : ~(-1 >>> (8 * count)))
+const firstBytes = (count: number): number => (count >= headBytes ? -1 : count <= 0 ? 0 : ~(-1 >>> (8 * count)))
 
 /** Whether no more than `editsMax` of the first letters are strangers. Only ASCII is looked at. */
 function beginsWithin(head: number, strangers: number, editsMax: number): boolean {

@@ -49,8 +49,12 @@ interface Candidate extends SimilarWord {
 }
 
 function similarTo(search: SimilarWordsSearch, { word, editsMax, isBeginning }: TypedWord): SimilarWord[] | null {
+  const { limit } = search.request
   const candidates = new Map<string, Candidate>()
-  for (const similar of similarTerms(search.dictionary, word, editsMax, isBeginning)) {
+  const terms = similarTerms(search.dictionary, word, editsMax, isBeginning).sort((a, b) => a.edits - b.edits)
+  for (const [i, similar] of terms.entries()) {
+    // Those that are further away would come after them.
+    if (candidates.size >= limit && similar.edits > terms[i - 1]!.edits) break
     if (performance.now() > search.deadline) return null
     const candidate = candidates.get(similar.word) ?? { word: similar.word, edits: similar.edits, chunks: new Set() }
     addChunks(search, similar, candidate.chunks)
@@ -58,7 +62,7 @@ function similarTo(search: SimilarWordsSearch, { word, editsMax, isBeginning }: 
   }
   return [...candidates.values()]
     .sort((a, b) => a.edits - b.edits || b.chunks.size - a.chunks.size || (a.word < b.word ? -1 : 1))
-    .slice(0, search.request.limit)
+    .slice(0, limit)
     .map(({ word: near, edits }) => ({ word: near, edits }))
 }
 

@@ -111,6 +111,7 @@ class SegmentStatistics {
 
   /** Of these chunks, as of the last `follow`. */
   countBegun({ chunks, fields }: BegunChunks): number {
+    if (this.chunks === this.#segment.image.chunks && this.#isBothOrNone) return chunks.length
     let count = 0
     for (let i = 0; i < chunks.length; i++) {
       const chunk = chunks[i]!

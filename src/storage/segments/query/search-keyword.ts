@@ -151,17 +151,24 @@ function aloneTerm({ any, mustNot, boosts }: KeywordPlan): PlannedTerm | null {
 function addClause(kernel: KeywordKernel, walked: WalkedSegment, clause: PlannedClause, known: boolean): void {
   if (clause.type === 'phrase') addPhrase(kernel, walked, clause, known)
   else if (clause.terms.length === 1 && clause.beginnings.length === 0 && !known) kernel.add(walked, clause.terms[0]!)
-  else {
+  else if (clause.terms.length === 0 && clause.beginnings.length === 1 && !known) {
+    scoreBeginning(walked, clause.beginnings[0]!, (chunk, score) => kernel.sum.add(chunk, score))
+  } else {
     for (const term of clause.terms) kernel.raise(walked, term)
-    for (const beginning of clause.beginnings) raiseBeginning(kernel, walked, beginning)
+    for (const beginning of clause.beginnings) {
+      scoreBeginning(walked, beginning, (chunk, score) => kernel.clause.raise(chunk, score))
+    }
     kernel.clause.take(walked.image.chunks, (chunk, score) => {
       if (!known || kernel.sum.scores[chunk] !== 0) kernel.sum.add(chunk, score)
     })
   }
 }
 
-function raiseBeginning(kernel: KeywordKernel, walked: WalkedSegment, { lists, weight }: PlannedBeginning): void {
-  const { image, died, generation, filter, plan } = walked
+function scoreBeginning(
+  { image, died, generation, filter, plan }: WalkedSegment,
+  { lists, weight }: PlannedBeginning,
+  take: (chunk: number, score: number) => void,
+): void {
   const { chunks, fields } = lists.get(image)!
   for (let i = 0; i < chunks.length; i++) {
     const chunk = chunks[i]!
@@ -170,7 +177,7 @@ function raiseBeginning(kernel: KeywordKernel, walked: WalkedSegment, { lists, w
     const found = weighFrequency(onceIn(fields[i]!), mask, plan.titleWeight)
     if (found === 0) continue
     const norm = plan.normBase + plan.normStep * searchedLength(image, chunk, mask)
-    kernel.clause.raise(chunk, (weight * found) / (found + norm))
+    take(chunk, (weight * found) / (found + norm))
   }
 }
 

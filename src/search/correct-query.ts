@@ -3,7 +3,14 @@ import { queryWordReader } from '../text/query-words.ts'
 import type { Clause, KeywordQuery, LooseMatch, TermGroup, WordClause } from '../text/types.ts'
 import { isPrefixTerm, WORD_MARK } from '../text/word-terms.ts'
 import { searchLimits as limits } from './limits.ts'
-import type { SearchFilters, SearchIndex, SimilarWords, TimedOut, Unavailable } from './search-index.ts'
+import type {
+  CatalogConditions,
+  SearchFilters,
+  SearchIndex,
+  SimilarWords,
+  TimedOut,
+  Unavailable,
+} from './search-index.ts'
 
 export const typoModes = ['off', 'auto', 'always'] as const
 export type TypoMode = (typeof typoModes)[number]
@@ -35,6 +42,7 @@ interface Correcting {
   readonly typo: Exclude<TypoMode, 'off'>
   readonly scope: Scope
   readonly filters: SearchFilters
+  readonly conditions?: CatalogConditions
   readonly timeoutMs: number
 }
 
@@ -43,7 +51,7 @@ type Correctable = WordClause & { readonly correctable: string }
 export async function correctQuery(
   index: SearchIndex,
   query: KeywordQuery,
-  { text, typo, scope, filters, timeoutMs }: Correcting,
+  { text, typo, ...within }: Correcting,
 ): Promise<CorrectedQuery | TimedOut | Unavailable> {
   const asked = query.clauses.filter(isCorrectable)
   if (asked.length === 0) return { outcome: 'corrected', query, corrections: [] }
@@ -54,9 +62,9 @@ export async function correctQuery(
     editsMax: editsMaxOf(correctable),
     unlessFound: typo === 'auto',
   }))
-  const outcome = await index.similarWords({ words, scope, filters, limit: limits.correctionsMax, timeoutMs })
+  const outcome = await index.similarWords({ words, ...within, limit: limits.correctionsMax })
   if (outcome.outcome !== 'found') return outcome
-  const read = queryWordReader(text, filters.languages)
+  const read = queryWordReader(text, within.filters.languages)
   /** What finds a word of the texts: what a query for it would ask for, and itself, whatever its language. */
   const termsOf = (word: string): TermGroup => [
     ...new Set([...read(word).flatMap(({ strictGroup }) => strictGroup), word, WORD_MARK + word]),

@@ -187,6 +187,8 @@ export interface FacetsRequest {
 
 export interface SimilarWordsRequest extends Search {
   readonly words: readonly TypedWord[]
+  /** Words count where they stand in documents that meet them. */
+  readonly conditions?: CatalogConditions
   /** Of each word the nearest, and of those as near the ones in most chunks, as far as it is worth counting them. */
   readonly limit: number
 }

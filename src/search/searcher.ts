@@ -293,11 +293,11 @@ export class Searcher {
 
   /** The query as it is, where no typing errors are to be put right. */
   async #corrected({ request, scope, query, keywordUntil }: Asked) {
-    const { text, typo, filters } = request
+    const { text, typo, filters, conditions } = request
     if (typo === 'off') return { outcome: 'corrected', query, corrections: [] } as const
     const timeoutMs = keywordUntil - Date.now()
     if (timeoutMs <= 0) return { outcome: 'timed_out' } as const
-    return correctQuery(this.#parts.index, query, { text, typo, scope, filters, timeoutMs })
+    return correctQuery(this.#parts.index, query, { text, typo, scope, filters, conditions, timeoutMs })
   }
 
   async #keywordBranch(

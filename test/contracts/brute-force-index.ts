@@ -85,12 +85,7 @@ export class BruteForceIndex implements SearchIndex {
     if (request.timeoutMs <= 0) return { outcome: 'timed_out' }
     const population = this.#population(request.scope)
     const { after, conditions, facets, order = 'relevance' } = request
-    const opened = new Set(population.map(({ documentId }) => documentId))
-    /** With what the catalog knows of it, where the document is open as it is now. */
-    const counted = (chunk: HeldChunk) => ({
-      ...chunk.columns,
-      ...(opened.has(chunk.documentId) ? {} : nothingKnown),
-    })
+    const counted = countedIn(population)
     const matches = this.#visible(request)
       .map((chunk) => ({ ...chunk, score: this.#keywordScore(request.query, chunk, population) }))
       .filter(({ score }) => score > 0)
@@ -155,7 +150,11 @@ export class BruteForceIndex implements SearchIndex {
 
   async similarWords(request: SimilarWordsRequest): Promise<SimilarWordsOutcome> {
     if (request.timeoutMs <= 0) return { outcome: 'timed_out' }
-    const visible = this.#visible(request)
+    const { conditions } = request
+    const counted = countedIn(this.#population(request.scope))
+    const visible = this.#visible(request).filter(
+      (chunk) => conditions === undefined || meets(conditions, counted(chunk)),
+    )
     const fieldsOf = ({ title, body, titleVisible, bodyVisible }: VisibleChunk) => [
       ...(titleVisible ? [title] : []),
       ...(bodyVisible ? [body] : []),
@@ -464,6 +463,12 @@ function passes(filters: SearchFilters, { columns, current }: HeldChunk): boolea
 }
 
 const nothingKnown: CatalogColumns = { authorId: null, topics: [], tags: [], classifications: [], score: null }
+
+/** With what the catalog knows of it, where the document is open as it is now. */
+function countedIn(population: Population): (chunk: HeldChunk) => IndexedColumns {
+  const opened = new Set(population.map(({ documentId }) => documentId))
+  return (chunk) => ({ ...chunk.columns, ...(opened.has(chunk.documentId) ? {} : nothingKnown) })
+}
 
 function meets(conditions: CatalogConditions, columns: CatalogColumns): boolean {
   const { authorId, scoreMin, scoreMax } = conditions

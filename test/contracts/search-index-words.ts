@@ -181,14 +181,16 @@ export function wordsExamples(it: () => IndexUnderTest): void {
         fc.array(clause, { minLength: 1, maxLength: 3 }),
         fc.oneof(fc.constant(random.wholeScope), random.scope),
         random.filters,
-        async (changes, words, clauses, scope, filters) => {
+        fc.option(random.conditions, { nil: undefined }),
+        async (changes, words, clauses, scope, filters, conditions) => {
           const expected = new BruteForceIndex()
           await expected.apply({ position: 1, changes })
           await it().start(...changes)
-          const asked = { words, scope, filters, limit: 5, timeoutMs }
+          const where = conditions === undefined ? {} : { conditions }
+          const asked = { words, scope, filters, ...where, limit: 5, timeoutMs }
           assert.deepEqual(await it().index.similarWords(asked), await expected.similarWords(asked))
           const query = { clauses: clauses.slice(0, 2), boosts: clauses.slice(2) }
-          const request = { ...it().request(''), query, scope, filters, explain: true }
+          const request = { ...it().request(''), query, scope, filters, ...where, explain: true }
           const [found, wanted] = [await it().index.keyword(request), await expected.keyword(request)]
           assert.ok(found.outcome === 'found' && wanted.outcome === 'found')
           assert.equal(found.totalChunks, wanted.totalChunks)

@@ -32,7 +32,7 @@ import { FilterCache } from './compile-filter.ts'
 import { countersOf } from './count-values.ts'
 import { KeywordKernel } from './keyword-kernel.ts'
 import { LackingVectors, pageWithoutVector } from './lacking-vectors.ts'
-import { MatchingDocuments } from './matching-documents.ts'
+import { isOpened, MatchingDocuments } from './matching-documents.ts'
 import {
   beginningsOf,
   findTerms,
@@ -203,9 +203,16 @@ export class IndexReader {
   }
 
   #similarWords(request: SimilarWordsRequest, deadline: number): SimilarWordsOutcome {
-    const { view, epoch } = this.#open()
-    const filter = this.#filters.filterFor(request.scope, request.filters)
-    const words = findSimilarWords({ view, dictionary: this.#dictionary, filter, request, deadline })
+    const { scope, filters } = request
+    const { view, epoch, conditions } = this.#open(noQuery, request.conditions)
+    const filter = this.#filters.filterFor(scope, filters)
+    const open = this.#filters.filterFor(scope, noFilters)
+    const isCurrent = (number: number) => this.#classes[number]!.current
+    const admits =
+      conditions &&
+      ((image: SegmentImage, chunk: number) =>
+        isOpened(image, chunk, isCurrent, open) && conditions.hold(image, image.chunkDocument[chunk]!))
+    const words = findSimilarWords({ view, dictionary: this.#dictionary, filter, admits, request, deadline })
     if (this.#dictionary.epoch !== epoch) return this.#similarWords(request, deadline)
     return words === null ? timedOut : { outcome: 'found', words }
   }

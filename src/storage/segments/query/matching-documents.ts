@@ -73,13 +73,8 @@ export class MatchingDocuments {
 
   /** Marks those whose current version the filter shows. Asked only where others take part. */
   markOpened(image: SegmentImage, isCurrent: (classNumber: number) => boolean, filter: CompiledFilter): void {
-    const { chunkClass, documentFirstChunk } = image
     for (let i = 0; i < this.count; i++) {
-      if (isCurrent(chunkClass[this.chunks[i]!]!)) continue
-      const end = documentFirstChunk[this.documents[i]! + 1]!
-      let chunk = documentFirstChunk[this.documents[i]!]!
-      while (chunk < end && !(isCurrent(chunkClass[chunk]!) && filter.maskOf(image, chunk) !== 0)) chunk++
-      this.opened[i] = chunk < end ? 1 : 0
+      this.opened[i] = isOpened(image, this.chunks[i]!, isCurrent, filter) ? 1 : 0
     }
   }
 
@@ -101,4 +96,20 @@ export class MatchingDocuments {
     for (let i = 0; i < this.count; i++) total += this.matches[i]!
     return total
   }
+}
+
+/** Whether the filter shows the current version of the document that a visible chunk is of. */
+export function isOpened(
+  image: SegmentImage,
+  visible: number,
+  isCurrent: (classNumber: number) => boolean,
+  filter: CompiledFilter,
+): boolean {
+  const { chunkClass, chunkDocument, documentFirstChunk } = image
+  if (isCurrent(chunkClass[visible]!)) return true
+  const document = chunkDocument[visible]!
+  const end = documentFirstChunk[document + 1]!
+  let chunk = documentFirstChunk[document]!
+  while (chunk < end && !(isCurrent(chunkClass[chunk]!) && filter.maskOf(image, chunk) !== 0)) chunk++
+  return chunk < end
 }

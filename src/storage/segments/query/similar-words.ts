@@ -14,6 +14,8 @@ export interface SimilarWordsSearch {
   readonly view: SearchView
   readonly dictionary: TermDictionary
   readonly filter: CompiledFilter
+  /** Whether the document of a visible chunk meets the conditions of the request; `null` where it has none. */
+  readonly admits: ((image: SegmentImage, chunk: number) => boolean) | null
   readonly request: SimilarWordsRequest
   /** On the clock of `performance.now()`. */
   readonly deadline: number
@@ -79,7 +81,7 @@ function addChunks(search: SimilarWordsSearch, { term, isMarked }: SimilarTerm, 
 
 /** The chunks that hold a term where it may be searched, until `see` has seen enough. */
 function eachVisible(
-  { view, filter }: SimilarWordsSearch,
+  { view, filter, admits }: SimilarWordsSearch,
   term: number,
   see: (image: SegmentImage, segment: number, chunk: number, mask: number) => boolean,
 ): void {
@@ -89,6 +91,7 @@ function eachVisible(
       const chunk = image.postingChunk[posting]!
       const mask = filter.maskOf(image, chunk)
       if (mask === 0 || (mask & fieldsAt(image, posting)) === 0 || died[chunk]! <= view.generation) continue
+      if (admits !== null && !admits(image, chunk)) continue
       if (see(image, segment, chunk, mask)) return
     }
   }

@@ -1,7 +1,8 @@
 import { availableParallelism } from 'node:os'
 import type { AnalysisStore } from './analysis/analysis-store.ts'
 import { analysisArtifactRoutes } from './analysis/artifact-routes.ts'
-import { computeInProcess } from './analysis/compute/compute-in-process.ts'
+import { type ComputeWork, computeInProcess } from './analysis/compute/compute-in-process.ts'
+import type { Computed } from './analysis/compute/compute-process.ts'
 import { analysisRunRoutes } from './analysis/run-routes.ts'
 import { AnalysisRuns } from './analysis/runs.ts'
 import { analysisSubscriptionRoutes } from './analysis/subscription-routes.ts'
@@ -62,8 +63,8 @@ export function composeAnalysis(analysis: AnalysisParts): AnalysisSide {
 
 /** Computing processes are in no pool, each is there for one run; they are counted as if: another is started when one dies. */
 const counted =
-  (pools: PoolWatch): typeof computeInProcess =>
-  async (work) => {
+  (pools: PoolWatch) =>
+  async (work: ComputeWork): Promise<Computed> => {
     pools.members('algorithm', 1)
     try {
       return await computeInProcess(work)

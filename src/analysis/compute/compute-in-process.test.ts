@@ -193,6 +193,34 @@ suite('the process of an algorithm, here of a neighbour graph', () => {
     assert.deepEqual(childProcesses(), [])
   })
 
+  test('a process that is stopped is ended after a time, and fails the run', {
+    skip: !existsSync('/proc/self/task'),
+  }, async () => {
+    const before = childProcesses()
+    const mine = () => childProcesses().filter((pid) => !before.includes(pid))
+    const work = computeInProcess(
+      {
+        job: jobOf(600, join(folder, `${files++}.parquet`)),
+        portions: (async function* () {
+          // The second is asked for when the process has taken the first, and it never takes the second.
+          for await (const portion of portions(600)) {
+            yield portion
+            for (const pid of mine()) process.kill(pid, 'SIGSTOP')
+          }
+        })(),
+        signal: new AbortController().signal,
+        progress: () => {},
+      },
+      // While it runs it is at work: on a busy machine it may be still for a while.
+      { stillMaxMs: 4000 },
+    )
+    await assert.rejects(work, {
+      name: 'CallLost',
+      message: /process of knn_graph hung: it had no processor time for 4 s/,
+    })
+    assert.deepEqual(mine(), [])
+  })
+
   test('a failure in it is a failure here: it never writes over a file', async () => {
     const path = join(folder, 'taken.parquet')
     writeFileSync(path, 'mine')

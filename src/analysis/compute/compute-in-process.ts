@@ -5,10 +5,11 @@
  */
 import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import { Calls } from '../../threads/calls.ts'
+import { CallLost, Calls } from '../../threads/calls.ts'
 import { processChannel } from '../../threads/channel.ts'
 import type { InputPortion } from '../algorithm.ts'
 import type { ComputeCall, Computed, ComputeJob } from './compute-process.ts'
+import { watchProcessorTime } from './watch-processor-time.ts'
 
 export interface ComputeWork {
   readonly job: ComputeJob
@@ -19,9 +20,14 @@ export interface ComputeWork {
 
 /** It yields to everything else, and may have to for minutes. */
 const silenceMaxMs = 10 * 60_000
+/** However low its priority, one that is not stopped gets some of the processor within this time. */
+const stillMaxMs = 3 * 60_000
 
 /** Resolves when the files are complete and on disk; rejects when the process fails or the signal fires. */
-export async function computeInProcess({ job, portions, signal, progress }: ComputeWork): Promise<Computed> {
+export async function computeInProcess(
+  { job, portions, signal, progress }: ComputeWork,
+  limits = { stillMaxMs },
+): Promise<Computed> {
   signal.throwIfAborted()
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('TIDEMARK_')))
   const child = fork(fileURLToPath(new URL('./compute-process.ts', import.meta.url)), [], {
@@ -35,8 +41,26 @@ export async function computeInProcess({ job, portions, signal, progress }: Comp
     onNews: (done) => progress(done as number),
     silenceMaxMs,
   })
-  const ask = (call: ComputeCall): Promise<unknown> => calls.call(call)
+  let asked = 0
+  const ask = async (call: ComputeCall): Promise<unknown> => {
+    asked++
+    try {
+      return await calls.call(call)
+    } finally {
+      asked--
+    }
+  }
   const kill = (): void => void calls.kill()
+  let hung: CallLost | null = null
+  const unwatch = watchProcessorTime(child.pid, {
+    stillMaxMs: limits.stillMaxMs,
+    isExpected: () => asked > 0,
+    still: () => {
+      const message = `the process of ${job.type} hung: it had no processor time for ${limits.stillMaxMs / 1000} s`
+      hung = new CallLost(message, true, null)
+      kill()
+    },
+  })
   signal.addEventListener('abort', kill, { once: true })
   try {
     await ask({ type: 'job', job })
@@ -46,9 +70,10 @@ export async function computeInProcess({ job, portions, signal, progress }: Comp
     }
     return (await ask({ type: 'finish' })) as Computed
   } catch (error) {
-    throw signal.aborted ? signal.reason : error
+    throw signal.aborted ? signal.reason : (hung ?? error)
   } finally {
     signal.removeEventListener('abort', kill)
+    unwatch()
     // The process is gone before anybody removes what it wrote.
     await calls.kill()
   }

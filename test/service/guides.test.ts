@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { after, before, test } from 'node:test'
 import { promisify } from 'node:util'
 import { adminToken, builtInModel, startServer, type TestServer } from '../acceptance/harness.ts'
@@ -26,7 +28,11 @@ after(() => server?.stop())
 const run = promisify(execFile)
 
 async function codeOf(guide: string, language: string): Promise<string[]> {
-  const text = await readFile(new URL(`../../console/guides/${guide}.md`, import.meta.url), 'utf8')
+  return codeIn(`console/guides/${guide}.md`, language)
+}
+
+async function codeIn(document: string, language: string): Promise<string[]> {
+  const text = await readFile(new URL(`../../${document}`, import.meta.url), 'utf8')
   const fenced = text.matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\`$`, 'gm'))
   return Array.from(fenced, ([, code]) => code!.replaceAll('http://127.0.0.1:8080', server.address))
 }
@@ -54,14 +60,77 @@ test('backfill and follow', async () => {
   const use = `
 class Enough(Exception): pass
 def keep(cursor): raise Enough
-saved, events = [], []
+saved, followed = [], []
 backfill(datetime.datetime.now(datetime.timezone.utc) - datetime.timedelta(days=70), saved.append)
-try: follow(None, events.append, keep)
+try: follow(None, followed.append, keep)
 except Enough: pass
-print(json.dumps([[one["external_id"] for one in saved], [one["event_type"] for one in events]]))
+print(json.dumps([[one["external_id"], one["content"]["title"]] for one in saved + followed]))
 `
   const { stdout } = await run('python3', ['-c', `${code}\n${use}`], { env })
-  assert.deepEqual(JSON.parse(stdout), [['a-1'], ['document.created']])
+  const one = ['a-1', 'High water at noon']
+  assert.deepEqual(JSON.parse(stdout), [one, one])
+})
+
+/** The collector of the document, which ends where it would wait for tasks. */
+async function runCollector(address: string, key = env.TIDEMARK_COLLECTOR_KEY!) {
+  const [code] = await codeIn('docs/collectors.md', 'python')
+  const own = `
+import sys, time
+time.sleep = lambda seconds: sys.exit() if seconds == 5 else None
+def look_for(query, most):
+    if query == "trouble": raise Exception("the shop is closed")
+    return [] if query == "nothing" else [{"external_id": query, "title" if query == "lamps" else "titel": "Lamps"}]
+`
+  const script = `${own}\n${code!.replaceAll(server.address, address)}`
+  return run('python3', ['-c', script], { env: { ...env, TIDEMARK_COLLECTOR_KEY: key } })
+}
+
+test('a whole collector: what becomes of its tasks, and of a wrong key', async () => {
+  const { stdout } = await runCollector(server.address)
+  assert.equal(stdout, '', 'it has asked, and there was nothing')
+  const { key } = await server.makeApplication({
+    entitlements: [{ datasets: ['news'] }],
+    policy: { live: { enabled: true } },
+  })
+  const ask = async (query: string) => {
+    const { status, body } = await server.call('POST', '/v1/live-queries', {
+      headers: { authorization: `Bearer ${key}`, 'idempotency-key': query },
+      body: { query, datasets: ['news'], platforms: ['shop'], resource_kind: 'content' },
+    })
+    assert.equal(status, 202)
+    return body.id as string
+  }
+  const asked: string[] = []
+  for (const query of ['lamps', 'nothing', 'trouble', 'refused']) asked.push(await ask(query))
+  assert.match((await runCollector(server.address)).stdout, /^refused: .*titel/)
+  const runs = []
+  for (const id of asked) runs.push((await server.consumer(key, 'GET', `/v1/live-queries/${id}`)).body.runs[0])
+  assert.deepEqual(
+    runs.map(({ status, items }) => [status, items]),
+    [
+      ['succeeded', 1],
+      ['succeeded', 0],
+      ['failed', 0],
+      ['failed', 0],
+    ],
+  )
+  assert.match(runs[2].error.message, /the shop is closed/)
+  assert.match(runs[3].error.message, /titel/)
+
+  await assert.rejects(runCollector(server.address, 'tml_wrong'), /HTTP Error 401: .*unauthorized/)
+})
+
+test('a whole collector: while the server says so, it waits and asks again', async () => {
+  const answers = [503, 429, 200]
+  const busy = createServer((request, response) => {
+    request.resume()
+    response.statusCode = answers.shift()!
+    response.end(response.statusCode === 200 ? '{"tasks":[]}' : '{}')
+  })
+  await new Promise<void>((resolve) => busy.listen(0, '127.0.0.1', resolve))
+  await runCollector(`http://127.0.0.1:${(busy.address() as AddressInfo).port}`)
+  busy.close()
+  assert.deepEqual(answers, [])
 })
 
 test('entitlements', async () => {

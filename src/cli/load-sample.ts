@@ -9,9 +9,10 @@ import { readInstanceFile } from './apply.ts'
 
 const sample = new URL('../../sample/', import.meta.url)
 const actor = 'start'
+const keyName = 'npm start'
 const keyDays = 30
 
-/** Loads the sample into an empty store, and makes a key for this start: only hashes are kept, so an earlier key cannot be shown again. */
+/** Loads the sample into an empty store, and makes a key for this start. */
 export async function loadSample(
   instance: Pick<Instance, 'operator' | 'ingest' | 'store'>,
 ): Promise<{ key: string; documents: number; sampleSince: number }> {
@@ -30,11 +31,26 @@ export async function loadSample(
   const [{ name }] = file.applications as [{ name: string }]
   const application = oldest(await instance.operator.read.applications(), name)
   const read = new Set(application!.entitlements.flatMap(({ datasets }) => datasets))
-  const expiresAt = Date.now() + keyDays * dayMs
-  const made = await instance.operator.createKey(actor, application!.applicationId, { name: 'npm start', expiresAt })
+  const key = await keyOfThisStart(instance.operator, application!.applicationId)
   const datasets = (await instance.operator.read.datasets()).filter(({ datasetId }) => read.has(datasetId))
   const sampleSince = Math.min(...datasets.map(({ createdAt }) => createdAt))
-  return { key: made.secret, documents, sampleSince }
+  return { key, documents, sampleSince }
+}
+
+/**
+ * Only hashes are kept, so an earlier key cannot be shown again: each start has its own. Those of earlier starts that
+ * nobody has used are revoked; one that is in use goes on.
+ */
+async function keyOfThisStart(operator: Operator, applicationId: string): Promise<string> {
+  const unused = (await operator.read.keys({ ownerId: applicationId })).filter(
+    ({ name, revokedAt, lastUsedAt }) => name === keyName && revokedAt === null && lastUsedAt === null,
+  )
+  await operator.commit(
+    actor,
+    unused.map(({ keyId }) => ({ kind: 'key.revoke', keyId })),
+  )
+  const expiresAt = Date.now() + keyDays * dayMs
+  return (await operator.createKey(actor, applicationId, { name: keyName, expiresAt })).secret
 }
 
 /** Of several applications of a name the sample's is the oldest: whoever tried things out may have made the others. */

@@ -57,12 +57,18 @@ test('start: every line that it prints has an answer from the first request on, 
   )
 
   // Whoever tries things out may take a name of the sample; the next start has its own application all the same.
-  const made = await fetch(`${address}/admin/v1/applications`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${adminToken}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ name: 'Sample reader' }),
-  })
-  assert.equal(made.status, 201)
+  const admin = async (method: string, url: string, body?: object) => {
+    const headers = { authorization: `Bearer ${adminToken}`, 'content-type': 'application/json' }
+    const answer = await fetch(url, { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) })
+    assert.ok(answer.ok, String(answer.status))
+    return answer.json() as ReturnType<typeof JSON.parse>
+  }
+  const applications = `${address}/admin/v1/applications`
+  const { applications: before } = await admin('GET', applications)
+  await admin('POST', applications, { name: 'Sample reader' })
+  // Of keys that were made for a start, one that nobody has used.
+  const { application_id } = before.find(({ name }: { name: string }) => name === 'Sample reader')
+  const { key_id: unused } = await admin('POST', `${applications}/${application_id}/keys`, { name: 'npm start' })
 
   running.signal('SIGINT')
   const { code, stderr } = await running.ended
@@ -74,9 +80,18 @@ test('start: every line that it prints has an answer from the first request on, 
   const [printed] = await again.printed(/Tidemark is up at [\s\S]+Ctrl-C ends it/)
   const [searchAgain] = printed!.split('\n').filter((line) => line.trim().startsWith('curl '))
   assert.equal((await asked(searchAgain!)).body.results.length, 3)
+  const addressAgain = /up at (\S+)/.exec(printed!)![1]!
+  const { keys } = await admin('GET', `${addressAgain}/admin/v1/applications/${application_id}/keys`)
+  type Key = { key_id: string; revoked_at: string | null }
+  assert.deepEqual(
+    keys.map((one: Key) => one.revoked_at !== null && one.key_id).filter(Boolean),
+    [unused],
+    'the key of the first start was used, and goes on',
+  )
+  assert.equal(keys.length, 3)
   again.signal('SIGINT')
   const second = await again.ended
   assert.equal(second.code, 0, second.stderr)
-  assert.equal(second.stderr, '', 'nothing is loaded, nothing waited for')
+  assert.doesNotMatch(second.stderr, /making the sample searchable/, 'nothing is loaded, nothing waited for')
   assert.match(second.stdout, new RegExp(`created_from=${new Date(from!).toISOString().slice(0, 10)}T00:00:00Z`))
 })

@@ -3,10 +3,12 @@ import { type DictionaryLanguage, isDictionaryStopWord } from '../../../text/dic
 import { foldAccents, normaliseWord } from '../../../text/fold-word.ts'
 import { guessLanguage } from '../../../text/guess-language.ts'
 import { scanRuns } from '../../../text/scan-words.ts'
-import { baseLanguage, type StemRule, stemRule, stemWord } from '../../../text/stem-word.ts'
+import { baseLanguage, stemRule, stemWord } from '../../../text/stem-word.ts'
 import { isStopWord } from '../../../text/stop-words.ts'
 
 const lettersMin = 2
+/** The number of a stop word. */
+const leftOut = -1
 
 const segmenterOf = (language: DictionaryLanguage) => new Intl.Segmenter(language, { granularity: 'word' })
 const segmenters = { ja: segmenterOf('ja'), th: segmenterOf('th'), zh: segmenterOf('zh') }
@@ -16,33 +18,36 @@ const segmenters = { ja: segmenterOf('ja'), th: segmenterOf('th'), zh: segmenter
  * words of the text's language, numbers and single letters are left out.
  */
 export class WordBook {
-  readonly #words = new Map<string, number>()
-  readonly #keys: string[] = []
+  readonly #numbers = new Map<string | null, Map<string, number>>()
+  readonly #forms: string[] = []
   readonly #stems = new Map<string, number>()
   readonly #stemOf: number[] = []
 
   /** Each once, in the order in which they stand. */
   wordsOf(texts: readonly string[], language: string | null): Uint32Array {
     const found = new Set<number>()
+    const add = (base: string | null, written: string, stemOf: (word: string) => string | null): void => {
+      const word = normaliseWord(written)
+      if (word.length < lettersMin) return
+      const number = this.#numberOf(base, word, stemOf)
+      if (number !== leftOut) found.add(number)
+    }
     for (const text of texts) {
       const base = baseLanguage(language) ?? guessLanguage(text)
-      const rules: StemRule[] = []
       scanRuns(text, (start, end, charClass) => {
         if (charClass === CharClass.digit) return
+        const run = text.slice(start, end)
         if (charClass === CharClass.han || charClass === CharClass.dictionary) {
           const inside = charClass === CharClass.dictionary ? 'th' : base === 'ja' ? 'ja' : 'zh'
-          for (const { segment } of segmenters[inside].segment(text.slice(start, end))) {
-            const word = normaliseWord(segment)
-            if (word.length < lettersMin || isDictionaryStopWord(word, inside)) continue
-            found.add(this.#numberOf(base, word, word))
-          }
-          return
+          const stemOf = (word: string) => (isDictionaryStopWord(word, inside) ? null : word)
+          for (const { segment } of segmenters[inside].segment(run)) add(base, segment, stemOf)
+        } else {
+          add(base, run, (word) => {
+            if (base !== null && isStopWord(foldAccents(word), base)) return null
+            const { form, language: stemmed } = stemRule(base, charClass)
+            return form === 'stem' ? stemWord(word, stemmed) : word
+          })
         }
-        rules[charClass] ??= stemRule(base, charClass)
-        const rule = rules[charClass]
-        const word = normaliseWord(text.slice(start, end))
-        if (word.length < lettersMin || (base !== null && isStopWord(foldAccents(word), base))) return
-        found.add(this.#numberOf(base, word, rule.form === 'stem' ? stemWord(word, rule.language) : word))
       })
     }
     return Uint32Array.from(found)
@@ -53,22 +58,31 @@ export class WordBook {
   }
 
   formOf(word: number): string {
-    const key = this.#keys[word]!
-    return key.slice(key.indexOf(' ') + 1)
+    return this.#forms[word]!
   }
 
-  /** The same letters can be words of two languages. A key is a text of its own: a word would keep the whole chunk alive. */
-  #numberOf(language: string | null, word: string, stem: string): number {
-    const key = `${language} ${word}`
-    const known = this.#words.get(key)
+  /** The same letters can be words of two languages. What the stem is, or null for a stop word, is asked once. */
+  #numberOf(language: string | null, word: string, stemOf: (word: string) => string | null): number {
+    let numbers = this.#numbers.get(language)
+    if (numbers === undefined) {
+      numbers = new Map()
+      this.#numbers.set(language, numbers)
+    }
+    const known = numbers.get(word)
     if (known !== undefined) return known
-    const number = this.#keys.length
+    const own = detached(word)
+    const stem = stemOf(own)
+    const number = stem === null ? leftOut : this.#forms.length
+    numbers.set(own, number)
+    if (stem === null) return number
     const folded = foldAccents(stem)
     const stemNumber = this.#stems.get(folded) ?? this.#stems.size
-    this.#words.set(key, number)
     this.#stems.set(folded, stemNumber)
-    this.#keys.push(key)
+    this.#forms.push(own)
     this.#stemOf.push(stemNumber)
     return number
   }
 }
+
+/** V8 keeps the whole text alive behind a long slice of it. */
+const detached = (slice: string): string => Buffer.from(slice, 'utf16le').toString('utf16le')

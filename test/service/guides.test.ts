@@ -12,7 +12,7 @@ let server: TestServer
 let env: NodeJS.ProcessEnv
 
 before(async () => {
-  server = await startServer({ env: builtInModel })
+  server = await startServer()
   for (const id of ['news', 'community']) await server.admin('PUT', `/admin/v1/datasets/${id}`, { name: id })
   const { key } = await server.makeApplication({ entitlements: [{ datasets: ['news'] }] })
   const collector = await server.admin('POST', '/admin/v1/collectors', { name: 'Guide' })

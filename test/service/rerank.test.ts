@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { documentOf, send } from '../acceptance/content.ts'
 import { FakeReranker, lastIsBest } from '../acceptance/fake-reranker.ts'
-import { builtInModel, startServer, type TestServer } from '../acceptance/harness.ts'
+import { startServer, type TestServer } from '../acceptance/harness.ts'
 import { until } from '../support/until.ts'
 
 const endpoint = new FakeReranker()
@@ -13,7 +13,7 @@ let key: string
 before(async () => {
   await endpoint.start()
   endpoint.answer = lastIsBest
-  server = await startServer({ env: { ...builtInModel, ...endpoint.env } })
+  server = await startServer({ env: endpoint.env })
   await server.makeDataset('news')
   const collector = await server.makeCollector({ datasets: ['news'] })
   ;({ key } = await server.makeApplication({ entitlements: [{ datasets: ['news'], fields: ['body'] }] }))

@@ -5,7 +5,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, before, test } from 'node:test'
 import { promisify } from 'node:util'
-import { adminToken, builtInModel, startServer, type TestServer } from '../acceptance/harness.ts'
+import { adminToken, startServer, type TestServer } from '../acceptance/harness.ts'
 
 /** What the guides show is run as it stands, with this server's address and keys. */
 let server: TestServer

@@ -1,7 +1,7 @@
 import type { Scope } from '../access/scope.ts'
 import { queryWordReader } from '../text/query-words.ts'
 import type { Clause, KeywordQuery, LooseMatch, TermGroup, WordClause } from '../text/types.ts'
-import { isPrefixTerm, WORD_MARK } from '../text/word-terms.ts'
+import { isMarkedWord, isPrefixTerm, WORD_MARK } from '../text/word-terms.ts'
 import { searchLimits as limits } from './limits.ts'
 import type {
   CatalogConditions,
@@ -109,7 +109,7 @@ function withCorrections({ clauses, boosts }: KeywordQuery, corrected: readonly 
   const meantFor = new Map(
     corrected.map(({ clause, words }) => [
       keyOf(clause.group.filter((term) => !isPrefixTerm(term))),
-      words.slice(0, correctionsInPairsMax).flatMap(({ match }) => match.terms),
+      words.slice(0, correctionsInPairsMax).flatMap(({ match }) => match.terms.filter((term) => !isMarkedWord(term))),
     ]),
   )
   return {

@@ -1,6 +1,7 @@
 import type { Config } from './config.ts'
 import { Ingest } from './ingest/ingest.ts'
 import { Operator } from './operator/operator.ts'
+import type { OpenOptions } from './storage/backend.ts'
 import { backendOf } from './storage/backends.ts'
 import type { OpenStore } from './storage/open-store.ts'
 
@@ -13,8 +14,8 @@ export interface Workbench {
   close(): Promise<void>
 }
 
-export async function composeWorkbench(config: Config): Promise<Workbench> {
-  const open = await backendOf(config).open({ callers: 'one' })
+export async function composeWorkbench(config: Config, callers: OpenOptions['callers'] = 'one'): Promise<Workbench> {
+  const open = await backendOf(config).open({ callers })
   return {
     store: open.store,
     operator: new Operator(open.store.operator),

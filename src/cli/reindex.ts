@@ -10,20 +10,25 @@ export function reindex(program: Command, context: Context): void {
     .command('reindex')
     .description('build the search index anew from the store, beside the one in use; searches go on meanwhile')
     .action(() =>
-      withWorkbench(context, async ({ store }) => {
-        const home = indexHomeOf(context.config(), await store.indexSource.instance())
-        const bar = new Progress()
-        const startedAt = Date.now()
-        const line = (documents: number): string =>
-          `${documents} documents, ${Math.round(documents / Math.max(0.001, (Date.now() - startedAt) / 1000))} a second`
-        let last = { done: 1, total: 1 }
-        const { documents, resumedAt } = await rebuildIndex(home, store.indexSource, (state) => {
-          last = state
-          bar.show({ ...state, text: line(state.documents) })
-        })
-        bar.end({ done: last.total, total: last.total, text: line(documents) })
-        if (resumedAt > 0) context.say('went on where an earlier rebuild was stopped')
-        context.say('done: a running server takes the new index over within seconds')
-      }),
+      withWorkbench(
+        context,
+        async ({ store }) => {
+          const home = indexHomeOf(context.config(), await store.indexSource.instance())
+          const bar = new Progress()
+          const startedAt = Date.now()
+          const line = (documents: number): string =>
+            `${documents} documents, ${Math.round(documents / Math.max(0.001, (Date.now() - startedAt) / 1000))} a second`
+          let last = { done: 1, total: 1 }
+          const { documents, resumedAt } = await rebuildIndex(home, store.indexSource, (state) => {
+            last = state
+            bar.show({ ...state, text: line(state.documents) })
+          })
+          bar.end({ done: last.total, total: last.total, text: line(documents) })
+          if (resumedAt > 0) context.say('went on where an earlier rebuild was stopped')
+          context.say('done: a running server takes the new index over within seconds')
+        },
+        // Readers see the file as memory.
+        'many',
+      ),
     )
 }

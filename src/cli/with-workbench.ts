@@ -1,9 +1,13 @@
 import { composeWorkbench, type Workbench } from '../compose-workbench.ts'
 import type { Context } from './context.ts'
 
-/** Opens the store, does the work, closes it whatever happens. */
-export async function withWorkbench<T>(context: Context, work: (bench: Workbench) => Promise<T>): Promise<T> {
-  const bench = await composeWorkbench(context.config())
+/** Opens the store, does the work, closes it whatever happens. `many` for work that reads for long. */
+export async function withWorkbench<T>(
+  context: Context,
+  work: (bench: Workbench) => Promise<T>,
+  callers: 'one' | 'many' = 'one',
+): Promise<T> {
+  const bench = await composeWorkbench(context.config(), callers)
   try {
     return await work(bench)
   } finally {

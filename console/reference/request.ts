@@ -100,7 +100,7 @@ function fillIn(operation: Operation, state: Draft, missing: (name: string) => s
   const headers = Object.fromEntries(placed('header').filter(([, value]) => value !== ''))
   const body = operation.requestBody && state.body.trim() !== '' ? state.body : null
   if (body !== null && state.contentType !== null) headers['Content-Type'] = state.contentType
-  // A comma in a list stays readable; it means itself in a query.
-  const search = query.size === 0 ? '' : `?${query.toString().replaceAll('%2C', ',')}`
+  // A comma in a list and a colon in a time stay readable; they mean themselves in a query.
+  const search = query.size === 0 ? '' : `?${query.toString().replaceAll('%2C', ',').replaceAll('%3A', ':')}`
   return { method: operation.method.toUpperCase(), url: `${location.origin}${path}${search}`, headers, body }
 }

@@ -135,7 +135,7 @@ test('a request is shown in three languages with the variable of its credential,
   assert.ok(requests.length > 50)
   for (const text of requests) assert.doesNotMatch(text, /[a-z]_[0-9a-z]{26}/)
   // The default window is of 24 hours, in which nothing may have come.
-  for (const id of ['documents.browse', 'users.read', 'users.documents']) await shows(id, 'created_from=20')
+  for (const id of ['documents.browse', 'users.read', 'users.documents']) await shows(id, 'T00:00:00Z')
   await code('account.read').getByRole('button', { name: 'Python' }).click()
   await shows('account.read', 'os.environ["TIDEMARK_KEY"]')
   await shows('admin.datasets.list', 'os.environ["TIDEMARK_ADMIN_TOKEN"]')

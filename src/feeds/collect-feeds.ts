@@ -32,7 +32,7 @@ export async function collectFeeds(
   aborted: AbortSignal,
 ): Promise<RoundResult> {
   const checkpoint = await Checkpoint.load(config.checkpoint)
-  const client = new CollectorClient(config.server, config.key, aborted, patienceMs)
+  const client = new CollectorClient({ server: config.server, key: config.key, aborted, patienceMs, say })
   const reader = new FeedReader(config)
   const round = () => collectRound(config, { checkpoint, client, reader }, say, aborted)
   if (mode.once) return round()

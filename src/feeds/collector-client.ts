@@ -37,18 +37,31 @@ const answersWithinMs = 60_000
 const answerBytesMax = 32 * 1024 * 1024
 const pauses = { firstMs: 250, maxMs: 10_000 }
 
+export interface CollectorClientOptions {
+  readonly server: string
+  readonly key: string
+  readonly aborted: AbortSignal
+  /** How long a server that is away or overloaded is waited for. */
+  readonly patienceMs: number
+  /** Hears when the wait begins. */
+  readonly say: (line: string) => void
+}
+
 export class CollectorClient {
   readonly #server: string
   readonly #key: string
   readonly #aborted: AbortSignal
   readonly #patienceMs: number
+  readonly #say: (line: string) => void
+  /** Said once, and again only after it has answered. */
+  #isWaiting = false
 
-  /** `patienceMs`: how long a server that is away or overloaded is waited for. */
-  constructor(server: string, key: string, aborted: AbortSignal, patienceMs: number) {
+  constructor({ server, key, aborted, patienceMs, say }: CollectorClientOptions) {
     this.#server = server
     this.#key = key
     this.#aborted = aborted
     this.#patienceMs = patienceMs
+    this.#say = say
   }
 
   async sendDocuments(documents: readonly (FeedDocument & object)[]): Promise<readonly DocumentResult[]> {
@@ -77,9 +90,16 @@ export class CollectorClient {
     const until = Date.now() + this.#patienceMs
     for (let attempt = 1; ; attempt++) {
       const { problem, retryAfterMs, answer } = await this.#attempt(path, body)
-      if (answer !== null) return answer
+      if (answer !== null) {
+        this.#isWaiting = false
+        return answer
+      }
       const pauseMs = retryDelay(attempt, pauses, retryAfterMs)
       if (Date.now() + pauseMs > until) throw new Error(`${this.#server} does not answer: ${problem}`)
+      if (!this.#isWaiting) {
+        this.#say(`${this.#server} does not answer (${problem}): trying again for ${this.#patienceMs / 1000} s`)
+      }
+      this.#isWaiting = true
       await sleep(pauseMs, undefined, { signal: this.#aborted })
     }
   }

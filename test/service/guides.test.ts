@@ -51,8 +51,10 @@ test('collectors, then first search', async () => {
     results.map(({ outcome }) => outcome),
     ['created'],
   )
-  const [search] = await codeOf('first-search', 'sh')
+  const [search, count] = await codeOf('first-search', 'sh')
   assert.ok(Array.isArray((await runShell(search!)).results))
+  const { facets } = (await runShell(count!)) as { facets: object }
+  assert.deepEqual(Object.keys(facets), ['platform', 'topics', 'published_at'])
 })
 
 test('backfill and follow', async () => {

@@ -1,6 +1,6 @@
 import { bucketOfDay, dayOf, type Facet, type FacetField, type ValueCount } from '../../../search/facets.ts'
 import type { FilterClass } from '../format/filter-classes.ts'
-import type { SegmentImage } from '../format/segment-image.ts'
+import { compareBytes, type SegmentImage } from '../format/segment-image.ts'
 import type { TermDictionary } from '../memory/term-dictionary.ts'
 import type { MatchingDocuments } from './matching-documents.ts'
 
@@ -23,8 +23,19 @@ export interface Selection {
   readonly limit: number
   /** By value; else by count, the most first, and then by value. */
   readonly byValue: boolean
-  readonly accepts: (value: string) => boolean
+  /** What values begin with, in UTF-8. */
+  readonly prefix: Uint8Array
+  /** Only values that come after it. */
+  readonly after: Uint8Array | null
 }
+
+/** The most frequent values of all. */
+export const mostFrequent = (limit: number): Selection => ({
+  limit,
+  byValue: false,
+  prefix: new Uint8Array(),
+  after: null,
+})
 
 /** Counts documents by their values, segment by segment. */
 interface Counter {
@@ -143,29 +154,29 @@ class NumberCounter implements Counter {
     const lists = listsOf[this.#field]
     const starts = lists && image[lists.starts]
     const values = lists === undefined ? image.documentAuthor : image[lists.values]
+    const [counts, found] = [this.#counts, this.#found]
     for (let i = 0; i < count; i++) {
       if (opened[i] === 0) continue
       const document = documents[i]!
-      if (starts === undefined) this.#count(values[document]!)
-      else for (let at = starts[document]!; at < starts[document + 1]!; at++) this.#count(values[at]!)
+      const end = starts === undefined ? document + 1 : starts[document + 1]!
+      for (let at = starts === undefined ? document : starts[document]!; at < end; at++) {
+        const number = values[at]!
+        if (counts[number]!++ === 0 && number !== 0) found.push(number)
+      }
     }
   }
 
-  select({ limit, byValue, accepts }: Selection): ValueCount[] {
+  select(selection: Selection): ValueCount[] {
+    const { limit, byValue } = selection
     const dictionary = this.#dictionary
+    const { text, starts } = dictionary
     const counts = this.#counts
-    if (byValue) {
-      const texts = this.#found.flatMap((number) => {
-        const value = dictionary.textOf(number)
-        return accepts(value) ? [[value, counts[number]!] as const] : []
-      })
-      return selectTexts(new Map(texts), { limit, byValue, accepts })
-    }
-    // A short list in order: nearly all are turned away by their count alone.
+    // A short list in order: nearly all are turned away by their count, or by few of their bytes.
     const best: number[] = []
     const isBefore = (a: number, b: number) =>
-      counts[a] === counts[b] ? dictionary.compare(a, b) < 0 : counts[a]! > counts[b]!
+      byValue || counts[a] === counts[b] ? dictionary.compare(a, b) < 0 : counts[a]! > counts[b]!
     for (const number of this.#found) {
+      if (!isSelected(selection, text, starts[number]!, starts[number + 1]!)) continue
       if (best.length === limit && !isBefore(number, best[limit - 1]!)) continue
       let at = best.length
       while (at > 0 && isBefore(number, best[at - 1]!)) at--
@@ -174,17 +185,24 @@ class NumberCounter implements Counter {
     }
     return best.map((number) => ({ value: dictionary.textOf(number), count: counts[number]! }))
   }
-
-  #count(number: number): void {
-    if (number === 0) return
-    if (this.#counts[number]!++ === 0) this.#found.push(number)
-  }
 }
 
-function selectTexts(found: ReadonlyMap<string, number>, { limit, byValue, accepts }: Selection): ValueCount[] {
+function isSelected(
+  { prefix, after }: Selection,
+  bytes: Uint8Array<ArrayBufferLike>,
+  start: number,
+  end: number,
+): boolean {
+  if (end - start < prefix.length) return false
+  for (let i = 0; i < prefix.length; i++) if (bytes[start + i] !== prefix[i]) return false
+  return after === null || compareBytes(bytes, start, end, after, 0, after.length) > 0
+}
+
+function selectTexts(found: ReadonlyMap<string, number>, selection: Selection): ValueCount[] {
+  const { limit, byValue } = selection
   return [...found]
-    .filter(([value]) => accepts(value))
     .map(([value, count]) => ({ value, count, bytes: Buffer.from(value) }))
+    .filter(({ bytes }) => isSelected(selection, bytes, 0, bytes.length))
     .sort((a, b) => (byValue ? 0 : b.count - a.count) || Buffer.compare(a.bytes, b.bytes))
     .slice(0, limit)
     .map(({ value, count }) => ({ value, count }))

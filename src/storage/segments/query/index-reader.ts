@@ -29,7 +29,7 @@ import { TermDictionary } from '../memory/term-dictionary.ts'
 import { type BegunLists, begunLists } from './begun-chunks.ts'
 import { type NumberedConditions, numberConditions } from './catalog-conditions.ts'
 import { FilterCache } from './compile-filter.ts'
-import { countersOf } from './count-values.ts'
+import { countersOf, mostFrequent } from './count-values.ts'
 import { KeywordKernel } from './keyword-kernel.ts'
 import { LackingVectors, pageWithoutVector } from './lacking-vectors.ts'
 import { isOpened, MatchingDocuments } from './matching-documents.ts'
@@ -164,7 +164,7 @@ export class IndexReader {
       deadline,
     })
     if (outcome.outcome !== 'found' || request.facets === undefined) return outcome
-    const selection = { limit: wholeNumber(request.facets.limit), byValue: false, accepts: () => true }
+    const selection = mostFrequent(wholeNumber(request.facets.limit))
     const facets = counters.map((counter) => counter.select(selection))
     // Cleared meanwhile: the numbers that were counted mean other values by now.
     if (this.#dictionary.epoch !== opened.epoch) return this.#keyword(request, deadline, part)
@@ -190,12 +190,11 @@ export class IndexReader {
       for (const counter of shared) counter.add(image, this.#matching)
     }
     const most = Math.max(1, wholeNumber(limit))
-    const beyond = after === null ? null : Buffer.from(after)
     const found = counters[0]!.select({
       limit: most + 1,
       byValue: true,
-      accepts: (value) =>
-        value.startsWith(prefix) && (beyond === null || Buffer.compare(Buffer.from(value), beyond) > 0),
+      prefix: Buffer.from(prefix),
+      after: after === null ? null : Buffer.from(after),
     })
     if (this.#dictionary.epoch !== epoch) return this.#values(request, deadline)
     const values = found.slice(0, most)

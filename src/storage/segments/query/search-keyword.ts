@@ -128,7 +128,10 @@ function rankDocuments(
   count(image, matching)
   const { documents, chunks, scores, opened } = matching
   const { documentPublished, documentScore } = image
-  for (let i = 0; i < matching.count; i++) {
+  // Ids rise with the time of ingest, and so, mostly, do times of publication: what comes first in the order comes first.
+  const isNewestFirst = order === '-published_at'
+  for (let nth = 0; nth < matching.count; nth++) {
+    const i = isNewestFirst ? matching.count - 1 - nth : nth
     const document = documents[i]!
     let rank = scores[i]!
     if (order !== 'relevance') {

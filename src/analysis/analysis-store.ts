@@ -79,8 +79,9 @@ export type RunWarning = (typeof runWarnings)[number]
 
 /** What a run is computed on. */
 export interface RunInput {
+  /** 0 where it is computed on documents: how many they have would tell how long bodies are, which may not be readable. */
   readonly chunks: number
-  /** Those that the chunks are of. */
+  /** Those that the chunks are of, or the documents themselves. */
   readonly documents: number
   /** Chunks that belong to the input but for a vector of the profile, which they have not. */
   readonly withoutVector: number
@@ -178,8 +179,6 @@ export interface InputQuery {
 
 export interface InputPage {
   readonly rows: readonly InputRow[]
-  /** The rows, where they are chunks; where they are documents, the chunks of these that have a text. */
-  readonly chunks: number
   /** Chunks with a text that are left out for want of a vector; 0 without a profile. */
   readonly withoutVector: number
   /** Whether any of them waits for its vector, or a document is so new that it has no chunks yet. */

@@ -34,7 +34,7 @@ export interface Execution {
 const documentsAtOnce = 500
 
 /** What came of a computation, for the log; null where there was none. */
-type RunResult = (Computed & { readonly chunks: number }) | null
+type RunResult = (Computed & { readonly rows: number }) | null
 
 /**
  * One run from `validating` to its end. Every write asks whether the run is still this worker's: what was cancelled,
@@ -57,7 +57,8 @@ export async function executeRun(execution: Execution, parts: ExecutionParts): P
     return null
   }
   signal.throwIfAborted()
-  const { rows, chunks, withoutVector, isWaiting } = input
+  const { rows, withoutVector, isWaiting } = input
+  const chunks = algorithm.needsVectors ? rows.length : 0
   const documents = new Set(rows.map(({ documentId }) => documentId)).size
   const counts = { chunks, documents, withoutVector }
   if (!(await store.beginRun(run.runId, workerId, counts, isWaiting ? ['vectors_pending'] : []))) return null
@@ -99,7 +100,6 @@ async function selectInput(
   const scopes = [run.scope, today]
   const chunksMax = application.policy.analysis?.max_input_chunks ?? policyDefaults.analysisInputChunks
   const rows: InputRow[] = []
-  let chunks = 0
   let withoutVector = 0
   let isWaiting = false
   for (const datasetId of new Set(run.inputScope.dataset_ids)) {
@@ -117,26 +117,25 @@ async function selectInput(
         rowsMax: chunksMax - rows.length + 1,
       })
       rows.push(...page.rows)
-      chunks += page.chunks
       withoutVector += page.withoutVector
       isWaiting ||= page.isWaiting
       afterDocument = page.nextAfter
-      // A document without a text is one of the input too.
-      if (Math.max(chunks, rows.length) > chunksMax) {
-        const message = `the input has more than ${chunksMax} chunks, the most of this application: narrow input_scope`
+      if (rows.length > chunksMax) {
+        const what = algorithm.needsVectors ? 'chunks' : 'documents'
+        const message = `the input has more than ${chunksMax} ${what}, the most of this application: narrow input_scope`
         return { code: 'input_too_large', message }
       }
     } while (afterDocument !== null)
   }
   const idOf = (row: InputRow): string => row.chunkId ?? row.documentId
   rows.sort((a, b) => (idOf(a) < idOf(b) ? -1 : 1))
-  return { rows, chunks, withoutVector, isWaiting, scopes }
+  return { rows, withoutVector, isWaiting, scopes }
 }
 
 async function computeArtifacts(
   { run, workerId, signal, progress }: Execution,
   algorithm: Algorithm,
-  { rows, chunks, scopes }: Input,
+  { rows, scopes }: Input,
   { store, files, compute, threads, now }: ExecutionParts,
 ): Promise<RunResult> {
   const profileId = profileOf(run, algorithm)
@@ -163,7 +162,7 @@ async function computeArtifacts(
     for (const [, artifactId] of artifactIds) await files.keep(artifactId)
     const artifacts = artifactIds.map(([name, artifactId]) => ({ artifactId, name, ...computed.files[name]! }))
     recorded = await store.endRun(run.runId, workerId, { at: now(), artifacts })
-    return recorded ? { ...computed, chunks } : null
+    return recorded ? { ...computed, rows: rows.length } : null
   } catch (error) {
     throw (error as NodeJS.ErrnoException).code === 'ENOSPC' ? storageFull(error) : error
   } finally {

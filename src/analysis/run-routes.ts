@@ -44,9 +44,9 @@ const RunAnswer = named(
         'AnalysisInput',
         Type.Object({
           chunks: Type.Integer({
-            description: 'Chunks that the run is computed on; of `feature_rollup`, those of its documents.',
+            description: 'Chunks that the run is computed on; 0 of `feature_rollup`, which is computed on documents.',
           }),
-          documents: Type.Integer({ description: 'The documents that these are of.' }),
+          documents: Type.Integer({ description: 'The documents that these are of, or that it is computed on.' }),
           without_vector: Type.Integer({
             description: 'Chunks of the same scope that are left out, because they have no vector of the profile.',
           }),

@@ -38,7 +38,8 @@ export class AskedWorld {
     const { server, collector } = this.#world
     const sentOf = [...this.#closed, ...this.#histories.flatMap(({ steps }) => steps)]
     for (const dataset of new Set(sentOf.map((sent) => String(sent.dataset_id)))) await server.makeDataset(dataset)
-    const policy = { analysis_enabled: true, live: { enabled: true } }
+    const types = ['knn_graph', 'feature_rollup']
+    const policy = { analysis_enabled: true, analysis: { types }, live: { enabled: true } }
     this.#key = (await server.makeApplication({ entitlements: this.#pair.entitlements, policy })).key
     for (let version = 0; ; version++) {
       const sent = this.#histories.flatMap(({ steps, isLive }, document) =>
@@ -236,9 +237,16 @@ export class AskedWorld {
   }
 
   async *#analysis(): Asked {
+    const graph = { analysis_type: 'knn_graph', embedding_profile_id: fakeProfile, parameters: { k: 100 } }
+    // Equally near ones are ranked by ids, and those of the two worlds do not sort alike.
+    yield* this.#run(graph, ({ rank: _, ...edge }) => edge)
+    const parameters = { by: ['platform', 'language', 'region'], bucket: 'month' }
+    yield* this.#run({ analysis_type: 'feature_rollup', parameters }, (row) => row)
+  }
+
+  async *#run(request: object, seen: (row: Record<string, unknown>) => object): Asked {
     const input_scope = { dataset_ids: this.#pair.entitlements[0]!.datasets }
-    const body = { analysis_type: 'knn_graph', embedding_profile_id: fakeProfile, input_scope, parameters: { k: 100 } }
-    const created = await this.#ask('POST', '/v1/analysis/runs', body)
+    const created = await this.#ask('POST', '/v1/analysis/runs', { ...request, input_scope })
     yield created
     const { run_id } = JSON.parse(created[1]).body
     if (run_id === undefined) return
@@ -254,10 +262,9 @@ export class AskedWorld {
       byteLength: artifact.bytes,
       requestInit: { headers: { authorization: `Bearer ${this.#key}` } },
     })
-    const rows = (await parquetReadObjects({ file, compressors })) as { rank: number }[]
-    // Ordered by ids, and equally near ones too: the ids of the two worlds do not sort alike.
-    const edges = rows.map(({ rank: _, ...edge }) => this.#canonical(JSON.stringify(edge))).sort()
-    yield [`${path}/artifacts`, JSON.stringify(edges)]
+    const rows = (await parquetReadObjects({ file, compressors })) as Record<string, unknown>[]
+    // Ordered by ids, where rows have any.
+    yield [`${path}/artifacts`, JSON.stringify(rows.map((row) => this.#canonical(JSON.stringify(seen(row)))).sort())]
   }
 
   async #ask(method: string, path: string, body?: object): Promise<[string, string]> {

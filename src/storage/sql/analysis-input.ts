@@ -94,7 +94,7 @@ export function sqlAnalysisInput(db: Kysely<Tables>): AnalysisInput {
       // One a document, so never more than were asked for.
       const versions = await readable.execute()
       const versionIds = versions.map((row) => row.version_id)
-      const none = { rows: [], chunks: 0, withoutVector: 0, isWaiting: false, nextAfter: end }
+      const none = { rows: [], withoutVector: 0, isWaiting: false, nextAfter: end }
       if (versionIds.length === 0) return none
       if (query.profileId === null) {
         const rows = versions.map((row) => ({
@@ -102,12 +102,12 @@ export function sqlAnalysisInput(db: Kysely<Tables>): AnalysisInput {
           documentId: row.document_id,
           versionId: row.version_id,
         }))
-        return { ...none, rows: rows.slice(0, query.rowsMax), chunks: await chunksWithText(db, versionIds) }
+        return { ...none, rows: rows.slice(0, query.rowsMax) }
       }
       const rows = await rowsWithVector(db, query.profileId, query, versionIds)
       const lacking = await chunksWithoutVector(db, query.profileId, versionIds)
       const isWaiting = lacking.waiting > 0 || (await anyUncut(db, query.profileId, versionIds))
-      return { rows, chunks: rows.length, withoutVector: lacking.chunks, isWaiting, nextAfter: end }
+      return { rows, withoutVector: lacking.chunks, isWaiting, nextAfter: end }
     },
 
     async chunkVectors(profileId, chunkIds) {
@@ -205,14 +205,6 @@ export function sqlAnalysisInput(db: Kysely<Tables>): AnalysisInput {
       })
     },
   }
-}
-
-async function chunksWithText(db: Kysely<Tables>, versionIds: readonly string[]): Promise<number> {
-  const row = await chunksOf(db, versionIds)
-    .whereRef('chunk.ends_at', '>', 'chunk.starts_at')
-    .select((eb) => eb.fn.countAll<number>().as('chunks'))
-    .executeTakeFirstOrThrow()
-  return Number(row.chunks)
 }
 
 async function rowsWithVector(

@@ -17,10 +17,11 @@ import type { IndexSourceFixture } from './index-source.ts'
 /**
  * Documents come, processes index them and are ended at any point, indexes are lost, rebuilt and taken over, models and
  * the rules by which texts are cut change. After every step each chunk has a vector of the default profile, waits for one,
- * or was refused by the model; and when all have done their work, every index has every vector.
+ * or was refused by the model; and when all have done their work, every index has every vector, and those of a profile made
+ * besides are there too.
  */
 type Step =
-  | { readonly do: 'send'; readonly name: number; readonly body: string | null }
+  | { readonly do: 'send'; readonly name: number; readonly body: string | null; readonly language: string | null }
   | { readonly do: 'feed' | 'follow' | 'restart' | 'lose'; readonly process: number }
   | { readonly do: 'feed, killed'; readonly process: number }
   | { readonly do: 'make' }
@@ -28,12 +29,14 @@ type Step =
   | { readonly do: 'rebuild' }
   | { readonly do: 'take over'; readonly process: number; readonly complete: boolean }
   | { readonly do: 'default'; readonly profile: string }
+  | { readonly do: 'besides'; readonly languages: readonly string[] | null; readonly made: boolean }
   | { readonly do: 'cut otherwise'; readonly version: number }
 
 const processes = fc.integer({ min: 0, max: 1 })
+const language = fc.constantFrom('en', 'de', null)
 const body = fc.constantFrom('Some words.', 'Other words!', 'refused text', null)
 const step: fc.Arbitrary<Step> = fc.oneof(
-  { weight: 5, arbitrary: fc.record({ do: fc.constant('send' as const), name: fc.nat(9), body }) },
+  { weight: 5, arbitrary: fc.record({ do: fc.constant('send' as const), name: fc.nat(9), body, language }) },
   {
     weight: 6,
     arbitrary: fc.record({
@@ -57,6 +60,14 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     arbitrary: fc.record({ do: fc.constant('take over' as const), process: processes, complete: fc.boolean() }),
   },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('default' as const), profile: fc.constantFrom('m', 'old') }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      do: fc.constant('besides' as const),
+      languages: fc.constantFrom(['en'], ['de', 'en'], null),
+      made: fc.boolean(),
+    }),
+  },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('cut otherwise' as const), version: fc.nat(9) }) },
 )
 
@@ -103,7 +114,14 @@ class Ways {
     switch (now.do) {
       case 'send': {
         this.#clockMs += 60_000
-        const document = { datasetId: 'd1', platform: 'p', externalId: `n-${now.name}`, title: 'T', body: now.body }
+        const document = {
+          datasetId: 'd1',
+          platform: 'p',
+          externalId: `n-${now.name}`,
+          title: 'T',
+          body: now.body,
+          language: now.language,
+        }
         await content.ingest([document], this.#clockMs)
         break
       }
@@ -158,6 +176,11 @@ class Ways {
         this.#startAgain()
         break
       }
+      case 'besides': {
+        const profiles = now.made ? [{ profileId: 'beside', languages: now.languages }] : []
+        await operator.commit([{ kind: 'profiles.make', profiles }], { actor: 'test', at: 0 })
+        break
+      }
       case 'cut otherwise': {
         const [versionId, chunks] = [...this.#cuts][now.version] ?? []
         if (versionId === undefined) return
@@ -181,7 +204,6 @@ class Ways {
       ids.filter((id) => !known.has(id) && !this.#refused.has(id)),
       [],
     )
-    assert.equal((await source.vectorGaps()).lost, 0)
   }
 
   /** Everybody does what is left to do. */
@@ -195,6 +217,8 @@ class Ways {
       busy = (await this.#make(this.#source, this.#processes[0]!.index)) || busy
     }
     await this.assertNoneLost()
+    // Of the profile besides too, though texts whose language was changed wait for it only since they were read anew.
+    assert.equal((await this.#store.source.vectorGaps()).lost, 0)
     for (const { index } of this.#processes) {
       const request = { profileId: this.#profile, after: null, limit: 1000, timeoutMs: 10_000 }
       const page = await index.withoutVector(request)
@@ -262,9 +286,13 @@ class Ways {
   }
 
   async #make(source: IndexSource, index: SearchIndex): Promise<boolean> {
-    const { made, refused } = await makeVectors(source, index, embedderOf(this.#profile), alone, signal)
-    this.#processes[0]!.follower.have([...made, ...refused])
-    return made.length + refused.length > 0
+    let more = false
+    for (const profileId of await source.madeProfiles()) {
+      const { made, refused } = await makeVectors(source, index, embedderOf(profileId), alone, signal)
+      if (profileId === this.#profile) this.#processes[0]!.follower.have([...made, ...refused])
+      more ||= made.length + refused.length > 0
+    }
+    return more
   }
 
   async #killed(before: 'apply' | 'doneWaiting' | 'refuseVectors'): Promise<void> {
@@ -285,6 +313,7 @@ export async function walkTheWays(open: () => Promise<IndexSourceFixture>, runs:
         [
           { kind: 'dataset.put', datasetId: 'd1', name: 'd1', description: null },
           { ...profile, profileId: 'm', model: 'm', isDefault: true },
+          { ...profile, profileId: 'beside', model: 'beside' },
         ],
         { actor: 'test', at: 0 },
       )

@@ -8,7 +8,8 @@ import type { Tables } from './tables.ts'
  *
  * The rule: every chunk with a text that is not replaced has, of every profile that makes vectors of its language, a
  * vector, or waits for one, or was refused by the model. It holds after every transaction, because the one that writes a
- * chunk, or says what a profile makes, also makes the chunks wait; nobody says which.
+ * chunk, or says what a profile makes, also makes the chunks wait; nobody says which. Only a text whose language is changed
+ * waits for a profile of that language a moment later, when indexing reads it anew.
  */
 type VectorQueue = Pick<
   IndexSource,

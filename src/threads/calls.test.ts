@@ -88,10 +88,13 @@ for (const [kind, open] of Object.entries(memberChannels)) {
       const hung = lost(true, /it hung: nothing was heard of it for 60 s/)
 
       test('while a call is under way, is ended and its calls are rejected; not before', async () => {
-        const { calls, ask } = start()
+        const frozen = Promise.withResolvers<unknown>()
+        const { calls, ask } = start(frozen.resolve)
         await calls.started
         const replies = ['freeze', 'hang', 'hang'] as const
         const open = Promise.allSettled(replies.map((order) => ask({ do: order })))
+        // What it says last would be heard in the middle of the silence, which would begin again.
+        await frozen.promise
         wait(4)
         await new Promise((resolve) => setImmediate(resolve))
         assert.equal(calls.open, 3)

@@ -3,6 +3,7 @@ import type { SchemaValidateFunction } from 'ajv/dist/types/index.js'
 import { type TSchema, type TSchemaOptions, Type } from 'typebox'
 import { unboundedPartsOf } from './bounded-schema.ts'
 import type { ErrorDetail } from './errors.ts'
+import { languageCodes } from './language-codes.ts'
 import { parseTime } from './time.ts'
 
 export { choice, choices, componentName, named } from './choice.ts'
@@ -185,7 +186,7 @@ export const codePattern = `^[^,\\s\\x01-\\x1f${unstorable}]*$`
 export const printablePattern = `^[^\\x01-\\x1f\\x7f${unstorable}]*$`
 
 /** Of languages that readers name; documents have them in the same form. */
-const languagePattern = '^[a-z]{2}$'
+const languagePattern = `^(${languageCodes.join('|')})$`
 
 /** Of languages as collectors send them. */
 export const languageTagPattern = '^[A-Za-z]{2,3}([-_][A-Za-z0-9]{1,8})*$'

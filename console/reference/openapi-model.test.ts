@@ -79,6 +79,7 @@ test('types and limits in words', () => {
   assert.deepEqual(pattern('^[^\\x00]*$'), ['no NUL'])
   assert.deepEqual(pattern('^[^,\\s\\x00-\\x1f\\x7f]{1,128}$'), ['no commas, spaces, control characters'])
   assert.deepEqual(pattern('^[a-z]{2}$'), ['pattern ^[a-z]{2}$'])
+  assert.deepEqual(pattern('^(de|en|zh)$'), ['one of 3'])
   assert.deepEqual(limitWords(description, { type: 'integer', exclusiveMinimum: 0 }), ['more than 0'])
   assert.deepEqual(limitWords(description, { type: 'array', maxItems: 1, default: [] }), ['up to 1 item', 'default []'])
 })

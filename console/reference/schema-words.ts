@@ -54,8 +54,10 @@ export function limitWords(description: Description, schema: Schema | PlainSchem
   return words.filter((word) => word !== null)
 }
 
-/** What a pattern only leaves out is said in words. */
+/** What a pattern only leaves out is said in words, and a long choice by its number: its description tells what it is of. */
 function patternWords(pattern: string): string {
+  const [, choice] = /^\^\(([\w|-]+)\)\$$/.exec(pattern) ?? []
+  if (choice !== undefined) return `one of ${choice.split('|').length}`
   const [, leftOut] = /^\^\[\^(.*)\](?:\*|\{\d+,\d+\})\$$/.exec(pattern) ?? []
   if (leftOut === undefined) return `pattern ${pattern}`
   const words = [

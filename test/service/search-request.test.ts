@@ -141,6 +141,7 @@ suite('what is refused', () => {
     ['no languages', { query: 'x', languages: [] }, /languages/],
     ['a language with a blank', { query: 'x', languages: ['en', 'e n!'] }, /languages\.1 .*ISO 639-1.*"e n!"/],
     ['a language by its name', { query: 'x', languages: ['english'] }, /languages\.0 .*"english"/],
+    ['two letters that are no language', { query: 'x', languages: ['zz'] }, /languages\.0 .*ISO 639-1.*"zz"/],
     ['a language in capitals', { query: 'x', languages: ['EN'] }, /languages\.0 .*"EN"/],
     ['a language with NUL', { query: 'x', languages: ['e\0'] }, /languages\.0 .*ISO 639-1/],
     ['a language of another type', { query: 'x', languages: [1] }, /languages\.0/],

@@ -37,7 +37,7 @@ export interface BuiltInEmbedderOptions {
   /** After the second death in a row, doubling up to `restMaxMs`. */
   readonly restMs?: number
   readonly restMaxMs?: number
-  /** Without a word from the process while it has a text; a run of one takes up to 0.2 s, on a busy machine a few. */
+  /** Without a word from the process while it has a text; a run of one takes up to 0.4 s, on a busy machine a few. */
   readonly silenceMaxMs?: number
   readonly watch?: PoolWatch
   readonly directory?: URL

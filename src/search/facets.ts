@@ -1,4 +1,5 @@
 import { dayMs } from '../time.ts'
+import { firstDayOf, type TimeBucket } from '../time-buckets.ts'
 
 /** By what results can be counted. Times are counted by day, week or month, in UTC. */
 export const facetFields = [
@@ -14,9 +15,6 @@ export const facetFields = [
   'author',
 ] as const
 export type FacetField = (typeof facetFields)[number]
-
-export const timeBuckets = ['day', 'week', 'month'] as const
-export type TimeBucket = (typeof timeBuckets)[number]
 
 export type Facet = FacetField | { readonly published_at: TimeBucket }
 
@@ -44,11 +42,6 @@ export const dayOf = (timeMs: number): number =>
 /** A month before the last day that a date can have. */
 const calendarMs = 8.64e15 - 31 * dayMs
 
-/** The first day of the bucket that a day is in, as `2026-11-15`; weeks begin on Mondays. */
-export function bucketOfDay(day: number, bucket: TimeBucket): string {
-  // The first of January 1970 was a Thursday.
-  const first = bucket === 'week' ? day - ((((day + 3) % 7) + 7) % 7) : day
-  const date = new Date(first * dayMs)
-  if (bucket === 'month') date.setUTCDate(1)
-  return date.toISOString().slice(0, -14)
-}
+/** The first day of the bucket that a day is in, as `2026-11-15`. */
+export const bucketOfDay = (day: number, bucket: TimeBucket): string =>
+  firstDayOf(day, bucket).toISOString().slice(0, -14)

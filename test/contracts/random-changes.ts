@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { fieldPermissions, type Scope } from '../../src/access/scope.ts'
 import { documentStatuses } from '../../src/ingest/content-store.ts'
-import { facetFields, timeBuckets } from '../../src/search/facets.ts'
+import { facetFields } from '../../src/search/facets.ts'
 import {
   type CatalogConditions,
   type FacetsRequest,
@@ -11,6 +11,7 @@ import {
   type SearchFilters,
 } from '../../src/search/search-index.ts'
 import type { AnalysedField, Clause, KeywordQuery, LooseMatch } from '../../src/text/types.ts'
+import { timeBuckets } from '../../src/time-buckets.ts'
 
 /** Random content of a small world: few words, few documents, few values, so that everything meets everything. */
 export const words = ['a', 'b', 'c', 'd', 'e', 'f', 'ü', '漢']

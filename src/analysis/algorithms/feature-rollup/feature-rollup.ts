@@ -1,7 +1,8 @@
 import { Type } from 'typebox'
 import { choice, choices } from '../../../choice.ts'
+import { timeBuckets } from '../../../time-buckets.ts'
 import type { Algorithm } from '../../algorithm.ts'
-import { rollupBuckets, rollupFields } from './rollup-keys.ts'
+import { rollupFields } from './rollup-keys.ts'
 import type { RollupParameters } from './write-rollup.ts'
 
 const artifacts = {
@@ -35,7 +36,7 @@ export const featureRollup: Algorithm<RollupParameters, typeof artifacts> = {
       4,
     ),
     bucket: Type.Optional(
-      choice(rollupBuckets, { description: 'Also by time of publication, in UTC; a week begins on Monday.' }),
+      choice(timeBuckets, { description: 'Also by time of publication, in UTC; a week begins on Monday.' }),
     ),
   },
   needsVectors: false,

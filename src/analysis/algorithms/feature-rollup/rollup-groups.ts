@@ -1,6 +1,7 @@
+import type { TimeBucket } from '../../../time-buckets.ts'
 import { type InputDocument, inputTooLarge } from '../../algorithm.ts'
 import { ExactSum } from './exact-sum.ts'
-import { bucketOf, keyCount, keysOf, type RollupBucket, type RollupField } from './rollup-keys.ts'
+import { bucketOf, keyCount, keysOf, type RollupField } from './rollup-keys.ts'
 
 export interface RollupGroup {
   readonly key: readonly (string | null)[]
@@ -24,13 +25,13 @@ export class RollupGroups {
   readonly metrics = new Set<string>()
   readonly #groups = new Map<string, RollupGroup>()
   readonly #by: readonly RollupField[]
-  readonly #bucket: RollupBucket | null
+  readonly #bucket: TimeBucket | null
   readonly #limits: Readonly<Record<keyof typeof rollupLimits, number>>
   #combinations = 0
 
   constructor(
     by: readonly RollupField[],
-    bucket: RollupBucket | null,
+    bucket: TimeBucket | null,
     limits: Readonly<Record<keyof typeof rollupLimits, number>> = rollupLimits,
   ) {
     this.#by = by

@@ -1,3 +1,5 @@
+import { dayMs } from '../../../time.ts'
+import { firstDayOf, type TimeBucket } from '../../../time-buckets.ts'
 import type { InputDocument } from '../../algorithm.ts'
 
 export const rollupFields = [
@@ -12,9 +14,6 @@ export const rollupFields = [
   'classification',
 ] as const
 export type RollupField = (typeof rollupFields)[number]
-
-export const rollupBuckets = ['day', 'week', 'month'] as const
-export type RollupBucket = (typeof rollupBuckets)[number]
 
 /** The values that a document counts for; null where it has none. */
 const valuesOf: Readonly<Record<RollupField, (document: InputDocument) => readonly (string | null)[]>> = {
@@ -44,12 +43,4 @@ export const keyCount = (document: InputDocument, by: readonly RollupField[]): n
   by.reduce((count, field) => count * valuesOf[field](document).length, 1)
 
 /** The first day of the bucket that a time is in, in UTC. */
-export function bucketOf(timeMs: number, bucket: RollupBucket): Date {
-  const time = new Date(timeMs)
-  const [year, month, day] = [time.getUTCFullYear(), time.getUTCMonth(), time.getUTCDate()]
-  const daysIn = { day: day, week: day - ((time.getUTCDay() + 6) % 7), month: 1 }[bucket]
-  // Not Date.UTC, which takes the years 0 to 99 for those of the last century.
-  const first = new Date(0)
-  first.setUTCFullYear(year, month, daysIn)
-  return first
-}
+export const bucketOf = (timeMs: number, bucket: TimeBucket): Date => firstDayOf(Math.floor(timeMs / dayMs), bucket)

@@ -2,16 +2,17 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import fc from 'fast-check'
 import { bareDocument as document, executeHere } from '../../../../test/support/execute-here.ts'
+import { type TimeBucket, timeBuckets } from '../../../time-buckets.ts'
 import type { InputDocument } from '../../algorithm.ts'
 import { ExactSum } from './exact-sum.ts'
 import { featureRollup } from './feature-rollup.ts'
 import { RollupGroups } from './rollup-groups.ts'
-import { bucketOf, type RollupBucket, type RollupField, rollupBuckets, rollupFields } from './rollup-keys.ts'
+import { bucketOf, type RollupField, rollupFields } from './rollup-keys.ts'
 
 async function rollup(
   documents: readonly InputDocument[],
   by: readonly RollupField[],
-  bucket: RollupBucket | null = null,
+  bucket: TimeBucket | null = null,
 ) {
   const { tables } = await executeHere(
     featureRollup,
@@ -22,7 +23,7 @@ async function rollup(
 }
 
 /** The same, said again plainly: for every row that can be, look through all documents. */
-function expected(documents: readonly InputDocument[], by: readonly RollupField[], bucket: RollupBucket | null) {
+function expected(documents: readonly InputDocument[], by: readonly RollupField[], bucket: TimeBucket | null) {
   const lists: Record<RollupField, (one: InputDocument) => readonly (string | null)[]> = {
     dataset: (one) => [one.datasetId],
     platform: (one) => [one.platform],
@@ -112,7 +113,7 @@ suite('a rollup', () => {
       fc.asyncProperty(
         documents,
         fc.subarray([...rollupFields], { minLength: 1, maxLength: 4 }),
-        fc.option(fc.constantFrom(...rollupBuckets)),
+        fc.option(fc.constantFrom(...timeBuckets)),
         async (some, by, bucket) => {
           const rows = await rollup(some, by, bucket)
           const plain = rows.map((row) => ({ ...row, bucket: row.bucket === null ? null : isoDay(row.bucket as Date) }))
@@ -162,7 +163,7 @@ suite('a rollup', () => {
   })
 
   test('the first day of a week is a Monday, of a month its first, long ago too', () => {
-    const cases: [string, RollupBucket, string][] = [
+    const cases: [string, TimeBucket, string][] = [
       ['2026-11-16T00:00:00.000Z', 'week', '2026-11-16'],
       ['2026-11-15T23:59:59.999Z', 'week', '2026-11-09'],
       ['2026-01-01T00:00:00.000Z', 'week', '2025-12-29'],

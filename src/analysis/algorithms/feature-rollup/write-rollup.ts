@@ -1,12 +1,13 @@
+import type { TimeBucket } from '../../../time-buckets.ts'
 import type { AlgorithmInput, Running } from '../../algorithm.ts'
 import type { Columns, TableFile } from '../../compute/table-file.ts'
 import type { ExactSum } from './exact-sum.ts'
 import { type RollupGroup, RollupGroups } from './rollup-groups.ts'
-import type { RollupBucket, RollupField } from './rollup-keys.ts'
+import type { RollupField } from './rollup-keys.ts'
 
 export type RollupParameters = {
   readonly by: readonly RollupField[]
-  readonly bucket: RollupBucket | null
+  readonly bucket: TimeBucket | null
 }
 
 const rowsPerGroup = 100_000

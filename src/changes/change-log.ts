@@ -17,7 +17,7 @@ export interface ChangeQuery {
   readonly scanMax: number
   /** An event is visible when one pair allows both its dataset and its platform; null = any platform. */
   readonly allowed: readonly { readonly datasets: readonly string[]; readonly platforms: readonly string[] | null }[]
-  readonly eventTypes: readonly string[] | null
+  readonly eventTypes: readonly EventType[]
   readonly ingestedFrom: number | null
   readonly ingestedTo: number | null
 }
@@ -39,7 +39,18 @@ export interface FeedState {
   readonly removedThrough: number
 }
 
-export const eventTypes = ['document.created', 'document.version.created', 'document.metrics.updated'] as const
+/** Types that every reader gets who does not choose. */
+export const plainEventTypes = ['document.created', 'document.version.created', 'document.metrics.updated'] as const
+
+/**
+ * All of them. The last two came later and go only to readers that name them: `document.updated` when a field of the
+ * document changed that is neither text nor metrics, `document.erased` when the document is gone. The latter changed no
+ * field and names no version.
+ */
+export const eventTypes = [...plainEventTypes, 'document.updated', 'document.erased'] as const
+export type EventType = (typeof eventTypes)[number]
+
+export const isEventType = (text: string): text is EventType => (eventTypes as readonly string[]).includes(text)
 
 /** An event as stores keep it, under the names that consumers know. Times are in milliseconds. */
 export interface ChangeEvent {

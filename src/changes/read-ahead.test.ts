@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import type { ChangeLog, ChangePage, ChangeQuery } from './change-log.ts'
+import { type ChangeLog, type ChangePage, type ChangeQuery, plainEventTypes } from './change-log.ts'
 import { readAhead } from './read-ahead.ts'
 
 /** Events 1 to `newest`, one number each. */
@@ -24,7 +24,7 @@ const query = (after: number | null, datasets: readonly string[] = ['d']): Chang
   limit: 10,
   scanMax: 1000,
   allowed: [{ datasets, platforms: null }],
-  eventTypes: null,
+  eventTypes: plainEventTypes,
   ingestedFrom: null,
   ingestedTo: null,
 })

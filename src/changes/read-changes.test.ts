@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { Cursors, type SigningKey } from '../cursors.ts'
-import type { ChangeEvent, ChangeLog, ChangePage, ChangeQuery } from './change-log.ts'
+import { type ChangeEvent, type ChangeLog, type ChangePage, type ChangeQuery, plainEventTypes } from './change-log.ts'
 import { ChangeSignal } from './change-signal.ts'
 import { type ChangesRequest, RemovedEvents, readChanges, positionOfCursor as startFrom } from './read-changes.ts'
 
@@ -52,7 +52,7 @@ const request = (fields: Partial<ChangesRequest> = {}): ChangesRequest => ({
   limit: 100,
   waitMs: 0,
   aborted: new AbortController().signal,
-  filter: { allowed: [], eventTypes: null, ingestedFrom: null, ingestedTo: null },
+  filter: { allowed: [], eventTypes: plainEventTypes, ingestedFrom: null, ingestedTo: null },
   waiting: () => {},
   ...fields,
 })

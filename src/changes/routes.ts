@@ -8,12 +8,13 @@ import { takeQuota } from '../http/take-quota.ts'
 import type { TypedApp } from '../http/typed-app.ts'
 import { parseOptionalTime } from '../time.ts'
 import { choice, dateTime, named, pageSize, strict } from '../validation.ts'
-import { type ChangeLog, eventTypes } from './change-log.ts'
+import { type ChangeLog, eventTypes, isEventType, plainEventTypes } from './change-log.ts'
 import type { ChangeSignal } from './change-signal.ts'
 import { readAhead } from './read-ahead.ts'
 import { positionOfCursor, RemovedEvents, readChanges, retentionDays } from './read-changes.ts'
 
 const waitSecondsMax = 30
+const starts = ['earliest', 'latest'] as const
 
 const Event = named(
   'ChangeEvent',
@@ -21,12 +22,19 @@ const Event = named(
     sequence: Type.Integer({ description: 'Position in the one sequence of the instance; strictly increasing.' }),
     event_id: Type.String({ description: 'Handle events idempotently by this.' }),
     schema_version: Type.Integer(),
-    event_type: choice(eventTypes),
+    event_type: choice(eventTypes, {
+      description:
+        '`document.created`; `document.version.created`: title or body changed; `document.metrics.updated`: score or metrics changed. ' +
+        'Only for readers that name them in `event_type`: `document.updated`, another field of the document object changed, and ' +
+        '`document.erased`, it is gone for good: remove it.',
+    }),
     dataset_id: Type.String(),
     source_platform: Type.String(),
     document_id: Type.String(),
     version_id: Type.Optional(Type.String({ description: 'For created documents and new versions.' })),
-    changed_fields: Type.Array(Type.String()),
+    changed_fields: Type.Array(
+      Type.String({ description: 'Names of fields. In `document.updated` those of the document object.' }),
+    ),
     occurred_at: dateTime,
     observed_at: dateTime,
     ingested_at: dateTime,
@@ -38,8 +46,20 @@ const Query = Type.Object(
     cursor: Type.Optional(
       Type.String({ description: '`next_cursor` of the previous page. Absent: from the earliest event that is kept.' }),
     ),
+    start: Type.Optional(
+      choice(starts, {
+        // No default in the schema: it would be filled in beside a cursor.
+        description:
+          'Where a first read begins: with the earliest event that is kept (so without it), or, by an empty page that is not held, behind the latest there is. ' +
+          'An addition; not with `cursor`.',
+      }),
+    ),
     limit: pageSize(200, 100),
-    event_type: listParameter('Event types.', eventTypes),
+    event_type: listParameter(
+      `Event types. Absent: ${plainEventTypes.map((type) => `\`${type}\``).join(', ')}. ` +
+        'The two others are for readers that name them, and were recorded from the day on that this version was installed.',
+      eventTypes,
+    ),
     dataset_id: listParameter('Dataset ids.'),
     source_platform: listParameter('Platform codes.'),
     ingested_from: Type.Optional(Type.String({ format: 'date-time', description: 'Inclusive.' })),
@@ -81,7 +101,7 @@ export function changesRoutes(app: TypedApp, { log, signal, cursors, usage }: Ch
         summary: 'Read the change feed',
         description:
           'Events of documents in the order in which they became visible; nothing is ever skipped. Process a page, then save `next_cursor`, then ask with it. ' +
-          'An empty page is the end for now; its cursor stays good. A cursor is bound to the application and to every parameter but `limit` and `wait`, and can be replayed. ' +
+          'An empty page is the end for now; its cursor stays good. A cursor is bound to the application and to every parameter but `start`, `limit` and `wait`, and can be replayed. ' +
           `Events are kept for ${retentionDays} days: an older cursor is 410 \`cursor_expired\`.`,
         querystring: Query,
         response: { 200: named('ChangePage', Type.Object({ items: Type.Array(Event), next_cursor: Type.String() })) },
@@ -89,10 +109,14 @@ export function changesRoutes(app: TypedApp, { log, signal, cursors, usage }: Ch
     },
     async (request, reply) => {
       const consumer = consumerOf(request)
-      const { cursor = null, limit = 100, wait = 0 } = request.query
+      const { cursor = null, start, limit = 100, wait = 0 } = request.query
+      if (cursor !== null && start !== undefined)
+        throw invalid('start', 'is for a first read: leave it out with a cursor')
       const types = splitList(request.query.event_type, 'event_type', 'invalid_changes_query')
-      const unknown = types?.find((type) => !(eventTypes as readonly string[]).includes(type))
-      if (unknown !== undefined) throw invalid('event_type', `must be among ${eventTypes.join(', ')}`)
+      const wantedTypes = types === null ? plainEventTypes : types.filter(isEventType)
+      if (types !== null && wantedTypes.length < types.length) {
+        throw invalid('event_type', `must be among ${eventTypes.join(', ')}`)
+      }
       const datasets = splitList(request.query.dataset_id, 'dataset_id', 'invalid_changes_query')
       const platforms = splitList(request.query.source_platform, 'source_platform', 'invalid_changes_query')
       const ingestedFrom = parseOptionalTime(request.query.ingested_from)
@@ -104,20 +128,23 @@ export function changesRoutes(app: TypedApp, { log, signal, cursors, usage }: Ch
       const after = await positionOfCursor(cursor, binding, removed, cursors)
       const scope = scopeOf(consumer, { datasets, platforms }, { datasets: 'dataset_id', platforms: 'source_platform' })
       await takeQuota(request, reply, usage)
-      const page = await readChanges(
-        {
-          binding,
-          after,
-          limit,
-          waitMs: wait * 1000,
-          aborted: abortSignalOf(reply),
-          filter: { allowed: scope.entries, eventTypes: types, ingestedFrom, ingestedTo },
-          waiting: () => request.releasePermit(),
-        },
-        pages,
-        signal,
-        cursors,
-      )
+      const page =
+        start === 'latest'
+          ? { text: '', nextCursor: cursors.sign(binding, (await log.state()).newest) }
+          : await readChanges(
+              {
+                binding,
+                after,
+                limit,
+                waitMs: wait * 1000,
+                aborted: abortSignalOf(reply),
+                filter: { allowed: scope.entries, eventTypes: wantedTypes, ingestedFrom, ingestedTo },
+                waiting: () => request.releasePermit(),
+              },
+              pages,
+              signal,
+              cursors,
+            )
       // Who was let in long ago may have been shut out since.
       if (wait > 0) await request.recheckCredential()
       reply.type('application/json; charset=utf-8')

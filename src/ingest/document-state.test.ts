@@ -93,6 +93,9 @@ test('each outcome goes with its versions, snapshots and events, and with no oth
         const outcome = merge(one)
         const [moreVersions, moreSnapshots] = [counts()[0] - versions, counts()[1] - snapshots]
         const types = record.events.slice(eventsBefore).map(({ type }) => type)
+        const updated = types.filter((type) => type === 'document.updated')
+        assert.ok(updated.length <= (outcome === 'created' || outcome === 'unchanged' ? 0 : 1))
+        if (outcome === 'updated') assert.equal(updated.length, 1)
         const hasVersion = outcome === 'created' || outcome === 'version_created'
         assert.equal(moreVersions, hasVersion ? 1 : 0)
         if (outcome === 'metrics_updated') assert.equal(moreSnapshots, 1)
@@ -103,6 +106,7 @@ test('each outcome goes with its versions, snapshots and events, and with no oth
             : [
                 ...(hasVersion ? ['document.version.created'] : []),
                 ...(moreSnapshots > 0 ? ['document.metrics.updated'] : []),
+                ...updated,
               ]
         assert.deepEqual(types, expected)
         assert.equal(state.document.versionCount, record.versions.length)
@@ -111,6 +115,61 @@ test('each outcome goes with its versions, snapshots and events, and with no oth
       }
     }),
   )
+})
+
+/** The fields of the document that consumers read, as they are stored; text and metrics have events of their own. */
+const shown = {
+  url: 'url',
+  content_type: 'contentType',
+  language: 'language',
+  region: 'region',
+  status: 'status',
+  published_at: 'publishedAt',
+  author: 'author',
+  topics: 'topics',
+  tags: 'tags',
+  classifications: 'classifications',
+} as const
+
+test('what changed of a document beside text and metrics is told, by the names it has there, and nothing else', () => {
+  fc.assert(
+    fc.property(fc.array(incoming, { minLength: 2, maxLength: 6 }), ([first, ...others]) => {
+      const { state, record, merge } = batch()
+      merge(first!)
+      for (const one of others) {
+        const before = { ...state.document }
+        const eventsBefore = record.events.length
+        merge(one, nowMs + 1)
+        const told = record.events.slice(eventsBefore).find(({ type }) => type === 'document.updated')
+        const changed = Object.entries(shown).filter(([, name]) => before[name] !== state.document[name])
+        const fields = changed.map(([field]) => field)
+        assert.deepEqual((told?.changedFields ?? []).filter((field) => field !== 'observed_at').sort(), fields.sort())
+        if (told !== undefined) assert.equal(told.versionId, null)
+      }
+    }),
+  )
+})
+
+test('when a document was seen is an event alone, and not one more beside others', () => {
+  const { record, merge } = batch()
+  merge(full)
+  const told = (fields: Partial<IncomingDocument>, atMs: number) => {
+    const from = record.events.length
+    merge({ ...fields, observedAt: atMs }, nowMs)
+    return record.events.slice(from).map(({ type, changedFields }) => `${type} ${changedFields}`)
+  }
+  assert.deepEqual(told({}, nowMs), ['document.updated observed_at'])
+  assert.deepEqual(told({ score: 9 }, nowMs + 1), ['document.metrics.updated score'])
+  assert.deepEqual(told({ title: 'Ebb' }, nowMs + 2), ['document.version.created title,observed_at,facts'])
+  assert.deepEqual(told({ title: 'Flood', tags: ['x'] }, nowMs + 3), [
+    'document.version.created title,tags,observed_at',
+    'document.updated tags,observed_at',
+  ])
+  assert.deepEqual(told({ quality: 1 }, nowMs + 4), ['document.updated observed_at'])
+  assert.deepEqual(told({ score: 10, facts: null }, nowMs + 5), [
+    'document.metrics.updated score',
+    'document.updated observed_at,classifications',
+  ])
 })
 
 test('null takes away what is known', () => {

@@ -73,7 +73,7 @@ export class BatchRecord {
   }[] = []
   readonly events: {
     readonly eventId: string
-    readonly type: 'document.created' | 'document.version.created' | 'document.metrics.updated'
+    readonly type: 'document.created' | 'document.version.created' | 'document.metrics.updated' | 'document.updated'
     readonly datasetId: string
     readonly platform: string
     readonly documentId: string
@@ -89,7 +89,8 @@ export class BatchRecord {
  * One document while a batch is written: what is stored, and what the incoming documents make of it.
  *
  * Rules: a changed title or body is a new version; a changed score or metrics is a new snapshot; anything else that
- * changed is an update. What changed nothing writes nothing. Only the first two are events.
+ * changed is an update. What changed nothing writes nothing. Each is an event, so that whoever hears of all of them can
+ * keep a copy that is equal.
  */
 export class DocumentState {
   /** null where the batch brings it. */
@@ -216,6 +217,10 @@ export class DocumentState {
     } else {
       if (newVersion) event('document.version.created', next.currentVersionId, [...textChanged, ...visible], observedAt)
       if (metricsChanged.length > 0) event('document.metrics.updated', null, metricsChanged, observedAt)
+      const shown = this.#shownFields(changed, next)
+      // When it was seen is told by every event: alone it is an event only where there is no other.
+      const isTold = shown.every((field) => field === 'observed_at') && (newVersion || metricsChanged.length > 0)
+      if (shown.length > 0 && !isTold) event('document.updated', null, shown, observedAt)
     }
     this.document = next
     if (first) return 'created'
@@ -252,6 +257,13 @@ export class DocumentState {
       this.#body = incoming.body
     }
     return changed
+  }
+
+  /** What of it consumers see in the document, by the names that it has there. */
+  #shownFields(changed: readonly string[], next: KnownDocument): string[] {
+    const shown: string[] = changed.filter((field) => !unshownFields.has(field))
+    if (next.classifications !== this.document.classifications) shown.push('classifications')
+    return shown
   }
 
   #changeLanguage({ currentVersionId: versionId, language, indexRevision }: KnownDocument, record: BatchRecord): void {
@@ -294,6 +306,9 @@ export class DocumentState {
     }
   }
 }
+
+/** Changed fields that are no field of the document that consumers read; of facts they see the codes alone. */
+const unshownFields: ReadonlySet<string> = new Set(['quality', 'extra_payload', 'facts'])
 
 /** What scopes and searches look at: the search index must learn of every change of it. */
 const indexedFields = [

@@ -11,6 +11,7 @@ describe('the change feed', () => {
   let events: FeedEvent[]
   const datasets = ['news', 'blogs', 'forums']
   const platforms = ['rss', 'web', 'app']
+  const plainTypes = 'document.created,document.version.created,document.metrics.updated'
   /** Between the two halves of the content, to ask for either by ingest time. */
   let middle: string
 
@@ -96,6 +97,65 @@ describe('the change feed', () => {
     const later = await feedPage(server, all, { ...nothing, cursor: next_cursor })
     assert.equal(later.items.length, 1)
     events.push(...later.items)
+  })
+
+  test('changes beside text and metrics are for readers that name their type; others see what they saw', async () => {
+    const updates = { event_type: 'document.updated' }
+    const every = { event_type: `${plainTypes},document.updated,document.erased` }
+    const start = (await wholeFeed(server, all)).cursor
+    const before = (await wholeFeed(server, all, every)).events
+    const content = (fields: object) =>
+      Array.from({ length: 9 }, (_, i) => documentOf(`u${i}`, { observed_at: '2026-01-01T00:00:00Z', ...fields }))
+    await send(server, collector, content({}))
+    await send(server, collector, content({ tags: ['a'], status: 'unavailable' }))
+    await send(
+      server,
+      collector,
+      content({ tags: ['a'], status: 'unavailable', title: 'New', author: { nickname: 'N' } }),
+    )
+    const plain = (await wholeFeed(server, all, { cursor: start, limit: 4 })).events
+    assert.deepEqual(
+      plain.map((one) => `${one.event_type} ${one.changed_fields}`),
+      [
+        ...Array<string>(9).fill('document.created title,body,observed_at'),
+        ...Array<string>(9).fill('document.version.created title,author'),
+      ],
+    )
+    const seen = (await wholeFeed(server, all, { ...every, limit: 7 })).events
+    assert.deepEqual(
+      seen.filter(({ event_type }) => event_type !== 'document.updated'),
+      [...before, ...plain],
+    )
+    const named = await collect(all, updates, 5)
+    assert.deepEqual(
+      named,
+      seen.filter(({ event_type }) => event_type === 'document.updated'),
+    )
+    assert.deepEqual(
+      named.map((one) => one.changed_fields.join()),
+      [...Array<string>(9).fill('status,tags'), ...Array<string>(9).fill('author')],
+    )
+    assert.ok(named.every((one) => !('version_id' in one)))
+    // A page stands full although others were written between its events.
+    assert.deepEqual((await feedPage(server, all, { cursor: start, limit: 18 })).items, plain)
+    events.push(...plain)
+  })
+
+  test('a first read may start behind the latest event', async () => {
+    const filter = { dataset_id: 'news', event_type: 'document.created,document.updated' }
+    const { items, next_cursor: cursor } = await feedPage(server, all, { ...filter, start: 'latest', wait: 30 })
+    assert.deepEqual(items, [])
+    assert.deepEqual((await feedPage(server, all, { ...filter, cursor })).items, [])
+    const [sent] = await send(server, collector, [documentOf('from now on')])
+    const after = await feedPage(server, all, { ...filter, cursor })
+    assert.deepEqual(
+      after.items.map((one) => one.document_id),
+      [sent!.document_id],
+    )
+    events.push(...after.items)
+    assert.deepEqual((await feedPage(server, all, { start: 'earliest' })).items, events.slice(0, 100))
+    const both = await feedAnswer(server, all, { cursor, ...filter, start: 'earliest' })
+    assert.deepEqual([both.status, both.body.code, both.body.details[0].path], [400, 'invalid_changes_query', 'start'])
   })
 
   test('one entitlement entry must allow both the dataset and the platform', async () => {
@@ -226,6 +286,7 @@ describe('the change feed', () => {
       ['limit=1e1', 'limit'],
       ['wait=31', 'wait'],
       ['wait=-1', 'wait'],
+      ['start=now', 'start'],
       ['event_type=document.deleted', 'event_type'],
       ['event_type=', 'event_type'],
       ['dataset_id=news,,blogs', 'dataset_id'],

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import fc from 'fast-check'
-import { type ChangeQuery, eventTypes } from '../../src/changes/change-log.ts'
+import { type ChangeQuery, type EventType, eventTypes } from '../../src/changes/change-log.ts'
 import { allEvents, type ContentFixture, eventsOf, makeDatasets, plain, type ReadEvent } from './content-store.ts'
 
 const startMs = Date.UTC(2026, 0)
@@ -24,6 +24,7 @@ export function checkChangeLog(name: string, openStore: () => Promise<ContentFix
               platform: `p${i % 4}`,
               body: `B${wave === 2 && i % 2 === 0 ? 2 : 1}`,
               score: i % 5 === 0 ? wave : 0,
+              tags: [i % 4 === 1 ? `wave ${wave}` : 'same'],
             }),
           )
           await store.content.ingest(batch, startMs + wave * 100 + part)
@@ -38,7 +39,7 @@ export function checkChangeLog(name: string, openStore: () => Promise<ContentFix
       limit: 1000,
       scanMax: 10_000,
       allowed: [{ datasets: ['d1', 'd2'], platforms: null }],
-      eventTypes: null,
+      eventTypes,
       ingestedFrom: null,
       ingestedTo: null,
       ...fields,
@@ -66,7 +67,7 @@ export function checkChangeLog(name: string, openStore: () => Promise<ContentFix
           fc.record({ datasets: some('d1', 'd2', 'd3'), platforms: orNull(some('p0', 'p1', 'p2', 'p3', 'p9')) }),
           { minLength: 1, maxLength: 3 },
         ),
-        eventTypes: orNull(some<string>(...eventTypes)),
+        eventTypes: some<EventType>(...eventTypes),
         ingestedFrom: orNull(time),
         ingestedTo: orNull(time),
       })
@@ -84,7 +85,7 @@ export function checkChangeLog(name: string, openStore: () => Promise<ContentFix
                   pair.datasets.includes(one.datasetId) &&
                   (pair.platforms === null || pair.platforms.includes(one.platform)),
               ) &&
-              (asked.eventTypes === null || asked.eventTypes.includes(one.eventType)) &&
+              (asked.eventTypes as string[]).includes(one.eventType) &&
               (asked.ingestedFrom === null || one.ingestedAt >= asked.ingestedFrom) &&
               (asked.ingestedTo === null || one.ingestedAt < asked.ingestedTo),
           )

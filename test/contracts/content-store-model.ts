@@ -4,7 +4,7 @@ import type { Fact, IncomingDocument, Outcome } from '../../src/ingest/content-s
 /**
  * What sending documents comes to, stated a second time and as plainly as possible: a document is what was last said of
  * each of its fields; a version for each change of text, a snapshot for each change of numbers, an event for each of
- * those. Small alphabets make every coincidence (the same text again, a field taken away, …) frequent.
+ * those and for a change of anything else that consumers see. Small alphabets make every coincidence (the same text again, a field taken away, …) frequent.
  */
 export interface ModelDocument {
   readonly said: Map<string, unknown>
@@ -82,6 +82,7 @@ export class ContentModel {
     const ended = newVersion ? document.facts.filter((fact) => fact.level === 'document') : document.facts
     const facts = sent.facts === undefined ? ended : (sent.facts ?? [])
     if (JSON.stringify(facts) !== JSON.stringify(document.facts)) plain.push('facts')
+    const reclassified = !same(codesOf(facts), codesOf(document.facts))
     document.facts = facts
 
     if (!newVersion && numbers.length === 0 && plain.length === 0) return 'unchanged'
@@ -101,6 +102,10 @@ export class ContentModel {
     else {
       if (newVersion) tell('document.version.created', versions.length, [...text, ...visible])
       if (numbers.length > 0) tell('document.metrics.updated', null, numbers)
+      const shown = plain.filter((field) => !['quality', 'extra_payload', 'facts'].includes(field))
+      if (reclassified) shown.push('classifications')
+      const seenOnly = String(shown) === 'observed_at' && (newVersion || numbers.length > 0)
+      if (shown.length > 0 && !seenOnly) tell('document.updated', null, shown)
     }
     if (isNew) return 'created'
     return newVersion ? 'version_created' : numbers.length > 0 ? 'metrics_updated' : 'updated'

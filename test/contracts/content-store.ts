@@ -3,7 +3,7 @@ import { suite, test } from 'node:test'
 import fc from 'fast-check'
 import { fieldPermissions, type Scope } from '../../src/access/scope.ts'
 import type { CatalogStore } from '../../src/catalog/catalog-store.ts'
-import type { ChangeLog, ChangePage } from '../../src/changes/change-log.ts'
+import { type ChangeLog, type ChangePage, eventTypes } from '../../src/changes/change-log.ts'
 import type { ContentStore, IncomingDocument, IngestResult } from '../../src/ingest/content-store.ts'
 import type { OperatorStore } from '../../src/operator/operator-store.ts'
 import { ContentModel, codesOf, identityOf, incoming } from './content-store-model.ts'
@@ -18,7 +18,7 @@ export interface ContentFixture {
 }
 
 const startMs = Date.UTC(2026, 0)
-const everything = { limit: 100_000, scanMax: 1_000_000, eventTypes: null, ingestedFrom: null, ingestedTo: null }
+const everything = { limit: 100_000, scanMax: 1_000_000, eventTypes, ingestedFrom: null, ingestedTo: null }
 
 const open: Scope = {
   entries: [

@@ -81,9 +81,9 @@ function matching(db: Kysely<Tables>, query: ChangeQuery, after: number, lastSca
         }),
       ),
     )
+    .where('event_type', 'in', query.eventTypes)
     .orderBy('sequence')
     .limit(query.limit)
-  if (query.eventTypes !== null) select = select.where('event_type', 'in', query.eventTypes)
   if (query.ingestedFrom !== null) select = select.where('ingested_at', '>=', query.ingestedFrom)
   if (query.ingestedTo !== null) select = select.where('ingested_at', '<', query.ingestedTo)
   return select

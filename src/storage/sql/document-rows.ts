@@ -1,5 +1,5 @@
 import type { Insertable } from 'kysely'
-import type { eventTypes } from '../../changes/change-log.ts'
+import type { EventType } from '../../changes/change-log.ts'
 import type { DocumentStatus } from '../../ingest/content-store.ts'
 import type { BatchRecord, DocumentState, KnownDocument } from '../../ingest/document-state.ts'
 import type { DocumentRow, DocumentTermRow, DocumentVersionRow, EventRow, FactSetRow, SnapshotRow } from './tables.ts'
@@ -126,9 +126,11 @@ export const factSetRow = (set: BatchRecord['factSets'][number]): FactSetRow => 
   facts: JSON.stringify(set.facts),
 })
 
-export const eventRow = (event: BatchRecord['events'][number]): Insertable<EventRow> => ({
+type NewEvent = Omit<BatchRecord['events'][number], 'type'> & { readonly type: EventType }
+
+export const eventRow = (event: NewEvent): Insertable<EventRow> => ({
   event_id: event.eventId,
-  event_type: event.type satisfies (typeof eventTypes)[number],
+  event_type: event.type,
   dataset_id: event.datasetId,
   source_platform: event.platform,
   document_id: event.documentId,

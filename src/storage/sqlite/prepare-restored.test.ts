@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
+import { plainEventTypes } from '../../changes/change-log.ts'
 import type { Change } from '../../operator/operator-store.ts'
 import { newestMigration } from '../sql/migrate.ts'
 import { migrations } from '../sql/migrations/index.ts'
@@ -58,7 +59,7 @@ test('what is written after a restore comes after everything that readers may ha
       limit: 10,
       scanMax: 100,
       allowed: [{ datasets: ['d'], platforms: null }],
-      eventTypes: null,
+      eventTypes: plainEventTypes,
       ingestedFrom: null,
       ingestedTo: null,
     }

@@ -8,6 +8,7 @@ import { vectors } from './0007-vectors.ts'
 import { artifactNames } from './0008-artifact-names.ts'
 import { keyOwners } from './0009-key-owners.ts'
 import { vectorProfiles } from './0010-vector-profiles.ts'
+import { namedEvents } from './0011-named-events.ts'
 import type { Migration } from './migration.ts'
 
 export const migrations: readonly Migration[] = [
@@ -21,4 +22,5 @@ export const migrations: readonly Migration[] = [
   artifactNames,
   keyOwners,
   vectorProfiles,
+  namedEvents,
 ]

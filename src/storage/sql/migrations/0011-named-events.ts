@@ -1,0 +1,12 @@
+import type { Migration } from './migration.ts'
+
+/**
+ * From here on the feed has events that only readers get who name their type. No table changes; but a process of an older
+ * version would give them to everybody.
+ */
+export const namedEvents: Migration = {
+  number: 11,
+  name: 'named-events',
+  breaking: true,
+  async up() {},
+}

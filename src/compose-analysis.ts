@@ -1,11 +1,11 @@
 import { availableParallelism } from 'node:os'
-import type { AnalysisStore } from './analysis/analysis-store.ts'
 import { analysisArtifactRoutes } from './analysis/artifact-routes.ts'
 import { type ComputeWork, computeInProcess } from './analysis/compute/compute-in-process.ts'
 import type { Computed } from './analysis/compute/compute-process.ts'
 import { analysisRunRoutes } from './analysis/run-routes.ts'
 import { AnalysisRuns } from './analysis/runs.ts'
 import { analysisSubscriptionRoutes } from './analysis/subscription-routes.ts'
+import type { SubscriptionStore } from './analysis/subscription-store.ts'
 import { AnalysisSubscriptions } from './analysis/subscriptions.ts'
 import type { Config } from './config.ts'
 import type { Cursors } from './cursors.ts'
@@ -27,7 +27,7 @@ export interface AnalysisSide {
 
 interface AnalysisParts {
   readonly config: Config
-  readonly store: AnalysisStore
+  readonly store: SubscriptionStore
   readonly works: boolean
   readonly parts: OpenParts
   readonly incidents: Incidents

@@ -6,7 +6,7 @@ import type { InputDocument, KeptParameters } from './algorithm.ts'
 import type { InputScope } from './input-scope.ts'
 import type { RunStatus } from './run-states.ts'
 
-/** The port: runs with their artifacts, subscriptions, and the chunks and vectors that runs compute on. */
+/** The port: runs with their artifacts, and the chunks and vectors that runs compute on. */
 export interface AnalysisStore {
   /** Adds a queued run, unless the application has that many unfinished ones already; null = no limit. */
   addRun(run: NewRun, concurrentMax: number | null): Promise<boolean>
@@ -25,10 +25,15 @@ export interface AnalysisStore {
   renew(runId: string, worker: Lease, progress: number): Promise<boolean>
   /** Validating is over, and the input known. False when the run is no longer this worker's. */
   beginRun(runId: string, workerId: string, input: RunInput, warnings: readonly RunWarning[]): Promise<boolean>
-  /** The end of a run, with its artifacts where it has any, in one. False when the run is no longer this worker's. */
+  /**
+   * The end of a run, with its artifacts where it has any and, of a subscription, with the checkpoint that its success
+   * moves: in one. False when the run is no longer this worker's.
+   */
   endRun(runId: string, workerId: string, end: RunEnd): Promise<boolean>
   /** Gives a run up unfinished: any worker can take it at once. Uncounted, it is as if this one never had. */
   releaseRun(runId: string, workerId: string, counted: boolean): Promise<void>
+  /** The succeeded run of the subscription that came last before a turn, unless it has expired. */
+  previousRun(subscriptionId: string, turn: number, now: number): Promise<Run | null>
   /** Moves up to `most` runs whose time is over to expired and forgets their artifacts, which are returned. */
   expireRuns(now: number, most: number): Promise<{ readonly expired: number; readonly artifactIds: readonly string[] }>
   /** Removes up to `most` runs that expired before the time. Returns how many. */
@@ -49,17 +54,6 @@ export interface AnalysisStore {
   inputTexts(chunkIds: readonly string[]): Promise<readonly ChunkText[]>
   /** The documents of versions, uncut, with score and metrics as of the cut-off. */
   inputDocuments(versionIds: readonly string[], cutoffAt: number): Promise<readonly VersionDocument[]>
-
-  addSubscription(subscription: Subscription): Promise<void>
-  subscription(applicationId: string, subscriptionId: string): Promise<Subscription | null>
-  /** Newest first. */
-  subscriptions(query: {
-    readonly applicationId: string
-    readonly before: string | null
-    readonly limit: number
-  }): Promise<readonly Subscription[]>
-  /** Sets whether it is paused; changes nothing where it already is so. */
-  setPaused(applicationId: string, subscriptionId: string, paused: boolean, now: number): Promise<Subscription | null>
 }
 
 export const runErrorCodes = [
@@ -113,6 +107,17 @@ export interface Run extends NewRun {
   /** Null until it is selected. */
   readonly input: RunInput | null
   readonly warnings: readonly RunWarning[]
+  /** Null of a run that was asked for by itself. */
+  readonly subscription: SubscriptionTurn | null
+}
+
+/** Which run of its subscription a run is. */
+export interface SubscriptionTurn {
+  readonly subscriptionId: string
+  /** 1 for the first, and one more for each: they are under way one after the other. */
+  readonly turn: number
+  /** Every event of the change feed up to here came before the cut-off of the run. */
+  readonly feedSequence: number
 }
 
 export interface TakenRun extends Run {
@@ -207,21 +212,4 @@ export interface VersionDocument {
 export interface ChunkVector {
   readonly chunkId: string
   readonly vector: Float32Array
-}
-
-export const executionModes = ['on_change', 'scheduled', 'hybrid'] as const
-
-export interface Subscription {
-  readonly subscriptionId: string
-  readonly applicationId: string
-  readonly name: string
-  readonly analysisType: AnalysisType
-  readonly inputScope: InputScope
-  readonly executionMode: (typeof executionModes)[number]
-  readonly embeddingProfileId: string | null
-  readonly intervalSeconds: number | null
-  readonly artifactRetentionDays: number | null
-  readonly paused: boolean
-  readonly createdAt: number
-  readonly updatedAt: number
 }

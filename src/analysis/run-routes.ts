@@ -29,6 +29,13 @@ const RunAnswer = named(
   'AnalysisRun',
   Type.Object({
     run_id: Type.String(),
+    subscription_id: orNull(Type.String(), {
+      description: 'The subscription that started it; null of a run that was created.',
+    }),
+    feed_sequence: orNull(Type.Integer(), {
+      description:
+        'Of a run of a subscription: everything that the change feed tells of up to this sequence is in its input, as far as it belongs there.',
+    }),
     ...answerFields,
     parameters: AnsweredParameters,
     input_cutoff_at: dateTime,
@@ -197,6 +204,8 @@ export function analysisRunRoutes(app: TypedApp, runs: AnalysisRuns, cursors: Cu
 function runAnswer(run: Run): Static<typeof RunAnswer> {
   return {
     run_id: run.runId,
+    subscription_id: run.subscription?.subscriptionId ?? null,
+    feed_sequence: run.subscription?.feedSequence ?? null,
     ...answerOf(run),
     parameters: run.parameters,
     input_cutoff_at: formatTime(run.inputCutoffAt),

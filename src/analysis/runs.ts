@@ -79,6 +79,7 @@ export class AnalysisRuns {
       error: null,
       input: null,
       warnings: [],
+      subscription: null,
     }
   }
 

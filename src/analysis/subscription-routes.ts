@@ -4,7 +4,6 @@ import { consumerOf } from '../http/route.ts'
 import type { TypedApp } from '../http/typed-app.ts'
 import { formatTime } from '../time.ts'
 import { choice, dateTime, idOf, named, noFields, orNull, printablePattern, strict } from '../validation.ts'
-import { executionModes } from './analysis-store.ts'
 import { analysisLimits } from './limits.ts'
 import {
   about,
@@ -18,6 +17,7 @@ import {
   requestFields,
   requestOf,
 } from './route-frame.ts'
+import { executionModes } from './subscription-store.ts'
 import { type AnalysisSubscriptions, type SubscriptionNow, subscriptionStatuses } from './subscriptions.ts'
 
 const invalid = 'invalid_analysis_subscription'

@@ -11,15 +11,15 @@
 import type { Consumer } from '../access/principal.ts'
 import { TidemarkError } from '../errors.ts'
 import { isId, newId } from '../ids.ts'
-import type { AnalysisStore, Subscription } from './analysis-store.ts'
 import { checkRequest, notFound } from './check-request.ts'
+import type { Subscription, SubscriptionStore } from './subscription-store.ts'
 
 export const subscriptionStatuses = ['active', 'paused', 'disabled', 'reconciliation_required'] as const
 export type SubscriptionStatus = (typeof subscriptionStatuses)[number]
 
 export type SubscriptionRequest = Omit<
   Subscription,
-  'subscriptionId' | 'applicationId' | 'paused' | 'createdAt' | 'updatedAt'
+  'subscriptionId' | 'applicationId' | 'paused' | 'createdAt' | 'updatedAt' | 'checkpoint'
 >
 
 export interface SubscriptionNow {
@@ -30,10 +30,10 @@ export interface SubscriptionNow {
 const invalid = 'invalid_analysis_subscription'
 
 export class AnalysisSubscriptions {
-  readonly #store: AnalysisStore
+  readonly #store: SubscriptionStore
   readonly #now: () => number
 
-  constructor(store: AnalysisStore, now: () => number = Date.now) {
+  constructor(store: SubscriptionStore, now: () => number = Date.now) {
     this.#store = store
     this.#now = now
   }
@@ -48,6 +48,7 @@ export class AnalysisSubscriptions {
       paused: false,
       createdAt: now,
       updatedAt: now,
+      checkpoint: null,
     }
     await this.#store.addSubscription(subscription)
     return { subscription, status: 'active' }

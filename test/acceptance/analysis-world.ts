@@ -10,6 +10,8 @@ import { type SearchWorld, startWorld } from './search-world.ts'
 /** What the tests of analysis stand on: documents whose vectors are known, and an application that may analyse them. */
 export interface RunBody {
   readonly run_id: string
+  readonly subscription_id: string | null
+  readonly feed_sequence: number | null
   readonly analysis_type: string
   readonly embedding_profile_id: string | null
   readonly input_scope: Record<string, unknown>

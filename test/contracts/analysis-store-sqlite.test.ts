@@ -4,6 +4,7 @@ import { sql } from 'kysely'
 import { type Store, sqlStore } from '../../src/storage/sql/sql-store.ts'
 import { analysisInputContract } from './analysis-input.ts'
 import { analysisStoreContract } from './analysis-store.ts'
+import { subscriptionContract } from './analysis-subscriptions.ts'
 import { openMemorySqlite } from './memory-sqlite.ts'
 
 async function open(): Promise<Store> {
@@ -23,3 +24,4 @@ suite('the store of analysis runs: sqlite', () => {
   })
 })
 analysisInputContract('sqlite', open)
+subscriptionContract('sqlite', open)

@@ -1,22 +1,18 @@
 import type { Kysely } from 'kysely'
-import type { AnalysisStore, Run, Subscription, TakenRun } from '../../analysis/analysis-store.ts'
-import { heldStatuses, type RunStatus, statusesBefore, unfinishedStatuses } from '../../analysis/run-states.ts'
+import type { TakenRun } from '../../analysis/analysis-store.ts'
+import { heldStatuses, type RunStatus, statusesBefore } from '../../analysis/run-states.ts'
+import type { SubscriptionStore } from '../../analysis/subscription-store.ts'
 import { sqlAnalysisInput } from './analysis-input.ts'
-import type { AnalysisRunRow, AnalysisSubscriptionRow, Tables } from './tables.ts'
+import { hasPlace, insertRun, runOf } from './analysis-run-rows.ts'
+import { moveCheckpoint, sqlSubscriptions } from './analysis-subscriptions.ts'
+import type { Tables } from './tables.ts'
 
-export function sqlAnalysisStore(db: Kysely<Tables>): AnalysisStore {
+export function sqlAnalysisStore(db: Kysely<Tables>): SubscriptionStore {
   const runRow = (applicationId: string, runId: string) =>
     db
       .selectFrom('analysis_run')
       .selectAll()
       .where('run_id', '=', runId)
-      .where('application_id', '=', applicationId)
-      .executeTakeFirst()
-  const subscriptionRow = (applicationId: string, subscriptionId: string) =>
-    db
-      .selectFrom('analysis_subscription')
-      .selectAll()
-      .where('subscription_id', '=', subscriptionId)
       .where('application_id', '=', applicationId)
       .executeTakeFirst()
   /** A run that this worker holds, in one of the states. */
@@ -29,42 +25,11 @@ export function sqlAnalysisStore(db: Kysely<Tables>): AnalysisStore {
 
   return {
     ...sqlAnalysisInput(db),
+    ...sqlSubscriptions(db),
 
     async addRun(run, concurrentMax) {
-      if (concurrentMax !== null) {
-        const { unfinished } = await db
-          .selectFrom('analysis_run')
-          .select((eb) => eb.fn.countAll<number>().as('unfinished'))
-          .where('application_id', '=', run.applicationId)
-          .where('status', 'in', unfinishedStatuses)
-          .where('expires_at', '>', run.createdAt)
-          .executeTakeFirstOrThrow()
-        if (Number(unfinished) >= concurrentMax) return false
-      }
-      await db
-        .insertInto('analysis_run')
-        .values({
-          run_id: run.runId,
-          application_id: run.applicationId,
-          analysis_type: run.analysisType,
-          embedding_profile_id: run.embeddingProfileId,
-          input_scope: JSON.stringify(run.inputScope),
-          parameters: run.parameters === null ? null : JSON.stringify(run.parameters),
-          input_cutoff_at: run.inputCutoffAt,
-          retention_days: run.retentionDays,
-          scope: JSON.stringify(run.scope),
-          status: 'queued',
-          progress: 0,
-          created_at: run.createdAt,
-          started_at: null,
-          completed_at: null,
-          expires_at: run.expiresAt,
-          error: null,
-          worker_id: null,
-          lease_until: 0,
-          attempts: 0,
-        })
-        .execute()
+      if (!(await hasPlace(db, run, concurrentMax))) return false
+      await insertRun(db, run, null)
       return true
     },
 
@@ -161,18 +126,18 @@ export function sqlAnalysisStore(db: Kysely<Tables>): AnalysisStore {
 
     async endRun(runId, workerId, end) {
       const succeeded = 'artifacts' in end
-      const ended = changed(
-        await held(runId, workerId, statusesBefore(succeeded ? 'succeed' : 'fail'))
-          .set({
-            status: succeeded ? 'succeeded' : 'failed',
-            completed_at: end.at,
-            worker_id: null,
-            ...(succeeded ? { progress: 1 } : { error: JSON.stringify(end.error) }),
-          })
-          .where('expires_at', '>', end.at)
-          .executeTakeFirst(),
-      )
-      if (ended && succeeded) {
+      const ended = await held(runId, workerId, statusesBefore(succeeded ? 'succeed' : 'fail'))
+        .set({
+          status: succeeded ? 'succeeded' : 'failed',
+          completed_at: end.at,
+          worker_id: null,
+          ...(succeeded ? { progress: 1 } : { error: JSON.stringify(end.error) }),
+        })
+        .where('expires_at', '>', end.at)
+        .returningAll()
+        .executeTakeFirst()
+      if (ended !== undefined && succeeded) {
+        await moveCheckpoint(db, ended, end)
         await db
           .insertInto('analysis_artifact')
           .values(
@@ -187,13 +152,27 @@ export function sqlAnalysisStore(db: Kysely<Tables>): AnalysisStore {
           )
           .execute()
       }
-      return ended
+      return ended !== undefined
     },
 
     async releaseRun(runId, workerId, counted) {
       await held(runId, workerId, heldStatuses)
         .set((eb) => ({ worker_id: null, lease_until: 0, attempts: eb('attempts', '-', counted ? 0 : 1) }))
         .execute()
+    },
+
+    async previousRun(subscriptionId, turn, now) {
+      const row = await db
+        .selectFrom('analysis_run')
+        .selectAll()
+        .where('subscription_id', '=', subscriptionId)
+        .where('turn', '<', turn)
+        .where('status', '=', 'succeeded')
+        .where('expires_at', '>', now)
+        .orderBy('turn', 'desc')
+        .limit(1)
+        .executeTakeFirst()
+      return row === undefined ? null : runOf(row)
     },
 
     async expireRuns(now, most) {
@@ -243,96 +222,7 @@ export function sqlAnalysisStore(db: Kysely<Tables>): AnalysisStore {
         .execute()
       return rows.map((row) => row.artifact_id)
     },
-
-    async addSubscription(one) {
-      await db
-        .insertInto('analysis_subscription')
-        .values({
-          subscription_id: one.subscriptionId,
-          application_id: one.applicationId,
-          name: one.name,
-          analysis_type: one.analysisType,
-          input_scope: JSON.stringify(one.inputScope),
-          execution_mode: one.executionMode,
-          embedding_profile_id: one.embeddingProfileId,
-          interval_seconds: one.intervalSeconds,
-          artifact_retention_days: one.artifactRetentionDays,
-          paused: one.paused ? 1 : 0,
-          created_at: one.createdAt,
-          updated_at: one.updatedAt,
-        })
-        .execute()
-    },
-
-    async subscription(applicationId, subscriptionId) {
-      const row = await subscriptionRow(applicationId, subscriptionId)
-      return row === undefined ? null : subscriptionOf(row)
-    },
-
-    async subscriptions({ applicationId, before, limit }) {
-      let query = db
-        .selectFrom('analysis_subscription')
-        .selectAll()
-        .where('application_id', '=', applicationId)
-        .orderBy('subscription_id', 'desc')
-        .limit(limit)
-      if (before !== null) query = query.where('subscription_id', '<', before)
-      return (await query.execute()).map(subscriptionOf)
-    },
-
-    async setPaused(applicationId, subscriptionId, paused, now) {
-      const wanted = paused ? 1 : 0
-      await db
-        .updateTable('analysis_subscription')
-        .set({ paused: wanted, updated_at: now })
-        .where('subscription_id', '=', subscriptionId)
-        .where('application_id', '=', applicationId)
-        .where('paused', '!=', wanted)
-        .execute()
-      const row = await subscriptionRow(applicationId, subscriptionId)
-      return row === undefined ? null : subscriptionOf(row)
-    },
   }
 }
 
 const changed = (result: { numUpdatedRows: bigint } | undefined): boolean => (result?.numUpdatedRows ?? 0n) > 0n
-
-function runOf(row: AnalysisRunRow): Run {
-  return {
-    runId: row.run_id,
-    applicationId: row.application_id,
-    analysisType: row.analysis_type as Run['analysisType'],
-    embeddingProfileId: row.embedding_profile_id,
-    inputScope: JSON.parse(row.input_scope),
-    parameters: row.parameters === null ? null : JSON.parse(row.parameters),
-    inputCutoffAt: row.input_cutoff_at,
-    retentionDays: row.retention_days,
-    scope: JSON.parse(row.scope),
-    createdAt: row.created_at,
-    expiresAt: row.expires_at,
-    status: row.status as RunStatus,
-    progress: row.progress,
-    startedAt: row.started_at,
-    completedAt: row.completed_at,
-    error: row.error === null ? null : JSON.parse(row.error),
-    input: row.input === null ? null : JSON.parse(row.input),
-    warnings: row.warnings === null ? [] : JSON.parse(row.warnings),
-  }
-}
-
-function subscriptionOf(row: AnalysisSubscriptionRow): Subscription {
-  return {
-    subscriptionId: row.subscription_id,
-    applicationId: row.application_id,
-    name: row.name,
-    analysisType: row.analysis_type as Subscription['analysisType'],
-    inputScope: JSON.parse(row.input_scope),
-    executionMode: row.execution_mode as Subscription['executionMode'],
-    embeddingProfileId: row.embedding_profile_id,
-    intervalSeconds: row.interval_seconds,
-    artifactRetentionDays: row.artifact_retention_days,
-    paused: row.paused === 1,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
-  }
-}

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
 import type { AccessStore } from '../../access/access-store.ts'
-import type { AnalysisStore } from '../../analysis/analysis-store.ts'
+import type { SubscriptionStore } from '../../analysis/subscription-store.ts'
 import type { CatalogStore } from '../../catalog/catalog-store.ts'
 import type { ChangeLog } from '../../changes/change-log.ts'
 import type { ContentStore } from '../../ingest/content-store.ts'
@@ -29,7 +29,7 @@ export interface Store {
   readonly catalog: CatalogStore
   readonly indexSource: IndexSource
   readonly live: LiveStore
-  readonly analysis: AnalysisStore
+  readonly analysis: SubscriptionStore
 }
 
 export function sqlStore(db: Kysely<Tables>): Store {

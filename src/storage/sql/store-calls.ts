@@ -115,6 +115,8 @@ export const storeCalls = {
     subscription: 'reads',
     subscriptions: 'reads',
     setPaused: { locks: ['analysis'] },
+    startRun: { locks: ['analysis'], announces: 'analysis' },
+    previousRun: 'reads',
   },
 } as const satisfies StoreCalls
 

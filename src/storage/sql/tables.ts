@@ -361,6 +361,10 @@ export interface AnalysisRunRow {
   worker_id: string | null
   lease_until: number
   attempts: number
+  /** Of a run of a subscription: which of its runs it is, and up to where it knows the feed. */
+  subscription_id: string | null
+  turn: number | null
+  feed_sequence: number | null
 }
 
 interface AnalysisArtifactRow {
@@ -385,4 +389,16 @@ export interface AnalysisSubscriptionRow {
   paused: number
   created_at: number
   updated_at: number
+  /** As the request said them, as JSON; null where it said none. */
+  parameters: string | null
+  /** Of the latest run; 0 before the first. */
+  turn: number
+  last_run_id: string | null
+  /** Runs started since the last success. */
+  tries: number
+  /** No event of the feed up to here calls for a run any more. */
+  followed_through: number
+  checkpoint_sequence: number | null
+  checkpoint_run_id: string | null
+  checkpoint_at: number | null
 }

@@ -9,6 +9,7 @@ import { artifactNames } from './0008-artifact-names.ts'
 import { keyOwners } from './0009-key-owners.ts'
 import { vectorProfiles } from './0010-vector-profiles.ts'
 import { namedEvents } from './0011-named-events.ts'
+import { subscriptionRuns } from './0012-subscription-runs.ts'
 import type { Migration } from './migration.ts'
 
 export const migrations: readonly Migration[] = [
@@ -23,4 +24,5 @@ export const migrations: readonly Migration[] = [
   keyOwners,
   vectorProfiles,
   namedEvents,
+  subscriptionRuns,
 ]

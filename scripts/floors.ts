@@ -9,7 +9,7 @@ export const floors: readonly (readonly string[])[] = [
   ['http'],
   ['account', 'operator', 'ingest', 'changes', 'embedding', 'analysis', 'feeds'],
   ['catalog', 'live'],
-  ['search'],
+  ['search', 'export'],
   ['worker', 'storage'],
   ['compose'],
   ['cli'],

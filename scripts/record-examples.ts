@@ -54,13 +54,14 @@ async function record(operationId: string, credential: string | null, asked: Ask
   })
   if (answer.status >= 300) throw new Error(`${operationId} answered ${answer.status}: ${answer.text}`)
   const parameters = { ...asked.path, ...asked.query, ...asked.headers }
+  const isLines = answer.headers.get('content-type')?.startsWith('application/x-ndjson') ?? false
   const isFile = !/json|text/.test(answer.headers.get('content-type') ?? '')
   examples[operationId] = {
     ...(Object.keys(parameters).length === 0 ? {} : { parameters }),
     // As it was sent: it is shown as something to send.
     ...(asked.body === undefined ? {} : { body: asked.body }),
     status: answer.status,
-    ...(isFile || operationId === 'openapi.read' ? {} : { answer: shortened(answer.body) }),
+    ...(isFile || operationId === 'openapi.read' ? {} : { answer: isLines ? answer.text : shortened(answer.body) }),
   }
   return answer.body
 }
@@ -179,6 +180,7 @@ await record('users.documents', key, { path: author, query: { limit: 2 } })
 await record('classifications.list', key, { query: { dataset_id: 'news' } })
 await record('values.list', key, { path: { field: 'topics' }, query: { dataset_id: 'news', limit: 2 } })
 await record('changes.read', key, { query: { event_type: 'document.created', limit: 2 } })
+await record('export.read', key, { query: { dataset_id: 'news', limit: 1 } })
 
 const lease = { body: { platforms: ['rss'], lease_seconds: 60 } }
 await record('collector.tasks.lease', collector, lease)

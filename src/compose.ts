@@ -15,6 +15,7 @@ import { diskCheck, storeCheck } from './compose-checks.ts'
 import { composeSearch } from './compose-search.ts'
 import type { Config } from './config.ts'
 import { Cursors } from './cursors.ts'
+import { exportRoutes } from './export/routes.ts'
 import { consoleRoutes } from './http/console-routes.ts'
 import { Metrics } from './http/metrics.ts'
 import { type Check, publicRoutes } from './http/public-routes.ts'
@@ -136,6 +137,13 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
       operatorRoutes(typed, operator)
       ingestRoutes(typed, ingest)
       changesRoutes(typed, { log: store.changes, signal, cursors, usage })
+      exportRoutes(typed, {
+        source: store.exportSource,
+        log: store.changes,
+        cursors,
+        usage,
+        isStopping: () => stopping,
+      })
       documentRoutes(typed, store.catalog, cursors)
       catalogRoutes(typed, { store: store.catalog, cursors, timeoutMs: config.catalogTimeoutMs })
       valuesRoutes(typed, { ...values, cursors })

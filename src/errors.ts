@@ -106,7 +106,8 @@ export const errorTable = {
   cursor_expired: {
     status: 410,
     retryable: false,
-    remedy: 'Begin again: read all documents anew, and the feed from its start, without a cursor.',
+    remedy:
+      'Begin again: read all documents anew (`GET /v1/export`), then the feed from the `changes_cursor` of that export.',
   },
   payload_too_large: {
     status: 413,

@@ -15,6 +15,7 @@ export const operations = [
   'classifications.list',
   'values.list',
   'changes.read',
+  'export.read',
   'search.default',
   'search.contents',
   'search.history',
@@ -83,4 +84,5 @@ export const quotaOperations = {
   'search.vector': 'search_vector',
   'search.hybrid': 'search_hybrid',
   'changes.read': 'changes',
+  'export.read': 'export',
 } as const

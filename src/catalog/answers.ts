@@ -1,9 +1,8 @@
 import { type Static, Type } from 'typebox'
-import { type FieldPermission, readableFields, type Scope } from '../access/scope.ts'
 import { documentStatuses } from '../ingest/content-store.ts'
-import { formatOptionalTime, formatTime } from '../time.ts'
+import { formatTime } from '../time.ts'
 import { choice, dateTime, named, orNull } from '../validation.ts'
-import type { DocumentRecord, SnapshotRecord } from './catalog-store.ts'
+import type { SnapshotRecord } from './catalog-store.ts'
 
 export const Author = named(
   'Author',
@@ -60,48 +59,6 @@ export const Document = named(
     score: Type.Optional(orNull(Type.Integer({ description: 'With `metrics`.' }))),
   }),
 )
-
-export interface ReadableDocument {
-  readonly record: DocumentRecord
-  readonly fields: ReadonlySet<FieldPermission>
-}
-
-/** The document with the fields the scope opens; null where it is not visible at all. */
-export function readableDocument(record: DocumentRecord, scope: Scope): ReadableDocument | null {
-  const fields = readableFields(scope, record)
-  return fields === null ? null : { record, fields }
-}
-
-export function documentAnswer({ record, fields }: ReadableDocument): Static<typeof Document> {
-  return {
-    id: record.documentId,
-    dataset_id: record.datasetId,
-    source_platform: record.platform,
-    external_id: record.externalId,
-    url: record.url,
-    ...(fields.has('title') ? { title: record.title } : {}),
-    content_type: record.contentType,
-    language: record.language,
-    region: record.region,
-    status: record.status,
-    current_version_id: record.currentVersionId,
-    published_at: formatOptionalTime(record.publishedAt),
-    created_at: formatTime(record.createdAt),
-    observed_at: formatTime(record.observedAt),
-    ...(fields.has('author') || fields.has('metadata') ? { author: authorAnswer(record.author) } : {}),
-    ...(fields.has('metadata') ? { topics: [...record.topics], tags: [...record.tags] } : {}),
-    ...(fields.has('facts') ? { classifications: [...record.classifications] } : {}),
-    ...(fields.has('metrics') ? { score: record.score } : {}),
-  }
-}
-
-/** Extras stand beside the named fields and never take their place. */
-export function authorAnswer(author: Readonly<Record<string, unknown>> | null): Static<typeof Author> | null {
-  if (author === null) return null
-  const { extra, ...named } = author
-  const empty = Object.fromEntries(Object.keys(Author.properties).map((name) => [name, null]))
-  return { ...(extra as object | undefined), ...empty, ...named } as Static<typeof Author>
-}
 
 export function snapshotAnswer(snapshot: SnapshotRecord): Static<typeof Snapshot> {
   return {

@@ -10,16 +10,9 @@ import type { TypedApp } from '../http/typed-app.ts'
 import { documentStatuses } from '../ingest/content-store.ts'
 import { formatOptionalTime, formatTime, parseOptionalTime } from '../time.ts'
 import { choice, dateTime, named, orNull, pageSize, strict } from '../validation.ts'
-import {
-  Author,
-  authorAnswer,
-  Document,
-  documentAnswer,
-  readableDocument,
-  Snapshot,
-  snapshotAnswer,
-} from './answers.ts'
+import { Author, Document, Snapshot, snapshotAnswer } from './answers.ts'
 import type { CatalogStore, DocumentRecord } from './catalog-store.ts'
+import { authorAnswer, documentAnswer, readableDocument } from './document-answer.ts'
 import { checkInterval, checkScores, type IngestWindow, ingestWindow, invalid, needsOf } from './listing-rules.ts'
 import { timeLimited } from './time-limited.ts'
 

@@ -9,15 +9,9 @@ import type { TypedApp } from '../http/typed-app.ts'
 import { isId } from '../ids.ts'
 import { formatOptionalTime, formatTime } from '../time.ts'
 import { dateTime, idOf, named, noFields, orNull, pageSize, strict } from '../validation.ts'
-import {
-  Document,
-  documentAnswer,
-  type ReadableDocument,
-  readableDocument,
-  Snapshot,
-  snapshotAnswer,
-} from './answers.ts'
+import { Document, Snapshot, snapshotAnswer } from './answers.ts'
 import type { CatalogStore, DocumentRecord, VersionSummary } from './catalog-store.ts'
+import { documentAnswer, type ReadableDocument, readableDocument } from './document-answer.ts'
 import { invalid } from './listing-rules.ts'
 
 const Detail = named(
@@ -37,7 +31,7 @@ const Version = named(
     title: Type.Optional(orNull(Type.String())),
   }),
 )
-const Content = named(
+export const Content = named(
   'DocumentContent',
   Type.Object({
     document_id: Type.String(),

@@ -102,10 +102,11 @@ export class RemovedEvents {
   }
 }
 
-const expired = (): TidemarkError =>
+export const expired = (): TidemarkError =>
   new TidemarkError(
     'cursor_expired',
-    `events are kept for ${retentionDays} days and some after this cursor are gone: read what you missed from the catalog, then start without a cursor`,
+    `events are kept for ${retentionDays} days and some after this cursor are gone: read everything anew by GET /v1/export, then follow the feed from its changes_cursor`,
+    { details: [{ path: 'cursor', message: 'is too old: begin with GET /v1/export' }] },
   )
 
 async function readPage(log: Pick<ChangeLog, 'read'>, request: ChangesRequest, start: number | null) {

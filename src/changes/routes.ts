@@ -10,6 +10,7 @@ import { parseOptionalTime } from '../time.ts'
 import { choice, dateTime, named, pageSize, strict } from '../validation.ts'
 import { type ChangeLog, eventTypes, isEventType, plainEventTypes } from './change-log.ts'
 import type { ChangeSignal } from './change-signal.ts'
+import { feedBinding } from './feed-binding.ts'
 import { readAhead } from './read-ahead.ts'
 import { positionOfCursor, RemovedEvents, readChanges, retentionDays } from './read-changes.ts'
 
@@ -102,7 +103,7 @@ export function changesRoutes(app: TypedApp, { log, signal, cursors, usage }: Ch
         description:
           'Events of documents in the order in which they became visible; nothing is ever skipped. Process a page, then save `next_cursor`, then ask with it. ' +
           'An empty page is the end for now; its cursor stays good. A cursor is bound to the application and to every parameter but `start`, `limit` and `wait`, and can be replayed. ' +
-          `Events are kept for ${retentionDays} days: an older cursor is 410 \`cursor_expired\`.`,
+          `Events are kept for ${retentionDays} days: an older cursor is 410 \`cursor_expired\`; \`GET /v1/export\` is the way back.`,
         querystring: Query,
         response: { 200: named('ChangePage', Type.Object({ items: Type.Array(Event), next_cursor: Type.String() })) },
       },
@@ -124,7 +125,8 @@ export function changesRoutes(app: TypedApp, { log, signal, cursors, usage }: Ch
       if (ingestedFrom !== null && ingestedTo !== null && ingestedFrom >= ingestedTo) {
         throw invalid('ingested_to', 'must be after ingested_from')
       }
-      const binding = ['changes', consumer.applicationId, types, datasets, platforms, ingestedFrom, ingestedTo]
+      const { applicationId } = consumer
+      const binding = feedBinding({ applicationId, types, datasets, platforms, ingestedFrom, ingestedTo })
       const after = await positionOfCursor(cursor, binding, removed, cursors)
       const scope = scopeOf(consumer, { datasets, platforms }, { datasets: 'dataset_id', platforms: 'source_platform' })
       await takeQuota(request, reply, usage)

@@ -53,7 +53,9 @@ export function admitRequests(app: FastifyInstance, parts: AdmissionParts, conne
     const { credential } = this.routeOptions.config
     if (credential === undefined || credential === null) return
     const secret = bearerOf(this.headers.authorization)
-    if (secret === null || (await authenticator.identify(secret, credential)) === null) throw unauthorized(credential)
+    const principal = secret === null ? null : await authenticator.identify(secret, credential)
+    if (principal === null) throw unauthorized(credential)
+    this.principal = principal
   })
 
   // Hooks that wait for nothing take a callback: a promise for each of them is a tenth of what a small request costs.

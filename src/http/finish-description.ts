@@ -150,6 +150,8 @@ function addExamples(description: Description): void {
     }
     if (example.body !== undefined) requestBody!.content['application/json']!.example = example.body
     if (example.answer === undefined) continue
-    for (const media of Object.values(responses[example.status]?.content ?? {})) media.example = example.answer
+    for (const [type, media] of Object.entries(responses[example.status]?.content ?? {})) {
+      if (/json|text/.test(type)) media.example = example.answer
+    }
   }
 }

@@ -66,6 +66,7 @@ export const openApiOptions: FastifyDynamicSwaggerOptions = {
       { name: 'Catalog', description: 'Documents by exact conditions, users and classifications.' },
       { name: 'Documents', description: 'One document: content, versions and metric snapshots.' },
       { name: 'Changes', description: 'The pull-only change feed.' },
+      { name: 'Export', description: 'Everything that may be read, for a copy that the feed keeps up to date.' },
       {
         name: 'Analysis',
         description: 'Preview. Runs over a slice of the content with files as results, and subscriptions to them.',

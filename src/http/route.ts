@@ -41,7 +41,10 @@ declare module 'fastify' {
     admission: Admission | null
     /** Sets the permit of a request free while it only waits, so that long polls do not count as load. */
     releasePermit(): void
-    /** For requests that last: rejects with the 401 when their credential has ended since they were let in. */
+    /**
+     * For requests that last: rejects with the 401 when their credential has ended since they were let in. `principal` is
+     * then what it may do now.
+     */
     recheckCredential(): Promise<void>
     /** The answer lacks something: counted by what it lacks, and logged with the cause. Once a cause and request. */
     degraded(warning: string, cause: unknown): void

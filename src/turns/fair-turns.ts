@@ -9,16 +9,18 @@ interface Waiting {
 /**
  * So many at once, and of every caller at least one: who has nothing under way never waits, so that beside a crowd of
  * another's a single one begins at once. The others wait, first come, first served for each caller and by rounds between
- * them.
+ * them. Where `everyCaller` is false all wait, and there are never more at once.
  */
 export class FairTurns {
   readonly #atOnce: number
   readonly #queue = new FairQueue<Waiting>()
   readonly #underWay = new Map<string, number>()
+  readonly #everyCaller: boolean
   #total = 0
 
-  constructor(atOnce: number) {
+  constructor(atOnce: number, everyCaller = true) {
     this.#atOnce = atOnce
+    this.#everyCaller = everyCaller
   }
 
   /** Resolves when the turn has come, with what ends it; with null when `signal` fires before. */
@@ -46,7 +48,9 @@ export class FairTurns {
 
   /** What may begin now that something came or ended for these callers. */
   #admit(callers: readonly string[]): void {
-    for (const caller of callers) if (!this.#underWay.has(caller)) this.#start(this.#queue.takeFor(caller))
+    if (this.#everyCaller) {
+      for (const caller of callers) if (!this.#underWay.has(caller)) this.#start(this.#queue.takeFor(caller))
+    }
     while (this.#total < this.#atOnce && this.#queue.size > 0) this.#start(this.#queue.take())
   }
 

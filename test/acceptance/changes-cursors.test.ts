@@ -82,6 +82,9 @@ describe('cursors over time', () => {
       })
     ).key
     const early = (await feedPage(server, quota, { limit: 10 })).next_cursor
+    const { text: part } = await server.consumer(quota, 'GET', '/v1/export?limit=1')
+    const { cursor: halfway } = JSON.parse(part.trimEnd().split('\n').at(-1)!)
+    await send(server, collector, [documentOf('during-the-export')])
     const { cursor: end } = await wholeFeed(server, quota)
 
     await server.restart(daysLater(29))
@@ -98,7 +101,11 @@ describe('cursors over time', () => {
       const answer = await feedAnswer(server, quota, { cursor })
       assert.equal(answer.status, 410)
       assert.equal(answer.body.code, 'cursor_expired')
+      assert.match(answer.body.message, /GET \/v1\/export/)
+      assert.deepEqual(answer.body.details, [{ path: 'cursor', message: 'is too old: begin with GET /v1/export' }])
     }
+    const resumed = await server.consumer(quota, 'GET', `/v1/export?cursor=${halfway}`)
+    assert.deepEqual([resumed.status, resumed.body.code], [410, 'cursor_expired'])
     assert.deepEqual(
       (await server.consumer(quota, 'GET', '/v1/account')).body.usage?.['changes.read'],
       usedBefore.usage?.['changes.read'],

@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { sqlExportSource } from '../../src/storage/sql/export-source.ts'
 import { sqlStore } from '../../src/storage/sql/sql-store.ts'
 import { openSqliteStore } from '../../src/storage/sqlite/open-sqlite-store.ts'
 import { checkChangeLog } from './change-log.ts'
@@ -11,6 +12,8 @@ async function inMemory(): Promise<ContentFixture> {
   const { raw, db } = await openMemorySqlite()
   return {
     ...sqlStore(db),
+    // So small that each of them is met.
+    exportSource: sqlExportSource(db, { documents: 3, versions: 4, textBytes: 5 }),
     async close() {
       raw.close()
     },
@@ -26,6 +29,7 @@ async function onDisk(): Promise<ContentFixture> {
     changes: store.changes,
     catalog: store.catalog,
     operator: store.operator,
+    exportSource: store.exportSource,
     async close() {
       await close()
       await rm(folder, { recursive: true })

@@ -4,9 +4,11 @@ import fc from 'fast-check'
 import { fieldPermissions, type Scope } from '../../src/access/scope.ts'
 import type { CatalogStore } from '../../src/catalog/catalog-store.ts'
 import { type ChangeLog, type ChangePage, eventTypes } from '../../src/changes/change-log.ts'
+import type { ExportSource } from '../../src/export/export-source.ts'
 import type { ContentStore, IncomingDocument, IngestResult } from '../../src/ingest/content-store.ts'
 import type { OperatorStore } from '../../src/operator/operator-store.ts'
 import { ContentModel, codesOf, identityOf, incoming } from './content-store-model.ts'
+import { checkExport } from './export-source.ts'
 
 /** A fresh, empty store with the ports that show what was written. */
 export interface ContentFixture {
@@ -14,6 +16,7 @@ export interface ContentFixture {
   readonly changes: ChangeLog
   readonly catalog: CatalogStore
   readonly operator: OperatorStore
+  readonly exportSource: ExportSource
   close(): Promise<void>
 }
 
@@ -199,10 +202,11 @@ export function checkContentStore(name: string, openStore: () => Promise<Content
 
 /** Sends the batches to the store and to the model, then compares everything that can be read. */
 async function checkHistory(
-  { content, changes, catalog }: ContentFixture,
+  store: ContentFixture,
   batches: readonly (readonly [readonly IncomingDocument[], number])[],
   met: Record<string, number>,
 ): Promise<void> {
+  const { content, changes, catalog } = store
   const model = new ContentModel()
   const ids = new Map<string, string>()
   let nowMs = startMs
@@ -264,6 +268,7 @@ async function checkHistory(
     )
     assert.equal(record!.snapshot?.snapshotId, snapshots.at(-1)?.snapshotId)
   }
+  await checkExport(store, [...ids.values()])
   const told = (await allEvents(changes)).map((event) => ({
     identity: [...ids].find(([, id]) => id === event.documentId)![0],
     type: event.eventType,

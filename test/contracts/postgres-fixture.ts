@@ -35,6 +35,7 @@ export async function openPostgres(): Promise<PostgresFixture> {
       indexSource: store.indexSource,
       live: store.live,
       analysis: store.analysis,
+      exportSource: store.exportSource,
       async reopen() {
         left.delete(closeAll)
         await close()

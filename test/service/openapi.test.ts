@@ -196,7 +196,7 @@ test('what clients are generated from: servers, license, what may be absent, val
   assert.equal(parameter('live.create', 'Idempotency-Key').required, true)
   assert.equal(parameter('search.default', 'Idempotency-Key').required, false)
   const { schema, style, explode } = parameter('changes.read', 'event_type')
-  assert.deepEqual([schema.items!.enum!.length, style, explode], [3, 'form', false])
+  assert.deepEqual([schema.items!.enum!.length, style, explode], [5, 'form', false])
   const { schemas } = description.components as unknown as { schemas: Record<string, Schema> }
   assert.deepEqual(schemas.KeywordSearchRequest!.properties!.mode!.enum, ['keyword'])
   assert.deepEqual(

@@ -21,6 +21,7 @@ export const lockNumbers = {
   indexSource: 5,
   live: 6,
   analysis: 7,
+  exportSource: 8,
   tokens: 50,
   migration: 100,
   vectors: 101,

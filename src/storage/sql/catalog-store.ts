@@ -9,7 +9,7 @@ import { readBodies } from './read-bodies.ts'
 import type { DocumentRow, SnapshotRow, Tables } from './tables.ts'
 
 /** What a record shows. Not the rest: facts and the extra payload can be far larger than all of this. */
-const recordColumns = [
+export const recordColumns = [
   'document_id',
   'dataset_id',
   'source_platform',
@@ -31,7 +31,7 @@ const recordColumns = [
   'score',
   'snapshot_id',
 ] as const satisfies readonly (keyof DocumentRow)[]
-type RecordRow = Pick<DocumentRow, (typeof recordColumns)[number]>
+export type RecordRow = Pick<DocumentRow, (typeof recordColumns)[number]>
 
 export function sqlCatalogStore(db: Kysely<Tables>): CatalogStore {
   return {
@@ -169,7 +169,7 @@ async function withParts(
   }))
 }
 
-function documentRecord(row: RecordRow): DocumentRecord {
+export function documentRecord(row: RecordRow): DocumentRecord {
   return {
     documentId: row.document_id,
     datasetId: row.dataset_id,

@@ -3,6 +3,7 @@ import type { AccessStore } from '../../access/access-store.ts'
 import type { SubscriptionStore } from '../../analysis/subscription-store.ts'
 import type { CatalogStore } from '../../catalog/catalog-store.ts'
 import type { ChangeLog } from '../../changes/change-log.ts'
+import type { ExportSource } from '../../export/export-source.ts'
 import type { ContentStore } from '../../ingest/content-store.ts'
 import type { LiveStore } from '../../live/live-store.ts'
 import type { OperatorStore } from '../../operator/operator-store.ts'
@@ -12,6 +13,7 @@ import { sqlAnalysisStore } from './analysis-store.ts'
 import { sqlCatalogStore } from './catalog-store.ts'
 import { sqlChangeLog } from './change-log.ts'
 import { sqlContentStore } from './content-store.ts'
+import { sqlExportSource } from './export-source.ts'
 import { sqlIndexSource } from './index-source.ts'
 import { sqlLiveStore } from './live-store.ts'
 import { sqlOperatorStore } from './operator-store.ts'
@@ -30,6 +32,7 @@ export interface Store {
   readonly indexSource: IndexSource
   readonly live: LiveStore
   readonly analysis: SubscriptionStore
+  readonly exportSource: ExportSource
 }
 
 export function sqlStore(db: Kysely<Tables>): Store {
@@ -42,5 +45,6 @@ export function sqlStore(db: Kysely<Tables>): Store {
     indexSource: sqlIndexSource(db),
     live: sqlLiveStore(db),
     analysis: sqlAnalysisStore(db),
+    exportSource: sqlExportSource(db),
   }
 }

@@ -118,6 +118,9 @@ export const storeCalls = {
     startRun: { locks: ['analysis'], announces: 'analysis' },
     previousRun: 'reads',
   },
+  exportSource: {
+    portion: 'reads',
+  },
 } as const satisfies StoreCalls
 
 export type StoreCalls = {

@@ -1,0 +1,249 @@
+import { Readable } from 'node:stream'
+import type { FastifyRequest } from 'fastify'
+import { type TSchema, Type } from 'typebox'
+import type { Scope } from '../access/scope.ts'
+import type { UsageBook } from '../access/usage-book.ts'
+import { Document } from '../catalog/answers.ts'
+import { Content } from '../catalog/document-routes.ts'
+import { type ChangeLog, eventTypes } from '../changes/change-log.ts'
+import { feedBinding } from '../changes/feed-binding.ts'
+import { expired } from '../changes/read-changes.ts'
+import type { Cursors } from '../cursors.ts'
+import { invalidField, TidemarkError } from '../errors.ts'
+import { listParameter, splitList } from '../http/list-parameter.ts'
+import { abortSignalOf, consumerOf, scopeOf } from '../http/route.ts'
+import { takeQuota } from '../http/take-quota.ts'
+import type { TypedApp } from '../http/typed-app.ts'
+import { FairTurns } from '../turns/fair-turns.ts'
+import { choice, named, orNull, strict } from '../validation.ts'
+import { type ExportSource, exportedVersions } from './export-source.ts'
+import { checkpointDocuments, type ExportProgress, type ExportStep, readExport } from './read-export.ts'
+
+const ndjson = 'application/x-ndjson'
+const invalid = 'invalid_document_query'
+
+const Query = Type.Object(
+  {
+    dataset_id: listParameter('Dataset ids.'),
+    source_platform: listParameter('Platform codes.'),
+    versions: Type.Optional(
+      choice(exportedVersions, {
+        default: 'current',
+        description: 'Whether earlier versions come too, each as a line of its own behind that of its document.',
+      }),
+    ),
+    cursor: Type.Optional(
+      Type.String({
+        description: 'Of a `checkpoint`: goes on behind it, with the same filters. `limit` may be another.',
+      }),
+    ),
+    limit: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 1_000_000_000,
+        description: 'Documents of this answer, which then ends with a checkpoint. All when absent.',
+      }),
+    ),
+  },
+  strict,
+)
+
+const changesCursor = Type.String({
+  description:
+    'For `GET /v1/changes` with the same `dataset_id` and `source_platform`, and all five event types in `event_type`: what has changed since the first start of this export.',
+})
+const line = (name: string, type: string, fields: Readonly<Record<string, TSchema>>, description: string) =>
+  named(name, Type.Object({ type: choice([type]), ...fields }, { description }))
+
+const Line = named(
+  'ExportLine',
+  Type.Union([
+    line('ExportStart', 'start', { changes_cursor: changesCursor }, 'The first line.'),
+    line(
+      'ExportDocument',
+      'document',
+      { document: Document, content: orNull(Content) },
+      'A document with its current text; `content` is null without `body`.',
+    ),
+    line(
+      'ExportVersion',
+      'version',
+      { content: Content },
+      'An earlier version, with `versions=all` and `body`. It may be readable where its document is not, by its language.',
+    ),
+    line(
+      'ExportCheckpoint',
+      'checkpoint',
+      { cursor: Type.String() },
+      `After every ${checkpointDocuments} documents, and where the answer ends before the export does.`,
+    ),
+    line(
+      'ExportEnd',
+      'end',
+      {
+        documents: Type.Integer({ description: 'Lines of documents since the first start.' }),
+        changes_cursor: changesCursor,
+      },
+      'The last line of an export that is complete.',
+    ),
+    line(
+      'ExportError',
+      'error',
+      { code: Type.String(), message: Type.String(), request_id: Type.String() },
+      'Instead of the end: why it broke off. Go on from the last checkpoint.',
+    ),
+  ]),
+)
+
+/** A text to whoever makes a client of the description; what a line of it is stands within. */
+const Lines = Type.String({ contentMediaType: ndjson, contentSchema: Line })
+
+export interface ExportParts {
+  readonly source: ExportSource
+  readonly log: Pick<ChangeLog, 'state'>
+  readonly cursors: Cursors
+  readonly usage: UsageBook
+  /** The process is about to end: exports end at the next checkpoint that can be made. */
+  readonly isStopping: () => boolean
+}
+
+/** Portions that are read at once, of all exports together. */
+const readAtOnce = 1
+
+export function exportRoutes(app: TypedApp, parts: ExportParts): void {
+  const { source, log, cursors, usage } = parts
+  const turns = new FairTurns(readAtOnce, false)
+  app.get(
+    '/v1/export',
+    {
+      config: {
+        operation: 'export.read',
+        invalid,
+        unavailable: 'catalog_unavailable',
+        errors: ['invalid_cursor', 'entitlement_denied', 'cursor_expired'],
+      },
+      schema: {
+        tags: ['Export'],
+        summary: 'Export every document',
+        description:
+          'An addition: everything the application may read, with texts, in the order of document ids, one JSON object a line. It is read while it is sent and as fast as it is taken. ' +
+          'It is no snapshot: a document is as it was when its line was read. With the feed from `changes_cursor` it is complete: what came, changed or was erased meanwhile is told there. ' +
+          'An answer without `end` as its last line is not complete: ask again with the last `cursor` that came; documents behind that checkpoint come once more.',
+        querystring: Query,
+        response: { 200: { description: 'Lines of JSON.', content: { [ndjson]: { schema: Lines } } } },
+      },
+    },
+    async (request, reply) => {
+      const { versions = 'current', limit = null } = request.query
+      const filter = {
+        datasets: splitList(request.query.dataset_id, 'dataset_id', invalid),
+        platforms: splitList(request.query.source_platform, 'source_platform', invalid),
+      }
+      const { applicationId } = consumerOf(request)
+      const binding = ['export', applicationId, sorted(filter.datasets), sorted(filter.platforms), versions]
+      const from = await progressOf(request.query.cursor ?? null, binding)
+      const scope = currentScope(request, filter)
+      await scope()
+      await takeQuota(request, reply, usage)
+      reply.type(`${ndjson}; charset=utf-8`)
+      // For the head alone nothing is read.
+      if (request.method === 'HEAD') return reply.send(null as never)
+      const gone = abortSignalOf(reply)
+      const run = { from, versions, limit, applicationId, scope, gone }
+      const steps = readExport(run, source, turns)
+      // Before the answer begins: what fails here has a status of its own.
+      const first = await steps.next()
+      const follow = { applicationId, types: eventTypes, ...filter, ingestedFrom: null, ingestedTo: null }
+      const answer = linesOf(request, first, steps, {
+        changesCursor: () => cursors.sign(feedBinding(follow), from.changesPosition),
+        cursor: (progress) => cursors.sign(binding, packed(progress)),
+        isStopping: parts.isStopping,
+        gone,
+      })
+      return reply.send(Readable.from(answer, { objectMode: false }) as never)
+    },
+  )
+
+  async function progressOf(cursor: string | null, binding: unknown): Promise<ExportProgress> {
+    const { newest, removedThrough } = await log.state()
+    if (cursor === null) return { position: null, documents: 0, changesPosition: newest }
+    const opened = await cursors.open<Packed>(cursor, binding)
+    if (!opened.ok) {
+      throw invalidField('invalid_cursor', 'cursor', 'is not of an export with these filters: send one as it was given')
+    }
+    const progress = unpacked(opened.position)
+    // What changed at its beginning can no longer be told.
+    if (progress.changesPosition < removedThrough) throw expired()
+    return progress
+  }
+}
+
+interface AnswerParts {
+  readonly changesCursor: () => string
+  readonly cursor: (progress: ExportProgress) => string
+  readonly isStopping: () => boolean
+  readonly gone: AbortSignal
+}
+
+async function* linesOf(
+  request: FastifyRequest,
+  first: IteratorResult<ExportStep>,
+  steps: AsyncGenerator<ExportStep>,
+  { changesCursor, cursor, isStopping, gone }: AnswerParts,
+): AsyncGenerator<string | Uint8Array> {
+  yield lineOf({ type: 'start', changes_cursor: changesCursor() })
+  try {
+    for (let step = first; step.done !== true; step = await steps.next()) {
+      const { lines, progress, isCheckpoint, atEnd } = step.value
+      if (lines.length > 0) yield lines
+      const isLeft = !atEnd && isStopping()
+      if (isCheckpoint || isLeft) yield lineOf({ type: 'checkpoint', cursor: cursor(progress) })
+      if (atEnd) yield lineOf({ type: 'end', documents: progress.documents, changes_cursor: changesCursor() })
+      if (isLeft) return
+    }
+  } catch (error) {
+    // A defect cuts the answer off, and is logged so.
+    if (!(error instanceof TidemarkError) || gone.aborted) throw error
+    if (error.status >= 500) request.degraded('export_incomplete', error)
+    yield lineOf({ type: 'error', code: error.code, message: error.message, request_id: request.id })
+  } finally {
+    await steps.return(undefined)
+  }
+}
+
+const lineOf = (value: object): string => `${JSON.stringify(value)}\n`
+
+/** What the caller may read now: the same object for as long as that does not change. */
+function currentScope(
+  request: FastifyRequest,
+  filter: { readonly datasets: readonly string[] | null; readonly platforms: readonly string[] | null },
+): () => Promise<Scope> {
+  let known: { readonly entries: unknown; readonly text: string; readonly scope: Scope } | null = null
+  return async () => {
+    await request.recheckCredential()
+    const consumer = consumerOf(request)
+    if (known !== null && consumer.entries === known.entries) return known.scope
+    const scope = scopeOf(consumer, filter, { datasets: 'dataset_id', platforms: 'source_platform' })
+    const text = JSON.stringify(scope)
+    known = { entries: consumer.entries, text, scope: known?.text === text ? known.scope : scope }
+    return known.scope
+  }
+}
+
+const sorted = (values: readonly string[] | null) => values && [...values].sort()
+
+/** As a cursor holds it. */
+type Packed = readonly [documentId: string | null, versionId: string | null, documents: number, changesPosition: number]
+
+const packed = ({ position, documents, changesPosition }: ExportProgress): Packed => [
+  position?.documentId ?? null,
+  position?.versionId ?? null,
+  documents,
+  changesPosition,
+]
+
+const unpacked = ([documentId, versionId, documents, changesPosition]: Packed): ExportProgress => ({
+  position: documentId === null ? null : { documentId, versionId },
+  documents,
+  changesPosition,
+})

@@ -39,7 +39,9 @@ const jobs: readonly (readonly [AnalysisType, KeptParameters])[] = [
 async function compute(type: AnalysisType, parameters: KeptParameters, input: MadeInput) {
   const { artifacts, needsVectors } = algorithms[type]
   const paths = Object.fromEntries(
-    Object.keys(artifacts).map((name) => [name, join(folder, `${made++}-${name}.parquet`)]),
+    Object.entries(artifacts)
+      .filter(([, { ofSeries }]) => ofSeries === undefined)
+      .map(([name]) => [name, join(folder, `${made++}-${name}.parquet`)]),
   )
   const started = performance.now()
   const computed = await computeInProcess({
@@ -49,6 +51,7 @@ async function compute(type: AnalysisType, parameters: KeptParameters, input: Ma
       rowsMax: input.texts.length,
       dimensions: needsVectors ? input.dimensions : 0,
       threads: 1,
+      series: null,
       paths,
     },
     portions: portionsOf(input, needsVectors),

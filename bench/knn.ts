@@ -37,6 +37,7 @@ async function graph(vectors: Float32Array, dimensions: number, threads = 1) {
       rowsMax: vectors.length / dimensions,
       dimensions,
       threads,
+      series: null,
       paths: { edges: path },
     },
     portions: portionsOf(vectors, dimensions),

@@ -12,6 +12,7 @@ export type IdPrefix =
   | 'doc'
   | 'ver'
   | 'chk'
+  | 'clu'
   | 'evt'
   | 'snp'
   | 'fct'

@@ -20,8 +20,10 @@ export interface Algorithm<Parameters = KeptParameters, Artifacts extends Artifa
   readonly reads: readonly InputColumn[]
   /** The permissions that its input must have with these parameters: each group is satisfied by any one of its members. */
   needs(parameters: Parameters): readonly (readonly FieldPermission[])[]
-  /** What it writes, by name: all of it, by every run. */
+  /** What it writes, by name: all of it, by every run, but for what is only of a series. */
   readonly artifacts: Artifacts
+  /** Which artifact of the run before, in a series, it reads. */
+  readonly follows?: string
   /**
    * Runs in a process of its own and at low priority. To cancel it the process is killed, so it need not look whether
    * it still should. The same input gives the same bytes, whatever the number of threads. Gives numbers for the log.
@@ -45,12 +47,24 @@ export interface ArtifactForm {
   readonly description: string
   /** Null where they follow from parameters and input: then the algorithm says them before the first row. */
   readonly columns: Columns | null
+  /** Written by runs of a series alone. */
+  readonly ofSeries?: true
 }
 
 export type OutputTables<Artifacts extends ArtifactForms> = {
-  readonly [Name in keyof Artifacts]: TableFile<
-    Artifacts[Name]['columns'] extends Columns ? Artifacts[Name]['columns'] : Columns
-  >
+  readonly [Name in keyof Artifacts]:
+    | TableFile<Artifacts[Name]['columns'] extends Columns ? Artifacts[Name]['columns'] : Columns>
+    | (Artifacts[Name] extends { readonly ofSeries: true } ? undefined : never)
+}
+
+/** Where a run stands that is one of several of the same scope, one after the other. */
+export interface Series {
+  readonly runId: string
+  /** One more for each run of the series. */
+  readonly turn: number
+  readonly cutoffAt: number
+  /** The file of what it follows, of the run before; null where there is none, or none any more. */
+  readonly before: Uint8Array | null
 }
 
 export interface AlgorithmInput {
@@ -58,6 +72,8 @@ export interface AlgorithmInput {
   readonly rowsMax: number
   /** Of each vector; 0 without vectors. */
   readonly dimensions: number
+  /** Null for a run that stands alone. */
+  readonly series: Series | null
   /** To be read once, to the end. */
   readonly portions: AsyncIterable<InputPortion>
 }

@@ -68,7 +68,7 @@ export interface RunError {
   readonly message: string
 }
 
-export const runWarnings = ['vectors_pending'] as const
+export const runWarnings = ['vectors_pending', 'history_lost'] as const
 export type RunWarning = (typeof runWarnings)[number]
 
 /** What a run is computed on. */

@@ -4,17 +4,19 @@ import type { Scope } from '../access/scope.ts'
 import { scopeEntryOf } from '../access/scope-entry-of.ts'
 import { storageFull } from '../disk-space.ts'
 import { newId } from '../ids.ts'
-import { type Algorithm, isInputTooLarge } from './algorithm.ts'
+import { type Algorithm, isInputTooLarge, type Series } from './algorithm.ts'
 import { algorithms } from './algorithms.ts'
-import type { AnalysisStore, ApplicationAccess, InputPage, InputRow, RunError, TakenRun } from './analysis-store.ts'
+import type { ApplicationAccess, InputPage, InputRow, RunError, RunWarning, TakenRun } from './analysis-store.ts'
 import type { ArtifactFiles } from './artifact-files.ts'
 import type { ComputeWork } from './compute/compute-in-process.ts'
 import type { Computed } from './compute/compute-process.ts'
 import { dimensionsOf, inputPortions } from './input-portions.ts'
 import { stillOpen } from './input-scope.ts'
+import { resultBefore } from './result-before.ts'
+import type { SubscriptionStore } from './subscription-store.ts'
 
 export interface ExecutionParts {
-  readonly store: AnalysisStore
+  readonly store: SubscriptionStore
   readonly files: ArtifactFiles
   readonly compute: (work: ComputeWork) => Promise<Computed>
   /** Threads of one computation. */
@@ -61,9 +63,13 @@ export async function executeRun(execution: Execution, parts: ExecutionParts): P
   const chunks = algorithm.needsVectors ? rows.length : 0
   const documents = new Set(rows.map(({ documentId }) => documentId)).size
   const counts = { chunks, documents, withoutVector }
-  if (!(await store.beginRun(run.runId, workerId, counts, isWaiting ? ['vectors_pending'] : []))) return null
+  const { series, isLost } = await seriesOf(run, algorithm, parts)
+  const warnings: RunWarning[] = []
+  if (isWaiting) warnings.push('vectors_pending')
+  if (isLost) warnings.push('history_lost')
+  if (!(await store.beginRun(run.runId, workerId, counts, warnings))) return null
   try {
-    return await computeArtifacts(execution, algorithm, input, parts)
+    return await computeArtifacts(execution, algorithm, { ...input, series }, parts)
   } catch (error) {
     if (!isInputTooLarge(error)) throw error
     await fail({ code: error.code, message: error.message })
@@ -75,6 +81,18 @@ export async function executeRun(execution: Execution, parts: ExecutionParts): P
 function executedAlgorithm(run: TakenRun, application: ApplicationAccess | null): Algorithm | null {
   const isOn = application === null || isExecuted(application.policy, run.analysisType)
   return isOn && run.parameters !== null ? algorithms[run.analysisType] : null
+}
+
+/** Where the run stands in its series, with what it follows: of a subscription whose algorithm follows anything. */
+async function seriesOf(
+  run: TakenRun,
+  { follows }: Algorithm,
+  parts: ExecutionParts,
+): Promise<{ readonly series: Series | null; readonly isLost: boolean }> {
+  if (run.subscription === null || follows === undefined) return { series: null, isLost: false }
+  const { bytes, isLost } = await resultBefore(run, follows, parts)
+  const { turn } = run.subscription
+  return { series: { runId: run.runId, turn, cutoffAt: run.inputCutoffAt, before: bytes }, isLost }
 }
 
 interface Input extends Omit<InputPage, 'nextAfter'> {
@@ -135,11 +153,13 @@ async function selectInput(
 async function computeArtifacts(
   { run, workerId, signal, progress }: Execution,
   algorithm: Algorithm,
-  { rows, scopes }: Input,
+  { rows, scopes, series }: Input & { readonly series: Series | null },
   { store, files, compute, threads, now }: ExecutionParts,
 ): Promise<RunResult> {
   const profileId = profileOf(run, algorithm)
-  const artifactIds = Object.keys(algorithm.artifacts).map((name) => [name, newId('art', now())] as const)
+  const artifactIds = Object.entries(algorithm.artifacts)
+    .filter(([, { ofSeries }]) => series !== null || ofSeries === undefined)
+    .map(([name]) => [name, newId('art', now())] as const)
   let recorded = false
   try {
     const paths: Record<string, string> = {}
@@ -153,6 +173,7 @@ async function computeArtifacts(
         rowsMax: rows.length,
         dimensions,
         threads,
+        series,
         paths,
       },
       portions: inputPortions(rows, reading, store),

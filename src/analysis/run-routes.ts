@@ -63,7 +63,8 @@ const RunAnswer = named(
     ),
     warnings: Type.Array(named('AnalysisWarning', Type.Object({ code: choice(runWarnings) })), {
       description:
-        '- `vectors_pending`: vectors of the scope were still to be made when the input was selected; a run that is created later is computed on more.',
+        '- `vectors_pending`: vectors of the scope were still to be made when the input was selected; a run that is created later is computed on more.\n' +
+        '- `history_lost`: of a `clustering` of a subscription: what the run before had found has expired, or its file is lost or damaged, so that every cluster counts as `new` and has another id than before.',
     }),
     error: Type.Optional(
       named(

@@ -9,6 +9,7 @@ import type {
   InputDocument,
   InputPortion,
   OutputTables,
+  Series,
 } from '../../src/analysis/algorithm.ts'
 import { TableFile, type WrittenFile } from '../../src/analysis/compute/table-file.ts'
 
@@ -21,6 +22,7 @@ export interface GivenRow {
 
 interface ReadTable extends Omit<WrittenFile, 'rows'> {
   readonly rows: Record<string, unknown>[]
+  readonly file: Uint8Array
 }
 
 /** A document of which nothing is known. */
@@ -47,19 +49,22 @@ export async function executeHere<Parameters, Artifacts extends ArtifactForms>(
   algorithm: Algorithm<Parameters, Artifacts>,
   rows: readonly GivenRow[],
   parameters: Parameters,
+  { threads = 1, series = null }: { readonly threads?: number; readonly series?: Series | null } = {},
 ): Promise<{ tables: Readonly<Record<string, ReadTable>>; progress: readonly number[] }> {
   const folder = mkdtempSync(join(tmpdir(), 'tidemark-execute-'))
   try {
-    const paths = Object.keys(algorithm.artifacts).map((name) => [name, join(folder, name)] as const)
+    const paths = Object.entries(algorithm.artifacts)
+      .filter(([, { ofSeries }]) => series !== null || ofSeries === undefined)
+      .map(([name]) => [name, join(folder, name)] as const)
     const files = paths.map(([name, path]) => [name, new TableFile(path, algorithm.artifacts[name]!.columns)] as const)
     const dimensions = rows[0]?.vector?.length ?? 0
     const progress: number[] = []
     await algorithm.execute(
-      { rowsMax: rows.length, dimensions, portions: portionsOf(rows, dimensions, algorithm.needsVectors) },
+      { rowsMax: rows.length, dimensions, series, portions: portionsOf(rows, dimensions, algorithm.needsVectors) },
       parameters,
       Object.fromEntries(files) as unknown as OutputTables<Artifacts>,
       {
-        threads: 1,
+        threads,
         progress: async (done) => {
           progress.push(done)
         },
@@ -70,7 +75,7 @@ export async function executeHere<Parameters, Artifacts extends ArtifactForms>(
       const written = file.finish()
       const bytes = readFileSync(join(folder, name))
       const buffer = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length) as ArrayBuffer
-      tables[name] = { ...written, rows: await parquetReadObjects({ file: buffer, compressors }) }
+      tables[name] = { ...written, file: bytes, rows: await parquetReadObjects({ file: buffer, compressors }) }
     }
     return { tables, progress }
   } finally {

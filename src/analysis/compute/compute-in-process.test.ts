@@ -54,6 +54,7 @@ const jobOf = (rowsMax: number, path: string, { k = 10, threads = 1 } = {}): Com
   rowsMax,
   dimensions,
   threads,
+  series: null,
   paths: { edges: path },
 })
 

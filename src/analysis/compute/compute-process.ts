@@ -12,7 +12,7 @@ import { readdirSync } from 'node:fs'
 import { constants, setPriority } from 'node:os'
 import type { AnalysisType } from '../../access/analysis-types.ts'
 import { answerCalls } from '../../threads/answer-calls.ts'
-import type { InputPortion, KeptParameters } from '../algorithm.ts'
+import type { InputPortion, KeptParameters, Series } from '../algorithm.ts'
 import type { WrittenFile } from './table-file.ts'
 
 export interface ComputeJob {
@@ -21,7 +21,8 @@ export interface ComputeJob {
   readonly rowsMax: number
   readonly dimensions: number
   readonly threads: number
-  /** Where each artifact is written, by its name; there must be no such file. */
+  readonly series: Series | null
+  /** Where each artifact is written, by its name: those of a series only where it is one. There must be no such file. */
   readonly paths: Readonly<Record<string, string>>
 }
 
@@ -78,12 +79,13 @@ async function take(call: ComputeCall): Promise<unknown> {
   }
 }
 
-async function execute({ type, parameters, rowsMax, dimensions, threads, paths }: ComputeJob): Promise<Computed> {
+async function execute({ type, parameters, threads, paths, ...given }: ComputeJob): Promise<Computed> {
   const algorithm = algorithms[type]
   const tables = Object.fromEntries(
-    Object.entries(algorithm.artifacts).map(([name, { columns }]) => [name, new TableFile(paths[name]!, columns)]),
+    Object.entries(paths).map(([name, path]) => [name, new TableFile(path, algorithm.artifacts[name]!.columns)]),
   )
-  const input = { rowsMax, dimensions, portions }
+  const { rowsMax, dimensions, series } = given
+  const input = { rowsMax, dimensions, series, portions }
   const numbers = await algorithm.execute(input, parameters, tables, { threads, progress })
   const files = Object.fromEntries(Object.entries(tables).map(([name, table]) => [name, table.finish()]))
   const { userCPUTime, systemCPUTime, maxRSS } = process.resourceUsage()

@@ -18,3 +18,11 @@ export const clusterColumns = {
   languages: 'counts',
   days: 'counts',
 } as const
+
+export const historyColumns = {
+  cluster_id: 'text',
+  run_id: 'text',
+  status: 'text',
+  parent_cluster_ids: 'texts',
+  size: 'int32',
+} as const

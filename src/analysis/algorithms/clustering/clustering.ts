@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import type { Algorithm } from '../../algorithm.ts'
-import { assignmentColumns, clusterColumns } from './cluster-columns.ts'
+import { assignmentColumns, clusterColumns, historyColumns } from './cluster-columns.ts'
 import type { ClusteringParameters } from './write-clusters.ts'
 
 const artifacts = {
@@ -12,10 +12,19 @@ const artifacts = {
   },
   clusters: {
     description:
-      'the columns `cluster_id` (the most central chunk), `size` (chunks), `documents`, `words` (that set it apart, of ' +
+      'the columns `cluster_id` (the most central chunk; of a subscription, an id that lasts), `size` (chunks), `documents`, `words` (that set it apart, of ' +
       'titles and bodies that the application may read), `central_document_ids`, `first_published_at`, ' +
       '`last_published_at`, and documents by value in `platforms`, `languages` and `days`; the largest first.',
     columns: clusterColumns,
+  },
+  cluster_history: {
+    description:
+      'the columns `cluster_id`, `run_id` (of this run), `status` (`new`, `continued`, `split`, `merged`, `gone`), ' +
+      '`parent_cluster_ids` (of the run before, those first that it shares most with) and `size` (chunks), the largest ' +
+      'first; what is gone has the size 0. Only runs of a subscription have it, whose clusters keep their `cluster_id` ' +
+      'from run to run: ids and sizes, no text and no documents.',
+    columns: historyColumns,
+    ofSeries: true,
   },
 } as const
 
@@ -45,6 +54,7 @@ export const clustering: Algorithm<ClusteringParameters, typeof artifacts> = {
   reads: ['texts', 'documents'],
   needs: () => [['body']],
   artifacts,
+  follows: 'assignments',
   // Loaded where it runs, because a native runtime comes with it.
   execute: async (...work) => (await import('./write-clusters.ts')).writeClusters(...work),
 }

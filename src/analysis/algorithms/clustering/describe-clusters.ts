@@ -30,10 +30,7 @@ const centralMax = 5
 /** A word of one chunk alone says nothing of a topic. */
 const chunksOfWordMin = 2
 
-/**
- * Clusters with their ids, the largest first, then by id. A cluster is called by its most central chunk. Where clusters
- * are to keep their names from one run to the next, this is the place to give the earlier ones.
- */
+/** Clusters, each called by its most central chunk. */
 export function describeClusters(
   members: readonly (readonly ClusteredRow[])[],
   others: readonly ClusteredRow[],
@@ -41,14 +38,12 @@ export function describeClusters(
   book: WordBook,
 ): Cluster[] {
   const wordsOf = wordsThatSetApart([...members, others], book)
-  return members
-    .map((rows, i) => {
-      const central = byCentrality(rows, nodes)
-      const centralDocumentIds = [...new Set(central.map(({ documentId }) => documentId))].slice(0, centralMax)
-      const documents = new Map(rows.map(({ documentId, document }) => [documentId, document]))
-      return { clusterId: central[0]!.chunkId, rows, documents, words: wordsOf[i]!, centralDocumentIds }
-    })
-    .sort((a, b) => b.rows.length - a.rows.length || (a.clusterId < b.clusterId ? -1 : 1))
+  return members.map((rows, i) => {
+    const central = byCentrality(rows, nodes)
+    const centralDocumentIds = [...new Set(central.map(({ documentId }) => documentId))].slice(0, centralMax)
+    const documents = new Map(rows.map(({ documentId, document }) => [documentId, document]))
+    return { clusterId: central[0]!.chunkId, rows, documents, words: wordsOf[i]!, centralDocumentIds }
+  })
 }
 
 /** By similarity to the mean direction of the cluster. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { bareDocument, executeHere, type GivenRow, idAt } from '../../../../test/support/execute-here.ts'
+import type { Series } from '../../algorithm.ts'
 import { clustering } from './clustering.ts'
 
 const dimensions = 24
@@ -61,9 +62,14 @@ function mixture(perTopic: number, anywhere: number): Labelled[] {
 }
 
 const defaults = { min_cluster_size: 5, resolution: 1 }
-const run = async (rows: readonly GivenRow[], parameters = defaults) => {
-  const { tables, progress } = await executeHere(clustering, rows, parameters)
+const run = async (
+  rows: readonly GivenRow[],
+  parameters = defaults,
+  running: { threads?: number; series?: Series } = {},
+) => {
+  const { tables, progress } = await executeHere(clustering, rows, parameters, running)
   return {
+    tables,
     assignments: tables.assignments!.rows as { subject_id: string; cluster_id: string | null; strength: number }[],
     clusters: tables.clusters!.rows as unknown as {
       cluster_id: string
@@ -77,7 +83,7 @@ const run = async (rows: readonly GivenRow[], parameters = defaults) => {
       languages: Record<string, number>
       days: Record<string, number>
     }[],
-    bytes: [tables.assignments!.sha256, tables.clusters!.sha256],
+    bytes: Object.values(tables).map(({ sha256 }) => sha256),
     progress,
   }
 }
@@ -105,7 +111,7 @@ suite('clusters', () => {
     )
     for (const found of topicOf.values()) assert.equal(found.size, 1)
     for (const { cluster_id } of assignments.slice(-3)) assert.equal(cluster_id, null)
-    assert.deepEqual((await run(rows)).bytes, bytes)
+    for (const threads of [1, 2]) assert.deepEqual((await run(rows, defaults, { threads })).bytes, bytes)
     assert.ok(progress.every((done, i) => i === 0 || done >= progress[i - 1]!) && progress.at(-1) === 1)
     // Largest first, by the id of a chunk in it.
     for (const [i, { cluster_id, size }] of clusters.entries()) {
@@ -179,6 +185,62 @@ suite('clusters', () => {
       await run(rows, { ...defaults, resolution: 0.02 }),
     ]
     assert.ok(fine.clusters.length === 0 || fine.clusters[0]!.size < coarse.clusters[0]!.size)
+  })
+
+  test('of a series they keep their ids, and its history says what became of each', async () => {
+    const tell = ({ tables }: Awaited<ReturnType<typeof run>>) =>
+      tables.cluster_history!.rows as unknown as {
+        cluster_id: string
+        run_id: string
+        status: string
+        parent_cluster_ids: string[]
+        size: number
+      }[]
+    const series = (number: number, before: Uint8Array | null): { series: Series } => ({
+      series: { runId: `run_${number}`, turn: number, cutoffAt: Date.UTC(2026, 0, 1), before },
+    })
+    const alone = await run(rows)
+    assert.equal(alone.tables.cluster_history, undefined)
+
+    // Without the last topic at first, then with it and without the first; ids of chunks go by their place.
+    const without = (topic: number) => rows.map((row) => (row.topic === topic ? { ...row, vector: nowhere } : row))
+    const nowhere = new Array<number>(dimensions).fill(0)
+    const first = await run(without(3), defaults, series(1, null))
+    assert.deepEqual(
+      tell(first).map(({ run_id, status, parent_cluster_ids, size }) => [run_id, status, parent_cluster_ids, size]),
+      [1, 2, 3].map(() => ['run_1', 'new', [], 30]),
+    )
+    const second = await run(without(0), defaults, series(2, first.tables.assignments!.file))
+    const placeIn = ({ assignments }: typeof first, topic: number) =>
+      assignments.find((_, i) => rows[i]!.topic === topic)!.cluster_id
+    const [gone, ...kept] = [0, 1, 2].map((topic) => placeIn(first, topic)!)
+    const fresh = placeIn(second, 3)!
+    assert.deepEqual(
+      [1, 2].map((topic) => placeIn(second, topic)),
+      kept,
+    )
+    assert.equal(new Set([gone, fresh, ...kept]).size, 4)
+    for (const id of [gone, fresh, ...kept]) assert.match(id!, /^clu_/)
+    const expected = [
+      ...kept.map((id) => [id, 'run_2', 'continued', [id], 30]),
+      [fresh, 'run_2', 'new', [], 30],
+      [gone, 'run_2', 'gone', [], 0],
+    ]
+    assert.deepEqual(
+      tell(second).map((row) => [row.cluster_id, row.run_id, row.status, row.parent_cluster_ids, row.size]),
+      expected.toSorted((a, b) => Number(b[4]) - Number(a[4]) || (a[0]! < b[0]! ? -1 : 1)),
+    )
+    assert.deepEqual(second.clusters.map(({ cluster_id }) => cluster_id).sort(), [fresh, ...kept].sort())
+    const again = await run(without(0), defaults, { ...series(2, first.tables.assignments!.file), threads: 2 })
+    assert.deepEqual(again.bytes, second.bytes)
+    // What was forgotten in between has another id when it is there again.
+    const third = await run(rows, defaults, series(3, second.tables.assignments!.file))
+    assert.deepEqual(
+      [1, 2, 3].map((topic) => placeIn(third, topic)),
+      [...kept, fresh],
+    )
+    assert.ok(![gone, fresh, ...kept].includes(placeIn(third, 0)!))
+    assert.deepEqual(tell(await run([], defaults, series(4, null))), [])
   })
 
   test('copies are together however many there are, vectors without direction in none, and little is enough', async () => {

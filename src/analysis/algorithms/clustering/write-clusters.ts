@@ -1,11 +1,14 @@
-import type { AlgorithmInput, InputDocument, Running } from '../../algorithm.ts'
+import { derivedId } from '../../../ids.ts'
+import type { AlgorithmInput, InputDocument, Running, Series } from '../../algorithm.ts'
 import type { TableFile } from '../../compute/table-file.ts'
 import type { Nodes } from '../knn-graph/cosine.ts'
 import { firstEqualRows } from '../knn-graph/first-equal-rows.ts'
-import type { assignmentColumns, clusterColumns } from './cluster-columns.ts'
+import type { assignmentColumns, clusterColumns, historyColumns } from './cluster-columns.ts'
 import { type Cluster, type ClusteredRow, describeClusters } from './describe-clusters.ts'
+import { type FollowedCluster, followClusters } from './follow-clusters.ts'
 import { type Graph, leiden } from './leiden.ts'
 import { neighbourGraph } from './neighbour-graph.ts'
+import { readAssignments } from './read-assignments.ts'
 import { WordBook } from './word-book.ts'
 
 export type ClusteringParameters = {
@@ -16,6 +19,7 @@ export type ClusteringParameters = {
 interface Output {
   readonly assignments: TableFile<typeof assignmentColumns>
   readonly clusters: TableFile<typeof clusterColumns>
+  readonly cluster_history: TableFile<typeof historyColumns> | undefined
 }
 
 const neighboursMax = 100
@@ -43,7 +47,12 @@ export async function writeClusters(
   const members = [...byCommunity.values()].filter(({ length }) => length >= sizeMin)
   const inCluster = new Set(members.flat())
   const others = rows.filter((row) => !inCluster.has(row))
-  const clusters = describeClusters(members, others, nodes, book)
+  const described = describeClusters(members, others, nodes, book)
+  const history = input.series === null ? null : await historyOf(described, rows, input.series)
+  const idOf = new Map(history?.map(({ name, clusterId }) => [name, clusterId]))
+  const clusters = described
+    .map((cluster) => ({ ...cluster, clusterId: idOf.get(cluster.clusterId) ?? cluster.clusterId }))
+    .sort((a, b) => b.rows.length - a.rows.length || (a.clusterId < b.clusterId ? -1 : 1))
   await progress(1)
 
   const clusterOf = new Map(clusters.flatMap((cluster) => cluster.rows.map((row) => [row, cluster] as const)))
@@ -59,7 +68,34 @@ export async function writeClusters(
     })
   }
   if (clusters.length > 0) writeTable(output.clusters, clusters)
+  if (history !== null && history.length > 0) writeHistory(output.cluster_history!, history, input.series!)
   return { clusters: clusters.length, clustered: clusterOf.size }
+}
+
+/** What was not there before has an id that follows from the chunk in its middle and from when it was first seen. */
+async function historyOf(
+  clusters: readonly Cluster[],
+  rows: readonly ClusteredRow[],
+  { before, cutoffAt, turn }: Series,
+): Promise<FollowedCluster[]> {
+  const nameOf = new Map(clusters.flatMap((cluster) => cluster.rows.map((row) => [row, cluster.clusterId] as const)))
+  const now = rows.map((row) => ({ ...row, clusterId: nameOf.get(row) ?? null }))
+  const earlier = before === null ? [] : await readAssignments(before)
+  return followClusters(earlier, now, (name) => derivedId('clu', cutoffAt, `${turn} ${name}`))
+}
+
+function writeHistory(
+  table: TableFile<typeof historyColumns>,
+  history: readonly FollowedCluster[],
+  { runId }: Series,
+): void {
+  table.write({
+    cluster_id: history.map(({ clusterId }) => clusterId),
+    run_id: history.map(() => runId),
+    status: history.map(({ status }) => status),
+    parent_cluster_ids: history.map(({ parentClusterIds }) => parentClusterIds),
+    size: Int32Array.from(history, ({ size }) => size),
+  })
 }
 
 function writeTable(table: Output['clusters'], clusters: readonly Cluster[]): void {

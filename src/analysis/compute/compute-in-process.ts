@@ -68,7 +68,10 @@ export async function computeInProcess(
       await ask({ type: 'portion', portion })
       signal.throwIfAborted()
     }
-    return (await ask({ type: 'finish' })) as Computed
+    const computed = (await ask({ type: 'finish' })) as Computed
+    // It may have been done while the signal fired.
+    signal.throwIfAborted()
+    return computed
   } catch (error) {
     throw signal.aborted ? signal.reason : (hung ?? error)
   } finally {

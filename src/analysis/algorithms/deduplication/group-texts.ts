@@ -58,6 +58,7 @@ export async function groupTexts(
     } else if (text.node !== null) known.add(place)
     if ((place + 1) % textsAtOnce === 0) await progress((place + 1) / texts.length)
   }
+  await progress(1)
   return { representatives, similarities }
 }
 

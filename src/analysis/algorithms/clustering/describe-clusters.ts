@@ -86,14 +86,10 @@ function wordsThatSetApart(classes: readonly (readonly ClusteredRow[])[], book: 
     return stems
   })
   const everywhere = new Map<number, number>()
-  let total = 0
   for (const stems of counted) {
-    for (const [stem, { chunks }] of stems) {
-      everywhere.set(stem, (everywhere.get(stem) ?? 0) + chunks)
-      total += chunks
-    }
+    for (const [stem, { chunks }] of stems) everywhere.set(stem, (everywhere.get(stem) ?? 0) + chunks)
   }
-  const average = total / classes.length
+  const average = classes.reduce((sum, rows) => sum + rows.length, 0) / classes.length
   return counted.map((stems, i) =>
     [...stems]
       .filter(([, { chunks }]) => chunks >= chunksOfWordMin)

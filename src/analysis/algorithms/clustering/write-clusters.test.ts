@@ -177,6 +177,21 @@ suite('clusters', () => {
     assert.ok(!(await words(untitled)).includes('wreckage'))
   })
 
+  test('a word that is usual everywhere stands behind those of the topic, in long texts too', async () => {
+    const own = ['harbour', 'pilot', 'vaccine', 'ferry']
+    const letters = (number: number) => [...String(number)].map((digit) => 'abcdefghij'[Number(digit)]).join('')
+    const long = rows.map((row, i) => ({
+      ...row,
+      text: `People ${i % 3 === 0 ? own[row.topic] : ''} ${Array.from({ length: 80 }, (_, j) => `q${letters(100 * i + j)}`).join(' ')}`,
+      document: { ...bareDocument, language: 'en' },
+    }))
+    const { assignments, clusters } = await run(long)
+    for (const { cluster_id, words } of clusters) {
+      const topic = long.find((_, i) => assignments[i]!.cluster_id === cluster_id)!.topic
+      assert.equal(words[0], own[topic], words.join(' '))
+    }
+  })
+
   test('have at least the size that is asked for, and are finer or coarser', async () => {
     const { clusters } = await run(rows, { ...defaults, min_cluster_size: 31 })
     assert.ok(clusters.every(({ size }) => size >= 31))

@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { adminToken, freshFolder, startTidemark } from '../acceptance/harness.ts'
 
 const hourMs = 3_600_000
@@ -17,6 +21,19 @@ async function asked(line: string): Promise<{ readonly url: URL; readonly body: 
   const text = await response.text()
   assert.equal(response.status, 200, text)
   return { url, body: JSON.parse(text) }
+}
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+
+/** An example as it is run by whoever has just started with the sample: what it prints and draws, and its picture in docs. */
+async function example(name: string, address: string, key: string) {
+  const picture = join(freshFolder(), `${name}.svg`)
+  const env = { ...process.env, TIDEMARK_URL: address, TIDEMARK_KEY: key }
+  const { stdout } = await promisify(execFile)(process.execPath, [join(root, 'examples', `${name}.ts`), picture], {
+    env,
+  })
+  const shown = readFileSync(join(root, 'docs/images', `${name}.svg`), 'utf8')
+  return { stdout, drawn: readFileSync(picture, 'utf8'), shown }
 }
 
 test('start: every line that it prints has an answer from the first request on, every mode of search too, on any later day', async (t) => {
@@ -55,6 +72,17 @@ test('start: every line that it prints has an answer from the first request on, 
     readme.includes(`\n${asInReadme}\n`),
     `the example of the README is not the line that is printed: ${asInReadme}`,
   )
+
+  const copied = await example('copied-stories', address, key!)
+  assert.match(copied.stdout, /^302 documents, 7 stories that were copied$/m)
+  assert.match(copied.stdout, /^"Gannet Stack shines again after four dark years", harbourwire\n +\+4\.6 h {2}courier/m)
+  assert.equal(copied.drawn, copied.shown, 'the picture in docs/images is not the one that the example draws')
+  // Which topics there are turns a little on the order of documents that came in within one millisecond.
+  const topics = await example('topics-over-time', address, key!)
+  assert.match(topics.stdout, /^191 documents, \d+ topics; \d+ documents are in none$/m)
+  for (const text of [topics.drawn, topics.shown])
+    assert.match(text, />[^<]*gannet[^<]*lighthouse[^<]*<[\s\S]+<\/svg>\n$/)
+  assert.match(topics.stdout, /^ +\d+ {2}.*gannet.* \(most on 13 Nov: 5\)$/m)
 
   // Whoever tries things out may take a name of the sample; the next start has its own application all the same.
   const admin = async (method: string, url: string, body?: object) => {

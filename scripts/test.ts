@@ -17,11 +17,14 @@ const onPostgres = (file: string): boolean => file.endsWith('-postgres.test.ts')
 /** Most files wait now and then, for a lease to run out or a process to end. */
 const filesAtOnce = availableParallelism() + 1
 const hasPostgres = process.env.TEST_DATABASE_URL !== undefined
+const hasOpenSearch = process.env.TEST_OPENSEARCH_URL !== undefined
 const hasChromium = findChromium() !== null
 
 /** Long ones first, so that at the end no core waits for the other. */
 const everything = ['test', 'src', 'console'].flatMap((place) => globSync(`${place}/**/*.test.ts`).sort())
-const files = named.length > 0 ? named : everything.filter((file) => hasChromium || !file.startsWith('test/browser/'))
+const canRun = (file: string): boolean =>
+  (hasChromium || !file.startsWith('test/browser/')) && (hasOpenSearch || !file.endsWith('-opensearch.test.ts'))
+const files = named.length > 0 ? named : everything.filter(canRun)
 const again = named.length > 0 ? files : files.filter((file) => onPostgres(file) || file.startsWith('test/acceptance/'))
 const runs: TestRun[] = [
   ...again.filter((file) => hasPostgres && !onSqlite(file)).map((file) => ({ file, store: 'postgres' as const })),
@@ -42,6 +45,12 @@ if (named.length === 0) {
     leftOut.push(
       'what depends on the store on PostgreSQL, because TEST_DATABASE_URL is not set: where ' +
         'Debian\'s package postgresql is installed, "npm run with-postgres -- npm test" runs everything',
+    )
+  }
+  if (!hasOpenSearch) {
+    leftOut.push(
+      'the search index on OpenSearch, because TEST_OPENSEARCH_URL is not set: where there are a JDK from 21 on and mvn, ' +
+        '"npm run with-opensearch -- npm test" runs everything',
     )
   }
   for (const one of leftOut) console.log(`Left out: ${one}.`)

@@ -1,0 +1,245 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir, userInfo } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+/**
+ * An OpenSearch cluster of one's own: one node or several, on free ports of this machine alone, without TLS and users, gone
+ * with everything in it when `remove` is called. It comes from Maven Central by `mvn`, and is unpacked once, beside other
+ * temporary files. There are no native libraries in it: of the engines of its vectors, `lucene` is the one that works.
+ */
+export interface ThrowawayOpenSearch {
+  readonly urls: readonly string[]
+  /** Ends a node as if its machine had gone. */
+  kill(node: number): Promise<void>
+  /** Starts it again with what it had. */
+  restart(node: number): Promise<void>
+  remove(): Promise<void>
+}
+
+const version = '3.6.0'
+const java = { oldest: 21, places: ['/usr/lib/jvm/*', '/opt/java/*', '/opt/homebrew/opt/openjdk*'] }
+/** Sums of what was downloaded when this was written: for the plugin the publisher has none. */
+const artifacts = [
+  {
+    coordinates: `org.opensearch.distribution.integ-test-zip:opensearch:${version}:zip`,
+    file: `opensearch-${version}.zip`,
+    sha256: 'a91faa1dc1cadc78cb278b4f63847e19e1627a4e9de698e14e7efc14ee37b286',
+  },
+  {
+    coordinates: `org.opensearch.plugin:opensearch-knn:${version}.0:zip`,
+    file: `opensearch-knn-${version}.0.zip`,
+    sha256: 'ac392ca28a39b3bf290648a422ef30cb149dda2963a9d7feb26060e932341c9a',
+  },
+] as const
+
+/** What is missing here to start a cluster; null where nothing is. */
+export function missingForOpenSearch(): string | null {
+  if (findJavaHome() === null) return `a JDK from ${java.oldest} on (found by JAVA_HOME, or below /usr/lib/jvm)`
+  if (existsSync(installed)) return null
+  try {
+    execFileSync('mvn', ['--version'], { stdio: 'ignore' })
+    return null
+  } catch {
+    return 'mvn, which brings OpenSearch'
+  }
+}
+
+function findJavaHome(): string | null {
+  const homes = [process.env.JAVA_HOME ?? [], globSync(java.places)].flat()
+  const newest = homes
+    .map((home) => ({ home, version: javaVersion(home) }))
+    .filter((one) => one.version >= java.oldest)
+    .sort((a, b) => b.version - a.version)
+  return newest[0]?.home ?? null
+}
+
+/** 0 where there is none, or one that cannot compile: what unpacks archives is missing there too. */
+function javaVersion(home: string): number {
+  try {
+    if (!existsSync(join(home, 'bin', 'jar'))) return 0
+    return Number(/^JAVA_VERSION="(\d+)/m.exec(readFileSync(join(home, 'release'), 'utf8'))?.[1] ?? 0)
+  } catch {
+    return 0
+  }
+}
+
+/** One for all clusters of this user; it is moved into place whole. */
+const installed = join(tmpdir(), `tidemark-opensearch-${version}-${userInfo().uid}`)
+
+function install(javaHome: string): void {
+  if (existsSync(installed)) return
+  const folder = mkdtempSync(`${installed}.`)
+  chmodSync(folder, 0o755)
+  for (const { coordinates, file, sha256 } of artifacts) {
+    const copy = 'org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy'
+    const wanted = [`-Dartifact=${coordinates}`, `-DoutputDirectory=${folder}`]
+    execFileSync('mvn', ['-q', '-B', copy, ...wanted], { cwd: folder, stdio: ['ignore', 'ignore', 'inherit'] })
+    const sum = createHash('sha256')
+      .update(readFileSync(join(folder, file)))
+      .digest('hex')
+    if (sum !== sha256) throw new Error(`${coordinates} is not what it was: its SHA-256 is ${sum}`)
+  }
+  execFileSync(join(javaHome, 'bin', 'jar'), ['-xf', artifacts[0].file], { cwd: folder })
+  const home = join(folder, `opensearch-${version}`)
+  for (const file of globSync(join(home, 'bin', '*'))) chmodSync(file, 0o755)
+  execFileSync(
+    join(home, 'bin', 'opensearch-plugin'),
+    ['install', '--batch', `file://${join(folder, artifacts[1].file)}`],
+    { env: { PATH: process.env.PATH ?? '', OPENSEARCH_JAVA_HOME: javaHome }, stdio: 'ignore' },
+  )
+  execFileSync('chmod', ['-R', 'a+rX', folder])
+  try {
+    renameSync(folder, installed)
+  } catch (error) {
+    // Another one was quicker.
+    rmSync(folder, { recursive: true, force: true })
+    if (!existsSync(installed)) throw error
+  }
+}
+
+export async function throwawayOpenSearch(options: { nodes: number; heapMb?: number }): Promise<ThrowawayOpenSearch> {
+  const missing = missingForOpenSearch()
+  if (missing !== null) throw new Error(`OpenSearch cannot be started here, because there is no ${missing}`)
+  const javaHome = findJavaHome()!
+  install(javaHome)
+  const folder = mkdtempSync(join(tmpdir(), 'tidemark-opensearch-'))
+  chmodSync(folder, 0o755)
+  const owner = unprivileged()
+  const ports = await Promise.all(Array.from({ length: 2 * options.nodes }, freePort))
+  const nodes = Array.from({ length: options.nodes }, (_, i) => ({
+    name: `node${i + 1}`,
+    folder: join(folder, `node${i + 1}`),
+    port: ports[2 * i]!,
+    transport: ports[2 * i + 1]!,
+    process: null as ChildProcess | null,
+  }))
+  for (const node of nodes) {
+    prepare(node.folder, options.heapMb ?? 1024, {
+      'cluster.name': folder,
+      'node.name': node.name,
+      'path.data': join(node.folder, 'data'),
+      'path.logs': join(node.folder, 'logs'),
+      'network.host': '127.0.0.1',
+      'http.port': node.port,
+      'transport.port': node.transport,
+      'discovery.seed_hosts': nodes.map(({ transport }) => `127.0.0.1:${transport}`),
+      'cluster.initial_cluster_manager_nodes': nodes.map(({ name }) => name),
+      // How full this machine's disk is says nothing about the code under test.
+      'cluster.routing.allocation.disk.threshold_enabled': false,
+    })
+    if (owner !== null) execFileSync('chown', ['-R', `${owner.uid}:${owner.gid}`, node.folder])
+  }
+  const start = (node: (typeof nodes)[number]): void => {
+    const home = join(installed, `opensearch-${version}`)
+    node.process = spawn(join(home, 'bin', 'opensearch'), [], {
+      ...(owner ?? {}),
+      cwd: home,
+      stdio: 'ignore',
+      env: {
+        PATH: process.env.PATH ?? '',
+        OPENSEARCH_JAVA_HOME: javaHome,
+        OPENSEARCH_PATH_CONF: join(node.folder, 'config'),
+        OPENSEARCH_TMPDIR: join(node.folder, 'tmp'),
+        HOME: node.folder,
+      },
+    })
+  }
+  const end = async (node: (typeof nodes)[number], signal: NodeJS.Signals): Promise<void> => {
+    const child = node.process
+    if (child === null || child.exitCode !== null || child.signalCode !== null) return
+    const gone = once(child, 'exit')
+    child.kill(signal)
+    await gone
+  }
+  const urls = nodes.map(({ port }) => `http://127.0.0.1:${port}`)
+  const remove = async (): Promise<void> => {
+    await Promise.all(nodes.map((node) => end(node, 'SIGKILL')))
+    rmSync(folder, { recursive: true, force: true })
+  }
+  nodes.forEach(start)
+  try {
+    await Promise.all(urls.map((url, i) => answers(url, options.nodes, nodes[i]!)))
+  } catch (error) {
+    await remove()
+    throw error
+  }
+  return {
+    urls,
+    kill: (node) => end(nodes[node]!, 'SIGKILL'),
+    async restart(node) {
+      start(nodes[node]!)
+      await answers(urls[node]!, options.nodes, nodes[node]!)
+    },
+    remove,
+  }
+}
+
+/** A minute on a quiet machine; on a busy one several. */
+const startMs = 600_000
+
+/** Waits until the node knows so many, and has all there is. */
+async function answers(
+  url: string,
+  nodes: number,
+  { folder, process: child }: { readonly folder: string; readonly process: ChildProcess | null },
+): Promise<void> {
+  const until = Date.now() + startMs
+  for (;;) {
+    const health = await fetch(`${url}/_cluster/health?wait_for_nodes=${nodes}&wait_for_status=green&timeout=10s`).then(
+      async (answer) => (await answer.json()) as { timed_out?: boolean },
+      () => null,
+    )
+    if (health?.timed_out === false) return
+    const hasEnded = child!.exitCode !== null || child!.signalCode !== null
+    if (hasEnded || Date.now() > until) {
+      const words = globSync(join(folder, 'logs', '*.log')).map((log) => readFileSync(log, 'utf8').slice(-2000))
+      throw new Error(`OpenSearch ${hasEnded ? 'ended' : 'did not start'}: ${words.join('\n')}`)
+    }
+    await sleep(300)
+  }
+}
+
+function prepare(folder: string, heapMb: number, settings: Readonly<Record<string, unknown>>): void {
+  for (const name of ['data', 'logs', 'tmp']) mkdirSync(join(folder, name), { recursive: true })
+  const config = join(folder, 'config')
+  cpSync(join(installed, `opensearch-${version}`, 'config'), config, { recursive: true })
+  const lines = Object.entries(settings).map(([name, value]) => `${name}: ${JSON.stringify(value)}\n`)
+  writeFileSync(join(config, 'opensearch.yml'), lines.join(''))
+  const options = join(config, 'jvm.options')
+  const changed = readFileSync(options, 'utf8')
+    .replaceAll(/^-Xm([sx])1g/gm, `-Xm$1${heapMb}m`)
+    .replaceAll(/=data$/gm, `=${join(folder, 'data')}`)
+    .replaceAll(/\blogs\/(?=hs_err|gc)/g, `${join(folder, 'logs')}/`)
+  writeFileSync(options, changed)
+}
+
+/** OpenSearch refuses to run as root. */
+function unprivileged(): { uid: number; gid: number } | null {
+  if (userInfo().uid !== 0) return null
+  const id = (flag: string) => Number(execFileSync('id', [flag, 'nobody'], { encoding: 'utf8' }))
+  return { uid: id('-u'), gid: id('-g') }
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer()
+  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve))
+  const { port } = probe.address() as { port: number }
+  await new Promise((resolve) => probe.close(resolve))
+  return port
+}

@@ -7,200 +7,18 @@ import fc from 'fast-check'
 import { BruteForceIndex } from '../../../test/contracts/brute-force-index.ts'
 import { InProcessSegments } from '../../../test/contracts/in-process-segments.ts'
 import * as random from '../../../test/contracts/random-changes.ts'
-import { valuesFields } from '../../search/facets.ts'
-import {
-  type DocumentHit,
-  type IndexChange,
-  type KeywordRequest,
-  noFilters,
-  type SearchIndex,
-  type ValuesOutcome,
-  type ValuesRequest,
-} from '../../search/search-index.ts'
+import { type Ask, ask, assertSameAnswers } from '../../../test/contracts/same-answers.ts'
+import type { IndexChange } from '../../search/search-index.ts'
 
-const timeoutMs = 60_000
-
-/** Every chunk of a result in one list, in the order of score as far as it means anything, then of ids. */
-function allChunks(hits: readonly DocumentHit[]) {
-  return hits
-    .flatMap((hit) => [hit, ...hit.otherChunks].map((chunk) => ({ ...chunk, documentId: hit.documentId })))
-    .map(({ documentId, versionId, chunkId, score }) => ({ documentId, versionId, chunkId, score }))
-    .sort((a, b) =>
-      a.documentId < b.documentId ? -1 : a.documentId > b.documentId ? 1 : a.chunkId < b.chunkId ? -1 : 1,
-    )
-}
-
-/** Scores to 1e-6, everything else to the letter. */
-function assertSameChunks(actual: readonly DocumentHit[], expected: readonly DocumentHit[]): void {
-  const found = allChunks(actual)
-  const wanted = allChunks(expected)
-  assert.deepEqual(
-    found.map(({ score, ...chunk }) => chunk),
-    wanted.map(({ score, ...chunk }) => chunk),
-  )
-  found.forEach(({ score }, i) => {
-    assert.ok(Math.abs(score - wanted[i]!.score) < 1e-6, `${score} for ${wanted[i]!.score}`)
-  })
-}
-
-/** Equal scores may differ in their last bits between two ways of adding, so order is judged by the index's own scores. */
-function assertOrdered(hits: readonly DocumentHit[]): void {
-  const ranked = hits.map(({ documentId, score }) => ({ id: documentId, score }))
-  const chunks = hits.map((hit) => [hit, ...hit.otherChunks].map(({ chunkId, score }) => ({ id: chunkId, score })))
-  for (const list of [ranked, ...chunks]) {
-    for (let i = 1; i < list.length; i++) {
-      const [before, after] = [list[i - 1]!, list[i]!]
-      assert.ok(before.score > after.score || (before.score === after.score && before.id < after.id))
-    }
-  }
-  assert.equal(new Set(hits.map((hit) => hit.documentId)).size, hits.length)
-}
-
-async function assertSameAnswers(actual: SearchIndex, expected: SearchIndex, ask: Ask): Promise<void> {
-  const { scope, filters } = ask
-  const request: KeywordRequest = {
-    query: ask.query,
-    scope,
-    filters,
-    limit: 100,
-    after: null,
-    otherChunksMax: 100,
-    timeoutMs,
-  }
-  const [found, wanted] = [await actual.keyword(request), await expected.keyword(request)]
-  assert.ok(found.outcome === 'found' && wanted.outcome === 'found')
-  assert.equal(found.totalChunks, wanted.totalChunks)
-  assertSameChunks(found.hits, wanted.hits)
-  assertOrdered(found.hits)
-
-  const { order, conditions, facets } = ask
-  const asked = { ...request, order, conditions, facets }
-  const [ordered, wantedOrdered] = [await actual.keyword(asked), await expected.keyword(asked)]
-  assert.ok(ordered.outcome === 'found' && wantedOrdered.outcome === 'found')
-  assert.deepEqual(
-    [ordered.totalChunks, ordered.facets, ordered.next],
-    [wantedOrdered.totalChunks, wantedOrdered.facets, wantedOrdered.next],
-  )
-  assertSameChunks(ordered.hits, wantedOrdered.hits)
-  if (order === 'relevance') assertOrdered(ordered.hits)
-  else assert.deepEqual(idsOf(ordered.hits), idsOf(wantedOrdered.hits))
-  const pages: DocumentHit[] = []
-  for (let after: KeywordRequest['after'] = null; ; ) {
-    const page = await actual.keyword({ ...asked, limit: 3, after })
-    assert.ok(page.outcome === 'found')
-    assert.deepEqual(page.facets, ordered.facets)
-    pages.push(...page.hits)
-    assert.ok(pages.length <= ordered.hits.length)
-    after = page.next
-    if (after === null) break
-  }
-  assert.deepEqual(pages, ordered.hits)
-  for (const { field, prefix, limit } of ask.values) {
-    let after: string | null = null
-    do {
-      const listing: ValuesRequest = { scope, field, prefix, after, limit, timeoutMs }
-      const page: ValuesOutcome = await actual.values(listing)
-      assert.deepEqual(page, await expected.values(listing))
-      after = page.outcome === 'found' ? page.next : null
-    } while (after !== null)
-  }
-
-  const paged: DocumentHit[] = []
-  for (let after: KeywordRequest['after'] = null, pages = 0; pages === 0 || after !== null; pages++) {
-    const page = await actual.keyword({ ...request, limit: 2, after })
-    assert.ok(page.outcome === 'found')
-    assert.equal(page.totalChunks, found.totalChunks)
-    paged.push(...page.hits)
-    after = page.next
-    assert.ok(pages < 100)
-  }
-  assert.deepEqual(paged, found.hits)
-
-  for (const { profileId, dimensions } of random.profiles) {
-    const vector = ask.vector.slice(0, dimensions)
-    const near = { profileId, vector, scope, filters, topK: 5, timeoutMs }
-    const [nearFound, nearWanted] = [await actual.vector(near), await expected.vector(near)]
-    assert.ok(nearFound.outcome === 'found' && nearWanted.outcome === 'found')
-    assertSameScores(nearFound.hits, nearWanted.hits)
-    assert.equal(nearFound.vectorsPending, nearWanted.vectorsPending)
-    // Asked again and again while the index changes: what was counted before must not be told for what is.
-    const always = { ...near, scope: random.wholeScope, filters: noFilters }
-    const [pending, wantedPending] = [await actual.vector(always), await expected.vector(always)]
-    assert.ok(pending.outcome === 'found' && wantedPending.outcome === 'found')
-    assert.equal(pending.vectorsPending, wantedPending.vectorsPending)
-    for (const [after, limit] of [
-      [null, 3],
-      [null, 100],
-      ['doc4', 100],
-    ] as const) {
-      const lacking = { profileId, after, limit, timeoutMs }
-      assert.deepEqual(await actual.withoutVector(lacking), await expected.withoutVector(lacking))
-    }
-    const scoring = { query: ask.query, vector: { profileId, vector }, scope, filters, timeoutMs }
-    const documentIds = ['doc3', 'doc0', 'nothing', 'doc9']
-    const [scores, wantedScores] = [
-      await actual.score({ ...scoring, documentIds }),
-      await expected.score({ ...scoring, documentIds }),
-    ]
-    assert.ok(scores.outcome === 'found' && wantedScores.outcome === 'found')
-    scores.scores.forEach((score, i) => {
-      const wantedScore = wantedScores.scores[i]!
-      assert.equal(score.documentId, wantedScore.documentId)
-      for (const kind of ['keyword', 'vector'] as const) {
-        assert.ok(Math.abs((score[kind]?.score ?? -9) - (wantedScore[kind]?.score ?? -9)) < 1e-6)
-      }
-    })
-  }
-  assert.deepEqual(
-    await actual.count({ scope, filters, timeoutMs }),
-    await expected.count({ scope, filters, timeoutMs }),
-  )
-}
-
-/** Ties at the end of the list may fall either way; the scores may not. */
-function assertSameScores(actual: readonly DocumentHit[], expected: readonly DocumentHit[]): void {
-  const scores = (hits: readonly DocumentHit[]) =>
-    hits.flatMap((hit) => [hit.score, ...hit.otherChunks.map((chunk) => chunk.score)]).sort((a, b) => b - a)
-  const [found, wanted] = [scores(actual), scores(expected)]
-  assert.equal(found.length, wanted.length)
-  found.forEach((score, i) => {
-    assert.ok(Math.abs(score - wanted[i]!) < 1e-6)
-  })
-}
-
-const idsOf = (hits: readonly DocumentHit[]) => hits.map(({ documentId }) => documentId)
-
-type Ask = Pick<KeywordRequest, 'query' | 'scope' | 'filters'> &
-  Required<Pick<KeywordRequest, 'order' | 'conditions' | 'facets'>> & {
-    vector: number[]
-    values: Pick<ValuesRequest, 'field' | 'prefix' | 'limit'>[]
-  }
 type Step =
   | { do: 'apply'; changes: IndexChange[] }
   | { do: 'tidy'; steps: number }
   | { do: 'reopen' }
   | { do: 'checkpoint' }
   | { do: 'split'; parts: number }
-  | ({ do: 'ask' } & Ask)
+  | { do: 'ask'; ask: Ask }
 
-const ask = fc.record({
-  do: fc.constant('ask' as const),
-  query: random.query,
-  scope: fc.oneof(fc.constant(random.wholeScope), random.scope),
-  filters: random.filters,
-  vector: random.vector(130),
-  order: random.order,
-  conditions: random.conditions,
-  facets: random.facets,
-  values: fc.array(
-    fc.record({
-      field: fc.constantFrom(...valuesFields),
-      prefix: fc.constantFrom('', '', 'd', 'x', 'ÿ', 'q'),
-      limit: fc.integer({ min: 1, max: 3 }),
-    }),
-    { maxLength: 2 },
-  ),
-})
+const asking = fc.record({ do: fc.constant('ask' as const), ask })
 const step: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 6,
@@ -209,7 +27,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 3, arbitrary: fc.record({ do: fc.constant('tidy' as const), steps: fc.integer({ min: 1, max: 12 }) }) },
   { weight: 1, arbitrary: fc.constantFrom<Step>({ do: 'reopen' }, { do: 'checkpoint' }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('split' as const), parts: fc.integer({ min: 1, max: 4 }) }) },
-  { weight: 5, arbitrary: ask },
+  { weight: 5, arbitrary: asking },
 )
 
 for (const kernel of ['simd', 'plain'] as const) {
@@ -219,7 +37,7 @@ for (const kernel of ['simd', 'plain'] as const) {
     const layouts = new Set<number>()
     try {
       await fc.assert(
-        fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40 }), ask, async (steps, last) => {
+        fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40 }), asking, async (steps, last) => {
           await index.clear()
           const expected = new BruteForceIndex()
           let position = 0
@@ -228,7 +46,7 @@ for (const kernel of ['simd', 'plain'] as const) {
             else if (now.do === 'reopen') index.reopen()
             else if (now.do === 'checkpoint') await index.checkpoint()
             else if (now.do === 'split') index.parts = now.parts
-            else if (now.do === 'ask') await assertSameAnswers(index, expected, now)
+            else if (now.do === 'ask') await assertSameAnswers(index, expected, now.ask)
             else {
               const batch = { position: ++position, changes: now.changes }
               await index.apply(batch)

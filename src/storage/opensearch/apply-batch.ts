@@ -1,0 +1,130 @@
+import type { IndexBatch, IndexChange } from '../../search/search-index.ts'
+import { type Cluster, ClusterTrouble } from './cluster.ts'
+import type { Profiles } from './profiles.ts'
+import { changeDocument, type StoredDocument } from './stored-document.ts'
+
+/**
+ * A batch: the documents that it touches are read, changed here, and written whole; then the position. Killed in between,
+ * the same batch comes again and ends in the same. Two writers do not undo each other: every write names what was read,
+ * and a document that knows of a later batch is left as it is.
+ */
+export async function applyBatch(
+  cluster: Cluster,
+  alias: string,
+  profiles: Profiles,
+  { position, changes }: IndexBatch,
+): Promise<void> {
+  const ids = [...new Set(changes.map(({ documentId }) => documentId))]
+  const [fed, ...read] = (await readAll(cluster, alias, [positionId, ...ids.map(storedId)])) as [Read, ...Read[]]
+  if (position !== null && position <= positionIn(fed)) return
+  const dimensions = changes.some(bringsVectors) ? await profiles.writable() : noDimensions
+  const documents = new Map(ids.map((id, i) => [id, { read: read[i]!, now: read[i]!._source ?? null }]))
+  for (const change of changes) {
+    const document = documents.get(change.documentId)!
+    const at = document.now?.at ?? 0
+    if (position !== null && at > position) continue
+    document.now = changeDocument(document.now, change, position ?? at, dimensions)
+  }
+  await profiles.add(dimensions.changed)
+  await writeAll(
+    cluster,
+    alias,
+    [...documents.values()].flatMap(({ read: one, now }) =>
+      now === null || now === one._source ? [] : [{ read: one, source: now }],
+    ),
+  )
+  // It is read by its id, and never searched.
+  if (position !== null) await writeAll(cluster, alias, [{ read: fed, source: { position } }], false)
+}
+
+const bringsVectors = (change: IndexChange): boolean =>
+  change.kind === 'set_vector' ||
+  (change.kind === 'put_version' && change.chunks.some(({ vectors }) => vectors.length > 0))
+
+const noDimensions = { of: () => undefined, fix: () => {}, changed: new Map<string, number>() }
+
+/** How far the index is fed: 0 for one that never was. */
+export async function readPosition(cluster: Cluster, alias: string, timeoutMs: number): Promise<number> {
+  const [fed] = await readAll(cluster, alias, [positionId], timeoutMs)
+  return positionIn(fed!)
+}
+
+const positionIn = ({ _source }: Read): number => (_source as { position?: number } | undefined)?.position ?? 0
+
+/** Ids of documents have a letter before them: none is empty, and none is that of the position. */
+const positionId = 'position'
+const storedId = (documentId: string): string => `d${documentId}`
+
+/** Made visible by the way: a batch of some megabytes is a matter of seconds, whatever else the cluster does. */
+const writeMs = 60_000
+/** The cluster takes 100 MB in one request. */
+const bulkBytesMax = 8_000_000
+
+interface Read {
+  readonly _id: string
+  readonly _seq_no?: number
+  readonly _primary_term?: number
+  readonly _source?: StoredDocument
+}
+
+async function readAll(
+  cluster: Cluster,
+  alias: string,
+  ids: readonly string[],
+  timeoutMs: number = writeMs,
+): Promise<readonly Read[]> {
+  const { docs } = await cluster.call<{ docs: readonly (Read & { readonly error?: { type: string } })[] }>({
+    method: 'POST',
+    path: `/${alias}/_mget`,
+    body: { ids },
+    harmless: true,
+    timeoutMs,
+  })
+  const failed = docs.find(({ error }) => error !== undefined)
+  if (failed !== undefined) throw refused('reading', failed.error!.type)
+  return docs
+}
+
+interface Write {
+  readonly read: Read
+  readonly source: object
+}
+
+async function writeAll(cluster: Cluster, alias: string, writes: readonly Write[], refresh = true): Promise<void> {
+  let lines: object[] = []
+  let bytes = 0
+  const send = async (): Promise<void> => {
+    if (lines.length === 0) return
+    const { errors, items } = await cluster.call<BulkAnswer>({
+      method: 'POST',
+      path: `/${alias}/_bulk`,
+      // A name that is no alias any more must not become an index of its own.
+      query: { refresh, require_alias: true },
+      lines,
+      harmless: false,
+      timeoutMs: writeMs,
+    })
+    lines = []
+    bytes = 0
+    if (errors) throw refused('writing', items.find(({ index }) => index.error !== undefined)!.index.error!.type)
+  }
+  for (const { read, source } of writes) {
+    const { _id, _seq_no, _primary_term } = read
+    const seen = _seq_no === undefined ? { op_type: 'create' } : { if_seq_no: _seq_no, if_primary_term: _primary_term }
+    lines.push({ index: { _id, ...seen } }, source)
+    bytes += JSON.stringify(source).length
+    if (bytes > bulkBytesMax) await send()
+  }
+  await send()
+}
+
+interface BulkAnswer {
+  readonly errors: boolean
+  readonly items: readonly { readonly index: { readonly error?: { readonly type: string } } }[]
+}
+
+function refused(what: string, type: string): ClusterTrouble {
+  const reason =
+    type === 'version_conflict_engine_exception' ? 'another process changed it meanwhile' : `OpenSearch says ${type}`
+  return new ClusterTrouble(`${what} the search index failed: ${reason}`, 503, type)
+}

@@ -1,0 +1,123 @@
+import { randomBytes } from 'node:crypto'
+import { type Cluster, ClusterTrouble } from './cluster.ts'
+import { indexDefinition, mappingFormat } from './mapping.ts'
+import type { IndexMeta } from './profiles.ts'
+
+/**
+ * What the indexes of an instance are called, below its prefix:
+ *
+ *   PREFIX-GENERATION-xxxxxxxx   an index
+ *   PREFIX-GENERATION            an alias of it, by which it is searched and written: one that is emptied is another index
+ *                                under the same alias
+ *   PREFIX-current               an alias of the one that is served
+ *   PREFIX-next                  an alias of the one that is built beside it
+ */
+export interface NamedIndex {
+  readonly name: string
+  readonly generation: number
+  readonly isCurrent: boolean
+  readonly isNext: boolean
+  readonly meta: IndexMeta | null
+}
+
+export const generationAlias = (prefix: string, generation: number): string => `${prefix}-${generation}`
+export const pointerAlias = (prefix: string, which: 'current' | 'next'): string => `${prefix}-${which}`
+
+/** Of indexes and aliases: each is a change of the cluster's state, which all nodes have to hear of. */
+const changeMs = 60_000
+
+interface FoundIndexes {
+  readonly [name: string]: {
+    readonly aliases?: Readonly<Record<string, unknown>>
+    readonly mappings?: { readonly _meta?: IndexMeta }
+  }
+}
+
+export async function listIndexes(cluster: Cluster, prefix: string): Promise<NamedIndex[]> {
+  const found = await cluster.call<FoundIndexes>({
+    method: 'GET',
+    path: `/${prefix}-*`,
+    query: { filter_path: '*.aliases,*.mappings._meta', expand_wildcards: 'all' },
+    harmless: true,
+    timeoutMs: changeMs,
+  })
+  return Object.entries(found).flatMap(([name, { aliases = {}, mappings = {} }]) => {
+    const [, generation] = new RegExp(`^${prefix}-(\\d+)-[0-9a-f]{8}$`).exec(name) ?? []
+    if (generation === undefined) return []
+    return {
+      name,
+      generation: Number(generation),
+      isCurrent: pointerAlias(prefix, 'current') in aliases,
+      isNext: pointerAlias(prefix, 'next') in aliases,
+      meta: mappings._meta ?? null,
+    }
+  })
+}
+
+export interface IndexOrigin {
+  readonly rules: string
+  readonly instance: string | null
+}
+
+/** Makes an empty index. Of several that make the first one of a generation at once one does; the others hear false. */
+export async function makeIndex(
+  cluster: Cluster,
+  name: string,
+  origin: IndexOrigin,
+  aliases: readonly string[],
+): Promise<boolean> {
+  const meta: IndexMeta = { format: mappingFormat, ...origin, profiles: {} }
+  try {
+    await cluster.call({
+      method: 'PUT',
+      path: `/${name}`,
+      body: { ...indexDefinition(meta), aliases: Object.fromEntries(aliases.map((alias) => [alias, {}])) },
+      harmless: false,
+      timeoutMs: changeMs,
+    })
+    return true
+  } catch (error) {
+    if (error instanceof ClusterTrouble && error.type === 'resource_already_exists_exception') return false
+    throw error
+  }
+}
+
+/** The name that all make a generation's first index by. */
+export const firstIndex = (prefix: string, generation: number): string =>
+  `${generationAlias(prefix, generation)}-00000000`
+
+/** All or none of it. */
+export async function changeAliases(cluster: Cluster, actions: readonly object[]): Promise<void> {
+  await cluster.call({ method: 'POST', path: '/_aliases', body: { actions }, harmless: false, timeoutMs: changeMs })
+}
+
+/** Another, empty index takes the place of the one behind the alias, with all its aliases, in one step. */
+export async function emptyIndex(cluster: Cluster, alias: string): Promise<void> {
+  const found = await cluster.call<FoundIndexes>({
+    method: 'GET',
+    path: `/${alias}`,
+    query: { filter_path: '*.aliases,*.mappings._meta' },
+    harmless: true,
+    timeoutMs: changeMs,
+  })
+  const [name, { aliases = {}, mappings = {} }] = Object.entries(found)[0]!
+  const { rules, instance } = mappings._meta!
+  const empty = `${alias}-${randomBytes(4).toString('hex')}`
+  await makeIndex(cluster, empty, { rules, instance }, [])
+  await changeAliases(cluster, [
+    ...Object.keys(aliases).map((one) => ({ add: { index: empty, alias: one } })),
+    { remove_index: { index: name } },
+  ])
+}
+
+export async function deleteIndexes(cluster: Cluster, names: readonly string[]): Promise<void> {
+  for (const name of names) {
+    await cluster.call({
+      method: 'DELETE',
+      path: `/${name}`,
+      query: { ignore_unavailable: true },
+      harmless: true,
+      timeoutMs: changeMs,
+    })
+  }
+}

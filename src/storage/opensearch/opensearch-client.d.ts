@@ -1,0 +1,47 @@
+/**
+ * What is used of the cluster's client. Its own types describe every call that there is, 4 MB of them, of which the
+ * compiler would read all for the one that is made here.
+ */
+declare module '@opensearch-project/opensearch' {
+  interface Request {
+    readonly method: string
+    readonly path: string
+    readonly querystring?: Readonly<Record<string, string | number | boolean>>
+    readonly body?: object
+    /** Each on a line of its own. */
+    readonly bulkBody?: readonly object[]
+  }
+
+  interface RequestOptions {
+    /** Of every attempt. */
+    readonly requestTimeout: number
+    readonly maxRetries?: number
+  }
+
+  interface Answering extends Promise<{ readonly body: unknown }> {
+    abort(): void
+  }
+
+  interface ClientOptions {
+    readonly nodes: readonly string[]
+    readonly maxRetries: number
+    readonly headers?: Readonly<Record<string, string>>
+  }
+
+  class Client {
+    constructor(options: ClientOptions)
+    readonly transport: { request(request: Request, options: RequestOptions): Answering }
+  }
+
+  class OpenSearchClientError extends Error {}
+  class TimeoutError extends OpenSearchClientError {}
+  class ResponseError extends OpenSearchClientError {
+    readonly body: unknown
+    readonly statusCode: number | undefined
+  }
+  const errors: {
+    readonly OpenSearchClientError: typeof OpenSearchClientError
+    readonly TimeoutError: typeof TimeoutError
+    readonly ResponseError: typeof ResponseError
+  }
+}

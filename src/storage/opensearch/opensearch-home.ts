@@ -1,0 +1,174 @@
+import type { IndexHome, InspectedIndex, NextIndex } from '../../search/index-home.ts'
+import type { SearchIndex } from '../../search/search-index.ts'
+import { Cluster, type ClusterOptions, ClusterTrouble } from './cluster.ts'
+import {
+  changeAliases,
+  deleteIndexes,
+  firstIndex,
+  generationAlias,
+  type IndexOrigin,
+  listIndexes,
+  makeIndex,
+  type NamedIndex,
+  pointerAlias,
+} from './index-names.ts'
+import { mappingFormat } from './mapping.ts'
+import { OpenSearchIndex } from './opensearch-index.ts'
+import { reportHealth } from './report-health.ts'
+
+export interface OpenSearchHomeOptions extends ClusterOptions {
+  /** What the names of its indexes begin with: another instance in the same cluster has another. */
+  readonly prefix: string
+  readonly origin: IndexOrigin
+  /** How long the index before the served one stays, for processes that have not heard of it yet. */
+  readonly graceMs?: number
+  readonly comparedMax?: number
+}
+
+/** Indexes of an OpenSearch cluster, which all processes search: generations, by number, and aliases that point at them. */
+export class OpenSearchHome implements IndexHome {
+  readonly fedBy = 'one'
+  readonly chunksComfortable = Number.POSITIVE_INFINITY
+  readonly #cluster: Cluster
+  readonly #prefix: string
+  readonly #origin: IndexOrigin
+  readonly #graceMs: number
+  readonly #comparedMax: number | undefined
+  /** The one that was opened last to be served. */
+  #generation = 0
+
+  constructor({ prefix, origin, graceMs = 10_000, comparedMax, ...cluster }: OpenSearchHomeOptions) {
+    this.#cluster = new Cluster(cluster)
+    this.#prefix = prefix
+    this.#origin = origin
+    this.#graceMs = graceMs
+    this.#comparedMax = comparedMax
+  }
+
+  async open(): Promise<SearchIndex> {
+    this.#generation = await this.#servedGeneration()
+    return this.#index(this.#generation)
+  }
+
+  async openNewer(): Promise<SearchIndex | null> {
+    const served = currentOf(await this.#list())
+    if (served === null || served.generation <= this.#generation || !this.#isOurs(served)) return null
+    this.#generation = served.generation
+    return this.#index(served.generation)
+  }
+
+  /** Other processes hear within a second that another index is served. */
+  async removeOlder(): Promise<void> {
+    const before = this.#generation
+    const isOlder = ({ generation, isNext }: NamedIndex) => generation < before && !isNext
+    if (!(await this.#list()).some(isOlder)) return
+    await new Promise((resolve) => setTimeout(resolve, this.#graceMs))
+    const names = (await this.#list()).filter(isOlder).map(({ name }) => name)
+    await deleteIndexes(this.#cluster, names)
+  }
+
+  async openNext(): Promise<NextIndex> {
+    const generation = await this.#nextGeneration()
+    return { index: this.#index(generation), handOver: () => this.#serveNext(generation) }
+  }
+
+  async inspect(): Promise<InspectedIndex | null> {
+    const served = currentOf(await this.#list())
+    if (served === null || !this.#isOurs(served)) return null
+    const { position, chunks, diskBytes } = await reportHealth(
+      this.#cluster,
+      generationAlias(this.#prefix, served.generation),
+    )
+    return { position, chunks, bytes: diskBytes, isHeldInMemory: false, findings: [] }
+  }
+
+  async remove(): Promise<void> {
+    const names = (await this.#list()).map(({ name }) => name)
+    await deleteIndexes(this.#cluster, names)
+  }
+
+  #index(generation: number): SearchIndex {
+    return new OpenSearchIndex({
+      cluster: this.#cluster,
+      alias: generationAlias(this.#prefix, generation),
+      ...(this.#comparedMax === undefined ? {} : { comparedMax: this.#comparedMax }),
+    })
+  }
+
+  #list(): Promise<NamedIndex[]> {
+    return listIndexes(this.#cluster, this.#prefix)
+  }
+
+  #isOurs({ meta }: NamedIndex): boolean {
+    const { rules, instance } = this.#origin
+    return meta !== null && meta.format === mappingFormat && meta.rules === rules && meta.instance === instance
+  }
+
+  /** A new, empty one where there is none yet or it is of another origin. */
+  async #servedGeneration(): Promise<number> {
+    for (let attempts = 0; attempts < 10; attempts++) {
+      const indexes = await this.#list()
+      const served = currentOf(indexes)
+      if (served !== null && this.#isOurs(served)) return served.generation
+      const generation = newGeneration(indexes)
+      const name = firstIndex(this.#prefix, generation)
+      const current = pointerAlias(this.#prefix, 'current')
+      const aliases = [generationAlias(this.#prefix, generation), ...(served === null ? [current] : [])]
+      // Another process may make it at the same time: then that one is the one.
+      if (!(await makeIndex(this.#cluster, name, this.#origin, aliases))) continue
+      const next = indexes.filter(({ isNext }) => isNext)
+      const actions = [
+        ...(served === null
+          ? []
+          : [{ remove: { index: served.name, alias: current } }, { add: { index: name, alias: current } }]),
+        ...next.map((one) => ({ remove: { index: one.name, alias: pointerAlias(this.#prefix, 'next') } })),
+      ]
+      if (actions.length > 0) await changeAliases(this.#cluster, actions)
+      return generation
+    }
+    throw new ClusterTrouble('the search index to be served is changed by others again and again', 503, 'no_index')
+  }
+
+  /** The one that was begun and is of this origin, or else a new, empty one. */
+  async #nextGeneration(): Promise<number> {
+    const indexes = await this.#list()
+    const begun = indexes.filter(({ isNext }) => isNext)
+    const served = currentOf(indexes)?.generation ?? 0
+    const going = begun.find((one) => one.generation > served && this.#isOurs(one))
+    if (going !== undefined) return going.generation
+    const generation = newGeneration(indexes)
+    const name = firstIndex(this.#prefix, generation)
+    if (!(await makeIndex(this.#cluster, name, this.#origin, [generationAlias(this.#prefix, generation)]))) {
+      throw new Error('another process began to build a search index at the same moment: run tidemark reindex again')
+    }
+    const next = pointerAlias(this.#prefix, 'next')
+    await changeAliases(this.#cluster, [
+      ...begun.map((one) => ({ remove: { index: one.name, alias: next } })),
+      { add: { index: name, alias: next } },
+    ])
+    return generation
+  }
+
+  async #serveNext(generation: number): Promise<void> {
+    const indexes = await this.#list()
+    const built = indexes.find((one) => one.generation === generation && one.isNext)
+    if (built === undefined) {
+      throw new Error(
+        'another search index was begun while this one was built: it is not used; run tidemark reindex again',
+      )
+    }
+    const current = pointerAlias(this.#prefix, 'current')
+    await changeAliases(this.#cluster, [
+      ...indexes.filter(({ isCurrent }) => isCurrent).map(({ name }) => ({ remove: { index: name, alias: current } })),
+      { remove: { index: built.name, alias: pointerAlias(this.#prefix, 'next') } },
+      { add: { index: built.name, alias: current } },
+    ])
+  }
+}
+
+const currentOf = (indexes: readonly NamedIndex[]): NamedIndex | null =>
+  indexes.filter(({ isCurrent }) => isCurrent).sort((a, b) => b.generation - a.generation)[0] ?? null
+
+/** Higher than any there ever was: one that was removed may still be open somewhere. */
+const newGeneration = (indexes: readonly NamedIndex[]): number =>
+  Math.max(Math.floor(Date.now() / 1000), ...indexes.map(({ generation }) => generation + 1))

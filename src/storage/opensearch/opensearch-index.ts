@@ -1,0 +1,152 @@
+import { TidemarkError } from '../../errors.ts'
+import type {
+  ApplyOutcome,
+  CountOutcome,
+  CountRequest,
+  IndexBatch,
+  IndexHealth,
+  KeywordOutcome,
+  KeywordRequest,
+  ScoreOutcome,
+  ScoreRequest,
+  SearchIndex,
+  SimilarWordsOutcome,
+  SimilarWordsRequest,
+  TimedOut,
+  Unavailable,
+  ValuesOutcome,
+  ValuesRequest,
+  VectorOutcome,
+  VectorRequest,
+  WithoutVectorOutcome,
+  WithoutVectorRequest,
+} from '../../search/search-index.ts'
+import { applyBatch } from './apply-batch.ts'
+import { type Cluster, ClusterTimeout, ClusterTrouble } from './cluster.ts'
+import { countVisible, listWithoutVector } from './count-chunks.ts'
+import { emptyIndex } from './index-names.ts'
+import { listValues } from './list-values.ts'
+import { Profiles } from './profiles.ts'
+import { reportHealth } from './report-health.ts'
+import { SearchCalls } from './search-calls.ts'
+import { scoreKeyword, searchKeyword } from './search-keyword.ts'
+import { comparedMax, scoreVector, searchVector } from './search-vector.ts'
+import { findSimilarWords } from './similar-words.ts'
+
+export interface OpenSearchIndexOptions {
+  readonly cluster: Cluster
+  /** The alias of its generation. */
+  readonly alias: string
+  /** Vectors that are compared one by one, at most; of more, the graph chooses which. */
+  readonly comparedMax?: number
+}
+
+/** The port's adapter: what is searched is in the cluster, and this process keeps nothing of it. */
+export class OpenSearchIndex implements SearchIndex {
+  readonly #cluster: Cluster
+  readonly #alias: string
+  readonly #comparedMax: number
+  readonly #profiles: Profiles
+
+  constructor(options: OpenSearchIndexOptions) {
+    this.#cluster = options.cluster
+    this.#alias = options.alias
+    this.#comparedMax = options.comparedMax ?? comparedMax
+    this.#profiles = new Profiles(options.cluster, options.alias)
+  }
+
+  apply(batch: IndexBatch): Promise<ApplyOutcome> {
+    return this.#or(async () => {
+      await applyBatch(this.#cluster, this.#alias, this.#profiles, batch)
+      return { outcome: 'applied' as const }
+    }).then((outcome) =>
+      outcome.outcome === 'timed_out'
+        ? { outcome: 'unavailable', reason: 'the cluster did not answer in time' }
+        : outcome,
+    )
+  }
+
+  keyword(request: KeywordRequest): Promise<KeywordOutcome> {
+    return this.#search(request, (calls) => searchKeyword(calls, request))
+  }
+
+  vector(request: VectorRequest): Promise<VectorOutcome> {
+    return this.#search(request, async (calls) =>
+      searchVector(calls, request, await this.#profiles.known(request.profileId), this.#comparedMax),
+    )
+  }
+
+  similarWords(request: SimilarWordsRequest): Promise<SimilarWordsOutcome> {
+    return this.#search(request, (calls) => findSimilarWords(calls, request))
+  }
+
+  score(request: ScoreRequest): Promise<ScoreOutcome> {
+    return this.#search(request, async (calls) => {
+      const { query, vector } = request
+      const [keywords, vectors] = await Promise.all([
+        query === null ? null : scoreKeyword(calls, { ...request, query }),
+        vector === null
+          ? null
+          : scoreVector(calls, { ...request, vector }, await this.#profiles.known(vector.profileId)),
+      ])
+      const scores = request.documentIds.map((documentId) => ({
+        documentId,
+        keyword: keywords?.get(documentId) ?? null,
+        vector: vectors?.get(documentId) ?? null,
+      }))
+      return { outcome: 'found' as const, scores }
+    })
+  }
+
+  count(request: CountRequest): Promise<CountOutcome> {
+    return this.#search(request, (calls) => countVisible(calls, request))
+  }
+
+  values(request: ValuesRequest): Promise<ValuesOutcome> {
+    return this.#search(request, (calls) => listValues(calls, request))
+  }
+
+  withoutVector(request: WithoutVectorRequest): Promise<WithoutVectorOutcome> {
+    return this.#search(request, (calls) => listWithoutVector(calls, request))
+  }
+
+  async health(): Promise<IndexHealth> {
+    try {
+      return await reportHealth(this.#cluster, this.#alias)
+    } catch (error) {
+      if (!isTrouble(error)) throw error
+      throw new TidemarkError('search_backend_unavailable', error.message, { cause: error })
+    }
+  }
+
+  /** All that was acknowledged is on the cluster's disks. */
+  async checkpoint(): Promise<void> {}
+
+  async clear(): Promise<void> {
+    await emptyIndex(this.#cluster, this.#alias)
+    this.#profiles.forget()
+  }
+
+  /** Connections that nobody uses end by themselves. */
+  async close(): Promise<void> {}
+
+  async #search<Page>(
+    { timeoutMs }: { readonly timeoutMs: number },
+    work: (calls: SearchCalls) => Promise<Page>,
+  ): Promise<Page | TimedOut | Unavailable> {
+    if (timeoutMs <= 0) return { outcome: 'timed_out' }
+    return this.#or(() => work(new SearchCalls(this.#cluster, this.#alias, timeoutMs)))
+  }
+
+  async #or<Page>(work: () => Promise<Page>): Promise<Page | TimedOut | Unavailable> {
+    try {
+      return await work()
+    } catch (error) {
+      if (error instanceof ClusterTimeout) return { outcome: 'timed_out' }
+      if (error instanceof ClusterTrouble) return { outcome: 'unavailable', reason: error.message }
+      throw error
+    }
+  }
+}
+
+const isTrouble = (error: unknown): error is Error => error instanceof ClusterTimeout || error instanceof ClusterTrouble

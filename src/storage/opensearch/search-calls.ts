@@ -1,0 +1,82 @@
+import { type Cluster, ClusterTimeout, ClusterTrouble } from './cluster.ts'
+import { chunksPath, ofChunk } from './mapping.ts'
+import type { Query } from './scope-query.ts'
+
+/** The searches of one request to the port, which have its time together. */
+export class SearchCalls {
+  readonly #cluster: Cluster
+  readonly #index: string
+  readonly #deadline: number
+
+  constructor(cluster: Cluster, index: string, timeoutMs: number) {
+    this.#cluster = cluster
+    this.#index = index
+    this.#deadline = performance.now() + timeoutMs
+  }
+
+  async search<Answer>(body: object): Promise<Answer> {
+    const answer = await this.#cluster.call<Answer & SearchAnswer>({
+      method: 'POST',
+      path: `/${this.#index}/_search`,
+      // What some shards did not answer must not look whole.
+      query: { allow_partial_search_results: false },
+      body,
+      harmless: true,
+      timeoutMs: this.#deadline - performance.now(),
+    })
+    if (answer.timed_out) throw new ClusterTimeout('a shard did not answer in time')
+    if (answer._shards.failed > 0) throw new ClusterTrouble('a shard did not answer', 503, 'shard_failed')
+    return answer
+  }
+}
+
+interface SearchAnswer {
+  readonly timed_out: boolean
+  readonly _shards: { readonly failed: number }
+}
+
+/** Chunks that a search found in a document, the best first. */
+interface FoundChunk {
+  readonly fields: Readonly<Record<string, readonly string[]>>
+  readonly sort: readonly [score: number, chunkId: string]
+  readonly _source?: unknown
+}
+
+export interface FoundDocument {
+  readonly fields: { readonly id: readonly [string] }
+  readonly sort: readonly (number | string)[]
+  readonly inner_hits: { readonly [chunksPath]: { readonly hits: { readonly hits: readonly FoundChunk[] } } }
+}
+
+export interface FoundDocuments {
+  readonly hits: { readonly hits: readonly FoundDocument[] }
+}
+
+/** Documents by their best chunk, with their best chunks. */
+export const withBestChunks = (query: Query, chunks: number, source: readonly string[] = []): Query => ({
+  nested: {
+    path: chunksPath,
+    score_mode: 'max',
+    query,
+    inner_hits: {
+      size: chunks,
+      _source: source.length === 0 ? false : source.map(ofChunk),
+      docvalue_fields: ['chunk', 'version', 'language'].map(ofChunk),
+      sort: [{ _score: 'desc' }, { [ofChunk('chunk')]: 'asc' }],
+    },
+  },
+})
+
+export const idOf = ({ fields }: FoundDocument): string => fields.id[0]
+
+export const chunksOf = (found: FoundDocument) =>
+  found.inner_hits[chunksPath].hits.hits.map(({ fields, sort, _source }) => ({
+    chunkId: fields[ofChunk('chunk')]![0]!,
+    versionId: fields[ofChunk('version')]![0]!,
+    score: sort[0],
+    source: _source,
+  }))
+
+/** Of the version of the best chunk. */
+export const languageOf = (found: FoundDocument): string | undefined =>
+  found.inner_hits[chunksPath].hits.hits[0]!.fields[ofChunk('language')]?.[0]

@@ -1,0 +1,169 @@
+import {
+  type ChunkScore,
+  type ChunkVector,
+  type DocumentHit,
+  pendingOneIn,
+  type ScoreRequest,
+  type VectorPage,
+  type VectorRequest,
+} from '../../search/search-index.ts'
+import { chunksPath, documentChunksMax, ofChunk, vectorField } from './mapping.ts'
+import { allOf, filterQueries, nested, ofDatasets, type Query, visibleChunks, visibleClasses } from './scope-query.ts'
+import { chunksOf, type FoundDocuments, idOf, type SearchCalls, withBestChunks } from './search-calls.ts'
+import { type Dimensions, unitVector } from './stored-document.ts'
+
+/** So many vectors are compared one by one; of more, the graph chooses which. */
+export const comparedMax = 10_000
+/** Documents that the graph brings, from which the nearest chunks are chosen exactly. */
+const candidatesMin = 1000
+const candidatesPerResult = 10
+
+interface CountedVectors {
+  readonly aggregations: {
+    readonly chunks: {
+      readonly visible: {
+        readonly having: { readonly doc_count: number }
+        readonly words: { readonly doc_count: number; readonly having: { readonly doc_count: number } }
+      }
+    }
+  }
+}
+
+export async function searchVector(
+  calls: SearchCalls,
+  request: VectorRequest,
+  dimensions: Pick<Dimensions, 'of'>,
+  exactMax: number,
+): Promise<VectorPage> {
+  const visible = bodiesOf(request)
+  if (visible === null) return { outcome: 'found', hits: [], vectorsPending: false }
+  const having = hasVector(request.profileId)
+  const counted = await calls.search<CountedVectors>({
+    size: 0,
+    track_total_hits: false,
+    query: ofDatasets(request.scope),
+    aggs: {
+      chunks: {
+        nested: { path: chunksPath },
+        aggs: {
+          visible: {
+            filter: visible,
+            aggs: {
+              having: { filter: having },
+              words: { filter: { term: { [ofChunk('has_body')]: true } }, aggs: { having: { filter: having } } },
+            },
+          },
+        },
+      },
+    },
+  })
+  const { having: comparable, words } = counted.aggregations.chunks.visible
+  const vectorsPending = words.doc_count - words.having.doc_count > words.doc_count / pendingOneIn
+  const near = nearness(request, dimensions)
+  if (near === null || comparable.doc_count === 0 || request.topK <= 0) {
+    return { outcome: 'found', hits: [], vectorsPending }
+  }
+  const among =
+    comparable.doc_count <= exactMax
+      ? ofDatasets(request.scope)
+      : { terms: { id: await candidates(calls, request, near, allOf(visible, having)) } }
+  const hits = await compare(calls, near, allOf(visible, having), among, request.topK, request.topK)
+  return { outcome: 'found', hits: nearestChunks(hits, request.topK), vectorsPending }
+}
+
+/** The nearest chunk of each of the documents that have one. */
+export async function scoreVector(
+  calls: SearchCalls,
+  request: ScoreRequest & { readonly vector: ChunkVector },
+  dimensions: Pick<Dimensions, 'of'>,
+): Promise<ReadonlyMap<string, ChunkScore>> {
+  const visible = bodiesOf(request)
+  const near = nearness(request.vector, dimensions)
+  if (visible === null || near === null || request.documentIds.length === 0) return new Map()
+  const chunks = allOf(visible, hasVector(request.vector.profileId))
+  const among = { terms: { id: request.documentIds } }
+  const hits = await compare(calls, near, chunks, among, request.documentIds.length, 1)
+  return new Map(hits.map(({ documentId, otherChunks, ...best }) => [documentId, best]))
+}
+
+/** The chunks whose vectors may be compared; `null` where there are none. */
+function bodiesOf({ scope, filters }: Pick<VectorRequest, 'scope' | 'filters'>): Query | null {
+  const classes = visibleClasses(scope).filter(({ body }) => body)
+  return classes.length === 0 ? null : visibleChunks(classes, filterQueries(filters))
+}
+
+const hasVector = (profileId: string): Query => ({ term: { [ofChunk('profiles')]: profileId } })
+
+interface Nearness {
+  readonly field: string
+  readonly vector: readonly number[]
+}
+
+/** `null` where nothing can be compared with it. */
+function nearness({ profileId, vector }: ChunkVector, dimensions: Pick<Dimensions, 'of'>): Nearness | null {
+  const unit = unitVector(vector)
+  if (unit === null || unit.length !== dimensions.of(profileId)) return null
+  return { field: ofChunk(vectorField(profileId, unit.length)), vector: unit }
+}
+
+/** Ids of documents that are near by what the graph knows. */
+async function candidates(
+  calls: SearchCalls,
+  { topK, scope }: VectorRequest,
+  { field, vector }: Nearness,
+  chunks: Query,
+): Promise<string[]> {
+  const k = Math.min(10_000, Math.max(candidatesMin, topK * candidatesPerResult))
+  const knn = { [field]: { vector, k, filter: allOf(ofDatasets(scope), nested(chunks)) } }
+  const answer = await calls.search<FoundDocuments>({
+    size: k,
+    track_total_hits: false,
+    _source: false,
+    docvalue_fields: ['id'],
+    query: nested({ knn }),
+  })
+  return answer.hits.hits.map(idOf)
+}
+
+async function compare(
+  calls: SearchCalls,
+  { field, vector }: Nearness,
+  chunks: Query,
+  among: Query,
+  documents: number,
+  chunksEach: number,
+): Promise<DocumentHit[]> {
+  const script = {
+    lang: 'knn',
+    source: 'knn_score',
+    params: { field, query_value: vector, space_type: 'cosinesimil' },
+  }
+  const scored = { script_score: { query: chunks, script } }
+  const answer = await calls.search<FoundDocuments>({
+    size: Math.min(documents, 10_000),
+    track_total_hits: false,
+    _source: false,
+    docvalue_fields: ['id'],
+    query: { bool: { must: [withBestChunks(scored, Math.min(chunksEach, documentChunksMax))], filter: [among] } },
+    sort: [{ _score: 'desc' }, { id: 'asc' }],
+  })
+  return answer.hits.hits.map((found) => {
+    const [best, ...others] = chunksOf(found).map(({ chunkId, versionId, score }) => ({
+      chunkId,
+      versionId,
+      // The cluster has no scores below 0: it says (1 + cosine) / 2.
+      score: 2 * score - 1,
+    }))
+    return { documentId: idOf(found), ...best!, otherChunks: others }
+  })
+}
+
+/** The nearest chunks of all, put together by document again. */
+function nearestChunks(hits: readonly DocumentHit[], topK: number): DocumentHit[] {
+  // Documents are in their order, and so are the chunks of each: what is as near as the last one goes by that.
+  const scores = hits.flatMap((hit) => [hit.score, ...hit.otherChunks.map(({ score }) => score)])
+  const last = scores.toSorted((a, b) => b - a)[topK - 1] ?? Number.NEGATIVE_INFINITY
+  let ties = topK - scores.filter((score) => score > last).length
+  const isKept = ({ score }: ChunkScore): boolean => score > last || (score === last && ties-- > 0)
+  return hits.flatMap((hit) => (isKept(hit) ? [{ ...hit, otherChunks: hit.otherChunks.filter(isKept) }] : []))
+}

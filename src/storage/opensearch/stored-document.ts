@@ -1,0 +1,206 @@
+import { bucketOfDay, dayOf } from '../../search/facets.ts'
+import type {
+  ChunkVector,
+  DocumentColumns,
+  IndexChange,
+  IndexedChunk,
+  IndexedColumns,
+  PutVersion,
+} from '../../search/search-index.ts'
+import { timeBuckets } from '../../time-buckets.ts'
+import { encodeField, wordsOf } from './encode-terms.ts'
+import { documentChunksMax, vectorField } from './mapping.ts'
+
+/**
+ * One document as the cluster has it, all its versions in one piece: so a version replaces another in one step. One that is
+ * gone stays as its id and the batch that took it away: an older batch that comes late must not bring it back.
+ */
+export interface StoredDocument extends Partial<SharedColumns> {
+  readonly id: string
+  /** The last batch of the feed that changed it; 0 for none. */
+  readonly at: number
+  readonly author?: string | null
+  readonly topics?: readonly string[]
+  readonly tags?: readonly string[]
+  readonly classifications?: readonly string[]
+  readonly day?: string
+  readonly week?: string
+  readonly month?: string
+  readonly chunks: readonly StoredChunk[]
+}
+
+interface SharedColumns {
+  readonly dataset: string
+  readonly platform: string
+  readonly region: string | null
+  readonly content_type: string | null
+  readonly status: string
+  readonly published_at: number | null
+  readonly score: number | null
+  /** Of a chunk that of its version, of a document that of its current version. */
+  readonly language: string | null
+}
+
+export interface StoredChunk extends SharedColumns {
+  readonly chunk: string
+  readonly version: string
+  readonly current: boolean
+  readonly first: boolean
+  readonly title: string
+  readonly title_length: number
+  readonly title_words: readonly string[]
+  readonly body: string
+  readonly body_length: number
+  readonly body_words: readonly string[]
+  readonly has_body: boolean
+  readonly profiles: readonly string[]
+  /** Vectors, by the field of their profile. */
+  readonly [vector: `v${string}`]: unknown
+}
+
+/** How many dimensions the vectors of a profile have. Of an unknown one the first vector says it. */
+export interface Dimensions {
+  of(profileId: string): number | undefined
+  fix(profileId: string, dimensions: number): void
+}
+
+export function changeDocument(
+  before: StoredDocument | null,
+  change: IndexChange,
+  at: number,
+  dimensions: Dimensions,
+): StoredDocument | null {
+  if (change.kind === 'put_version') return putVersion(before, change, at, dimensions)
+  if (before === null) return null
+  const { id, chunks } = before
+  switch (change.kind) {
+    case 'retire_document':
+      return { id, at, chunks: [] }
+    case 'retire_version': {
+      const left = chunks.filter(({ version }) => version !== change.versionId)
+      return left.length === 0 ? { id, at, chunks: [] } : withLanguage({ ...before, at, chunks: left })
+    }
+    case 'set_columns': {
+      if (chunks.length === 0) return before
+      return documentOf(
+        id,
+        at,
+        change.columns,
+        chunks.map((chunk) => ({ ...chunk, ...sharedOf(change.columns) })),
+      )
+    }
+    case 'set_vector':
+      return {
+        ...before,
+        at,
+        chunks: chunks.map((chunk) =>
+          chunk.chunk === change.chunkId ? { ...chunk, ...withVector(chunk.profiles, change, dimensions) } : chunk,
+        ),
+      }
+  }
+}
+
+function putVersion(
+  before: StoredDocument | null,
+  put: PutVersion,
+  at: number,
+  dimensions: Dimensions,
+): StoredDocument {
+  const others = (before?.chunks ?? [])
+    .filter(({ version }) => version !== put.versionId)
+    .map((chunk) => ({ ...chunk, ...sharedOf(put.columns), current: chunk.current && !put.current }))
+  const added = put.chunks.map((chunk, i) => storedChunk(put, chunk, i === 0, dimensions))
+  return documentOf(put.documentId, at, put.columns, fewEnough([...others, ...added]))
+}
+
+/** Older versions that are not current go first. */
+function fewEnough(chunks: readonly StoredChunk[]): readonly StoredChunk[] {
+  let left = chunks
+  while (left.length > documentChunksMax) {
+    const oldest = left.find(({ current }) => !current) ?? null
+    left = oldest === null ? left.slice(0, documentChunksMax) : left.filter(({ version }) => version !== oldest.version)
+  }
+  return left
+}
+
+function storedChunk(
+  { columns, current, title, versionId }: PutVersion,
+  { chunkId, body, vectors }: IndexedChunk,
+  first: boolean,
+  dimensions: Dimensions,
+): StoredChunk {
+  let having: { profiles: readonly string[] } = { profiles: [] }
+  for (const vector of vectors) having = { ...having, ...withVector(having.profiles, vector, dimensions) }
+  return {
+    ...sharedOf(columns),
+    language: columns.language,
+    chunk: chunkId,
+    version: versionId,
+    current,
+    first,
+    title: encodeField(title),
+    title_length: title.length,
+    title_words: wordsOf(title),
+    body: encodeField(body),
+    body_length: body.length,
+    body_words: wordsOf(body),
+    has_body: body.terms.length > 0,
+    ...having,
+  }
+}
+
+/** Of length 1, so that no component is too large or too small for the cluster; one that cannot be compared is left out. */
+function withVector(
+  profiles: readonly string[],
+  { profileId, vector }: ChunkVector,
+  dimensions: Dimensions,
+): { profiles: readonly string[] } {
+  const unit = unitVector(vector)
+  if (unit === null || (dimensions.of(profileId) ?? unit.length) !== unit.length) return { profiles }
+  dimensions.fix(profileId, unit.length)
+  return { profiles: [...new Set([...profiles, profileId])], [vectorField(profileId, unit.length)]: unit }
+}
+
+/** `null` for a vector that has no direction. */
+export function unitVector(vector: ArrayLike<number>): number[] | null {
+  const floats = Float32Array.from(vector)
+  const length = Math.sqrt(floats.reduce((sum, one) => sum + one * one, 0))
+  if (!(length > 0) || !Number.isFinite(length)) return null
+  return Array.from(floats, (one) => Math.fround(one / length))
+}
+
+const sharedOf = (columns: DocumentColumns): Omit<SharedColumns, 'language'> => ({
+  dataset: columns.datasetId,
+  platform: columns.platform,
+  region: columns.region,
+  content_type: columns.contentType,
+  status: columns.status,
+  published_at: columns.publishedAt,
+  score: columns.score,
+})
+
+function documentOf(
+  id: string,
+  at: number,
+  columns: DocumentColumns | IndexedColumns,
+  chunks: readonly StoredChunk[],
+): StoredDocument {
+  if (chunks.length === 0) return { id, at, chunks }
+  const day = columns.publishedAt === null ? Number.NaN : dayOf(columns.publishedAt)
+  return withLanguage({
+    id,
+    at,
+    ...sharedOf(columns),
+    author: columns.authorId,
+    topics: columns.topics,
+    tags: columns.tags,
+    classifications: columns.classifications,
+    ...(Number.isNaN(day) ? {} : Object.fromEntries(timeBuckets.map((bucket) => [bucket, bucketOfDay(day, bucket)]))),
+    chunks,
+  })
+}
+
+const withLanguage = (document: StoredDocument): StoredDocument => ({
+  ...document,
+  language: document.chunks.find(({ current }) => current)?.language ?? null,
+})

@@ -1,0 +1,198 @@
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import { valuesFields } from '../../src/search/facets.ts'
+import {
+  type DocumentHit,
+  type KeywordRequest,
+  noFilters,
+  type SearchIndex,
+  type ValuesOutcome,
+  type ValuesRequest,
+} from '../../src/search/search-index.ts'
+import * as random from './random-changes.ts'
+
+/** Everything that the port is asked for at once, of two indexes that were fed the same. */
+export type Ask = Pick<KeywordRequest, 'query' | 'scope' | 'filters'> &
+  Required<Pick<KeywordRequest, 'order' | 'conditions' | 'facets'>> & {
+    vector: number[]
+    values: Pick<ValuesRequest, 'field' | 'prefix' | 'limit'>[]
+  }
+
+export const ask = fc.record({
+  query: random.query,
+  scope: fc.oneof(fc.constant(random.wholeScope), random.scope),
+  filters: random.filters,
+  vector: random.vector(130),
+  order: random.order,
+  conditions: random.conditions,
+  facets: random.facets,
+  values: fc.array(
+    fc.record({
+      field: fc.constantFrom(...valuesFields),
+      prefix: fc.constantFrom('', '', 'd', 'x', 'ÿ', 'q'),
+      limit: fc.integer({ min: 1, max: 3 }),
+    }),
+    { maxLength: 2 },
+  ),
+})
+const timeoutMs = 60_000
+
+/** Every chunk of a result in one list, in the order of score as far as it means anything, then of ids. */
+function allChunks(hits: readonly DocumentHit[]) {
+  return hits
+    .flatMap((hit) => [hit, ...hit.otherChunks].map((chunk) => ({ ...chunk, documentId: hit.documentId })))
+    .map(({ documentId, versionId, chunkId, score }) => ({ documentId, versionId, chunkId, score }))
+    .sort((a, b) =>
+      a.documentId < b.documentId ? -1 : a.documentId > b.documentId ? 1 : a.chunkId < b.chunkId ? -1 : 1,
+    )
+}
+
+/** How far two scores may be apart: those of a technology that has floats where others have doubles, in proportion. */
+export type IsSameScore = (actual: number, expected: number) => boolean
+const isSameScore: IsSameScore = (actual, expected) => Math.abs(actual - expected) < 1e-6
+export const isSameFloat: IsSameScore = (actual, expected) => Math.abs(actual - expected) < 1e-6 * Math.max(1, expected)
+
+/** Scores as far as they may differ, everything else to the letter. */
+function assertSameChunks(actual: readonly DocumentHit[], expected: readonly DocumentHit[], isSame: IsSameScore): void {
+  const found = allChunks(actual)
+  const wanted = allChunks(expected)
+  assert.deepEqual(
+    found.map(({ score, ...chunk }) => chunk),
+    wanted.map(({ score, ...chunk }) => chunk),
+  )
+  found.forEach(({ score }, i) => {
+    assert.ok(isSame(score, wanted[i]!.score), `${score} for ${wanted[i]!.score}`)
+  })
+}
+
+/** Equal scores may differ in their last bits between two ways of adding, so order is judged by the index's own scores. */
+function assertOrdered(hits: readonly DocumentHit[]): void {
+  const ranked = hits.map(({ documentId, score }) => ({ id: documentId, score }))
+  const chunks = hits.map((hit) => [hit, ...hit.otherChunks].map(({ chunkId, score }) => ({ id: chunkId, score })))
+  for (const list of [ranked, ...chunks]) {
+    for (let i = 1; i < list.length; i++) {
+      const [before, after] = [list[i - 1]!, list[i]!]
+      assert.ok(before.score > after.score || (before.score === after.score && before.id < after.id))
+    }
+  }
+  assert.equal(new Set(hits.map((hit) => hit.documentId)).size, hits.length)
+}
+
+export async function assertSameAnswers(
+  actual: SearchIndex,
+  expected: SearchIndex,
+  ask: Ask,
+  isSame: IsSameScore = isSameScore,
+): Promise<void> {
+  const { scope, filters } = ask
+  const request: KeywordRequest = {
+    query: ask.query,
+    scope,
+    filters,
+    limit: 100,
+    after: null,
+    otherChunksMax: 100,
+    timeoutMs,
+  }
+  const [found, wanted] = [await actual.keyword(request), await expected.keyword(request)]
+  assert.ok(found.outcome === 'found' && wanted.outcome === 'found')
+  assert.equal(found.totalChunks, wanted.totalChunks)
+  assertSameChunks(found.hits, wanted.hits, isSame)
+  assertOrdered(found.hits)
+
+  const { order, conditions, facets } = ask
+  const asked = { ...request, order, conditions, facets }
+  const [ordered, wantedOrdered] = [await actual.keyword(asked), await expected.keyword(asked)]
+  assert.ok(ordered.outcome === 'found' && wantedOrdered.outcome === 'found')
+  assert.deepEqual(
+    [ordered.totalChunks, ordered.facets, ordered.next],
+    [wantedOrdered.totalChunks, wantedOrdered.facets, wantedOrdered.next],
+  )
+  assertSameChunks(ordered.hits, wantedOrdered.hits, isSame)
+  if (order === 'relevance') assertOrdered(ordered.hits)
+  else assert.deepEqual(idsOf(ordered.hits), idsOf(wantedOrdered.hits))
+  const pages: DocumentHit[] = []
+  for (let after: KeywordRequest['after'] = null; ; ) {
+    const page = await actual.keyword({ ...asked, limit: 3, after })
+    assert.ok(page.outcome === 'found')
+    assert.deepEqual(page.facets, ordered.facets)
+    pages.push(...page.hits)
+    assert.ok(pages.length <= ordered.hits.length)
+    after = page.next
+    if (after === null) break
+  }
+  assert.deepEqual(pages, ordered.hits)
+  for (const { field, prefix, limit } of ask.values) {
+    let after: string | null = null
+    do {
+      const listing: ValuesRequest = { scope, field, prefix, after, limit, timeoutMs }
+      const page: ValuesOutcome = await actual.values(listing)
+      assert.deepEqual(page, await expected.values(listing))
+      after = page.outcome === 'found' ? page.next : null
+    } while (after !== null)
+  }
+
+  const paged: DocumentHit[] = []
+  for (let after: KeywordRequest['after'] = null, pages = 0; pages === 0 || after !== null; pages++) {
+    const page = await actual.keyword({ ...request, limit: 2, after })
+    assert.ok(page.outcome === 'found')
+    assert.equal(page.totalChunks, found.totalChunks)
+    paged.push(...page.hits)
+    after = page.next
+    assert.ok(pages < 100)
+  }
+  assert.deepEqual(paged, found.hits)
+
+  for (const { profileId, dimensions } of random.profiles) {
+    const vector = ask.vector.slice(0, dimensions)
+    const near = { profileId, vector, scope, filters, topK: 5, timeoutMs }
+    const [nearFound, nearWanted] = [await actual.vector(near), await expected.vector(near)]
+    assert.ok(nearFound.outcome === 'found' && nearWanted.outcome === 'found')
+    assertSameScores(nearFound.hits, nearWanted.hits)
+    assert.equal(nearFound.vectorsPending, nearWanted.vectorsPending)
+    // Asked again and again while the index changes: what was counted before must not be told for what is.
+    const always = { ...near, scope: random.wholeScope, filters: noFilters }
+    const [pending, wantedPending] = [await actual.vector(always), await expected.vector(always)]
+    assert.ok(pending.outcome === 'found' && wantedPending.outcome === 'found')
+    assert.equal(pending.vectorsPending, wantedPending.vectorsPending)
+    for (const [after, limit] of [
+      [null, 3],
+      [null, 100],
+      ['doc4', 100],
+    ] as const) {
+      const lacking = { profileId, after, limit, timeoutMs }
+      assert.deepEqual(await actual.withoutVector(lacking), await expected.withoutVector(lacking))
+    }
+    const scoring = { query: ask.query, vector: { profileId, vector }, scope, filters, timeoutMs }
+    const documentIds = ['doc3', 'doc0', 'nothing', 'doc9']
+    const [scores, wantedScores] = [
+      await actual.score({ ...scoring, documentIds }),
+      await expected.score({ ...scoring, documentIds }),
+    ]
+    assert.ok(scores.outcome === 'found' && wantedScores.outcome === 'found')
+    scores.scores.forEach((score, i) => {
+      const wantedScore = wantedScores.scores[i]!
+      assert.equal(score.documentId, wantedScore.documentId)
+      for (const kind of ['keyword', 'vector'] as const) {
+        assert.ok(isSame(score[kind]?.score ?? -9, wantedScore[kind]?.score ?? -9))
+      }
+    })
+  }
+  assert.deepEqual(
+    await actual.count({ scope, filters, timeoutMs }),
+    await expected.count({ scope, filters, timeoutMs }),
+  )
+}
+
+/** Ties at the end of the list may fall either way; the scores may not. */
+function assertSameScores(actual: readonly DocumentHit[], expected: readonly DocumentHit[]): void {
+  const scores = (hits: readonly DocumentHit[]) =>
+    hits.flatMap((hit) => [hit.score, ...hit.otherChunks.map((chunk) => chunk.score)]).sort((a, b) => b - a)
+  const [found, wanted] = [scores(actual), scores(expected)]
+  assert.equal(found.length, wanted.length)
+  found.forEach((score, i) => {
+    assert.ok(Math.abs(score - wanted[i]!) < 1e-6)
+  })
+}
+
+const idsOf = (hits: readonly DocumentHit[]) => hits.map(({ documentId }) => documentId)

@@ -1,0 +1,5 @@
+/** Of the cluster that tests may use; null where there is none. */
+export const openSearchNodes: readonly string[] | null = process.env.TEST_OPENSEARCH_URL?.split(',') ?? null
+
+export const withoutOpenSearch =
+  'TEST_OPENSEARCH_URL is not set: where there is a JDK from 21 on, and mvn, "npm run with-opensearch -- npm test" makes a cluster for it'

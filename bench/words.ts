@@ -1,9 +1,9 @@
 /**
  * Typing errors and beginnings of words over many terms: what `typo` and `prefix` ask of the embedded index.
  *
- *   npm run bench -- words [--chunks 1000000] [--terms 2000000] [--at FILE]
+ *   npm run bench -- words [--chunks 1000000] [--terms 2000000] [--at FILE] [--only 'one error']
  *
- * `--at` keeps the index in that file, and uses what is there.
+ * `--at` keeps the index in that file, and uses what is there. `--only` takes rows that begin so.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -30,6 +30,7 @@ export async function run(args: readonly string[]): Promise<void> {
       chunks: { type: 'string', default: '1000000' },
       terms: { type: 'string', default: '2000000' },
       at: { type: 'string' },
+      only: { type: 'string', default: '' },
     },
   })
   const folder = mkdtempSync(join(tmpdir(), 'bench-words-'))
@@ -39,7 +40,7 @@ export async function run(args: readonly string[]): Promise<void> {
     const index = await openSegmentsIndex({ path })
     const { chunks, terms, memoryBytes } = await index.health()
     console.log(`${chunks} chunks, ${terms} terms, ${(memoryBytes / chunks).toFixed(0)} bytes a chunk`)
-    for (const datasets of [20, 1]) await measure(index, datasets)
+    for (const datasets of [20, 1]) await measure(index, datasets, values.only)
     await index.close()
   } finally {
     rmSync(folder, { recursive: true, force: true })
@@ -100,6 +101,11 @@ const kinds: Readonly<Record<string, Kind>> = {
   'beginning of 2': { text: (random) => longWord(random, 4).slice(0, 2), typo: 'off', prefix: true },
   'beginning of 3': { text: (random) => longWord(random, 4).slice(0, 3), typo: 'off', prefix: true },
   'beginning of 5': { text: (random) => longWord(random, 6).slice(0, 5), typo: 'off', prefix: true },
+  'a word as it is typed': {
+    text: (random) => longWord(random, 4).slice(0, 1 + Math.floor(random() * 8)),
+    typo: 'off',
+    prefix: true,
+  },
   'beginning of 7, auto': { text: (random) => longWord(random, 8).slice(0, 7), typo: 'auto', prefix: true },
   'wrong beginning, auto': {
     text: (random) => mistyped(longWord(random, 8).slice(0, 7), random),
@@ -108,7 +114,7 @@ const kinds: Readonly<Record<string, Kind>> = {
   },
 }
 
-async function measure(index: SearchIndex, datasets: number): Promise<void> {
+async function measure(index: SearchIndex, datasets: number, only: string): Promise<void> {
   const scope: Scope = {
     entries: [
       {
@@ -126,6 +132,7 @@ async function measure(index: SearchIndex, datasets: number): Promise<void> {
   console.log(`\n${datasets} of 20 datasets, one caller, load of the machine ${loadavg()[0]!.toFixed(1)}`)
   console.log('ms                            p50       p99   matches')
   for (const [name, { text, typo, prefix }] of Object.entries(kinds)) {
+    if (!name.startsWith(only)) continue
     const random = randomFrom(7)
     const times: number[] = []
     let matches = 0

@@ -9,7 +9,7 @@ const folder = new URL('../src/storage/segments/query/', import.meta.url)
 const features = { threads: true, simd: true, multi_memory: true }
 const assembler = await wabt()
 
-for (const name of ['keyword-kernel', 'vector-kernel']) {
+for (const name of ['keyword-kernel', 'term-kernel', 'vector-kernel']) {
   const compiled = new URL(`${name}.wasm`, folder)
   const source = readFileSync(new URL(`${name}.wat`, folder), 'utf8')
   const bytes = Buffer.from(assembler.parseWat(`${name}.wat`, source, features).toBinary({}).buffer)

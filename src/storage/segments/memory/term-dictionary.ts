@@ -1,5 +1,6 @@
 import { compareBytes } from '../format/segment-image.ts'
-import { type ShapeBuffers, TermShapes } from './term-shapes.ts'
+import { eachWord } from '../format/token-stream.ts'
+import { TermShapes, termsMax } from './term-shapes.ts'
 
 /**
  * Text -> number, of terms and of the values of columns alike, and how many postings a term has in all segments together.
@@ -10,7 +11,6 @@ import { type ShapeBuffers, TermShapes } from './term-shapes.ts'
  * The arrays are reserved at their limit; pages that are not used take no memory. A hash chain holds `terms / 2^20`
  * entries on average.
  */
-const termsMax = 2 ** 25
 const textBytesMax = 2 ** 30
 const bucketBits = 20
 
@@ -20,7 +20,7 @@ export interface DictionaryBuffers {
   readonly starts: SharedArrayBuffer
   readonly postings: SharedArrayBuffer
   readonly text: SharedArrayBuffer
-  readonly shapes: ShapeBuffers
+  readonly shapes: WebAssembly.Memory
   /** How many terms there are, and how often all of them were taken out. */
   readonly counts: SharedArrayBuffer
 }
@@ -59,7 +59,7 @@ export class TermDictionary {
       starts: new SharedArrayBuffer(4 * (termsMax + 1)),
       postings: new SharedArrayBuffer(4 * termsMax),
       text: new SharedArrayBuffer(textBytesMax),
-      shapes: new TermShapes(termsMax).buffers,
+      shapes: new TermShapes().memory,
       counts: new SharedArrayBuffer(8),
     }
     this.#buckets = new Int32Array(this.buffers.buckets)
@@ -68,7 +68,7 @@ export class TermDictionary {
     this.postings = new Uint32Array(this.buffers.postings)
     this.text = new Uint8Array(this.buffers.text)
     this.#counts = new Int32Array(this.buffers.counts)
-    this.shapes = new TermShapes(termsMax, this.buffers.shapes)
+    this.shapes = new TermShapes(this.buffers.shapes)
   }
 
   /** One more than the highest term number that any thread may look at. */
@@ -92,7 +92,7 @@ export class TermDictionary {
   }
 
   get bytes(): number {
-    return this.#buckets.byteLength + this.#size * 21 + this.starts[this.#size]!
+    return this.#buckets.byteLength + this.#size * 26 + this.starts[this.#size]!
   }
 
   /** 0 when unknown. */
@@ -110,6 +110,14 @@ export class TermDictionary {
     if (this.#cache.size >= cacheMax) this.#cache.clear()
     if (number !== 0) this.#cache.set(term, number)
     return number
+  }
+
+  /** Words of a field that is indexed. */
+  noteWords(tokens: Uint32Array<ArrayBufferLike>): void {
+    const { written } = this.shapes
+    eachWord(tokens, (term) => {
+      written[term] = 1
+    })
   }
 
   /** Of a number that a segment holds. */

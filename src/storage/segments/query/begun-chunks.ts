@@ -1,6 +1,5 @@
-import { fieldsAt, findTerm, type SegmentImage, segmentChunksMax } from '../format/segment-image.ts'
+import { exceptionCode, fieldsAt, findTerm, type SegmentImage, segmentChunksMax } from '../format/segment-image.ts'
 import type { Segment } from '../memory/segment.ts'
-import { ChunkSet } from './chunk-set.ts'
 
 /** The chunks of one segment that hold a term of many, in which fields: 1 title, 2 body. */
 export interface BegunChunks {
@@ -17,8 +16,11 @@ const lookUpRatio = 16
 
 /** A thread answers one call at a time, so these are its own. */
 const fieldsOf = new Uint8Array(segmentChunksMax)
+const fourFieldsOf = new Uint32Array(fieldsOf.buffer)
 const list = new Uint16Array(segmentChunksMax)
-const held = new ChunkSet()
+
+/** By the code of a posting's frequencies, where they fit into one. */
+const fieldsOfCode = Uint8Array.from({ length: 256 }, (_, code) => (code >>> 6 > 0 ? 1 : 0) | ((code & 63) > 0 ? 2 : 0))
 
 /** `terms` ascend. `null` when time runs out. */
 export function begunLists(
@@ -27,42 +29,53 @@ export function begunLists(
   deadline: number,
 ): BegunLists | null {
   const lists = new Map<SegmentImage, BegunChunks>()
+  const isOne = new Uint32Array(((terms.at(-1) ?? 0) >>> 5) + 1)
+  for (const term of terms) isOne[term >>> 5]! |= 1 << (term & 31)
   for (const { image } of segments) {
     if (performance.now() > deadline) return null
-    lists.set(image, begunChunks(image, terms))
+    lists.set(image, begunChunks(image, terms, isOne))
   }
   return lists
 }
 
-function begunChunks(image: SegmentImage, terms: readonly number[]): BegunChunks {
-  held.clear()
+/** `isOne` has a bit for each term. */
+function begunChunks(image: SegmentImage, terms: readonly number[], isOne: Uint32Array): BegunChunks {
   if (terms.length * lookUpRatio < image.terms) {
     for (const term of terms) addPostings(image, findTerm(image, term))
   } else {
-    let at = 0
-    for (const term of terms) {
-      while (at < image.terms && image.term[at]! < term) at++
-      if (image.term[at] === term) addPostings(image, at)
+    const { term: held } = image
+    for (let at = 0; at < held.length && held[at]! >>> 5 < isOne.length; at++) {
+      if (((isOne[held[at]! >>> 5]! >>> (held[at]! & 31)) & 1) === 1) addPostings(image, at)
     }
   }
-  const count = held.toList(list, image.chunks)
+  const count = listBegun(image.chunks)
   const chunks = list.slice(0, count)
   const fields = new Uint8Array(count)
-  for (let i = 0; i < count; i++) {
-    fields[i] = fieldsOf[chunks[i]!]!
-    fieldsOf[chunks[i]!] = 0
-  }
+  for (let i = 0; i < count; i++) fields[i] = fieldsOf[chunks[i]!]!
+  fieldsOf.fill(0, 0, image.chunks)
   return { chunks, fields }
+}
+
+/** Into `list`, without a branch that cannot be foreseen. Returns how many. */
+function listBegun(chunks: number): number {
+  let count = 0
+  for (let first = 0; first < chunks; first += 4) {
+    if (fourFieldsOf[first >>> 2] === 0) continue
+    for (let chunk = first; chunk < first + 4; chunk++) {
+      list[count] = chunk
+      count += (fieldsOf[chunk]! + 3) >>> 2
+    }
+  }
+  return count
 }
 
 function addPostings(image: SegmentImage, at: number): void {
   if (at < 0) return
-  const { postingChunk, postingStart } = image
+  const { postingChunk, postingFrequency, postingStart } = image
   const end = postingStart[at + 1]!
   for (let posting = postingStart[at]!; posting < end; posting++) {
-    const chunk = postingChunk[posting]!
-    held.add(chunk)
-    fieldsOf[chunk]! |= fieldsAt(image, posting)
+    const code = postingFrequency[posting]!
+    fieldsOf[postingChunk[posting]!]! |= code === exceptionCode ? fieldsAt(image, posting) : fieldsOfCode[code]!
   }
 }
 

@@ -42,7 +42,7 @@ import {
   type TermNumbers,
 } from './plan-keyword.ts'
 import type { Outcome, ReaderCall, ReaderOptions, SearchReply } from './reader-calls.ts'
-import { termsBeginning } from './scan-terms.ts'
+import { TermScan } from './scan-terms.ts'
 import { StatisticsCache } from './scope-statistics.ts'
 import { scoreDocuments } from './score-documents.ts'
 import { searchKeyword } from './search-keyword.ts'
@@ -70,6 +70,7 @@ export class IndexReader {
   readonly #options: ReaderOptions
   readonly #control: Control
   readonly #dictionary: TermDictionary
+  readonly #terms: TermScan
   readonly #memories: WebAssembly.Memory[] = []
   readonly #keywordKernel: KeywordKernel
   readonly #kernel: VectorKernel
@@ -90,6 +91,7 @@ export class IndexReader {
     this.#options = options
     this.#control = new Control(options.shared.control)
     this.#dictionary = new TermDictionary(options.shared.dictionary)
+    this.#terms = new TermScan(this.#dictionary, options.kernel)
     this.#kernel = openKernel(options.kernel, this.#memories)
     this.#keywordKernel = options.kernel === 'simd' ? new SimdKeywordKernel(this.#memories) : new KeywordKernel()
   }
@@ -211,7 +213,15 @@ export class IndexReader {
       conditions &&
       ((image: SegmentImage, chunk: number) =>
         isOpened(image, chunk, isCurrent, open) && conditions.hold(image, image.chunkDocument[chunk]!))
-    const words = findSimilarWords({ view, dictionary: this.#dictionary, filter, admits, request, deadline })
+    const words = findSimilarWords({
+      view,
+      dictionary: this.#dictionary,
+      terms: this.#terms,
+      filter,
+      admits,
+      request,
+      deadline,
+    })
     if (this.#dictionary.epoch !== epoch) return this.#similarWords(request, deadline)
     return words === null ? timedOut : { outcome: 'found', words }
   }
@@ -334,7 +344,7 @@ export class IndexReader {
   ): ReadonlyMap<string, BegunLists> | null {
     const begun = new Map<string, BegunLists>()
     for (const beginning of beginningsOf(query)) {
-      const terms = termsBeginning(this.#dictionary, beginning)
+      const terms = this.#terms.beginning(beginning)
       const lists = begunLists(segments, this.#dictionary.epoch === epoch ? terms : [], deadline)
       if (lists === null) return null
       begun.set(beginning, lists)

@@ -1,6 +1,7 @@
+import { readFileSync } from 'node:fs'
 import { EditDistance } from '../../../text/edit-distance.ts'
 import type { TermDictionary } from '../memory/term-dictionary.ts'
-import { headBytes, headOf, shapeOf, wordStart } from '../memory/term-shapes.ts'
+import { headOf, shapeOf, type TermShapes, wordStart } from '../memory/term-shapes.ts'
 
 /** Terms by what they look like, whoever may see them: what a caller is told of has to be looked for in what it may see. */
 
@@ -15,20 +16,66 @@ export interface SimilarTerm {
 
 const encoder = new TextEncoder()
 
-/** Numbers, ascending, of the terms that begin so, a mark apart. */
-export function termsBeginning(dictionary: TermDictionary, beginning: string): number[] {
-  const bytes = encoder.encode(beginning)
-  const { head, bits } = headOf(bytes, 0, bytes.length)
-  const { text, starts, shapes } = dictionary
-  const { heads } = shapes
-  const size = dictionary.sharedSize
-  const found: number[] = []
-  for (let term = 1; term < size; term++) {
-    if ((heads[term]! & bits) !== head) continue
-    const end = starts[term + 1]!
-    if (begins(text, wordStart(text, starts[term]!, end), end, bytes)) found.push(term)
+/** Each gives the next term from `from` on, below `end`, that may be one; -1 when there is none. */
+interface TermKernel {
+  next_beginning(from: number, end: number, head: number, bits: number): number
+  /** It lacks at most `lackedMax` of the letters, those that are repeated counted twice, and has at most `moreMax` others. */
+  next_similar(from: number, end: number, letters: number, repeated: number, lackedMax: number, moreMax: number): number
+}
+
+/** No limit: there are 32 kinds of letters. */
+const any = 64
+
+export class TermScan {
+  readonly #dictionary: TermDictionary
+  readonly #kernel: TermKernel
+
+  constructor(dictionary: TermDictionary, kind: 'simd' | 'plain') {
+    this.#dictionary = dictionary
+    this.#kernel = kind === 'plain' ? plainKernel(dictionary.shapes) : simdKernel(dictionary.shapes)
   }
-  return found
+
+  /** Numbers, ascending, of the terms that begin so, a mark apart. */
+  beginning(beginning: string): number[] {
+    const bytes = encoder.encode(beginning)
+    const { head, bits } = headOf(bytes, 0, bytes.length)
+    const { text, starts, sharedSize } = this.#dictionary
+    const next = (from: number) => this.#kernel.next_beginning(from, sharedSize, head, bits)
+    const found: number[] = []
+    for (let term = next(1); term > 0; term = next(term + 1)) {
+      const end = starts[term + 1]!
+      if (begins(text, wordStart(text, starts[term]!, end), end, bytes)) found.push(term)
+    }
+    return found
+  }
+
+  /**
+   * Terms that are up to so many typing errors away, or that have a beginning which is; not the word itself, nor what
+   * begins with it, nor what no text has as a word. Letters that one has and the other has not are errors, so few are left to be compared letter by letter.
+   */
+  similar(word: string, editsMax: number, asBeginning: boolean): SimilarTerm[] {
+    const bytes = encoder.encode(word)
+    const { letters, repeated, length } = shapeOf(bytes, 0, bytes.length)
+    const distance = new EditDistance(Int32Array.from(word, codePointOf), editsMax)
+    const { text, starts, shapes, sharedSize } = this.#dictionary
+    const shortest = length - editsMax
+    const longest = asBeginning ? Number.POSITIVE_INFINITY : length + editsMax
+    const moreMax = asBeginning ? any : editsMax
+    const next = (from: number) => this.#kernel.next_similar(from, sharedSize, letters, repeated, editsMax, moreMax)
+    const found: SimilarTerm[] = []
+    for (let term = next(1); term > 0; term = next(term + 1)) {
+      if (shapes.lengths[term]! < shortest || shapes.lengths[term]! > longest) continue
+      const end = starts[term + 1]!
+      const start = wordStart(text, starts[term]!, end)
+      const isMarked = start > starts[term]!
+      if (!isMarked && shapes.written[term] === 0) continue
+      const count = readLetters(text, start, end, length + editsMax + 1)
+      const edits = asBeginning ? distance.toBeginning(scratch, count) : distance.to(scratch, count)
+      if (edits === 0 || edits > editsMax) continue
+      found.push({ term, edits, word: decoder.decode(text.slice(start, end)), isMarked })
+    }
+    return found
+  }
 }
 
 function begins(text: Uint8Array<ArrayBufferLike>, start: number, end: number, bytes: Uint8Array): boolean {
@@ -37,66 +84,35 @@ function begins(text: Uint8Array<ArrayBufferLike>, start: number, end: number, b
   return true
 }
 
-/**
- * Terms that are up to so many typing errors away, or that have a beginning which is; not the word itself, nor what begins
- * with it. Letters that one has and the other has not are errors, so few are left to be compared letter by letter.
- */
-export function similarTerms(
-  dictionary: TermDictionary,
-  word: string,
-  editsMax: number,
-  asBeginning: boolean,
-): SimilarTerm[] {
-  const bytes = encoder.encode(word)
-  const wanted = shapeOf(bytes, 0, bytes.length)
-  const distance = new EditDistance(Int32Array.from(word, codePointOf), editsMax)
-  const { text, starts, shapes } = dictionary
-  const { letters, lengths, heads } = shapes
-  const size = dictionary.sharedSize
-  const shortest = wanted.length - editsMax
-  const longest = asBeginning ? Number.POSITIVE_INFINITY : wanted.length + editsMax
-  const asked = wanted.letters
-  // The first letters of a term are among the first ones asked for, but for the errors. Of a beginning that is similar at
-  // least `shortest` letters are there; zeros instead of others, and after a short word, are no strangers.
-  const headBits = asBeginning ? firstBytes(shortest) : -1
-  const firstAsked = encoder.encode([...word].slice(0, headBytes + editsMax).join(''))
-  const strangers = ~(shapeOf(firstAsked, 0, firstAsked.length).letters | 1)
-  const found: SimilarTerm[] = []
-  for (let term = 1; term < size; term++) {
-    const had = letters[term]!
-    // The letters that it lacks, all but `editsMax` of them: nearly all terms end here.
-    let lacked = asked & ~had
-    lacked &= lacked - 1
-    if (editsMax > 1) lacked &= lacked - 1
-    if (lacked !== 0) continue
-    if (!beginsWithin(heads[term]! & headBits, strangers, editsMax)) continue
-    const length = lengths[term]!
-    if (length < shortest || length > longest) continue
-    let more = asBeginning ? 0 : had & ~asked
-    more &= more - 1
-    if (editsMax > 1) more &= more - 1
-    if (more !== 0) continue
-    const end = starts[term + 1]!
-    const start = wordStart(text, starts[term]!, end)
-    const count = readLetters(text, start, end, wanted.length + editsMax + 1)
-    const edits = asBeginning ? distance.toBeginning(scratch, count) : distance.to(scratch, count)
-    if (edits === 0 || edits > editsMax) continue
-    found.push({ term, edits, word: decoder.decode(text.slice(start, end)), isMarked: start > starts[term]! })
-  }
-  return found
+/** `term-kernel.wasm`: four terms at a time. */
+function simdKernel({ memory }: TermShapes): TermKernel {
+  const module = new WebAssembly.Module(readFileSync(new URL('term-kernel.wasm', import.meta.url)))
+  return new WebAssembly.Instance(module, { shapes: { memory } }).exports as unknown as TermKernel
 }
 
-const firstBytes = (count: number): number => (count >= headBytes ? -1 : count <= 0 ? 0 : ~(-1 >>> (8 * count)))
+function plainKernel({ letters, repeated, heads }: TermShapes): TermKernel {
+  const nextWhere = (from: number, end: number, holds: (term: number) => boolean): number => {
+    for (let term = from; term < end; term++) if (holds(term)) return term
+    return -1
+  }
+  return {
+    next_beginning: (from, end, head, bits) => nextWhere(from, end, (term) => (heads[term]! & bits) === head),
+    next_similar: (from, end, asked, askedTwice, lackedMax, moreMax) =>
+      nextWhere(from, end, (term) => {
+        const had = letters[term]!
+        const hadTwice = repeated[term]!
+        return (
+          countBits(asked & ~had) + countBits(askedTwice & ~hadTwice) <= lackedMax &&
+          countBits(had & ~asked) + countBits(hadTwice & ~askedTwice) <= moreMax
+        )
+      }),
+  }
+}
 
-/** Whether no more than `editsMax` of the first letters are strangers. Only ASCII is looked at. */
-function beginsWithin(head: number, strangers: number, editsMax: number): boolean {
-  if ((head & 0x8080_8080) !== 0) return true
-  const count =
-    ((strangers >>> (head >>> 24)) & 1) +
-    ((strangers >>> (head >>> 16)) & 1) +
-    ((strangers >>> (head >>> 8)) & 1) +
-    ((strangers >>> head) & 1)
-  return count <= editsMax
+function countBits(bits: number): number {
+  let count = 0
+  for (let left = bits; left !== 0; left &= left - 1) count++
+  return count
 }
 
 const codePointOf = (letter: string): number => letter.codePointAt(0)!

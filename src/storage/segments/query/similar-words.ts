@@ -5,7 +5,7 @@ import type { SearchView } from '../memory/segment.ts'
 import type { TermDictionary } from '../memory/term-dictionary.ts'
 import { bodyMask, type CompiledFilter, titleMask } from './compile-filter.ts'
 import { postingRangeOf } from './keyword-kernel.ts'
-import { type SimilarTerm, similarTerms, termsBeginning } from './scan-terms.ts'
+import type { SimilarTerm, TermScan } from './scan-terms.ts'
 
 /** Words in more chunks than this are all common. */
 const countedMax = 1000
@@ -13,6 +13,7 @@ const countedMax = 1000
 export interface SimilarWordsSearch {
   readonly view: SearchView
   readonly dictionary: TermDictionary
+  readonly terms: TermScan
   readonly filter: CompiledFilter
   /** Whether the document of a visible chunk meets the conditions of the request; `null` where it has none. */
   readonly admits: ((image: SegmentImage, chunk: number) => boolean) | null
@@ -42,30 +43,50 @@ function isWordFound(search: SimilarWordsSearch, { word, group, isBeginning }: T
     return found
   }
   if (group.some((term) => occurs(dictionary.find(term)))) return true
-  return isBeginning && termsBeginning(dictionary, word).some(occurs)
+  return isBeginning && search.terms.beginning(word).some(occurs)
 }
 
 interface Candidate extends SimilarWord {
-  /** Those it stands in, one number each. A word may have two terms: a marked one where it is stemmed, and its own. */
-  readonly chunks: Set<number>
+  /** A word may have two: a marked one where it is stemmed, and its own. */
+  readonly terms: SimilarTerm[]
+  /** Chunks it can stand in at most, those that are not visible included. */
+  most: number
 }
 
+/** Those with fewer errors first, then those in more chunks. */
 function similarTo(search: SimilarWordsSearch, { word, editsMax, isBeginning }: TypedWord): SimilarWord[] | null {
   const { limit } = search.request
-  const candidates = new Map<string, Candidate>()
-  const terms = similarTerms(search.dictionary, word, editsMax, isBeginning).sort((a, b) => a.edits - b.edits)
-  for (const [i, similar] of terms.entries()) {
-    // Those that are further away would come after them.
-    if (candidates.size >= limit && similar.edits > terms[i - 1]!.edits) break
+  const found: (Candidate & { readonly chunks: number })[] = []
+  for (const candidate of candidatesFor(search, search.terms.similar(word, editsMax, isBeginning))) {
+    const most = Math.min(countedMax, candidate.most)
+    const isBefore = (other: (typeof found)[number]) => other.edits < candidate.edits || other.chunks > most
+    // It would come after all of them.
+    if (found.filter(isBefore).length >= limit) continue
     if (performance.now() > search.deadline) return null
-    const candidate = candidates.get(similar.word) ?? { word: similar.word, edits: similar.edits, chunks: new Set() }
-    addChunks(search, similar, candidate.chunks)
-    if (candidate.chunks.size > 0) candidates.set(similar.word, candidate)
+    const chunks = new Set<number>()
+    for (const term of candidate.terms) addChunks(search, term, chunks)
+    if (chunks.size > 0) found.push({ ...candidate, chunks: chunks.size })
   }
-  return [...candidates.values()]
-    .sort((a, b) => a.edits - b.edits || b.chunks.size - a.chunks.size || (a.word < b.word ? -1 : 1))
+  return found
+    .sort((a, b) => a.edits - b.edits || b.chunks - a.chunks || (a.word < b.word ? -1 : 1))
     .slice(0, limit)
     .map(({ word: near, edits }) => ({ word: near, edits }))
+}
+
+/** Those with fewer errors first, then those that may be in more chunks. */
+function candidatesFor({ view }: SimilarWordsSearch, terms: readonly SimilarTerm[]): Candidate[] {
+  const byWord = new Map<string, Candidate>()
+  for (const term of terms) {
+    const { word, edits } = term
+    const candidate = byWord.get(word) ?? { word, edits, terms: [], most: 0 }
+    candidate.terms.push(term)
+    for (const { image } of view.segments) {
+      const [from, end] = postingRangeOf(image, term.term)
+      candidate.most += end - from
+    }
+    byWord.set(word, candidate)
+  }
+  return [...byWord.values()].sort((a, b) => a.edits - b.edits || b.most - a.most)
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { CatalogColumns, DocumentColumns, PutVersion } from '../../../search/search-index.ts'
+import type { AnalysedField } from '../../../text/types.ts'
 import { type CatalogNumbers, catalogNumbersAt, numberColumns } from '../format/catalog-numbers.ts'
 import type { FilterClass, FilterClasses } from '../format/filter-classes.ts'
 import type { SegmentBuilder } from '../format/segment-builder.ts'
@@ -63,12 +64,17 @@ export class DocumentUnit {
     this.retire(change.versionId)
     if (change.current) for (const version of this.versions.values()) version.current = false
     const number = (term: string) => dictionary.add(term)
+    const encode = (field: AnalysedField) => {
+      const tokens = encodeField(field, number)
+      dictionary.noteWords(tokens)
+      return tokens
+    }
     const chunks = new Map<string, UnitChunk>()
     change.chunks.forEach((chunk, i) => {
       chunks.set(chunk.chunkId, {
         id: encoder.encode(chunk.chunkId),
         vectorKey: 0,
-        body: encodeField(chunk.body, number),
+        body: encode(chunk.body),
         length: lengthOf(chunk.body.length),
         chunk: -1,
         vectors: vectorsOf(i),
@@ -76,7 +82,7 @@ export class DocumentUnit {
     })
     this.versions.set(change.versionId, {
       id: encoder.encode(change.versionId),
-      title: encodeField(change.title, number),
+      title: encode(change.title),
       titleLength: lengthOf(change.title.length),
       chunks: [...chunks.values()],
       language: change.columns.language,

@@ -71,6 +71,8 @@ function check(image: SegmentImage, { dictionary, classes }: LoadTarget): Segmen
     for (const number of values) if (number >= dictionary.size) throw new DamagedFile('unknown value')
   }
   for (const number of image.chunkClass) if (number >= classes.list.length) throw new DamagedFile('unknown class')
+  dictionary.noteWords(image.titleTokens)
+  dictionary.noteWords(image.bodyTokens)
   return image
 }
 

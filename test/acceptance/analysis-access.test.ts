@@ -270,14 +270,18 @@ suite('types of analysis that the policy names', () => {
       const run = await world.succeeded({ ...request, parameters: { min_cluster_size: 4 } }, key)
       assert.deepEqual(run.parameters, { min_cluster_size: 4, resolution: 1 })
       assert.deepEqual(run.input, { chunks: 16, documents: 16, without_vector: 0 })
-      const names = (await world.artifacts(run.run_id, key)).map(({ name }) => name)
-      assert.deepEqual(names, ['assignments', 'clusters'])
+      const artifacts = await world.artifacts(run.run_id, key)
+      assert.deepEqual(
+        artifacts.map(({ name }) => name),
+        ['assignments', 'clusters'],
+      )
       return {
+        checksums: artifacts.map(({ checksum }) => checksum),
         assignments: await world.table<Record<string, unknown>>(run.run_id, 'assignments', key),
         clusters: await world.table<Record<string, unknown> & { words: string[] }>(run.run_id, 'clusters', key),
       }
     }
-    const { assignments, clusters } = await clustersFor('title', 'body')
+    const { assignments, clusters, checksums } = await clustersFor('title', 'body')
     assert.deepEqual(Object.keys(assignments[0]!), [
       'subject_id',
       'document_id',
@@ -296,6 +300,9 @@ suite('types of analysis that the policy names', () => {
     }
     const withoutTitles = await clustersFor('body')
     assert.equal(withoutTitles.clusters.length, 2)
+    // Where the chunks are does not turn on titles: the same file from the same input. The words do.
+    assert.equal(withoutTitles.checksums[0], checksums[0])
+    assert.notEqual(withoutTitles.checksums[1], checksums[1])
     for (const { words } of withoutTitles.clusters) assert.ok(!words.includes('wreckage'), words.join(' '))
     const { key: titles } = await world.application([{ datasets: ['forum'], fields: ['title'] }], types('clustering'))
     await expectError(world.server, await world.post(world.request(request), titles), 403, 'analysis_forbidden')

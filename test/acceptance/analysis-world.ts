@@ -102,7 +102,9 @@ export class AnalysisWorld {
   /** A run of another type from its creation to its success. */
   async succeeded(changes: Record<string, unknown>, key: string = this.key): Promise<RunBody> {
     const run = await this.ended((await this.create(changes, key)).run_id, key)
-    assert.equal(run.status, 'succeeded', JSON.stringify(run))
+    assert.deepEqual([run.status, run.progress], ['succeeded', 1], JSON.stringify(run))
+    assert.ok(Object.values(run.input!).every(Number.isInteger), JSON.stringify(run))
+    assert.deepEqual(Object.keys(run.input!), ['chunks', 'documents', 'without_vector'])
     return run
   }
 

@@ -19,7 +19,8 @@ export const Explanation = named(
       vector: parts('Adds up to `vector_score`: `cosine`.'),
       fusion: parts(
         'Hybrid: what `lexical` (from `keyword_score`), `vector` (from `vector_score`), `quality` and `recency` add to the fused score, ' +
-          '0 to 1, each times its weight.',
+          '0 to 1, each times its weight. The fewer of the words of the query the best document by words has, the more of the weight of ' +
+          '`lexical` the vector has.',
       ),
       rerank: parts(
         'Hybrid, adds up to `score`: `fused` (the sum of `fusion`), `coverage`, `proximity`, `title` and `phrase`, each times its weight ' +

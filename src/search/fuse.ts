@@ -13,7 +13,7 @@ export interface FusionWeights {
   readonly recency: number
 }
 
-export const defaultWeights: FusionWeights = { lexical: 0.34, vector: 0.62, quality: 0.02, recency: 0.02 }
+export const defaultWeights: FusionWeights = { lexical: 0.38, vector: 0.58, quality: 0.02, recency: 0.02 }
 
 /**
  * How much of the lexical weight words are worth, by what is known of the languages of query and document; the vector has
@@ -55,12 +55,16 @@ export interface Fused {
   readonly parts: Readonly<Record<keyof FusionWeights, number>>
 }
 
-/** The score of each candidate, in the order given; `cosines` is where those of the model lie. */
+/**
+ * The score of each candidate, in the order given; `cosines` is where those of the model lie, `evidence` what part of their
+ * weight the words are worth for this query, 0 to 1: the vector has the rest.
+ */
 export function fuse(
   candidates: readonly Candidate[],
   weights: FusionWeights,
   nowMs: number,
   cosines: CosineShape = usualCosines,
+  evidence = 1,
 ): Fused[] {
   let keywordMax = 0
   let cosineMax = Number.NEGATIVE_INFINITY
@@ -79,7 +83,7 @@ export function fuse(
     const near = nearness(cosine)
     let vector = lexical
     if (languageKnown) vector = near === null ? vectorPerWords * lexical : share(1 - (cosineMax - near) / cosineRange)
-    const words = weights.lexical * lexicalShare[languages]
+    const words = weights.lexical * lexicalShare[languages] * evidence
     const parts = {
       lexical: words * lexical,
       vector: (weights.lexical + weights.vector - words) * vector,

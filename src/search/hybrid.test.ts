@@ -10,7 +10,7 @@ import { defaultWeights } from './fuse.ts'
 import type { ChunkText, IndexSource, ResultDocument, VersionHead } from './index-source.ts'
 import { searchLimits } from './limits.ts'
 import { defaultRerankWeights } from './rerank.ts'
-import type { DocumentScores, SearchIndex } from './search-index.ts'
+import type { DocumentScores, ScoreRequest, SearchIndex } from './search-index.ts'
 import { checkSearch } from './search-request.ts'
 import { type FoundDocument, Searcher, type SearcherParts } from './searcher.ts'
 
@@ -18,6 +18,8 @@ import { type FoundDocument, Searcher, type SearcherParts } from './searcher.ts'
 interface Given {
   readonly id: string
   readonly keyword?: number
+  /** What each clause of the query adds to it, where the index is asked. */
+  readonly parts?: readonly number[]
   readonly cosine?: number
   readonly title?: string
   readonly text?: string
@@ -51,15 +53,17 @@ function searcherOver(given: readonly Given[], parts: Partial<SearcherParts> = {
   const index = {
     keyword: async () => ({ outcome: 'found', hits: hits(({ keyword }) => keyword), totalChunks: 0, next: null }),
     vector: async () => ({ outcome: 'found', hits: hits(({ cosine }) => cosine) }),
-    score: async () => ({
+    score: async ({ documentIds, explain }: ScoreRequest) => ({
       outcome: 'found',
-      scores: given.map(
-        ({ id, keyword, cosine }): DocumentScores => ({
-          documentId: id,
-          keyword: keyword === undefined ? null : chunk(id, keyword),
-          vector: cosine === undefined ? null : chunk(id, cosine),
-        }),
-      ),
+      scores: given
+        .filter(({ id }) => documentIds.includes(id))
+        .map(
+          ({ id, keyword, parts, cosine }): DocumentScores => ({
+            documentId: id,
+            keyword: keyword === undefined ? null : { ...chunk(id, keyword), ...(parts && explain ? { parts } : {}) },
+            vector: cosine === undefined ? null : chunk(id, cosine),
+          }),
+        ),
     }),
   } as unknown as SearchIndex
   const source = {
@@ -261,6 +265,21 @@ test('in a language that the model does not know, the words decide', async () =>
     'other',
     'english',
   ])
+})
+
+test('words decide where the best by words has many of those of the query, and what is near where it has few', async () => {
+  const question = 'harbour engine bridge violin planet treaty market season protein theory'
+  const first = async (found: number) => {
+    const parts = Array.from({ length: 10 }, (_, i) => (i < found ? 12 / found : 0))
+    const searcher = searcherOver([
+      { id: 'words', keyword: 12, parts, cosine: 0.7 },
+      { id: 'near', keyword: 4, cosine: 0.74 },
+    ])
+    return ids(await search(searcher, question))[0]
+  }
+  assert.equal(await first(10), 'words')
+  assert.equal(await first(4), 'words')
+  assert.equal(await first(1), 'near')
 })
 
 test('signs hold for what the vector branch found', async () => {

@@ -8,9 +8,10 @@ import type { ChunkText, IndexSource, ResultDocument, ShownChunk } from './index
 import { searchLimits as limits } from './limits.ts'
 import { type QueryVector, scoreNearest } from './nearest.ts'
 import { type RerankWeights, rerankerOf } from './rerank.ts'
-import type { ChunkScore, DocumentHit, SearchIndex } from './search-index.ts'
+import type { ChunkScore, DocumentHit, SearchIndex, TimedOut, Unavailable } from './search-index.ts'
 import type { SearchRequest } from './search-request.ts'
 import { causeOf, type Shortfall } from './shortfall.ts'
+import { wordEvidence } from './word-evidence.ts'
 
 export interface RankingParts {
   readonly index: SearchIndex
@@ -65,25 +66,43 @@ export async function rankCandidates(
   const documentIds = [...hits.keys()]
   if (documentIds.length === 0) return []
   const { embedder, index, source } = parts
+  const search = { scope, filters: request.filters, timeoutMs: limits.keywordWaitMs }
+  const lack = (what: Shortfall['what'], outcome: TimedOut | Unavailable): void => {
+    if (shortfalls.some((known) => known.what === what)) return
+    shortfalls.push({ what, cause: causeOf(outcome, limits.keywordWaitMs) })
+  }
   /** What one branch would have given to the documents that only the other one found. */
   const completed = async (missing: 'keyword' | 'vector'): Promise<ReadonlyMap<string, ChunkScore | null>> => {
     const lacking = documentIds.filter((documentId) => hits.get(documentId)![missing] === null)
     if (lacking.length === 0) return new Map()
-    const search = { scope, filters: request.filters, explain: request.explain, timeoutMs: limits.keywordWaitMs }
     const scored =
       missing === 'keyword'
-        ? await index.score({ ...search, documentIds: lacking, query, vector: null })
+        ? await index.score({ ...search, explain: request.explain, documentIds: lacking, query, vector: null })
         : await scoreNearest(index, vectors, lacking, search)
     if (scored.outcome === 'found') return new Map(scored.scores.map((one) => [one.documentId, one[missing]]))
-    const what = missing === 'keyword' ? 'keyword_search_timed_out' : 'vector_search_unavailable'
-    const cause = causeOf(scored, limits.keywordWaitMs)
-    if (shortfalls.every((known) => known.what !== what)) shortfalls.push({ what, cause })
+    lack(missing === 'keyword' ? 'keyword_search_timed_out' : 'vector_search_unavailable', scored)
     return new Map()
   }
-  const [keywordScores, vectorScores, documents] = await Promise.all([
+  /** The best by words, with what each word of the query adds to its score. */
+  const bestByWords = async (): Promise<Pick<ChunkScore, 'parts'> | null> => {
+    const [best = null] = keywordHits
+    if (best === null || best.parts !== undefined) return best
+    const scored = await index.score({
+      ...search,
+      explain: true,
+      documentIds: [best.documentId],
+      query,
+      vector: null,
+    })
+    if (scored.outcome === 'found') return scored.scores[0]?.keyword ?? best
+    lack('keyword_search_timed_out', scored)
+    return best
+  }
+  const [keywordScores, vectorScores, documents, best] = await Promise.all([
     completed('keyword'),
     vectors.length === 0 ? new Map<string, ChunkScore>() : completed('vector'),
     source.results(documentIds),
+    bestByWords(),
   ])
   caller.signal.throwIfAborted()
   // The caller's own vector is taken at its word; of a text in a language unknown to the model it would say nothing.
@@ -119,7 +138,7 @@ export async function rankCandidates(
       others: (hit.keyword ?? hit.vector)?.otherChunks.filter(({ chunkId }) => chunkId !== best.chunkId) ?? [],
     }),
   )
-  const fused = fuse(candidates, parts.weights, Date.now(), embedder.cosines)
+  const fused = fuse(candidates, parts.weights, Date.now(), embedder.cosines, wordEvidence(query, best))
   const ranked = candidates
     .map((candidate, i) => ({ ...candidate, score: fused[i]!.score, fusion: fused[i]!.parts }))
     .sort(byScore)

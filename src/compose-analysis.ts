@@ -16,11 +16,13 @@ import type { OpenParts } from './open-parts.ts'
 import { artifactFilesOf } from './storage/artifact-stores.ts'
 import { CallLost } from './threads/calls.ts'
 import type { PoolWatch } from './threads/pool.ts'
-import { startAnalysis } from './worker/analysis.ts'
+import { applyRetention, startAnalysis } from './worker/analysis.ts'
 
 /** The analysis side of an instance: its routes, and the worker that executes runs. */
 export interface AnalysisSide {
   routes(app: TypedApp, cursors: Cursors): void
+  /** Removes the results of runs that have ended. Returns whether there may be more. */
+  expireRuns(): Promise<boolean>
   /** Another process may have added a run, or cancelled one. */
   wake(): void
 }
@@ -57,6 +59,7 @@ export function composeAnalysis(analysis: AnalysisParts): AnalysisSide {
       analysisArtifactRoutes(app, runs)
       analysisSubscriptionRoutes(app, subscriptions, cursors)
     },
+    expireRuns: () => applyRetention({ store, files, now: Date.now }),
     wake: () => worker?.wake(),
   }
 }

@@ -1,4 +1,6 @@
-import { availableParallelism } from 'node:os'
+import { hash } from 'node:crypto'
+import { availableParallelism, hostname } from 'node:os'
+import { resolve } from 'node:path'
 import type { Config } from './config.ts'
 import type { Embedder } from './embedding/embedder.ts'
 import { QueryCache } from './embedding/query-cache.ts'
@@ -22,6 +24,7 @@ import type { PoolWatch } from './threads/pool.ts'
 import { FairTurns } from './turns/fair-turns.ts'
 import { startAdopting } from './worker/adopt-index.ts'
 import { startIndexing } from './worker/indexing.ts'
+import { startPurging } from './worker/purge-index.ts'
 import { startStandIns } from './worker/stand-ins.ts'
 
 /** The search side of an instance: index, embedder, and the loops that keep the index up with the store. */
@@ -34,6 +37,8 @@ export interface SearchSide {
   readonly indexing: () => Promise<IndexingState>
   /** Something was written that may have to be indexed. */
   wake(): void
+  /** Resolves when this process's index finds nothing that was erased before, or cannot be fed at the moment. */
+  reachErasures(): Promise<void>
 }
 
 interface SearchParts {
@@ -102,6 +107,18 @@ export async function composeSearch({
     logger,
   })
   parts.opened('indexing', () => indexing.stop())
+  const isOneForAll = home.fedBy === 'one'
+  const purging = startPurging(
+    {
+      source,
+      index,
+      copyId: isOneForAll ? 'all' : shared ? ownIndex(config.dataDir) : 'own',
+      shared,
+      feeds: async () => !isOneForAll || (await open.elected('feeding')),
+    },
+    incidents,
+  )
+  parts.opened('purging', () => purging.stop())
   const turns = new FairTurns(searchesAtOnce(shared))
   // Those that make vectors too go on; the others are ended when they have nothing more to answer for.
   const ended = before.filter((one) => !besides.includes(one))
@@ -147,8 +164,18 @@ export async function composeSearch({
       }
     },
     wake: () => indexing.wake(),
+    async reachErasures() {
+      try {
+        await indexing.reach(await source.newestErasure())
+      } catch (error) {
+        if (!isUnavailability(error)) throw error
+      }
+    },
   }
 }
+
+/** Names the index in a data folder, which one process at a time can have: after a restart it is the same. */
+const ownIndex = (dataDir: string): string => hash('sha256', JSON.stringify([hostname(), resolve(dataDir)]))
 
 /**
  * Searches at once, besides the first of every application. One alone keeps about one and a half cores busy; more at once would

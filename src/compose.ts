@@ -30,6 +30,8 @@ import { liveRoutes } from './live/routes.ts'
 import { taskRoutes } from './live/task-routes.ts'
 import { makeFolder } from './make-folder.ts'
 import { OpenParts } from './open-parts.ts'
+import { erasureRoutes } from './operator/erasure-routes.ts'
+import { Erasures } from './operator/erasures.ts'
 import { Operator } from './operator/operator.ts'
 import { finishRestore } from './operator/restore-backup.ts'
 import { operatorRoutes } from './operator/routes.ts'
@@ -40,6 +42,7 @@ import { searchRoutes } from './search/routes.ts'
 import { valuesRoutes } from './search/values-routes.ts'
 import { backendOf } from './storage/backends.ts'
 import type { OpenStore } from './storage/open-store.ts'
+import { startErasures } from './worker/erasures.ts'
 import { startFeedRetention } from './worker/feed-retention.ts'
 import { startLive } from './worker/live.ts'
 
@@ -86,11 +89,21 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
     signal.notify()
     search?.wake()
   }
+  const hidden = async (): Promise<void> => {
+    written()
+    await search?.reachErasures()
+  }
   const ingest = new Ingest(store.content, written)
   parts.opened('ingest', () => ingest.idle())
   const live = new LiveQueries(store.live)
   if (works) {
-    const jobs = [startFeedRetention(store.changes, incidents), startLive(store.live, incidents)]
+    const { scrub } = open
+    const { expireRuns } = analysis
+    const jobs = [
+      startFeedRetention(store.changes, incidents),
+      startLive(store.live, incidents),
+      startErasures({ store: store.erasures, scrub, expireRuns, now: Date.now }, incidents),
+    ]
     parts.opened('jobs', () => Promise.all(jobs.map((job) => job.stop())))
   }
 
@@ -135,6 +148,7 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
       const { embedder, searcher, values, indexing } = search
       accountRoutes(typed, { usage, embeddingProfiles: () => operator.read.embeddingProfiles() })
       operatorRoutes(typed, operator)
+      erasureRoutes(typed, new Erasures({ store: store.erasures, hidden }))
       ingestRoutes(typed, ingest)
       changesRoutes(typed, { log: store.changes, signal, cursors, usage })
       exportRoutes(typed, {

@@ -29,6 +29,7 @@ export type IdPrefix =
   | 'ent'
   | 'col'
   | 'aud'
+  | 'ers'
 
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
 const timeLength = 10

@@ -23,7 +23,12 @@ const ItemResult = named(
     index: Type.Integer({ description: 'Position of the document in the request, from 0; empty lines do not count.' }),
     document_id: Type.Optional(Type.String()),
     version_id: Type.Optional(Type.String({ description: 'The current version after this request.' })),
-    outcome: Type.Optional(choice(outcomes)),
+    outcome: Type.Optional(
+      choice(outcomes, {
+        description:
+          '`erased`: an operator erased the document, nothing is stored until the tombstone is lifted. There is no id then.',
+      }),
+    ),
     error: Type.Optional(
       named(
         'IngestError',
@@ -67,6 +72,7 @@ function resultItem(index: number, result: IngestResult): Static<typeof ItemResu
     const { code, message, details } = result.refusal
     return { index, error: { code, message, ...(details === undefined ? {} : { details: [...details] }) } }
   }
+  if (result.outcome === 'erased') return { index, outcome: result.outcome }
   return { index, document_id: result.documentId, version_id: result.versionId, outcome: result.outcome }
 }
 

@@ -2,7 +2,7 @@
 export interface ContentStore {
   /**
    * Writes the documents in order, in one transaction with their versions, facts, snapshots and events. A document
-   * that cannot be written (its dataset is unknown) is refused alone. `nowMs` becomes the first-ingest time of new ones.
+   * that cannot be written (its dataset is unknown) is refused alone; one that was erased is not written, and stays so. `nowMs` becomes the first-ingest time of new ones.
    */
   ingest(documents: readonly IncomingDocument[], nowMs: number): Promise<readonly IngestResult[]>
   /** Datasets that exist, out of those named. */
@@ -45,8 +45,10 @@ export interface Fact {
   readonly metadata: Readonly<Record<string, unknown>>
 }
 
-export const outcomes = ['created', 'version_created', 'metrics_updated', 'updated', 'unchanged'] as const
-export type Outcome = (typeof outcomes)[number]
+/** What a document that is stored becomes. */
+export const storedOutcomes = ['created', 'version_created', 'metrics_updated', 'updated', 'unchanged'] as const
+export type Outcome = (typeof storedOutcomes)[number]
+export const outcomes = [...storedOutcomes, 'erased'] as const
 
 export type IngestResult =
   | {
@@ -54,6 +56,8 @@ export type IngestResult =
       readonly versionId: string
       readonly outcome: Outcome
     }
+  /** An operator erased it, and did not let it come in again. */
+  | { readonly outcome: 'erased' }
   | { readonly refusal: Refusal }
 
 /**

@@ -17,7 +17,8 @@ const resultOf = (document: IncomingDocument): IngestResult => ({
   versionId: 'v',
   outcome: 'created',
 })
-const nameOf = (result: IngestResult): string => ('refusal' in result ? result.refusal.message : result.documentId)
+const nameOf = (result: IngestResult): string =>
+  'refusal' in result ? result.refusal.message : 'documentId' in result ? result.documentId : result.outcome
 
 const notStored = (error: unknown): Refusal => ({ code: 'not_stored', message: (error as Error).message })
 

@@ -33,6 +33,7 @@ export class CurrentIndex implements SearchIndex {
   withoutVector: SearchIndex['withoutVector'] = (request) => this.#call((index) => index.withoutVector(request))
   health: SearchIndex['health'] = () => this.#call((index) => index.health())
   checkpoint: SearchIndex['checkpoint'] = () => this.#call((index) => index.checkpoint())
+  purge: SearchIndex['purge'] = () => this.#call((index) => index.purge())
   clear: SearchIndex['clear'] = () => this.#call((index) => index.clear())
   close: SearchIndex['close'] = () => this.#served.index.close()
 

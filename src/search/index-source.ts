@@ -7,18 +7,22 @@ export interface IndexSource {
   instance(): Promise<string | null>
   /**
    * Documents whose index revision is above the given one, in that order, each with those of its versions whose own is
-   * above `versionsAfter` (the same one when left out).
+   * above `versionsAfter` (the same one when left out). Those that were erased stand among them, at a revision of their own.
    */
   documentsAfter(
     revision: number,
     limits: { documents: number; characters: number; versionsAfter?: number },
-  ): Promise<readonly SourceDocument[]>
+  ): Promise<readonly (SourceDocument | ErasedDocument)[]>
   /** The newest index revision. */
   newestRevision(): Promise<number>
+  /** The newest one of a document that was erased; 0 where none was. */
+  newestErasure(): Promise<number>
+  /** An index that is in use says up to which revision nothing that was erased is left in it. */
+  reportPurged(copyId: string, revision: number, nowMs: number): Promise<void>
   /**
    * Keeps chunks: all of each version that they are of. What the version was cut into before is replaced. Every chunk
    * with a text waits, from here on, for those vectors that it lacks, of every profile that makes some of its language.
-   * Again changes nothing.
+   * Again changes nothing. Chunks of a document that was erased meanwhile are not kept, nor vectors of them.
    */
   putChunks(chunks: readonly ChunkRecord[]): Promise<void>
   /** The profiles that vectors are made of, the default one first; none before an instance is first served. */
@@ -63,6 +67,12 @@ export interface SourceDocument {
   readonly columns: IndexedColumns
   /** Versions above the revision asked for, oldest first; none when only columns changed. */
   readonly versions: readonly SourceVersion[]
+}
+
+export interface ErasedDocument {
+  readonly documentId: string
+  readonly revision: number
+  readonly isErased: true
 }
 
 export interface SourceVersion {

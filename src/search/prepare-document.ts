@@ -4,7 +4,7 @@ import { derivedId, idTimeMs } from '../ids.ts'
 import { analyse } from '../text/analyse.ts'
 import { chunkText } from '../text/chunk-text.ts'
 import { guessLanguage } from '../text/guess-language.ts'
-import type { ChunkRecord, SourceDocument, SourceVersion } from './index-source.ts'
+import type { ChunkRecord, ErasedDocument, SourceDocument, SourceVersion } from './index-source.ts'
 import type { IndexChange, IndexedChunk } from './search-index.ts'
 
 /** Part of every chunk id: other rules make other chunks, and vectors of the old ones no longer apply. */
@@ -21,10 +21,12 @@ export interface PreparedDocument {
  * characters: a long document must not keep requests waiting.
  */
 export async function prepareDocument(
-  document: SourceDocument,
+  document: SourceDocument | ErasedDocument,
   breathe: (characters: number) => Promise<void>,
 ): Promise<PreparedDocument> {
-  const { documentId, columns } = document
+  const { documentId } = document
+  if ('isErased' in document) return { changes: [{ kind: 'retire_document', documentId }], chunks: [] }
+  const { columns } = document
   if (document.versions.length === 0) return { changes: [{ kind: 'set_columns', documentId, columns }], chunks: [] }
   const changes: IndexChange[] = []
   const chunks: ChunkRecord[] = []

@@ -33,6 +33,11 @@ export interface SearchIndex {
   health(): Promise<IndexHealth>
   /** Writes what a restart would otherwise work out again. Nothing is lost without it; a restart is faster with it. */
   checkpoint(): Promise<void>
+  /**
+   * Resolves when nothing is left, wherever it is kept, of what was retired by batches applied before; searches and batches
+   * go on meanwhile. Bounded by the time that it takes to write all segments again.
+   */
+  purge(): Promise<void>
   /** Empties the index and sets its position to 0. The only way out of `needs_rebuild`. */
   clear(): Promise<void>
   close(): Promise<void>
@@ -367,6 +372,8 @@ export interface IndexHealth {
   readonly searchable: boolean
   /** Of the last batch applied that had one; 0 for an empty index. The feeder goes on from here. */
   readonly position: number
+  /** Nothing is left of what was retired up to this position. */
+  readonly purgedThrough: number
   readonly documents: number
   /** Searchable chunks, non-current versions included. */
   readonly chunks: number

@@ -34,6 +34,11 @@ export interface OpenStore {
   condition(): { readonly ok: boolean; readonly troubles: readonly string[] }
   /** The last write was refused because a disk is full, a moment ago. */
   lacksRoom(): boolean
+  /**
+   * What was deleted has left the files of the store, as far as that is in its hands; where a database keeps them, rows and
+   * entries of indexes are free to be overwritten. Whoever reads and writes goes on, and may have to wait.
+   */
+  scrub(): Promise<void>
   /** Calls that wait or run, for the metrics. */
   load(): { readonly writer: number; readonly readers: number }
   /**

@@ -137,7 +137,11 @@ export function startAnalysis(parts: ExecutionParts, incidents: Incidents, logge
 }
 
 /** Records go first: a file without a record is found by `removeAbandoned`, a record without a file would be a broken promise. */
-export async function applyRetention({ store, files, now }: ExecutionParts): Promise<boolean> {
+export async function applyRetention({
+  store,
+  files,
+  now,
+}: Pick<ExecutionParts, 'store' | 'files' | 'now'>): Promise<boolean> {
   const { expired, artifactIds } = await store.expireRuns(now(), retentionPortion)
   for (const artifactId of artifactIds) await files.remove(artifactId)
   const removed = await store.removeRuns(now() - analysisLimits.expiredDays * dayMs, retentionPortion)

@@ -21,6 +21,8 @@ export interface Indexing {
   readonly vectorsPerSecond: number | null
   /** There may be something new to index. */
   wake(): void
+  /** Resolves when the index has all up to a revision, or cannot go on by itself. */
+  reach(revision: number): Promise<void>
   /** Puts another index in place of the served one while nothing is being written to it; its own position counts then. */
   exchange(replace: () => Promise<void>): Promise<void>
   stop(): Promise<void>
@@ -204,6 +206,9 @@ export async function startIndexing(parts: IndexingParts): Promise<Indexing> {
       return rate.perSecond
     },
     wake: () => words.wake(),
+    async reach(revision) {
+      while ((position ?? 0) < revision && (await alone(feed)));
+    },
     async exchange(replace) {
       await alone(async () => {
         await replace()

@@ -8,6 +8,7 @@ import type { ContentStore } from '../../src/ingest/content-store.ts'
 import type { OperatorStore } from '../../src/operator/operator-store.ts'
 import type { IndexSource } from '../../src/search/index-source.ts'
 import { prepareDocument } from '../../src/search/prepare-document.ts'
+import { documentsAfter } from './index-source.ts'
 
 export interface AnalysisInputFixture {
   readonly analysis: AnalysisStore
@@ -72,7 +73,7 @@ async function fill({ content, operator, indexSource }: AnalysisInputFixture): P
     }
   }
   const vectors = new Map(known.map(({ versionId, vector }) => [versionId, vector]))
-  for (const document of await indexSource.documentsAfter(0, { documents: 1000, characters: 1_000_000 })) {
+  for (const document of await documentsAfter(indexSource, 0, { documents: 1000, characters: 1_000_000 })) {
     const prepared = await prepareDocument(document, async () => {})
     const chunks = prepared.chunks.filter(({ versionId }) => vectors.get(versionId) !== 'not cut')
     const idsOf = (state: Known['vector']) =>
@@ -231,9 +232,9 @@ export function analysisInputContract(name: string, open: () => Promise<Analysis
     test('vectors of chunks, as they were stored', async () => {
       const { analysis, ...rest } = await open()
       const [one] = await fill({ analysis, ...rest }).then((known) => known.filter(({ vector }) => vector === 'made'))
-      const [document] = await rest.indexSource
-        .documentsAfter(0, { documents: 1000, characters: 1_000_000 })
-        .then((all) => all.filter(({ documentId }) => documentId === one!.documentId))
+      const [document] = await documentsAfter(rest.indexSource, 0, { documents: 1000, characters: 1_000_000 }).then(
+        (all) => all.filter(({ documentId }) => documentId === one!.documentId),
+      )
       const { chunks } = await prepareDocument(document!, async () => {})
       const ids = chunks.filter(({ versionId }) => versionId === one!.versionId).map(({ chunkId }) => chunkId)
       const read = await analysis.chunkVectors('profile', [...ids, 'chk_nothing'])
@@ -253,7 +254,7 @@ export function analysisInputContract(name: string, open: () => Promise<Analysis
         await content.ingest([{ datasetId: 'a', platform: 'p', externalId: `t-${i}`, title: 'T', body }], startMs + i)
       }
       const expected = new Map<string, string>()
-      for (const document of await indexSource.documentsAfter(0, { documents: 100, characters: 10_000_000 })) {
+      for (const document of await documentsAfter(indexSource, 0, { documents: 100, characters: 10_000_000 })) {
         const { chunks } = await prepareDocument(document, async () => {})
         await indexSource.putChunks(chunks)
         const body = document.versions[0]!.body ?? ''

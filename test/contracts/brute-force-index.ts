@@ -238,6 +238,7 @@ export class BruteForceIndex implements SearchIndex {
       reason: '',
       searchable: true,
       position: this.#position,
+      purgedThrough: this.#position,
       documents: new Set(this.#chunks.map((chunk) => chunk.documentId)).size,
       chunks: this.#chunks.length,
       segments: 1,
@@ -254,6 +255,8 @@ export class BruteForceIndex implements SearchIndex {
   }
 
   async checkpoint(): Promise<void> {}
+
+  async purge(): Promise<void> {}
 
   async clear(): Promise<void> {
     this.#chunks = []

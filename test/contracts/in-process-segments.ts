@@ -119,6 +119,12 @@ export class InProcessSegments implements SearchIndex {
     this.#writer.checkpoint()
   }
 
+  async purge(): Promise<void> {
+    const purged = this.#writer.purge()
+    this.tidy(100_000)
+    await purged
+  }
+
   async clear(): Promise<void> {
     this.tidy(1000)
     this.#writer.clear()

@@ -27,6 +27,12 @@ const entry: ScopeEntry = {
   fields: fieldPermissions,
 }
 const everything = { entries: [entry] }
+/** Those that are there; what was erased is looked at elsewhere. */
+export const documentsAfter = async (
+  source: IndexSource,
+  ...asked: Parameters<IndexSource['documentsAfter']>
+): Promise<SourceDocument[]> =>
+  (await source.documentsAfter(...asked)).filter((one): one is SourceDocument => !('isErased' in one))
 const wide = { documents: 1000, characters: 1_000_000 }
 const profile = (profileId: string, isDefault: boolean) =>
   ({
@@ -82,7 +88,7 @@ export function checkIndexSource(name: string, openStore: () => Promise<IndexSou
     test('documents come in the order of their last change, each once, with what changed', async () => {
       const first = await send('a', { language: 'en', region: 'GB', publishedAt: 5, contentType: 'post' })
       const second = await send('b')
-      const [a, b] = await source.documentsAfter(0, wide)
+      const [a, b] = await documentsAfter(source, 0, wide)
       assert.deepEqual([a!.documentId, b!.documentId], [first, second])
       assert.ok(0 < a!.revision && a!.revision < b!.revision)
       assert.deepEqual(a!.columns, {
@@ -104,9 +110,9 @@ export function checkIndexSource(name: string, openStore: () => Promise<IndexSou
         [{ current: true, language: 'en', title: 'T', body: 'Body of a.', vectors: [] }],
       )
       assert.equal(await source.newestRevision(), b!.revision)
-      assert.deepEqual(await source.documentsAfter(b!.revision, wide), [])
+      assert.deepEqual(await documentsAfter(source, b!.revision, wide), [])
       assert.deepEqual(
-        (await source.documentsAfter(a!.revision, wide)).map(({ documentId }) => documentId),
+        (await documentsAfter(source, a!.revision, wide)).map(({ documentId }) => documentId),
         [second],
       )
     })
@@ -115,12 +121,12 @@ export function checkIndexSource(name: string, openStore: () => Promise<IndexSou
       const documentId = await send('a')
       const seen = await source.newestRevision()
       await send('a', { body: 'Another body.' })
-      const [later] = await source.documentsAfter(seen, wide)
+      const [later] = await documentsAfter(source, seen, wide)
       assert.deepEqual(
         later!.versions.map(({ body, current }) => [body, current]),
         [['Another body.', true]],
       )
-      const [whole, ...none] = await source.documentsAfter(0, wide)
+      const [whole, ...none] = await documentsAfter(source, 0, wide)
       assert.deepEqual(none, [])
       assert.equal(whole!.documentId, documentId)
       assert.deepEqual(
@@ -142,12 +148,12 @@ export function checkIndexSource(name: string, openStore: () => Promise<IndexSou
         author: { nickname: 'Ann' },
       })
       await send('a', { facts: [{ kind: 'other', level: 'document', metadata: {} }], quality: 0.5 })
-      assert.deepEqual(await source.documentsAfter(seen, wide), [])
+      assert.deepEqual(await documentsAfter(source, seen, wide), [])
       await send('a', { region: 'DE' })
-      const [later] = await source.documentsAfter(seen, wide)
+      const [later] = await documentsAfter(source, seen, wide)
       assert.deepEqual([later!.columns.region, later!.versions], ['DE', []])
       await send('a', { status: 'unavailable' })
-      const [gone] = await source.documentsAfter(later!.revision, wide)
+      const [gone] = await documentsAfter(source, later!.revision, wide)
       assert.deepEqual([gone!.columns.status, gone!.versions], ['unavailable', []])
     })
 
@@ -176,7 +182,7 @@ export function checkIndexSource(name: string, openStore: () => Promise<IndexSou
         const seen = await source.newestRevision()
         await send('a', sent)
         Object.assign(known, expected)
-        const [later] = await source.documentsAfter(seen, wide)
+        const [later] = await documentsAfter(source, seen, wide)
         const { authorId, topics, tags, classifications, score } = later!.columns
         assert.deepEqual({ authorId, topics, tags, classifications, score }, known)
         assert.deepEqual(later!.versions, [])
@@ -185,7 +191,7 @@ export function checkIndexSource(name: string, openStore: () => Promise<IndexSou
         assert.deepEqual([documentId, columns], [later!.documentId, later!.columns])
         assert.match(currentVersionId, /^ver_/)
         await send('a', sent)
-        assert.deepEqual(await source.documentsAfter(later!.revision, wide), [])
+        assert.deepEqual(await documentsAfter(source, later!.revision, wide), [])
       }
     })
 
@@ -194,7 +200,7 @@ export function checkIndexSource(name: string, openStore: () => Promise<IndexSou
       await send('a', { title: 'French', language: 'fr' })
       const seen = await source.newestRevision()
       const languages = async (after: number) => {
-        const [document] = await source.documentsAfter(after, wide)
+        const [document] = await documentsAfter(source, after, wide)
         return [document!.columns.language, ...document!.versions.map(({ title, language }) => [title, language])]
       }
       assert.deepEqual(await languages(0), ['fr', ['None', null], ['French', 'fr']])
@@ -212,7 +218,7 @@ export function checkIndexSource(name: string, openStore: () => Promise<IndexSou
       await send('a', { title: 'None' })
       await send('a', { title: 'French', language: 'fr' })
       await send('a', { title: 'German', language: 'de' })
-      const [document] = await source.documentsAfter(0, wide)
+      const [document] = await documentsAfter(source, 0, wide)
       const [none, french, german] = document!.versions.map(({ versionId }) => versionId)
       const heads = await source.versionHeads([none!, french!, 'ver_unknown'])
       assert.deepEqual(
@@ -241,14 +247,14 @@ export function checkIndexSource(name: string, openStore: () => Promise<IndexSou
 
     test('a step is bounded by documents and by characters, and is never empty while there is something', async () => {
       for (let i = 0; i < 6; i++) await send(`l${i}`, { body: 'x'.repeat(100) })
-      assert.equal((await source.documentsAfter(0, { documents: 4, characters: 1e6 })).length, 4)
-      const few = await source.documentsAfter(0, { documents: 100, characters: 150 })
+      assert.equal((await documentsAfter(source, 0, { documents: 4, characters: 1e6 })).length, 4)
+      const few = await documentsAfter(source, 0, { documents: 100, characters: 150 })
       assert.ok(few.length >= 1 && few.length <= 2)
-      assert.equal((await source.documentsAfter(0, { documents: 100, characters: 1 })).length, 1)
+      assert.equal((await documentsAfter(source, 0, { documents: 100, characters: 1 })).length, 1)
       let position = 0
       const ids = new Set<string>()
       for (;;) {
-        const step = await source.documentsAfter(position, { documents: 2, characters: 150 })
+        const step = await documentsAfter(source, position, { documents: 2, characters: 150 })
         if (step.length === 0) break
         for (const { documentId } of step) ids.add(documentId)
         position = step.at(-1)!.revision
@@ -268,7 +274,7 @@ export function checkIndexSource(name: string, openStore: () => Promise<IndexSou
     test('chunks with a body wait for a vector of the default profile, whoever puts them; again changes nothing', async () => {
       await send('a')
       await send('title', { body: null })
-      const documents = await source.documentsAfter(0, wide)
+      const documents = await documentsAfter(source, 0, wide)
       const chunks = await keep(documents)
       assert.equal(chunks.length, 2)
       const waiting = await source.waitingChunks('m', 10)
@@ -289,7 +295,7 @@ export function checkIndexSource(name: string, openStore: () => Promise<IndexSou
     test('a chunk stops waiting only when its vector is in the store', async () => {
       await send('a')
       await send('b')
-      const ids = idsOf(await keep(await source.documentsAfter(0, wide)))
+      const ids = idsOf(await keep(await documentsAfter(source, 0, wide)))
       await source.putVectors('m', ones(ids.slice(0, 1)))
       await source.doneWaiting('m', [...ids, 'chk_none'])
       assert.deepEqual(await states(ids), ['made', 'waits'])
@@ -298,7 +304,7 @@ export function checkIndexSource(name: string, openStore: () => Promise<IndexSou
     test('a text that the model refuses waits no longer, is counted, and is tried again when it is put again', async () => {
       await send('a')
       await send('b')
-      const documents = await source.documentsAfter(0, wide)
+      const documents = await documentsAfter(source, 0, wide)
       const ids = idsOf(await keep(documents))
       await source.putVectors('m', ones(ids.slice(1)))
       await source.doneWaiting('m', ids)
@@ -316,7 +322,7 @@ export function checkIndexSource(name: string, openStore: () => Promise<IndexSou
     test('a version that is cut otherwise: what it was cut into before is shown, and is nothing else any more', async () => {
       await send('a')
       await send('b')
-      const documents = await source.documentsAfter(0, wide)
+      const documents = await documentsAfter(source, 0, wide)
       const [before, other] = await keep(documents)
       await source.putVectors('m', ones([before!.chunkId]))
       await source.putVectors('old', ones([before!.chunkId]))
@@ -331,7 +337,7 @@ export function checkIndexSource(name: string, openStore: () => Promise<IndexSou
       assert.equal(await source.awaitVectors('m', [before!.chunkId]), 0)
       assert.deepEqual(await states([before!.chunkId]), [''])
       assert.equal((await source.chunkTexts([before!.chunkId])).length, 1)
-      assert.equal((await source.documentsAfter(0, wide))[0]!.versions[0]!.vectors.length, 0)
+      assert.equal((await documentsAfter(source, 0, wide))[0]!.versions[0]!.vectors.length, 0)
       // A profile that becomes the default asks nothing of it either; and it comes back when it is put again.
       await store.operator.commit([profile('old', true)], mark)
       assert.deepEqual(await states(ids, 'old'), ['', 'waits', 'waits', 'waits'])
@@ -343,7 +349,7 @@ export function checkIndexSource(name: string, openStore: () => Promise<IndexSou
     test('an index that lacks a vector can ask for it, of any chunk with a body', async () => {
       for (const name of ['a', 'b', 'c']) await send(name)
       await send('title', { body: null })
-      const ids = idsOf(await keep(await source.documentsAfter(0, wide)))
+      const ids = idsOf(await keep(await documentsAfter(source, 0, wide)))
       await source.putVectors('old', ones(ids.slice(0, 1)))
       assert.equal(await source.awaitVectors('old', [...ids, 'chk_none']), 2)
       assert.deepEqual(await states(ids, 'old'), ['made', 'waits', 'waits', ''])
@@ -353,13 +359,13 @@ export function checkIndexSource(name: string, openStore: () => Promise<IndexSou
 
     test('a vector is kept bit by bit, comes back with its version, and is off the list only when that is said', async () => {
       await send('a')
-      const [chunk] = await keep(await source.documentsAfter(0, wide))
+      const [chunk] = await keep(await documentsAfter(source, 0, wide))
       const vector = Float32Array.of(0.1, -3.5e-20, 7)
       await source.putVectors('m', [{ chunkId: chunk!.chunkId, vector }])
       assert.deepEqual((await source.waitingChunks('m', 10))[0]!.vector, vector)
       await source.doneWaiting('m', [chunk!.chunkId])
       assert.deepEqual(await source.waitingChunks('m', 10), [])
-      const [again] = await source.documentsAfter(0, wide)
+      const [again] = await documentsAfter(source, 0, wide)
       assert.deepEqual(again!.versions[0]!.vectors, [{ chunkId: chunk!.chunkId, profileId: 'm', vector }])
       assert.deepEqual(await source.vectors('m', [chunk!.chunkId, 'chk_none']), [
         { chunkId: chunk!.chunkId, documentId: chunk!.documentId, vector },
@@ -369,12 +375,12 @@ export function checkIndexSource(name: string, openStore: () => Promise<IndexSou
       assert.deepEqual((await source.vectors('m', [chunk!.chunkId]))[0]!.vector, other)
       // A profile that is not registered is not given out with the version.
       await source.putVectors('unknown', [{ chunkId: chunk!.chunkId, vector }])
-      assert.equal((await source.documentsAfter(0, wide))[0]!.versions[0]!.vectors.length, 1)
+      assert.equal((await documentsAfter(source, 0, wide))[0]!.versions[0]!.vectors.length, 1)
     })
 
     test('waiting chunks come newest first, as many as asked for', async () => {
       for (let i = 0; i < 5; i++) await send(`w${i}`)
-      const chunks = await keep(await source.documentsAfter(0, wide))
+      const chunks = await keep(await documentsAfter(source, 0, wide))
       const ids = chunks
         .map(({ chunkId }) => chunkId)
         .sort()
@@ -395,10 +401,10 @@ export function checkIndexSource(name: string, openStore: () => Promise<IndexSou
     test('a profile that becomes the default: every chunk with a body waits for it, but for those that have its vector', async () => {
       for (const name of ['a', 'b', 'c']) await send(name)
       await send('title', { body: null })
-      const chunks = await keep(await source.documentsAfter(0, wide))
+      const chunks = await keep(await documentsAfter(source, 0, wide))
       const seen = await source.newestRevision()
       await send('a', { body: 'A new body of a.' })
-      chunks.push(...(await keep(await source.documentsAfter(seen, wide))))
+      chunks.push(...(await keep(await documentsAfter(source, seen, wide))))
       const ids = idsOf(chunks)
       await source.putVectors('old', ones([ids[1]!]))
       await store.operator.commit([profile('old', true)], mark)
@@ -408,7 +414,7 @@ export function checkIndexSource(name: string, openStore: () => Promise<IndexSou
       assert.deepEqual(await source.vectorGaps(), { lost: 0, refused: 0 })
       // What waits for the one before goes on waiting, for when it becomes the default again; what comes now does not.
       await send('d')
-      const [late] = await keep(await source.documentsAfter(seen + 1, wide))
+      const [late] = await keep(await documentsAfter(source, seen + 1, wide))
       assert.deepEqual([await states([late!.chunkId]), await states([late!.chunkId], 'old')], [[''], ['waits']])
       await store.operator.commit([profile('m', true)], mark)
       assert.deepEqual(await states([...ids, late!.chunkId]), ['waits', 'waits', 'waits', '', 'waits', 'waits'])
@@ -418,13 +424,13 @@ export function checkIndexSource(name: string, openStore: () => Promise<IndexSou
 
     test('a chunk whose text another one has a vector of is given that, of the same profile', async () => {
       await send('a', { body: 'The same text.' })
-      const [first] = await keep(await source.documentsAfter(0, wide))
+      const [first] = await keep(await documentsAfter(source, 0, wide))
       await source.putVectors('m', ones([first!.chunkId]))
       await source.doneWaiting('m', [first!.chunkId])
       const seen = await source.newestRevision()
       await send('copy', { body: 'The same text.' })
       await send('other', { body: 'Another text.' })
-      const [copy, other] = await keep(await source.documentsAfter(seen, wide))
+      const [copy, other] = await keep(await documentsAfter(source, seen, wide))
       const twins = new Map(
         (await source.waitingChunks('m', 10)).map(({ chunkId, vector, twin }) => [chunkId, [vector, twin]]),
       )
@@ -436,14 +442,14 @@ export function checkIndexSource(name: string, openStore: () => Promise<IndexSou
 
     test('a profile made besides the default one: texts that say one of its languages wait for it too', async () => {
       await send('before', { language: 'en' })
-      await keep(await source.documentsAfter(0, wide))
+      await keep(await documentsAfter(source, 0, wide))
       const make = (languages: readonly string[] | null) =>
         store.operator.commit([{ kind: 'profiles.make', profiles: [{ profileId: 'old', languages }] }], mark)
       assert.deepEqual(await make(['en', 'fr']), ['updated'])
       assert.deepEqual(await make(['en', 'fr']), ['unchanged'])
       assert.deepEqual(await source.madeProfiles(), ['m', 'old'])
       for (const language of ['en', 'fr', 'de', null]) await send(`in ${language}`, { language })
-      const chunks = await keep(await source.documentsAfter(0, wide))
+      const chunks = await keep(await documentsAfter(source, 0, wide))
       const ids = idsOf(chunks)
       const own = ['waits', 'waits', 'waits', '', '']
       assert.deepEqual(await states(ids, 'old'), own)
@@ -471,7 +477,7 @@ export function checkIndexSource(name: string, openStore: () => Promise<IndexSou
       source = store.source
       await store.operator.commit([{ kind: 'dataset.put', datasetId: 'd1', name: 'd1', description: null }], mark)
       await send('a')
-      const ids = idsOf(await keep(await source.documentsAfter(0, wide)))
+      const ids = idsOf(await keep(await documentsAfter(source, 0, wide)))
       assert.deepEqual(await source.madeProfiles(), [])
       assert.deepEqual(await source.vectorGaps(), { lost: 0, refused: 0 })
       await store.operator.commit([profile('m', true)], mark)
@@ -485,7 +491,7 @@ export function checkIndexSource(name: string, openStore: () => Promise<IndexSou
       await send('b')
       const seen = await source.newestRevision()
       assert.deepEqual(await source.backlog(0), { documents: 2, waitingVectors: 0, oldestAt: firstMs })
-      const chunks = await keep(await source.documentsAfter(0, wide))
+      const chunks = await keep(await documentsAfter(source, 0, wide))
       await source.awaitVectors('old', idsOf(chunks))
       assert.deepEqual(await source.backlog(seen), { documents: 0, waitingVectors: 2, oldestAt: firstMs })
       await source.putVectors('m', ones(idsOf(chunks)))
@@ -496,9 +502,9 @@ export function checkIndexSource(name: string, openStore: () => Promise<IndexSou
 
     test('what is shown: documents as they are, chunks with the text and title of their own version', async () => {
       const a = await send('a', { title: 'Old', body: 'Old 🌊 body.', language: 'en', quality: 0.5 })
-      const old = (await keep(await source.documentsAfter(0, wide)))[0]!
+      const old = (await keep(await documentsAfter(source, 0, wide)))[0]!
       await send('a', { title: 'New', body: 'New body.', language: 'de' })
-      const fresh = (await keep(await source.documentsAfter(1, wide)))[0]!
+      const fresh = (await keep(await documentsAfter(source, 1, wide)))[0]!
       const [document, ...none] = await source.results([a, 'doc_none'])
       assert.deepEqual(none, [])
       assert.deepEqual([document!.documentId, document!.title, document!.language], [a, 'New', 'de'])
@@ -533,7 +539,7 @@ export function checkIndexSource(name: string, openStore: () => Promise<IndexSou
       await send('a', { body: 'In French.', language: 'fr' })
       await send('a', { body: 'In none.', language: null })
       await send('a', { body: 'In German.', language: 'de', region: 'DE' })
-      const chunks = await keep(await source.documentsAfter(0, wide))
+      const chunks = await keep(await documentsAfter(source, 0, wide))
       const texts = async (...entries: Partial<ScopeEntry>[]) =>
         (
           await source.shownPage(
@@ -563,7 +569,7 @@ export function checkIndexSource(name: string, openStore: () => Promise<IndexSou
       await send('a', { language: 'de' })
       await send('b', { author: { nickname: 'Nameless' } })
       await send('c')
-      const ids = (await source.documentsAfter(0, wide)).map(({ documentId }) => documentId)
+      const ids = (await documentsAfter(source, 0, wide)).map(({ documentId }) => documentId)
       const { details } = await source.shownPage([], [...ids, 'doc_gone'], everything)
       assert.deepEqual(
         details
@@ -596,7 +602,7 @@ export function checkIndexSource(name: string, openStore: () => Promise<IndexSou
     test('odd texts are cut where their chunks were cut', async () => {
       const body = `${'👩‍👩‍👧 e\u0301 字 '.repeat(300)}\n\n${'ก'.repeat(5000)}\u0001${'x'.repeat(5000)}`
       await send('odd', { body })
-      const [document] = await source.documentsAfter(0, wide)
+      const [document] = await documentsAfter(source, 0, wide)
       assert.equal(document!.versions[0]!.body, body)
       const chunks = await keep([document!])
       assert.ok(chunks.length > 1)
@@ -609,7 +615,7 @@ export function checkIndexSource(name: string, openStore: () => Promise<IndexSou
 
     test('what another process made can be followed: what still waits, and what there is', async () => {
       for (const name of ['a', 'b', 'c']) await send(name)
-      const ids = (await keep(await source.documentsAfter(0, wide))).map(({ chunkId }) => chunkId).sort()
+      const ids = (await keep(await documentsAfter(source, 0, wide))).map(({ chunkId }) => chunkId).sort()
       assert.deepEqual([...(await source.stillWaiting('m', [...ids, 'chk_none']))].sort(), ids)
       assert.deepEqual(await source.stillWaiting('old', ids), [])
       assert.deepEqual(await source.stillWaiting('m', []), [])
@@ -631,7 +637,7 @@ export function checkIndexSource(name: string, openStore: () => Promise<IndexSou
 
     test('many at once', async () => {
       for (let i = 0; i < 150; i++) await send(`m${i}`)
-      const chunks = await keep(await source.documentsAfter(0, wide))
+      const chunks = await keep(await documentsAfter(source, 0, wide))
       const ids = chunks.map(({ chunkId }) => chunkId)
       assert.equal((await source.chunkTexts(ids)).length, 150)
       assert.equal((await source.results(chunks.map(({ documentId }) => documentId))).length, 150)

@@ -14,5 +14,7 @@ export async function openMemorySqlite(): Promise<SqliteConnection> {
   }
   const connection = openSqlite(':memory:', false)
   connection.raw.deserialize(migrated)
+  // It is another database, which has not heard of it.
+  connection.raw.exec('pragma secure_delete = on')
   return connection
 }

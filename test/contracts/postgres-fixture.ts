@@ -4,6 +4,7 @@ import type { Store } from '../../src/storage/sql/sql-store.ts'
 import { freshStoreDatabase } from '../support/fresh-database.ts'
 
 interface PostgresFixture extends Store {
+  readonly url: string
   /** Another process would have it so: connections of its own to the same database. */
   reopen(): Promise<PostgresFixture>
   close(): Promise<void>
@@ -27,6 +28,7 @@ export async function openPostgres(): Promise<PostgresFixture> {
     }
     left.add(closeAll)
     return {
+      url,
       access: store.access,
       operator: store.operator,
       content: store.content,
@@ -36,6 +38,7 @@ export async function openPostgres(): Promise<PostgresFixture> {
       live: store.live,
       analysis: store.analysis,
       exportSource: store.exportSource,
+      erasures: store.erasures,
       async reopen() {
         left.delete(closeAll)
         await close()

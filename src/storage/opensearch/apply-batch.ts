@@ -34,7 +34,13 @@ export async function applyBatch(
     ),
   )
   // It is read by its id, and never searched.
-  if (position !== null) await writeAll(cluster, alias, [{ read: fed, source: { position } }], false)
+  if (position !== null) await writeAll(cluster, alias, [{ read: fed, source: { ...fed._source, position } }], false)
+}
+
+/** Where the index stands, and what was retired up to there has left nothing. */
+export async function writePurged(cluster: Cluster, alias: string, purgedThrough: number): Promise<void> {
+  const [fed] = await readAll(cluster, alias, [positionId])
+  await writeAll(cluster, alias, [{ read: fed!, source: { ...fed!._source, purgedThrough } }], false)
 }
 
 const bringsVectors = (change: IndexChange): boolean =>
@@ -43,10 +49,15 @@ const bringsVectors = (change: IndexChange): boolean =>
 
 const noDimensions = { of: () => undefined, fix: () => {}, changed: new Map<string, number>() }
 
-/** How far the index is fed: 0 for one that never was. */
-export async function readPosition(cluster: Cluster, alias: string, timeoutMs: number): Promise<number> {
+/** How far the index is fed, and purged: 0 for one that never was. */
+export async function readPosition(
+  cluster: Cluster,
+  alias: string,
+  timeoutMs: number,
+): Promise<{ readonly position: number; readonly purgedThrough: number }> {
   const [fed] = await readAll(cluster, alias, [positionId], timeoutMs)
-  return positionIn(fed!)
+  const { purgedThrough = 0 } = (fed!._source ?? {}) as { purgedThrough?: number }
+  return { position: positionIn(fed!), purgedThrough }
 }
 
 const positionIn = ({ _source }: Read): number => (_source as { position?: number } | undefined)?.position ?? 0

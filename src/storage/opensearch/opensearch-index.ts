@@ -21,12 +21,13 @@ import type {
   WithoutVectorOutcome,
   WithoutVectorRequest,
 } from '../../search/search-index.ts'
-import { applyBatch } from './apply-batch.ts'
+import { applyBatch, writePurged } from './apply-batch.ts'
 import { type Cluster, ClusterTimeout, ClusterTrouble } from './cluster.ts'
 import { countVisible, listWithoutVector } from './count-chunks.ts'
 import { emptyIndex } from './index-names.ts'
 import { listValues } from './list-values.ts'
 import { Profiles } from './profiles.ts'
+import { purgeIndex } from './purge-index.ts'
 import { reportHealth } from './report-health.ts'
 import { SearchCalls } from './search-calls.ts'
 import { scoreKeyword, searchKeyword } from './search-keyword.ts'
@@ -121,6 +122,12 @@ export class OpenSearchIndex implements SearchIndex {
 
   /** All that was acknowledged is on the cluster's disks. */
   async checkpoint(): Promise<void> {}
+
+  async purge(): Promise<void> {
+    const { position } = await this.health()
+    await purgeIndex(this.#cluster, this.#alias)
+    await writePurged(this.#cluster, this.#alias, position)
+  }
 
   async clear(): Promise<void> {
     await emptyIndex(this.#cluster, this.#alias)

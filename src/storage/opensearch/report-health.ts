@@ -30,7 +30,7 @@ interface Stats {
 export async function reportHealth(cluster: Cluster, alias: string): Promise<IndexHealth> {
   const get = <Answer>(path: string, query: Record<string, string> = {}): Promise<Answer> =>
     cluster.call<Answer>({ method: 'GET', path: `/${path}`, query, harmless: true, timeoutMs: healthMs })
-  const [{ status }, position, stats, mappings, counted] = await Promise.all([
+  const [{ status }, { position, purgedThrough }, stats, mappings, counted] = await Promise.all([
     get<{ status: 'green' | 'yellow' | 'red' }>(`_cluster/health/${alias}`),
     readPosition(cluster, alias, healthMs),
     get<Stats>(`${alias}/_stats/store,segments`, { filter_path: '_all.total' }),
@@ -56,6 +56,7 @@ export async function reportHealth(cluster: Cluster, alias: string): Promise<Ind
     reason: '',
     searchable: status !== 'red',
     position,
+    purgedThrough,
     documents: hits.total.value,
     chunks: aggregations.chunks.doc_count,
     profiles: Object.entries(profiles).map(([profileId, dimensions]) => ({

@@ -15,6 +15,7 @@ import { postgresMigrationDialect, TextByBytes } from './migration-dialect.ts'
 import { DatabaseSilent, Pulse } from './pulse.ts'
 import { SchemaWatch } from './schema-watch.ts'
 import { isConnectionLost, isFullDiskError, isPassing, OutcomeUnknown, withRetries } from './troubles.ts'
+import { vacuum } from './vacuum.ts'
 import { beginMigrating, beginWriting } from './write-locks.ts'
 
 /** One snapshot for all that a call reads, and no write by mistake. */
@@ -127,6 +128,7 @@ export async function openPostgresStore(url: string, connectionsMax: number): Pr
     condition: () => ({ ok: !schema.isBeyond, troubles: schema.isBeyond ? [upgradedByNewer] : [] }),
     load: () => ({ writer: under.writing.count, readers: under.reading.count }),
     lacksRoom: () => room.isLacking,
+    scrub: () => vacuum(url),
     elected: async (office) => !schema.isBeyond && (await elections.has(office)),
     onForeignWrite(listener, incidents) {
       schema.reportTo(incidents)

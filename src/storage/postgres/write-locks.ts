@@ -22,6 +22,7 @@ export const lockNumbers = {
   live: 6,
   analysis: 7,
   exportSource: 8,
+  erasures: 9,
   tokens: 50,
   migration: 100,
   vectors: 101,

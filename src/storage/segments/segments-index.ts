@@ -224,6 +224,10 @@ class SegmentsIndex implements SearchIndex {
     await this.#write({ call: 'checkpoint' })
   }
 
+  async purge(): Promise<void> {
+    await this.#write({ call: 'purge' })
+  }
+
   async clear(): Promise<void> {
     await this.#write({ call: 'clear' })
     const { reason } = await this.health()

@@ -12,8 +12,10 @@ import {
   termsRemoved,
   versionRow,
 } from './document-rows.ts'
+import { lastRevision } from './index-revisions.ts'
 import { insertRows } from './insert-rows.ts'
 import type { DocumentRow, Tables } from './tables.ts'
+import { erasedAmong } from './tombstones.ts'
 
 /** Identities looked up by one statement; the list is filled up to this length so that one prepared text serves all. */
 const lookupSizes = [1, 16, 128] as const
@@ -29,6 +31,10 @@ export function sqlContentStore(db: Kysely<Tables>): ContentStore {
       const datasets = new Set(await knownDatasets())
       const known = documents.filter((one) => datasets.has(one.datasetId))
       const states = await readStates(db, known)
+      const erased = await erasedAmong(
+        db,
+        known.filter((one) => !states.has(identityOf(one))),
+      )
       const results: IngestResult[] = []
       let revision = await lastRevision(db)
       const revise = (): number => ++revision
@@ -41,6 +47,10 @@ export function sqlContentStore(db: Kysely<Tables>): ContentStore {
           results.push({
             refusal: { code: 'unknown_dataset', message, details: [{ path: 'dataset_id', message: 'is not known' }] },
           })
+          continue
+        }
+        if (erased.has(incoming)) {
+          results.push({ outcome: 'erased' })
           continue
         }
         const identity = identityOf(incoming)
@@ -143,14 +153,4 @@ async function currentBody(db: Kysely<Tables>, versionId: string): Promise<strin
     .where('version_id', '=', versionId)
     .executeTakeFirstOrThrow()
   return row.body
-}
-
-async function lastRevision(db: Kysely<Tables>): Promise<number> {
-  const row = await db
-    .selectFrom('document')
-    .select('index_revision')
-    .orderBy('index_revision', 'desc')
-    .limit(1)
-    .executeTakeFirst()
-  return row?.index_revision ?? 0
 }

@@ -152,7 +152,7 @@ export function termsRemoved({ before, document }: DocumentState): DocumentTermR
   return before === null ? [] : termsOf(before).filter((term) => !kept.has(termKey(term)))
 }
 
-function termsOf({ datasetId, documentId, topics, tags, classifications }: KnownDocument): DocumentTermRow[] {
+export function termsOf({ datasetId, documentId, topics, tags, classifications }: KnownDocument): DocumentTermRow[] {
   const terms: DocumentTermRow[] = []
   const add = (kind: number, json: string | null): void => {
     if (json === null) return

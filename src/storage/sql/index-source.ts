@@ -4,16 +4,22 @@ import { idTimeMs } from '../../ids.ts'
 import type {
   ChunkText,
   DocumentDetails,
+  ErasedDocument,
   IndexSource,
   ShownChunk,
   SourceDocument,
   SourceVersion,
 } from '../../search/index-source.ts'
 import type { CatalogColumns, VersionColumns } from '../../search/search-index.ts'
+import { dayMs } from '../../time.ts'
 import { isVersionOpen } from './browse-conditions.ts'
 import { detailColumns, detailsOf, statusOf, valuesOf } from './document-rows.ts'
+import { lastRevision } from './index-revisions.ts'
 import type { ChunkRow, DocumentRow, DocumentVersionRow, Tables } from './tables.ts'
 import { asFloats, sqlVectorQueue } from './vector-queue.ts'
+
+/** Rows of indexes that nobody has heard of for so long are of no use. */
+const indexForgottenMs = dayMs
 
 export function sqlIndexSource(db: Kysely<Tables>): IndexSource {
   return {
@@ -25,6 +31,7 @@ export function sqlIndexSource(db: Kysely<Tables>): IndexSource {
     },
 
     async documentsAfter(revision, limits) {
+      const erased = await erasedAfter(db, revision, limits.documents)
       const rows = await db
         .selectFrom('document')
         .select(['document_id', 'index_revision', 'current_version_id', ...columnNames, ...catalogNames])
@@ -32,9 +39,11 @@ export function sqlIndexSource(db: Kysely<Tables>): IndexSource {
         .orderBy('index_revision')
         .limit(limits.documents)
         .execute()
-      const documents: SourceDocument[] = []
+      const documents: (SourceDocument | ErasedDocument)[] = []
       let characters = 0
       for (const row of rows) {
+        while (erased[0] !== undefined && erased[0].revision < row.index_revision) documents.push(erased.shift()!)
+        if (documents.length >= limits.documents) break
         const versions = await db
           .selectFrom('document_version')
           .selectAll()
@@ -49,14 +58,18 @@ export function sqlIndexSource(db: Kysely<Tables>): IndexSource {
           versions: await withVectors(db, versions, row.current_version_id),
         })
         characters += versions.reduce((sum, { body }) => sum + (body?.length ?? 0), 0)
-        if (characters >= limits.characters) break
+        if (characters >= limits.characters) return documents
       }
-      return documents
+      // All that there is of the others up to here has been given.
+      if (rows.length < limits.documents) documents.push(...erased)
+      return documents.slice(0, limits.documents)
     },
 
-    async newestRevision() {
+    newestRevision: () => lastRevision(db),
+
+    async newestErasure() {
       const row = await db
-        .selectFrom('document')
+        .selectFrom('erased_document')
         .select('index_revision')
         .orderBy('index_revision', 'desc')
         .limit(1)
@@ -64,10 +77,28 @@ export function sqlIndexSource(db: Kysely<Tables>): IndexSource {
       return row?.index_revision ?? 0
     },
 
+    async reportPurged(copyId, revision, nowMs) {
+      const values = { purged_through: revision, seen_at: nowMs }
+      await db
+        .insertInto('index_copy')
+        .values({ copy_id: copyId, ...values })
+        .onConflict((conflict) => conflict.column('copy_id').doUpdateSet(values))
+        .execute()
+      await db
+        .deleteFrom('index_copy')
+        .where('seen_at', '<', nowMs - indexForgottenMs)
+        .execute()
+    },
+
     async backlog(indexedRevision) {
       const documents = await db
         .selectFrom('document')
         .select((eb) => [eb.fn.countAll<number>().as('count'), eb.fn.min('updated_at').as('oldest')])
+        .where('index_revision', '>', indexedRevision)
+        .executeTakeFirstOrThrow()
+      const erased = await db
+        .selectFrom('erased_document')
+        .select((eb) => [eb.fn.countAll<number>().as('count'), eb.fn.min('erasure_id').as('oldest')])
         .where('index_revision', '>', indexedRevision)
         .executeTakeFirstOrThrow()
       const vectors = await db
@@ -79,10 +110,11 @@ export function sqlIndexSource(db: Kysely<Tables>): IndexSource {
         .executeTakeFirstOrThrow()
       const times = [
         ...(documents.oldest === null ? [] : [Number(documents.oldest)]),
+        ...(erased.oldest === null ? [] : [idTimeMs(erased.oldest)]),
         ...(vectors.oldest === null ? [] : [idTimeMs(vectors.oldest)]),
       ]
       return {
-        documents: Number(documents.count),
+        documents: Number(documents.count) + Number(erased.count),
         waitingVectors: Number(vectors.count),
         oldestAt: times.length === 0 ? null : Math.min(...times),
       }
@@ -157,6 +189,17 @@ export function sqlIndexSource(db: Kysely<Tables>): IndexSource {
       return { chunks: await shownChunks(db, chunkIds, scope), details: await documentDetails(db, documentIds) }
     },
   }
+}
+
+async function erasedAfter(db: Kysely<Tables>, revision: number, most: number): Promise<ErasedDocument[]> {
+  const rows = await db
+    .selectFrom('erased_document')
+    .select(['document_id', 'index_revision'])
+    .where('index_revision', '>', revision)
+    .orderBy('index_revision')
+    .limit(most)
+    .execute()
+  return rows.map((row) => ({ documentId: row.document_id, revision: row.index_revision, isErased: true }))
 }
 
 async function shownChunks(db: Kysely<Tables>, chunkIds: readonly string[], scope: Scope): Promise<ShownChunk[]> {

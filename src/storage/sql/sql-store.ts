@@ -6,6 +6,7 @@ import type { ChangeLog } from '../../changes/change-log.ts'
 import type { ExportSource } from '../../export/export-source.ts'
 import type { ContentStore } from '../../ingest/content-store.ts'
 import type { LiveStore } from '../../live/live-store.ts'
+import type { ErasureStore } from '../../operator/erasure-store.ts'
 import type { OperatorStore } from '../../operator/operator-store.ts'
 import type { IndexSource } from '../../search/index-source.ts'
 import { sqlAccessStore } from './access-store.ts'
@@ -13,6 +14,7 @@ import { sqlAnalysisStore } from './analysis-store.ts'
 import { sqlCatalogStore } from './catalog-store.ts'
 import { sqlChangeLog } from './change-log.ts'
 import { sqlContentStore } from './content-store.ts'
+import { sqlErasureStore } from './erasure-store.ts'
 import { sqlExportSource } from './export-source.ts'
 import { sqlIndexSource } from './index-source.ts'
 import { sqlLiveStore } from './live-store.ts'
@@ -33,6 +35,7 @@ export interface Store {
   readonly live: LiveStore
   readonly analysis: SubscriptionStore
   readonly exportSource: ExportSource
+  readonly erasures: ErasureStore
 }
 
 export function sqlStore(db: Kysely<Tables>): Store {
@@ -46,5 +49,6 @@ export function sqlStore(db: Kysely<Tables>): Store {
     live: sqlLiveStore(db),
     analysis: sqlAnalysisStore(db),
     exportSource: sqlExportSource(db),
+    erasures: sqlErasureStore(db),
   }
 }

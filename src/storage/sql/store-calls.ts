@@ -56,6 +56,8 @@ export const storeCalls = {
     instance: 'reads',
     documentsAfter: 'reads',
     newestRevision: 'reads',
+    newestErasure: 'reads',
+    reportPurged: { locks: ['indexSource'] },
     putChunks: { locks: ['indexSource'] },
     madeProfiles: 'reads',
     awaitVectors: { locks: ['indexSource'] },
@@ -120,6 +122,20 @@ export const storeCalls = {
   },
   exportSource: {
     portion: 'reads',
+  },
+  erasures: {
+    // Documents and events are written by it as by who sends them in; runs that are to go are ended by it.
+    begin: { locks: ['content', 'analysis', 'erasures'], announces: 'content' },
+    hide: { locks: ['content', 'analysis', 'erasures'], announces: 'content' },
+    // Whoever keeps chunks or vectors looks under this lock whether their document is there.
+    remove: { locks: ['indexSource', 'erasures'] },
+    isPurged: 'reads',
+    complete: { locks: ['erasures'] },
+    unfinished: 'reads',
+    erasure: 'reads',
+    erasures: 'reads',
+    // Whether a document may come in is looked up under this lock.
+    lift: { locks: ['content', 'erasures'] },
   },
 } as const satisfies StoreCalls
 

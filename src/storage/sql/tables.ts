@@ -36,12 +36,20 @@ export interface Tables {
   analysis_run: AnalysisRunRow
   analysis_artifact: AnalysisArtifactRow
   analysis_subscription: AnalysisSubscriptionRow
+  erasure: ErasureRow
+  erased_document: ErasedDocumentRow
+  tombstone_key: TombstoneKeyRow
+  index_copy: IndexCopyRow
 }
 
 interface DatasetRow {
   dataset_id: string
   name: string
   description: string | null
+  /** Documents are erased so long after they came in; null keeps them for ever. */
+  retain_days: number | null
+  /** The erasure that takes its documents away and has not come to all of them yet: until then nobody reads them. */
+  hidden_by: string | null
   created_at: number
   updated_at: number
 }
@@ -401,4 +409,48 @@ export interface AnalysisSubscriptionRow {
   checkpoint_sequence: number | null
   checkpoint_run_id: string | null
   checkpoint_at: number | null
+}
+
+/** A job that erases documents. */
+export interface ErasureRow {
+  erasure_id: string
+  actor: string
+  /** What is still to be found and hidden, as JSON; null when all of it is. It can name a person, so it is not kept. */
+  selection: string | null
+  /** Hidden so far. */
+  documents: number
+  keep_tombstones: number
+  purge_artifacts: number
+  /** Runs of analysis that may contain one of them, as JSON. */
+  artifact_run_ids: string
+  /** The dataset that goes with its last document. */
+  deletes_dataset: string | null
+  status: string
+  created_at: number
+  completed_at: number | null
+}
+
+/** A document that is no more. The row stays for ever: copies of the index and backups of an earlier time learn of it here. */
+export interface ErasedDocumentRow {
+  document_id: string
+  erasure_id: string
+  /** In the order of the documents' own revisions: whoever follows these passes by it. */
+  index_revision: number
+  /** Keyed hash of dataset, platform and external id; null where the document may come in again. */
+  tombstone: string | null
+  /** 1 while its texts and all that was made of them are still to be removed, else null. */
+  remains: number | null
+}
+
+/** What tombstones are made with, so that nobody can try out ids on them alone. */
+interface TombstoneKeyRow {
+  one: number
+  secret: string
+}
+
+/** The search indexes that are in use, and up to which revision nothing erased is left in them. */
+interface IndexCopyRow {
+  copy_id: string
+  purged_through: number
+  seen_at: number
 }

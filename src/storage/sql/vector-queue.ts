@@ -32,7 +32,8 @@ export function sqlVectorQueue(db: Kysely<Tables>): VectorQueue {
   return {
     madeProfiles: async () => (await madeProfiles(db)).map(({ profileId }) => profileId),
 
-    async putChunks(chunks) {
+    async putChunks(given) {
+      const chunks = await ofDocumentsThere(db, given)
       const versionIds = [...new Set(chunks.map(({ versionId }) => versionId))]
       const found: { chunk_id: string; replaced: number | null }[] = []
       for (const some of portions(versionIds)) {
@@ -47,17 +48,17 @@ export function sqlVectorQueue(db: Kysely<Tables>): VectorQueue {
         'text_chunk',
         fresh.flatMap(({ chunkId, textHash }) => (textHash === null ? [] : { text_hash: textHash, chunk_id: chunkId })),
       )
-      const given = new Set(chunks.map(({ chunkId }) => chunkId))
+      const kept = new Set(chunks.map(({ chunkId }) => chunkId))
       await replace(
         db,
-        found.filter((row) => row.replaced === null && !given.has(row.chunk_id)).map((row) => row.chunk_id),
+        found.filter((row) => row.replaced === null && !kept.has(row.chunk_id)).map((row) => row.chunk_id),
       )
       await bringBack(
         db,
-        found.filter((row) => row.replaced !== null && given.has(row.chunk_id)).map((row) => row.chunk_id),
+        found.filter((row) => row.replaced !== null && kept.has(row.chunk_id)).map((row) => row.chunk_id),
       )
       for (const profile of await madeProfiles(db)) {
-        for (const some of portions([...given])) {
+        for (const some of portions([...kept])) {
           // What the model once refused is tried again with the rest: it may be another model by that name.
           await db
             .deleteFrom('refused_vector')
@@ -136,7 +137,14 @@ export function sqlVectorQueue(db: Kysely<Tables>): VectorQueue {
     },
 
     async putVectors(profileId, vectors) {
+      const there = new Set<string>()
+      for (const some of portions(vectors.map(({ chunkId }) => chunkId))) {
+        for (const row of await db.selectFrom('chunk').select('chunk_id').where('chunk_id', 'in', some).execute()) {
+          there.add(row.chunk_id)
+        }
+      }
       for (const { chunkId, vector } of vectors) {
+        if (!there.has(chunkId)) continue
         const bytes = new Uint8Array(vector.buffer, vector.byteOffset, vector.byteLength)
         await db
           .insertInto('chunk_vector')
@@ -315,6 +323,16 @@ async function madeProfiles(db: Kysely<Tables>): Promise<MadeProfile[]> {
   return rows.flatMap((row) =>
     row.vectors_for === null ? [] : { profileId: row.profile_id, vectorsFor: row.vectors_for },
   )
+}
+
+/** A document may have been erased since it was read. */
+async function ofDocumentsThere(db: Kysely<Tables>, chunks: readonly ChunkRecord[]): Promise<readonly ChunkRecord[]> {
+  const there = new Set<string>()
+  for (const some of portions([...new Set(chunks.map(({ documentId }) => documentId))])) {
+    const rows = await db.selectFrom('document').select('document_id').where('document_id', 'in', some).execute()
+    for (const row of rows) there.add(row.document_id)
+  }
+  return chunks.filter(({ documentId }) => there.has(documentId))
 }
 
 const wait = (db: Kysely<Tables>, profileId: string, chunkIds: readonly string[]): Promise<void> =>

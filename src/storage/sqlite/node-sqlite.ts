@@ -39,6 +39,8 @@ export function openSqlite(path: string | URL, readOnly: boolean): SqliteConnect
   try {
     if (!readOnly) {
       raw.exec('pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on')
+      // What is deleted is overwritten: what is erased must not be readable in the file.
+      raw.exec('pragma secure_delete = on')
       raw.exec(`pragma wal_autocheckpoint = ${checkpointPages}`)
     }
     if (readOnly) raw.exec(`pragma mmap_size = ${readerMapBytes}`)

@@ -18,7 +18,7 @@ import { remoteStore } from '../sql/remote-store.ts'
 import type { NamedCall } from '../sql/store-calls.ts'
 import { DiskReserve } from './reserve.ts'
 import { ReservedWrites } from './reserved-writes.ts'
-import type { StoreCall, StoreStart, StoreThread } from './store-thread.ts'
+import type { StoreCall, StoreStart, StoreThread, ThreadCall } from './store-thread.ts'
 
 /** A reader is handed a second call while it works on one, so that it never idles between two. */
 const callsPerReader = 2
@@ -124,6 +124,13 @@ export async function openSqliteStore(dataDir: string, options: OpenOptions = {}
       ),
     }),
     lacksRoom: () => room.isLacking,
+    async scrub() {
+      try {
+        await writers.call('scrub' satisfies ThreadCall)
+      } catch (error) {
+        throw isFullDiskError(error, path) ? room.refused(error) : error
+      }
+    },
     load: () => ({ writer: writers.load, readers: readers.load }),
     close,
   }

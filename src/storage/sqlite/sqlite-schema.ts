@@ -3,6 +3,7 @@ import { pathToFileURL } from 'node:url'
 import { migrate, newestMigration, noSchema, readSchema, refuseBeyond, type Schema } from '../sql/migrate.ts'
 import { sqliteMigrationDialect } from './migration-dialect.ts'
 import { openSqlite } from './node-sqlite.ts'
+import { markOverwritten } from './scrub.ts'
 
 /**
  * The schema of the store at a path. Looks without writing: opening a newer file for writing could already change it.
@@ -32,6 +33,7 @@ export async function bringUpToDate(path: string): Promise<readonly string[]> {
   try {
     raw.exec('begin exclusive')
     try {
+      if ((await readSchema(db, sqliteMigrationDialect)).newest === noSchema.newest) markOverwritten(raw)
       const applied = await migrate(db, sqliteMigrationDialect, Date.now())
       raw.exec('commit')
       return applied

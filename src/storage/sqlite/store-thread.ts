@@ -2,6 +2,7 @@ import { workerData } from 'node:worker_threads'
 import { answerCalls } from '../../threads/answer-calls.ts'
 import { type Store, sqlStore } from '../sql/sql-store.ts'
 import { openSqlite } from './node-sqlite.ts'
+import { scrub } from './scrub.ts'
 import { bringUpToDate } from './sqlite-schema.ts'
 
 export interface StoreThread {
@@ -23,6 +24,9 @@ export interface StoreCall {
   readonly writes: boolean
 }
 
+/** What is no call of a port is no transaction. */
+export type ThreadCall = StoreCall | 'scrub'
+
 /**
  * A thread that owns one connection and does one call at a time. Each call is one transaction: one that writes takes the
  * write lock at once (so that it cannot fail half-way for want of it), one that reads has one consistent snapshot. The
@@ -33,7 +37,9 @@ const migrated = role === 'writer' ? await bringUpToDate(path) : []
 const { raw, db } = openSqlite(path, role === 'reader')
 const store = sqlStore(db)
 
-async function perform({ port, method, args, writes }: StoreCall): Promise<unknown> {
+async function perform(call: ThreadCall): Promise<unknown> {
+  if (call === 'scrub') return scrub(raw)
+  const { port, method, args, writes } = call
   raw.exec(writes ? 'begin immediate' : 'begin')
   try {
     const target = store[port as keyof Store] as unknown as Record<string, (...args: unknown[]) => Promise<unknown>>
@@ -47,7 +53,7 @@ async function perform({ port, method, args, writes }: StoreCall): Promise<unkno
 }
 
 let last: Promise<unknown> = Promise.resolve()
-const { started } = answerCalls<StoreCall>({
+const { started } = answerCalls<ThreadCall>({
   answer(call) {
     const result = last.then(() => perform(call))
     last = result.catch(() => {})

@@ -25,6 +25,10 @@ export interface FileState {
   /** Order-independent digests of the two tables of bare numbers. */
   deaths: string
   lateVectors: string
+  /** What was retired up to this position has left no byte; absent where nothing was ever purged. */
+  purgedThrough?: number
+  /** What was deleted was always overwritten; absent in a file from before that was so. */
+  overwritten?: true
 }
 
 export interface BlobRow {
@@ -41,6 +45,10 @@ export interface SegmentRow {
 }
 
 const fileFormat = 5
+
+/** How long cutting the log waits for threads that read a vector. */
+const busyTimeoutMs = 2000
+
 const pieceBytes = 4 * 1024 * 1024
 const piecesMax = 4096
 
@@ -70,10 +78,10 @@ export class DurableFile {
 
   constructor(path: string, analysis: string) {
     this.path = path
-    this.#db = new DatabaseSync(path)
+    this.#db = new DatabaseSync(path, { timeout: busyTimeoutMs })
     try {
       this.#db.exec('pragma page_size = 16384; pragma journal_mode = wal; pragma synchronous = full')
-      this.#db.exec('pragma cache_size = -16384; pragma journal_size_limit = 67108864')
+      this.#db.exec('pragma secure_delete = on; pragma cache_size = -16384; pragma journal_size_limit = 67108864')
       this.#db.exec(schema)
       this.state = this.#readState(analysis)
     } catch (error) {
@@ -134,6 +142,16 @@ export class DurableFile {
         data: checkedBytes('term', row.data, row.crc),
       }
     }
+  }
+
+  /** In order. */
+  termBlocks(): { readonly first: number; readonly count: number }[] {
+    const rows = this.#db.prepare('select first, count from term order by first').all()
+    return rows.map((row) => ({ first: Number(row.first), count: Number(row.count) }))
+  }
+
+  replaceTerms(first: number, data: Uint8Array): void {
+    this.#run('update term set data = ?, crc = ? where first = ?', data, crc32(data), first)
   }
 
   newBlob(): number {
@@ -222,6 +240,17 @@ export class DurableFile {
     this.#db.exec('pragma wal_checkpoint(truncate)')
   }
 
+  /** What was deleted is nowhere in the file nor in its log. `through` is where the index stood when it was retired. */
+  forgetDeleted(through: number): void {
+    if (this.state.overwritten !== true) this.#db.exec('vacuum')
+    this.transaction(() => {
+      this.state.overwritten = true
+      this.state.purgedThrough = through
+    })
+    const row = this.#db.prepare('pragma wal_checkpoint(truncate)').get()
+    if (row?.busy !== 0) throw new Error('the log of the index is being read: it is cut later')
+  }
+
   close(): void {
     this.#db.close()
   }
@@ -235,7 +264,7 @@ export class DurableFile {
     const row = this.#db.prepare('select data, crc from state where id = 1').get()
     if (row === undefined) {
       const digests = { deaths: emptyDigest, lateVectors: emptyDigest }
-      return { analysis, position: 0, nextKey: 1, nextBlob: 1, nextSegment: 1, ...digests }
+      return { analysis, position: 0, nextKey: 1, nextBlob: 1, nextSegment: 1, ...digests, overwritten: true }
     }
     const { format, ...state } = checkedJson<FileState & { format: number }>('state', row.data, row.crc)
     if (format !== fileFormat) throw new DamagedFile(`file format ${format}, this program reads ${fileFormat}`)

@@ -6,7 +6,7 @@ import { TermShapes, termsMax } from './term-shapes.ts'
  * Text -> number, of terms and of the values of columns alike, and how many postings a term has in all segments together.
  *
  * One writer adds, any thread looks up without a lock: an entry is complete before its bucket points to it. Numbers are
- * given in order and never taken back, so a term that vanished keeps its bytes until the index is rebuilt.
+ * given in order and never taken back. A term that vanished keeps its text until a purge overwrites it.
  *
  * The arrays are reserved at their limit; pages that are not used take no memory. A hash chain holds `terms / 2^20`
  * entries on average.
@@ -24,6 +24,10 @@ export interface DictionaryBuffers {
   /** How many terms there are, and how often all of them were taken out. */
   readonly counts: SharedArrayBuffer
 }
+
+/** In no UTF-8. */
+const noText = 0xff
+const nothing: ReadonlySet<number> = new Set()
 
 const sizeAt = 0
 const epochAt = 1
@@ -132,17 +136,24 @@ export class TermDictionary {
     return compareBytes(text, starts[a]!, starts[a + 1]!, text, starts[b]!, starts[b + 1]!)
   }
 
-  /** The texts of terms `from` up to the last, each with its length before it, as the durable file keeps them. */
-  pack(from: number): Uint8Array {
-    const count = this.#size - from
+  /**
+   * The texts of terms `from` up to, and without, `end`, each with its length before it, as the durable file keeps them.
+   * Of those that are to be forgotten only the length is kept.
+   */
+  pack(from: number, end = this.#size, forgotten: ReadonlySet<number> = nothing): Uint8Array {
+    const count = end - from
     const start = this.starts[from]!
-    const textBytes = this.starts[this.#size]! - start
+    const textBytes = this.starts[end]! - start
     const packed = new Uint8Array(count * 4 + textBytes)
     const lengths = new DataView(packed.buffer)
     for (let i = 0; i < count; i++) {
       lengths.setUint32(i * 4, this.starts[from + i + 1]! - this.starts[from + i]!, true)
     }
     packed.set(this.text.subarray(start, start + textBytes), count * 4)
+    for (let term = from; forgotten.size > 0 && term < end; term++) {
+      if (!forgotten.has(term)) continue
+      packed.fill(noText, count * 4 + this.starts[term]! - start, count * 4 + this.starts[term + 1]! - start)
+    }
     return packed
   }
 
@@ -157,6 +168,26 @@ export class TermDictionary {
       at += length
     }
     return at === packed.byteLength
+  }
+
+  /**
+   * Overwrites the texts of terms that no segment holds. Their numbers stay taken and are found by no text any more; the
+   * same text, should it come again, gets another one.
+   */
+  forget(terms: Iterable<number>): void {
+    for (const term of terms) {
+      const [start, end] = [this.starts[term]!, this.starts[term + 1]!]
+      this.text.fill(noText, start, end)
+      this.shapes.set(term, this.text, start, end - start)
+    }
+    this.#cache.clear()
+    // Who has a number from before and is about to read its text looks it up anew.
+    Atomics.add(this.#counts, epochAt, 1)
+  }
+
+  isForgotten(term: number): boolean {
+    const start = this.starts[term]!
+    return start === this.starts[term + 1] || this.text[start] === noText
   }
 
   clear(): void {

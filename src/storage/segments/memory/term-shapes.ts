@@ -45,7 +45,7 @@ export class TermShapes {
     this.written = new Uint8Array(buffer, 3 * columnBytes + termsMax, termsMax)
   }
 
-  set(term: number, bytes: Uint8Array, from: number, length: number): void {
+  set(term: number, bytes: Uint8Array<ArrayBufferLike>, from: number, length: number): void {
     const start = wordStart(bytes, from, from + length)
     const shape = shapeOf(bytes, start, from + length)
     this.letters[term] = shape.letters

@@ -107,6 +107,8 @@ function run(message: Queued['message']): unknown {
       return writer.checkpoint()
     case 'clear':
       return writer.clear()
+    case 'purge':
+      return writer.purge()
     case 'close':
       return writer.close()
   }

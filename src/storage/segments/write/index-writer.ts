@@ -16,6 +16,7 @@ import { copyVectors, DocumentUnit, type UnitChunk } from './document-unit.ts'
 import { loadIndex } from './load-index.ts'
 import { Maintenance } from './maintenance.ts'
 import { type NewColumn, PublishedSegments, type WriterSegment } from './published-segments.ts'
+import { Purge } from './purge.ts'
 import { reportHealth, type SegmentsHealth } from './report-health.ts'
 import type { MergeDone, WriterOptions } from './writer-calls.ts'
 
@@ -54,6 +55,7 @@ export class IndexWriter {
   readonly #warnings = new Set<string>()
   readonly #maintenance: Maintenance
   #file: DurableFile | null = null
+  #purge: Purge | null = null
   #damage = ''
   /** How much of each the file holds already. */
   #savedTerms = 1
@@ -112,7 +114,25 @@ export class IndexWriter {
   /** One step of background work; false when there is none. Called between batches. Throws when the file cannot be written. */
   tidy(): boolean {
     if (this.#file === null) return false
-    return this.#maintenance.step(this.#file)
+    return this.#maintenance.step(this.#file) || (this.#purge?.step(this.#file) ?? false)
+  }
+
+  /** Resolves when nothing is left of what was retired before. The work is done by `tidy`. */
+  async purge(): Promise<void> {
+    const { position } = this.#file?.state ?? {}
+    if (position === undefined) throw new Error(`the index cannot be purged: ${this.#damage}`)
+    // A later one does what an earlier one has not come to.
+    const earlier = this.#purge
+    const purge = new Purge({
+      published: this.#published,
+      dictionary: this.#dictionary,
+      maintenance: this.#maintenance,
+      position,
+    })
+    this.#purge = purge
+    await purge.done
+    earlier?.abandon()
+    if (this.#purge === purge) this.#purge = null
   }
 
   /** What background work failed of, null once it has worked again: health tells of it meanwhile. */
@@ -192,6 +212,8 @@ export class IndexWriter {
   }
 
   #empty(): void {
+    this.#purge?.abandon()
+    this.#purge = null
     this.#maintenance.forget()
     this.#rows.clear()
     this.#profiles.length = 0

@@ -124,6 +124,16 @@ export class Maintenance {
     }
   }
 
+  /** What is gathered in memory becomes segments of the file, without its dead. */
+  seal(file: DurableFile): void {
+    if (this.#small.length > 0) this.#seal(file)
+  }
+
+  /** The merge thread writes the segment again without its dead. Only while nothing else is under way. */
+  rewrite(segment: WriterSegment): void {
+    this.#merging([segment])
+  }
+
   get #small(): WriterSegment[] {
     return this.#parts.published.list.filter((segment) => !segment.sealed)
   }
@@ -195,7 +205,7 @@ export class Maintenance {
   }
 
   #startMerge(): void {
-    const { published, options, control } = this.#parts
+    const { published, options } = this.#parts
     const candidates = published.list
       .filter((segment) => segment.sealed && segment.durable)
       .map((segment) => ({
@@ -211,7 +221,11 @@ export class Maintenance {
       deadLeast: Math.max(1, options.sealChunks >>> 3),
     }
     const sources = chooseMerge(candidates, limits).map(({ segment }) => segment)
-    if (sources.length === 0) return
+    if (sources.length > 0) this.#merging(sources)
+  }
+
+  #merging(sources: readonly WriterSegment[]): void {
+    const { published, options, control } = this.#parts
     options.startMerge({
       memories: published.arena.memories,
       sources: sources.map((source) => source.place),

@@ -71,6 +71,7 @@ export function reportHealth(parts: HealthParts): SegmentsHealth {
     reason: file === null ? parts.damage : '',
     searchable: file !== null,
     position: file?.state.position ?? 0,
+    purgedThrough: file?.state.purgedThrough ?? 0,
     documents: list.reduce((documents, segment) => documents + segment.aliveDocuments, 0),
     chunks: published.chunks,
     deletedChunks: held - published.chunks,

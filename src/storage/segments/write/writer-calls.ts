@@ -22,7 +22,7 @@ export type WriterCall =
   | { readonly call: 'apply'; readonly batch: IndexBatch }
   /** A reader wants to hear of every change of the list, through `port`; answered when the whole list is sent. */
   | { readonly call: 'admit'; readonly reader: number; readonly port: MessagePort }
-  | { readonly call: 'health' | 'checkpoint' | 'clear' }
+  | { readonly call: 'health' | 'checkpoint' | 'clear' | 'purge' }
 
 /** What a merge thread is started with, and what it sends back. */
 export interface MergeOrder {

@@ -10,6 +10,7 @@ import { keyOwners } from './0009-key-owners.ts'
 import { vectorProfiles } from './0010-vector-profiles.ts'
 import { namedEvents } from './0011-named-events.ts'
 import { subscriptionRuns } from './0012-subscription-runs.ts'
+import { erasure } from './0013-erasure.ts'
 import type { Migration } from './migration.ts'
 
 export const migrations: readonly Migration[] = [
@@ -25,4 +26,5 @@ export const migrations: readonly Migration[] = [
   vectorProfiles,
   namedEvents,
   subscriptionRuns,
+  erasure,
 ]

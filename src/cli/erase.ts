@@ -1,0 +1,83 @@
+import type { Command } from 'commander'
+import type { Workbench } from '../compose-workbench.ts'
+import type { Selection } from '../operator/erasure-store.ts'
+import { Erasures } from '../operator/erasures.ts'
+import { formatTime } from '../time.ts'
+import type { Context } from './context.ts'
+import { alignedTable, commandLineActor, withWorkbench } from './with-workbench.ts'
+
+const removedAtOnce = 20
+const listed = 50
+
+interface EraseOptions {
+  readonly tombstones: boolean
+  readonly purgeArtifacts?: boolean
+}
+
+export function erase(program: Command, context: Context): void {
+  const command = program
+    .command('erase')
+    .description('documents that are to be forgotten: documents, author, list, lift')
+  const by = (name: string, description: string) =>
+    command
+      .command(name)
+      .description(description)
+      .option('--no-tombstones', 'they may be sent in again')
+      .option('--purge-artifacts', 'delete analysis runs that may contain one of them')
+  const begin = (selection: Selection, options: EraseOptions) =>
+    withWorkbench(context, (bench) => eraseSelected(context, bench, selection, options))
+
+  by('documents', 'erase documents, every version of them')
+    .argument('<document_id...>')
+    .action((documentIds: string[], options: EraseOptions) => begin({ documentIds }, options))
+  by('author', 'erase all documents of an author')
+    .argument('<dataset>')
+    .argument('<platform>')
+    .argument('<author>', 'its id on the platform')
+    .action((datasetId: string, platform: string, externalAuthorId: string, options: EraseOptions) =>
+      begin({ author: { datasetId, platform, externalAuthorId } }, options),
+    )
+  command
+    .command('list')
+    .description(`the last ${listed} erasures`)
+    .action(() =>
+      withWorkbench(context, async (bench) => {
+        const erasures = await erasuresOf(bench).erasures({ before: null, limit: listed })
+        const rows = erasures.map(({ erasureId, status, documents, createdAt }) => ({
+          erasure: erasureId,
+          status,
+          documents: String(documents),
+          begun: formatTime(createdAt),
+        }))
+        context.say(alignedTable(rows, 'nothing was ever erased'))
+      }),
+    )
+  command
+    .command('lift')
+    .description('let a document that was erased come in again')
+    .argument('<dataset>')
+    .argument('<platform>')
+    .argument('<external_id>')
+    .action((datasetId: string, platform: string, externalId: string) =>
+      withWorkbench(context, async (bench) => {
+        await erasuresOf(bench).lift(commandLineActor, { datasetId, platform, externalId })
+        context.say('it is taken when it is sent in the next time')
+      }),
+    )
+}
+
+const erasuresOf = ({ store }: Workbench): Erasures => new Erasures({ store: store.erasures, hidden: async () => {} })
+
+async function eraseSelected(
+  context: Context,
+  bench: Workbench,
+  selection: Selection,
+  { tombstones, purgeArtifacts = false }: EraseOptions,
+): Promise<void> {
+  const request = { selection, keepTombstones: tombstones, purgeArtifacts, mustExist: false }
+  const { erasureId, documents, artifactRunIds } = await erasuresOf(bench).begin(commandLineActor, request)
+  while (await bench.store.erasures.remove(erasureId, removedAtOnce));
+  context.say(`${erasureId}: ${documents} documents are gone from the store`)
+  if (artifactRunIds.length > 0) context.say(`analysis runs that may contain one: ${artifactRunIds.join(' ')}`)
+  context.say('a running server, or the next one that starts, takes them out of its search index and completes it')
+}

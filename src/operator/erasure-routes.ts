@@ -1,0 +1,211 @@
+import { type Static, Type } from 'typebox'
+import { TidemarkError } from '../errors.ts'
+import type { TypedApp } from '../http/typed-app.ts'
+import { formatOptionalTime, formatTime } from '../time.ts'
+import { choice, dateTime, exactPattern, messageOf, named, noFields, orNull, pageSize, strict } from '../validation.ts'
+import { about, adminApiActor, byId, route } from './admin-route.ts'
+import { type Erasure, erasureStatuses, type Selection } from './erasure-store.ts'
+import type { Erasures } from './erasures.ts'
+import * as schemas from './schemas.ts'
+
+const documentIdsMax = 1000
+const text = (description: string) => Type.String({ minLength: 1, maxLength: 1000, pattern: exactPattern, description })
+
+const options = {
+  keep_tombstones: Type.Optional(
+    Type.Boolean({
+      default: true,
+      description: 'The documents are refused, with outcome `erased`, when they are sent in again.',
+    }),
+  ),
+  purge_artifacts: Type.Optional(
+    Type.Boolean({
+      default: false,
+      description: 'Runs that may contain one of them are deleted with their artifacts.',
+    }),
+  ),
+}
+
+const ErasureInput = named(
+  'ErasureRequest',
+  Type.Object(
+    {
+      document_ids: Type.Optional(
+        Type.Array(Type.String({ minLength: 1, maxLength: 128, pattern: exactPattern }), {
+          minItems: 1,
+          maxItems: documentIdsMax,
+          description: 'Unknown ones are passed over.',
+        }),
+      ),
+      author: Type.Optional(
+        named(
+          'ErasedAuthor',
+          Type.Object(
+            {
+              dataset_id: schemas.DatasetId,
+              source_platform: text('The platform.'),
+              external_author_id: text('As collectors sent it.'),
+            },
+            { ...strict, description: 'Every document of an author.' },
+          ),
+        ),
+      ),
+      ...options,
+    },
+    { ...strict, description: 'Exactly one of `document_ids` and `author`.' },
+  ),
+)
+
+const ErasureAnswer = named(
+  'Erasure',
+  Type.Object({
+    erasure_id: Type.String(),
+    status: choice(erasureStatuses, {
+      description:
+        'No reader finds the documents any more, whatever it is. `completed`: their bytes are gone from the store and from every search index that is in use.',
+    }),
+    documents: Type.Integer({ description: 'How many it took away, so far.' }),
+    created_at: dateTime,
+    completed_at: orNull(dateTime),
+    artifact_run_ids: Type.Array(Type.String(), {
+      description: 'Analysis runs whose input may have had one of the documents; their artifacts hold ids and counts.',
+    }),
+  }),
+)
+
+const TombstoneInput = named(
+  'TombstoneRequest',
+  Type.Object(
+    {
+      dataset_id: schemas.DatasetId,
+      source_platform: text('The platform.'),
+      external_id: text('As collectors send it.'),
+    },
+    strict,
+  ),
+)
+
+/** What it was about is told nobody: it is to be forgotten. */
+const erasureAnswer = (erasure: Erasure): Static<typeof ErasureAnswer> => ({
+  erasure_id: erasure.erasureId,
+  status: erasure.status,
+  documents: erasure.documents,
+  created_at: formatTime(erasure.createdAt),
+  completed_at: formatOptionalTime(erasure.completedAt),
+  artifact_run_ids: [...erasure.artifactRunIds],
+})
+
+export function erasureRoutes(app: TypedApp, erasures: Erasures): void {
+  app.delete(
+    '/admin/v1/documents/:document_id',
+    {
+      config: route('admin.documents.erase', 'not_found'),
+      schema: {
+        ...about(
+          'Erase a document',
+          'With every version and all that was made of them. From this answer on nobody finds it; the erasure goes on in the background.',
+        ),
+        params: byId('document_id'),
+        querystring: Type.Object(options, strict),
+        response: { 202: ErasureAnswer },
+      },
+    },
+    async (request, reply) => {
+      const { keep_tombstones: keepTombstones = true, purge_artifacts: purgeArtifacts = false } = request.query
+      const selection = { documentIds: [request.params.document_id!] }
+      const asked = { selection, keepTombstones, purgeArtifacts, mustExist: true }
+      return reply.status(202).send(erasureAnswer(await erasures.begin(adminApiActor, asked)))
+    },
+  )
+  app.post(
+    '/admin/v1/erasures',
+    {
+      config: route('admin.erasures.create'),
+      schema: {
+        ...about(
+          'Erase documents',
+          'By their ids, or all of an author. From this answer on nobody finds them; feed readers that name `document.erased` are told. The erasure goes on in the background, also after a restart.',
+        ),
+        body: ErasureInput,
+        response: { 202: ErasureAnswer },
+      },
+    },
+    async (request, reply) => {
+      const { keep_tombstones: keepTombstones = true, purge_artifacts: purgeArtifacts = false } = request.body
+      const asked = { selection: selectionOf(request.body), keepTombstones, purgeArtifacts, mustExist: false }
+      return reply.status(202).send(erasureAnswer(await erasures.begin(adminApiActor, asked)))
+    },
+  )
+  app.get(
+    '/admin/v1/erasures',
+    {
+      config: route('admin.erasures.list'),
+      schema: {
+        ...about('List erasures', 'Newest first.'),
+        querystring: Type.Object(
+          {
+            limit: pageSize(200, 50),
+            before: Type.Optional(Type.String({ description: '`next_before` of the previous page.' })),
+          },
+          strict,
+        ),
+        response: {
+          200: named(
+            'ErasurePage',
+            Type.Object({ erasures: Type.Array(ErasureAnswer), next_before: orNull(Type.String()) }),
+          ),
+        },
+      },
+    },
+    async (request) => {
+      const limit = request.query.limit ?? 50
+      const found = await erasures.erasures({ before: request.query.before ?? null, limit })
+      const next_before = found.length === limit ? (found.at(-1)?.erasureId ?? null) : null
+      return { erasures: found.map(erasureAnswer), next_before }
+    },
+  )
+  app.get(
+    '/admin/v1/erasures/:erasure_id',
+    {
+      config: route('admin.erasures.read', 'not_found'),
+      schema: {
+        ...about('Get an erasure'),
+        params: byId('erasure_id'),
+        querystring: noFields,
+        response: { 200: ErasureAnswer },
+      },
+    },
+    async (request) => erasureAnswer(await erasures.erasure(request.params.erasure_id!)),
+  )
+  app.delete(
+    '/admin/v1/tombstones',
+    {
+      config: route('admin.tombstones.lift', 'not_found'),
+      schema: {
+        ...about('Let an erased document come in again', 'It is a new one then, with a new id.'),
+        body: TombstoneInput,
+        response: { 204: Type.Null({ description: 'It is taken when it is sent in the next time.' }) },
+      },
+    },
+    async (request, reply) => {
+      const { dataset_id: datasetId, source_platform: platform, external_id: externalId } = request.body
+      await erasures.lift(adminApiActor, { datasetId, platform, externalId })
+      return reply.status(204).send(null)
+    },
+  )
+}
+
+function selectionOf({ document_ids, author }: Static<typeof ErasureInput>): Selection {
+  if (document_ids !== undefined && author === undefined) return { documentIds: document_ids }
+  if (author !== undefined && document_ids === undefined) {
+    return {
+      author: {
+        datasetId: author.dataset_id,
+        platform: author.source_platform,
+        externalAuthorId: author.external_author_id,
+      },
+    }
+  }
+  const details = [{ path: '', message: 'must have exactly one of document_ids and author' }]
+  throw new TidemarkError('invalid_request', messageOf(details), { details })
+}

@@ -1,0 +1,69 @@
+import type { AuditMark } from './operator-store.ts'
+
+/**
+ * The port: documents that are taken away for good. A job goes through these states, each step in portions that can be
+ * done again, by any process, after a crash at any moment:
+ *
+ *   hide      the documents themselves go, with an event each: from here on no reader finds them
+ *   remove    their versions, facts, snapshots, chunks, vectors and what live queries know of them go
+ *   purge     every copy of the search index is rid of them (`IndexSource.reportPurged`)
+ *   complete  the bytes are gone, as far as the store can say
+ *
+ * What is known afterwards of an erased document is its id, and a keyed hash of its identity, by which it is refused when it
+ * is sent in again.
+ */
+export interface ErasureStore {
+  /** Writes the job, and that there is one into the audit log. Documents that are named by id are hidden with it. */
+  begin(request: ErasureRequest, mark: AuditMark): Promise<Erasure>
+  /** Hides up to `most` documents of a job. Returns whether there are more. */
+  hide(erasureId: string, most: number, nowMs: number): Promise<boolean>
+  /** Removes what is left of up to `most` hidden documents. Returns whether there are more. */
+  remove(erasureId: string, most: number): Promise<boolean>
+  /** Whether no search index that is in use holds any of it. */
+  isPurged(erasureId: string, nowMs: number): Promise<boolean>
+  /** Writes that the job is done, and how many documents it took away into the audit log. */
+  complete(erasureId: string, nowMs: number): Promise<void>
+  /** Jobs that are not done, the oldest first. */
+  unfinished(): Promise<readonly Erasure[]>
+  erasure(erasureId: string): Promise<Erasure | null>
+  /** Newest first; `before` is the id of the last one already seen. */
+  erasures(page: { readonly before: string | null; readonly limit: number }): Promise<readonly Erasure[]>
+  /** The document may come in again. Returns whether it was refused until now. */
+  lift(identity: Identity, mark: AuditMark): Promise<boolean>
+}
+
+export interface ErasureRequest {
+  readonly erasureId: string
+  readonly selection: Selection
+  readonly keepTombstones: boolean
+  readonly purgeArtifacts: boolean
+  /** Where none of the documents is there it is `not_found`, and no job. */
+  readonly mustExist: boolean
+}
+
+export type Selection =
+  | { readonly documentIds: readonly string[] }
+  | { readonly author: { readonly datasetId: string; readonly platform: string; readonly externalAuthorId: string } }
+
+export interface Identity {
+  readonly datasetId: string
+  readonly platform: string
+  readonly externalId: string
+}
+
+export const erasureStatuses = ['running', 'completed', 'failed'] as const
+export type ErasureStatus = (typeof erasureStatuses)[number]
+
+export interface Erasure {
+  readonly erasureId: string
+  readonly status: ErasureStatus
+  /** Hidden so far. */
+  readonly documents: number
+  /** All of them are. */
+  readonly isHidden: boolean
+  readonly purgeArtifacts: boolean
+  /** Runs of analysis whose input may have had one of the documents. */
+  readonly artifactRunIds: readonly string[]
+  readonly createdAt: number
+  readonly completedAt: number | null
+}

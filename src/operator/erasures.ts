@@ -1,0 +1,48 @@
+import { TidemarkError } from '../errors.ts'
+import { newId } from '../ids.ts'
+import type { Erasure, ErasureRequest, ErasureStore, Identity } from './erasure-store.ts'
+
+/** Small enough that a writer never waits noticeably behind one portion. */
+const hiddenAtOnce = 200
+
+export interface ErasuresParts {
+  readonly store: ErasureStore
+  /** Called when documents are hidden: the rest of the work can begin. Resolves when this process's index knows it. */
+  readonly hidden: () => Promise<void>
+}
+
+/** What an operator does to have documents forgotten, from the admin API and from the command line alike. */
+export class Erasures {
+  readonly #parts: ErasuresParts
+
+  constructor(parts: ErasuresParts) {
+    this.#parts = parts
+  }
+
+  /** When it resolves no reader finds the documents. The rest is the worker's. */
+  async begin(actor: string, request: Omit<ErasureRequest, 'erasureId'>): Promise<Erasure> {
+    const { store, hidden } = this.#parts
+    const { erasureId, isHidden } = await store.begin(
+      { ...request, erasureId: newId('ers') },
+      { actor, at: Date.now() },
+    )
+    if (!isHidden) while (await store.hide(erasureId, hiddenAtOnce, Date.now()));
+    await hidden()
+    return this.erasure(erasureId)
+  }
+
+  async erasure(erasureId: string): Promise<Erasure> {
+    const erasure = await this.#parts.store.erasure(erasureId)
+    if (erasure === null) throw new TidemarkError('not_found', `there is no erasure ${JSON.stringify(erasureId)}`)
+    return erasure
+  }
+
+  erasures(page: { readonly before: string | null; readonly limit: number }): Promise<readonly Erasure[]> {
+    return this.#parts.store.erasures(page)
+  }
+
+  async lift(actor: string, identity: Identity): Promise<void> {
+    if (await this.#parts.store.lift(identity, { actor, at: Date.now() })) return
+    throw new TidemarkError('not_found', 'no such document was erased, or it may come in again already')
+  }
+}

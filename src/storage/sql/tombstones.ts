@@ -1,0 +1,54 @@
+import { createHmac, randomBytes } from 'node:crypto'
+import type { Kysely } from 'kysely'
+import type { Identity } from '../../operator/erasure-store.ts'
+import type { Tables } from './tables.ts'
+
+/** Ids in one statement: far below what any database takes. */
+const atOnce = 200
+
+export class Tombstones {
+  readonly #secret: string
+
+  constructor(secret: string) {
+    this.#secret = secret
+  }
+
+  of({ datasetId, platform, externalId }: Identity): string {
+    return createHmac('sha256', this.#secret)
+      .update(JSON.stringify([datasetId, platform, externalId]))
+      .digest('hex')
+  }
+}
+
+/** Null where nothing was ever erased. */
+export async function knownTombstones(db: Kysely<Tables>): Promise<Tombstones | null> {
+  const row = await db.selectFrom('tombstone_key').select('secret').executeTakeFirst()
+  return row === undefined ? null : new Tombstones(row.secret)
+}
+
+export async function tombstonesToBe(db: Kysely<Tables>): Promise<Tombstones> {
+  const known = await knownTombstones(db)
+  if (known !== null) return known
+  const secret = randomBytes(32).toString('hex')
+  await db.insertInto('tombstone_key').values({ one: 1, secret }).execute()
+  return new Tombstones(secret)
+}
+
+/** Those of the documents that were erased and may not come in again. */
+export async function erasedAmong<T extends Identity>(db: Kysely<Tables>, documents: readonly T[]): Promise<Set<T>> {
+  const erased = new Set<T>()
+  if (documents.length === 0) return erased
+  const tombstones = await knownTombstones(db)
+  if (tombstones === null) return erased
+  for (let from = 0; from < documents.length; from += atOnce) {
+    const hashes = new Map(documents.slice(from, from + atOnce).map((one) => [one, tombstones.of(one)]))
+    const rows = await db
+      .selectFrom('erased_document')
+      .select('tombstone')
+      .where('tombstone', 'in', [...hashes.values()])
+      .execute()
+    const found = new Set(rows.map((row) => row.tombstone))
+    for (const [one, hash] of hashes) if (found.has(hash)) erased.add(one)
+  }
+  return erased
+}

@@ -1,0 +1,221 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { before, test } from 'node:test'
+import { inDatabase } from '../support/in-database.ts'
+import { until } from '../support/until.ts'
+import { documentOf, feedPage, type Sent, send, sendOne, wholeFeed } from './content.ts'
+import { expectError } from './expect-error.ts'
+import { storeOf } from './harness.ts'
+import { type SearchWorld, startWorld } from './search-world.ts'
+
+let world: SearchWorld
+before(async () => {
+  world = await startWorld()
+})
+
+/** Forty bytes that stand nowhere else: a word, so that it is a term of the index too. */
+const mark = (name: string): string => `mark${name}`.padEnd(40, 'x')
+
+/** Title, body, author, tags and whatever else can hold a text have it. */
+const marked = (externalId: string, name: string, fields: Sent = {}): Sent =>
+  documentOf(externalId, {
+    title: `A title with ${mark(name)}`,
+    body: `A body with ${mark(name)} and more. `.repeat(40),
+    author: { external_author_id: `author-${mark(name)}`, nickname: `nick ${mark(name)}`, follower_count: 1 },
+    tags: [`tag-${mark(name)}`],
+    topics: [`topic-${mark(name)}`],
+    url: `https://example.org/${mark(name)}`,
+    score: 1,
+    metrics: { likes: 1 },
+    facts: [{ kind: 'category', level: 'document', metadata: { label_code: mark(name) } }],
+    extra_payload: { note: mark(name) },
+    ...fields,
+  })
+
+interface ErasureBody {
+  readonly erasure_id: string
+  readonly status: string
+  readonly documents: number
+  readonly created_at: string
+  readonly completed_at: string | null
+  readonly artifact_run_ids: readonly string[]
+}
+
+const erasure = (id: string): Promise<ErasureBody> => world.server.mustAdmin('GET', `/admin/v1/erasures/${id}`)
+
+async function completed({ erasure_id: id }: ErasureBody): Promise<ErasureBody> {
+  await until('the erasure is completed', async () => (await erasure(id)).status === 'completed')
+  return erasure(id)
+}
+
+/** Everything that is kept: the files of the data folder, and the rows of a database. */
+async function kept(): Promise<string> {
+  const { dataDir } = world.server
+  const files = readdirSync(dataDir, { recursive: true, withFileTypes: true })
+    .filter((one) => one.isFile())
+    .map((one) => readFileSync(join(one.parentPath, one.name), 'latin1'))
+  const { TIDEMARK_DATABASE_URL: url } = await storeOf(dataDir)
+  if (url === undefined) return files.join('\n')
+  const tables = await inDatabase(url, `select tablename from pg_tables where schemaname = 'public'`)
+  for (const { tablename } of tables) {
+    const rows = await inDatabase(url, `select row_to_json(t)::text as row from ${tablename} t`)
+    files.push(...rows.map(({ row }) => row))
+  }
+  return files.join('\n')
+}
+
+test('what is erased nobody finds from the answer on, and nothing is left of it when it is completed', async () => {
+  const { server, key, collector } = world
+  const [gone, stays] = await send(server, collector, [marked('e-1', 'gone'), marked('e-2', 'stays')])
+  // An earlier version, which is as gone.
+  await sendOne(
+    server,
+    collector,
+    marked('e-1', 'gone', { body: `Another body with ${mark('gone')} and ${mark('later')}` }),
+  )
+  await world.indexed()
+  const { sequence } = (await wholeFeed(server, key)).events.at(-1)!
+  assert.deepEqual((await world.search({ query: mark('gone') })).results.length, 1)
+  assert.ok((await kept()).includes(mark('gone')))
+
+  const answer = await server.admin('DELETE', `/admin/v1/documents/${gone!.document_id}`)
+  assert.equal(answer.status, 202, answer.text)
+  const begun: ErasureBody = answer.body
+  assert.equal(begun.documents, 1)
+  assert.deepEqual(begun.artifact_run_ids, [])
+
+  const id = gone!.document_id
+  for (const path of ['', '/content', '/versions', '/snapshots', `/content?version_id=${gone!.version_id}`]) {
+    await expectError(
+      server,
+      await server.consumer(key, 'GET', `/v1/documents/${id}${path}`),
+      404,
+      'document_not_found',
+    )
+  }
+  const batch = await server.consumer(key, 'POST', '/v1/documents/batch-get', {
+    document_ids: [id, stays!.document_id],
+  })
+  assert.equal(batch.status, 200, batch.text)
+  assert.deepEqual(batch.body.missing, [id])
+  for (const mode of ['keyword', 'vector', 'hybrid']) {
+    const { results, total } = await world.search({ query: mark('gone'), mode, limit: 50 })
+    assert.ok(!results.some((one) => one.document_id === id), mode)
+    if (mode === 'keyword') assert.equal(total, 0)
+  }
+  const counted = await world.raw({ query: 'title', mode: 'keyword', facets: ['tags'] })
+  assert.deepEqual(counted.body.facets, { tags: [{ value: `tag-${mark('stays')}`, count: 1 }] })
+  const values = await server.consumer(key, 'GET', `/v1/values/tags?prefix=tag-mark`)
+  assert.deepEqual(values.body.values, [{ value: `tag-${mark('stays')}`, count: 1 }])
+  const browsed = await server.consumer(key, 'GET', '/v1/documents/browse?dataset_id=news&limit=100')
+  assert.ok(!browsed.text.includes(mark('gone')) && browsed.text.includes(mark('stays')), browsed.text)
+  const user = await server.consumer(key, 'GET', `/v1/users/rss/author-${mark('gone')}`)
+  await expectError(server, user, 404, 'user_not_found')
+
+  const done = await completed(begun)
+  assert.equal(done.documents, 1)
+  assert.notEqual(done.completed_at, null)
+  const everything = await kept()
+  assert.ok(!everything.includes(mark('gone')))
+  assert.ok(!everything.includes(mark('later')))
+  assert.ok(everything.includes(mark('stays')))
+  assert.equal((await world.search({ query: mark('stays') })).results.length, 1)
+
+  // The feed has it for those who name it, and past events keep their ids.
+  const events = (await wholeFeed(server, key)).events.filter((one) => one.document_id === id)
+  assert.deepEqual(
+    events.map((one) => one.event_type),
+    ['document.created', 'document.version.created'],
+  )
+  const named = await feedPage(server, key, { event_type: 'document.erased' })
+  assert.deepEqual(
+    named.items.map((one) => [one.event_type, one.document_id, one.changed_fields]),
+    [['document.erased', id, []]],
+  )
+  assert.ok(named.items[0]!.sequence > sequence)
+
+  const { audit } = await server.mustAdmin('GET', '/admin/v1/audit')
+  const lines = audit.filter((line: { target: string }) => line.target === begun.erasure_id)
+  assert.deepEqual(
+    lines.map((line: { action: string; actor: string; detail: object }) => [line.action, line.actor, line.detail]),
+    [
+      ['erasure.complete', 'admin-api', { documents: 1 }],
+      ['erasure.begin', 'admin-api', { by: 'documentIds', keepTombstones: true, purgeArtifacts: false }],
+    ],
+  )
+  await expectError(server, await server.admin('DELETE', `/admin/v1/documents/${id}`), 404, 'not_found')
+})
+
+test('what was erased is refused until its tombstone is lifted; then it is a new document', async () => {
+  const { server, collector } = world
+  const first = await sendOne(server, collector, documentOf('t-1'))
+  const answer = await server.admin('POST', '/admin/v1/erasures', {
+    document_ids: [first.document_id, 'doc_00000000000000000000000000'],
+  })
+  assert.equal(answer.status, 202, answer.text)
+  assert.equal(answer.body.documents, 1)
+  const [again, other] = await send(server, collector, [documentOf('t-1'), documentOf('t-2')])
+  assert.deepEqual(again, { index: 0, outcome: 'erased' })
+  assert.equal(other!.outcome, 'created')
+  const identity = { dataset_id: 'news', source_platform: 'rss', external_id: 't-1' }
+  const lifted = await server.admin('DELETE', '/admin/v1/tombstones', identity)
+  assert.deepEqual([lifted.status, lifted.text], [204, ''])
+  await expectError(server, await server.admin('DELETE', '/admin/v1/tombstones', identity), 404, 'not_found')
+  const back = await sendOne(server, collector, documentOf('t-1'))
+  assert.equal(back.outcome, 'created')
+  assert.notEqual(back.document_id, first.document_id)
+
+  // Without a tombstone it may come back at once.
+  await server.mustAdmin('POST', '/admin/v1/erasures', { document_ids: [back.document_id], keep_tombstones: false })
+  assert.equal((await sendOne(server, collector, documentOf('t-1'))).outcome, 'created')
+})
+
+test('all documents of an author are erased, and nobody else’s; a kill in the middle loses nothing', async () => {
+  const { server, key, collector } = world
+  const author = (id: string) => ({ author: { external_author_id: id, nickname: id } })
+  const theirs = Array.from({ length: 250 }, (_, i) => marked(`a-${i}`, `byone${i}`, author('one')))
+  await send(server, collector, [
+    ...theirs,
+    documentOf('b-1', author('two')),
+    documentOf('b-2', { ...author('one'), source_platform: 'other' }),
+    documentOf('b-3', { ...author('one'), dataset_id: 'forum' }),
+  ])
+  await world.indexed()
+  const one = { dataset_id: 'news', source_platform: 'rss', external_author_id: 'one' }
+  const answer = await server.admin('POST', '/admin/v1/erasures', { author: one })
+  assert.equal(answer.status, 202, answer.text)
+  assert.equal(answer.body.documents, 250)
+  await server.kill9()
+  await server.start()
+  await expectError(
+    server,
+    await server.consumer(key, 'GET', '/v1/users/rss/one?dataset_id=news'),
+    404,
+    'user_not_found',
+  )
+  const done = await completed(answer.body)
+  assert.deepEqual([done.documents, done.status], [250, 'completed'])
+  assert.ok(!(await kept()).includes('markbyone'))
+  const left = await world.search({ query: 'body', mode: 'keyword', limit: 50 })
+  assert.ok(left.results.length > 0)
+  for (const [id, dataset, platform] of [
+    ['b-1', 'news', 'rss'],
+    ['b-2', 'news', 'other'],
+    ['b-3', 'forum', 'rss'],
+  ]) {
+    const again = await sendOne(server, collector, documentOf(id!, { dataset_id: dataset, source_platform: platform }))
+    assert.notEqual(again.outcome, 'erased')
+  }
+  const [latest] = (await server.mustAdmin('GET', '/admin/v1/erasures?limit=1')).erasures
+  assert.equal(latest.erasure_id, done.erasure_id)
+})
+
+test('a request to erase says what is wrong with it', async () => {
+  const { server } = world
+  const author = { dataset_id: 'news', source_platform: 'rss', external_author_id: 'x' }
+  for (const body of [{}, { document_ids: [] }, { document_ids: ['x'], author }, { author: {} }, { other: 1 }]) {
+    await expectError(server, await server.admin('POST', '/admin/v1/erasures', body), 400, 'invalid_request')
+  }
+  await expectError(server, await server.admin('GET', '/admin/v1/erasures/ers_none'), 404, 'not_found')
+})

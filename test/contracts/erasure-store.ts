@@ -1,0 +1,253 @@
+import assert from 'node:assert/strict'
+import { suite, test } from 'node:test'
+import fc from 'fast-check'
+import type { CatalogStore } from '../../src/catalog/catalog-store.ts'
+import type { ChangeLog } from '../../src/changes/change-log.ts'
+import { eventTypes } from '../../src/changes/change-log.ts'
+import { newId } from '../../src/ids.ts'
+import type { ContentStore, IncomingDocument } from '../../src/ingest/content-store.ts'
+import type { ErasureStore, Selection } from '../../src/operator/erasure-store.ts'
+import type { OperatorStore } from '../../src/operator/operator-store.ts'
+import type { IndexSource } from '../../src/search/index-source.ts'
+import { prepareDocument } from '../../src/search/prepare-document.ts'
+import { eventsOf } from './content-store.ts'
+
+/** A fresh, empty store with the ports that fill it and look into it. */
+export interface ErasureFixture {
+  readonly erasures: ErasureStore
+  readonly content: ContentStore
+  readonly catalog: CatalogStore
+  readonly changes: ChangeLog
+  readonly operator: OperatorStore
+  readonly indexSource: IndexSource
+  /** Every value of every row, as text. */
+  dump(): Promise<string>
+  close(): Promise<void>
+}
+
+const startMs = Date.UTC(2026, 0)
+const mark = (at: number) => ({ actor: 'test', at })
+const profileId = 'profile'
+
+/** What one document is known by; small numbers, so that everything happens to the same ones. */
+const identity = fc.record({ dataset: fc.nat(1), platform: fc.nat(1), name: fc.nat(3) })
+type Identity = typeof identity extends fc.Arbitrary<infer T> ? T : never
+
+const step = fc.oneof(
+  { weight: 5, arbitrary: fc.record({ send: identity, text: fc.nat(3), author: fc.nat(1) }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({ erase: fc.array(identity, { minLength: 1, maxLength: 3 }), keep: fc.boolean() }),
+  },
+  { weight: 1, arbitrary: fc.record({ eraseAuthor: fc.nat(1), dataset: fc.nat(1), platform: fc.nat(1) }) },
+  { weight: 1, arbitrary: fc.record({ lift: identity }) },
+  { weight: 2, arbitrary: fc.record({ index: fc.boolean() }) },
+  { weight: 1, arbitrary: fc.record({ remove: fc.integer({ min: 1, max: 3 }) }) },
+)
+
+interface ModelDocument {
+  readonly documentId: string
+  author: number
+  /** Of all its versions. */
+  readonly texts: string[]
+}
+
+const keyOf = ({ dataset, platform, name }: Identity): string => `d${dataset} p${platform} e${name}`
+const plain = ({ dataset, platform, name }: Identity) => ({
+  datasetId: `d${dataset}`,
+  platform: `p${platform}`,
+  externalId: `e${name}`,
+})
+
+/**
+ * A walk through sending in, erasing, lifting, indexing and removing in any order, beside the plainest account of it: which
+ * documents there are, with which texts, and which are refused. Removing is done a little at a time, as a process would
+ * that is killed now and then; chunks and vectors are kept of documents as they were read some steps earlier.
+ */
+async function walk(store: ErasureFixture, steps: readonly (typeof step extends fc.Arbitrary<infer T> ? T : never)[]) {
+  const { erasures, content, catalog, changes, operator, indexSource } = store
+  await operator.commit(
+    [
+      { kind: 'dataset.put', datasetId: 'd0', name: 'd0', description: null },
+      { kind: 'dataset.put', datasetId: 'd1', name: 'd1', description: null },
+      {
+        kind: 'profile.put',
+        profileId,
+        provider: 'http',
+        model: 'm',
+        dimensions: 2,
+        status: 'active',
+        isDefault: true,
+      },
+    ],
+    mark(startMs),
+  )
+  const there = new Map<string, ModelDocument>()
+  const refused = new Set<string>()
+  const goneTexts = new Set<string>()
+  const erasedIds: string[] = []
+  const jobs: string[] = []
+  /** What an index has, and how far it is. */
+  const index = new Set<string>()
+  let position = 0
+  let read: Awaited<ReturnType<typeof indexSource.documentsAfter>> = []
+  let now = startMs
+  let number = 0
+
+  const takeAway = (keys: readonly string[], keep: boolean): void => {
+    for (const key of keys) {
+      const { documentId, texts } = there.get(key)!
+      there.delete(key)
+      erasedIds.push(documentId)
+      for (const text of texts) goneTexts.add(text)
+      if (keep) refused.add(key)
+    }
+  }
+  const erase = async (selection: Selection, keep: boolean): Promise<number> => {
+    const erasureId = newId('ers', now)
+    jobs.push(erasureId)
+    const request = { erasureId, selection, keepTombstones: keep, purgeArtifacts: false, mustExist: false }
+    const { isHidden } = await erasures.begin(request, mark(now))
+    if (!isHidden) while (await erasures.hide(erasureId, 2, now));
+    return (await erasures.erasure(erasureId))!.documents
+  }
+  /** Keeps what was read before, however old it is, and reads on. */
+  const feed = async (): Promise<void> => {
+    for (const document of read) {
+      const { changes: told, chunks } = await prepareDocument(document, async () => {})
+      await indexSource.putChunks(chunks)
+      await indexSource.putVectors(
+        profileId,
+        chunks.map(({ chunkId }) => ({ chunkId, vector: Float32Array.of(1, 0) })),
+      )
+      for (const { kind, documentId } of told) {
+        if (kind === 'retire_document') index.delete(documentId)
+        else index.add(documentId)
+      }
+      position = document.revision
+    }
+    read = await indexSource.documentsAfter(position, { documents: 3, characters: 1_000_000 })
+  }
+
+  for (const one of steps) {
+    now += 1000
+    if ('send' in one) {
+      const key = keyOf(one.send)
+      // A text of its own: where it is found nobody else can have brought it.
+      const text = `text${number++}of${key.replaceAll(' ', '')}${'x'.repeat(20)}`
+      const sent: IncomingDocument = {
+        ...plain(one.send),
+        title: text,
+        body: one.text === 0 ? 'the same text for all' : text,
+        author: { external_author_id: `a${one.author}`, nickname: text },
+        tags: [text],
+        metrics: { likes: number },
+        facts: [{ kind: 'note', level: 'document', metadata: { text } }],
+      }
+      const [result] = await content.ingest([sent], now)
+      assert.ok(result !== undefined && 'outcome' in result)
+      if (refused.has(key) && !there.has(key)) assert.deepEqual(result, { outcome: 'erased' })
+      else {
+        assert.ok('documentId' in result)
+        const known = there.get(key)
+        assert.equal(result.outcome, known === undefined ? 'created' : 'version_created')
+        const document = known ?? { documentId: result.documentId, author: one.author, texts: [] }
+        assert.ok(!erasedIds.includes(result.documentId))
+        document.author = one.author
+        document.texts.push(text)
+        there.set(key, document)
+      }
+    } else if ('erase' in one) {
+      const keys = [...new Set(one.erase.map(keyOf))].filter((key) => there.has(key))
+      const documentIds = [...keys.map((key) => there.get(key)!.documentId), newId('doc', now)]
+      assert.equal(await erase({ documentIds }, one.keep), keys.length)
+      takeAway(keys, one.keep)
+    } else if ('eraseAuthor' in one) {
+      const place = `d${one.dataset} p${one.platform} `
+      const keys = [...there].filter(([key, { author }]) => key.startsWith(place) && author === one.eraseAuthor)
+      const author = {
+        datasetId: `d${one.dataset}`,
+        platform: `p${one.platform}`,
+        externalAuthorId: `a${one.eraseAuthor}`,
+      }
+      assert.equal(await erase({ author }, true), keys.length)
+      takeAway(
+        keys.map(([key]) => key),
+        true,
+      )
+    } else if ('lift' in one) {
+      const key = keyOf(one.lift)
+      assert.equal(await erasures.lift(plain(one.lift), mark(now)), refused.has(key))
+      refused.delete(key)
+    } else if ('index' in one) await feed()
+    else for (const job of jobs) await erasures.remove(job, one.remove)
+
+    const ids = [...there.values()].map(({ documentId }) => documentId).concat(erasedIds)
+    const known = ids.length === 0 ? [] : await catalog.documents(ids, { snapshot: true })
+    assert.deepEqual(
+      known.map(({ documentId, title }) => [documentId, title]).sort(),
+      [...there.values()].map(({ documentId, texts }) => [documentId, texts.at(-1)]).sort(),
+    )
+  }
+
+  // To the end of everything.
+  for (const job of jobs) while (await erasures.remove(job, 2));
+  do await feed()
+  while (read.length > 0)
+  assert.deepEqual([...index].sort(), [...there.values()].map(({ documentId }) => documentId).sort())
+  assert.equal(position, await indexSource.newestRevision())
+  assert.deepEqual(await indexSource.backlog(position).then(({ documents }) => documents), 0)
+  const last = await indexSource.newestErasure()
+  for (const job of jobs) {
+    const { documents, status } = (await erasures.erasure(job))!
+    assert.equal(status, 'running')
+    assert.equal(await erasures.isPurged(job, now), documents === 0)
+  }
+  await indexSource.reportPurged('one', last, now)
+  await indexSource.reportPurged('other', last - 1, now)
+  // One that says nothing any more is not waited for.
+  if (jobs.length > 0 && last > 0) {
+    const waiting = await Promise.all(jobs.map((job) => erasures.isPurged(job, now)))
+    assert.ok(waiting.includes(false))
+  }
+  for (const job of jobs) {
+    assert.equal(await erasures.isPurged(job, now + 24 * 3600_000), true)
+    await erasures.complete(job, now)
+    assert.equal((await erasures.erasure(job))!.status, 'completed')
+  }
+  assert.deepEqual(await erasures.unfinished(), [])
+
+  const left = await store.dump()
+  for (const text of goneTexts) assert.ok(!left.includes(text), text)
+  for (const { texts } of there.values()) for (const text of texts) assert.ok(left.includes(text), text)
+  const everything = { after: null, limit: 100_000, scanMax: 1_000_000, ingestedFrom: null, ingestedTo: null }
+  const allowed = [{ datasets: ['d0', 'd1'], platforms: null }]
+  const page = await changes.read({ ...everything, allowed, eventTypes })
+  const told = eventsOf(page).filter(({ eventType }) => eventType === 'document.erased')
+  assert.deepEqual(
+    told.map(({ documentId }) => documentId),
+    [...erasedIds].sort(
+      (a, b) => told.findIndex((e) => e.documentId === a) - told.findIndex((e) => e.documentId === b),
+    ),
+  )
+  assert.equal(told.length, erasedIds.length)
+}
+
+/** What every ErasureStore does. `cases` is the number of random histories. */
+export function checkErasureStore(name: string, open: () => Promise<ErasureFixture>, cases: number): void {
+  suite(`erasures: ${name}`, () => {
+    test('whatever is sent in, erased and let in again: what is gone is gone, what is not is there', async () => {
+      await fc.assert(
+        fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 60 }), async (steps) => {
+          const store = await open()
+          try {
+            await walk(store, steps)
+          } finally {
+            await store.close()
+          }
+        }),
+        { numRuns: cases },
+      )
+    })
+  })
+}

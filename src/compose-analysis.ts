@@ -17,6 +17,7 @@ import { artifactFilesOf } from './storage/artifact-stores.ts'
 import { CallLost } from './threads/calls.ts'
 import type { PoolWatch } from './threads/pool.ts'
 import { applyRetention, startAnalysis } from './worker/analysis.ts'
+import { startScheduling } from './worker/analysis-schedule.ts'
 
 /** The analysis side of an instance: its routes, and the worker that executes runs. */
 export interface AnalysisSide {
@@ -30,6 +31,8 @@ export interface AnalysisSide {
 interface AnalysisParts {
   readonly config: Config
   readonly store: SubscriptionStore
+  /** The store's. */
+  readonly clock: () => Promise<number>
   readonly works: boolean
   readonly parts: OpenParts
   readonly incidents: Incidents
@@ -38,7 +41,7 @@ interface AnalysisParts {
 }
 
 export function composeAnalysis(analysis: AnalysisParts): AnalysisSide {
-  const { config, store, works, parts, incidents, logger, pools } = analysis
+  const { config, store, clock, works, parts, incidents, logger, pools } = analysis
   const files = artifactFilesOf(config)
   // Half of the cores at low priority: requests get theirs without waiting.
   const threads = Math.max(1, Math.floor(availableParallelism() / 2))
@@ -46,6 +49,10 @@ export function composeAnalysis(analysis: AnalysisParts): AnalysisSide {
     ? startAnalysis({ store, files, compute: counted(pools), threads, now: Date.now }, incidents, logger)
     : null
   parts.opened('analysis', () => worker?.stop())
+  if (worker !== null) {
+    const scheduling = startScheduling({ store, clock, started: () => worker.wake() }, incidents)
+    parts.opened('analysis schedule', () => scheduling.stop())
+  }
   const runs = new AnalysisRuns({
     store,
     files,

@@ -84,7 +84,16 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
   const search = answers
     ? await composeSearch({ config, open, shared, operator, parts, incidents, logger, pools })
     : null
-  const analysis = composeAnalysis({ config, store: store.analysis, works, parts, incidents, logger, pools })
+  const analysis = composeAnalysis({
+    config,
+    store: store.analysis,
+    clock: () => open.now(),
+    works,
+    parts,
+    incidents,
+    logger,
+    pools,
+  })
   const written = (): void => {
     signal.notify()
     search?.wake()

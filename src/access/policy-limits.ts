@@ -13,6 +13,10 @@ export const inFlightMaxOf = (policy: Policy): number => policy.max_in_flight ??
 export const isExecuted = (policy: Policy, type: AnalysisType): boolean =>
   (policy.analysis?.types ?? policyDefaults.analysisTypes).includes(type)
 
+/** Whether subscriptions start runs. */
+export const isScheduled = (policy: Policy): boolean =>
+  policy.analysis_enabled === true && policy.analysis?.scheduling === true
+
 /** The daily limit of an operation, or null where the policy sets none. */
 export function dailyLimitOf(policy: Policy, operation: Operation): number | null {
   const name = quotaOperations[operation as keyof typeof quotaOperations]

@@ -78,6 +78,12 @@ export const Policy = named(
                   `An addition: the types of analysis that are executed, ${policyDefaults.analysisTypes.join(', ')} alone when absent. Runs of the others end \`failed\` with \`analysis_type_not_executed\`.`,
                 ),
               ),
+              scheduling: Type.Optional(
+                Type.Boolean({
+                  description:
+                    'An addition: whether analysis subscriptions start runs; false when absent. These runs count among the unfinished ones, and wait while there are too many.',
+                }),
+              ),
             },
             { additionalProperties: false },
           ),

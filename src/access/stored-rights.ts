@@ -56,7 +56,10 @@ const policyShape = {
         requests_per_minute: 'number',
       },
     },
-    analysis: { required: [], fields: { max_input_chunks: 'number', max_concurrent_runs: 'number', types: ['text'] } },
+    analysis: {
+      required: [],
+      fields: { max_input_chunks: 'number', max_concurrent_runs: 'number', types: ['text'], scheduling: 'switch' },
+    },
   },
 } as const satisfies ShapeOf<Policy>
 

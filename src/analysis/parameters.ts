@@ -1,6 +1,6 @@
 import { type TProperties, type TSchema, Type } from 'typebox'
 import type { AnalysisType } from '../access/analysis-types.ts'
-import { TidemarkError } from '../errors.ts'
+import { type ErrorCode, TidemarkError } from '../errors.ts'
 import {
   describedBy,
   detailsOf,
@@ -21,6 +21,7 @@ import { type Needs, needsOfVectors } from './input-scope.ts'
  */
 export const RequestParameters = Type.Unsafe<Readonly<Record<string, unknown>>>({
   type: 'object',
+  additionalProperties: true,
   [describedBy]: Type.Union(
     algorithmEntries.map(([type, { parameters }]) => named(parametersOf(type), Type.Object(parameters, strict))),
   ),
@@ -52,12 +53,13 @@ export function checkParameters(
   type: AnalysisType,
   given: Readonly<Record<string, unknown>>,
   isExecuted: boolean,
+  invalid: ErrorCode = 'invalid_analysis_request',
 ): KeptParameters | null {
   const validate = validators.get(isExecuted ? type : 'knn_graph')!
   const request: { readonly parameters: Record<string, unknown> } = { parameters: { ...given } }
   if (!validate(request)) {
     const details = detailsOf(validate.errors)
-    throw new TidemarkError('invalid_analysis_request', messageOf(details), { details })
+    throw new TidemarkError(invalid, messageOf(details), { details })
   }
   if (!isExecuted) return null
   return Object.fromEntries(

@@ -25,7 +25,7 @@ import type { AnalysisRuns } from './runs.ts'
 
 const invalid = 'invalid_analysis_request'
 
-const RunAnswer = named(
+export const RunAnswer = named(
   'AnalysisRun',
   Type.Object({
     run_id: Type.String(),
@@ -202,7 +202,7 @@ export function analysisRunRoutes(app: TypedApp, runs: AnalysisRuns, cursors: Cu
   )
 }
 
-function runAnswer(run: Run): Static<typeof RunAnswer> {
+export function runAnswer(run: Run): Static<typeof RunAnswer> {
   return {
     run_id: run.runId,
     subscription_id: run.subscription?.subscriptionId ?? null,

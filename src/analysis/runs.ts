@@ -100,14 +100,14 @@ export class AnalysisRuns {
       now,
       goneBefore: now - analysisLimits.expiredDays * dayMs,
     })
-    return runs.map((run) => asOf(run, now)!)
+    return runs.map((run) => runAt(run, now)!)
   }
 
   /** A run that is cancelled already stays so; one that finished otherwise cannot be. */
   async cancel(consumer: Consumer, runId: string): Promise<Run> {
     const now = this.#now()
     const found = isId('run', runId) ? await this.#parts.store.cancelRun(consumer.applicationId, runId, now) : null
-    const run = found === null ? null : asOf(found, now)
+    const run = found === null ? null : runAt(found, now)
     if (run === null) throw notFound('run')
     if (run.status !== 'cancelled') {
       throw new TidemarkError('analysis_run_finished', `this run has finished (${run.status}): it cannot be cancelled`)
@@ -139,12 +139,12 @@ export class AnalysisRuns {
 
   async #find(consumer: Consumer, runId: string): Promise<Run | null> {
     const run = isId('run', runId) ? await this.#parts.store.run(consumer.applicationId, runId) : null
-    return run === null ? null : asOf(run, this.#now())
+    return run === null ? null : runAt(run, this.#now())
   }
 }
 
 /** Retention comes by every now and then; what it will do is true from the moment it is due. */
-function asOf(run: Run, now: number): Run | null {
+export function runAt(run: Run, now: number): Run | null {
   if (now < run.expiresAt) return run
   if (now >= run.expiresAt + analysisLimits.expiredDays * dayMs) return null
   return { ...run, status: nextStatus(run.status, 'expire') ?? run.status }

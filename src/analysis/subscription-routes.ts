@@ -5,6 +5,7 @@ import type { TypedApp } from '../http/typed-app.ts'
 import { formatTime } from '../time.ts'
 import { choice, dateTime, idOf, named, noFields, orNull, printablePattern, strict } from '../validation.ts'
 import { analysisLimits } from './limits.ts'
+import { RequestParameters } from './parameters.ts'
 import {
   about,
   answerFields,
@@ -17,6 +18,8 @@ import {
   requestFields,
   requestOf,
 } from './route-frame.ts'
+import { RunAnswer, runAnswer } from './run-routes.ts'
+import { schedule } from './schedule.ts'
 import { executionModes } from './subscription-store.ts'
 import { type AnalysisSubscriptions, type SubscriptionNow, subscriptionStatuses } from './subscriptions.ts'
 
@@ -30,15 +33,18 @@ const SubscriptionAnswer = named(
     ...answerFields,
     execution_mode: choice(executionModes),
     interval_seconds: orNull(Type.Integer()),
+    parameters: Type.Optional(RequestParameters),
     artifact_retention_days: orNull(Type.Integer()),
     status: choice(subscriptionStatuses, {
       description:
-        '`disabled` while the application has no analysis, `reconciliation_required` while the scope or the profile is not allowed.',
+        '`disabled` while the application has no analysis, `reconciliation_required` while the scope, the profile or the parameters are not allowed. Only an `active` one starts runs.',
     }),
     created_at: dateTime,
     updated_at: dateTime,
   }),
 )
+
+const seconds = (ms: number): string => `${ms / 1000} seconds`
 
 const CreateBody = named(
   'AnalysisSubscriptionRequest',
@@ -46,17 +52,38 @@ const CreateBody = named(
     {
       name: Type.String({ minLength: 1, maxLength: analysisLimits.nameCharactersMax, pattern: printablePattern }),
       ...requestFields,
-      execution_mode: choice(executionModes),
+      execution_mode: choice(executionModes, {
+        description: `- \`scheduled\`: a run every \`interval_seconds\`. Intervals that went by meanwhile (the subscription paused, a run under way, the service down) are one run, not one each.
+- \`on_change\`: a run when documents of the scope have come or changed and the change feed has then been quiet within the scope for ${seconds(schedule.settledAfterMs)}, after ${seconds(schedule.waitsAtMostMs)} at the latest. Metrics that changed count for types that read them (\`feature_rollup\`). After a run that did not succeed, or that had the warning \`vectors_pending\`, the next is started after ${seconds(schedule.pauseMs)}, then after twice as long each time, up to ${seconds(schedule.pauseMaxMs)}.
+- \`hybrid\`: both.
+
+The first run is started at once.`,
+      }),
       interval_seconds: Type.Optional(
-        Type.Integer({ minimum: analysisLimits.intervalSecondsMin, maximum: analysisLimits.intervalSecondsMax }),
+        Type.Integer({
+          minimum: analysisLimits.intervalSecondsMin,
+          maximum: analysisLimits.intervalSecondsMax,
+          description: 'Of `scheduled` and `hybrid`, counted from creation; a day when absent.',
+        }),
       ),
-      artifact_retention_days: Type.Optional(Type.Integer({ minimum: 1, maximum: analysisLimits.retentionDaysMax })),
+      parameters: Type.Optional(RequestParameters),
+      artifact_retention_days: Type.Optional(
+        Type.Integer({
+          minimum: 1,
+          maximum: analysisLimits.retentionDaysMax,
+          description: `How long its runs and their artifacts are kept; ${analysisLimits.retentionDaysDefault} days when absent.`,
+        }),
+      ),
     },
     strict,
   ),
 )
 
 const ById = Type.Object({ subscription_id: idOf('subscription') })
+
+const scheduling = `An addition: where \`analysis.scheduling\` of the policy is true, a subscription starts runs, one at a time; otherwise it starts none. A run is of everything up to its start: \`feed_sequence\` says up to where it knows the change feed, and its input is what the application may read, as of a run that it creates.
+
+No run is started while the subscription is paused, the application has no key that works or its analysis or scheduling is off, or while the subscription is \`reconciliation_required\`; a run that is under way then goes on. When \`max_concurrent_runs\` is reached, it waits for its place. What was missed meanwhile is one run. To cancel a run is not to end its subscription: pause that.`
 
 export function analysisSubscriptionRoutes(
   app: TypedApp,
@@ -68,7 +95,7 @@ export function analysisSubscriptionRoutes(
     {
       config: config('analysis.subscriptions.create', invalid, 'analysis_request_failed', 'analysis_forbidden'),
       schema: {
-        ...about('Create an analysis subscription', 'Scheduling is not live: a subscription creates no runs yet.'),
+        ...about('Create an analysis subscription', scheduling),
         querystring: noFields,
         body: CreateBody,
         response: { 201: SubscriptionAnswer },
@@ -81,6 +108,7 @@ export function analysisSubscriptionRoutes(
         ...requestOf(body),
         executionMode: body.execution_mode,
         intervalSeconds: body.interval_seconds ?? null,
+        parameters: body.parameters ?? null,
         artifactRetentionDays: body.artifact_retention_days ?? null,
       })
       return reply.status(201).send(subscriptionAnswer(made))
@@ -119,7 +147,10 @@ export function analysisSubscriptionRoutes(
     {
       config: config('analysis.subscriptions.pause', invalid, 'analysis_not_found'),
       schema: {
-        ...about('Pause an analysis subscription', 'Again changes nothing.'),
+        ...about(
+          'Pause an analysis subscription',
+          'It starts no run until it is resumed; one that is under way goes on. Again changes nothing.',
+        ),
         params: ById,
         querystring: noFields,
         response: { 200: SubscriptionAnswer },
@@ -142,7 +173,7 @@ export function analysisSubscriptionRoutes(
       schema: {
         ...about(
           'Resume an analysis subscription',
-          'Tests again what creation tests, with the same errors. Again changes nothing.',
+          'Tests again what creation tests, with the same errors. What it missed while it was paused is one run. Again changes nothing.',
         ),
         params: ById,
         querystring: noFields,
@@ -160,7 +191,7 @@ export function analysisSubscriptionRoutes(
       schema: {
         ...about(
           'List the runs of an analysis subscription',
-          'Empty while scheduling is not live. `next_cursor` is where a later read goes on.',
+          `Those that have ended, whichever way, in the order in which they did, ${analysisLimits.pageDefault} at the most: each once, none left out, however often it is read with \`after\`. \`next_cursor\` is where a later read goes on; nothing has ended since when \`runs\` is empty. A run that is under way is in \`GET /v1/analysis/runs\`. Expired runs are listed for another ${analysisLimits.expiredDays} days. Empty for applications without \`analysis.scheduling\`.`,
         ),
         params: ById,
         querystring: Type.Object(
@@ -171,7 +202,7 @@ export function analysisSubscriptionRoutes(
           200: named(
             'SubscriptionRunPage',
             Type.Object({
-              runs: Type.Array(named('SubscriptionRun', Type.Object({ run_id: Type.String() }))),
+              runs: Type.Array(RunAnswer),
               next_cursor: Type.String(),
             }),
           ),
@@ -183,8 +214,9 @@ export function analysisSubscriptionRoutes(
       const { subscription_id: subscriptionId } = request.params
       const binding = ['analysis.subscriptions.runs', consumer.applicationId, subscriptionId]
       const after = await openCursor(cursors, { path: 'after', cursor: request.query.after }, binding, invalid)
-      await subscriptions.read(consumer, subscriptionId)
-      return { runs: [], next_cursor: cursors.sign(binding, after ?? '') }
+      const runs = await subscriptions.runs(consumer, subscriptionId, Number(after ?? ''))
+      const position = runs.at(-1)?.subscription?.turn ?? after ?? ''
+      return { runs: runs.map(runAnswer), next_cursor: cursors.sign(binding, String(position)) }
     },
   )
 
@@ -195,7 +227,7 @@ export function analysisSubscriptionRoutes(
       schema: {
         ...about(
           'Get the checkpoint of an analysis subscription',
-          'How far it has come. Null while scheduling is not live.',
+          'What its last run that succeeded covers: everything that the change feed tells of up to `sequence`, as far as it belongs to the scope. Moved together with the success of `run_id`, never back. Null before the first.',
         ),
         params: ById,
         querystring: noFields,
@@ -217,7 +249,15 @@ export function analysisSubscriptionRoutes(
     },
     async (request) => {
       const { subscription } = await subscriptions.read(consumerOf(request), request.params.subscription_id)
-      return { subscription_id: subscription.subscriptionId, checkpoint: null }
+      const { subscriptionId, checkpoint } = subscription
+      return {
+        subscription_id: subscriptionId,
+        checkpoint: checkpoint && {
+          sequence: checkpoint.sequence,
+          run_id: checkpoint.runId,
+          completed_at: formatTime(checkpoint.completedAt),
+        },
+      }
     },
   )
 }
@@ -229,6 +269,7 @@ function subscriptionAnswer({ subscription, status }: SubscriptionNow): Static<t
     ...answerOf(subscription),
     execution_mode: subscription.executionMode,
     interval_seconds: subscription.intervalSeconds,
+    ...(subscription.parameters === null ? {} : { parameters: subscription.parameters }),
     artifact_retention_days: subscription.artifactRetentionDays,
     status,
     created_at: formatTime(subscription.createdAt),

@@ -1,4 +1,5 @@
 import type { AnalysisType } from '../access/analysis-types.ts'
+import type { Scope } from '../access/scope.ts'
 import type { AnalysisStore, NewRun, Run } from './analysis-store.ts'
 import type { InputScope } from './input-scope.ts'
 
@@ -21,6 +22,23 @@ export interface SubscriptionStore extends AnalysisStore {
    * unfinished runs. Null where it did not.
    */
   startRun(start: RunStart): Promise<Run | null>
+  /**
+   * Some of the subscriptions that may start a run, in the order of their ids: those that are not paused, have none under
+   * way, and belong to an application with a key that works and a policy that lets them.
+   */
+  waitingSubscriptions(query: WaitingQuery): Promise<WaitingPage>
+  /** What the feed tells of the scope after a position, as far as some events go. */
+  changesWithin(query: ChangesQuery): Promise<{ readonly through: number; readonly changes: ScopeChanges | null }>
+  /** Keeps how far the feed was followed without finding a change, unless a run has been started since. */
+  keepFollowed(subscriptionId: string, turn: number, through: number): Promise<void>
+  /** Runs of a subscription that have ended, after a turn and in their order; those that expired long ago are gone. */
+  endedRuns(query: {
+    readonly subscriptionId: string
+    readonly afterTurn: number
+    readonly limit: number
+    readonly now: number
+    readonly goneBefore: number
+  }): Promise<readonly Run[]>
 }
 
 export interface RunStart {
@@ -29,6 +47,54 @@ export interface RunStart {
   readonly run: NewRun
   /** Null = no limit. */
   readonly concurrentMax: number | null
+}
+
+export interface WaitingQuery {
+  readonly after: string | null
+  /** Subscriptions looked at, whether they wait or not. */
+  readonly limit: number
+  readonly now: number
+}
+
+export interface WaitingPage {
+  readonly waiting: readonly WaitingSubscription[]
+  /** Of the feed. */
+  readonly newest: number
+  /** Where the next page begins; null at the end. */
+  readonly nextAfter: string | null
+}
+
+export interface WaitingSubscription {
+  readonly subscription: Subscription
+  /** Of the latest run; 0 before the first. */
+  readonly turn: number
+  /** Runs started since the last success that lacked nothing. */
+  readonly tries: number
+  /** No event up to here calls for a run. */
+  readonly followedThrough: number
+  readonly last: {
+    readonly startedAt: number
+    readonly endedAt: number
+    /** It succeeded, and no vector of its scope was still to be made. */
+    readonly isComplete: boolean
+  } | null
+}
+
+export interface ChangesQuery {
+  readonly after: number
+  /** Looked at, whether they belong to the scope or not. */
+  readonly events: number
+  readonly scope: Scope
+  readonly inputScope: InputScope
+  /** Whether a change of metrics alone is one. */
+  readonly withMetrics: boolean
+  readonly now: number
+}
+
+/** When the first and the last of some changes came. */
+export interface ScopeChanges {
+  readonly firstAt: number
+  readonly lastAt: number
 }
 
 export const executionModes = ['on_change', 'scheduled', 'hybrid'] as const
@@ -41,6 +107,8 @@ export interface Subscription {
   readonly inputScope: InputScope
   readonly executionMode: (typeof executionModes)[number]
   readonly embeddingProfileId: string | null
+  /** As they were sent; null where none were. */
+  readonly parameters: Readonly<Record<string, unknown>> | null
   readonly intervalSeconds: number | null
   readonly artifactRetentionDays: number | null
   readonly paused: boolean

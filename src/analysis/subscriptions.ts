@@ -1,17 +1,27 @@
 /**
- * Subscriptions to an analysis. Scheduling is not live: a subscription keeps what is wanted and creates no runs.
+ * Subscriptions to an analysis. They start runs (`schedule.ts`, `due-runs.ts`) where the application's policy has
+ * `analysis.scheduling`; without it they only keep what is wanted.
  *
  *   active | paused             what its owner set last, by pause and resume
  *   disabled                    the application's analysis is switched off
- *   reconciliation_required     its scope or its profile is no longer allowed
+ *   reconciliation_required     its scope, its profile or its parameters are no longer allowed
  *
  * The last two follow from what is allowed now and are never stored: they come and go with policy and entitlements.
- * Resume tests what creation tests, and fails as creation would.
+ * Resume tests what creation tests, and fails as creation would. Only an active one starts runs; one that is under way
+ * goes on to its end, whatever the subscription becomes meanwhile.
  */
+import { isExecuted, isScheduled } from '../access/policy-limits.ts'
 import type { Consumer } from '../access/principal.ts'
+import type { Scope } from '../access/scope.ts'
 import { TidemarkError } from '../errors.ts'
 import { isId, newId } from '../ids.ts'
+import { dayMs } from '../time.ts'
+import type { KeptParameters } from './algorithm.ts'
+import type { Run } from './analysis-store.ts'
 import { checkRequest, notFound } from './check-request.ts'
+import { analysisLimits } from './limits.ts'
+import { checkParameters, needsOf } from './parameters.ts'
+import { runAt } from './runs.ts'
 import type { Subscription, SubscriptionStore } from './subscription-store.ts'
 
 export const subscriptionStatuses = ['active', 'paused', 'disabled', 'reconciliation_required'] as const
@@ -29,6 +39,30 @@ export interface SubscriptionNow {
 
 const invalid = 'invalid_analysis_subscription'
 
+/** What a run of the subscription would be computed on, and with. */
+export interface CheckedSubscription {
+  readonly scope: Scope
+  readonly parameters: KeptParameters | null
+}
+
+/**
+ * What is tested at its creation, at every look at its status and before every run. Parameters that it lacks are no fault
+ * while it does not start runs.
+ */
+export async function checkSubscription(
+  request: Pick<Subscription, 'analysisType' | 'embeddingProfileId' | 'inputScope' | 'parameters'>,
+  consumer: Pick<Consumer, 'policy' | 'entries'>,
+  store: SubscriptionStore,
+): Promise<CheckedSubscription> {
+  const { policy } = consumer
+  const { analysisType } = request
+  const given = request.parameters ?? (isScheduled(policy) ? {} : null)
+  const parameters =
+    given === null ? null : checkParameters(analysisType, given, isExecuted(policy, analysisType), invalid)
+  const scope = await checkRequest(request, consumer, store, invalid, needsOf(analysisType, parameters))
+  return { scope, parameters }
+}
+
 export class AnalysisSubscriptions {
   readonly #store: SubscriptionStore
   readonly #now: () => number
@@ -39,7 +73,7 @@ export class AnalysisSubscriptions {
   }
 
   async create(consumer: Consumer, request: SubscriptionRequest): Promise<SubscriptionNow> {
-    await checkRequest(request, consumer, this.#store, invalid)
+    await checkSubscription(request, consumer, this.#store)
     const now = this.#now()
     const subscription: Subscription = {
       ...request,
@@ -70,6 +104,16 @@ export class AnalysisSubscriptions {
     return this.#withStatus(consumer, found)
   }
 
+  /** Its runs that have ended, after a turn; each once, since they end one after the other. */
+  async runs(consumer: Consumer, subscriptionId: string, afterTurn: number): Promise<readonly Run[]> {
+    await this.read(consumer, subscriptionId)
+    const now = this.#now()
+    const goneBefore = now - analysisLimits.expiredDays * dayMs
+    const limit = analysisLimits.pageDefault
+    const runs = await this.#store.endedRuns({ subscriptionId, afterTurn, limit, now, goneBefore })
+    return runs.flatMap((run) => runAt(run, now) ?? [])
+  }
+
   async pause(consumer: Consumer, subscriptionId: string): Promise<SubscriptionNow> {
     await this.read(consumer, subscriptionId)
     return this.#set(consumer, subscriptionId, true)
@@ -77,7 +121,7 @@ export class AnalysisSubscriptions {
 
   async resume(consumer: Consumer, subscriptionId: string): Promise<SubscriptionNow> {
     const { subscription } = await this.read(consumer, subscriptionId)
-    await checkRequest(subscription, consumer, this.#store, invalid)
+    await checkSubscription(subscription, consumer, this.#store)
     return this.#set(consumer, subscriptionId, false)
   }
 
@@ -90,7 +134,7 @@ export class AnalysisSubscriptions {
   async #withStatus(consumer: Consumer, subscription: Subscription): Promise<SubscriptionNow> {
     if (consumer.policy.analysis_enabled !== true) return { subscription, status: 'disabled' }
     try {
-      await checkRequest(subscription, consumer, this.#store, invalid)
+      await checkSubscription(subscription, consumer, this.#store)
     } catch (error) {
       if (!(error instanceof TidemarkError) || error.status >= 500) throw error
       return { subscription, status: 'reconciliation_required' }

@@ -41,11 +41,13 @@ export function app(program: Command, context: Context): void {
     .argument('<name>')
     .option('--dataset <id...>', 'datasets it may read, all platforms and fields', [])
     .option('--analysis <type...>', `types of analysis it may run, of ${analysisTypes.join(', ')}`)
-    .action((name: string, options: { dataset: string[]; analysis?: AnalysisType[] }) =>
+    .option('--scheduling', 'its analysis subscriptions start runs by themselves')
+    .action((name: string, options: { dataset: string[]; analysis?: AnalysisType[]; scheduling?: true }) =>
       withWorkbench(context, async ({ operator }) => {
         const entitlements = options.dataset.length === 0 ? [] : [{ datasets: options.dataset }]
-        const policy: Policy =
-          options.analysis === undefined ? {} : { analysis_enabled: true, analysis: { types: options.analysis } }
+        const { analysis: types, scheduling } = options
+        const analysis = { ...(types && { types }), ...(scheduling && { scheduling }) }
+        const policy: Policy = types || scheduling ? { analysis_enabled: true, analysis } : {}
         await checkInput('ApplicationInput', { name, policy, entitlements })
         const others = await operator.read.applications()
         for (const doubt of await doubtsAbout(operator.read, { name, datasets: options.dataset, others })) {

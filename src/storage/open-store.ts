@@ -46,6 +46,8 @@ export interface OpenStore {
    * one that held it is gone, the next that asks takes over.
    */
   elected(office: Office): Promise<boolean>
+  /** What time it is for all processes that share the store, whatever the clock of each says. */
+  now(): Promise<number>
   /** Calls back when another process may have written. What is missed now and then must be found by looking. */
   onForeignWrite(listener: (about: Announcement) => void, incidents: Incidents): void
   close(): Promise<void>

@@ -8,4 +8,4 @@ suite('the store of analysis runs: postgres', () => {
   analysisStoreContract(async () => (await openPostgres()).analysis, 15)
 })
 analysisInputContract('postgres', openPostgres)
-subscriptionContract('postgres', openPostgres)
+subscriptionContract('postgres', openPostgres, { numRuns: 5, isConcurrent: true })

@@ -24,4 +24,4 @@ suite('the store of analysis runs: sqlite', () => {
   })
 })
 analysisInputContract('sqlite', open)
-subscriptionContract('sqlite', open)
+subscriptionContract('sqlite', open, { numRuns: 60, isConcurrent: false })

@@ -1,12 +1,23 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
+import fc from 'fast-check'
 import type { AnalysisStore, NewRun, Run } from '../../src/analysis/analysis-store.ts'
+import { DueRuns } from '../../src/analysis/due-runs.ts'
 import type { Subscription, SubscriptionStore } from '../../src/analysis/subscription-store.ts'
+import type { ChangeLog } from '../../src/changes/change-log.ts'
 import { newId } from '../../src/ids.ts'
 import type { ContentStore } from '../../src/ingest/content-store.ts'
-import type { OperatorStore } from '../../src/operator/operator-store.ts'
+import type { Change, NewKey, OperatorStore } from '../../src/operator/operator-store.ts'
+import {
+  type SubscriptionModel,
+  type SubscriptionSystem,
+  schedulingPolicy,
+  settle,
+  subscriptionCommands,
+} from './subscription-model.ts'
 
 export interface SubscriptionFixture {
+  readonly changes: ChangeLog
   readonly analysis: SubscriptionStore
   readonly content: ContentStore
   readonly operator: OperatorStore
@@ -23,6 +34,7 @@ const subscription = (changes: Partial<Subscription> = {}): Subscription => ({
   inputScope: { dataset_ids: ['news'] },
   executionMode: 'on_change',
   embeddingProfileId: null,
+  parameters: null,
   intervalSeconds: null,
   artifactRetentionDays: null,
   paused: false,
@@ -59,8 +71,73 @@ async function fail(store: AnalysisStore, at: number): Promise<void> {
   assert.ok(await store.endRun(taken!.runId, 'w', { at, error: { code: 'internal', message: 'no' } }))
 }
 
-export function subscriptionContract(name: string, open: () => Promise<SubscriptionFixture>): void {
+const keyOf = (application: string, nowMs: number): NewKey => ({
+  keyId: newId('key', nowMs),
+  owner: { kind: 'consumer', id: application },
+  rights: null,
+  name: null,
+  prefix: 'tmc_',
+  hash: application,
+  expiresAt: null,
+})
+
+interface Extent {
+  readonly numRuns: number
+  /** Whether a call is a transaction of its own, so that calls may be made at once. */
+  readonly isConcurrent: boolean
+}
+
+export function subscriptionContract(
+  name: string,
+  open: () => Promise<SubscriptionFixture>,
+  { numRuns, isConcurrent }: Extent,
+): void {
   suite(`subscriptions: ${name}`, () => {
+    test('start what is due and nothing else, one run at a time, and miss no change, whatever is done by whom and when', {
+      timeout: 240_000,
+    }, async () => {
+      const fixture = await open()
+      const { operator } = fixture
+      let nowMs = startMs
+      const commit = (changes: readonly Change[]) => operator.commit(changes, { actor: 'test', at: nowMs })
+      await commit(
+        ['news', 'forum'].map((datasetId) => ({ kind: 'dataset.put', datasetId, name: 'D', description: null })),
+      )
+      await fc.assert(
+        fc.asyncProperty(subscriptionCommands(isConcurrent), async (sequence) => {
+          const application = newId('app', nowMs)
+          await commit([
+            { kind: 'application.create', applicationId: application, name: 'A', policy: schedulingPolicy(true) },
+            { kind: 'entitlements.put', applicationId: application, entitlements: [{ datasets: ['news', 'forum'] }] },
+            { kind: 'key.create', ...keyOf(application, nowMs) },
+          ])
+          const model: SubscriptionModel = {
+            nowMs,
+            isScheduled: true,
+            subscriptions: [],
+            events: [],
+            held: [null, null],
+            documents: 0,
+          }
+          const newWorker = () =>
+            new DueRuns({ store: fixture.analysis, clock: async () => model.nowMs, started: () => {} })
+          const workers = [newWorker(), newWorker()]
+          const real: SubscriptionSystem = { fixture, applicationId: application, workers, newWorker }
+          try {
+            await fc.asyncModelRun(() => ({ model, real }), sequence)
+            await settle(model, real)
+          } finally {
+            nowMs = model.nowMs
+            await commit([{ kind: 'application.delete', applicationId: application, force: true }])
+          }
+          for (const worker of workers) await worker.start()
+          for (const { id } of model.subscriptions)
+            assert.equal(await fixture.analysis.subscription(application, id), null)
+        }),
+        { numRuns },
+      )
+    })
+
     test('one run is under way at a time, covers the feed so far, and its success moves the checkpoint', async () => {
       const { analysis, content, operator } = await open()
       const dataset = { kind: 'dataset.put', datasetId: 'news', name: 'News', description: null } as const

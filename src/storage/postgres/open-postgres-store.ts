@@ -130,6 +130,7 @@ export async function openPostgresStore(url: string, connectionsMax: number): Pr
     lacksRoom: () => room.isLacking,
     scrub: () => vacuum(url),
     elected: async (office) => !schema.isBeyond && (await elections.has(office)),
+    now: () => timeIn(connections),
     onForeignWrite(listener, incidents) {
       schema.reportTo(incidents)
       foreign.listen((about) => (about === 'schema' ? schema.look() : listener(about)), incidents)
@@ -216,6 +217,21 @@ async function schemaIn(connections: Connections): Promise<Schema> {
     return await readSchema(connection.db, postgresMigrationDialect)
   } finally {
     connections.giveBack(connection, true)
+  }
+}
+
+async function timeIn(connections: Connections): Promise<number> {
+  let connection: Connection | null = null
+  try {
+    connection = await connections.take()
+    const { rows } = await connection.client.query(
+      'select (extract(epoch from clock_timestamp()) * 1000)::bigint as now',
+    )
+    connections.giveBack(connection, true)
+    return Number(rows[0].now)
+  } catch (error) {
+    if (connection !== null) connections.giveBack(connection, false)
+    throw unavailable(error)
   }
 }
 

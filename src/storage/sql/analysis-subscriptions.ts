@@ -1,9 +1,13 @@
-import type { Kysely } from 'kysely'
+import type { Kysely, Nullable } from 'kysely'
+import { isScheduled } from '../../access/policy-limits.ts'
+import { storedPolicy } from '../../access/stored-rights.ts'
 import type { AnalysisStore, RunEnd } from '../../analysis/analysis-store.ts'
 import { unfinishedStatuses } from '../../analysis/run-states.ts'
-import type { Subscription, SubscriptionStore } from '../../analysis/subscription-store.ts'
-import { hasPlace, insertRun } from './analysis-run-rows.ts'
-import { sqlChangeLog } from './change-log.ts'
+import type { Subscription, SubscriptionStore, WaitingSubscription } from '../../analysis/subscription-store.ts'
+import { idTimeMs } from '../../ids.ts'
+import { hasPlace, insertRun, runOf } from './analysis-run-rows.ts'
+import { beforeNext, sqlChangeLog } from './change-log.ts'
+import { changesOf } from './subscription-changes.ts'
 import type { AnalysisRunRow, AnalysisSubscriptionRow, Tables } from './tables.ts'
 
 /** Events among which the latest time of ingest is looked for: those of the last batches of every process that writes. */
@@ -36,7 +40,7 @@ export function sqlSubscriptions(db: Kysely<Tables>): Omit<SubscriptionStore, ke
           paused: one.paused ? 1 : 0,
           created_at: one.createdAt,
           updated_at: one.updatedAt,
-          parameters: null,
+          parameters: one.parameters === null ? null : JSON.stringify(one.parameters),
           turn: 0,
           last_run_id: null,
           tries: 0,
@@ -95,16 +99,91 @@ export function sqlSubscriptions(db: Kysely<Tables>): Omit<SubscriptionStore, ke
       const inputCutoffAt = Math.max(run.inputCutoffAt, await latestIngest(db, newest))
       return insertRun(db, { ...run, inputCutoffAt }, { subscriptionId, turn, feedSequence: newest })
     },
+
+    async waitingSubscriptions({ after, limit, now }) {
+      const { newest } = await feed.state()
+      let query = db
+        .selectFrom('analysis_subscription')
+        .innerJoin('application', 'application.application_id', 'analysis_subscription.application_id')
+        .leftJoin('analysis_run', 'analysis_run.run_id', 'analysis_subscription.last_run_id')
+        .selectAll('analysis_subscription')
+        .select(['application.policy', 'analysis_run.status', 'analysis_run.completed_at', 'analysis_run.expires_at'])
+        .select('analysis_run.warnings')
+        .where('analysis_subscription.paused', '=', 0)
+        .where((eb) =>
+          eb.exists(
+            eb
+              .selectFrom('api_key')
+              .select('key_id')
+              .whereRef('api_key.application_id', '=', 'analysis_subscription.application_id')
+              .where('revoked_at', 'is', null)
+              .where((key) => key.or([key('expires_at', 'is', null), key('expires_at', '>', now)])),
+          ),
+        )
+        .orderBy('subscription_id')
+        .limit(limit)
+      if (after !== null) query = query.where('subscription_id', '>', after)
+      const rows = await query.execute()
+      const waiting = rows
+        .filter((row) => mayBeScheduled(row.policy, row.application_id))
+        .filter((row) => !isUnfinished(row.status, row.expires_at, now))
+        .map((row) => ({
+          subscription: subscriptionOf(row),
+          turn: row.turn,
+          tries: row.tries,
+          followedThrough: row.followed_through,
+          last: lastOf(row),
+        }))
+      return { waiting, newest, nextAfter: rows.length < limit ? null : rows.at(-1)!.subscription_id }
+    },
+
+    async changesWithin({ after, events, scope, inputScope, withMetrics, now }) {
+      const { newest, removedThrough } = await feed.state()
+      // What is gone from the feed may have been of the scope.
+      if (after < removedThrough) return { through: removedThrough, changes: { firstAt: 0, lastAt: 0 } }
+      const end = Math.min(newest, after + events)
+      const found = await changesOf(db, { scope, inputScope, withMetrics }, after, end)
+      if (found !== null) {
+        // The clock of who wrote it may be ahead.
+        const changes = { firstAt: Math.min(now, found.firstAt), lastAt: Math.min(now, found.lastAt) }
+        return { through: end, changes }
+      }
+      return { through: await beforeNext(db, end, newest), changes: null }
+    },
+
+    async keepFollowed(subscriptionId, turn, through) {
+      await db
+        .updateTable('analysis_subscription')
+        .set({ followed_through: through })
+        .where('subscription_id', '=', subscriptionId)
+        .where('turn', '=', turn)
+        .where('followed_through', '<', through)
+        .execute()
+    },
+
+    async endedRuns({ subscriptionId, afterTurn, limit, now, goneBefore }) {
+      const rows = await db
+        .selectFrom('analysis_run')
+        .selectAll()
+        .where('subscription_id', '=', subscriptionId)
+        .where('turn', '>', afterTurn)
+        .where('expires_at', '>', goneBefore)
+        .where((eb) => eb.or([eb('status', 'not in', unfinishedStatuses), eb('expires_at', '<=', now)]))
+        .orderBy('turn')
+        .limit(limit)
+        .execute()
+      return rows.map(runOf)
+    },
   }
 }
 
 /** A success moves the checkpoint of the run's subscription, in the transaction that records it. */
 export async function moveCheckpoint(
   db: Kysely<Tables>,
-  { run_id, subscription_id, feed_sequence, warnings }: AnalysisRunRow,
+  { run_id, subscription_id, turn, feed_sequence, warnings }: AnalysisRunRow,
   { at }: RunEnd,
 ): Promise<void> {
-  if (subscription_id === null) return
+  if (subscription_id === null || turn === null) return
   await db
     .updateTable('analysis_subscription')
     .set({
@@ -115,6 +194,8 @@ export async function moveCheckpoint(
       ...(warnings === null || JSON.parse(warnings).length === 0 ? { tries: 0 } : {}),
     })
     .where('subscription_id', '=', subscription_id)
+    // One whose time was over by the clock of another is followed by the next already: the checkpoint never goes back.
+    .where('turn', '=', turn)
     .execute()
 }
 
@@ -122,12 +203,35 @@ async function isUnderWay(db: Kysely<Tables>, { last_run_id }: AnalysisSubscript
   if (last_run_id === null) return false
   const last = await db
     .selectFrom('analysis_run')
-    .select('run_id')
+    .select(['status', 'expires_at'])
     .where('run_id', '=', last_run_id)
-    .where('status', 'in', unfinishedStatuses)
-    .where('expires_at', '>', now)
     .executeTakeFirst()
-  return last !== undefined
+  return last !== undefined && isUnfinished(last.status, last.expires_at, now)
+}
+
+/** Null of a run that is removed. */
+const isUnfinished = (status: string | null, expiresAt: number | null, now: number): boolean =>
+  (unfinishedStatuses as readonly (string | null)[]).includes(status) && expiresAt! > now
+
+/** One that cannot be read is looked at, so that somebody hears of it. */
+function mayBeScheduled(policy: string, applicationId: string): boolean {
+  try {
+    return isScheduled(storedPolicy(policy, applicationId))
+  } catch {
+    return true
+  }
+}
+
+function lastOf(
+  row: AnalysisSubscriptionRow & Nullable<Pick<AnalysisRunRow, 'completed_at' | 'expires_at' | 'warnings'>>,
+): WaitingSubscription['last'] {
+  if (row.last_run_id === null) return null
+  const lacked = row.warnings !== null && JSON.parse(row.warnings).length > 0
+  return {
+    startedAt: idTimeMs(row.last_run_id),
+    endedAt: row.completed_at ?? row.expires_at ?? 0,
+    isComplete: row.checkpoint_run_id === row.last_run_id && !lacked,
+  }
 }
 
 async function latestIngest(db: Kysely<Tables>, newest: number): Promise<number> {
@@ -148,6 +252,7 @@ function subscriptionOf(row: AnalysisSubscriptionRow): Subscription {
     inputScope: JSON.parse(row.input_scope),
     executionMode: row.execution_mode as Subscription['executionMode'],
     embeddingProfileId: row.embedding_profile_id,
+    parameters: row.parameters === null ? null : JSON.parse(row.parameters),
     intervalSeconds: row.interval_seconds,
     artifactRetentionDays: row.artifact_retention_days,
     paused: row.paused === 1,

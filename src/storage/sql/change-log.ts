@@ -12,19 +12,6 @@ export function sqlChangeLog(db: Kysely<Tables>): ChangeLog {
     return { newest: Math.max(newest?.sequence ?? 0, removedThrough), removedThrough }
   }
 
-  /** A restore leaves a wide gap in the sequence: one look leads over it. */
-  const beforeNext = async (position: number, newest: number): Promise<number> => {
-    if (position >= newest) return position
-    const next = await db
-      .selectFrom('event')
-      .select('sequence')
-      .where('sequence', '>', position)
-      .orderBy('sequence')
-      .limit(1)
-      .executeTakeFirst()
-    return next === undefined ? position : next.sequence - 1
-  }
-
   return {
     state,
 
@@ -35,7 +22,7 @@ export function sqlChangeLog(db: Kysely<Tables>): ChangeLog {
       const rows = lastScanned <= after ? [] : await matching(db, query, after, lastScanned).execute()
       // A full page ends at its last event; otherwise everything up to the end of the scan has been looked at.
       const full = rows.length === query.limit
-      const scanned = rows.length > 0 ? lastScanned : await beforeNext(Math.max(after, lastScanned), newest)
+      const scanned = rows.length > 0 ? lastScanned : await beforeNext(db, Math.max(after, lastScanned), newest)
       const position = full ? rows.at(-1)!.sequence : scanned
       return {
         text: eventsText(rows),
@@ -65,6 +52,19 @@ export function sqlChangeLog(db: Kysely<Tables>): ChangeLog {
       return gone.length
     },
   }
+}
+
+/** A restore leaves a wide gap in the sequence: one look leads over it. */
+export async function beforeNext(db: Kysely<Tables>, position: number, newest: number): Promise<number> {
+  if (position >= newest) return position
+  const next = await db
+    .selectFrom('event')
+    .select('sequence')
+    .where('sequence', '>', position)
+    .orderBy('sequence')
+    .limit(1)
+    .executeTakeFirst()
+  return next === undefined ? position : next.sequence - 1
 }
 
 function matching(db: Kysely<Tables>, query: ChangeQuery, after: number, lastScanned: number) {

@@ -118,6 +118,10 @@ export const storeCalls = {
     subscriptions: 'reads',
     setPaused: { locks: ['analysis'] },
     startRun: { locks: ['analysis'], announces: 'analysis' },
+    waitingSubscriptions: 'reads',
+    changesWithin: 'reads',
+    keepFollowed: { locks: ['analysis'] },
+    endedRuns: 'reads',
     previousRun: 'reads',
   },
   exportSource: {

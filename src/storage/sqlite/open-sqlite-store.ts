@@ -116,6 +116,7 @@ export async function openSqliteStore(dataDir: string, options: OpenOptions = {}
     store: remoteStore(perform),
     migrated,
     elected: async () => true,
+    now: async () => Date.now(),
     onForeignWrite: () => {},
     condition: () => ({
       ok: !isDamaged && writers.serving > 0 && readers.serving > 0,

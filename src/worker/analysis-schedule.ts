@@ -1,0 +1,20 @@
+import { DueRuns, type SchedulingParts } from '../analysis/due-runs.ts'
+import type { Incidents } from '../incidents.ts'
+import { type Repeating, repeat } from './repeating.ts'
+
+/** The shortest interval is a minute, and what has changed waits half of one to settle. */
+const lookEveryMs = 1000
+
+/** Starts runs of subscriptions when they are due. Every process that executes runs does it; the store starts each once. */
+export function startScheduling(parts: SchedulingParts, incidents: Incidents): Repeating {
+  const dueRuns = new DueRuns(parts)
+  return repeat(
+    'analysis-schedule',
+    lookEveryMs,
+    async () => {
+      await dueRuns.start()
+      return false
+    },
+    incidents,
+  )
+}

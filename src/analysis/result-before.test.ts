@@ -59,6 +59,7 @@ class Subscribed {
       inputScope: { dataset_ids: ['news'] },
       executionMode: 'scheduled',
       embeddingProfileId: 'profile',
+      parameters: null,
       intervalSeconds: 60,
       artifactRetentionDays: 1,
       paused: false,

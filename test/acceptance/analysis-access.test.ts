@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { before, suite, test } from 'node:test'
+import { until } from '../support/until.ts'
 import { type AnalysisWorld, type RunBody, startAnalysisWorld } from './analysis-world.ts'
-import { documentOf } from './content.ts'
+import { documentOf, wholeFeed } from './content.ts'
 import { expectError } from './expect-error.ts'
 import { fakeProfile } from './fake-embedding.ts'
+import { operate } from './store-surgery.ts'
 
 suite('what an application may analyse', () => {
   let world: AnalysisWorld
@@ -465,5 +467,117 @@ suite('subscriptions', () => {
     await world.setEntitlements(applicationId, [{ datasets: ['news'] }])
     assert.equal(await status(), 'paused')
     assert.equal((await call(key, 'POST', `/${id}/resume`)).body.status, 'active')
+  })
+
+  suite('that start runs: analysis.scheduling', () => {
+    let key: string
+    let applicationId: string
+    const rollup = (changes: Record<string, unknown> = {}) =>
+      request({
+        analysis_type: 'feature_rollup',
+        embedding_profile_id: undefined,
+        input_scope: { dataset_ids: ['news'] },
+        parameters: { by: ['platform'] },
+        ...changes,
+      })
+    const make = async (body: unknown): Promise<string> => {
+      const made = await call(key, 'POST', '', body)
+      assert.equal(made.status, 201, made.text)
+      return made.body.subscription_id
+    }
+    /** The next run that has ended, and the cursor after it. */
+    const nextRun = async (id: string, after?: string): Promise<{ run: RunBody; cursor: string }> => {
+      let page = { runs: [] as RunBody[], next_cursor: '' }
+      await until('a run has ended', async () => {
+        page = (await call(key, 'GET', `/${id}/runs${after === undefined ? '' : `?after=${after}`}`)).body
+        return page.runs.length > 0
+      })
+      assert.equal(page.runs.length, 1)
+      return { run: page.runs[0]!, cursor: page.next_cursor }
+    }
+    const checkpoint = async (id: string) => (await call(key, 'GET', `/${id}/checkpoint`)).body.checkpoint
+    const newestSequence = async () => (await wholeFeed(world.server, key)).events.at(-1)!.sequence
+    const scheduling = { analysis: { types: ['feature_rollup'], scheduling: true } }
+
+    before(async () => {
+      await world.put(documentOf('s-1'))
+      const made = await world.application([{ datasets: ['news'] }], scheduling)
+      key = made.key
+      applicationId = made.applicationId
+    })
+
+    test('on_change: one at once, another when the feed has moved and settled; each is read once, and moves the checkpoint', async () => {
+      const id = await make(rollup({ execution_mode: 'on_change', artifact_retention_days: 3 }))
+      const first = await nextRun(id)
+      const { run } = first
+      assert.deepEqual(
+        [run.status, run.subscription_id, run.retention_days, run.feed_sequence],
+        ['succeeded', id, 3, await newestSequence()],
+      )
+      assert.deepEqual(await world.read(run.run_id, key), run)
+      const reached = { sequence: run.feed_sequence, run_id: run.run_id, completed_at: run.completed_at }
+      assert.deepEqual(await checkpoint(id), reached)
+      const later = (await call(key, 'GET', `/${id}/runs?after=${first.cursor}`)).body
+      assert.deepEqual(later.runs, [])
+
+      await world.put(documentOf('s-2'))
+      // As if the half minute in which more may come had gone by.
+      await operate(world.server, 'update event set ingested_at = ingested_at - 30000')
+      const second = await nextRun(id, later.next_cursor)
+      assert.deepEqual(
+        [second.run.status, second.run.input!.documents, second.run.feed_sequence],
+        ['succeeded', run.input!.documents + 1, await newestSequence()],
+      )
+      assert.equal((await checkpoint(id)).run_id, second.run.run_id)
+      const [rows] = await world.table<{ documents: bigint }>(second.run.run_id, 'rollup', key)
+      assert.equal(Number(rows!.documents), second.run.input!.documents)
+    })
+
+    test('scheduled: one at once, another when an interval is over, none while it is paused', async () => {
+      const id = await make(rollup({ interval_seconds: 60 }))
+      const first = await nextRun(id)
+      // As if it had been created so long ago that an interval was over just after that run.
+      const createdAt = Date.parse(first.run.created_at) + 1 - 60_000
+      await call(key, 'POST', `/${id}/pause`)
+      await operate(
+        world.server,
+        `update analysis_subscription set created_at = ${createdAt} where subscription_id = '${id}'`,
+      )
+      const other = await make(rollup({ name: 'Looked at after it' }))
+      await nextRun(other)
+      assert.deepEqual((await call(key, 'GET', `/${id}/runs?after=${first.cursor}`)).body.runs, [])
+      await call(key, 'POST', `/${id}/resume`)
+      const second = await nextRun(id, first.cursor)
+      assert.ok(second.run.created_at > first.run.created_at)
+      assert.equal((await checkpoint(id)).run_id, second.run.run_id)
+    })
+
+    test('parameters are those of the type, tested when it starts runs', async () => {
+      for (const parameters of [undefined, {}, { by: ['colour'] }, { by: ['platform'], k: 3 }]) {
+        const answer = await call(key, 'POST', '', rollup({ parameters }))
+        await expectError(world.server, answer, 400, 'invalid_analysis_subscription')
+        assert.match(answer.body.details[0].path, /^parameters/)
+      }
+      const without = await world.application([{ datasets: ['news'] }])
+      const made = await call(without.key, 'POST', '', rollup({ parameters: undefined }))
+      assert.deepEqual([made.status, made.body.status, 'parameters' in made.body], [201, 'active', false])
+      await world.setPolicy(without.applicationId, scheduling)
+      const { body } = await call(without.key, 'GET')
+      assert.equal(body.subscriptions[0].status, 'reconciliation_required')
+    })
+
+    test('a type that is not executed fails as a run of it does, and moves no checkpoint', async () => {
+      const id = await make(request({ input_scope: { dataset_ids: ['news'] }, parameters: undefined }))
+      const { run } = await nextRun(id)
+      assert.deepEqual([run.status, run.error!.code], ['failed', 'analysis_type_not_executed'])
+      assert.equal(await checkpoint(id), null)
+    })
+
+    test('the policy is shown to the application', async () => {
+      const account = await world.server.consumer(key, 'GET', '/v1/account')
+      assert.deepEqual(account.body.policy.analysis, scheduling.analysis)
+      const shown = await world.server.mustAdmin('GET', `/admin/v1/applications/${applicationId}`)
+      assert.deepEqual(shown.policy.analysis, scheduling.analysis)
+    })
   })
 })

@@ -3,9 +3,10 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { before, suite, test } from 'node:test'
 import { until } from '../support/until.ts'
-import { type AnalysisWorld, startAnalysisWorld } from './analysis-world.ts'
+import { type AnalysisWorld, type RunBody, startAnalysisWorld } from './analysis-world.ts'
 import { documentOf } from './content.ts'
 import { expectError } from './expect-error.ts'
+import type { Answer } from './harness.ts'
 import { runDoesNotBegin, runsBegin } from './store-surgery.ts'
 
 /** Long texts make many chunks, and many neighbours of many chunks make a run that can be caught while it runs. */
@@ -17,7 +18,7 @@ suite('the life of a run', () => {
   const short = { input_scope: { dataset_ids: ['forum'] } }
 
   before(async () => {
-    world = await startAnalysisWorld({ analysis: { max_input_chunks: 100_000 } })
+    world = await startAnalysisWorld({ analysis: { max_input_chunks: 100_000, scheduling: true } })
     await world.put(documentOf('f-1', { dataset_id: 'forum' }), documentOf('f-2', { dataset_id: 'forum' }))
     await world.graph(short)
     const sentence = (i: number) => `Sentence ${i * 7919} tells of tide ${i % 97} and of harbour ${i % 89}. `
@@ -185,13 +186,24 @@ suite('the life of a run', () => {
   /** One kill finds a run in every state; what is left of a dead process is taken up when its lease has run out. */
   suite('kill -9', () => {
     let cancelled: string
+    let subscription: string
     let validated: string
     let running: string
     let waiting: string
 
+    const subscriptions = async (method: string, path: string, body?: unknown): Promise<Answer['body']> =>
+      (await world.server.consumer(world.key, method, `/v1/analysis/subscriptions${path}`, body)).body
+
     before(async () => {
       cancelled = await held()
-      validated = (await world.create(short)).run_id
+      subscription = (
+        await subscriptions('POST', '', world.request({ ...short, name: 'S', execution_mode: 'on_change' }))
+      ).subscription_id
+      await until('its run waits', async () => {
+        const { body } = await world.server.consumer(world.key, 'GET', '/v1/analysis/runs?status=queued')
+        validated = body.runs.find((run: RunBody) => run.subscription_id === subscription)?.run_id
+        return validated !== undefined
+      })
       await runDoesNotBegin(world.server, validated)
       await cancel(cancelled)
       await until('it is validated', async () => (await world.read(validated)).status === 'validating')
@@ -220,9 +232,19 @@ suite('the life of a run', () => {
       assert.equal((await file.arrayBuffer()).byteLength, artifact!.bytes)
     })
 
-    test('while one is validated: it ends after the next start', async () => {
-      assert.equal((await world.ended(validated)).status, 'succeeded')
+    test('while one of a subscription is validated: it ends after the next start, is read once and moves the checkpoint', async () => {
+      const ended = await world.ended(validated)
+      assert.equal(ended.status, 'succeeded')
       assert.equal((await world.edges(validated)).length, 2)
+      const { runs, next_cursor } = await subscriptions('GET', `/${subscription}/runs`)
+      assert.deepEqual(runs, [ended])
+      assert.deepEqual((await subscriptions('GET', `/${subscription}/runs?after=${next_cursor}`)).runs, [])
+      const { checkpoint } = await subscriptions('GET', `/${subscription}/checkpoint`)
+      assert.deepEqual(checkpoint, {
+        sequence: ended.feed_sequence,
+        run_id: validated,
+        completed_at: ended.completed_at,
+      })
     })
 
     test('after a cancel: it stays cancelled', async () => {

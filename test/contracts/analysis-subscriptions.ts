@@ -3,10 +3,10 @@ import { suite, test } from 'node:test'
 import fc from 'fast-check'
 import type { AnalysisStore, NewRun, Run } from '../../src/analysis/analysis-store.ts'
 import { DueRuns } from '../../src/analysis/due-runs.ts'
-import type { Subscription, SubscriptionStore } from '../../src/analysis/subscription-store.ts'
+import type { ChangesQuery, Subscription, SubscriptionStore } from '../../src/analysis/subscription-store.ts'
 import type { ChangeLog } from '../../src/changes/change-log.ts'
 import { newId } from '../../src/ids.ts'
-import type { ContentStore } from '../../src/ingest/content-store.ts'
+import type { ContentStore, IncomingDocument } from '../../src/ingest/content-store.ts'
 import type { Change, NewKey, OperatorStore } from '../../src/operator/operator-store.ts'
 import {
   type SubscriptionModel,
@@ -136,6 +136,114 @@ export function subscriptionContract(
         }),
         { numRuns },
       )
+    })
+
+    test('wait for a run: not paused, none under way, of an application with a key that works and scheduling', async () => {
+      const { analysis, operator } = await open()
+      const commit = (...changes: readonly Change[]) => operator.commit(changes, { actor: 'test', at: startMs })
+      const policies = [
+        schedulingPolicy(true),
+        schedulingPolicy(false),
+        {},
+        { ...schedulingPolicy(true), analysis_enabled: false },
+      ]
+      const ids: string[] = []
+      const keys: string[] = []
+      for (const [i, policy] of policies.entries()) {
+        const owner = `app_${i}`
+        const key = keyOf(owner, startMs)
+        keys.push(key.keyId)
+        await commit(
+          { kind: 'application.create', applicationId: owner, name: 'A', policy },
+          { kind: 'key.create', ...key },
+        )
+        const one = subscription({ applicationId: owner })
+        ids.push(one.subscriptionId)
+        await analysis.addSubscription(one)
+      }
+      const paused = subscription({ applicationId: 'app_0', paused: true })
+      const second = subscription({ applicationId: 'app_0' })
+      for (const one of [paused, second]) await analysis.addSubscription(one)
+      const waiting = async (now: number, limit = 100): Promise<readonly string[]> => {
+        const found: string[] = []
+        let after: string | null = null
+        do {
+          const page = await analysis.waitingSubscriptions({ after, limit, now })
+          found.push(...page.waiting.map((one) => one.subscription.subscriptionId))
+          after = page.nextAfter
+        } while (after !== null)
+        return found
+      }
+      assert.deepEqual(await waiting(startMs), [ids[0], second.subscriptionId])
+      assert.deepEqual(await waiting(startMs, 1), [ids[0], second.subscriptionId])
+      const run = { ...newRun(startMs), applicationId: 'app_0' }
+      await analysis.startRun({ subscriptionId: ids[0]!, afterTurn: 0, run, concurrentMax: null })
+      assert.deepEqual(await waiting(startMs), [second.subscriptionId])
+      assert.deepEqual(await waiting(run.expiresAt), [ids[0], second.subscriptionId])
+      await analysis.cancelRun('app_0', run.runId, startMs + 5)
+      const [first] = (await analysis.waitingSubscriptions({ after: null, limit: 1, now: startMs + 5 })).waiting
+      assert.deepEqual(
+        [first!.turn, first!.tries, first!.last],
+        [1, 1, { startedAt: startMs, endedAt: startMs + 5, isComplete: false }],
+      )
+      await commit({ kind: 'key.expire', keyId: keys[0]!, expiresAt: startMs + 10 })
+      assert.deepEqual(await waiting(startMs + 9), [ids[0], second.subscriptionId])
+      assert.deepEqual(await waiting(startMs + 10), [])
+      await commit({ kind: 'key.create', ...keyOf('app_0 again', startMs), owner: { kind: 'consumer', id: 'app_0' } })
+      assert.deepEqual(await waiting(startMs + 10), [ids[0], second.subscriptionId])
+      await commit({ kind: 'application.delete', applicationId: 'app_0', force: true })
+      assert.deepEqual(await waiting(startMs), [])
+    })
+
+    test('what has changed within a scope: new documents that are in it, and whatever happens to older ones', async () => {
+      const { analysis, content, changes, operator } = await open()
+      const datasets = ['news', 'forum'].map(
+        (datasetId) => ({ kind: 'dataset.put', datasetId, name: 'D', description: null }) as const,
+      )
+      await operator.commit(datasets, { actor: 'test', at: startMs })
+      let at = startMs
+      const put = async (fields: Partial<IncomingDocument>): Promise<void> => {
+        const document = { datasetId: 'news', platform: 'rss', externalId: 'x', title: 'T', language: 'en', ...fields }
+        await content.ingest([document], ++at)
+      }
+      const entry = { regions: null, publishedFrom: null, publishedTo: null, fields: ['body' as const] }
+      const scope = { entries: [{ ...entry, datasets: ['news'], platforms: ['rss'], languages: ['en'] }] }
+      const inputScope = { dataset_ids: ['news'], content_types: ['post'] }
+      const query = { events: 2, scope, inputScope, withMetrics: false, now: startMs + 1000 }
+      const after = async (position: number, changed: Partial<ChangesQuery> = {}) =>
+        analysis.changesWithin({ ...query, after: position, ...changed })
+      const found = async (position: number, changed: Partial<ChangesQuery> = {}) =>
+        (await after(position, { events: 100, ...changed })).changes
+
+      await put({ externalId: 'in', contentType: 'post' })
+      assert.deepEqual(await after(0), { through: 1, changes: { firstAt: at, lastAt: at } })
+      await put({ externalId: 'platform', contentType: 'post', platform: 'web' })
+      await put({ externalId: 'dataset', contentType: 'post', datasetId: 'forum' })
+      await put({ externalId: 'language', contentType: 'post', language: 'de' })
+      await put({ externalId: 'content type', contentType: 'article' })
+      assert.deepEqual(await after(1), { through: 3, changes: null })
+      assert.deepEqual(await after(1, { events: 100 }), { through: 5, changes: null })
+      const newer = { ...inputScope, created_from: new Date(at).toISOString() }
+      assert.equal(await found(0, { inputScope: newer }), null)
+      assert.equal((await found(0, { inputScope: { ...newer, content_types: ['article'] } })) === null, false)
+
+      // It was in the scope, and is no more.
+      await put({ externalId: 'in', contentType: 'post', language: 'de', title: 'Other' })
+      const leaving = at
+      assert.deepEqual(await found(5), { firstAt: leaving, lastAt: leaving })
+      const { newest } = await changes.state()
+      await put({ externalId: 'in', contentType: 'post', language: 'de', title: 'Other', metrics: { likes: 1 } })
+      assert.equal(await found(newest), null)
+      assert.deepEqual(await found(newest, { withMetrics: true }), { firstAt: at, lastAt: at })
+      assert.deepEqual(await found(0, { withMetrics: true }), { firstAt: leaving, lastAt: at })
+      assert.deepEqual(await found(0, { now: startMs }), { firstAt: startMs, lastAt: startMs }, 'never later than now')
+
+      // Nobody knows any more what the feed has forgotten.
+      await changes.removeBefore(startMs + 3, 100)
+      assert.deepEqual(await after(1), { through: 2, changes: { firstAt: 0, lastAt: 0 } })
+      assert.deepEqual(await after(2), { through: 4, changes: null })
+      const end = (await changes.state()).newest
+      assert.deepEqual(await after(end), { through: end, changes: null })
     })
 
     test('one run is under way at a time, covers the feed so far, and its success moves the checkpoint', async () => {

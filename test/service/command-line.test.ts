@@ -245,6 +245,7 @@ test('app and collector: doubtful names and datasets are said, keys are made by 
     'nope',
     '--analysis',
     'clustering',
+    '--scheduling',
   ])
   assert.equal(first.code, 0)
   assert.equal(first.stderr, 'note: no dataset nope yet; there are forum, news\n')
@@ -253,7 +254,7 @@ test('app and collector: doubtful names and datasets are said, keys are made by 
   const account = await server.consumer(/tmc_\S+/.exec(made.stdout)![0], 'GET', '/v1/account')
   assert.equal(account.body.name, 'Twin')
   assert.equal(account.body.policy.analysis_enabled, true)
-  assert.deepEqual(account.body.policy.analysis, { types: ['clustering'] })
+  assert.deepEqual(account.body.policy.analysis, { types: ['clustering'], scheduling: true })
   const [, id] = /application (\S+)/.exec(first.stdout)!
 
   const second = await server.tidemark(['app', 'create', 'Twin'])

@@ -120,9 +120,9 @@ export function sqlSubscriptions(db: Kysely<Tables>): Omit<SubscriptionStore, ke
               .where((key) => key.or([key('expires_at', 'is', null), key('expires_at', '>', now)])),
           ),
         )
-        .orderBy('subscription_id')
+        .orderBy('analysis_subscription.subscription_id')
         .limit(limit)
-      if (after !== null) query = query.where('subscription_id', '>', after)
+      if (after !== null) query = query.where('analysis_subscription.subscription_id', '>', after)
       const rows = await query.execute()
       const waiting = rows
         .filter((row) => mayBeScheduled(row.policy, row.application_id))

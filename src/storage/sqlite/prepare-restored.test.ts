@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
+import type { NewRun } from '../../analysis/analysis-store.ts'
+import type { Subscription } from '../../analysis/subscription-store.ts'
 import { plainEventTypes } from '../../changes/change-log.ts'
 import type { Change } from '../../operator/operator-store.ts'
 import { newestMigration } from '../sql/migrate.ts'
@@ -70,6 +72,51 @@ test('what is written after a restore comes after everything that readers may ha
     assert.deepEqual([page.count, page.atEnd], [2, true], 'one look leads over the gap')
     await restored.close()
   }
+})
+
+test('runs that a subscription starts after a restore come after all that readers of its runs may have seen', async (t) => {
+  const dataDir = folder(t)
+  const application = { kind: 'application.create', applicationId: 'app', name: 'x', policy: {} } as const
+  await changed(dataDir, dataset, application)
+  const subscription: Subscription = {
+    subscriptionId: 'sub_1',
+    applicationId: 'app',
+    name: 'x',
+    analysisType: 'feature_rollup',
+    inputScope: { dataset_ids: ['d'] },
+    executionMode: 'scheduled',
+    embeddingProfileId: null,
+    parameters: null,
+    intervalSeconds: null,
+    artifactRetentionDays: null,
+    paused: false,
+    createdAt: 1,
+    updatedAt: 1,
+    checkpoint: null,
+  }
+  const open = await openSqliteStore(dataDir)
+  await open.store.analysis.addSubscription(subscription)
+  await open.close()
+  await prepareRestored(storePath(dataDir), storePath(folder(t)), madeAt, 2)
+  const restored = await openSqliteStore(dataDir)
+  t.after(() => restored.close())
+  const run: NewRun = {
+    runId: 'run_1',
+    applicationId: 'app',
+    analysisType: 'feature_rollup',
+    embeddingProfileId: null,
+    inputScope: { dataset_ids: ['d'] },
+    parameters: null,
+    inputCutoffAt: 3,
+    retentionDays: 1,
+    scope: { entries: [] },
+    createdAt: 3,
+    expiresAt: 4,
+  }
+  const start = { subscriptionId: 'sub_1', run, concurrentMax: null }
+  assert.equal(await restored.store.analysis.startRun({ ...start, afterTurn: 0 }), null)
+  const started = await restored.store.analysis.startRun({ ...start, afterTurn: 1_000_000 })
+  assert.equal(started?.subscription?.turn, 1_000_001)
 })
 
 test('what the replaced store knows to be over is over in the restored one, with lines in its audit log', async (t) => {

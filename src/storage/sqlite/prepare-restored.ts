@@ -15,9 +15,12 @@ import { openSqlite } from './node-sqlite.ts'
  */
 const sequencesSkipped = 1_000_000_000
 
+/** More than one of a minute makes in a year. */
+const turnsSkipped = 1_000_000
+
 /**
  * What a store needs that goes on from an earlier time, on the copy at `path` that is not yet in place: the newest
- * schema, numbers of events above all that were given out, and what the store at `replaced` knows to be over.
+ * schema, numbers of events and of runs above all that were given out, and what the store at `replaced` knows to be over.
  */
 export async function prepareRestored(
   path: string,
@@ -31,6 +34,7 @@ export async function prepareRestored(
     raw.exec('begin exclusive')
     await migrate(db, sqliteMigrationDialect, nowMs)
     skipSequences(raw)
+    await skipTurns(db)
     const access = await carryOverFrom(replaced, db, backupMadeAt, nowMs)
     raw.exec('commit')
     return access
@@ -44,6 +48,14 @@ function skipSequences(raw: DatabaseSync): void {
     .prepare('update sqlite_sequence set seq = seq + ? where name = ?')
     .run(sequencesSkipped, 'event')
   if (changes === 0) raw.prepare('insert into sqlite_sequence (name, seq) values (?, ?)').run('event', sequencesSkipped)
+}
+
+/** As with events: whoever reads the runs of a subscription may have seen later ones than the backup knows. */
+async function skipTurns(db: Kysely<Tables>): Promise<void> {
+  await db
+    .updateTable('analysis_subscription')
+    .set((eb) => ({ turn: eb('turn', '+', turnsSkipped) }))
+    .execute()
 }
 
 async function carryOverFrom(

@@ -9,6 +9,7 @@ import { catalogRoutes } from './catalog/catalog-routes.ts'
 import { classificationRoutes } from './catalog/classification-routes.ts'
 import { documentRoutes } from './catalog/document-routes.ts'
 import { ChangeSignal } from './changes/change-signal.ts'
+import { retentionMs } from './changes/read-changes.ts'
 import { changesRoutes } from './changes/routes.ts'
 import { composeAnalysis } from './compose-analysis.ts'
 import { diskCheck, storeCheck } from './compose-checks.ts'
@@ -155,7 +156,12 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
       // A process that only works in the background still says how it is.
       if (search === null) return
       const { embedder, searcher, values, indexing } = search
-      accountRoutes(typed, { usage, embeddingProfiles: () => operator.read.embeddingProfiles() })
+      accountRoutes(typed, {
+        usage,
+        embeddingProfiles: () => operator.read.embeddingProfiles(),
+        ingestTimes: (of) => store.catalog.ingestTimes(of),
+        feedRetentionMs: retentionMs,
+      })
       operatorRoutes(typed, operator)
       erasureRoutes(typed, new Erasures({ store: store.erasures, hidden }))
       ingestRoutes(typed, ingest)

@@ -2,11 +2,12 @@ import { Type } from 'typebox'
 import { EntitlementInput } from '../access/entitlement.ts'
 import { Policy } from '../access/policy.ts'
 import { inFlightMaxOf, rateOf } from '../access/policy-limits.ts'
+import type { ScopeEntry } from '../access/scope.ts'
 import type { UsageBook } from '../access/usage-book.ts'
 import { consumerOf } from '../http/route.ts'
 import type { TypedApp } from '../http/typed-app.ts'
-import { utcDay } from '../time.ts'
-import { named, noFields, orNull } from '../validation.ts'
+import { formatTime, utcDay } from '../time.ts'
+import { dateTime, named, noFields, orNull } from '../validation.ts'
 
 const Account = named(
   'Account',
@@ -30,6 +31,14 @@ const Account = named(
       ),
       { description: 'An addition: the embedding profiles that are active.' },
     ),
+    earliest_ingested_at: orNull(dateTime, {
+      description:
+        'An addition: first-ingest time of the oldest document of the entitled datasets and platforms, as the change feed goes by them; null where there is none.',
+    }),
+    latest_ingested_at: orNull(dateTime, { description: 'An addition: and of the newest, a moment ago.' }),
+    feed_retained_from: orNull(dateTime, {
+      description: 'An addition: the change feed has every event of them that was ingested since.',
+    }),
     usage: named(
       'DailyUsage',
       Type.Object({
@@ -52,9 +61,28 @@ interface EmbeddingProfile {
 export interface AccountParts {
   readonly usage: UsageBook
   readonly embeddingProfiles: () => Promise<readonly EmbeddingProfile[]>
+  readonly ingestTimes: (of: readonly ScopeEntry[]) => Promise<IngestTimes | null>
+  readonly feedRetentionMs: number
 }
 
-export function accountRoutes(app: TypedApp, { usage, embeddingProfiles }: AccountParts): void {
+interface IngestTimes {
+  readonly earliest: number
+  readonly latest: number
+}
+
+export function accountRoutes(app: TypedApp, parts: AccountParts): void {
+  const { usage, embeddingProfiles, feedRetentionMs } = parts
+  /** Asked once for what a key is remembered to open, which is for half a second. */
+  const known = new WeakMap<readonly ScopeEntry[], Promise<IngestTimes | null>>()
+  const ingestTimes = (entries: readonly ScopeEntry[]): Promise<IngestTimes | null> => {
+    let times = known.get(entries)
+    if (times === undefined) {
+      times = entries.length === 0 ? Promise.resolve(null) : parts.ingestTimes(entries)
+      known.set(entries, times)
+      times.catch(() => known.delete(entries))
+    }
+    return times
+  }
   app.get(
     '/v1/account',
     {
@@ -72,7 +100,11 @@ export function accountRoutes(app: TypedApp, { usage, embeddingProfiles }: Accou
       const consumer = consumerOf(request)
       const now = Date.now()
       const { perSecond, burst } = rateOf(consumer.policy)
-      const [operations, profiles] = await Promise.all([usage.today(consumer.applicationId, now), embeddingProfiles()])
+      const [operations, profiles, times] = await Promise.all([
+        usage.today(consumer.applicationId, now),
+        embeddingProfiles(),
+        ingestTimes(consumer.entries),
+      ])
       return {
         application_id: consumer.applicationId,
         name: consumer.name,
@@ -87,6 +119,9 @@ export function accountRoutes(app: TypedApp, { usage, embeddingProfiles }: Accou
         embedding_profiles: profiles
           .filter(({ status }) => status === 'active')
           .map(({ profileId, dimensions, isDefault }) => ({ id: profileId, dimensions, is_default: isDefault })),
+        earliest_ingested_at: times && formatTime(times.earliest),
+        latest_ingested_at: times && formatTime(times.latest),
+        feed_retained_from: times && formatTime(Math.max(times.earliest, now - feedRetentionMs)),
         usage: { day: utcDay(now), operations },
       }
     },

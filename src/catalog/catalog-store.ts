@@ -1,4 +1,4 @@
-import type { Scope, ScopedDocument } from '../access/scope.ts'
+import type { Scope, ScopedDocument, ScopeEntry } from '../access/scope.ts'
 import type { DocumentStatus } from '../ingest/content-store.ts'
 
 /** The port: documents as they are read. */
@@ -16,6 +16,11 @@ export interface CatalogStore {
   snapshots(documentId: string, page: Page): Promise<readonly SnapshotRecord[]>
   /** Documents by exact conditions, newest first. */
   browse(query: BrowseQuery): Promise<readonly DocumentRecord[]>
+  /**
+   * First-ingest times of the oldest and the newest document of these datasets and platforms (null = any); null where
+   * there is none.
+   */
+  ingestTimes(of: readonly DatasetsAndPlatforms[]): Promise<IngestTimes | null>
   /** Active classifications of a dataset, by code. */
   classifications(datasetId: string, after: string | null, limit: number): Promise<readonly ClassificationRecord[]>
 }
@@ -45,6 +50,13 @@ export interface BrowseQuery {
   readonly snapshot: boolean
   /** When nobody waits for the answer any longer: the store then gives up. Null = whenever it comes. */
   readonly answerBy: number | null
+}
+
+export type DatasetsAndPlatforms = Pick<ScopeEntry, 'datasets' | 'platforms'>
+
+export interface IngestTimes {
+  readonly earliest: number
+  readonly latest: number
 }
 
 export interface ClassificationRecord {

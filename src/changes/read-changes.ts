@@ -6,7 +6,7 @@ import type { ChangeSignal } from './change-signal.ts'
 
 /** How long events stay readable, and how long a cursor does. */
 export const retentionDays = 30
-const retentionMs = retentionDays * dayMs
+export const retentionMs = retentionDays * dayMs
 
 /** Events looked at by one call to the store, and for how long one request goes on looking for matches. */
 const scanMax = 20_000

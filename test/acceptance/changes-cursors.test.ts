@@ -104,6 +104,9 @@ describe('cursors over time', () => {
       assert.match(answer.body.message, /GET \/v1\/export/)
       assert.deepEqual(answer.body.details, [{ path: 'cursor', message: 'is too old: begin with GET /v1/export' }])
     }
+    const { earliest_ingested_at, feed_retained_from } = usedBefore
+    const keptDays = (Date.parse(feed_retained_from) - Date.parse(earliest_ingested_at)) / 86_400_000
+    assert.ok(keptDays > 0 && keptDays < 1.5, `31 days later all is kept from ${keptDays} days after the beginning on`)
     const resumed = await server.consumer(quota, 'GET', `/v1/export?cursor=${halfway}`)
     assert.deepEqual([resumed.status, resumed.body.code], [410, 'cursor_expired'])
     assert.deepEqual(

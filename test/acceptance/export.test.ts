@@ -170,9 +170,26 @@ describe('the export', () => {
     }
   })
 
+  test('the account says from when on there is something, and how far back the feed goes', async () => {
+    const times = async (key: string) => {
+      const { body } = await server.consumer(key, 'GET', '/v1/account')
+      return [body.earliest_ingested_at, body.latest_ingested_at, body.feed_retained_from]
+    }
+    const created = (await exported(all, { dataset_id: 'blogs' })).flatMap(({ document }) => document?.created_at ?? [])
+    const [earliest, latest] = [created.toSorted()[0], created.toSorted().at(-1)]
+    assert.deepEqual(await times(await keyFor([{ datasets: ['blogs'] }])), [earliest, latest, earliest])
+    const none = [null, null, null]
+    assert.deepEqual(await times(await keyFor([{ datasets: ['blogs'], platforms: ['nowhere'] }])), none)
+    assert.deepEqual(await times(await keyFor([])), none)
+    const late = (await sendOne(server, collector, documentOf('late', { dataset_id: 'blogs' }))).document_id
+    const [, newest] = await times(await keyFor([{ datasets: ['blogs', 'small'] }]))
+    const { body } = await server.consumer(all, 'GET', `/v1/documents/${late}`)
+    assert.equal(newest, body.created_at)
+  })
+
   test('its cursors are bound to the application and the filters; bad requests are 400, what is not entitled 403', async () => {
     const { cursor } = (await exported(all, { dataset_id: 'news,blogs', limit: 1 })).at(-1)!
-    assert.equal(idsOf(await exported(all, { dataset_id: 'blogs,news', limit: 7, cursor })).length, 3)
+    assert.equal(idsOf(await exported(all, { dataset_id: 'blogs,news', limit: 3, cursor })).length, 3)
     const stranger = await keyFor([{ datasets: ['news', 'blogs'] }])
     const refused: [string, Parameters, number, string][] = [
       [all, { cursor }, 400, 'invalid_cursor'],

@@ -314,6 +314,34 @@ export function checkCatalogStore(name: string, openStore: () => Promise<Catalog
       assert.ok((await browse({ answerBy: Date.now() + 60_000 })).length > 0)
     })
 
+    test('ingest times are those of the oldest and newest document of the datasets and platforms', async () => {
+      const all = await store.catalog.browse({ ...plain, limit: 100_000 })
+      assert.ok(all.length > 1)
+      const some = <T>(...values: T[]) => fc.uniqueArray(fc.constantFrom(...values), { minLength: 1 })
+      const pair = fc.record({
+        datasets: some(...datasets, 'nowhere'),
+        platforms: fc.option(some('p1', 'p2', 'p3', 'p9'), { nil: null }),
+      })
+      await fc.assert(
+        fc.asyncProperty(fc.array(pair, { minLength: 1, maxLength: 3 }), async (pairs) => {
+          const times = all
+            .filter(({ datasetId, platform }) =>
+              pairs.some((one) => one.datasets.includes(datasetId) && (one.platforms?.includes(platform) ?? true)),
+            )
+            .map(({ createdAt }) => createdAt)
+          const expected = times.length === 0 ? null : { earliest: Math.min(...times), latest: Math.max(...times) }
+          assert.deepEqual(await store.catalog.ingestTimes(pairs), expected)
+        }),
+        { numRuns: 40 },
+      )
+      const many = Array.from({ length: 200 }, (_, i) => `none${i}`)
+      const [oldest, newest] = [all.at(-1)!.createdAt, all[0]!.createdAt]
+      assert.deepEqual(await store.catalog.ingestTimes([{ datasets: [...many, ...datasets], platforms: null }]), {
+        earliest: oldest,
+        latest: newest,
+      })
+    })
+
     test('a scope without entries opens nothing', async () => {
       assert.deepEqual(await browse({ scope: { entries: [] } }), [])
     })

@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 import type { Scope } from '../../access/scope.ts'
 import type { CatalogStore, DocumentRecord, Page, SnapshotRecord } from '../../catalog/catalog-store.ts'
 import { idTimeMs } from '../../ids.ts'
@@ -6,6 +6,7 @@ import { isVersionOpen } from './browse-conditions.ts'
 import { browseIds } from './browse-ids.ts'
 import { statusOf } from './document-rows.ts'
 import { readBodies } from './read-bodies.ts'
+import { alongLanes, isInLane, type Lane, lanesOf } from './scope-lanes.ts'
 import type { DocumentRow, SnapshotRow, Tables } from './tables.ts'
 
 /** What a record shows. Not the rest: facts and the extra payload can be far larger than all of this. */
@@ -106,6 +107,19 @@ export function sqlCatalogStore(db: Kysely<Tables>): CatalogStore {
       const records = await withParts(db, rows, query)
       const byId = new Map(records.map((record) => [record.documentId, record]))
       return ids.map((id) => byId.get(id)!)
+    },
+
+    async ingestTimes(of) {
+      const edge = (lane: Lane, direction: 'asc' | 'desc') =>
+        sql`(select document_id from document where ${isInLane(lane)} order by document_id ${sql.raw(direction)} limit 1)`
+      const found = await alongLanes<{ first: string | null; last: string | null }>(
+        db,
+        lanesOf(of),
+        (lane) => sql`select ${edge(lane, 'asc')} as first, ${edge(lane, 'desc')} as last`,
+      )
+      const firsts = found.flatMap(({ first }) => first ?? []).sort()
+      const lasts = found.flatMap(({ last }) => last ?? []).sort()
+      return firsts.length === 0 ? null : { earliest: idTimeMs(firsts[0]!), latest: idTimeMs(lasts.at(-1)!) }
     },
 
     async classifications(datasetId, after, limit) {

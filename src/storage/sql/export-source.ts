@@ -7,6 +7,7 @@ import type { ExportPortion, ExportPosition, ExportQuery, ExportSource } from '.
 import { idTimeMs } from '../../ids.ts'
 import { documentRecord, recordColumns } from './catalog-store.ts'
 import { readBodies } from './read-bodies.ts'
+import { alongLanes, isInLane, type Lane, lanesOf } from './scope-lanes.ts'
 import type { Tables } from './tables.ts'
 
 /** What one portion takes of a reader: a few milliseconds. */
@@ -19,9 +20,6 @@ export interface PortionBounds {
 }
 
 const usualBounds: PortionBounds = { documents: 250, versions: 1000, textBytes: 1024 * 1024 }
-
-/** Lanes sought by one statement. */
-const lanesMax = 64
 
 /** One line to come. */
 interface Item {
@@ -59,19 +57,13 @@ export function sqlExportSource(db: Kysely<Tables>, bounds = usualBounds): Expor
  * index; what only one lane is known to a certain id counts no further for the others.
  */
 async function idsAfter(db: Kysely<Tables>, { scope, after }: ExportQuery, documentsMax: number) {
-  const lanes = lanesOf(scope)
+  const lanes = lanesOf(scope.entries)
   const perLane = lanes.length === 1 ? documentsMax : Math.max(16, Math.ceil((2 * documentsMax) / lanes.length))
   // A document that is not done comes first once more.
   const operator = sql.raw(after !== null && after.versionId !== null ? '>=' : '>')
-  const walk = ({ dataset, platform }: Lane, lane: number) => {
-    const ofPlatform = platform === null ? sql`` : sql`and source_platform = ${platform}`
-    return sql`select * from (select document_id, ${sql.lit(lane)} as lane from document where dataset_id = ${dataset} ${ofPlatform} and document_id ${operator} ${after?.documentId ?? ''} order by document_id limit ${sql.lit(perLane)}) as walked`
-  }
-  const found: { document_id: string; lane: number }[] = []
-  for (let from = 0; from < lanes.length; from += lanesMax) {
-    const walks = lanes.slice(from, from + lanesMax).map((lane, i) => walk(lane, from + i))
-    found.push(...(await sql<(typeof found)[number]>`${sql.join(walks, sql` union all `)}`.execute(db)).rows)
-  }
+  const walk = (own: Lane, lane: number) =>
+    sql`select * from (select document_id, ${sql.lit(lane)} as lane from document where ${isInLane(own)} and document_id ${operator} ${after?.documentId ?? ''} order by document_id limit ${sql.lit(perLane)}) as walked`
+  const found = await alongLanes<{ document_id: string; lane: number }>(db, lanes, walk)
   let horizon: string | null = null
   for (const ofLane of Map.groupBy(found, ({ lane }) => lane).values()) {
     if (ofLane.length < perLane) continue
@@ -83,25 +75,6 @@ async function idsAfter(db: Kysely<Tables>, { scope, after }: ExportQuery, docum
     .filter((id) => horizon === null || id <= horizon)
     .sort()
   return { ids: ids.slice(0, documentsMax), atEnd: horizon === null && ids.length <= documentsMax }
-}
-
-interface Lane {
-  readonly dataset: string
-  readonly platform: string | null
-}
-
-/** Platforms are lanes too where that does not make them many. */
-function lanesOf({ entries }: Scope): Lane[] {
-  const lanes = new Map<string, Lane>()
-  const add = (lane: Lane) => lanes.set(JSON.stringify([lane.dataset, lane.platform]), lane)
-  for (const { datasets, platforms } of entries) {
-    const apart = platforms !== null && datasets.length * platforms.length <= lanesMax ? platforms : [null]
-    for (const dataset of datasets) for (const platform of apart) add({ dataset, platform })
-  }
-  // No document may stand in two lanes.
-  return [...lanes.values()].filter(
-    ({ dataset, platform }) => platform === null || !lanes.has(JSON.stringify([dataset, null])),
-  )
 }
 
 /** The lines of these documents, in order. `through` says how far they go where there are more. */

@@ -50,6 +50,7 @@ export const storeCalls = {
     versions: 'reads',
     snapshots: 'reads',
     browse: 'reads',
+    ingestTimes: 'reads',
     classifications: 'reads',
   },
   indexSource: {

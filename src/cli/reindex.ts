@@ -26,6 +26,12 @@ export function reindex(program: Command, context: Context): void {
           bar.end({ done: last.total, total: last.total, text: line(documents) })
           if (resumedAt > 0) context.say('went on where an earlier rebuild was stopped')
           context.say('done: a running server takes the new index over within seconds')
+          const { waitingVectors } = await store.indexSource.backlog(await store.indexSource.newestRevision())
+          if (waitingVectors > 0) {
+            context.say(
+              `${waitingVectors} vectors are still to be made, by a running server: tidemark doctor says how fast`,
+            )
+          }
         },
         // Readers see the file as memory.
         'many',

@@ -13,7 +13,9 @@ export async function waitForIndex(backlog: () => Promise<Backlog>, ended: Promi
   void ended.then(() => {
     isEnding = true
   })
+  const beganAt = performance.now()
   let most = 0
+  let mostVectors = 0
   let leftBefore = Number.POSITIVE_INFINITY
   let movedAt = performance.now()
   for (;;) {
@@ -22,7 +24,10 @@ export async function waitForIndex(backlog: () => Promise<Backlog>, ended: Promi
     most = Math.max(most, left)
     if (left !== leftBefore) movedAt = performance.now()
     leftBefore = left
-    const state = { done: most - left, total: most, text: 'making the sample searchable' }
+    mostVectors = Math.max(mostVectors, waitingVectors)
+    const perSecond = (mostVectors - waitingVectors) / ((performance.now() - beganAt) / 1000)
+    const pace = perSecond > 0 ? `, ${Math.max(1, Math.round(perSecond))} vectors a second` : ''
+    const state = { done: most - left, total: most, text: `making the sample searchable${pace}` }
     const standsStill = performance.now() - movedAt > standstillMaxMs
     if (left === 0 || isEnding || standsStill) return bar.end(state)
     bar.show(state)

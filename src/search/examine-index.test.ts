@@ -7,14 +7,26 @@ import type { Backlog, IndexSource } from './index-source.ts'
 
 const inspected: InspectedIndex = { position: 9, chunks: 5, bytes: 3 * 2 ** 20, isHeldInMemory: true, findings: [] }
 
-async function said(found: InspectedIndex | null, more: { chunks?: number; backlog?: Partial<Backlog> } = {}) {
+interface Store {
+  readonly chunks?: number
+  readonly backlog?: Partial<Backlog>
+  /** What waits when it is looked at again, after 4 s. */
+  readonly later?: Partial<Backlog>
+}
+
+async function said(found: InspectedIndex | null, more: Store = {}) {
+  let backlog = more.backlog
   const home = { chunksComfortable: 100, inspect: async () => found } as unknown as IndexHome
   const source = {
     chunkCount: async () => more.chunks ?? 5,
-    backlog: async () => ({ documents: 0, waitingVectors: 0, oldestAt: null, ...more.backlog }),
+    backlog: async () => ({ documents: 0, waitingVectors: 0, oldestAt: null, ...backlog }),
     vectorGaps: async () => ({ lost: 0, refused: 0 }),
   } as unknown as IndexSource
-  return (await examineIndex(source, home)).map(({ state, about }) => `${state}: ${about}`)
+  const pause = async () => {
+    backlog = more.later
+    return 4_000
+  }
+  return (await examineIndex(source, home, pause)).map(({ state, about }) => `${state}: ${about}`)
 }
 
 suite('what doctor says of the search index', () => {
@@ -24,6 +36,18 @@ suite('what doctor says of the search index', () => {
     ])
     assert.deepEqual(await said(null), ['ok: no search index yet: tidemark serve makes it'])
     assert.match((await said(inspected, { backlog: { documents: 2 } })).join(), /^warning: .*2 documents and 0 vectors/)
+  })
+
+  test('how fast the vectors that wait are made, and how long that will take; or that nobody makes them', async () => {
+    const after = async (waitingVectors: number) =>
+      (await said(inspected, { backlog: { waitingVectors: 1000 }, later: { waitingVectors } })).join()
+    assert.match(
+      await after(952),
+      /1000 vectors behind .*; vectors are made at 12 a second, the 952 that wait within 80 s$/,
+    )
+    assert.match(await after(0), /; vectors are made at 250 a second, the 0 that wait within 0 s$/)
+    assert.match(await after(1000), /; no vector was made in 4 s$/)
+    assert.match(await after(1040), /; more texts come than vectors are made$/)
   })
 
   test('what the technology knows of itself', async () => {

@@ -1,9 +1,21 @@
+import { setTimeout } from 'node:timers/promises'
 import type { Finding } from '../operator/examine.ts'
 import type { IndexHome } from './index-home.ts'
-import type { IndexSource } from './index-source.ts'
+import type { Backlog, IndexSource } from './index-source.ts'
+import { vectorPace } from './vector-rate.ts'
 
-/** What an operator should know of the search index, without opening it. */
-export async function examineIndex(source: IndexSource, home: IndexHome): Promise<readonly Finding[]> {
+/** How long vectors are watched being made: by steps of 32, at about 12 a second on a small machine. */
+const watchMs = 5_000
+
+/**
+ * What an operator should know of the search index, without opening it. Where vectors wait they are looked at again after a
+ * `pause`, which says how many milliseconds it was: a server that runs elsewhere makes them, or none does.
+ */
+export async function examineIndex(
+  source: IndexSource,
+  home: IndexHome,
+  pause: () => Promise<number> = watch,
+): Promise<readonly Finding[]> {
   const index = await home.inspect()
   const chunks = await source.chunkCount()
   // After the chunks: where nothing is behind, none has come since the index was looked at.
@@ -23,11 +35,9 @@ export async function examineIndex(source: IndexSource, home: IndexHome): Promis
     findings.push({ state: 'ok', about: `search index: ${size}, up to date`, advice: null })
   } else {
     const advice = 'a running server catches up by itself; if the number stays, see its log and GET /admin/v1/indexing'
-    findings.push({
-      state: 'warning',
-      about: `search index: ${size}, ${behind} of ${chunks} chunks in the store`,
-      advice,
-    })
+    const pace = backlog.waitingVectors === 0 ? '' : `; ${await paceOf(source, index.position, backlog, pause)}`
+    const about = `search index: ${size}, ${behind} of ${chunks} chunks in the store${pace}`
+    findings.push({ state: 'warning', about, advice })
   }
   findings.push(...(index?.findings ?? []))
   if (gaps.lost > 0) {
@@ -45,4 +55,26 @@ export async function examineIndex(source: IndexSource, home: IndexHome): Promis
     findings.push({ state: 'warning', about, advice: 'plan the move to an index server' })
   }
   return findings
+}
+
+/** How fast vectors become fewer, and how long that will take. */
+async function paceOf(
+  source: IndexSource,
+  position: number,
+  { waitingVectors }: Backlog,
+  pause: () => Promise<number>,
+): Promise<string> {
+  const seconds = (await pause()) / 1000
+  const left = (await source.backlog(position)).waitingVectors
+  const perSecond = (waitingVectors - left) / seconds
+  if (perSecond > 0) return vectorPace(left, perSecond)
+  return left === waitingVectors
+    ? `no vector was made in ${Math.round(seconds)} s`
+    : 'more texts come than vectors are made'
+}
+
+async function watch(): Promise<number> {
+  const beganAt = performance.now()
+  await setTimeout(watchMs)
+  return performance.now() - beganAt
 }

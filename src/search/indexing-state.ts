@@ -1,5 +1,6 @@
 import type { Backlog, IndexSource } from './index-source.ts'
 import type { IndexHealth, SearchIndex } from './search-index.ts'
+import { inWords } from './vector-rate.ts'
 
 const behindSecondsMax = 60
 
@@ -36,11 +37,6 @@ export async function indexingState(
     )
   }
   return { health, backlog, oldestPendingSeconds, isRefilling, vectorsPerSecond, warnings }
-}
-
-function inWords(seconds: number): string {
-  if (seconds < 120) return `${Math.ceil(seconds)} s`
-  return seconds < 7200 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3600)} h`
 }
 
 /**

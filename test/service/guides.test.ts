@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { readFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { promisify } from 'node:util'
 import { adminToken, startServer, type TestServer } from '../acceptance/harness.ts'
@@ -71,6 +73,43 @@ print(json.dumps([[one["external_id"], one["content"]["title"]] for one in saved
   const { stdout } = await run('python3', ['-c', `${code}\n${use}`], { env })
   const one = ['a-1', 'High water at noon']
   assert.deepEqual(JSON.parse(stdout), [one, one])
+})
+
+test('a whole consumer: export, follow, and what is kept of it', async () => {
+  const [code] = await codeIn('docs/consumers.md', 'python')
+  const folder = await mkdtemp(join(tmpdir(), 'tidemark-consumer-'))
+  const loop = 'while True:\n    step()\n'
+  assert.ok(code!.endsWith(loop))
+  const steps = `${code!.slice(0, -loop.length).replace('wait=30', 'wait=0')}
+for _ in range(2): step()
+print(json.dumps([json.loads(one) for (one,) in copy.execute("select json from document order by id")]))
+`
+  const consume = async (): Promise<{ external_id: string; tags: string[]; content: { title: string } }[]> =>
+    JSON.parse((await run('python3', ['-c', steps], { env, cwd: folder })).stdout)
+  const send = async (external_id: string, tags: readonly string[]) => {
+    const document = { dataset_id: 'news', source_platform: 'rss', external_id, title: `On ${external_id}`, tags }
+    const { body } = await server.call('POST', '/collector/v1/documents', {
+      headers: { authorization: `Bearer ${env.TIDEMARK_COLLECTOR_KEY}` },
+      body: { documents: [document] },
+    })
+    assert.equal(body.results[0].error, undefined)
+  }
+  try {
+    await send('copied', ['first'])
+    assert.deepEqual((await consume()).at(-1)!.tags, ['first'])
+    await send('copied', ['second'])
+    await send('copied-later', [])
+    const kept = (await consume()).slice(-2)
+    assert.deepEqual(
+      kept.map((one) => [one.external_id, one.tags, one.content.title]),
+      [
+        ['copied', ['second'], 'On copied'],
+        ['copied-later', [], 'On copied-later'],
+      ],
+    )
+  } finally {
+    await rm(folder, { recursive: true })
+  }
 })
 
 /** The collector of the document, which ends where it would wait for tasks. */

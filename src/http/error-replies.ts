@@ -1,6 +1,6 @@
 import type { ErrorObject } from 'ajv'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { type ErrorCode, TidemarkError } from '../errors.ts'
+import { type ErrorCode, TidemarkError, UnavailableError } from '../errors.ts'
 import { detailsOf, messageOf } from '../validation.ts'
 import { asksForPage, sendNotFoundPage } from './not-found-page.ts'
 
@@ -12,7 +12,7 @@ export interface ErrorBody {
   details?: readonly { path: string; message: string }[]
 }
 
-/** What an area's errors are called: a bad request, and a store that is not there. */
+/** What an area's errors are called: a bad request, and a store or an index that is not there. */
 export interface AreaCodes {
   readonly invalid?: ErrorCode
   readonly unavailable?: ErrorCode
@@ -27,6 +27,10 @@ export function errorFrom(
     if (error.code !== 'store_unavailable' || unavailable === 'store_unavailable') return error
     const { message, retryAfterSeconds = 1 } = error
     return new TidemarkError(unavailable, message, { retryAfterSeconds, cause: error })
+  }
+  if (error instanceof UnavailableError) {
+    const message = 'this is not available at the moment: try again later, with growing pauses'
+    return new TidemarkError(unavailable, message, { retryAfterSeconds: 1, cause: error })
   }
   const known = error as { code?: string; statusCode?: number; validation?: ErrorObject[] }
   if (known.validation !== undefined) {

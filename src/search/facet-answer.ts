@@ -29,7 +29,8 @@ export const facetAnswerFields = {
   ),
   facets_exact: Type.Optional(
     Type.Boolean({
-      description: 'An addition, with `facets`: whether all documents that match were counted, or only candidates.',
+      description:
+        'An addition, with `facets`: whether all documents that match were counted. False where only candidates were, or what was found so far: see `warnings`.',
     }),
   ),
 }

@@ -200,8 +200,11 @@ suite('a search of which a part fails', () => {
     const { searcher } = searcherOf('found', 'unavailable', true, 2, () => refilling)
     assert.equal(await answer(searcher, 'keyword', text), 'k search_index_rebuilding')
     assert.equal(await answer(searcher, 'vector', text), 'k vector_search_unavailable search_index_rebuilding')
+    const counting = checkSearch({ mode: 'keyword', ...text, facets: ['dataset'] }, null, 2)
+    assert.equal((await searcher.search(counting, scope, null, caller)).facetsExact, false)
     refilling = false
     assert.equal(await answer(searcher, 'keyword', text), 'k')
+    assert.equal((await searcher.search(counting, scope, null, caller)).facetsExact, true)
   })
 
   test('a vector of any length reaches the index whole', async () => {

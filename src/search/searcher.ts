@@ -114,7 +114,8 @@ export class Searcher {
     const keywordUntil = Date.now() + limits.keywordWaitMs
     const asked = { request, scope, query, languages, after, caller, vectors, keywordUntil, vectorUntil }
     const result = await this.#searchBy(asked)
-    return isRefilling ? { ...result, shortfalls: [...result.shortfalls, rebuilding] } : result
+    if (!isRefilling) return result
+    return { ...result, facetsExact: false, shortfalls: [...result.shortfalls, rebuilding] }
   }
 
   #searchBy(asked: Asked): Promise<SearchResult> {

@@ -17,6 +17,7 @@ import { basename, join } from 'node:path'
 import { before, suite, test } from 'node:test'
 import { until } from '../support/until.ts'
 import { documentOf, sendLines } from './content.ts'
+import { expectError } from './expect-error.ts'
 import { fakeVector } from './fake-embedding.ts'
 import { type SearchWorld, startWorld } from './search-world.ts'
 
@@ -162,7 +163,8 @@ test('while an index is made anew, searches find what is there and say that docu
   const count = 3000
   const lines = Array.from({ length: count }, (_, i) => JSON.stringify(documentOf(`l-${i}`, { body: bodyOf(i) })))
   assert.equal((await sendLines(large.server, large.collector, lines.join('\n'))).status, 200)
-  const found = () => large.search({ query: 'keelword', limit: 1 })
+  const found = () => large.search({ query: 'keelword', limit: 1, facets: ['dataset'] })
+  const values = () => large.server.consumer(large.key, 'GET', '/v1/values/dataset')
   await until('all are found', async () => (await found()).total_chunks === count)
   assert.equal(await large.server.stop(), 0)
   for (const name of globSync('search*.sqlite*', { cwd: large.server.dataDir }))
@@ -170,13 +172,23 @@ test('while an index is made anew, searches find what is there and say that docu
   await large.server.start()
   const parts: number[] = []
   const told: string[] = []
+  let refused = 0
   await until('it is whole again', async () => {
+    // Counts that are too low would look right.
+    const listed = await values()
+    if (listed.status === 200) assert.deepEqual(listed.body.values, [{ value: 'news', count }])
+    else {
+      await expectError(large.server, listed, 503, 'catalog_unavailable')
+      assert.equal(listed.headers.get('retry-after'), '1')
+      refused++
+    }
     const { body } = await large.server.call('GET', '/readyz')
     const { ok, detail } = body.checks.index
     told.push(detail)
     // On a database that others can answer for too, a process waits until it has all.
     assert.equal(ok, process.env.STORE !== 'postgres' || !detail.includes('being filled'), detail)
-    const { total_chunks, degraded, warnings } = await found()
+    const { total_chunks, degraded, warnings, facets_exact } = await found()
+    assert.equal(facets_exact, !degraded)
     assert.deepEqual(
       warnings.map(({ code }) => code),
       degraded ? ['search_index_rebuilding'] : [],
@@ -190,6 +202,7 @@ test('while an index is made anew, searches find what is there and say that docu
   assert.match(told[0]!, /the index is being filled from the store/)
   assert.ok(told.every((detail) => !detail.includes('embedding endpoint')))
   assert.ok(parts.length > 0, 'no search came before the index was whole')
+  assert.ok(refused > 0, 'no values were asked for before the index was whole')
   assert.equal((await found()).total_chunks, count)
   assert.equal(await large.server.stop(), 0)
 })

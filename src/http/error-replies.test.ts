@@ -1,0 +1,26 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { TidemarkError, UnavailableError } from '../errors.ts'
+import { CallLost } from '../threads/calls.ts'
+import { errorFrom } from './error-replies.ts'
+
+test('a part that is not there is 503 in the words of the area, whoever said so; a defect is 500', () => {
+  for (const error of [
+    new UnavailableError('/data/search.sqlite is damaged'),
+    new CallLost('the thread died', true, null),
+  ]) {
+    for (const [area, code] of [
+      [{ unavailable: 'catalog_unavailable' }, 'catalog_unavailable'],
+      [{ unavailable: 'search_backend_unavailable' }, 'search_backend_unavailable'],
+      [{}, 'store_unavailable'],
+    ] as const) {
+      const refusal = errorFrom(error, area)
+      assert.deepEqual([refusal.code, refusal.status, refusal.retryAfterSeconds], [code, 503, 1])
+      assert.equal(refusal.cause, error)
+      assert.doesNotMatch(refusal.message, /damaged|died/)
+    }
+  }
+  assert.equal(errorFrom(new Error('broken'), {}).code, 'internal')
+  const own = new TidemarkError('storage_full', 'full')
+  assert.equal(errorFrom(own, { unavailable: 'catalog_unavailable' }), own)
+})

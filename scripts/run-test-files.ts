@@ -2,26 +2,36 @@ import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
 /**
- * Test files in the order given, each in a process of its own, so many at once. `node --test` would do the same, but for
- * two things: it sorts them by name, and it waits for ever for a process whose tests have ended while something keeps it.
+ * Test files in the order given, so many processes at once. `node --test` would do the same, but for three things: it sorts
+ * them by name, it starts a process for each, and it waits for ever for one whose tests have ended while something keeps it.
  */
 export interface TestRun {
-  readonly file: string
+  /** Run by one process, one after the other. */
+  readonly files: readonly string[]
   readonly store: 'sqlite' | 'postgres'
 }
 
-interface Ended {
+interface FileEnded {
   readonly what: string
-  readonly output: string
   readonly seconds: number
+  readonly hasPassed: boolean
   readonly trouble: string | null
 }
 
+interface Ended {
+  readonly output: string
+  readonly files: readonly FileEnded[]
+  /** Of files, or of the process. */
+  readonly troubles: readonly string[]
+}
+
 const testLimitMs = 600_000
-/** Of a whole file: many times what the longest one takes. */
+/** Of a whole file: many times what the longest one takes. A process of several files has as long as each of them. */
 const fileLimitMs = Number(process.env.TEST_FILE_LIMIT_MS ?? 900_000)
 /** The place that bin/tidemark.js has for it too. */
 const compiled = fileURLToPath(new URL('../node_modules/.cache/tidemark', import.meta.url))
+
+const together = fileURLToPath(new URL('run-together.ts', import.meta.url))
 
 /** Process groups that run: whatever ends this process ends them, with the servers that their tests had started. */
 const groups = new Set<number>()
@@ -35,37 +45,45 @@ function endGroup(group: number): void {
 process.on('exit', () => groups.forEach(endGroup))
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
 
-/** Prints what each file says as soon as it has ended, and in the end what there was in all; true where all passed. */
+/** Prints what each process says as soon as it has ended, and in the end what there was in all; true where all passed. */
 export async function runTestFiles(runs: readonly TestRun[], atOnce: number): Promise<boolean> {
   const startedMs = performance.now()
   const ended: Ended[] = []
   const waiting = runs.values()
   const one = async (): Promise<void> => {
     for (const run of waiting) {
-      const result = await runTestFile(run)
+      const runStartedMs = performance.now()
+      const result = await runTogether(run)
       ended.push(result)
-      console.log(`== ${ended.length} of ${runs.length}: ${result.what}, ${result.seconds.toFixed(1)} s`)
+      const seconds = (performance.now() - runStartedMs) / 1000
+      console.log(
+        `== ${ended.length} of ${runs.length}: ${run.files.join(', ')} on ${run.store}, ${seconds.toFixed(1)} s`,
+      )
       console.log(result.output.replaceAll(/^ℹ .*\n/gm, ''))
     }
   }
   await Promise.all(Array.from({ length: atOnce }, one))
 
-  const longest = ended.toSorted((a, b) => b.seconds - a.seconds).slice(0, 10)
-  if (runs.length > longest.length) {
+  const files = ended.flatMap((one) => one.files)
+  if (files.length > 10) {
     console.log('The longest:')
+    const longest = files.toSorted((a, b) => b.seconds - a.seconds).slice(0, 25)
     for (const { what, seconds } of longest) console.log(`  ${seconds.toFixed(1).padStart(6)} s  ${what}`)
   }
+  // Each file is counted as a test too.
   const count = (word: string) => ended.reduce((sum, { output }) => sum + countOf(word, output), 0)
+  const tests = count('tests') - files.length
+  const passed = count('pass') - files.filter(({ hasPassed }) => hasPassed).length
   const seconds = (performance.now() - startedMs) / 1000
-  console.log(`${count('tests')} tests in ${runs.length} files: ${count('pass')} passed, ${seconds.toFixed(0)} s`)
-  const failed = ended.filter(({ trouble }) => trouble !== null)
-  for (const { what, trouble } of failed) console.log(`FAILED: ${what}: ${trouble}`)
-  return failed.length === 0
+  console.log(`${tests} tests in ${files.length} files: ${passed} passed, ${seconds.toFixed(0)} s`)
+  const troubles = ended.flatMap((one) => one.troubles)
+  for (const trouble of troubles) console.log(`FAILED: ${trouble}`)
+  return troubles.length === 0
 }
 
-function runTestFile({ file, store }: TestRun): Promise<Ended> {
-  const startedMs = performance.now()
-  const child = spawn(process.execPath, ['--test-reporter=spec', `--test-timeout=${testLimitMs}`, file], {
+function runTogether({ files, store }: TestRun): Promise<Ended> {
+  const flags = ['--test-reporter=spec', `--test-timeout=${testLimitMs}`]
+  const child = spawn(process.execPath, [...flags, together, ...files], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { NODE_COMPILE_CACHE: compiled, ...process.env, STORE: store },
     detached: true,
@@ -79,23 +97,37 @@ function runTestFile({ file, store }: TestRun): Promise<Ended> {
     })
   }
   let isTooLate = false
+  const limitMs = fileLimitMs * files.length
   const limit = setTimeout(() => {
     isTooLate = true
     endGroup(group)
-  }, fileLimitMs)
+  }, limitMs)
   return new Promise((resolve, reject) => {
     child.once('error', reject)
     child.once('close', (code) => {
       clearTimeout(limit)
       groups.delete(group)
-      let trouble: string | null = null
-      if (isTooLate) trouble = `it had not ended after ${fileLimitMs / 1000} s, and was killed`
-      else if (code !== 0)
-        trouble = `${countOf('fail', output) + countOf('cancelled', output)} tests failed, exit code ${code}`
-      else if (countOf('tests', output) === 0) trouble = 'there is no test in it'
-      resolve({ what: `${file} on ${store}`, output, seconds: (performance.now() - startedMs) / 1000, trouble })
+      const lines = output.split('\n')
+      const ended = files.map((file) => fileEnded(file, store, lines))
+      const troubles = ended.flatMap(({ what, trouble }) => (trouble === null ? [] : [`${what}: ${trouble}`]))
+      const whole = `${files.join(', ')} on ${store}`
+      if (isTooLate) troubles.unshift(`${whole}: it had not ended after ${limitMs / 1000} s, and was killed`)
+      else if (code !== 0 && troubles.length === 0) troubles.push(`${whole}: exit code ${code}`)
+      resolve({ output, files: ended, troubles })
     })
   })
+}
+
+/** From the lines that its tests are between: that of its beginning there is only where it has any. */
+function fileEnded(file: string, store: string, lines: readonly string[]): FileEnded {
+  const what = `${file} on ${store}`
+  const end = lines.map((line) => /^([✔✖]) (.*) \(([\d.]+)ms\)$/.exec(line)).find((found) => found?.[2] === file)
+  if (!end) return { what, seconds: 0, hasPassed: false, trouble: 'it did not come to its end' }
+  const hasPassed = end[1] === '✔'
+  let trouble: string | null = null
+  if (!hasPassed) trouble = 'tests failed'
+  else if (!lines.includes(`▶ ${file}`)) trouble = 'there is no test in it'
+  return { what, seconds: Number(end[3]) / 1000, hasPassed, trouble }
 }
 
 /** From the lines that the reporter ends with; the last ones, because tests may print such lines too. */

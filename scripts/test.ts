@@ -1,14 +1,16 @@
 import { execFileSync } from 'node:child_process'
 import { globSync } from 'node:fs'
 import { availableParallelism, constants, setPriority } from 'node:os'
+import { dirname } from 'node:path'
 import { findChromium } from '../test/browser/find-chromium.ts'
 import { freshDatabase, removeTestDatabases } from '../test/support/fresh-database.ts'
 import { runTestFiles, type TestRun } from './run-test-files.ts'
 
 /**
- * `npm test [-- FILE…]`: every test file, each in its own process, one more at once than there are cores. Where
- * TEST_DATABASE_URL names a PostgreSQL server, what depends on the store (test/acceptance) is run a second time, on that;
- * what does not (test/service) is run once.
+ * `npm test [-- FILE…]`: every test file, one process more at once than there are cores. Files that are named have a
+ * process each; of all of them, those that load or start the same have one together. Where TEST_DATABASE_URL names a
+ * PostgreSQL server, what depends on the store (test/acceptance) is run a second time, on that; what does not
+ * (test/service) is run once.
  */
 const named = process.argv.slice(2)
 /** What is about one of the two by its nature says so in its name. */
@@ -27,8 +29,11 @@ const canRun = (file: string): boolean =>
 const files = named.length > 0 ? named : everything.filter(canRun)
 const again = named.length > 0 ? files : files.filter((file) => onPostgres(file) || file.startsWith('test/acceptance/'))
 const runs: TestRun[] = [
-  ...again.filter((file) => hasPostgres && !onSqlite(file)).map((file) => ({ file, store: 'postgres' as const })),
-  ...files.filter((file) => !onPostgres(file)).map((file) => ({ file, store: 'sqlite' as const })),
+  ...together(again.filter((file) => hasPostgres && !onSqlite(file))).map((files) => ({
+    files,
+    store: 'postgres' as const,
+  })),
+  ...together(files.filter((file) => !onPostgres(file))).map((files) => ({ files, store: 'sqlite' as const })),
 ]
 // Analysis runs have the lowest priority there is: they are not to wait until all other tests have nothing to do.
 if (named.length === 0) setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
@@ -56,6 +61,20 @@ if (named.length === 0) {
   for (const one of leftOut) console.log(`Left out: ${one}.`)
 }
 process.exit(passed ? 0 : 1)
+
+/**
+ * What one process runs: unit tests of a part, which load the same, and files that share a server. Those beside the parts
+ * are of the whole, some count what the process uses, and have one each.
+ */
+function together(files: readonly string[]): string[][] {
+  if (named.length > 0) return files.map((file) => [file])
+  const kindOf = (file: string): string => {
+    const folder = dirname(file)
+    if (!file.startsWith('test/')) return folder === 'src' ? file : folder
+    return /^test\/acceptance\/(catalog|ingest|search)\b/.exec(file)?.[0] ?? file
+  }
+  return Object.values(Object.groupBy(files, kindOf)) as string[][]
+}
 
 /** The name of a database that tests copy, instead of migrating one each. */
 async function migratedDatabase(): Promise<string> {

@@ -10,18 +10,24 @@ const folder = mkdtempSync(join(tmpdir(), 'tidemark-test-files-'))
 after(() => rmSync(folder, { recursive: true }))
 
 /** What `npm test` says of files of these texts, by their names. */
-async function runOf(texts: Readonly<Record<string, string>>, limitMs = 600_000) {
-  const files = Object.entries(texts).map(([name, text]) => {
+const runOf = (texts: Readonly<Record<string, string>>, limitMs?: number) =>
+  said([script, ...filesOf(texts)], Object.keys(texts), limitMs)
+
+function filesOf(texts: Readonly<Record<string, string>>): string[] {
+  return Object.entries(texts).map(([name, text]) => {
     const file = join(folder, `${name}.test.ts`)
     writeFileSync(file, `import { test } from 'node:test'\n${text}`)
     return file
   })
+}
+
+function said(args: readonly string[], names: readonly string[], limitMs = 600_000) {
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('NODE_TEST'))
   const env = { ...Object.fromEntries(inherited), TEST_FILE_LIMIT_MS: String(limitMs), TEST_DATABASE_URL: undefined }
   return new Promise<{ code: unknown; stdout: string; troubles: (string | undefined)[] }>((resolve) => {
-    execFile(process.execPath, [script, ...files], { env }, (error, stdout) => {
+    execFile(process.execPath, args, { env }, (error, stdout) => {
       const troubleOf = (name: string) => new RegExp(`^FAILED: .*/${name}\\.test\\.ts .*: (.*)$`, 'm').exec(stdout)?.[1]
-      resolve({ code: error?.code, stdout, troubles: Object.keys(texts).map(troubleOf) })
+      resolve({ code: error?.code, stdout, troubles: names.map(troubleOf) })
     })
   })
 }
@@ -48,7 +54,30 @@ test('a file that fails, or has no test in it, is named, and the others are run'
     good: "test('good', () => {})",
   })
   assert.equal(code, 1)
-  assert.deepEqual(troubles, ['1 tests failed, exit code 1', 'there is no test in it', undefined])
-  assert.match(stdout, /^✔ good/m)
+  assert.deepEqual(troubles, ['tests failed', 'there is no test in it', undefined])
+  assert.match(stdout, /^ +✔ good/m)
   assert.match(stdout, /as expected/)
+  assert.match(stdout, /^2 tests in 3 files: 1 passed/m)
+})
+
+test('of files in one process each begins when the one before has ended, and one that ends the process is named', async () => {
+  const files = filesOf({
+    first:
+      "import { after, before } from 'node:test'\n" +
+      "before(() => console.log('first begins'))\ntest('one', () => {})\nafter(() => console.log('first ends'))",
+    second: "console.log('second is read')\ntest('two', () => {})",
+    leaving: "test('leaves', () => process.exit(0))",
+    never: "test('never', () => {})",
+  })
+  const runner = join(import.meta.dirname, '../scripts/run-test-files.ts')
+  const script = `import { runTestFiles } from ${JSON.stringify(runner)}
+    process.exitCode = (await runTestFiles([{ files: ${JSON.stringify(files)}, store: 'sqlite' }], 1)) ? 0 : 1`
+  const { code, stdout, troubles } = await said(
+    ['--input-type=module', '--eval', script],
+    ['first', 'second', 'leaving', 'never'],
+  )
+  assert.equal(code, 1)
+  const unended = 'it did not come to its end'
+  assert.deepEqual(troubles.slice(2), [unended, unended])
+  assert.match(stdout, /first begins\n(.*\n)*first ends\n(.*\n)*second is read/)
 })

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
 import { before, suite, test } from 'node:test'
-import { browsePath, Catalog, type Parameters } from './catalog-requests.ts'
+import { browsePath, Catalog, datasetsOf, type Parameters } from './catalog-requests.ts'
+
+const datasets = datasetsOf('access')
+const { news, forum } = datasets
 
 const all = ['title', 'body', 'author', 'metadata', 'facts', 'metrics']
 const without = (...fields: readonly string[]) => all.filter((field) => !fields.includes(field))
@@ -9,7 +12,7 @@ const userPath = '/v1/users/rss/u1'
 suite('what an application may list', () => {
   let catalog: Catalog
   before(async () => {
-    catalog = await Catalog.start()
+    catalog = await Catalog.start(datasets)
     const rich = {
       author: { external_author_id: 'u1', nickname: 'One' },
       topics: ['t'],
@@ -22,7 +25,7 @@ suite('what an application may list', () => {
       en: { ...rich, language: 'en', region: 'GB', published_at: '2026-03-01T00:00:00Z' },
       de: { ...rich, language: 'de', region: 'DE', published_at: '2026-04-01T00:00:00Z' },
       bare: { ...rich },
-      post: { ...rich, dataset_id: 'forum', source_platform: 'mastodon', language: 'en' },
+      post: { ...rich, dataset_id: forum, source_platform: 'mastodon', language: 'en' },
     })
   })
 
@@ -35,9 +38,9 @@ suite('what an application may list', () => {
       [{ score_max: 9 }, ['metrics']],
     ]
     for (const [parameters, needed] of cases) {
-      const lacking = await catalog.keyFor({ datasets: ['news'], fields: without(...needed) })
+      const lacking = await catalog.keyFor({ datasets: [news], fields: without(...needed) })
       await catalog.denied(parameters, lacking)
-      const having = await catalog.keyFor({ datasets: ['news'], fields: needed })
+      const having = await catalog.keyFor({ datasets: [news], fields: needed })
       assert.deepEqual(await catalog.names(parameters, having), ['bare', 'de', 'en'], JSON.stringify(parameters))
     }
   })
@@ -45,19 +48,19 @@ suite('what an application may list', () => {
   test('the author filter and the profile need author or metadata', async () => {
     const byAuthor = { source_platforms: 'rss', external_author_id: 'u1' }
     for (const fields of [['author'], ['metadata']]) {
-      const key = await catalog.keyFor({ datasets: ['news'], fields })
+      const key = await catalog.keyFor({ datasets: [news], fields })
       assert.equal((await catalog.names(byAuthor, key)).length, 3)
       assert.equal((await catalog.get(userPath, {}, key)).status, 200)
       assert.equal((await catalog.names({}, key, `${userPath}/documents`)).length, 3)
     }
-    const key = await catalog.keyFor({ datasets: ['news'], fields: without('author', 'metadata') })
+    const key = await catalog.keyFor({ datasets: [news], fields: without('author', 'metadata') })
     await catalog.denied(byAuthor, key)
     await catalog.denied({}, key, userPath)
     await catalog.denied({}, key, `${userPath}/documents`)
   })
 
   test('filters without a permission of their own go with any entry', async () => {
-    const key = await catalog.keyFor({ datasets: ['news'], fields: ['title'] })
+    const key = await catalog.keyFor({ datasets: [news], fields: ['title'] })
     const open: Parameters[] = [
       {},
       { content_types: 'x' },
@@ -93,7 +96,7 @@ suite('what an application may list', () => {
       'url',
     ]
     for (const [field, more] of Object.entries(shown)) {
-      const key = await catalog.keyFor({ datasets: ['news'], fields: [field] })
+      const key = await catalog.keyFor({ datasets: [news], fields: [field] })
       const { documents } = await catalog.list({ include_snapshot: true }, key)
       assert.equal(documents.length, 3)
       for (const { document, snapshot } of documents) {
@@ -105,18 +108,18 @@ suite('what an application may list', () => {
 
   test('conditions must be allowed together by one entry; entries are not combined', async () => {
     const key = await catalog.keyFor(
-      { datasets: ['news'], fields: ['metadata'] },
-      { datasets: ['news'], fields: ['metrics'] },
+      { datasets: [news], fields: ['metadata'] },
+      { datasets: [news], fields: ['metrics'] },
     )
     assert.equal((await catalog.names({ tags: 'g' }, key)).length, 3)
     assert.equal((await catalog.names({ score_min: 0 }, key)).length, 3)
     await catalog.denied({ tags: 'g', score_min: 0 }, key)
 
     const split = await catalog.keyFor(
-      { datasets: ['news'], fields: ['title'] },
-      { datasets: ['forum'], fields: ['metadata'] },
+      { datasets: [news], fields: ['title'] },
+      { datasets: [forum], fields: ['metadata'] },
     )
-    await catalog.denied({ dataset_id: 'news', tags: 'g' }, split)
+    await catalog.denied({ dataset_id: news, tags: 'g' }, split)
     assert.deepEqual(await catalog.names({ tags: 'g' }, split), ['post'])
     await catalog.denied({ source_platforms: 'rss', dataset_id: 'none' }, split)
   })
@@ -124,8 +127,8 @@ suite('what an application may list', () => {
   test('an entry that does not take part adds no field', async () => {
     // With a tag filter only the second entry takes part, so the score of the first is not shown.
     const key = await catalog.keyFor(
-      { datasets: ['news'], fields: ['metrics'] },
-      { datasets: ['news'], fields: ['metadata'] },
+      { datasets: [news], fields: ['metrics'] },
+      { datasets: [news], fields: ['metadata'] },
     )
     const [plain] = (await catalog.list({}, key)).documents
     assert.ok('score' in plain!.document && 'tags' in plain!.document)
@@ -135,9 +138,9 @@ suite('what an application may list', () => {
 
   test('fields are cut document by document, by the entries that match it', async () => {
     const key = await catalog.keyFor(
-      { datasets: ['news'], languages: ['en'], fields: ['title'] },
-      { datasets: ['news'], languages: ['de'], fields: ['metrics'] },
-      { datasets: ['news', 'forum'], fields: ['facts'] },
+      { datasets: [news], languages: ['en'], fields: ['title'] },
+      { datasets: [news], languages: ['de'], fields: ['metrics'] },
+      { datasets: [news, forum], fields: ['facts'] },
     )
     const { documents } = await catalog.list({}, key)
     const fields = Object.fromEntries(
@@ -166,7 +169,7 @@ suite('what an application may list', () => {
       [{ languages: ['de'], regions: ['DE'], published_to: '2027-01-01T00:00:00Z', platforms: ['rss'] }, ['de']],
     ]
     for (const [limits, wanted] of cases) {
-      const key = await catalog.keyFor({ datasets: ['news'], ...limits })
+      const key = await catalog.keyFor({ datasets: [news], ...limits })
       assert.deepEqual(await catalog.names({}, key), wanted, JSON.stringify(limits))
       assert.deepEqual(await catalog.names({ tags: 'g' }, key), wanted, JSON.stringify(limits))
       assert.deepEqual(await catalog.names({ query: 'bare', source_platforms: 'rss' }, key), [])
@@ -174,14 +177,14 @@ suite('what an application may list', () => {
   })
 
   test('a publication filter outside the entitlement narrows to nothing and is no error', async () => {
-    const key = await catalog.keyFor({ datasets: ['news'], published_to: '2026-03-15T00:00:00Z' })
+    const key = await catalog.keyFor({ datasets: [news], published_to: '2026-03-15T00:00:00Z' })
     assert.deepEqual(await catalog.names({ published_from: '2026-03-15T00:00:00Z' }, key), [])
     assert.deepEqual(await catalog.names({ published_from: '2026-02-01T00:00:00Z' }, key), ['en'])
   })
 
   test('a named dataset or platform that is not entitled is 403, also beside one that is', async () => {
-    const key = await catalog.keyFor({ datasets: ['news'], platforms: ['rss', 'web'] })
-    await catalog.denied({ dataset_id: 'forum' }, key)
+    const key = await catalog.keyFor({ datasets: [news], platforms: ['rss', 'web'] })
+    await catalog.denied({ dataset_id: forum }, key)
     await catalog.denied({ dataset_id: 'unknown' }, key)
     await catalog.denied({ source_platforms: 'mastodon' }, key)
     await catalog.denied({ source_platforms: 'rss,mastodon' }, key)
@@ -192,14 +195,14 @@ suite('what an application may list', () => {
   })
 
   test('the range is applied where nothing is named', async () => {
-    const key = await catalog.keyFor({ datasets: ['forum'] }, { datasets: ['news'], platforms: ['web'] })
+    const key = await catalog.keyFor({ datasets: [forum] }, { datasets: [news], platforms: ['web'] })
     assert.deepEqual(await catalog.names({}, key), ['post'])
     assert.deepEqual(await catalog.names({ tags: 'g', score_min: 0, topics: 't' }, key), ['post'])
   })
 
   test('an exact lookup finds nothing outside the entitlements', async () => {
     const [id] = (await catalog.list({ query: 'post', source_platforms: 'mastodon' })).documents
-    const key = await catalog.keyFor({ datasets: ['news'] })
+    const key = await catalog.keyFor({ datasets: [news] })
     assert.deepEqual(await catalog.names({ query: id!.document.id }, key), [])
     assert.deepEqual(await catalog.names({ query: id!.document.id }), ['post'])
   })
@@ -207,7 +210,7 @@ suite('what an application may list', () => {
   test('many entries', async () => {
     const languages = ['xx', 'yy', 'zz', 'de', 'fr', 'is', 'nl', 'sv', 'da', 'no', 'fi', 'et']
     const entries = languages.map((language, i) => ({
-      datasets: ['news'],
+      datasets: [news],
       languages: [language],
       ...(i % 2 === 0 ? { regions: ['DE', `R${i}`] } : { platforms: ['rss', `p${i}`] }),
       ...(i % 3 === 0 ? { published_from: '2026-01-01T00:00:00Z' } : {}),

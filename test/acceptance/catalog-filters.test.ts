@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
 import { before, suite, test } from 'node:test'
-import { Catalog } from './catalog-requests.ts'
+import { Catalog, datasetsOf } from './catalog-requests.ts'
 import type { Sent } from './content.ts'
+
+const datasets = datasetsOf('filters')
+const { news, forum } = datasets
 
 const category = (code: unknown, level = 'document', kind = 'category'): Sent => ({
   kind,
@@ -12,7 +15,7 @@ const category = (code: unknown, level = 'document', kind = 'category'): Sent =>
 suite('what a listing matches', () => {
   let catalog: Catalog
   before(async () => {
-    catalog = await Catalog.start()
+    catalog = await Catalog.start(datasets)
   })
 
   test('an empty store and conditions that nothing meets are 200 with an empty list', async () => {
@@ -48,7 +51,7 @@ suite('what a listing matches', () => {
     const { current_version_id, created_at, author, ...rest } = item.document
     assert.deepEqual(rest, {
       id,
-      dataset_id: 'news',
+      dataset_id: news,
       source_platform: 'rss',
       external_id: 'whole',
       url: 'https://a.example/whole',
@@ -149,13 +152,13 @@ suite('what a listing matches', () => {
   test('platforms and datasets', async () => {
     await catalog.send({
       pd1: { tags: ['pd'], source_platform: 'pa' },
-      pd2: { tags: ['pd'], source_platform: 'pb', dataset_id: 'forum' },
+      pd2: { tags: ['pd'], source_platform: 'pb', dataset_id: forum },
       pd3: { tags: ['pd'], source_platform: 'PA' },
     })
     assert.deepEqual(await catalog.names({ tags: 'pd', source_platforms: 'pa' }), ['pd1'])
     assert.deepEqual(await catalog.names({ tags: 'pd', source_platforms: 'pa,pb' }), ['pd2', 'pd1'])
-    assert.deepEqual(await catalog.names({ tags: 'pd', dataset_id: 'forum' }), ['pd2'])
-    assert.deepEqual(await catalog.names({ source_platforms: 'pa', dataset_id: 'forum' }), [])
+    assert.deepEqual(await catalog.names({ tags: 'pd', dataset_id: forum }), ['pd2'])
+    assert.deepEqual(await catalog.names({ source_platforms: 'pa', dataset_id: forum }), [])
     assert.deepEqual(await catalog.names({ tags: 'pd' }), ['pd3', 'pd2', 'pd1'])
   })
 
@@ -272,7 +275,7 @@ suite('what a listing matches', () => {
 
   test('every filter at once', async () => {
     const all = {
-      dataset_id: 'forum',
+      dataset_id: forum,
       source_platform: 'all',
       author: { external_author_id: 'all' },
       topics: ['all', 'none'],
@@ -285,7 +288,7 @@ suite('what a listing matches', () => {
     }
     await catalog.send({ all1: all, all2: { ...all, score: 6 }, all3: { ...all, status: 'active' } })
     const parameters = {
-      dataset_id: 'forum',
+      dataset_id: forum,
       source_platforms: 'all',
       external_author_id: 'all',
       topics: 'all,x',

@@ -1,21 +1,21 @@
 import assert from 'node:assert/strict'
 import { before, suite, test } from 'node:test'
-import { Catalog, type Parameters } from './catalog-requests.ts'
+import { Catalog, datasetsOf, type Parameters } from './catalog-requests.ts'
 import type { Sent } from './content.ts'
+
+const datasets = datasetsOf('paging')
+const { news, forum } = datasets
 
 suite('pages of a listing', () => {
   let catalog: Catalog
   let sent: string[]
   before(async () => {
-    catalog = await Catalog.start()
+    catalog = await Catalog.start(datasets)
     const batch = (from: number): Record<string, Sent> =>
       Object.fromEntries(
         Array.from({ length: 125 }, (_, i) => {
           const n = from + i
-          return [
-            `n${n}`,
-            { tags: n % 2 === 0 ? ['even'] : ['odd'], dataset_id: n % 3 === 0 ? 'forum' : 'news', score: n },
-          ]
+          return [`n${n}`, { tags: n % 2 === 0 ? ['even'] : ['odd'], dataset_id: n % 3 === 0 ? forum : news, score: n }]
         }),
       )
     sent = [...(await catalog.send(batch(0))), ...(await catalog.send(batch(125)))]
@@ -56,7 +56,7 @@ suite('pages of a listing', () => {
   })
 
   test('pages with conditions find every document once', async () => {
-    const pages = await catalog.pages({ tags: 'even', dataset_id: 'forum', score_min: 20, limit: 7 })
+    const pages = await catalog.pages({ tags: 'even', dataset_id: forum, score_min: 20, limit: 7 })
     const wanted = sent.filter((_, n) => n % 2 === 0 && n % 3 === 0 && n >= 20)
     assert.deepEqual(idsOf(pages), newestFirst(wanted))
   })
@@ -76,7 +76,7 @@ suite('pages of a listing', () => {
       { tags: 'even' },
       { tags: 'odd,even' },
       { limit: 6 },
-      { dataset_id: 'news' },
+      { dataset_id: news },
       { source_platforms: 'rss' },
       { source_platforms: 'rss', external_author_id: 'a' },
       { topics: 't' },
@@ -108,7 +108,7 @@ suite('pages of a listing', () => {
   })
 
   test('a cursor belongs to its application, and to any key of it', async () => {
-    const entitlements = [{ datasets: ['news', 'forum'] }]
+    const entitlements = [{ datasets: [news, forum] }]
     const { applicationId, key } = await catalog.server.makeApplication({ entitlements })
     const cursor = (await catalog.list({ limit: 5 }, key)).next_cursor!
     const { key: second } = await catalog.server.makeKey(applicationId)
@@ -140,13 +140,13 @@ suite('pages of a listing', () => {
 
   test('a narrowed entitlement narrows the pages that follow', async () => {
     const { applicationId, key } = await catalog.server.makeApplication({
-      entitlements: [{ datasets: ['news', 'forum'] }],
+      entitlements: [{ datasets: [news, forum] }],
     })
     const first = await catalog.list({ limit: 5 }, key)
     await catalog.server.mustAdmin('PUT', `/admin/v1/applications/${applicationId}/entitlements`, {
-      entitlements: [{ datasets: ['forum'] }],
+      entitlements: [{ datasets: [forum] }],
     })
     const second = await catalog.list({ limit: 5, cursor: first.next_cursor! }, key)
-    assert.ok(second.documents.every(({ document }) => document.dataset_id === 'forum'))
+    assert.ok(second.documents.every(({ document }) => document.dataset_id === forum))
   })
 })

@@ -1,14 +1,17 @@
 import assert from 'node:assert/strict'
 import { before, suite, test } from 'node:test'
-import { browsePath, Catalog, type Parameters } from './catalog-requests.ts'
+import { browsePath, Catalog, datasetsOf, type Parameters } from './catalog-requests.ts'
 import { expectError } from './expect-error.ts'
+
+const datasets = datasetsOf('parameters')
+const { news, forum } = datasets
 
 const userPath = '/v1/users/rss/u1'
 
 suite('bad input of the catalog is 400 with the parameter named', () => {
   let catalog: Catalog
   before(async () => {
-    catalog = await Catalog.start()
+    catalog = await Catalog.start(datasets)
   })
 
   /** The raw query string, for what a well-behaved client never sends. */
@@ -42,7 +45,7 @@ suite('bad input of the catalog is 400 with the parameter named', () => {
       ['tags', 'a'],
       ['topics', 'a'],
       ['limit', '5'],
-      ['dataset_id', 'news'],
+      ['dataset_id', news],
       ['source_platforms', 'rss'],
       ['score_min', '1'],
       ['created_from', '2026-01-01T00:00:00Z'],
@@ -54,7 +57,7 @@ suite('bad input of the catalog is 400 with the parameter named', () => {
       await refusedQuery(`${name}=${value}&${name}=${value}`, name)
     }
     await refusedQuery('limit=5&limit=6', 'limit', `${userPath}/documents`)
-    await refusedQuery('dataset_id=news&dataset_id=forum', 'dataset_id', userPath)
+    await refusedQuery(`dataset_id=${news}&dataset_id=${forum}`, 'dataset_id', userPath)
   })
 
   test('an empty element of a list, and more values than 200', async () => {
@@ -162,7 +165,7 @@ suite('bad input of the catalog is 400 with the parameter named', () => {
   })
 
   test('no key, another key, another method', async () => {
-    for (const path of [browsePath, userPath, `${userPath}/documents`, '/v1/classifications?dataset_id=news']) {
+    for (const path of [browsePath, userPath, `${userPath}/documents`, `/v1/classifications?dataset_id=${news}`]) {
       await expectError(catalog.server, await catalog.server.call('GET', path), 401, 'unauthorized')
       const wrong = await catalog.server.collector(catalog.collector, 'GET', path)
       await expectError(catalog.server, wrong, 401, 'unauthorized')
@@ -175,7 +178,7 @@ suite('bad input of the catalog is 400 with the parameter named', () => {
 
   test('too many requests a second are 429 with Retry-After', async () => {
     const { key } = await catalog.server.makeApplication({
-      entitlements: [{ datasets: ['news'] }],
+      entitlements: [{ datasets: [news] }],
       policy: { requests_per_second: 0.01, burst: 1 },
     })
     assert.equal((await catalog.get(browsePath, {}, key)).status, 200)

@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
 import { before, suite, test } from 'node:test'
 import fc from 'fast-check'
-import { Catalog, type Parameters } from './catalog-requests.ts'
+import { Catalog, datasetsOf, type Parameters } from './catalog-requests.ts'
 import { documentOf, type Sent, send } from './content.ts'
+
+const datasets = datasetsOf('property')
+const { news, forum } = datasets
 
 /**
  * Listings while others write. Whatever is written meanwhile, a document that was there before the first page and after
@@ -30,7 +33,7 @@ interface State {
   readonly status: string
 }
 const state: fc.Arbitrary<State> = fc.record({
-  dataset: fc.constantFrom('news', 'forum'),
+  dataset: fc.constantFrom(news, forum),
   platform: fc.constantFrom('p', 'q'),
   author: maybe(fc.constantFrom(...names)),
   topics: some,
@@ -69,7 +72,7 @@ interface Filter {
   readonly status?: string | undefined
 }
 const filter: fc.Arbitrary<Filter> = fc.record({
-  dataset: seldom(fc.constantFrom('news', 'forum')),
+  dataset: seldom(fc.constantFrom(news, forum)),
   platforms: seldom(fc.uniqueArray(fc.constantFrom('p', 'q'), { minLength: 1 })),
   author: seldom(fc.constantFrom(...names)),
   topics: seldom(some),
@@ -148,7 +151,7 @@ suite('listings under concurrent writes', () => {
   }
 
   before(async () => {
-    catalog = await Catalog.start()
+    catalog = await Catalog.start(datasets)
     for (let i = 0; i < 4; i++) await write(fc.sample(state, { numRuns: 60, seed: i }), [])
   })
 

@@ -3,7 +3,7 @@ import { renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { documentOf, type Sent, send } from './content.ts'
 import { expectError } from './expect-error.ts'
-import { type Answer, freshFolder, startServer, type TestServer } from './harness.ts'
+import { type Answer, freshFolder, sharedServer, startServer, type TestServer } from './harness.ts'
 
 /** What the tests of the catalog ask and get, in the words of the API. Everything here speaks HTTP only. */
 export type Parameters = Readonly<Record<string, string | number | boolean>>
@@ -44,31 +44,44 @@ export class SetBackClock {
   }
 }
 
+/** Names of two datasets, which no other file has: they share a server. */
+export interface Datasets {
+  readonly news: string
+  readonly forum: string
+}
+export const datasetsOf = (file: string): Datasets => ({ news: `${file}-news`, forum: `${file}-forum` })
+
 /** A server with two datasets, a collector for them and an application that may read everything. */
 export class Catalog {
   readonly server: TestServer
   readonly collector: string
   /** Key of an application that is entitled to both datasets in everything. */
   readonly key: string
+  /** Of what is sent without a word of its dataset. */
+  readonly #dataset: string
 
-  private constructor(server: TestServer, collector: string, key: string) {
+  private constructor(server: TestServer, collector: string, key: string, dataset: string) {
     this.server = server
     this.collector = collector
     this.key = key
+    this.#dataset = dataset
   }
 
-  static async start(env: Readonly<Record<string, string>> = {}): Promise<Catalog> {
-    const server = await startServer({ env })
-    await server.makeDataset('news')
-    await server.makeDataset('forum')
+  /** On the shared server, or on one of its own where settings are given. */
+  static async start({ news, forum }: Datasets, env?: Readonly<Record<string, string>>): Promise<Catalog> {
+    const server = env === undefined ? await sharedServer() : await startServer({ env })
+    await server.makeDataset(news)
+    await server.makeDataset(forum)
     const { key: collector } = await server.makeCollector()
-    const { key } = await server.makeApplication({ entitlements: [{ datasets: ['news', 'forum'] }] })
-    return new Catalog(server, collector, key)
+    const { key } = await server.makeApplication({ entitlements: [{ datasets: [news, forum] }] })
+    return new Catalog(server, collector, key, news)
   }
 
   /** Sends documents in one batch and gives their ids, in order. Names are external ids. */
   async send(documents: Readonly<Record<string, Sent>>): Promise<string[]> {
-    const batch = Object.entries(documents).map(([name, fields]) => documentOf(name, fields))
+    const batch = Object.entries(documents).map(([name, fields]) =>
+      documentOf(name, { dataset_id: this.#dataset, ...fields }),
+    )
     return (await send(this.server, this.collector, batch)).map((result) => {
       assert.ok(result.document_id !== undefined, JSON.stringify(result))
       return result.document_id

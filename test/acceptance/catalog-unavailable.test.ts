@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { browsePath, Catalog } from './catalog-requests.ts'
+import { browsePath, Catalog, datasetsOf } from './catalog-requests.ts'
 import { expectError } from './expect-error.ts'
+
+const datasets = datasetsOf('unavailable')
 
 suite('a store that does not answer in time', () => {
   test('is 503 catalog_unavailable with Retry-After, and answers again when there is time', async () => {
-    const catalog = await Catalog.start({ TIDEMARK_CATALOG_TIMEOUT_MS: '1' })
+    const catalog = await Catalog.start(datasets, { TIDEMARK_CATALOG_TIMEOUT_MS: '1' })
     const tags = Array.from({ length: 200 }, (_, i) => `t${i}`)
     for (let batch = 0; batch < 2; batch++) {
       const documents = Array.from({ length: 200 }, (_, i) => [

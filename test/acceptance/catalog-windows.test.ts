@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
 import { before, suite, test } from 'node:test'
-import { ago, browsePath, Catalog, dayMs, iso, type Listing, SetBackClock } from './catalog-requests.ts'
+import { ago, browsePath, Catalog, datasetsOf, dayMs, iso, type Listing, SetBackClock } from './catalog-requests.ts'
+
+const datasets = datasetsOf('windows')
+const { forum } = datasets
 
 const minuteMs = 60_000
 const timeOf = (text: string | null): number => Date.parse(text!)
@@ -12,7 +15,7 @@ suite('windows of first-ingest time', () => {
   const ids: Record<string, string> = {}
   before(async () => {
     const clock = new SetBackClock()
-    catalog = await Catalog.start(clock.env)
+    catalog = await Catalog.start(datasets, clock.env)
     for (const [name, backMs] of [
       ['d40', 40 * dayMs],
       ['d20', 20 * dayMs],
@@ -134,7 +137,7 @@ suite('windows of first-ingest time', () => {
 
   test('an exact lookup by the platform’s own id only where a platform is given', async () => {
     await catalog.send({ twin: { source_platform: 'rss' } })
-    await catalog.send({ twin: { source_platform: 'mastodon', dataset_id: 'forum' } })
+    await catalog.send({ twin: { source_platform: 'mastodon', dataset_id: forum } })
     assert.deepEqual(await catalog.names({ query: 'twin' }), [])
     assert.deepEqual(await catalog.names({ query: 'd40', source_platforms: 'rss' }), ['d40'])
     assert.deepEqual(await catalog.names({ query: 'd40', source_platforms: 'mastodon' }), [])

@@ -37,15 +37,18 @@ export interface FeedPage {
   readonly next_cursor: string
 }
 
-/** A document that is complete with a body alone; the rest is what the test is about. */
-export const documentOf = (externalId: string, fields: Sent = {}): Sent => ({
-  dataset_id: 'news',
-  source_platform: 'rss',
-  external_id: externalId,
-  title: `Title of ${externalId}`,
-  body: `Body of ${externalId}`,
-  ...fields,
-})
+/** Documents of a dataset. One is complete with a body alone; the rest is what the test is about. */
+export const documentsOf =
+  (dataset: string) =>
+  (externalId: string, fields: Sent = {}): Sent => ({
+    dataset_id: dataset,
+    source_platform: 'rss',
+    external_id: externalId,
+    title: `Title of ${externalId}`,
+    body: `Body of ${externalId}`,
+    ...fields,
+  })
+export const documentOf = documentsOf('news')
 
 export const path = '/collector/v1/documents'
 

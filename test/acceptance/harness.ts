@@ -4,6 +4,7 @@ import { connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { freshStoreDatabase } from '../support/fresh-database.ts'
+import { clearAtEnd } from '../support/leftovers.ts'
 import { FakeEmbedding } from './fake-embedding.ts'
 
 /**
@@ -15,7 +16,7 @@ import { FakeEmbedding } from './fake-embedding.ts'
  *   const answer = await server.consumer(key, 'GET', '/v1/account')
  *   await server.restart()                                 the same data folder, again
  *
- * Child processes and data folders are cleaned up when the test process ends; a suite need not do it.
+ * Child processes and data folders are cleaned up when the test file has ended; a suite need not do it.
  *
  * In tests vectors are made by an endpoint of the test's process, in next to no time, unless they say `env: builtInModel`.
  * Benchmarks, which use this too, have the built-in model as users do.
@@ -33,8 +34,15 @@ const main = new URL('../../bin/tidemark.js', import.meta.url).pathname
 export const builtInModel = { TIDEMARK_EMBEDDING_URL: '', TIDEMARK_EMBEDDING_MODEL: 'bge-small-en-v1.5' }
 /** And by those that it has when nothing is set. */
 export const usualModels = { TIDEMARK_EMBEDDING_URL: '', TIDEMARK_EMBEDDING_MODEL: '' }
-const isTest = process.argv[1]?.endsWith('.test.ts') ?? false
+/** Settings of one that makes none, for tests of many documents that are about something else. */
+export const noVectors = { TIDEMARK_EMBEDDING_URL: 'http://127.0.0.1:9/v1', TIDEMARK_EMBEDDING_MODEL: 'none' }
+const isTest = /(\.test|\/run-together)\.ts$/.test(process.argv[1] ?? '')
 let endpoint: Promise<FakeEmbedding> | undefined
+/** The endpoint of all servers that are given no other. */
+export function sharedEmbedding(): Promise<FakeEmbedding> {
+  endpoint ??= new FakeEmbedding().start()
+  return endpoint
+}
 const startsWithinMs = 60_000
 const endsWithinMs = 30_000
 
@@ -99,17 +107,29 @@ async function environment(dataDir: string, own: Readonly<Record<string, string>
   return { ...env, ...settings, ...(await storeOf(dataDir)), ...own }
 }
 
-const folders = new Set<string>()
-const children = new Set<ChildProcess>()
-process.on('exit', () => {
-  for (const child of children) child.kill('SIGKILL')
-  for (const folder of folders) rmSync(folder, { recursive: true, force: true })
-})
+/** What is ended and removed: with the file whose tests made it, or with the process where several files share it. */
+class Leftovers {
+  readonly folders = new Set<string>()
+  readonly children = new Set<ChildProcess>()
 
-/** A folder that is gone when the test process ends. */
-export function freshFolder(): string {
+  clear(): void {
+    for (const child of this.children) child.kill('SIGKILL')
+    // What was killed just now may still be writing.
+    for (const folder of this.folders) rmSync(folder, { recursive: true, force: true, maxRetries: 10 })
+    this.folders.clear()
+  }
+}
+const ofFile = new Leftovers()
+const ofProcess = new Leftovers()
+clearAtEnd(() => ofFile.clear())
+process.on('exit', () => ofProcess.clear())
+
+/** A folder that is gone when the test file has ended. */
+export const freshFolder = (): string => folderOf(ofFile)
+
+function folderOf(leftovers: Leftovers): string {
   const folder = mkdtempSync(join(tmpdir(), 'tidemark-acceptance-'))
-  folders.add(folder)
+  leftovers.folders.add(folder)
   return folder
 }
 
@@ -143,7 +163,7 @@ export async function tidemark(args: readonly string[], options: CommandOptions 
 export async function startTidemark(args: readonly string[], options: CommandOptions = {}): Promise<Running> {
   const env = await environment(options.dataDir ?? freshFolder(), options.env ?? {})
   const child = spawn(process.execPath, [main, ...args], { env, stdio: ['pipe', 'pipe', 'pipe'] })
-  children.add(child)
+  ofFile.children.add(child)
   let stdout = ''
   let stderr = ''
   const watching = new Set<() => void>()
@@ -160,7 +180,7 @@ export async function startTidemark(args: readonly string[], options: CommandOpt
   const ended = new Promise<Ended>((resolve, reject) => {
     child.once('error', reject)
     child.once('close', (code) => {
-      children.delete(child)
+      ofFile.children.delete(child)
       resolve({ code, stdout, stderr })
     })
   })
@@ -185,6 +205,21 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
   return server
 }
 
+let shared: Promise<TestServer> | undefined
+/**
+ * The same one for all files that run in this process and ask for it: a start, and code that is not warm yet, are most of
+ * what a small file takes. A file makes datasets with names of its own in it, and asks for nothing that is of the whole
+ * instance. It may restart it, but not with other settings.
+ */
+export function sharedServer(): Promise<TestServer> {
+  shared ??= (async () => {
+    const server = new TestServer({ dataDir: folderOf(ofProcess), env: { TIDEMARK_LOG_LEVEL: 'warn' } }, ofProcess)
+    await server.start()
+    return server
+  })()
+  return shared
+}
+
 /** Another process on the store of a server, with a data folder of its own. */
 export async function startBeside(server: TestServer, env: Readonly<Record<string, string>> = {}): Promise<TestServer> {
   return startServer({ env: { ...(await storeOf(server.dataDir)), ...env } })
@@ -199,12 +234,14 @@ export class TestServer {
   /** The log (JSON lines) since the last start. */
   stderr = ''
   #options: ServerOptions
+  readonly #leftovers: Leftovers
   #child: ChildProcess | null = null
   #ended: Promise<number | null> = Promise.resolve(null)
 
-  constructor(options: ServerOptions) {
+  constructor(options: ServerOptions, leftovers: Leftovers = ofFile) {
     this.dataDir = options.dataDir ?? freshFolder()
     this.#options = options
+    this.#leftovers = leftovers
   }
 
   /** Resolves when the address is printed; rejects, with what it said, when the process ends before. */
@@ -216,14 +253,14 @@ export class TestServer {
       env: await environment(this.dataDir, await this.#settings()),
       stdio: ['ignore', 'pipe', this.#options.dropLog === true ? 'ignore' : 'pipe'],
     })
-    children.add(child)
+    this.#leftovers.children.add(child)
     this.#child = child
     child.stderr?.setEncoding('utf8').on('data', (text) => {
       this.stderr += text
     })
     this.#ended = new Promise((resolve) => {
       child.once('close', (code) => {
-        children.delete(child)
+        this.#leftovers.children.delete(child)
         resolve(code)
       })
     })
@@ -387,8 +424,7 @@ export class TestServer {
 
   async #settings(): Promise<Readonly<Record<string, string>>> {
     if (!isTest) return this.#options.env ?? {}
-    endpoint ??= new FakeEmbedding().start()
-    return { ...(await endpoint).env, ...this.#options.env }
+    return { ...(await sharedEmbedding()).env, ...this.#options.env }
   }
 
   /** Bytes on a bare connection, for what no well-behaved client sends. Gives all that came back. */

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
-import { documentOf, eventsAfter, type Sent, sendOne, wholeFeed } from './content.ts'
-import { startServer, type TestServer } from './harness.ts'
+import { before, describe, test } from 'node:test'
+import { documentsOf, eventsAfter, type Sent, sendOne, wholeFeed } from './content.ts'
+import { sharedServer, type TestServer } from './harness.ts'
+
+const news = 'merge-news'
+const documentOf = documentsOf(news)
 
 /** What a document becomes when it is sent again, in part or whole. */
 describe('a document that is sent again', () => {
@@ -9,12 +12,11 @@ describe('a document that is sent again', () => {
   let collector: string
   let reader: string
 
-  after(() => server.stop())
   before(async () => {
-    server = await startServer()
-    await server.makeDataset('news')
+    server = await sharedServer()
+    await server.makeDataset(news)
     collector = (await server.makeCollector()).key
-    reader = (await server.makeApplication({ entitlements: [{ datasets: ['news'] }] })).key
+    reader = (await server.makeApplication({ entitlements: [{ datasets: [news] }] })).key
   })
 
   const read = async (documentId: string | undefined, rest = '') => {
@@ -53,7 +55,7 @@ describe('a document that is sent again', () => {
     assert.deepEqual(before.classifications, ['sports', 'draft'])
     assert.deepEqual(before.snapshot.metrics, { likes: 1, shares: 2 })
     const { outcome } = await sendOne(server, collector, {
-      dataset_id: 'news',
+      dataset_id: news,
       source_platform: 'rss',
       external_id: 'absent',
       body: 'Body of absent',
@@ -61,7 +63,7 @@ describe('a document that is sent again', () => {
     assert.equal(outcome, 'unchanged')
     assert.deepEqual(await read(document_id), before)
     const updated = await sendOne(server, collector, {
-      dataset_id: 'news',
+      dataset_id: news,
       source_platform: 'rss',
       external_id: 'absent',
       body: 'Body of absent',
@@ -98,7 +100,7 @@ describe('a document that is sent again', () => {
   })
 
   test('title alone and body alone make versions that keep the other', async () => {
-    const identity = { dataset_id: 'news', source_platform: 'rss', external_id: 'halves' }
+    const identity = { dataset_id: news, source_platform: 'rss', external_id: 'halves' }
     const first = await sendOne(server, collector, { ...identity, title: 'T1', body: 'B1' })
     const second = await sendOne(server, collector, { ...identity, title: 'T2' })
     const third = await sendOne(server, collector, { ...identity, body: 'B3' })

@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
-import { documentOf, eventsAfter, path, type Sent, send, sendOne, wholeFeed } from './content.ts'
-import { startServer, type TestServer } from './harness.ts'
+import { before, describe, test } from 'node:test'
+import { documentsOf, eventsAfter, path, type Sent, send, sendOne, wholeFeed } from './content.ts'
+import { sharedServer, type TestServer } from './harness.ts'
+
+const news = 'batch-news'
+const blogs = 'batch-blogs'
+const documentOf = documentsOf(news)
 
 /** What a JSON batch makes of documents: outcomes, events, identity, faults of one document alone. */
 describe('a batch of documents', () => {
@@ -9,13 +13,12 @@ describe('a batch of documents', () => {
   let collector: string
   let reader: string
 
-  after(() => server.stop())
   before(async () => {
-    server = await startServer()
-    await server.makeDataset('news')
-    await server.makeDataset('blogs')
+    server = await sharedServer()
+    await server.makeDataset(news)
+    await server.makeDataset(blogs)
     collector = (await server.makeCollector()).key
-    reader = (await server.makeApplication({ entitlements: [{ datasets: ['news', 'blogs'] }] })).key
+    reader = (await server.makeApplication({ entitlements: [{ datasets: [news, blogs] }] })).key
   })
 
   /** Sends a document and tells its outcome and what the feed said about it. */
@@ -79,7 +82,7 @@ describe('a batch of documents', () => {
     assert.deepEqual(rest, {
       schema_version: 1,
       event_type: 'document.created',
-      dataset_id: 'news',
+      dataset_id: news,
       source_platform: 'rss',
       document_id,
       version_id,
@@ -97,7 +100,7 @@ describe('a batch of documents', () => {
   test('identity is dataset, platform and external id together', async () => {
     const same = documentOf('identity')
     const ids = new Set<string | undefined>()
-    for (const document of [same, { ...same, dataset_id: 'blogs' }, { ...same, source_platform: 'web' }]) {
+    for (const document of [same, { ...same, dataset_id: blogs }, { ...same, source_platform: 'web' }]) {
       const result = await sendOne(server, collector, document)
       assert.equal(result.outcome, 'created')
       ids.add(result.document_id)
@@ -295,10 +298,10 @@ describe('a batch of documents', () => {
   })
 
   test('a collector that is bound to datasets writes to no other', async () => {
-    const { key } = await server.makeCollector({ datasets: ['blogs'] })
+    const { key } = await server.makeCollector({ datasets: [blogs] })
     const results = await send(server, key, [
       documentOf('bound-1'),
-      documentOf('bound-2', { dataset_id: 'blogs' }),
+      documentOf('bound-2', { dataset_id: blogs }),
       documentOf('bound-3', { dataset_id: 'nowhere' }),
     ])
     assert.equal(results[0]!.error!.code, 'dataset_forbidden')

@@ -236,7 +236,7 @@ export function countsSuite(theWorld: () => SearchWorld): void {
       assert.deepEqual(await told('topics', narrow), [])
       assert.deepEqual(await told('platform', narrow), ['board 1', 'rss 4'])
       await expectError(world.server, await values('classifications', narrow), 403, 'entitlement_denied')
-      await expectError(world.server, await values('topics?dataset_id=news'), 403, 'entitlement_denied')
+      await expectError(world.server, await values('topics?dataset_id=unknown'), 403, 'entitlement_denied')
       for (const wrong of ['region', 'author', 'topics?limit=0', 'topics?limit=101', 'topics?cursor=x', 'topics?q=x']) {
         await expectError(world.server, await values(wrong), 400, 'invalid_document_query')
       }

@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict'
 import { before, suite, test } from 'node:test'
-import { documentOf } from './content.ts'
+import { documentsOf } from './content.ts'
 import { expectError } from './expect-error.ts'
 import { fakeVector } from './fake-embedding.ts'
-import { type SearchWorld, startWorld } from './search-world.ts'
+import { type SearchWorld, sharedWorld } from './search-world.ts'
+
+const datasets = ['entitlements-news', 'entitlements-forum', 'entitlements-secret'] as const
+const [news, forum, secret] = datasets
+const documentOf = documentsOf(news)
 
 /** What an application may not read it cannot find, count or guess, in any mode. */
 let world: SearchWorld
@@ -11,13 +15,13 @@ const modes = ['keyword', 'vector', 'hybrid'] as const
 const searchable = 'gannet'
 
 before(async () => {
-  world = await startWorld({ datasets: ['news', 'forum', 'secret'] })
+  world = await sharedWorld(datasets)
   const text = { title: 'Titleword gannet', body: 'Bodyword gannet dives from the cliff.' }
   await world.putIndexed(
     documentOf('plain', text),
     documentOf('board', { ...text, source_platform: 'board' }),
-    documentOf('forum', { ...text, dataset_id: 'forum' }),
-    documentOf('secret', { ...text, dataset_id: 'secret', title: 'Secretword gannet' }),
+    documentOf('forum', { ...text, dataset_id: forum }),
+    documentOf('secret', { ...text, dataset_id: secret, title: 'Secretword gannet' }),
     documentOf('en', { ...text, language: 'en', region: 'GB', published_at: '2026-01-10T00:00:00Z' }),
     documentOf('de', { ...text, language: 'de', region: 'DE', published_at: '2026-03-10T00:00:00Z' }),
   )
@@ -28,17 +32,17 @@ const sorted = async (key: string, more: object = {}): Promise<string[]> =>
 
 suite('which documents', () => {
   const cases: readonly (readonly [string, readonly object[], readonly string[]])[] = [
-    ['one dataset', [{ datasets: ['forum'] }], ['forum']],
-    ['one platform of it', [{ datasets: ['news'], platforms: ['board'] }], ['board']],
-    ['languages', [{ datasets: ['news'], languages: ['en', 'fr'] }], ['en']],
-    ['regions', [{ datasets: ['news', 'secret'], regions: ['DE'] }], ['de']],
-    ['from a time', [{ datasets: ['news'], published_from: '2026-01-10T00:00:00Z' }], ['de', 'en']],
-    ['up to a time', [{ datasets: ['news'], published_to: '2026-03-10T00:00:00Z' }], ['en']],
+    ['one dataset', [{ datasets: [forum] }], ['forum']],
+    ['one platform of it', [{ datasets: [news], platforms: ['board'] }], ['board']],
+    ['languages', [{ datasets: [news], languages: ['en', 'fr'] }], ['en']],
+    ['regions', [{ datasets: [news, secret], regions: ['DE'] }], ['de']],
+    ['from a time', [{ datasets: [news], published_from: '2026-01-10T00:00:00Z' }], ['de', 'en']],
+    ['up to a time', [{ datasets: [news], published_to: '2026-03-10T00:00:00Z' }], ['en']],
     [
       'two entries, each its own pair',
       [
-        { datasets: ['news'], languages: ['de'] },
-        { datasets: ['forum'], platforms: ['board'] },
+        { datasets: [news], languages: ['de'] },
+        { datasets: [forum], platforms: ['board'] },
       ],
       ['de'],
     ],
@@ -59,7 +63,7 @@ suite('which documents', () => {
   }
 
   test('words that stand only where one may not read find nothing', async () => {
-    const key = await world.application([{ datasets: ['news', 'forum'] }])
+    const key = await world.application([{ datasets: [news, forum] }])
     for (const mode of ['keyword', 'hybrid']) {
       const found = await world.search({ query: '+secretword', mode, include_highlights: true }, '/v1/search', key)
       assert.ok(!JSON.stringify(found.results).toLowerCase().includes('secret'), mode)
@@ -69,19 +73,17 @@ suite('which documents', () => {
   })
 
   test('languages and times outside the entries narrow to nothing', async () => {
-    const key = await world.application([
-      { datasets: ['news'], languages: ['en'], published_to: '2026-02-01T00:00:00Z' },
-    ])
+    const key = await world.application([{ datasets: [news], languages: ['en'], published_to: '2026-02-01T00:00:00Z' }])
     assert.deepEqual(await sorted(key, { languages: ['de'] }), [])
     assert.deepEqual(await sorted(key, { published_from: '2026-02-01T00:00:00Z' }), [])
     assert.deepEqual(await sorted(key, { languages: ['en', 'de'] }), ['en'])
   })
 
   test('a changed entitlement counts on the next request', async () => {
-    const { applicationId, key } = await world.server.makeApplication({ entitlements: [{ datasets: ['forum'] }] })
+    const { applicationId, key } = await world.server.makeApplication({ entitlements: [{ datasets: [forum] }] })
     assert.deepEqual(await sorted(key), ['forum'])
     await world.server.mustAdmin('PUT', `/admin/v1/applications/${applicationId}/entitlements`, {
-      entitlements: [{ datasets: ['secret'] }],
+      entitlements: [{ datasets: [secret] }],
     })
     assert.deepEqual(await sorted(key), ['secret'])
   })
@@ -92,10 +94,10 @@ suite('which requests', () => {
     expectError(world.server, await world.raw({ query: searchable, ...body }, path, key), 403, 'entitlement_denied')
 
   test('a dataset, platform or field outside is 403, never dropped in silence', async () => {
-    const key = await world.application([{ datasets: ['news'], platforms: ['rss'], fields: ['title'] }])
+    const key = await world.application([{ datasets: [news], platforms: ['rss'], fields: ['title'] }])
     for (const path of ['/v1/search', '/v1/search/history', '/v1/contents/search', '/v1/search/keyword']) {
-      await refused(key, { datasets: ['forum'] }, path)
-      await refused(key, { datasets: ['news', 'forum'] }, path)
+      await refused(key, { datasets: [forum] }, path)
+      await refused(key, { datasets: [news, forum] }, path)
       await refused(key, { datasets: ['no-such-dataset'] }, path)
       await refused(key, { platforms: ['board'] }, path)
       await refused(key, { platforms: ['rss', 'board'] }, path)
@@ -104,23 +106,23 @@ suite('which requests', () => {
       await refused(key, { fields: ['title', 'author'] }, path)
     }
     assert.equal((await world.raw({ query: searchable, fields: ['title', 'language'] }, '/v1/search', key)).status, 200)
-    const authors = await world.application([{ datasets: ['news'], fields: ['title', 'author'] }])
+    const authors = await world.application([{ datasets: [news], fields: ['title', 'author'] }])
     await refused(authors, { fields: ['tags'] })
     assert.equal((await world.raw({ query: searchable, fields: ['author'] }, '/v1/search', authors)).status, 200)
   })
 
   test('a pair that no single entry allows is 403', async () => {
     const key = await world.application([
-      { datasets: ['news'], platforms: ['rss'] },
-      { datasets: ['forum'], platforms: ['board'] },
+      { datasets: [news], platforms: ['rss'] },
+      { datasets: [forum], platforms: ['board'] },
     ])
-    await refused(key, { datasets: ['news'], platforms: ['board'] })
-    assert.deepEqual(await sorted(key, { datasets: ['news'], platforms: ['rss'] }), ['de', 'en', 'plain'])
+    await refused(key, { datasets: [news], platforms: ['board'] })
+    assert.deepEqual(await sorted(key, { datasets: [news], platforms: ['rss'] }), ['de', 'en', 'plain'])
   })
 
   test('no entry, or none with a text, is 403', async () => {
     await refused(await world.application([]), {})
-    const facts = await world.application([{ datasets: ['news'], fields: ['facts', 'metrics'] }])
+    const facts = await world.application([{ datasets: [news], fields: ['facts', 'metrics'] }])
     for (const mode of modes) {
       await refused(facts, { mode })
       await refused(facts, {}, `/v1/search/${mode}`)
@@ -128,7 +130,7 @@ suite('which requests', () => {
   })
 
   test('vector search needs the body', async () => {
-    const title = await world.application([{ datasets: ['news'], fields: ['title'] }])
+    const title = await world.application([{ datasets: [news], fields: ['title'] }])
     await refused(title, { mode: 'vector' })
     await refused(title, { mode: 'vector', query: undefined, query_vector: fakeVector('x') })
     await refused(title, {}, '/v1/search/vector')
@@ -142,7 +144,7 @@ suite('which requests', () => {
 
 suite('which fields', () => {
   test('titles alone: words of bodies find nothing, and no text of a body is given', async () => {
-    const key = await world.application([{ datasets: ['news', 'forum'], fields: ['title'] }])
+    const key = await world.application([{ datasets: [news, forum], fields: ['title'] }])
     assert.deepEqual(await sorted(key, { query: 'titleword' }), ['board', 'de', 'en', 'forum', 'plain'])
     for (const query of ['bodyword', '+bodyword', '"bodyword gannet"', '+titleword +cliff', 'dives from']) {
       const found = await world.search({ query }, '/v1/search', key)
@@ -161,7 +163,7 @@ suite('which fields', () => {
   })
 
   test('bodies alone: words of titles find nothing, and no title is given', async () => {
-    const key = await world.application([{ datasets: ['news', 'forum'], fields: ['body'] }])
+    const key = await world.application([{ datasets: [news, forum], fields: ['body'] }])
     assert.deepEqual(await sorted(key, { query: 'bodyword' }), ['board', 'de', 'en', 'forum', 'plain'])
     for (const query of ['titleword', '+titleword', '"titleword gannet"', '+bodyword +titleword']) {
       const found = await world.search({ query }, '/v1/search', key)
@@ -178,8 +180,8 @@ suite('which fields', () => {
 
   test('each document with the fields of the entries that match it', async () => {
     const key = await world.application([
-      { datasets: ['news'], languages: ['en'], fields: ['title'] },
-      { datasets: ['news'], languages: ['de'], fields: ['body'] },
+      { datasets: [news], languages: ['en'], fields: ['title'] },
+      { datasets: [news], languages: ['de'], fields: ['body'] },
     ])
     assert.deepEqual(await sorted(key, { query: 'titleword' }), ['en'])
     assert.deepEqual(await sorted(key, { query: 'bodyword' }), ['de'])
@@ -212,7 +214,7 @@ suite('which fields', () => {
       [['title', 'body', 'author'], { author: all.author }],
       [['title', 'body', 'metadata'], all],
     ] as const) {
-      const key = await world.application([{ datasets: ['news'], fields }])
+      const key = await world.application([{ datasets: [news], fields }])
       for (const mode of modes) {
         const { results } = await world.search({ query: '"solan goose"', mode, limit: 1 }, '/v1/search', key)
         const { url, external_id, region, status, ...hit } = results[0] as unknown as Record<string, unknown>
@@ -228,7 +230,7 @@ suite('which fields', () => {
       documentOf('twin-1', { title: 'Skua', body: 'skua skua harrier', quality: 0.5 }),
       documentOf('twin-2', { title: 'Skua', body: 'plover plover curlew', quality: 0.5 }),
     )
-    const key = await world.application([{ datasets: ['news'], fields: ['title'] }])
+    const key = await world.application([{ datasets: [news], fields: ['title'] }])
     for (const mode of ['keyword', 'hybrid']) {
       const { results } = await world.search({ query: 'skua harrier', mode }, '/v1/search', key)
       assert.deepEqual(world.namesOf(results).sort(), ['twin-1', 'twin-2'])
@@ -243,7 +245,7 @@ suite('which fields', () => {
       documentOf('long-body', { title: 'Avocet', body: long, quality: 0.5 }),
       documentOf('no-body', { title: 'Avocet', body: null, quality: 0.5 }),
     )
-    const key = await world.application([{ datasets: ['news'], fields: ['title'] }])
+    const key = await world.application([{ datasets: [news], fields: ['title'] }])
     for (const mode of ['keyword', 'hybrid']) {
       const found = await world.search({ query: 'avocet', mode, include_chunks: true }, '/v1/search', key)
       assert.deepEqual(world.namesOf(found.results).sort(), ['long-body', 'no-body', 'short-body'])
@@ -259,10 +261,10 @@ suite('which fields', () => {
 
 test('what an application may not read does not move its scores', async () => {
   await world.putIndexed(
-    documentOf('heron-1', { title: 'Heron', body: 'A heron stands in the reeds.', dataset_id: 'forum' }),
-    documentOf('heron-2', { title: 'Pond', body: 'Reeds, water and a heron.', dataset_id: 'forum' }),
+    documentOf('heron-1', { title: 'Heron', body: 'A heron stands in the reeds.', dataset_id: forum }),
+    documentOf('heron-2', { title: 'Pond', body: 'Reeds, water and a heron.', dataset_id: forum }),
   )
-  const key = await world.application([{ datasets: ['forum'] }])
+  const key = await world.application([{ datasets: [forum] }])
   const ask = async (mode: string) =>
     (await world.search({ query: 'heron reeds', mode }, '/v1/search', key)).results.map(({ document_id, ...hit }) => [
       document_id,
@@ -270,7 +272,7 @@ test('what an application may not read does not move its scores', async () => {
       hit.keyword_score,
     ])
   const before = [await ask('keyword'), await ask('hybrid')]
-  const hidden = { title: 'Heron', body: 'Heron after heron after heron in the reeds.', dataset_id: 'secret' }
+  const hidden = { title: 'Heron', body: 'Heron after heron after heron in the reeds.', dataset_id: secret }
   await world.putIndexed(...Array.from({ length: 60 }, (_, i) => documentOf(`hidden-heron-${i}`, hidden)))
   assert.deepEqual([await ask('keyword'), await ask('hybrid')], before)
   assert.equal(before[0]!.length, 2)

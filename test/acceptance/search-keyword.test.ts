@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict'
 import { before, suite, test } from 'node:test'
-import { documentOf, type Sent } from './content.ts'
+import { documentsOf, type Sent } from './content.ts'
 import { countsSuite } from './search-counts.ts'
-import { type SearchWorld, startWorld } from './search-world.ts'
+import { type SearchWorld, sharedWorld } from './search-world.ts'
+
+const datasets = ['keyword-news', 'keyword-forum'] as const
+const [news, forum] = datasets
+const documentOf = documentsOf(news)
 
 /** Keyword search over one small collection: syntax, languages, filters, what is shown of a hit. */
 let world: SearchWorld
@@ -37,7 +41,7 @@ const documents: readonly Sent[] = [
   documentOf('body-only', { title: null, body: 'A zeppelin was seen.' }),
   documentOf('escaped', { title: 'A <b>bold</b> "claim"', body: `<script>alert("walrus & 'tusk'")</script>` }),
   documentOf('long', { language: 'en', title: 'Long', body: `${long('needleword', 3000, 6000)}` }),
-  documentOf('forum', { dataset_id: 'forum', source_platform: 'board', title: 'Petrel', body: 'petrel watch' }),
+  documentOf('forum', { dataset_id: forum, source_platform: 'board', title: 'Petrel', body: 'petrel watch' }),
   documentOf('early', {
     title: 'Petrel',
     body: 'petrel early',
@@ -50,7 +54,7 @@ const documents: readonly Sent[] = [
 ]
 
 before(async () => {
-  world = await startWorld()
+  world = await sharedWorld(datasets)
   await world.putIndexed(...documents)
 })
 
@@ -162,8 +166,8 @@ suite('typing errors and beginnings of words', () => {
   })
 
   test('what the reader may not see is neither suggested nor found', async () => {
-    const titles = await world.application([{ datasets: ['news'], fields: ['title'] }])
-    const bodies = await world.application([{ datasets: ['forum'], fields: ['body'] }])
+    const titles = await world.application([{ datasets: [news], fields: ['title'] }])
+    const bodies = await world.application([{ datasets: [forum], fields: ['body'] }])
     const ask = async (query: string, key: string) => {
       const { results, corrections = [] } = await world.search({ query, typo: 'auto', prefix: true }, '/v1/search', key)
       return [world.namesOf(results), corrections.map(({ to }) => to)]
@@ -198,10 +202,10 @@ suite('typing errors and beginnings of words', () => {
 suite('filters', () => {
   test('datasets, platforms and languages narrow', async () => {
     assert.deepEqual(await sorted('petrel'), ['early', 'forum', 'late'])
-    assert.deepEqual(await sorted('petrel', { datasets: ['forum'] }), ['forum'])
-    assert.deepEqual(await sorted('petrel', { datasets: ['news', 'forum'] }), ['early', 'forum', 'late'])
+    assert.deepEqual(await sorted('petrel', { datasets: [forum] }), ['forum'])
+    assert.deepEqual(await sorted('petrel', { datasets: [news, forum] }), ['early', 'forum', 'late'])
     assert.deepEqual(await sorted('petrel', { platforms: ['board'] }), ['forum'])
-    assert.deepEqual(await sorted('petrel', { datasets: ['forum'], platforms: ['rss'] }), [])
+    assert.deepEqual(await sorted('petrel', { datasets: [forum], platforms: ['rss'] }), [])
     assert.deepEqual(await sorted('petrel', { languages: ['de', 'en'] }), ['early', 'late'])
     assert.deepEqual(await sorted('petrel', { languages: ['la'] }), [])
   })
@@ -217,7 +221,7 @@ suite('filters', () => {
 
   test('filters hold in every mode', async () => {
     for (const mode of ['keyword', 'vector', 'hybrid']) {
-      assert.deepEqual(await sorted('petrel', { mode, datasets: ['forum'] }), ['forum'], mode)
+      assert.deepEqual(await sorted('petrel', { mode, datasets: [forum] }), ['forum'], mode)
       assert.deepEqual(await sorted('petrel', { mode, languages: ['de'], published_from: '2026-01-15T00:00:00Z' }), [
         'late',
       ])

@@ -1,17 +1,21 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
-import { documentOf } from './content.ts'
+import { documentsOf } from './content.ts'
 import { expectError } from './expect-error.ts'
 import { fakeVector } from './fake-embedding.ts'
-import { type SearchWorld, startWorld } from './search-world.ts'
+import { type SearchWorld, sharedWorld } from './search-world.ts'
+
+const datasets = ['quota-news', 'quota-forum'] as const
+const [news, forum] = datasets
+const documentOf = documentsOf(news)
 
 /** Daily quotas of searches: one per operation, taken before the index is reached. */
 let world: SearchWorld
-const all = [{ datasets: ['news', 'forum'] }]
+const all = [{ datasets: [news, forum] }]
 const query = { query: 'gull' }
 
 before(async () => {
-  world = await startWorld()
+  world = await sharedWorld(datasets)
   await world.putIndexed(documentOf('gull', { body: 'A gull.' }))
 })
 
@@ -52,11 +56,11 @@ test('the legacy entry is on the quota of search', async () => {
 })
 
 test('what is refused takes nothing', async () => {
-  const key = await world.application([{ datasets: ['news'], fields: ['title'] }], { daily_quotas: { search: 1 } })
+  const key = await world.application([{ datasets: [news], fields: ['title'] }], { daily_quotas: { search: 1 } })
   for (let i = 0; i < 3; i++) {
     await expectError(world.server, await world.raw({ query: '' }, '/v1/search', key), 400, 'invalid_query')
     await expectError(world.server, await world.raw({ ...query, cursor: 'x' }, '/v1/search', key), 400, 'invalid_query')
-    const other = await world.raw({ ...query, datasets: ['forum'] }, '/v1/search', key)
+    const other = await world.raw({ ...query, datasets: [forum] }, '/v1/search', key)
     await expectError(world.server, other, 403, 'entitlement_denied')
     const vector = await world.raw({ mode: 'vector', query_vector: fakeVector('x') }, '/v1/search', key)
     await expectError(world.server, vector, 403, 'entitlement_denied')

@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict'
-import { after, before, suite, test } from 'node:test'
+import { before, suite, test } from 'node:test'
 import { until } from '../support/until.ts'
-import { documentOf } from './content.ts'
+import { documentsOf } from './content.ts'
 import { expectError } from './expect-error.ts'
-import { type Found, type SearchWorld, startWorld } from './search-world.ts'
+import { type Found, type SearchWorld, sharedWorld } from './search-world.ts'
+
+const datasets = ['status-news', 'status-forum'] as const
+const [news] = datasets
+const documentOf = documentsOf(news)
 
 /** What the collector last said of the original: shown with every result, and a condition of every search. */
 suite('search by status', () => {
@@ -17,13 +21,12 @@ suite('search by status', () => {
   ]
 
   before(async () => {
-    world = await startWorld()
+    world = await sharedWorld(datasets)
     await world.putIndexed(
       documentOf('there', { title: null, body: 'The harbour is open.' }),
       documentOf('gone', { title: null, body: 'The harbour was open.', status: 'unavailable' }),
     )
   })
-  after(() => world.server.stop())
 
   const statuses = ({ results }: Found) =>
     Object.fromEntries(results.map((hit) => [world.namesOf([hit])[0], (hit as { status?: string }).status]))

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { until } from '../support/until.ts'
 import { type Sent, send } from './content.ts'
 import { FakeEmbedding } from './fake-embedding.ts'
-import { type Answer, startServer, type TestServer } from './harness.ts'
+import { type Answer, sharedEmbedding, sharedServer, startServer, type TestServer } from './harness.ts'
 
 /** What the tests of search stand on: a server with an embedding endpoint of this process, and documents in it. */
 export interface Hit {
@@ -106,6 +106,11 @@ export class SearchWorld {
   }
 }
 
+/** On the server that several files share, in datasets of this one. */
+export async function sharedWorld(datasets: readonly string[]): Promise<SearchWorld> {
+  return worldOn(await sharedServer(), await sharedEmbedding(), datasets)
+}
+
 export async function startWorld(
   options: {
     readonly datasets?: readonly string[]
@@ -115,11 +120,18 @@ export async function startWorld(
   } = {},
 ): Promise<SearchWorld> {
   const embedding = options.embedding ?? (await new FakeEmbedding().start())
-  const datasets = options.datasets ?? ['news', 'forum']
   const server = await startServer({
     env: { ...embedding.env, TIDEMARK_LOG_LEVEL: 'warn', ...options.env },
     ...(options.dataDir === undefined ? {} : { dataDir: options.dataDir }),
   })
+  return worldOn(server, embedding, options.datasets ?? ['news', 'forum'])
+}
+
+async function worldOn(
+  server: TestServer,
+  embedding: FakeEmbedding,
+  datasets: readonly string[],
+): Promise<SearchWorld> {
   for (const dataset of datasets) await server.makeDataset(dataset)
   const { key } = await server.makeApplication({ entitlements: [{ datasets }] })
   const { key: collector } = await server.makeCollector()

@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict'
 import { before, suite, test } from 'node:test'
-import { Catalog } from './catalog-requests.ts'
+import { Catalog, datasetsOf } from './catalog-requests.ts'
 import { expectError } from './expect-error.ts'
+
+const datasets = datasetsOf('users')
+const { news, forum } = datasets
 
 suite('users', () => {
   let catalog: Catalog
   before(async () => {
-    catalog = await Catalog.start()
+    catalog = await Catalog.start(datasets)
   })
   const pathOf = (author: string, platform = 'rss') =>
     `/v1/users/${encodeURIComponent(platform)}/${encodeURIComponent(author)}`
@@ -68,22 +71,22 @@ suite('users', () => {
     await missing(pathOf('nobody'))
     await missing(pathOf('u1', 'mastodon'))
     await missing(pathOf('U1'))
-    await missing(pathOf('u1'), { dataset_id: 'forum' })
+    await missing(pathOf('u1'), { dataset_id: forum })
     await missing(pathOf('u1'), { published_from: '2026-01-01T00:00:00Z' })
-    await missing(pathOf('u1'), {}, await catalog.keyFor({ datasets: ['forum'] }))
-    await missing(pathOf('u1'), {}, await catalog.keyFor({ datasets: ['news'], languages: ['de'] }))
+    await missing(pathOf('u1'), {}, await catalog.keyFor({ datasets: [forum] }))
+    await missing(pathOf('u1'), {}, await catalog.keyFor({ datasets: [news], languages: ['de'] }))
   })
 
   test('the profile keeps to dataset and publication window', async () => {
     const author = (nickname: string) => ({ author: { external_author_id: 'uw', nickname } })
     await catalog.send({
       uw1: { ...author('first'), published_at: '2026-01-01T00:00:00Z' },
-      uw2: { ...author('second'), published_at: '2026-02-01T00:00:00Z', dataset_id: 'forum' },
+      uw2: { ...author('second'), published_at: '2026-02-01T00:00:00Z', dataset_id: forum },
     })
     const nickname = async (parameters: Record<string, string>) =>
       (await catalog.get(pathOf('uw'), parameters)).body.user.author.nickname
     assert.equal(await nickname({}), 'second')
-    assert.equal(await nickname({ dataset_id: 'news' }), 'first')
+    assert.equal(await nickname({ dataset_id: news }), 'first')
     assert.equal(await nickname({ published_to: '2026-02-01T00:00:00Z' }), 'first')
     assert.equal(await nickname({ published_from: '2026-02-01T00:00:00Z' }), 'second')
   })
@@ -116,7 +119,7 @@ suite('users', () => {
     await catalog.send({
       ud1: by({ tags: ['x'], score: 1, status: 'unavailable' }),
       ud2: by({ tags: ['y'], score: 2, content_type: 'video' }),
-      ud3: by({ tags: ['x', 'y'], dataset_id: 'forum' }),
+      ud3: by({ tags: ['x', 'y'], dataset_id: forum }),
       ud4: { author: { external_author_id: 'other' }, tags: ['x'] },
       ud5: by({ source_platform: 'mastodon' }),
     })
@@ -127,7 +130,7 @@ suite('users', () => {
     assert.deepEqual(await names({ score_min: 2 }), ['ud2'])
     assert.deepEqual(await names({ status: 'unavailable' }), ['ud1'])
     assert.deepEqual(await names({ content_types: 'video' }), ['ud2'])
-    assert.deepEqual(await names({ dataset_id: 'forum' }), ['ud3'])
+    assert.deepEqual(await names({ dataset_id: forum }), ['ud3'])
     const pages = await catalog.pages({ limit: 1, include_snapshot: true }, catalog.key, path)
     assert.deepEqual(
       pages.map(({ documents }) => documents.map(({ document, snapshot }) => [document.external_id, snapshot?.score])),

@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
-import { documentOf, type Result, send, sendOne } from './content.ts'
-import { startServer, type TestServer } from './harness.ts'
+import { before, describe, test } from 'node:test'
+import { documentsOf, type Result, send, sendOne } from './content.ts'
+import { sharedServer, type TestServer } from './harness.ts'
+
+const news = 'documents-news'
+const hiddenDataset = 'documents-hidden'
+const documentOf = documentsOf(news)
 
 /** The reads that the change feed points to, cut to what each application is entitled to. */
 describe('document reads', () => {
@@ -17,13 +21,12 @@ describe('document reads', () => {
     ...['current_version_id', 'published_at', 'created_at', 'observed_at'],
   ]
 
-  after(() => server.stop())
   before(async () => {
-    server = await startServer()
-    await server.makeDataset('news')
-    await server.makeDataset('hidden')
+    server = await sharedServer()
+    await server.makeDataset(news)
+    await server.makeDataset(hiddenDataset)
     collector = (await server.makeCollector()).key
-    all = await keyFor([{ datasets: ['news'] }])
+    all = await keyFor([{ datasets: [news] }])
     one = await sendOne(
       server,
       collector,
@@ -60,7 +63,7 @@ describe('document reads', () => {
     assert.deepEqual(snapshot, { ...snapshot, observed_at, score: 5, metrics: { likes: 3 } })
     assert.deepEqual(rest, {
       id: one.document_id,
-      dataset_id: 'news',
+      dataset_id: news,
       source_platform: 'rss',
       external_id: 'one',
       url: 'https://example.com/one',
@@ -101,7 +104,7 @@ describe('document reads', () => {
       metrics: ['score'],
     }
     for (const permission of permissions) {
-      const key = await keyFor([{ datasets: ['news'], fields: [permission] }])
+      const key = await keyFor([{ datasets: [news], fields: [permission] }])
       const { body: document } = await get(key, one.document_id)
       const expected = [...always, 'version_count', 'snapshot', ...opened[permission]!].sort()
       assert.deepEqual(Object.keys(document).sort(), expected, permission)
@@ -131,9 +134,9 @@ describe('document reads', () => {
 
   test('the fields of a document are those of the entries that match it', async () => {
     const key = await keyFor([
-      { datasets: ['news'], languages: ['en'], fields: ['title'] },
-      { datasets: ['news'], platforms: ['rss'], fields: ['metrics'] },
-      { datasets: ['hidden'], fields: permissions },
+      { datasets: [news], languages: ['en'], fields: ['title'] },
+      { datasets: [news], platforms: ['rss'], fields: ['metrics'] },
+      { datasets: [hiddenDataset], fields: permissions },
     ])
     const english = (await get(key, one.document_id)).body
     assert.equal(english.title, 'Title of one')
@@ -147,19 +150,19 @@ describe('document reads', () => {
   })
 
   test('unknown and unentitled ids are the same 404', async () => {
-    const hidden = await sendOne(server, collector, documentOf('hidden', { dataset_id: 'hidden' }))
+    const hidden = await sendOne(server, collector, documentOf('hidden', { dataset_id: hiddenDataset }))
     const unknown = `doc_${'0'.repeat(26)}`
-    const late = await keyFor([{ datasets: ['news'], published_from: '2026-03-02T00:00:00Z' }])
+    const late = await keyFor([{ datasets: [news], published_from: '2026-03-02T00:00:00Z' }])
     const cases: [string, string | undefined][] = [
       [all, hidden.document_id],
       [all, unknown],
       [all, 'doc_short'],
       [all, 'nonsense'],
       [all, one.version_id],
-      [await keyFor([{ datasets: ['news'], platforms: ['web'] }]), one.document_id],
-      [await keyFor([{ datasets: ['news'], languages: ['de'] }]), one.document_id],
-      [await keyFor([{ datasets: ['news'], regions: ['FR'] }]), one.document_id],
-      [await keyFor([{ datasets: ['news'], regions: ['GB'] }]), german.document_id],
+      [await keyFor([{ datasets: [news], platforms: ['web'] }]), one.document_id],
+      [await keyFor([{ datasets: [news], languages: ['de'] }]), one.document_id],
+      [await keyFor([{ datasets: [news], regions: ['FR'] }]), one.document_id],
+      [await keyFor([{ datasets: [news], regions: ['GB'] }]), german.document_id],
       [late, one.document_id],
       [late, german.document_id],
     ]
@@ -238,7 +241,7 @@ describe('document reads', () => {
       } while (cursor !== undefined)
       assert.deepEqual(seen, expected)
       assert.deepEqual(sizes, [3, 3, 1])
-      const other = await keyFor([{ datasets: ['news'] }])
+      const other = await keyFor([{ datasets: [news] }])
       const refused: [string, string | undefined, string][] = [
         [all, id, `/${what}?limit=4&cursor=${firstCursor}`],
         [all, id, `/${what}?limit=3&cursor=${firstCursor}x`],

@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict'
-import { after, before, suite, test } from 'node:test'
-import { documentOf, type Sent, send } from './content.ts'
+import { before, suite, test } from 'node:test'
+import { documentsOf, type Sent, send } from './content.ts'
 import { expectError } from './expect-error.ts'
 import type { Answer } from './harness.ts'
-import { type SearchWorld, startWorld } from './search-world.ts'
+import { type SearchWorld, sharedWorld } from './search-world.ts'
+
+const datasets = ['versions-news', 'versions-forum'] as const
+const [news] = datasets
+const documentOf = documentsOf(news)
 
 /** A version is readable by its own language, or by the document's where it has none; all else is the document's. */
 suite('versions in several languages', () => {
@@ -15,9 +19,9 @@ suite('versions in several languages', () => {
   const versions: Record<string, string[]> = {}
 
   before(async () => {
-    world = await startWorld()
-    german = await world.application([{ datasets: ['news'], languages: ['de'] }])
-    french = await world.application([{ datasets: ['news'], languages: ['fr'] }])
+    world = await sharedWorld(datasets)
+    german = await world.application([{ datasets: [news], languages: ['de'] }])
+    french = await world.application([{ datasets: [news], languages: ['fr'] }])
     await put('now-german', { title: 'Le port', body: 'Le vieux port kelp.', language: 'fr' })
     await put('now-german', { title: 'Port', body: 'A port kelp.', language: null })
     await put('now-german', { title: 'Der Hafen', body: 'Der neue Hafen kelp.', language: 'de' })
@@ -25,7 +29,6 @@ suite('versions in several languages', () => {
     await put('now-french', { title: 'La mouette', body: 'La mouette kelp.', language: 'fr' })
     await world.indexed()
   })
-  after(() => world.server.stop())
 
   async function put(name: string, fields: Sent): Promise<void> {
     const [result] = await send(world.server, world.collector, [documentOf(name, fields)])
@@ -74,7 +77,7 @@ suite('versions in several languages', () => {
   })
 
   test('a document of which no version is readable is not found', async () => {
-    const english = await world.application([{ datasets: ['news'], languages: ['en'] }])
+    const english = await world.application([{ datasets: [news], languages: ['en'] }])
     for (const rest of ['', '/versions', '/content', `/content?version_id=${versions['now-german']![0]}`]) {
       await expectError(world.server, await get(english, 'now-german', rest), 404, 'document_not_found')
     }

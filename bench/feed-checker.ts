@@ -23,7 +23,7 @@ export async function run(args: readonly string[]): Promise<void> {
     events: Number(values.events),
     writers: Number(values.writers),
     seed: Number(values.seed),
-    livesMs: [1000, 8000],
+    changesAlive: [1000, 10_000],
     ...(postgres === null ? {} : { fleet: fleetOn(postgres) }),
     report: (line) => {
       if (performance.now() - lastMs < 5000) return

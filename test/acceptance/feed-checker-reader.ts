@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { type FeedEvent, type FeedPage, feedAnswer } from './content.ts'
 import { sameEvent } from './feed-checker-verify.ts'
-import { chance } from './feed-checker-writer.ts'
+import { chance, restMs } from './feed-checker-writer.ts'
 import type { TestServer } from './harness.ts'
 
 /**
@@ -62,7 +62,7 @@ export class Reader {
       // The server is away; anything else is a fault of the feed.
       if (!(error instanceof TypeError || (error as { code?: string }).code !== undefined)) throw error
     }
-    await delay(20)
+    await delay(restMs)
     return null
   }
 

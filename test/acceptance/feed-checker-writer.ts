@@ -3,6 +3,9 @@ import { documentOf, OpenRequest, path, type Sent } from './content.ts'
 import type { Acknowledged } from './feed-checker-verify.ts'
 import type { TestServer } from './harness.ts'
 
+/** Before asking a server again that is away: to ask takes processor time from its start. */
+export const restMs = 100
+
 /** The same choices in every run of the same seed. */
 export function chance(seed: number): (below: number) => number {
   let state = seed >>> 0
@@ -59,7 +62,7 @@ export class Writer {
       const answered = await (asLines ? this.#sendLines(left) : this.#sendBatch(left))
       if (answered < left.length) this.sentAgain++
       left = left.slice(answered)
-      if (left.length > 0) await delay(20)
+      if (left.length > 0) await delay(restMs)
     }
   }
 

@@ -3,7 +3,7 @@ import { type FeedEvent, wholeFeed } from './content.ts'
 import { Reader } from './feed-checker-reader.ts'
 import { type Verdict, verify } from './feed-checker-verify.ts'
 import { chance, Writer } from './feed-checker-writer.ts'
-import { startServer, type TestServer } from './harness.ts'
+import { noVectors, startServer, type TestServer } from './harness.ts'
 
 /**
  * The checker of the change feed: many writers, readers that restart, and a server that is killed again and again; or a
@@ -16,8 +16,11 @@ export interface CheckOptions {
   readonly events: number
   readonly writers: number
   readonly seed: number
-  /** Between two kills, at the least and at the most. */
-  readonly livesMs: readonly [number, number]
+  /**
+   * Changes that are acknowledged between two kills, at the least and at the most. Not a time: a slow machine would be
+   * killed more often, and be slower still.
+   */
+  readonly changesAlive: readonly [number, number]
   /** Further processes on the same store, killed as well; none when absent. */
   readonly fleet?: Fleet
   readonly report?: (line: string) => void
@@ -53,8 +56,6 @@ const filters: readonly Record<string, string>[] = [
 
 export async function checkFeed(options: CheckOptions): Promise<CheckResult> {
   const report = options.report ?? (() => {})
-  // No vectors are made: the feed is what is checked, and the model would take the processor from it.
-  const noVectors = { TIDEMARK_EMBEDDING_URL: 'http://127.0.0.1:9', TIDEMARK_EMBEDDING_MODEL: 'none' }
   const servers = await startAll({ TIDEMARK_LOG_LEVEL: 'fatal', ...noVectors }, options.fleet)
   const answering = servers.slice(0, options.fleet?.api ?? 1)
   const server = answering[0]!
@@ -94,12 +95,7 @@ export async function checkFeed(options: CheckOptions): Promise<CheckResult> {
       await one.start()
     })
     if (options.fleet !== undefined) kill.push(() => options.fleet!.killDatabase())
-    const killing = killAgain(
-      kill,
-      options,
-      () => written,
-      () => report(`${changed()} changes acknowledged, killed again`),
-    )
+    const killing = killAgain(kill, options, changed, () => written, report)
     for (const part of [reading, killing]) part.catch(fails)
     const [kills] = await Promise.all([killing, writing, reading])
 
@@ -142,17 +138,18 @@ async function startAll(env: Readonly<Record<string, string>>, fleet: Fleet | un
 
 async function killAgain(
   kill: readonly (() => Promise<void>)[],
-  { livesMs: [least, most], seed }: CheckOptions,
+  { changesAlive: [least, most], seed }: CheckOptions,
+  changed: () => number,
   done: () => boolean,
-  killed: () => void,
+  report: (line: string) => void,
 ): Promise<number> {
   const random = chance(seed + 1000)
   for (let kills = 0; ; kills++) {
-    const lives = least + random(most - least + 1)
-    for (const until = Date.now() + lives; Date.now() < until && !done(); ) await delay(20)
+    const next = changed() + least + random(most - least + 1)
+    while (changed() < next && !done()) await delay(20)
     if (done() && kills > 0) return kills
     await kill[random(kill.length)]!()
-    killed()
+    report(`${changed()} changes acknowledged, killed again`)
   }
 }
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { cpSync, existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { before, suite, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import { absentFolder, backedUp, restored } from './backups.ts'
 import { documentOf, send } from './content.ts'
 import { freshFolder, startServer, startTidemark, tidemark } from './harness.ts'
@@ -17,7 +18,7 @@ suite('kill -9 of a backup and of a restore', () => {
     await server.as(token, 'PUT', `/admin/v1/datasets/${dataset}`, { name: dataset })
     const made = await server.as(token, 'POST', '/admin/v1/collectors', { name: 'x' })
     const extra_payload = { text: 'x'.repeat(1_000_000) }
-    const documents = Array.from({ length: 40 }, (_, i) =>
+    const documents = Array.from({ length: 20 }, (_, i) =>
       documentOf(`${dataset}-${i}`, { dataset_id: dataset, extra_payload }),
     )
     await send(server, made.body.collector_key, documents)
@@ -31,8 +32,9 @@ suite('kill -9 of a backup and of a restore', () => {
     older = await make('older')
     newer = await make('newer')
   })
+  /** Looked for every millisecond, and not all the time: that would take the processor from the command. */
   const begun = async (folder: string, name: RegExp): Promise<void> => {
-    while (!readdirSync(folder).some((one) => name.test(one))) await new Promise((resolve) => setImmediate(resolve))
+    while (!readdirSync(folder).some((one) => name.test(one))) await delay(1)
   }
 
   test('of a backup: there is a whole one or none', async () => {
@@ -40,7 +42,7 @@ suite('kill -9 of a backup and of a restore', () => {
       const into = freshFolder()
       const command = await startTidemark(['backup', into], { dataDir: newer.server.dataDir })
       await begun(into, /^tidemark-backup-/)
-      await new Promise((resolve) => setTimeout(resolve, delayMs))
+      await delay(delayMs)
       command.kill9()
       await command.ended
       for (const name of readdirSync(into)) {
@@ -58,7 +60,7 @@ suite('kill -9 of a backup and of a restore', () => {
       cpSync(older.server.dataDir, dataDir, { recursive: true })
       const command = await startTidemark(['restore', newer.folder, '--force'], { dataDir })
       await begun(dataDir, /^restore.partial$/)
-      await new Promise((resolve) => setTimeout(resolve, delayMs))
+      await delay(delayMs)
       command.kill9()
       await command.ended
       const server = await startServer({ dataDir, env: { TIDEMARK_ADMIN_TOKEN: '', TIDEMARK_LOG_LEVEL: 'warn' } })
@@ -87,7 +89,7 @@ suite('kill -9 of a backup and of a restore', () => {
       cpSync(server.dataDir, dataDir, { recursive: true })
       const command = await startTidemark(['restore', folder, '--force'], { dataDir })
       await begun(dataDir, /^restore.partial$/)
-      await new Promise((resolve) => setTimeout(resolve, delayMs))
+      await delay(delayMs)
       command.kill9()
       await command.ended
       const { stdout } = await tidemark(['key', 'list'], { dataDir })

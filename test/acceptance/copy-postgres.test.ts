@@ -224,9 +224,9 @@ suite('an instance that moves from the embedded store to PostgreSQL', () => {
     before(async () => {
       const search = await startWorld({ env: embedded })
       server = search.server
-      for (let start = 0; start < 4000; start += 500) {
+      for (let start = 0; start < 3000; start += 500) {
         const documents = Array.from({ length: 500 }, (_, i) =>
-          documentOf(`k-${start + i}`, { body: `body ${start + i} `.repeat(60), topics: ['a', 'b'], score: i }),
+          documentOf(`k-${start + i}`, { body: `body ${start + i} `.repeat(30), topics: ['a', 'b'], score: i }),
         )
         await search.put(...documents)
       }

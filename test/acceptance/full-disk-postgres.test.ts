@@ -9,7 +9,7 @@ import { leftOutWithoutMount, SmallDisk } from '../support/small-disk.ts'
 import { until } from '../support/until.ts'
 import { documentOf } from './content.ts'
 import { expectError } from './expect-error.ts'
-import { type Answer, startServer, type TestServer } from './harness.ts'
+import { type Answer, noVectors, startServer, type TestServer } from './harness.ts'
 
 const disk = SmallDisk.mount(48)
 
@@ -40,8 +40,7 @@ suite('a full disk of the database', { skip: disk === null && leftOutWithoutMoun
     server = await startServer({
       env: {
         TIDEMARK_DATABASE_URL: database.url,
-        TIDEMARK_EMBEDDING_URL: 'http://127.0.0.1:9/v1',
-        TIDEMARK_EMBEDDING_MODEL: 'none',
+        ...noVectors,
       },
     })
     await server.makeDataset('news')

@@ -7,7 +7,7 @@ import { leftOutWithoutMount, SmallDisk } from '../support/small-disk.ts'
 import { until } from '../support/until.ts'
 import { documentOf, OpenRequest, sendLines } from './content.ts'
 import { expectError } from './expect-error.ts'
-import { type Answer, freshFolder, startServer, type TestServer, tidemark } from './harness.ts'
+import { type Answer, freshFolder, noVectors, startServer, type TestServer, tidemark } from './harness.ts'
 
 const disk = SmallDisk.mount(64)
 
@@ -23,7 +23,7 @@ suite('a full disk', { skip: disk === null && leftOutWithoutMount }, () => {
     mkdirSync(dataDir)
     server = await startServer({
       dataDir,
-      env: { TIDEMARK_EMBEDDING_URL: 'http://127.0.0.1:9/v1', TIDEMARK_EMBEDDING_MODEL: 'none' },
+      env: noVectors,
     })
     await server.makeDataset('news')
     collector = (await server.makeCollector()).key

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { after, before, describe, test } from 'node:test'
+import { before, describe, test } from 'node:test'
 import { until } from '../support/until.ts'
 import { documentOf, eventsAfter, OpenRequest, path, type Result, sendLines, wholeFeed } from './content.ts'
-import { startServer, type TestServer } from './harness.ts'
+import { noVectors, startServer, type TestServer } from './harness.ts'
 
 /** Streams of lines: in order, with bounded memory, and exact about what is stored when they break. */
 describe('a stream of lines', () => {
@@ -12,9 +12,8 @@ describe('a stream of lines', () => {
   let collector: string
   let reader: string
 
-  after(() => server.stop())
   before(async () => {
-    server = await startServer()
+    server = await startServer({ env: noVectors })
     await server.makeDataset('news')
     collector = (await server.makeCollector()).key
     reader = (await server.makeApplication({ entitlements: [{ datasets: ['news'] }] })).key

@@ -3,7 +3,7 @@ import { before, describe, test } from 'node:test'
 import * as zlib from 'node:zlib'
 import { expectError } from '../acceptance/expect-error.ts'
 import { HalfSent } from '../acceptance/half-sent.ts'
-import { type Answer, startServer, type TestServer } from '../acceptance/harness.ts'
+import { type Answer, noVectors, startServer, type TestServer } from '../acceptance/harness.ts'
 import { until } from '../support/until.ts'
 
 let server: TestServer
@@ -11,7 +11,7 @@ let key: string
 let collectorKey: string
 
 before(async () => {
-  server = await startServer()
+  server = await startServer({ env: noVectors })
   await server.makeDataset('news')
   ;({ key } = await server.makeApplication({ entitlements: [{ datasets: ['news'] }] }))
   ;({ key: collectorKey } = await server.makeCollector())

@@ -22,19 +22,44 @@ const hasPostgres = process.env.TEST_DATABASE_URL !== undefined
 const hasOpenSearch = process.env.TEST_OPENSEARCH_URL !== undefined
 const hasChromium = findChromium() !== null
 
-/** Long ones first, so that at the end no core waits for the other. */
+/** The longest, which begin first, so that at the end no core waits for the other. */
+const longest = [
+  'test/acceptance/copy-postgres.test.ts',
+  'test/acceptance/catalog-access.test.ts',
+  'test/acceptance/unreadable.test.ts',
+  'test/acceptance/indexing-recovery.test.ts',
+  'test/acceptance/feed-checker.test.ts',
+  'test/acceptance/analysis-lifecycle.test.ts',
+  'src/storage/segments/exactness.test.ts',
+  'src/embedding/built-in-embedder.test.ts',
+  'test/service/start.test.ts',
+  'test/service/embedding-degradation.test.ts',
+  'test/service/command-line.test.ts',
+  'test/service/collect-feeds.test.ts',
+  'test/browser/pages.test.ts',
+]
 const everything = ['test', 'src', 'console'].flatMap((place) => globSync(`${place}/**/*.test.ts`).sort())
 const canRun = (file: string): boolean =>
   (hasChromium || !file.startsWith('test/browser/')) && (hasOpenSearch || !file.endsWith('-opensearch.test.ts'))
 const files = named.length > 0 ? named : everything.filter(canRun)
 const again = named.length > 0 ? files : files.filter((file) => onPostgres(file) || file.startsWith('test/acceptance/'))
 const runs: TestRun[] = [
-  ...together(again.filter((file) => hasPostgres && !onSqlite(file))).map((files) => ({
-    files,
-    store: 'postgres' as const,
-  })),
-  ...together(files.filter((file) => !onPostgres(file))).map((files) => ({ files, store: 'sqlite' as const })),
+  ...together(
+    again.filter((file) => hasPostgres && !onSqlite(file)),
+    'postgres',
+  ),
+  ...together(
+    files.filter((file) => !onPostgres(file)),
+    'sqlite',
+  ),
 ]
+const gone = named.length > 0 ? [] : longest.filter((file) => !everything.includes(file))
+if (gone.length > 0) throw new Error(`scripts/test.ts names files that are not there: ${gone.join(', ')}`)
+const place = ({ files }: TestRun): number => {
+  const found = longest.findIndex((file) => files.includes(file))
+  return found < 0 ? longest.length : found
+}
+runs.sort((a, b) => place(a) - place(b))
 // Analysis runs have the lowest priority there is: they are not to wait until all other tests have nothing to do.
 if (named.length === 0) setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
 if (hasPostgres) process.env.TEST_DATABASE_TEMPLATE = await migratedDatabase()
@@ -66,14 +91,14 @@ process.exit(passed ? 0 : 1)
  * What one process runs: unit tests of a part, which load the same, and files that share a server. Those beside the parts
  * are of the whole, some count what the process uses, and have one each.
  */
-function together(files: readonly string[]): string[][] {
-  if (named.length > 0) return files.map((file) => [file])
+function together(files: readonly string[], store: TestRun['store']): TestRun[] {
+  if (named.length > 0) return files.map((file) => ({ files: [file], store }))
   const kindOf = (file: string): string => {
     const folder = dirname(file)
     if (!file.startsWith('test/')) return folder === 'src' ? file : folder
     return /^test\/acceptance\/(catalog|ingest|search)\b/.exec(file)?.[0] ?? file
   }
-  return Object.values(Object.groupBy(files, kindOf)) as string[][]
+  return Object.values(Object.groupBy(files, kindOf)).map((kind) => ({ files: kind!, store }))
 }
 
 /** The name of a database that tests copy, instead of migrating one each. */

@@ -7,7 +7,7 @@ import { freshDatabase, removeTestDatabases } from '../test/support/fresh-databa
 import { runTestFiles, type TestRun } from './run-test-files.ts'
 
 /**
- * `npm test [-- FILE…]`: every test file, one process more at once than there are cores. Files that are named have a
+ * `npm test [-- FILE…]`: every test file, some processes more at once than there are cores. Files that are named have a
  * process each; of all of them, those that load or start the same have one together. Where TEST_DATABASE_URL names a
  * PostgreSQL server, what depends on the store (test/acceptance) is run a second time, on that; what does not
  * (test/service) is run once.
@@ -16,8 +16,8 @@ const named = process.argv.slice(2)
 /** What is about one of the two by its nature says so in its name. */
 const onSqlite = (file: string): boolean => file.endsWith('-sqlite.test.ts')
 const onPostgres = (file: string): boolean => file.endsWith('-postgres.test.ts')
-/** Most files wait now and then, for a lease to run out or a process to end. */
-const filesAtOnce = availableParallelism() + 1
+/** More than cores: most files wait now and then, for a lease to run out or a process to end. */
+const processesAtOnce = availableParallelism() + 2
 const hasPostgres = process.env.TEST_DATABASE_URL !== undefined
 const hasOpenSearch = process.env.TEST_OPENSEARCH_URL !== undefined
 const hasChromium = findChromium() !== null
@@ -63,7 +63,7 @@ runs.sort((a, b) => place(a) - place(b))
 // Analysis runs have the lowest priority there is: they are not to wait until all other tests have nothing to do.
 if (named.length === 0) setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
 if (hasPostgres) process.env.TEST_DATABASE_TEMPLATE = await migratedDatabase()
-const passed = await runTestFiles(runs, filesAtOnce)
+const passed = await runTestFiles(runs, processesAtOnce)
 
 if (hasPostgres) await removeTestDatabases()
 if (named.length === 0) {
@@ -96,7 +96,7 @@ function together(files: readonly string[], store: TestRun['store']): TestRun[] 
   const kindOf = (file: string): string => {
     const folder = dirname(file)
     if (!file.startsWith('test/')) return folder === 'src' ? file : folder
-    return /^test\/acceptance\/(catalog|ingest|search)\b/.exec(file)?.[0] ?? file
+    return /^test\/(acceptance\/(catalog|ingest|search)|service\/search)\b/.exec(file)?.[0] ?? file
   }
   return Object.values(Object.groupBy(files, kindOf)).map((kind) => ({ files: kind!, store }))
 }

@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict'
 import { before, suite, test } from 'node:test'
-import { documentOf } from '../acceptance/content.ts'
+import { documentsOf } from '../acceptance/content.ts'
 import { expectError } from '../acceptance/expect-error.ts'
 import { fakeVector } from '../acceptance/fake-embedding.ts'
-import { type Found, type Hit, type SearchWorld, startWorld } from '../acceptance/search-world.ts'
+import { type Found, type Hit, type SearchWorld, sharedWorld } from '../acceptance/search-world.ts'
+
+const datasets = ['pages-news', 'pages-forum'] as const
+const [news, forum] = datasets
+const documentOf = documentsOf(news)
 
 /** Paging, order, scores and versions, in every mode. */
 let world: SearchWorld
@@ -11,7 +15,7 @@ const modes = ['keyword', 'vector', 'hybrid'] as const
 const count = 57
 
 before(async () => {
-  world = await startWorld()
+  world = await sharedWorld(datasets)
   const many = Array.from({ length: count }, (_, i) =>
     documentOf(`heron-${i}`, {
       title: `Heron ${i % 5 === 0 ? 'heron' : ''} ${i % 7}`,
@@ -95,7 +99,7 @@ suite('keyword pages', () => {
       { limit: 6 },
       { languages: ['en'] },
       { languages: undefined },
-      { datasets: ['news'] },
+      { datasets: [news] },
       { platforms: ['rss'] },
       { published_from: '2026-01-01T00:00:00.001Z' },
       { published_to: '2027-01-01T00:00:00Z' },
@@ -109,7 +113,7 @@ suite('keyword pages', () => {
       await expectError(world.server, answer, 400, 'invalid_query')
       assert.match(answer.body.message, /cursor/)
     }
-    const other = await world.application([{ datasets: ['news', 'forum'] }])
+    const other = await world.application([{ datasets: [news, forum] }])
     await expectError(world.server, await world.raw({ ...base, cursor }, '/v1/search', other), 400, 'invalid_query')
     for (const place of [0, 1, 5, Math.floor(cursor!.length / 2), cursor!.length - 1]) {
       const letter = cursor![place] === 'A' ? 'B' : 'A'

@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict'
 import { before, suite, test } from 'node:test'
-import { documentOf } from '../acceptance/content.ts'
+import { documentsOf } from '../acceptance/content.ts'
 import { expectError } from '../acceptance/expect-error.ts'
 import { fakeDimensions, fakeVector } from '../acceptance/fake-embedding.ts'
 import type { Answer } from '../acceptance/harness.ts'
-import { codes, type SearchWorld, startWorld } from '../acceptance/search-world.ts'
+import { codes, type SearchWorld, sharedWorld } from '../acceptance/search-world.ts'
+
+const datasets = ['request-news', 'request-forum'] as const
+const [news, forum] = datasets
+const documentOf = documentsOf(news)
 
 /** What a search request may say, what it may not, and how it is told so. */
 let world: SearchWorld
@@ -12,7 +16,7 @@ const paths = ['/v1/search', '/v1/search/history', '/v1/contents/search'] as con
 const vector = fakeVector('harbour')
 
 before(async () => {
-  world = await startWorld()
+  world = await sharedWorld(datasets)
   await world.putIndexed(
     documentOf('harbour', { title: 'The harbour at dawn', body: 'Boats leave the harbour before dawn.' }),
     documentOf('market', { title: 'The market', body: 'Fish is sold at the market near the harbour.' }),
@@ -133,9 +137,9 @@ suite('what is refused', () => {
     ['a vector that is a number', { mode: 'vector', query_vector: 3 }, /query_vector/],
     ['a wrong vector in keyword mode', { mode: 'keyword', query: 'x', query_vector: [1] }, /query_vector/],
     ['no datasets', { query: 'x', datasets: [] }, /datasets/],
-    ['datasets as text', { query: 'x', datasets: 'news' }, /datasets/],
+    ['datasets as text', { query: 'x', datasets: news }, /datasets/],
     ['an empty dataset', { query: 'x', datasets: [''] }, /datasets/],
-    ['a dataset twice', { query: 'x', datasets: ['news', 'news'] }, /datasets/],
+    ['a dataset twice', { query: 'x', datasets: [news, news] }, /datasets/],
     ['no platforms', { query: 'x', platforms: [] }, /platforms/],
     ['platforms of numbers', { query: 'x', platforms: [1] }, /platforms/],
     ['no languages', { query: 'x', languages: [] }, /languages/],
@@ -242,7 +246,7 @@ suite('what is refused', () => {
 
 suite('live', () => {
   const live = { enabled: true, resource_kind: 'content' }
-  const good = { query: 'harbour', datasets: ['news'], platforms: ['rss'], live }
+  const good = { query: 'harbour', datasets: [news], platforms: ['rss'], live }
   const send = (body: object, path: string = '/v1/search', idempotencyKey: string | null = 'k-1') =>
     world.server.call('POST', path, {
       headers: {
@@ -266,7 +270,7 @@ suite('live', () => {
     ['an unknown kind', { ...good, live: { ...live, resource_kind: 'planet' } }, /resource_kind/],
     ['an unknown field', { ...good, live: { ...live, speed: 1 } }, /speed/],
     ['no dataset', { ...good, datasets: undefined }, /datasets/],
-    ['two datasets', { ...good, datasets: ['news', 'forum'] }, /datasets/],
+    ['two datasets', { ...good, datasets: [news, forum] }, /datasets/],
     ['no platform', { ...good, platforms: undefined }, /platforms/],
     ['an empty list of platforms', { ...good, platforms: [] }, /platforms/],
     ['six platforms', { ...good, platforms: ['a', 'b', 'c', 'd', 'e', 'f'] }, /platforms/],

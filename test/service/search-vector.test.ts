@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
-import { documentOf } from '../acceptance/content.ts'
+import { documentsOf } from '../acceptance/content.ts'
 import { fakeVector } from '../acceptance/fake-embedding.ts'
-import { type SearchWorld, startWorld } from '../acceptance/search-world.ts'
+import { type SearchWorld, sharedWorld } from '../acceptance/search-world.ts'
+
+const datasets = ['vector-news', 'vector-forum'] as const
+const [news] = datasets
+const documentOf = documentsOf(news)
 
 /** Candidates are chunks, results are documents: how many of the one make enough of the other. */
 suite('vector mode', () => {
@@ -11,7 +15,7 @@ suite('vector mode', () => {
   const shorts = Array.from({ length: 6 }, (_, i) => `short-${i}`)
 
   before(async () => {
-    world = await startWorld()
+    world = await sharedWorld(datasets)
     const long = 'Harbour harbour harbour harbour. '.repeat(1500)
     await world.putIndexed(
       documentOf('long', { title: null, body: long }),

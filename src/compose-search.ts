@@ -92,7 +92,7 @@ export async function composeSearch({
   if (shared && home.fedBy === 'each' && !(await open.elected('vectors'))) {
     logger.warn(
       {},
-      'several processes answer for this database, and each keeps a search index of its own, fed from there: their memory adds up, and they can be moments apart; an index server for all of them is not supported yet',
+      'several processes answer for this database, and each keeps a search index of its own, fed from there: their memory adds up, and they can be moments apart; TIDEMARK_SEARCH_URL names a cluster that keeps one for all of them',
     )
   }
   const indexing = await startIndexing({

@@ -47,6 +47,9 @@ test('each wrong value is one fault that names the setting, what it was and what
     ['CORS_ORIGINS', 'https://example.com/', /origins such as/],
     ['CORS_ORIGINS', 'https://a.example,', /origins such as/],
     ['REQUESTS_IN_FLIGHT_MAX', '0', /1 to 100000/],
+    ['SEARCH_PREFIX', 'Tidemark', /lower-case letters/],
+    ['SEARCH_PREFIX', 'a*', /lower-case letters/],
+    ['SEARCH_SHARDS', '0', /1 to 1024/],
   ]
   for (const [name, value, expected] of wrong) {
     const faults = faultsOf({ [`TIDEMARK_${name}`]: value })
@@ -69,6 +72,26 @@ test('all faults are reported together, unknown settings among them, and no secr
   assert.ok(!faults.join().includes('hush'))
   assert.match(faults.at(-1)!, /^TIDEMARK_PROT is set, but there is no such setting; there are: TIDEMARK_HOST/)
   assert.deepEqual(faultsOf({ PATH: '/bin', TIDEMARKISH: 'x' }), [])
+})
+
+test('nodes of a search cluster are addresses without a path, and what is wrong in one is not shown', () => {
+  const nodes = 'https://operator:hush@one:9200, http://two'
+  assert.deepEqual(readConfig({ TIDEMARK_SEARCH_URL: nodes }).searchUrl, [
+    'https://operator:hush@one:9200',
+    'http://two',
+  ])
+  assert.equal(readConfig({}).searchUrl, null)
+  for (const wrong of [
+    'one:9200',
+    'https://one:9200/path',
+    'https://one?x',
+    'http://one,',
+    'ftp://operator:hush@one',
+  ]) {
+    const [fault, ...others] = faultsOf({ TIDEMARK_SEARCH_URL: wrong })
+    assert.deepEqual(others, [])
+    assert.match(fault!, /^TIDEMARK_SEARCH_URL is a text of \d+ characters, but it must be http or https addresses/)
+  }
 })
 
 test('every variable that the README, the documents and the pages tell people to set may stay set', () => {

@@ -13,6 +13,10 @@ export interface Config {
   readonly databaseConnectionsMax: number
   readonly roles: readonly Role[]
   readonly artifactsUrl: string | null
+  readonly searchUrl: readonly string[] | null
+  readonly searchKey: string | null
+  readonly searchPrefix: string
+  readonly searchShards: number
   readonly logLevel: LogLevel
   readonly corsOrigins: readonly string[]
   readonly requestsInFlightMax: number
@@ -105,6 +109,34 @@ const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     about: 'the folder that keeps results of analysis, shared by all processes; the data folder when absent',
     expected: 'the address of a folder, such as file:///srv/tidemark/artifacts',
     parse: (text) => (/^file:\/\/\/./.test(text) && URL.canParse(text) ? text : undefined),
+  },
+  searchUrl: {
+    fallback: null,
+    about: 'nodes of an OpenSearch cluster (3 or later) to keep the search index in; the data folder when absent',
+    expected:
+      'http or https addresses, comma-separated, such as https://user:password@search-1:9200,https://search-2:9200',
+    parse: (text) => {
+      const nodes = text.split(',').map((node) => node.trim())
+      return nodes.every(isNode) ? nodes : undefined
+    },
+  },
+  searchKey: {
+    fallback: null,
+    about: 'the API key for that cluster, if it wants one and no user',
+    expected: 'up to 4096 printable characters without spaces',
+    parse: (text) => (/^[\x21-\x7e]{1,4096}$/.test(text) ? text : undefined),
+  },
+  searchPrefix: {
+    fallback: 'tidemark',
+    about: 'what the names of its indexes begin with there: of instances that share a cluster each has its own',
+    expected: 'up to 64 lower-case letters, digits and hyphens, a letter first',
+    parse: (text) => (/^[a-z][a-z0-9-]{0,63}$/.test(text) ? text : undefined),
+  },
+  searchShards: {
+    fallback: '1',
+    about: 'shards of an index that is made there from now on; one is enough for some ten million chunks',
+    expected: 'a whole number from 1 to 1024',
+    parse: integer(1, 1024),
   },
   logLevel: {
     fallback: 'info',
@@ -210,6 +242,11 @@ function parseWeights(text: string): Config['hybridWeights'] | undefined {
   return given.every((weight) => weight >= 0) && given.some((weight) => weight > 0) ? weights : undefined
 }
 
+function isNode(text: string): boolean {
+  const url = /^https?:\/\//.test(text) ? URL.parse(text) : null
+  return url !== null && url.pathname === '/' && url.search === '' && url.hash === ''
+}
+
 function isOrigin(text: string): boolean {
   return URL.canParse(text) && new URL(text).origin === text
 }
@@ -282,7 +319,7 @@ export function readConfig(
 
 /** A wrong secret is still a secret. */
 function shown(key: string, text: string): string {
-  return ['adminToken', 'databaseUrl', 'embeddingKey', 'rerankUrl'].includes(key)
+  return ['adminToken', 'databaseUrl', 'searchUrl', 'searchKey', 'embeddingKey', 'rerankUrl'].includes(key)
     ? `a text of ${text.length} characters`
     : JSON.stringify(text)
 }

@@ -3,6 +3,7 @@ import type { Incidents } from '../incidents.ts'
 import type { IndexHome } from '../search/index-home.ts'
 import { ANALYSIS_VERSION } from '../text/analyse.ts'
 import type { PoolWatch } from '../threads/pool.ts'
+import { OpenSearchHome } from './opensearch/opensearch-home.ts'
 import { SegmentsHome } from './segments/segments-home.ts'
 
 /** Told of what an index does that is no answer to a call. */
@@ -11,14 +12,18 @@ export interface IndexWatch {
   readonly incidents?: Incidents
 }
 
+type IndexSettings = Pick<Config, 'dataDir' | 'searchUrl' | 'searchKey' | 'searchPrefix' | 'searchShards'>
+
 /**
- * The index technology of the settings. Here it is chosen, and nowhere else; there is one so far: files of the data
- * folder, held in memory. `instance` is that of the store which the index is made from.
+ * The index technology of the settings. Here it is chosen, and nowhere else: an OpenSearch cluster where they name one, or
+ * else files of the data folder, held in memory. `instance` is that of the store which the index is made from.
  */
 export function indexHomeOf(
-  { dataDir }: Pick<Config, 'dataDir'>,
+  { dataDir, searchUrl, searchKey, searchPrefix, searchShards }: IndexSettings,
   instance: string | null,
   watch: IndexWatch = {},
 ): IndexHome {
-  return new SegmentsHome({ dataDir, origin: { rules: ANALYSIS_VERSION, instance }, ...watch })
+  const origin = { rules: ANALYSIS_VERSION, instance }
+  if (searchUrl === null) return new SegmentsHome({ dataDir, origin, ...watch })
+  return new OpenSearchHome({ nodes: searchUrl, apiKey: searchKey, prefix: searchPrefix, shards: searchShards, origin })
 }

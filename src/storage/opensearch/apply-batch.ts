@@ -117,12 +117,13 @@ async function writeAll(cluster: Cluster, alias: string, writes: readonly Write[
     })
     lines = []
     bytes = 0
-    if (errors) throw refused('writing', items.find(({ index }) => index.error !== undefined)!.index.error!.type)
+    const failed = items.map((item) => item.index ?? item.create).find((item) => item?.error !== undefined)
+    if (errors) throw refused('writing', failed?.error?.type ?? 'no_reason')
   }
   for (const { read, source } of writes) {
     const { _id, _seq_no, _primary_term } = read
-    const seen = _seq_no === undefined ? { op_type: 'create' } : { if_seq_no: _seq_no, if_primary_term: _primary_term }
-    lines.push({ index: { _id, ...seen } }, source)
+    const seen = { if_seq_no: _seq_no, if_primary_term: _primary_term }
+    lines.push(_seq_no === undefined ? { create: { _id } } : { index: { _id, ...seen } }, source)
     bytes += JSON.stringify(source).length
     if (bytes > bulkBytesMax) await send()
   }
@@ -131,7 +132,10 @@ async function writeAll(cluster: Cluster, alias: string, writes: readonly Write[
 
 interface BulkAnswer {
   readonly errors: boolean
-  readonly items: readonly { readonly index: { readonly error?: { readonly type: string } } }[]
+  readonly items: readonly { readonly index?: BulkItem; readonly create?: BulkItem }[]
+}
+interface BulkItem {
+  readonly error?: { readonly type: string }
 }
 
 function refused(what: string, type: string): ClusterTrouble {

@@ -1,4 +1,5 @@
 import type { Client } from '@opensearch-project/opensearch'
+import { UnavailableError } from '../../errors.ts'
 
 export interface ClusterOptions {
   /** Of every node to speak to; a user and a password may stand in each. */
@@ -20,10 +21,10 @@ export interface ClusterCall {
 }
 
 /** The time that a call was given ran out: what it did is not known. */
-export class ClusterTimeout extends Error {}
+export class ClusterTimeout extends UnavailableError {}
 
 /** The cluster refused a call, or was not there. `message` names no secret, no query and no text. */
-export class ClusterTrouble extends Error {
+export class ClusterTrouble extends UnavailableError {
   /** 0 where there was no answer. */
   readonly status: number
   /** What the cluster calls it. */

@@ -16,6 +16,7 @@ test('whatever happened, answers are those of a scorer that looks at everything'
     nodes: openSearchNodes!,
     prefix,
     origin: { rules: 'one', instance: 'a' },
+    shards: 2,
     graceMs: 0,
   })
   const index = await home.open()

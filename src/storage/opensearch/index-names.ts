@@ -63,15 +63,15 @@ export interface IndexOrigin {
 export async function makeIndex(
   cluster: Cluster,
   name: string,
-  origin: IndexOrigin,
+  { rules, instance, shards }: IndexOrigin & { readonly shards: number },
   aliases: readonly string[],
 ): Promise<boolean> {
-  const meta: IndexMeta = { format: mappingFormat, ...origin, profiles: {} }
+  const meta: IndexMeta = { format: mappingFormat, rules, instance, shards, profiles: {} }
   try {
     await cluster.call({
       method: 'PUT',
       path: `/${name}`,
-      body: { ...indexDefinition(meta), aliases: Object.fromEntries(aliases.map((alias) => [alias, {}])) },
+      body: { ...indexDefinition(meta, shards), aliases: Object.fromEntries(aliases.map((alias) => [alias, {}])) },
       harmless: false,
       timeoutMs: changeMs,
     })
@@ -101,9 +101,8 @@ export async function emptyIndex(cluster: Cluster, alias: string): Promise<void>
     timeoutMs: changeMs,
   })
   const [name, { aliases = {}, mappings = {} }] = Object.entries(found)[0]!
-  const { rules, instance } = mappings._meta!
   const empty = `${alias}-${randomBytes(4).toString('hex')}`
-  await makeIndex(cluster, empty, { rules, instance }, [])
+  await makeIndex(cluster, empty, mappings._meta!, [])
   await changeAliases(cluster, [
     ...Object.keys(aliases).map((one) => ({ add: { index: empty, alias: one } })),
     { remove_index: { index: name } },

@@ -10,7 +10,6 @@ import {
   k1,
   looseOf,
   type ScopeStatistics,
-  termQuery,
   titleWeight,
 } from './scope-statistics.ts'
 
@@ -26,25 +25,66 @@ export function keywordQuery(
   statistics: ScopeStatistics,
 ): Query {
   const clauses = merged(query.clauses)
-  const boosts = merged(query.boosts)
-  return oneOf(
-    classes.map((one) => {
-      const scored = (some: readonly Clause[]) => some.map((clause) => scoredClause(clause, one, statistics))
-      const of = (kind: Clause['kind']) => clauses.filter((clause) => clause.kind === kind)
-      const any = scored(of('any'))
-      const must = scored(of('must'))
-      const isOptional = must.length > 0
-      return {
-        bool: {
-          filter: [one.filter, ...filters],
-          must: isOptional || any.length === 0 ? must : [oneOf(any)],
-          should: [...(isOptional ? any : []), ...scored(boosts)],
-          must_not: of('mustNot').map((clause) => matchingClause(clause, one)),
-          minimum_should_match: 0,
-        },
-      }
-    }),
+  let built: Query = { match_none: {} }
+  for (const { withBoosts, ...cut } of cuts) {
+    const whole = { clauses, boosts: withBoosts ? merged(query.boosts) : [] }
+    built = oneOf(classes.map((one) => scoredQuery(whole, one, filters, { statistics, ...cut })))
+    if (leavesOf(built) <= leavesMax) break
+  }
+  return built
+}
+
+/**
+ * The cluster takes 1,024 conditions in one query. What has more, as corrections of many words do, is found by all of them
+ * and ranked by the strongest alone: first the boosts are left out, then all but some alternatives of a word, then words.
+ */
+const leavesMax = 1000
+const all = Number.POSITIVE_INFINITY
+const cuts = [
+  { words: all, alternatives: all, withBoosts: true },
+  { words: all, alternatives: all, withBoosts: false },
+  { words: all, alternatives: 10, withBoosts: false },
+  { words: 300, alternatives: 1, withBoosts: false },
+]
+
+const leaves = new Set(['term', 'terms', 'prefix', 'range', 'intervals'])
+
+const leavesOf = (query: unknown): number => {
+  if (Array.isArray(query)) return query.reduce((sum: number, one) => sum + leavesOf(one), 0)
+  if (typeof query !== 'object' || query === null) return 0
+  return Object.entries(query).reduce((sum, [name, part]) => sum + (leaves.has(name) ? 1 : leavesOf(part)), 0)
+}
+
+interface Scoring {
+  readonly statistics: ScopeStatistics
+  /** Words that need not be there, and alternatives of each: those that count for most. What only others find comes last. */
+  readonly words: number
+  readonly alternatives: number
+}
+
+function scoredQuery(
+  { clauses, boosts }: KeywordQuery,
+  one: VisibleClass,
+  filters: readonly Query[],
+  scoring: Scoring,
+): Query {
+  const scored = (some: readonly Clause[]) => some.map((clause) => scoredClause(clause, one, scoring))
+  const of = (kind: Clause['kind']) => clauses.filter((clause) => clause.kind === kind)
+  const any = scored(strongest(of('any'), scoring.words, (clause) => mostOf(clause, scoring.statistics)))
+  if (any.length > 0 && (scoring.words < all || scoring.alternatives < all)) any.push(barely(of('any'), one))
+  const must = scored(of('must')).map((query, i) =>
+    scoring.alternatives < all ? oneOf([query, barely([of('must')[i]!], one)]) : query,
   )
+  const isOptional = must.length > 0
+  return {
+    bool: {
+      filter: [one.filter, ...filters],
+      must: isOptional || any.length === 0 ? must : [oneOf(any)],
+      should: [...(isOptional ? any : []), ...scored(boosts)],
+      must_not: [matchingAny(of('mustNot'), one)],
+      minimum_should_match: 0,
+    },
+  }
 }
 
 /** The chunks that it finds, without their scores. */
@@ -52,13 +92,12 @@ export function matchingQuery(query: KeywordQuery, classes: readonly VisibleClas
   const clauses = merged(query.clauses)
   return oneOf(
     classes.map((one) => {
-      const of = (kind: Clause['kind']) =>
-        clauses.filter((clause) => clause.kind === kind).map((clause) => matchingClause(clause, one))
-      const must = of('must')
+      const of = (kind: Clause['kind']) => clauses.filter((clause) => clause.kind === kind)
+      const must = of('must').map((clause) => matchingAny([clause], one))
       return {
         bool: {
-          filter: [one.filter, ...filters, ...(must.length > 0 ? must : [oneOf(of('any'))])],
-          must_not: of('mustNot'),
+          filter: [one.filter, ...filters, ...(must.length > 0 ? must : [matchingAny(of('any'), one)])],
+          must_not: [matchingAny(of('mustNot'), one)],
         },
       }
     }),
@@ -86,24 +125,45 @@ export const weightOf = ({ weight }: Pick<Clause, 'weight'>): number =>
 /** Several groups one after the other, or words that are each found alone. */
 export const isPhrase = (clause: Clause): boolean => groupsOf(clause).length !== 1
 
-function matchingClause(clause: Clause, one: VisibleClass): Query {
-  if (isPhrase(clause)) return inFields(one, (field) => phraseQuery(clause, field))
-  const words = groupsOf(clause)[0]!.map((term) => inFields(one, termQuery(term)))
-  const others = looseOf(clause).map((match) =>
-    'terms' in match
-      ? oneOf(match.terms.map((term) => inFields(one, termQuery(term))))
-      : inFields(one, beginningQuery(match.beginning)),
-  )
-  return oneOf([...words, ...others])
+/** Of several one has to match. */
+function matchingAny(clauses: readonly Clause[], one: VisibleClass): Query {
+  const phrases = clauses.filter(isPhrase)
+  const words = clauses.filter((clause) => !isPhrase(clause))
+  const loose = words.flatMap(looseOf)
+  const terms = [
+    ...words.flatMap((clause) => groupsOf(clause)[0]!),
+    ...loose.flatMap((match) => ('terms' in match ? match.terms : [])),
+  ]
+  const encoded = [...new Set(terms.map(encodeTerm))].filter((term) => term !== null)
+  const beginnings = loose.flatMap((match) => ('beginning' in match ? [match.beginning] : []))
+  return oneOf([
+    ...(encoded.length === 0 ? [] : [inFields(one, (field) => ({ terms: { [ofChunk(field)]: encoded } }))]),
+    ...beginnings.map((beginning) => inFields(one, beginningQuery(beginning))),
+    ...phrases.map((clause) => inFields(one, (field) => phraseQuery(clause, field))),
+  ])
 }
 
-function scoredClause(clause: Clause, one: VisibleClass, statistics: ScopeStatistics): Query {
+/** What they find, for so little that it changes no order among what is scored. */
+const barely = (clauses: readonly Clause[], one: VisibleClass): Query => ({
+  constant_score: { filter: matchingAny(clauses, one), boost: 1e-9 },
+})
+
+const strongest = <T>(some: readonly T[], most: number, strength: (one: T) => number): readonly T[] =>
+  some.length <= most ? some : some.toSorted((a, b) => strength(b) - strength(a)).slice(0, most)
+
+const mostOf = (clause: Clause, statistics: ScopeStatistics): number =>
+  isPhrase(clause) ? phraseIdf(clause, statistics) : Math.max(...alternativesOf(clause, statistics).map(strengthOf), 0)
+
+/** What does not occur counts for nothing, however rare that makes it. */
+const strengthOf = ({ idf, occurs }: Alternative): number => (occurs ? idf : 0)
+
+function scoredClause(clause: Clause, one: VisibleClass, { statistics, alternatives }: Scoring): Query {
   if (isPhrase(clause)) {
     const idf = phraseIdf(clause, statistics)
     const found = (field: string, weight: number) => countedPhrase(phraseQuery(clause, field), weight)
     return saturated(weightOf(clause) * idf, frequency(one, found), one, statistics)
   }
-  const alternatives = alternativesOf(clause, statistics).map(({ of, idf }) => {
+  const queries = strongest(alternativesOf(clause, statistics), alternatives, strengthOf).map(({ of, idf }) => {
     const found = (field: string, weight: number): Query => {
       if ('beginning' in of) return { constant_score: { filter: beginningQuery(of.beginning)(field), boost: weight } }
       const encoded = encodeTerm(of.term)
@@ -111,14 +171,16 @@ function scoredClause(clause: Clause, one: VisibleClass, statistics: ScopeStatis
     }
     return saturated(weightOf(clause) * idf, frequency(one, found), one, statistics)
   })
-  if (alternatives.length === 0) return { match_none: {} }
-  return alternatives.length === 1 ? alternatives[0]! : { dis_max: { queries: alternatives } }
+  if (queries.length === 0) return { match_none: {} }
+  return queries.length === 1 ? queries[0]! : { dis_max: { queries } }
 }
 
 export interface Alternative {
   readonly of: { readonly term: string } | { readonly beginning: string }
   /** With its factor. */
   readonly idf: number
+  /** In a current version that may be searched. */
+  readonly occurs: boolean
 }
 
 /** What finds a word, each once, with the most that it counts for. */
@@ -136,8 +198,8 @@ export function alternativesOf(clause: Clause, statistics: ScopeStatistics): Alt
     else counts(beginnings, match.beginning, statistics.idfOfBeginning(match.beginning))
   }
   return [
-    ...Array.from(terms, ([term, idf]) => ({ of: { term }, idf })),
-    ...Array.from(beginnings, ([beginning, idf]) => ({ of: { beginning }, idf })),
+    ...Array.from(terms, ([term, idf]) => ({ of: { term }, idf, occurs: statistics.occurs(term) })),
+    ...Array.from(beginnings, ([beginning, idf]) => ({ of: { beginning }, idf, occurs: true })),
   ]
 }
 

@@ -42,7 +42,6 @@ const terms = { type: 'text', analyzer: 'terms', similarity: 'frequency', norms:
 export const documentChunksMax = 65_536
 
 const indexSettings = {
-  number_of_shards: 1,
   // A second copy where there is a second node to have it.
   auto_expand_replicas: '0-1',
   // What was acknowledged is on disk, and is made visible by who writes it.
@@ -65,8 +64,8 @@ const analysis = {
 }
 
 /** What an index is told when it is made. `meta` is ours alone. */
-export const indexDefinition = (meta: object) => ({
-  settings: { index: indexSettings, analysis },
+export const indexDefinition = (meta: object, shards: number) => ({
+  settings: { index: { ...indexSettings, number_of_shards: shards }, analysis },
   mappings: {
     _meta: meta,
     dynamic: 'strict',

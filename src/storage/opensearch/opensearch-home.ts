@@ -1,6 +1,7 @@
 import type { IndexHome, InspectedIndex, NextIndex } from '../../search/index-home.ts'
 import type { SearchIndex } from '../../search/search-index.ts'
 import { Cluster, type ClusterOptions, ClusterTrouble } from './cluster.ts'
+import { examineCluster } from './examine-cluster.ts'
 import {
   changeAliases,
   deleteIndexes,
@@ -20,6 +21,8 @@ export interface OpenSearchHomeOptions extends ClusterOptions {
   /** What the names of its indexes begin with: another instance in the same cluster has another. */
   readonly prefix: string
   readonly origin: IndexOrigin
+  /** Parts that an index is made of, on as many nodes as there are: those it is made with it keeps. One when left out. */
+  readonly shards?: number
   /** How long the index before the served one stays, for processes that have not heard of it yet. */
   readonly graceMs?: number
   readonly comparedMax?: number
@@ -32,15 +35,17 @@ export class OpenSearchHome implements IndexHome {
   readonly #cluster: Cluster
   readonly #prefix: string
   readonly #origin: IndexOrigin
+  readonly #shards: number
   readonly #graceMs: number
   readonly #comparedMax: number | undefined
   /** The one that was opened last to be served. */
   #generation = 0
 
-  constructor({ prefix, origin, graceMs = 10_000, comparedMax, ...cluster }: OpenSearchHomeOptions) {
+  constructor({ prefix, origin, shards = 1, graceMs = 10_000, comparedMax, ...cluster }: OpenSearchHomeOptions) {
     this.#cluster = new Cluster(cluster)
     this.#prefix = prefix
     this.#origin = origin
+    this.#shards = shards
     this.#graceMs = graceMs
     this.#comparedMax = comparedMax
   }
@@ -75,11 +80,20 @@ export class OpenSearchHome implements IndexHome {
   async inspect(): Promise<InspectedIndex | null> {
     const served = currentOf(await this.#list())
     if (served === null || !this.#isOurs(served)) return null
-    const { position, chunks, diskBytes } = await reportHealth(
-      this.#cluster,
-      generationAlias(this.#prefix, served.generation),
-    )
-    return { position, chunks, bytes: diskBytes, isHeldInMemory: false, findings: [] }
+    const findings = await examineCluster(this.#cluster)
+    const unread = { position: 0, chunks: 0, bytes: 0, isHeldInMemory: false }
+    try {
+      const { position, chunks, diskBytes } = await reportHealth(
+        this.#cluster,
+        generationAlias(this.#prefix, served.generation),
+      )
+      return { ...unread, position, chunks, bytes: diskBytes, findings }
+    } catch (error) {
+      if (!(error instanceof ClusterTrouble)) throw error
+      const about = `the search index ${served.name} cannot be read: ${error.message}`
+      const advice = 'see that all nodes of the cluster run; if its data is lost, run tidemark reindex'
+      return { ...unread, findings: [...findings, { state: 'failure', about, advice }] }
+    }
   }
 
   async remove(): Promise<void> {
@@ -93,6 +107,10 @@ export class OpenSearchHome implements IndexHome {
       alias: generationAlias(this.#prefix, generation),
       ...(this.#comparedMax === undefined ? {} : { comparedMax: this.#comparedMax }),
     })
+  }
+
+  #make(name: string, aliases: readonly string[]): Promise<boolean> {
+    return makeIndex(this.#cluster, name, { ...this.#origin, shards: this.#shards }, aliases)
   }
 
   #list(): Promise<NamedIndex[]> {
@@ -115,7 +133,7 @@ export class OpenSearchHome implements IndexHome {
       const current = pointerAlias(this.#prefix, 'current')
       const aliases = [generationAlias(this.#prefix, generation), ...(served === null ? [current] : [])]
       // Another process may make it at the same time: then that one is the one.
-      if (!(await makeIndex(this.#cluster, name, this.#origin, aliases))) continue
+      if (!(await this.#make(name, aliases))) continue
       const next = indexes.filter(({ isNext }) => isNext)
       const actions = [
         ...(served === null
@@ -138,7 +156,7 @@ export class OpenSearchHome implements IndexHome {
     if (going !== undefined) return going.generation
     const generation = newGeneration(indexes)
     const name = firstIndex(this.#prefix, generation)
-    if (!(await makeIndex(this.#cluster, name, this.#origin, [generationAlias(this.#prefix, generation)]))) {
+    if (!(await this.#make(name, [generationAlias(this.#prefix, generation)]))) {
       throw new Error('another process began to build a search index at the same moment: run tidemark reindex again')
     }
     const next = pointerAlias(this.#prefix, 'next')

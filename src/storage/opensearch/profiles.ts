@@ -9,6 +9,7 @@ export interface IndexMeta {
   readonly rules: string
   /** Of which instance's store it is. */
   readonly instance: string | null
+  readonly shards: number
   /** The dimensions of every profile that it has had a vector of. */
   readonly profiles: Readonly<Record<string, number>>
 }

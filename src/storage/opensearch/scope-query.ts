@@ -48,7 +48,16 @@ export function visibleClasses({ entries }: Scope): readonly VisibleClass[] {
 }
 
 /** Chunks that an entry matches, whatever it opens of them. */
-export const anyEntry = (entries: readonly ScopeEntry[]): Query => oneOf(entries.map(entryQuery))
+export function anyEntry(entries: readonly ScopeEntry[]): Query {
+  // Those that differ in their datasets alone are one: the cluster counts conditions.
+  const joined = new Map<string, ScopeEntry>()
+  for (const { datasets, fields, ...limits } of entries) {
+    const key = JSON.stringify(limits)
+    const before = joined.get(key)?.datasets ?? []
+    joined.set(key, { ...limits, fields, datasets: [...new Set([...before, ...datasets])] })
+  }
+  return oneOf([...joined.values()].map(entryQuery))
+}
 
 function entryQuery(entry: ScopeEntry): Query {
   return allOf(

@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { after, suite, test } from 'node:test'
+import { entry, everything, IndexUnderTest, put, queryOf, timeoutMs } from '../../../test/contracts/index-under-test.ts'
+import { openSearchNodes, withoutOpenSearch } from '../../../test/support/opensearch-nodes.ts'
+import { noFilters } from '../../search/search-index.ts'
+import { Cluster, type ClusterCall } from './cluster.ts'
+import { indexDefinition, mappingFormat } from './mapping.ts'
+import { OpenSearchHome } from './opensearch-home.ts'
+
+suite('one index for several writers', { skip: openSearchNodes === null ? withoutOpenSearch : false }, () => {
+  const prefix = `test-${randomBytes(4).toString('hex')}`
+  const homeOf = () =>
+    new OpenSearchHome({ nodes: openSearchNodes!, prefix, origin: { rules: 'one', instance: 'a' }, graceMs: 0 })
+  after(() => homeOf().remove())
+  const call = (method: ClusterCall['method'], path: string, body?: object) =>
+    new Cluster({ nodes: openSearchNodes! }).call<Record<string, unknown>>({
+      ...{ method, path, harmless: true, timeoutMs },
+      ...(body === undefined ? {} : { body }),
+    })
+  const servedName = async () => Object.keys(await call('GET', `/${prefix}-current/_alias`))[0]!
+
+  test('of processes that open the first index at once all have the same', async () => {
+    const opened = await Promise.all([homeOf(), homeOf(), homeOf()].map((home) => home.open()))
+    await opened[0]!.apply({ position: 1, changes: [put('d1', ['word'])] })
+    for (const index of opened) assert.deepEqual(await new IndexUnderTest(index).found('word'), ['d1'])
+  })
+
+  test('two that take themselves for the one who feeds: no batch is lost, none undoes another', async () => {
+    const [one, other] = [await homeOf().open(), await homeOf().open()]
+    await one.clear()
+    const versions = Array.from({ length: 8 }, (_, i) => ({
+      position: i + 1,
+      changes: [put('d1', [`word ${i}`], { version: `v${i}` }), put(`only${i}`, ['word'])],
+    }))
+    const feed = async (index: typeof one): Promise<void> => {
+      for (const batch of versions) {
+        // Refused where the other one was quicker; then it is asked again, as the feeder does.
+        while ((await index.apply(batch)).outcome !== 'applied');
+      }
+    }
+    await Promise.all([feed(one), feed(other)])
+    const index = new IndexUnderTest(other)
+    assert.equal((await index.find('word')).totalChunks, 9)
+    assert.deepEqual(await index.found('7'), ['d1'])
+    assert.equal((await other.health()).position, 8)
+  })
+
+  test('a batch that comes late changes nothing that a later one has changed, and raises nobody from the dead', async () => {
+    const index = await homeOf().open()
+    await index.clear()
+    const under = new IndexUnderTest(index)
+    await under.apply(put('d1', ['old'], { version: 'v1' }), put('d2', ['old']))
+    await under.apply(put('d1', ['new'], { version: 'v2' }), { kind: 'retire_document', documentId: 'd2' })
+    // The position was lost, as where a batch was written and its position was not.
+    await call('PUT', `/${await servedName()}/_doc/position?refresh=true`, { position: 0 })
+    const late = { position: 1, changes: [put('d1', ['old'], { version: 'v1' }), put('d2', ['old'])] }
+    assert.deepEqual(await index.apply(late), { outcome: 'applied' })
+    assert.deepEqual(await under.found('old new'), ['d1'])
+    assert.deepEqual(await under.found('old'), [])
+    const { documents, chunks } = await index.health()
+    assert.deepEqual([documents, chunks], [1, 2])
+  })
+
+  test('as many words as a request can have, and as many datasets as a scope, are answered', async () => {
+    const index = await homeOf().open()
+    await index.clear()
+    const under = new IndexUnderTest(index)
+    await under.apply(put('d1', ['w7 w8']), put('d2', ['other']))
+    const words = Array.from({ length: 500 }, (_, i) => `w${i}|v${i}`)
+    const { clauses } = queryOf(words.join(' '))
+    const boosts = words.slice(1).flatMap((word, i) => queryOf(`"${words[i]}_${word}"`).clauses)
+    assert.deepEqual(await under.found('', { query: { clauses, boosts } }), ['d1'])
+    const datasets = Array.from({ length: 5000 }, (_, i) => `dataset-${i}`)
+    const scope = {
+      entries: [
+        { ...entry, datasets: [...datasets, 'news'] },
+        ...datasets.slice(0, 50).map((one) => ({ ...entry, datasets: [one] })),
+      ],
+    }
+    assert.deepEqual(await under.found('w7', { scope }), ['d1'])
+  })
+
+  test('an index that no node has is unavailable, and says so', async () => {
+    const lost = `${prefix}-9999999999`
+    const meta = { format: mappingFormat, rules: 'one', instance: 'a', shards: 1, profiles: {} }
+    const { settings, mappings } = indexDefinition(meta, 1)
+    await call('PUT', `/${lost}-00000000?wait_for_active_shards=0`, {
+      settings: { ...settings, 'index.routing.allocation.require._name': 'nobody' },
+      mappings,
+      aliases: { [lost]: {}, [`${prefix}-current`]: {} },
+    })
+    const index = await homeOf().open()
+    const request = { scope: everything, filters: noFilters, timeoutMs }
+    assert.equal((await index.count(request)).outcome, 'unavailable')
+    await assert.rejects(index.health(), { name: 'TidemarkError', code: 'search_backend_unavailable' })
+    const found = (await homeOf().inspect())?.findings.filter(({ state }) => state === 'failure')
+    assert.deepEqual(
+      found?.map(({ about }) => /is red|cannot be read/.test(about)),
+      [true, true],
+    )
+  })
+})

@@ -17,6 +17,8 @@ test('whatever happened, answers are those of a scorer that looks at everything'
     prefix,
     origin: { rules: 'one', instance: 'a' },
     shards: 2,
+    // Every search by vectors goes by the graph, which is exact as long as it brings all there are.
+    comparedMax: 0,
     graceMs: 0,
   })
   const index = await home.open()

@@ -75,6 +75,7 @@ export const indexDefinition = (meta: object, shards: number) => ({
       at: { type: 'long', ...kept },
       // Of the one document that says how far the index is fed.
       position: { type: 'long', ...kept },
+      purgedThrough: { type: 'long', ...kept },
       ...sharedColumns,
       author: keyword,
       topics: keyword,

@@ -62,6 +62,19 @@ suite('one index for several writers', { skip: openSearchNodes === null ? withou
     assert.deepEqual([documents, chunks], [1, 2])
   })
 
+  test('purging tells up to where, and the index goes on', async () => {
+    const index = await homeOf().open()
+    await index.clear()
+    const under = new IndexUnderTest(index)
+    await under.apply(put('d1', ['word']), put('d2', ['word']))
+    await under.apply({ kind: 'retire_document', documentId: 'd1' })
+    await index.purge()
+    await under.apply(put('d3', ['word']))
+    assert.deepEqual(await under.found('word'), ['d2', 'd3'])
+    const { position, purgedThrough } = await index.health()
+    assert.deepEqual([position, purgedThrough], [3, 2])
+  })
+
   test('as many words as a request can have, and as many datasets as a scope, are answered', async () => {
     const index = await homeOf().open()
     await index.clear()

@@ -13,8 +13,8 @@ export interface ClusteredRow {
   readonly document: InputDocument
   /** Numbers in the book, each once. */
   readonly words: Uint32Array
-  /** Its place among the nodes; null for a vector without direction. */
-  readonly node: number | null
+  /** Its place among the nodes, the same for all that have the same vector; null for one without direction. */
+  node: number | null
 }
 
 export interface Cluster {

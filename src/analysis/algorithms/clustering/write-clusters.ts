@@ -34,14 +34,14 @@ export async function writeClusters(
   { threads, progress }: Running,
 ): Promise<{ readonly clusters: number; readonly clustered: number }> {
   const book = new WordBook()
-  const { rows, nodes } = await readRows(input, book, (done) => progress(done * readingShare))
-  const { distinct, placeOf } = distinctNodes(nodes)
+  const { rows, nodes: all } = await readRows(input, book, (done) => progress(done * readingShare))
+  const nodes = joinEqual(rows, all)
   const k = Math.min(neighboursMax, 2 * sizeMin)
-  const graph = await neighbourGraph(distinct, k, threads, (done) => progress(readingShare + done * neighboursShare))
+  const graph = await neighbourGraph(nodes, k, threads, (done) => progress(readingShare + done * neighboursShare))
   const communities = leiden(graph, resolution)
   await progress(readingShare + neighboursShare)
 
-  const communityOf = ({ node }: ClusteredRow): number => (node === null ? -1 : communities[placeOf[node]!]!)
+  const communityOf = ({ node }: ClusteredRow): number => (node === null ? -1 : communities[node]!)
   const byCommunity = Map.groupBy(rows, communityOf)
   byCommunity.delete(-1)
   const members = [...byCommunity.values()].filter(({ length }) => length >= sizeMin)
@@ -64,7 +64,7 @@ export async function writeClusters(
       document_id: some.map(({ documentId }) => documentId),
       version_id: some.map(({ versionId }) => versionId),
       cluster_id: some.map((row) => clusterOf.get(row)?.clusterId ?? null),
-      strength: Float64Array.from(some, (row) => (clusterOf.has(row) ? strengths[placeOf[row.node!]!]! : 0)),
+      strength: Float64Array.from(some, (row) => (clusterOf.has(row) ? strengths[row.node!]! : 0)),
     })
   }
   if (clusters.length > 0) writeTable(output.clusters, clusters)
@@ -144,22 +144,19 @@ function strengthsOf({ nodes, starts, neighbours, weights }: Graph, communities:
 }
 
 /**
- * Each vector once: of many copies of a text each would have but the first few among its nearest, and be nobody's. The
- * place of a node among the distinct ones is in `placeOf`.
+ * Each vector once: of many copies of a text each would have but the first few among its nearest, and be nobody's. Rows of
+ * equal vectors get the same node. Vectors move to the front of where they stand, because a second copy would be most of the memory.
  */
-function distinctNodes(nodes: Nodes): { distinct: Nodes; placeOf: Int32Array } {
-  const { count, dimensions, vectors } = nodes
-  const first = firstEqualRows(nodes)
+function joinEqual(rows: readonly ClusteredRow[], { count, dimensions, vectors }: Nodes): Nodes {
+  const first = firstEqualRows({ count, dimensions, vectors })
   const placeOf = new Int32Array(count)
   let places = 0
-  for (let node = 0; node < count; node++) placeOf[node] = first[node] === node ? places++ : placeOf[first[node]!]!
-  if (places === count) return { distinct: nodes, placeOf }
-  const kept = new Float32Array(places * dimensions)
   for (let node = 0; node < count; node++) {
-    if (first[node] !== node) continue
-    kept.set(vectors.subarray(node * dimensions, (node + 1) * dimensions), placeOf[node]! * dimensions)
+    if (first[node] === node) vectors.copyWithin(places * dimensions, node * dimensions, (node + 1) * dimensions)
+    placeOf[node] = first[node] === node ? places++ : placeOf[first[node]!]!
   }
-  return { distinct: { count: places, dimensions, vectors: kept }, placeOf }
+  for (const row of rows) if (row.node !== null) row.node = placeOf[row.node]!
+  return { count: places, dimensions, vectors: vectors.subarray(0, places * dimensions) }
 }
 
 async function readRows(

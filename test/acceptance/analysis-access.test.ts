@@ -497,7 +497,7 @@ suite('subscriptions', () => {
     }
     const checkpoint = async (id: string) => (await call(key, 'GET', `/${id}/checkpoint`)).body.checkpoint
     const newestSequence = async () => (await wholeFeed(world.server, key)).events.at(-1)!.sequence
-    const scheduling = { analysis: { types: ['feature_rollup'], scheduling: true } }
+    const scheduling = { analysis: { types: ['feature_rollup', 'clustering'], scheduling: true } }
 
     before(async () => {
       await world.put(documentOf('s-1'))
@@ -571,6 +571,57 @@ suite('subscriptions', () => {
       const { run } = await nextRun(id)
       assert.deepEqual([run.status, run.error!.code], ['failed', 'analysis_type_not_executed'])
       assert.equal(await checkpoint(id), null)
+    })
+
+    test('topics keep their ids from run to run, and cluster_history tells what became of each', async () => {
+      const vocabulary = [
+        'ferry harbour pilot storm anchor mast sailor lighthouse',
+        'mussels butter lemon recipe kitchen oven garlic parsley',
+        'vaccine doctor hospital nurse fever clinic patient surgery',
+      ].map((words) => words.split(' '))
+      const stories = (topic: number) =>
+        vocabulary[topic]!.map((word, i) =>
+          documentOf(`story-${topic}-${i}`, {
+            source_platform: 'wire',
+            body: vocabulary[topic]!.filter((other) => other !== word).join(' '),
+          }),
+        )
+      await world.put(...stories(0), ...stories(1))
+      const input_scope = { dataset_ids: ['news'], source_platforms: ['wire'] }
+      const parameters = { min_cluster_size: 4 }
+      const changes = { analysis_type: 'clustering', execution_mode: 'on_change', input_scope, parameters }
+      const id = await make(request(changes))
+      const first = await nextRun(id)
+      const { run_id } = first.run
+      interface Told {
+        readonly cluster_id: string
+        readonly status: string
+      }
+      const historyOf = (runId: string) => world.table<Told>(runId, 'cluster_history', key)
+      const begun = await historyOf(run_id)
+      const ids = begun.map(({ cluster_id }) => cluster_id).sort()
+      const alone = { run_id, status: 'new', parent_cluster_ids: [], size: 8 }
+      assert.deepEqual(
+        begun,
+        ids.map((cluster_id) => ({ cluster_id, ...alone })),
+      )
+      assert.equal(new Set(ids).size, 2)
+
+      // Paused until all of it has vectors, however long that takes.
+      await call(key, 'POST', `/${id}/pause`)
+      await world.put(...stories(2), ...stories(1).map((one) => ({ ...one, body: `${one.body} again` })))
+      await operate(world.server, 'update event set ingested_at = ingested_at - 30000')
+      await call(key, 'POST', `/${id}/resume`)
+      const second = await nextRun(id, first.cursor)
+      assert.deepEqual(second.run.warnings, [])
+      const told = (await historyOf(second.run.run_id)).map((row) => [row.status, ids.includes(row.cluster_id)])
+      assert.deepEqual(told.toSorted(), [
+        ['continued', true],
+        ['continued', true],
+        ['new', false],
+      ])
+      const clusters = await world.table<Told>(second.run.run_id, 'clusters', key)
+      assert.equal(clusters.filter(({ cluster_id }) => ids.includes(cluster_id)).length, 2)
     })
 
     test('the policy is shown to the application', async () => {

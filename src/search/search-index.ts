@@ -152,8 +152,10 @@ export interface KeywordRequest extends Search {
   /** The best chunk of each hit comes with the parts of its score. */
   readonly explain?: boolean
   readonly limit: number
-  /** `next` of the page before. Right while the index changes: scores are compared, not offsets. */
+  /** `next` of the page before: scores are compared, not offsets. */
   readonly after: KeywordPosition | null
+  /** `statistics` of the page before, so that it goes on by the same scores while the index changes. */
+  readonly statistics?: readonly number[] | undefined
   /** How many of a document's other matching chunks to list at most. */
   readonly otherChunksMax: number
   /** `relevance` when left out. */
@@ -283,6 +285,8 @@ export interface KeywordPage {
   /** All visible chunks that match, on whatever page; exact. */
   readonly totalChunks: number
   readonly next: KeywordPosition | null
+  /** With `next`: what the scores were worked out from (`keyword-statistics.ts`); absent where it is too much to hand on. */
+  readonly statistics?: readonly number[] | undefined
   /** One for each that was asked for, in that order. */
   readonly facets?: readonly (readonly ValueCount[])[]
 }

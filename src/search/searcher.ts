@@ -16,6 +16,7 @@ import type { CrossEncoder } from './cross-encoder.ts'
 import { type Explanation, keywordParts, type Parts, scaled } from './explain.ts'
 import type { ValueCount } from './facets.ts'
 import type { ShownChunk } from './index-source.ts'
+import type { PagePosition } from './keyword-cursors.ts'
 import { searchLimits as limits } from './limits.ts'
 import { findNearest, type QueryVector } from './nearest.ts'
 import { byScore, type RankingParts, type ReadCandidate, rankCandidates } from './rank-candidates.ts'
@@ -24,7 +25,6 @@ import type {
   DocumentHit,
   FacetsRequest,
   KeywordOutcome,
-  KeywordPosition,
   VectorOutcome,
   VectorPage,
 } from './search-index.ts'
@@ -53,7 +53,7 @@ export interface SearchResult {
   readonly corrections: readonly Correction[]
   readonly totalChunks: number
   readonly topK: number
-  readonly next: KeywordPosition | null
+  readonly next: PagePosition | null
   /** One for each facet that was asked for. */
   readonly facets: readonly (readonly ValueCount[])[]
   /** Whether all that matches was counted. */
@@ -99,7 +99,7 @@ export class Searcher {
   async search(
     request: SearchRequest,
     scope: Scope,
-    after: KeywordPosition | null,
+    after: PagePosition | null,
     caller: Caller,
   ): Promise<SearchResult> {
     // Asked before: what the last step of the refilling adds may come too late for this search.
@@ -172,7 +172,7 @@ export class Searcher {
       corrections,
       totalChunks: outcome.totalChunks,
       topK: request.limit,
-      next: outcome.next,
+      next: outcome.next && { ...outcome.next, statistics: outcome.statistics },
       facets: outcome.facets ?? [],
       facetsExact: true,
       vectorsPending: false,
@@ -312,7 +312,7 @@ export class Searcher {
     const { filters, conditions, order, explain } = request
     const counted = facets === null ? {} : { facets }
     const asked = { query, scope, filters, conditions, order, ...counted, limit, after, otherChunksMax, timeoutMs }
-    return this.#parts.index.keyword({ ...asked, explain })
+    return this.#parts.index.keyword({ ...asked, statistics: after?.statistics, explain })
   }
 
   async #countCandidates(
@@ -418,7 +418,7 @@ interface Asked {
   readonly request: SearchRequest
   readonly scope: Scope
   readonly query: KeywordQuery
-  readonly after: KeywordPosition | null
+  readonly after: PagePosition | null
   readonly caller: Caller
   /** Those that the query may be in; null where that is not known. */
   readonly languages: readonly string[] | null

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { readableFields } from '../../src/access/scope.ts'
 import type { Facet, ValueCount } from '../../src/search/facets.ts'
 import {
@@ -68,6 +69,8 @@ export class BruteForceIndex implements SearchIndex {
   readonly #titleWeight: number
   #chunks: HeldChunk[] = []
   #position = 0
+  /** Those that the scores of a page with a next one came from, each under the number that it hands on. */
+  readonly #populations = new Map<number, Population>()
   readonly #dimensions = new Map<string, number>()
 
   constructor(titleWeight = 3) {
@@ -83,9 +86,10 @@ export class BruteForceIndex implements SearchIndex {
 
   async keyword(request: KeywordRequest): Promise<KeywordOutcome> {
     if (request.timeoutMs <= 0) return { outcome: 'timed_out' }
-    const population = this.#population(request.scope)
+    const opened = this.#population(request.scope)
+    const population = this.#populations.get(request.statistics?.[0] ?? -1) ?? opened
     const { after, conditions, facets, order = 'relevance' } = request
-    const counted = countedIn(population)
+    const counted = countedIn(opened)
     const matches = this.#visible(request)
       .map((chunk) => ({ ...chunk, score: this.#keywordScore(request.query, chunk, population) }))
       .filter(({ score }) => score > 0)
@@ -109,6 +113,7 @@ export class BruteForceIndex implements SearchIndex {
       hits: page.map(({ hit }) => hit),
       totalChunks: matches.length,
       next,
+      ...(next === null ? {} : { statistics: [this.#keep(population)] }),
       ...(facets === undefined
         ? {}
         : {
@@ -319,6 +324,17 @@ export class BruteForceIndex implements SearchIndex {
       // How many chunks a body has is told to nobody who may not search it: its title is one.
       return bodyVisible || (titleVisible && chunk.first) ? [{ ...chunk, titleVisible, bodyVisible, length }] : []
     })
+  }
+
+  /** Under a number that tells of nothing but them. */
+  #keep(population: Population): number {
+    const searched = population.map(({ title, body, titleVisible, bodyVisible }) => [
+      titleVisible && title.terms,
+      bodyVisible && body.terms,
+    ])
+    const number = hash('sha256', JSON.stringify(searched), 'buffer').readUIntBE(0, 6)
+    this.#populations.set(number, population)
+    return number
   }
 
   #population(scope: KeywordRequest['scope']): Population {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { KeywordPosition } from '../../src/search/search-index.ts'
+import type { KeywordPosition, KeywordRequest } from '../../src/search/search-index.ts'
 import { type IndexUnderTest, ids, put, queryOf } from './index-under-test.ts'
 
 /** What keyword search finds, in which order, and how it is paged. */
@@ -111,6 +111,23 @@ export function keywordExamples(it: () => IndexUnderTest): void {
       next = page.next
     } while (next !== null)
     assert.deepEqual(paged, ids(whole.hits))
+  })
+
+  test('pages give every document once while others come, though that moves the scores of all', async () => {
+    const bodies = Array.from({ length: 25 }, (_, i) => `${'pick '.repeat(1 + (i % 3))}${'rest '.repeat(i % 7)}`)
+    await it().start(...bodies.map((body, i) => put(`d${String(i).padStart(2, '0')}`, [body])))
+    const whole = ids((await it().find('pick')).hits)
+    const paged: string[] = []
+    let from: Pick<KeywordRequest, 'after' | 'statistics'> = { after: null, statistics: undefined }
+    for (let page = 0; page === 0 || from.after !== null; page++) {
+      const { hits, next, statistics } = await it().find('pick', { limit: 4, ...from })
+      paged.push(...ids(hits))
+      from = { after: next, statistics }
+      // One that matches and comes first, others that do not match.
+      if (page % 2 === 0) await it().apply(put(`a${page}`, ['pick pick pick pick']))
+      else await it().apply(put(`x${page}`, ['other words']), put(`y${page}`, ['some more']))
+    }
+    assert.deepEqual(paged, whole)
   })
 
   test('a page goes on from its position when the document there is gone', async () => {

@@ -1,4 +1,5 @@
 import type { Scope } from '../../access/scope.ts'
+import { packStatistics, unpackStatistics } from '../../search/keyword-statistics.ts'
 import type { Clause, KeywordQuery, LooseMatch, TermGroup } from '../../text/types.ts'
 import { beginningsWith, encodeTerm } from './encode-terms.ts'
 import { chunksPath, ofChunk } from './mapping.ts'
@@ -12,13 +13,31 @@ export const titleWeight = 3
 /** All that a scope may search in current versions, and how many of those chunks hold what a query asks for. */
 export class ScopeStatistics {
   readonly #chunks: number
+  readonly #totalLength: number
   readonly averageLength: number
   readonly #counts: ReadonlyMap<string, number>
 
   constructor(chunks: number, totalLength: number, counts: ReadonlyMap<string, number>) {
     this.#chunks = chunks
+    this.#totalLength = totalLength
     this.averageLength = chunks === 0 ? 1 : Math.max(totalLength / chunks, 1e-9)
     this.#counts = counts
+  }
+
+  /** What `handedOn` gave for the same query; `null` for another. */
+  static from(handed: readonly number[] | undefined, query: KeywordQuery): ScopeStatistics | null {
+    const asked = [...countedOf(query).keys()]
+    const counted = unpackStatistics(handed, asked)
+    if (counted === null) return null
+    const { chunks, totalLength, counts } = counted
+    return new ScopeStatistics(chunks, totalLength, new Map(asked.map((key, i) => [key, counts[i]!])))
+  }
+
+  /** For the next page. */
+  handedOn(query: KeywordQuery): readonly number[] | undefined {
+    const asked = [...countedOf(query).keys()]
+    const counts = asked.map((key) => this.#counts.get(key) ?? 0)
+    return packStatistics(asked, { chunks: this.#chunks, totalLength: this.#totalLength, counts })
   }
 
   idfOfTerm(term: string): number {

@@ -24,7 +24,7 @@ import {
   visibleChunks,
   visibleClasses,
 } from './scope-query.ts'
-import { readStatistics, type ScopeStatistics, type StatisticsAnswer, statisticsRequest } from './scope-statistics.ts'
+import { readStatistics, ScopeStatistics, type StatisticsAnswer, statisticsRequest } from './scope-statistics.ts'
 import {
   chunksOf,
   type FoundDocument,
@@ -60,7 +60,8 @@ export async function searchKeyword(calls: SearchCalls, request: KeywordRequest)
   const { includeNonCurrent } = request.filters
   const filters = filterQueries(request.filters)
   const conditions = conditionQueries(request.conditions, classes, includeNonCurrent)
-  const statistics = await gatherStatistics(calls, request, classes)
+  const statistics =
+    ScopeStatistics.from(request.statistics, query) ?? (await gatherStatistics(calls, request, classes))
   const limit = Math.min(request.limit, pageMax)
   const othersMax = Math.max(0, Math.min(request.otherChunksMax, documentChunksMax - 1))
   const scored = keywordQuery(query, classes, filters, statistics)
@@ -97,7 +98,9 @@ export async function searchKeyword(calls: SearchCalls, request: KeywordRequest)
     outcome: 'found',
     hits: hits.map((one) => hitOf(one, request, statistics)),
     totalChunks: answer.aggregations.chunks.found.doc_count,
-    next: found.length > limit && last !== undefined ? positionOf(last) : null,
+    ...(found.length > limit && last !== undefined
+      ? { next: positionOf(last), statistics: statistics.handedOn(query) }
+      : { next: null }),
     ...(facets === undefined
       ? {}
       : { facets: facets.of.map((facet) => (walked(facet) ? languages : countsOf(answer, facet))) }),

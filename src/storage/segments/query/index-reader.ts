@@ -1,4 +1,5 @@
 import { receiveMessageOnPort } from 'node:worker_threads'
+import { packStatistics, unpackStatistics } from '../../../search/keyword-statistics.ts'
 import {
   type CatalogConditions,
   type CountOutcome,
@@ -35,10 +36,12 @@ import { LackingVectors, pageWithoutVector } from './lacking-vectors.ts'
 import { isOpened, MatchingDocuments } from './matching-documents.ts'
 import {
   beginningsOf,
+  countedBy,
   findTerms,
   type KeywordPlan,
   noStatistics,
   planKeyword,
+  statisticsFrom,
   type TermNumbers,
 } from './plan-keyword.ts'
 import type { Outcome, ReaderCall, ReaderOptions, SearchReply } from './reader-calls.ts'
@@ -60,6 +63,11 @@ interface Opened {
   /** Of the dictionary: numbers looked up later are of the same index while it is the same. */
   readonly epoch: number
   readonly conditions: NumberedConditions | null
+}
+
+/** A plan, with what the next page goes by. */
+interface HandedPlan extends KeywordPlan {
+  readonly handedOn: readonly number[] | undefined
 }
 
 const noQuery: KeywordQuery = { clauses: [], boosts: [] }
@@ -165,12 +173,15 @@ export class IndexReader {
           },
       deadline,
     })
-    if (outcome.outcome !== 'found' || request.facets === undefined) return outcome
+    if (outcome.outcome !== 'found') return outcome
+    // Where others do a part of it, there may be a next page though this one has none.
+    const page = outcome.next === null && part.of === 1 ? outcome : { ...outcome, statistics: plan.handedOn }
+    if (request.facets === undefined) return page
     const selection = mostFrequent(wholeNumber(request.facets.limit))
     const facets = counters.map((counter) => counter.select(selection))
     // Cleared meanwhile: the numbers that were counted mean other values by now.
     if (this.#dictionary.epoch !== opened.epoch) return this.#keyword(request, deadline, part)
-    return { ...outcome, facets }
+    return { ...page, facets }
   }
 
   #markOpened({ scope, filters }: KeywordRequest, image: SegmentImage, matching: MatchingDocuments): void {
@@ -319,20 +330,28 @@ export class IndexReader {
 
   /** `null` when time runs out. */
   #plan(
-    { scope, filters }: KeywordRequest | ScoreRequest,
+    request: KeywordRequest | ScoreRequest,
     query: KeywordQuery,
     { view, terms, epoch }: Opened,
     deadline: number,
-  ): KeywordPlan | null {
+  ): HandedPlan | null {
+    const { scope, filters } = request
     const begun = this.#begun(query, view, epoch, deadline)
     if (begun === null) return null
     const known = [...terms.values()].filter((term) => term !== 0)
     const asksNothing = terms.size + begun.size === 0
-    const statistics = asksNothing ? noStatistics : this.#statistics.gather(scope, view, known, begun, deadline)
+    const asked = [...terms.keys(), ...begun.keys()]
+    const handed = unpackStatistics('statistics' in request ? request.statistics : undefined, asked)
+    const statistics = asksNothing
+      ? noStatistics
+      : handed === null
+        ? this.#statistics.gather(scope, view, known, begun, deadline)
+        : statisticsFrom(handed, terms, begun)
     if (statistics === null) return null
     const { titleWeight } = this.#options
     const weighing = { titleWeight, includeNonCurrent: filters.includeNonCurrent }
-    return planKeyword(query, terms, begun, statistics, weighing)
+    const handedOn = packStatistics(asked, countedBy(statistics, terms, begun))
+    return { ...planKeyword(query, terms, begun, statistics, weighing), handedOn }
   }
 
   /** By beginning. Of an index that was cleared meanwhile, whose numbers mean other terms by now, nothing begins so. */

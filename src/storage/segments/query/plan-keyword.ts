@@ -1,3 +1,4 @@
+import type { KeywordStatistics } from '../../../search/keyword-statistics.ts'
 import type { Clause, KeywordQuery, LooseMatch, TermGroup } from '../../../text/types.ts'
 import type { TermDictionary } from '../memory/term-dictionary.ts'
 import type { BegunLists } from './begun-chunks.ts'
@@ -78,6 +79,31 @@ export interface ScopeStatistics {
 }
 
 export const noStatistics: ScopeStatistics = { chunks: 0, totalLength: 0, counts: new Map(), begunCounts: new Map() }
+
+/** In the order of the terms and the beginnings that a query asks for. */
+export function countedBy(
+  { chunks, totalLength, counts, begunCounts }: ScopeStatistics,
+  terms: TermNumbers,
+  begun: ReadonlyMap<string, unknown>,
+): KeywordStatistics {
+  const ofTerms = [...terms.values()].map((term) => counts.get(term) ?? 0)
+  const ofBeginnings = [...begun.keys()].map((beginning) => begunCounts.get(beginning) ?? 0)
+  return { chunks, totalLength, counts: [...ofTerms, ...ofBeginnings] }
+}
+
+/** What `countedBy` gave. Terms may have other numbers by now. */
+export function statisticsFrom(
+  { chunks, totalLength, counts }: KeywordStatistics,
+  terms: TermNumbers,
+  begun: ReadonlyMap<string, unknown>,
+): ScopeStatistics {
+  return {
+    chunks,
+    totalLength,
+    counts: new Map([...terms.values()].map((term, i) => [term, counts[i]!])),
+    begunCounts: new Map([...begun.keys()].map((beginning, i) => [beginning, counts[terms.size + i]!])),
+  }
+}
 
 /** The numbers of a query's terms by their texts, 0 for those that are unknown. */
 export type TermNumbers = ReadonlyMap<string, number>

@@ -54,12 +54,10 @@ function mergeKeyword(pages: readonly KeywordPage[], limit: number): KeywordPage
   const hits = ranked.slice(0, limit)
   const last = hits.at(-1)
   const goesOn = ranked.length > limit || pages.some(({ next }) => next !== null)
-  return {
-    outcome: 'found',
-    hits,
-    totalChunks: pages.reduce((sum, { totalChunks }) => sum + totalChunks, 0),
-    next: goesOn && last !== undefined ? { key: last.score, documentId: last.documentId } : null,
-  }
+  const totalChunks = pages.reduce((sum, page) => sum + page.totalChunks, 0)
+  if (!goesOn || last === undefined) return { outcome: 'found', hits, totalChunks, next: null }
+  const next = { key: last.score, documentId: last.documentId }
+  return { outcome: 'found', hits, totalChunks, next, statistics: pages[0]!.statistics }
 }
 
 /** The nearest `topK` chunks of all parts, by document again. */

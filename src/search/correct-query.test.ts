@@ -49,6 +49,7 @@ suite('typing errors', () => {
   })
 
   test('`auto` leaves alone what is found, `always` does not; what is there as typed comes first', async () => {
+    const sea = Object.fromEntries(Array.from({ length: 20 }, (_, i) => [`sea${i}`, 'the sea']))
     const texts = {
       rare: 'harbour, and a good deal more of other words, none of which is asked for here at all',
       near: 'harbors harbors harbors',
@@ -57,6 +58,8 @@ suite('typing errors', () => {
     assert.deepEqual(await search(texts, 'harbour', 'auto'), { found: ['rare'], corrections: [] })
     const always = await search({ ...texts, near: 'harbourx harbourx harbourx' }, 'harbour', 'always')
     assert.deepEqual(always, { found: ['rare', 'near'], corrections: ['harbour harbourx'] })
+    const long = { rare: `harbour ${'other words '.repeat(100)}`, near: 'harbourx harbourx harbourx', ...sea }
+    assert.deepEqual((await search(long, 'harbour', 'always')).found, ['rare', 'near'])
   })
 
   test('another form of a word that is found is no correction', async () => {

@@ -88,7 +88,7 @@ const fields = {
       default: false,
       description:
         'An addition, keyword mode only, for search as you type: the last word, unless in quotes or after `-`, also finds words that ' +
-        'begin with it. They rank below the word itself.',
+        'begin with it. Such a word counts for half of the word itself in a like text.',
     }),
   ),
   explain: Type.Optional(

@@ -199,6 +199,23 @@ suite('typing errors and beginnings of words', () => {
   })
 })
 
+suite('pages', () => {
+  test('show every result once though documents come between them, which moves all scores', async () => {
+    const names = Array.from({ length: 6 }, (_, i) => `gull-${i}`)
+    // All the same, so that any move of the scores would show all of them again, or none.
+    await world.putIndexed(...names.map((name) => documentOf(name, { title: null, body: 'A black-headed gull.' })))
+    const shown: string[] = []
+    for (let page = 0, cursor: string | undefined; page === 0 || cursor !== undefined; page++) {
+      const found = await world.search({ query: 'gull', limit: 2, ...(cursor === undefined ? {} : { cursor }) })
+      shown.push(...world.namesOf(found.results))
+      cursor = found.cursor
+      const body = page === 0 ? 'Something else altogether.' : 'Gull gull gull.'
+      await world.putIndexed(documentOf(`between-${page}`, { title: null, body }))
+    }
+    assert.deepEqual(shown.filter((name) => names.includes(name)).sort(), names)
+  })
+})
+
 suite('filters', () => {
   test('datasets, platforms and languages narrow', async () => {
     assert.deepEqual(await sorted('petrel'), ['early', 'forum', 'late'])

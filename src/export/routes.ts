@@ -20,7 +20,17 @@ import { type ExportSource, exportedVersions } from './export-source.ts'
 import { checkpointDocuments, type ExportProgress, type ExportStep, readExport } from './read-export.ts'
 
 const ndjson = 'application/x-ndjson'
+const parquet = 'application/vnd.apache.parquet'
 const invalid = 'invalid_document_query'
+
+/** Documents of a Parquet file, and bytes of lines that it is made of: it is made as a whole, in memory. */
+const pageLimits = { usual: 1000, most: 10_000, lineBytes: 16 * 1024 * 1024 }
+
+const nextCursorHeader = 'Tidemark-Next-Cursor'
+const changesCursorHeader = 'Tidemark-Changes-Cursor'
+
+const acceptsParquet = (accept: string | undefined): boolean =>
+  (accept ?? '').split(',').some((one) => one.split(';')[0]!.trim().toLowerCase() === parquet)
 
 const Query = Type.Object(
   {
@@ -41,7 +51,7 @@ const Query = Type.Object(
       Type.Integer({
         minimum: 1,
         maximum: 1_000_000_000,
-        description: 'Documents of this answer, which then ends with a checkpoint. All when absent.',
+        description: `Documents of this answer, which then ends with a checkpoint. All when absent; ${pageLimits.usual} as Parquet, ${pageLimits.most} at the most.`,
       }),
     ),
   },
@@ -130,11 +140,26 @@ export function exportRoutes(app: TypedApp, parts: ExportParts): void {
           'It is no snapshot: a document is as it was when its line was read. With the feed from `changes_cursor` it is complete: what came, changed or was erased meanwhile is told there. ' +
           'An answer without `end` as its last line is not complete: ask again with the last `cursor` that came; documents behind that checkpoint come once more.',
         querystring: Query,
-        response: { 200: { description: 'Lines of JSON.', content: { [ndjson]: { schema: Lines } } } },
+        response: {
+          200: {
+            description:
+              `Lines of JSON; with \`Accept: ${parquet}\` one Parquet file of at most \`limit\` documents instead, which may also end sooner. ` +
+              'Its columns are the fields of `document` and, with `version_` before their names, of `content`; `author` is JSON; what may not be read is null or empty. ' +
+              `The cursors are then in the headers \`${nextCursorHeader}\`, absent at the end, and \`${changesCursorHeader}\`.`,
+            content: {
+              [ndjson]: { schema: Lines },
+              [parquet]: { schema: Type.String({ format: 'binary' }) },
+            },
+          },
+        },
       },
     },
     async (request, reply) => {
       const { versions = 'current', limit = null } = request.query
+      const isFile = acceptsParquet(request.headers.accept)
+      if (isFile && limit !== null && limit > pageLimits.most) {
+        throw invalidField(invalid, 'limit', `must be at most ${pageLimits.most} for a Parquet file`)
+      }
       const filter = {
         datasets: splitList(request.query.dataset_id, 'dataset_id', invalid),
         platforms: splitList(request.query.source_platform, 'source_platform', invalid),
@@ -145,21 +170,26 @@ export function exportRoutes(app: TypedApp, parts: ExportParts): void {
       const scope = currentScope(request, filter)
       await scope()
       await takeQuota(request, reply, usage)
-      reply.type(`${ndjson}; charset=utf-8`)
+      reply.type(isFile ? parquet : `${ndjson}; charset=utf-8`)
       // For the head alone nothing is read.
       if (request.method === 'HEAD') return reply.send(null as never)
       const gone = abortSignalOf(reply)
-      const run = { from, versions, limit, applicationId, scope, gone }
+      const run = { from, versions, limit: limit ?? (isFile ? pageLimits.usual : null), applicationId, scope, gone }
       const steps = readExport(run, source, turns)
+      const follow = { applicationId, types: eventTypes, ...filter, ingestedFrom: null, ingestedTo: null }
+      const changesCursor = () => cursors.sign(feedBinding(follow), from.changesPosition)
+      const cursor = (progress: ExportProgress) => cursors.sign(binding, packed(progress))
+      if (isFile) {
+        const { parquetPage } = await import('./parquet-page.ts')
+        const page = await parquetPage(steps, pageLimits.lineBytes)
+        reply.header(changesCursorHeader, changesCursor())
+        if (!page.atEnd) reply.header(nextCursorHeader, cursor(page.progress))
+        return reply.send(Buffer.from(page.bytes) as never)
+      }
       // Before the answer begins: what fails here has a status of its own.
       const first = await steps.next()
-      const follow = { applicationId, types: eventTypes, ...filter, ingestedFrom: null, ingestedTo: null }
-      const answer = linesOf(request, first, steps, {
-        changesCursor: () => cursors.sign(feedBinding(follow), from.changesPosition),
-        cursor: (progress) => cursors.sign(binding, packed(progress)),
-        isStopping: parts.isStopping,
-        gone,
-      })
+      const { isStopping } = parts
+      const answer = linesOf(request, first, steps, { changesCursor, cursor, isStopping, gone })
       return reply.send(Readable.from(answer, { objectMode: false }) as never)
     },
   )

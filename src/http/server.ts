@@ -112,7 +112,10 @@ export async function makeServer(parts: ServerParts): Promise<FastifyInstance> {
       origin: parts.corsOrigins.includes('*') ? '*' : [...parts.corsOrigins],
       methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
       allowedHeaders: ['authorization', 'content-type', 'idempotency-key', 'x-request-id', 'range', 'if-none-match'],
-      exposedHeaders: ['x-request-id', 'ratelimit', 'ratelimit-policy', 'retry-after', 'etag', 'content-range'],
+      exposedHeaders: [
+        ...['x-request-id', 'ratelimit', 'ratelimit-policy', 'retry-after', 'etag', 'content-range'],
+        ...['tidemark-next-cursor', 'tidemark-changes-cursor'],
+      ],
       maxAge: 600,
       // Strict, the plugin answers an incomplete preflight with a text of its own in place of our error shape.
       strictPreflight: false,

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { after, before, describe, test } from 'node:test'
 import fc from 'fast-check'
+import { parquetReadObjects } from 'hyparquet'
+import { compressors } from 'hyparquet-compressors'
 import { until } from '../support/until.ts'
 import { documentOf, feedAnswer, feedPage, type Sent, send, sendOne } from './content.ts'
 import { startServer, type TestServer } from './harness.ts'
@@ -25,7 +27,7 @@ describe('the export', () => {
   after(() => server.stop())
   before(async () => {
     server = await startServer()
-    for (const dataset of ['news', 'blogs', 'small', ...histories]) await server.makeDataset(dataset)
+    for (const dataset of ['news', 'blogs', 'small', 'empty', ...histories]) await server.makeDataset(dataset)
     collector = (await server.makeCollector()).key
     all = await keyFor([{ datasets: ['news', 'blogs'] }])
     const body = 'Long enough that no connection takes all of it at once. '.repeat(90)
@@ -168,6 +170,66 @@ describe('the export', () => {
       }
       assert.deepEqual(pieces, lines)
     }
+  })
+
+  test('as Parquet: a file for each page, a row for each line, and the cursors in its headers', async () => {
+    type Row = Record<string, unknown>
+    const page = async (key: string, parameters: Parameters) => {
+      const headers = { authorization: `Bearer ${key}`, accept: 'application/vnd.apache.parquet, */*;q=0.1' }
+      const answer = await fetch(new URL(pathOf(parameters), server.address), { headers })
+      assert.equal(answer.status, 200)
+      assert.equal(answer.headers.get('content-type'), 'application/vnd.apache.parquet')
+      const rows: Row[] = await parquetReadObjects({ file: await answer.arrayBuffer(), compressors })
+      const [next, changes] = ['tidemark-next-cursor', 'tidemark-changes-cursor'].map((name) =>
+        answer.headers.get(name),
+      )
+      return { rows, next: next ?? null, changes: changes! }
+    }
+    const timed = (text: string | null | undefined) => (text ? new Date(text) : null)
+    const rowOf = ({ type, document, content }: Line): Row => ({
+      type,
+      ...Object.fromEntries(documentFields.map((name) => [name, document?.[name] ?? null])),
+      id: document?.id ?? content.document_id,
+      author: document?.author ? JSON.stringify(document.author) : null,
+      ...Object.fromEntries(['topics', 'tags', 'classifications'].map((name) => [name, document?.[name] ?? []])),
+      ...Object.fromEntries(
+        ['published_at', 'created_at', 'observed_at'].map((name) => [name, timed(document?.[name])]),
+      ),
+      ...Object.fromEntries(['title', 'body', 'language'].map((name) => [`version_${name}`, content?.[name] ?? null])),
+      version_id: content?.version_id ?? null,
+      version_published_at: timed(content?.published_at),
+      version_created_at: timed(content?.created_at),
+    })
+    const documentFields = ['dataset_id', 'source_platform', 'external_id', 'url', 'title', 'content_type', 'language']
+    documentFields.push('region', 'status', 'current_version_id', 'score')
+
+    const small = await keyFor([{ datasets: ['small'] }])
+    const bodiless = await keyFor([{ datasets: ['small'], fields: ['title'] }])
+    for (const key of [small, bodiless]) {
+      for (const versions of ['current', 'all']) {
+        const lines = (await exported(key, { versions })).slice(1, -1)
+        const { rows, next, changes } = await page(key, { versions })
+        assert.deepEqual(rows, lines.map(rowOf))
+        assert.equal(next, null)
+        assert.deepEqual((await feedPage(server, key, { event_type: allTypes, cursor: changes })).items, [])
+      }
+    }
+    const ids: unknown[] = []
+    for (let cursor: string | null = null; ; ) {
+      const { rows, next } = await page(all, {
+        dataset_id: 'blogs',
+        limit: 500,
+        ...(cursor === null ? {} : { cursor }),
+      })
+      ids.push(...rows.map(({ id }) => id))
+      if (next === null) break
+      assert.equal(rows.length, 500)
+      cursor = next
+    }
+    assert.deepEqual(ids, idsOf(await exported(all, { dataset_id: 'blogs' })))
+    assert.deepEqual((await page(await keyFor([{ datasets: ['empty'] }]), {})).rows, [])
+    const headers = { authorization: `Bearer ${all}`, accept: 'application/vnd.apache.parquet' }
+    assert.equal((await server.call('GET', '/v1/export?limit=10001', { headers })).status, 400)
   })
 
   test('the account says from when on there is something, and how far back the feed goes', async () => {

@@ -23,6 +23,8 @@ const columnKinds = {
   double: { elements: [{ type: 'DOUBLE', ...required }], encoding: 'BYTE_STREAM_SPLIT' },
   boolean: { elements: [{ type: 'BOOLEAN', ...required }], encoding: 'PLAIN' },
   textOrNull: { elements: [{ ...text, ...optional }], encoding: 'RLE_DICTIONARY' },
+  /** Of which none is like another. */
+  longTextOrNull: { elements: [{ ...text, ...optional }], encoding: 'PLAIN' },
   doubleOrNull: { elements: [{ type: 'DOUBLE', ...optional }], encoding: 'RLE_DICTIONARY' },
   dateOrNull: { elements: [{ type: 'INT32', converted_type: 'DATE', ...optional }], encoding: 'RLE_DICTIONARY' },
   timeOrNull: {
@@ -54,6 +56,7 @@ interface ColumnValues {
   readonly double: Float64Array
   readonly boolean: boolean[]
   readonly textOrNull: (string | null)[]
+  readonly longTextOrNull: (string | null)[]
   readonly doubleOrNull: (number | null)[]
   /** A day, by its first moment in UTC. */
   readonly dateOrNull: (Date | null)[]
@@ -74,6 +77,51 @@ export interface WrittenFile {
   readonly bytes: number
   /** SHA-256, in hex. */
   readonly sha256: string
+}
+
+function parquetWriter(writer: ByteWriter, columns: Columns): ParquetWriter {
+  const entries = Object.entries(columns)
+  return new ParquetWriter({
+    writer,
+    schema: [
+      { name: 'root', num_children: entries.length },
+      ...entries.flatMap(([name, kind]) => columnKinds[kind].elements.map((element) => ({ name, ...element }))),
+    ],
+    codec: 'ZSTD',
+    compressors: { ZSTD: (bytes: Uint8Array) => zstdCompressSync(bytes) },
+  })
+}
+
+/** Returns how many rows it has. */
+function writeRowGroup<C extends Columns>(parquet: ParquetWriter, columns: C, rows: Rows<C>): number {
+  const columnData = Object.entries(columns).map(
+    ([name, kind]): ColumnSource => ({ name, data: rows[name]!, encoding: columnKinds[kind].encoding }),
+  )
+  const count = columnData[0]!.data.length
+  parquet.write({ columnData, rowGroupSize: count })
+  return count
+}
+
+/** A table in memory, whose bytes are the file. */
+export class TableBytes<C extends Columns> {
+  readonly #writer = new ByteWriter(1 << 20)
+  readonly #columns: C
+  readonly #parquet: ParquetWriter
+
+  constructor(columns: C) {
+    this.#columns = columns
+    this.#parquet = parquetWriter(this.#writer, columns)
+  }
+
+  /** One row group. */
+  write(rows: Rows<C>): void {
+    writeRowGroup(this.#parquet, this.#columns, rows)
+  }
+
+  finish(): Uint8Array {
+    this.#parquet.finish()
+    return this.#writer.getBytes()
+  }
 }
 
 /** Bytes go to the file, and into the checksum, whenever a row group is complete. */
@@ -119,28 +167,14 @@ export class TableFile<C extends Columns = Columns> {
   /** Says the columns, once and before the first row. */
   withColumns<D extends Columns>(columns: D): TableFile<D> {
     if (this.#parquet !== null) throw new Error('this table has its columns')
-    const entries = Object.entries(columns)
     this.#columns = columns
-    this.#parquet = new ParquetWriter({
-      writer: this.#writer,
-      schema: [
-        { name: 'root', num_children: entries.length },
-        ...entries.flatMap(([name, kind]) => columnKinds[kind].elements.map((element) => ({ name, ...element }))),
-      ],
-      codec: 'ZSTD',
-      compressors: { ZSTD: (bytes: Uint8Array) => zstdCompressSync(bytes) },
-    })
+    this.#parquet = parquetWriter(this.#writer, columns)
     return this as unknown as TableFile<D>
   }
 
   /** One row group: many rows make a small file, few make one that a reader can take a part of. */
   write(rows: Rows<C>): void {
-    const columnData = Object.entries(this.#columns).map(
-      ([name, kind]): ColumnSource => ({ name, data: rows[name]!, encoding: columnKinds[kind].encoding }),
-    )
-    const count = columnData[0]!.data.length
-    this.#parquet!.write({ columnData, rowGroupSize: count })
-    this.#rows += count
+    this.#rows += writeRowGroup(this.#parquet!, this.#columns, rows)
   }
 
   /** On disk when it returns. */

@@ -96,7 +96,7 @@ await record('admin.classifications.list', admin, { path: { dataset_id: 'news' }
 const { application_id } = await record('admin.applications.create', admin, {
   body: {
     name: 'Harbour desk',
-    policy: { analysis_enabled: true, live: { enabled: true } },
+    policy: { analysis_enabled: true, analysis: { scheduling: true }, live: { enabled: true } },
     entitlements: [{ datasets: ['news', 'community', 'video'] }],
   },
 })
@@ -221,17 +221,21 @@ const { subscription_id } = await record('analysis.subscriptions.create', key, {
 })
 const subscription = { subscription_id }
 await record('analysis.subscriptions.list', key)
+await until('the first run of the subscription has ended', async () => {
+  const { body } = await server.consumer(key, 'GET', `/v1/analysis/subscriptions/${subscription_id}/runs`)
+  return body.runs.length > 0
+})
 await record('analysis.subscriptions.pause', key, { path: subscription })
 await record('analysis.subscriptions.resume', key, { path: subscription })
 await record('analysis.subscriptions.runs', key, { path: subscription })
 await record('analysis.subscriptions.checkpoint', key, { path: subscription })
 const { body: browsed } = await server.consumer(key, 'GET', '/v1/documents/browse?dataset_id=news&limit=2')
-const [spoken, other] = browsed.items.map((one: { document_id: string }) => one.document_id)
+const [spoken, other] = browsed.documents.map(({ document }: { document: { id: string } }) => document.id)
 const { erasure_id } = await record('admin.documents.erase', admin, { path: { document_id: spoken } })
 await record('admin.erasures.create', admin, { body: { document_ids: [other], purge_artifacts: true } })
 await record('admin.erasures.list', admin, { query: { limit: 2 } })
 await record('admin.erasures.read', admin, { path: { erasure_id } })
-const { dataset_id, source_platform, external_id } = browsed.items[0]
+const { dataset_id, source_platform, external_id } = browsed.documents[0].document
 await record('admin.tombstones.lift', admin, { body: { dataset_id, source_platform, external_id } })
 await record('admin.usage.read', admin, { query: { application_id } })
 await record('admin.audit.list', admin, { query: { limit: 2 } })

@@ -12,11 +12,12 @@ describe('processes that share a store', () => {
   let processes: TestServer[]
   let worker: TestServer
   let collector: string
+  let env: Record<string, string>
   const at = (i: number): TestServer => processes[i % processes.length]!
 
   before(async () => {
     embedding = await new FakeEmbedding().start()
-    const env = {
+    env = {
       ...embedding.env,
       TIDEMARK_ROLES: 'api',
       TIDEMARK_ARTIFACTS_URL: pathToFileURL(freshFolder()).href,
@@ -166,6 +167,44 @@ describe('processes that share a store', () => {
     const file = await at(1).consumer(key, 'GET', `${run}/artifacts/${artifacts[0].artifact_id}/file`)
     assert.equal(file.status, 200)
     assert.equal(Number(file.headers.get('content-length')), artifacts[0].bytes)
+  })
+
+  test('subscriptions: of several workers one starts each run, and when one is killed the other goes on', async () => {
+    const { key } = await at(0).makeApplication({
+      entitlements: [{ datasets: ['news'] }],
+      policy: { analysis_enabled: true, analysis: { types: ['feature_rollup'], scheduling: true } },
+    })
+    const second = await startBeside(at(0), { ...env, TIDEMARK_ROLES: 'worker' })
+    const subscribe = async (i: number): Promise<string> => {
+      const made = await at(i).consumer(key, 'POST', '/v1/analysis/subscriptions', {
+        name: `Every hour ${i}`,
+        analysis_type: 'feature_rollup',
+        input_scope: { dataset_ids: ['news'] },
+        parameters: { by: ['platform'] },
+        execution_mode: 'scheduled',
+        interval_seconds: 3600,
+      })
+      assert.equal(made.status, 201, made.text)
+      return made.body.subscription_id
+    }
+    const runs = async (i: number, id: string) =>
+      (await at(i).consumer(key, 'GET', `/v1/analysis/subscriptions/${id}/runs`)).body.runs
+    const ids = await Promise.all([0, 1, 2, 3].map(subscribe))
+    await until('a run has ended', async () => (await Promise.all(ids.map((id) => runs(0, id)))).flat().length > 0)
+    await second.kill9()
+    for (const [i, id] of ids.entries()) {
+      await until(`the run of ${i} has ended`, async () => (await runs(i, id)).length > 0)
+      assert.deepEqual(
+        (await runs(i, id)).map((run: { status: string }) => run.status),
+        ['succeeded'],
+      )
+    }
+    const all = (await at(1).consumer(key, 'GET', '/v1/analysis/runs')).body.runs
+    assert.deepEqual(
+      all.map((run: { subscription_id: string }) => run.subscription_id).sort(),
+      ids.toSorted(),
+      'one of each',
+    )
   })
 
   test('a worker says how it is and answers nothing else', async () => {

@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { promisify } from 'node:util'
 import { adminToken, startServer, type TestServer } from '../acceptance/harness.ts'
+import { until } from '../support/until.ts'
 
 /** What the guides show is run as it stands, with this server's address and keys. */
 let server: TestServer
@@ -16,7 +17,10 @@ let env: NodeJS.ProcessEnv
 before(async () => {
   server = await startServer()
   for (const id of ['news', 'community']) await server.admin('PUT', `/admin/v1/datasets/${id}`, { name: id })
-  const { key } = await server.makeApplication({ entitlements: [{ datasets: ['news'] }] })
+  const { key } = await server.makeApplication({
+    entitlements: [{ datasets: ['news'] }],
+    policy: { analysis_enabled: true, analysis: { types: ['feature_rollup'], scheduling: true } },
+  })
   const collector = await server.admin('POST', '/admin/v1/collectors', { name: 'Guide' })
   env = {
     ...process.env,
@@ -179,4 +183,22 @@ test('entitlements', async () => {
   const { application_id } = await runShell(make!)
   const answer = await runShell(makeKey!.replace('APPLICATION_ID', String(application_id)))
   assert.match(JSON.stringify(answer), /tmc_/)
+})
+
+test('docs/analysis.md: a subscription and its runs', async () => {
+  const [create, read, readOn] = await codeIn('docs/analysis.md', 'sh')
+  const { subscription_id, status } = (await runShell(create!)) as Record<string, string>
+  assert.equal(status, 'active')
+  env = { ...env, SUBSCRIPTION: subscription_id }
+  let page: Record<string, unknown> = {}
+  await until('its first run has ended', async () => {
+    page = await runShell(read!)
+    return (page.runs as unknown[]).length > 0
+  })
+  assert.deepEqual(
+    (page.runs as { status: string }[]).map((run) => run.status),
+    ['succeeded'],
+  )
+  env = { ...env, CURSOR: page.next_cursor as string }
+  assert.deepEqual((await runShell(readOn!)).runs, [])
 })

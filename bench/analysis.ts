@@ -39,9 +39,7 @@ const jobs: readonly (readonly [AnalysisType, KeptParameters])[] = [
 async function compute(type: AnalysisType, parameters: KeptParameters, input: MadeInput) {
   const { artifacts, needsVectors } = algorithms[type]
   const paths = Object.fromEntries(
-    Object.entries(artifacts)
-      .filter(([, { ofSeries }]) => ofSeries === undefined)
-      .map(([name]) => [name, join(folder, `${made++}-${name}.parquet`)]),
+    Object.keys(artifacts).map((name) => [name, join(folder, `${made++}-${name}.parquet`)]),
   )
   const started = performance.now()
   const computed = await computeInProcess({
@@ -51,7 +49,8 @@ async function compute(type: AnalysisType, parameters: KeptParameters, input: Ma
       rowsMax: input.texts.length,
       dimensions: needsVectors ? input.dimensions : 0,
       threads: 1,
-      series: null,
+      // The first of its series, so that there is every file.
+      series: { runId: 'run_1', turn: 1, cutoffAt: 0, before: null },
       paths,
     },
     portions: portionsOf(input, needsVectors),

@@ -36,16 +36,19 @@ const picture = process.argv[2] ?? 'copied-stories.svg'
 const run = await analyse('deduplication', { threshold: 0.9 })
 const members = await table<Member>(run, 'groups')
 const documents = await documentsOf(members.map(({ document_id }) => document_id))
+const isTimed = (id: string): boolean => typeof documents.get(id)?.published_at === 'string'
 
-// 2. A story is what was taken from one document, whichever part of it.
+// 2. A story is what was taken from one document, whichever part of it. What has no time of publication says nothing of who
+//    was first.
 const originalOf = new Map(
   members.flatMap((one) => (one.is_representative ? [[one.group_id, one.document_id] as const] : [])),
 )
 const stories = [...Map.groupBy(members, ({ group_id }) => originalOf.get(group_id)!)]
+  .filter(([originalId]) => isTimed(originalId))
   .map(([originalId, all]): Story => {
     const original = documents.get(originalId)!
     const copies = [...Map.groupBy(all, ({ document_id }) => document_id)]
-      .filter(([id]) => id !== originalId)
+      .filter(([id]) => id !== originalId && isTimed(id))
       .map(([id, parts]): Copy => {
         const document = documents.get(id)!
         return {
@@ -73,8 +76,10 @@ for (const { original, copies } of stories) {
 }
 
 // 4. The picture.
-writeFileSync(picture, draw(stories.slice(0, storiesShown)))
-console.log(`\nDrawn to ${picture}`)
+if (stories.length > 0) {
+  writeFileSync(picture, draw(stories.slice(0, storiesShown)))
+  console.log(`\nDrawn to ${picture}`)
+}
 
 function timeOf({ published_at }: Document): number {
   return Date.parse(published_at ?? '')

@@ -36,27 +36,33 @@ const shown = topics.toSorted((a, b) => b.documents - a.documents).slice(0, topi
 const central = await documentsOf(shown.map((topic) => topic.central_document_ids[0]!))
 const days = daysBetween(shown.flatMap((topic) => Object.keys(topic.days)).sort())
 for (const topic of shown) {
-  const [peak, most] = peakOf(topic)
+  const peak = peakOf(topic)
   const words = topic.words.slice(0, 4).join(', ')
-  console.log(`${String(topic.documents).padStart(4)}  ${words}  (most on ${dayName(peak)}: ${most})`)
+  const when = peak === undefined ? '' : `  (most on ${dayName(peak.day)}: ${peak.documents})`
+  console.log(`${String(topic.documents).padStart(4)}  ${words}${when}`)
   console.log(`      "${headline(central.get(topic.central_document_ids[0]!))}"`)
 }
 
 // 4. The picture.
-writeFileSync(picture, draw())
-console.log(`\nDrawn to ${picture}`)
+if (days.length > 0) {
+  writeFileSync(picture, draw())
+  console.log(`\nDrawn to ${picture}`)
+}
 
 function daysBetween(sorted: readonly string[]): string[] {
   const found: string[] = []
   const dayMs = 86_400_000
-  for (let time = Date.parse(sorted[0]!); time <= Date.parse(sorted.at(-1)!); time += dayMs) {
+  for (let time = Date.parse(sorted[0] ?? ''); time <= Date.parse(sorted.at(-1) ?? ''); time += dayMs) {
     found.push(new Date(time).toISOString().slice(0, 10))
   }
   return found
 }
 
-function peakOf({ days }: Topic): [day: string, documents: number] {
-  return Object.entries(days).toSorted(([a, one], [b, other]) => other - one || (a < b ? -1 : 1))[0]!
+/** None where no document has a time. */
+function peakOf({ days }: Topic): { readonly day: string; readonly documents: number } | undefined {
+  return Object.entries(days)
+    .map(([day, documents]) => ({ day, documents }))
+    .sort((a, b) => b.documents - a.documents || (a.day < b.day ? -1 : 1))[0]
 }
 
 function dayName(day: string): string {
@@ -70,11 +76,11 @@ function headline(document: Document | undefined): string {
 function draw(): string {
   const [left, right, top, rowHeight] = [396, 900, 96, 46]
   const step = (right - left) / days.length
-  const most = Math.max(...shown.map((topic) => peakOf(topic)[1]))
+  const most = Math.max(...shown.map((topic) => peakOf(topic)?.documents ?? 0))
   const bottom = top + shown.length * rowHeight
   const shapes = shown.flatMap((topic, row) => {
     const base = top + (row + 1) * rowHeight - 8
-    const [peak] = peakOf(topic)
+    const peak = peakOf(topic)?.day
     const bars = days.flatMap((day, i) => {
       const count = topic.days[day]
       if (count === undefined) return []

@@ -236,6 +236,7 @@ await record('admin.erasures.create', admin, { body: { document_ids: [other], pu
 await record('admin.erasures.list', admin, { query: { limit: 2 } })
 await record('admin.erasures.read', admin, { path: { erasure_id } })
 const { dataset_id, source_platform, external_id } = browsed.documents[0].document
+await record('admin.datasets.delete', admin, { path: { dataset_id: 'video' }, query: { force: true } })
 await record('admin.tombstones.lift', admin, { body: { dataset_id, source_platform, external_id } })
 await record('admin.usage.read', admin, { query: { application_id } })
 await record('admin.audit.list', admin, { query: { limit: 2 } })

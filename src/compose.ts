@@ -46,6 +46,7 @@ import type { OpenStore } from './storage/open-store.ts'
 import { startErasures } from './worker/erasures.ts'
 import { startFeedRetention } from './worker/feed-retention.ts'
 import { startLive } from './worker/live.ts'
+import { startRetention } from './worker/retention.ts'
 
 /** A running instance: everything wired, listening when `listen` is called, gone when `close` has ended. */
 export interface Instance {
@@ -99,10 +100,14 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
     signal.notify()
     search?.wake()
   }
-  const hidden = async (): Promise<void> => {
-    written()
-    await search?.reachErasures()
-  }
+  const erasures = new Erasures({
+    store: store.erasures,
+    hidden: async () => {
+      authenticator.forget()
+      written()
+      await search?.reachErasures()
+    },
+  })
   const ingest = new Ingest(store.content, written)
   parts.opened('ingest', () => ingest.idle())
   const live = new LiveQueries(store.live)
@@ -113,6 +118,7 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
       startFeedRetention(store.changes, incidents),
       startLive(store.live, incidents),
       startErasures({ store: store.erasures, scrub, expireRuns, now: Date.now }, incidents),
+      startRetention(store.erasures, Date.now, incidents),
     ]
     parts.opened('jobs', () => Promise.all(jobs.map((job) => job.stop())))
   }
@@ -163,7 +169,7 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
         feedRetentionMs: retentionMs,
       })
       operatorRoutes(typed, operator)
-      erasureRoutes(typed, new Erasures({ store: store.erasures, hidden }))
+      erasureRoutes(typed, erasures, operator)
       ingestRoutes(typed, ingest)
       changesRoutes(typed, { log: store.changes, signal, cursors, usage })
       exportRoutes(typed, {

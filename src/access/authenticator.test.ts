@@ -25,6 +25,7 @@ function consumerKey(changes: Partial<KeyWithOwner> = {}): { secret: string; key
     policy: {},
     entitlements: [],
     entries: [],
+    hiddenDatasets: [],
   } as const
   return { secret, key: { keyId: 'key', hash, expiresAt: null, revokedAt: null, owner, ...changes } }
 }

@@ -70,3 +70,15 @@ test('the scope is narrowed to what the request names', () => {
   const access = compileScope([{ ...any, datasets: ['news', 'forum'] }], { datasets: ['forum'], platforms: ['rss'] })
   assert.deepEqual(access.allowed && access.scope.entries[0], { ...any, datasets: ['forum'], platforms: ['rss'] })
 })
+
+test('a dataset that is being erased may be named, and nothing is found in it', () => {
+  const entries = [{ ...any, datasets: ['news', 'forum'] }]
+  const datasets = (request: AccessRequest) => {
+    const access = compileScope(entries, request)
+    return access.allowed ? access.scope.entries.map((entry) => entry.datasets) : access.reason
+  }
+  assert.deepEqual(datasets({ hidden: ['forum'] }), [['news']])
+  assert.deepEqual(datasets({ datasets: ['forum', 'news'], hidden: ['forum'] }), [['news']])
+  assert.deepEqual(datasets({ datasets: ['forum'], hidden: ['forum'] }), [['']], 'no dataset has such an id')
+  assert.deepEqual(datasets({ hidden: [] }), [['news', 'forum']])
+})

@@ -9,7 +9,7 @@ import type { FieldPermission, Scope, ScopeEntry } from './scope.ts'
  *    any, and every field permission that the request's filters need. Entries are never combined to satisfy a need.
  * 2. No entry takes part: refused.
  * 3. A named value or field that no entry taking part allows: refused, never silently dropped.
- * 4. Otherwise the scope is the entries that take part, each narrowed to the named values.
+ * 4. Otherwise the scope is the entries that take part, each narrowed to the named values, less what is hidden.
  */
 export interface AccessRequest {
   /** Values the request names; absent or null = the request does not restrict that dimension. */
@@ -22,6 +22,8 @@ export interface AccessRequest {
   readonly fields?: readonly { readonly name: string; readonly openedBy: readonly FieldPermission[] }[]
   /** Permissions the request's conditions need: each group is satisfied by any one of its members. */
   readonly needs?: readonly (readonly FieldPermission[])[]
+  /** Datasets that are being erased. They may be named, and nothing is found in them. */
+  readonly hidden?: readonly string[]
 }
 
 export type Access =
@@ -60,6 +62,9 @@ export function compileScope(entries: readonly ScopeEntry[], request: AccessRequ
   return { allowed: true, scope: { entries: applicable.map((entry) => narrow(entry, request)) } }
 }
 
+/** No dataset has this id: an entry that all datasets are hidden of opens nothing, and is one like any other. */
+const noDataset = ['']
+
 const singular: Record<Dimension, string> = {
   datasets: 'dataset',
   platforms: 'platform',
@@ -80,9 +85,10 @@ function narrow(entry: ScopeEntry, request: AccessRequest): ScopeEntry {
     const named = request[dimension]
     return named ? [...new Set(named)].filter((value) => allows(entry, dimension, value)) : entry[dimension]
   }
+  const datasets = (kept('datasets') ?? []).filter((one) => !request.hidden?.includes(one))
   return {
     ...entry,
-    datasets: kept('datasets') ?? [],
+    datasets: datasets.length === 0 && request.hidden !== undefined ? noDataset : datasets,
     platforms: kept('platforms'),
     languages: kept('languages'),
     regions: kept('regions'),

@@ -44,6 +44,7 @@ export const operations = [
   'collector.tasks.complete',
   'admin.datasets.put',
   'admin.datasets.list',
+  'admin.datasets.delete',
   'admin.classifications.put',
   'admin.classifications.list',
   'admin.profiles.put',

@@ -11,6 +11,8 @@ export interface Consumer {
   readonly entitlements: readonly (EntitlementInput & { entitlement_id: string })[]
   /** The same entitlements in the form that `compileScope` takes. */
   readonly entries: readonly ScopeEntry[]
+  /** Datasets that are being erased: the entries may name them, but nobody reads what is in them. */
+  readonly hiddenDatasets: readonly string[]
 }
 
 export interface Collector {

@@ -32,6 +32,7 @@ const consumer = (applicationId: string, policy: Policy = {}): Consumer => ({
   policy,
   entitlements: [],
   entries: [],
+  hiddenDatasets: [],
 })
 
 /** The real store, of which one method fails while `broken` says so. */

@@ -128,7 +128,11 @@ export function changesRoutes(app: TypedApp, { log, signal, cursors, usage }: Ch
       const { applicationId } = consumer
       const binding = feedBinding({ applicationId, types, datasets, platforms, ingestedFrom, ingestedTo })
       const after = await positionOfCursor(cursor, binding, removed, cursors)
-      const scope = scopeOf(consumer, { datasets, platforms }, { datasets: 'dataset_id', platforms: 'source_platform' })
+      const scope = scopeOf(
+        consumer,
+        { datasets, platforms, hidden: [] },
+        { datasets: 'dataset_id', platforms: 'source_platform' },
+      )
       await takeQuota(request, reply, usage)
       const page =
         start === 'latest'

@@ -9,11 +9,11 @@ const namesMax = 50
 export function accessInWords(access: RestoredAccess, madeAt: string): string[] {
   if ('unknown' in access) {
     return [
-      `${access.unknown}: what was revoked after ${madeAt} cannot be known, and is valid again`,
+      `${access.unknown}: what was revoked after ${madeAt} cannot be known, and is valid again; what was erased after it is there again`,
       `valid keys: ${access.validKeys}; look through tidemark key list, and revoke those that should not be`,
     ]
   }
-  const { carried } = access
+  const { carried, erasedAgain } = access
   const sections: readonly [about: string, names: readonly string[]][] = [
     [
       'keys that stay revoked or expired, though they were valid at the time of the backup',
@@ -41,6 +41,9 @@ export function accessInWords(access: RestoredAccess, madeAt: string): string[] 
   const lines = sections.flatMap(([about, names]) =>
     names.length === 0 ? [] : [`${about}: ${names.length}`, ...firstNames(names)],
   )
+  if (erasedAgain === null) lines.push(`what was erased after ${madeAt} could not be read, and may be there again`)
+  else if (erasedAgain > 0)
+    lines.push(`documents that were erased after the backup, and are erased again: ${erasedAgain}`)
   if (carried.revivedSigningKeys > 0) {
     lines.push(
       'cursors that the instance here did not take are good again: tidemark cursor-key rotate --drop-old ends them',

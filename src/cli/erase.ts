@@ -1,11 +1,12 @@
 import type { Command } from 'commander'
 import type { Workbench } from '../compose-workbench.ts'
-import type { Selection } from '../operator/erasure-store.ts'
+import type { Erasure, Selection } from '../operator/erasure-store.ts'
 import { Erasures } from '../operator/erasures.ts'
 import { formatTime } from '../time.ts'
 import type { Context } from './context.ts'
 import { alignedTable, commandLineActor, withWorkbench } from './with-workbench.ts'
 
+const hiddenAtOnce = 200
 const removedAtOnce = 20
 const listed = 50
 
@@ -17,15 +18,18 @@ interface EraseOptions {
 export function erase(program: Command, context: Context): void {
   const command = program
     .command('erase')
-    .description('documents that are to be forgotten: documents, author, list, lift')
+    .description('documents that are to be forgotten: documents, author, dataset, list, lift')
   const by = (name: string, description: string) =>
     command
       .command(name)
       .description(description)
       .option('--no-tombstones', 'they may be sent in again')
       .option('--purge-artifacts', 'delete analysis runs that may contain one of them')
-  const begin = (selection: Selection, options: EraseOptions) =>
-    withWorkbench(context, (bench) => eraseSelected(context, bench, selection, options))
+  const begin = (selection: Selection, { tombstones, purgeArtifacts = false }: EraseOptions) =>
+    withWorkbench(context, async (bench) => {
+      const request = { selection, keepTombstones: tombstones, purgeArtifacts, mustExist: false }
+      await finish(context, bench, await erasuresOf(bench).begin(commandLineActor, request))
+    })
 
   by('documents', 'erase documents, every version of them')
     .argument('<document_id...>')
@@ -37,6 +41,17 @@ export function erase(program: Command, context: Context): void {
     .action((datasetId: string, platform: string, externalAuthorId: string, options: EraseOptions) =>
       begin({ author: { datasetId, platform, externalAuthorId } }, options),
     )
+  by('dataset', 'erase all documents that a dataset has; with --delete the dataset too')
+    .argument('<dataset>')
+    .option('--delete', 'the dataset goes with them, and its documents leave no tombstones')
+    .action((datasetId: string, options: EraseOptions & { readonly delete?: boolean }) => {
+      const deletesDataset = options.delete === true
+      const keepTombstones = options.tombstones && !deletesDataset
+      const asked = { keepTombstones, purgeArtifacts: options.purgeArtifacts ?? false, deletesDataset }
+      return withWorkbench(context, async (bench) =>
+        finish(context, bench, await erasuresOf(bench).eraseDataset(commandLineActor, datasetId, asked)),
+      )
+    })
   command
     .command('list')
     .description(`the last ${listed} erasures`)
@@ -68,15 +83,11 @@ export function erase(program: Command, context: Context): void {
 
 const erasuresOf = ({ store }: Workbench): Erasures => new Erasures({ store: store.erasures, hidden: async () => {} })
 
-async function eraseSelected(
-  context: Context,
-  bench: Workbench,
-  selection: Selection,
-  { tombstones, purgeArtifacts = false }: EraseOptions,
-): Promise<void> {
-  const request = { selection, keepTombstones: tombstones, purgeArtifacts, mustExist: false }
-  const { erasureId, documents, artifactRunIds } = await erasuresOf(bench).begin(commandLineActor, request)
-  while (await bench.store.erasures.remove(erasureId, removedAtOnce));
+/** What can be done without a server. */
+async function finish(context: Context, { store: { erasures } }: Workbench, { erasureId }: Erasure): Promise<void> {
+  while (await erasures.hide(erasureId, hiddenAtOnce, Date.now()));
+  while (await erasures.remove(erasureId, removedAtOnce));
+  const { documents, artifactRunIds } = (await erasures.erasure(erasureId))!
   context.say(`${erasureId}: ${documents} documents are gone from the store`)
   if (artifactRunIds.length > 0) context.say(`analysis runs that may contain one: ${artifactRunIds.join(' ')}`)
   context.say('a running server, or the next one that starts, takes them out of its search index and completes it')

@@ -61,7 +61,8 @@ export function principalOf<Kind extends CredentialKind>({ principal }: FastifyR
 
 /** The scope of a consumer's request, or 403. `names`: what the request calls what is asked for, where it does otherwise. */
 export function scopeOf(consumer: Consumer, asked: AccessRequest, names: Readonly<Record<string, string>> = {}): Scope {
-  const access = compileScope(consumer.entries, asked)
+  const hidden = consumer.hiddenDatasets.length === 0 ? {} : { hidden: consumer.hiddenDatasets }
+  const access = compileScope(consumer.entries, { ...hidden, ...asked })
   if (access.allowed) return access.scope
   const { path, reason } = access
   const details = path === null ? {} : { details: [{ path: names[path] ?? path, message: reason }] }

@@ -16,6 +16,7 @@ export const datasetAnswer = (dataset: Dataset): Static<typeof DatasetAnswer> =>
   dataset_id: dataset.datasetId,
   name: dataset.name,
   description: dataset.description,
+  retain_days: dataset.retainDays,
   created_at: formatTime(dataset.createdAt),
   updated_at: formatTime(dataset.updatedAt),
 })

@@ -6,6 +6,7 @@ import { choice, dateTime, exactPattern, messageOf, named, noFields, orNull, pag
 import { about, adminApiActor, byId, route } from './admin-route.ts'
 import { type Erasure, erasureStatuses, type Selection } from './erasure-store.ts'
 import type { Erasures } from './erasures.ts'
+import type { Operator } from './operator.ts'
 import * as schemas from './schemas.ts'
 
 const documentIdsMax = 1000
@@ -50,9 +51,10 @@ const ErasureInput = named(
           ),
         ),
       ),
+      dataset_id: Type.Optional(schemas.DatasetId),
       ...options,
     },
-    { ...strict, description: 'Exactly one of `document_ids` and `author`.' },
+    { ...strict, description: 'Exactly one of `document_ids`, `author` and `dataset_id`.' },
   ),
 )
 
@@ -95,7 +97,31 @@ const erasureAnswer = (erasure: Erasure): Static<typeof ErasureAnswer> => ({
   artifact_run_ids: [...erasure.artifactRunIds],
 })
 
-export function erasureRoutes(app: TypedApp, erasures: Erasures): void {
+export function erasureRoutes(app: TypedApp, erasures: Erasures, operator: Operator): void {
+  app.delete(
+    '/admin/v1/datasets/:dataset_id',
+    {
+      config: route('admin.datasets.delete', 'not_found', 'in_use', 'conflict'),
+      schema: {
+        ...about(
+          'Delete a dataset',
+          'While it has documents or classifications, or applications or collectors name it, it is 409 `in_use` with their counts in `details`. With `force` its documents are erased without tombstones, and its classifications deleted: from this answer on nobody reads it and it takes nothing in; it is gone with its last document. Entitlements and collectors that name it stay as they are.',
+        ),
+        params: byId('dataset_id'),
+        querystring: schemas.DeleteQuery,
+        response: { 202: ErasureAnswer, 204: Type.Null({ description: 'It is deleted.' }) },
+      },
+    },
+    async (request, reply) => {
+      const datasetId = request.params.dataset_id!
+      if (request.query.force === true) {
+        const asked = { keepTombstones: false, purgeArtifacts: false, deletesDataset: true }
+        return reply.status(202).send(erasureAnswer(await erasures.eraseDataset(adminApiActor, datasetId, asked)))
+      }
+      await operator.deleteDataset(adminApiActor, datasetId)
+      return reply.status(204).send(null)
+    },
+  )
   app.delete(
     '/admin/v1/documents/:document_id',
     {
@@ -120,11 +146,11 @@ export function erasureRoutes(app: TypedApp, erasures: Erasures): void {
   app.post(
     '/admin/v1/erasures',
     {
-      config: route('admin.erasures.create'),
+      config: route('admin.erasures.create', 'not_found', 'conflict'),
       schema: {
         ...about(
           'Erase documents',
-          'By their ids, or all of an author. From this answer on nobody finds them; feed readers that name `document.erased` are told. The erasure goes on in the background, also after a restart.',
+          'By their ids, all of an author, or all that a dataset has now. From this answer on nobody finds them; feed readers that name `document.erased` are told. The erasure goes on in the background, also after a restart.',
         ),
         body: ErasureInput,
         response: { 202: ErasureAnswer },
@@ -132,8 +158,17 @@ export function erasureRoutes(app: TypedApp, erasures: Erasures): void {
     },
     async (request, reply) => {
       const { keep_tombstones: keepTombstones = true, purge_artifacts: purgeArtifacts = false } = request.body
-      const asked = { selection: selectionOf(request.body), keepTombstones, purgeArtifacts, mustExist: false }
-      return reply.status(202).send(erasureAnswer(await erasures.begin(adminApiActor, asked)))
+      const { dataset_id, author, document_ids } = request.body
+      if ([dataset_id, author, document_ids].filter((one) => one !== undefined).length !== 1) {
+        const details = [{ path: '', message: 'must have exactly one of document_ids, author and dataset_id' }]
+        throw new TidemarkError('invalid_request', messageOf(details), { details })
+      }
+      const asked = { keepTombstones, purgeArtifacts }
+      const begun =
+        dataset_id === undefined
+          ? await erasures.begin(adminApiActor, { ...asked, selection: selectionOf(request.body), mustExist: false })
+          : await erasures.eraseDataset(adminApiActor, dataset_id, asked)
+      return reply.status(202).send(erasureAnswer(begun))
     },
   )
   app.get(
@@ -196,16 +231,7 @@ export function erasureRoutes(app: TypedApp, erasures: Erasures): void {
 }
 
 function selectionOf({ document_ids, author }: Static<typeof ErasureInput>): Selection {
-  if (document_ids !== undefined && author === undefined) return { documentIds: document_ids }
-  if (author !== undefined && document_ids === undefined) {
-    return {
-      author: {
-        datasetId: author.dataset_id,
-        platform: author.source_platform,
-        externalAuthorId: author.external_author_id,
-      },
-    }
-  }
-  const details = [{ path: '', message: 'must have exactly one of document_ids and author' }]
-  throw new TidemarkError('invalid_request', messageOf(details), { details })
+  if (author === undefined) return { documentIds: document_ids! }
+  const { dataset_id: datasetId, source_platform: platform, external_author_id: externalAuthorId } = author
+  return { author: { datasetId, platform, externalAuthorId } }
 }

@@ -23,6 +23,8 @@ export interface ErasureStore {
   isPurged(erasureId: string, nowMs: number): Promise<boolean>
   /** Writes that the job is done, and how many documents it took away into the audit log. */
   complete(erasureId: string, nowMs: number): Promise<void>
+  /** What is to be erased by now because its dataset keeps nothing for so long, and is not being erased yet. */
+  overdue(nowMs: number): Promise<readonly DatasetPart[]>
   /** Jobs that are not done, the oldest first. */
   unfinished(): Promise<readonly Erasure[]>
   erasure(erasureId: string): Promise<Erasure | null>
@@ -39,11 +41,23 @@ export interface ErasureRequest {
   readonly purgeArtifacts: boolean
   /** Where none of the documents is there it is `not_found`, and no job. */
   readonly mustExist: boolean
+  /** The dataset goes with its documents; from now on it takes no others. */
+  readonly deletesDataset?: boolean
 }
 
 export type Selection =
   | { readonly documentIds: readonly string[] }
   | { readonly author: { readonly datasetId: string; readonly platform: string; readonly externalAuthorId: string } }
+  /** All that is there. Until the last one is hidden nobody reads any of the dataset. */
+  | { readonly dataset: DatasetPart }
+  /** Those that have been kept for as long as the dataset says. */
+  | { readonly expired: DatasetPart }
+
+export interface DatasetPart {
+  readonly datasetId: string
+  /** Documents whose ids sort before: what came in later stays. */
+  readonly below: string
+}
 
 export interface Identity {
   readonly datasetId: string

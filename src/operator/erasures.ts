@@ -1,9 +1,14 @@
 import { TidemarkError } from '../errors.ts'
-import { newId } from '../ids.ts'
+import { firstIdAt, newId } from '../ids.ts'
 import type { Erasure, ErasureRequest, ErasureStore, Identity } from './erasure-store.ts'
 
 /** Small enough that a writer never waits noticeably behind one portion. */
 const hiddenAtOnce = 200
+
+/** No document has such a time in its id: where its dataset goes, each one goes. */
+const pastAllIds = firstIdAt('doc', 2 ** 50 - 1)
+
+type DatasetErasure = Omit<ErasureRequest, 'erasureId' | 'mustExist'>
 
 export interface ErasuresParts {
   readonly store: ErasureStore
@@ -26,9 +31,19 @@ export class Erasures {
       { ...request, erasureId: newId('ers') },
       { actor, at: Date.now() },
     )
-    if (!isHidden) while (await store.hide(erasureId, hiddenAtOnce, Date.now()));
+    // A dataset is out of sight as a whole, however many documents it has.
+    const isInPortions = !isHidden && 'author' in request.selection
+    if (isInPortions) while (await store.hide(erasureId, hiddenAtOnce, Date.now()));
     await hidden()
     return this.erasure(erasureId)
+  }
+
+  /** All documents that a dataset has now. */
+  async eraseDataset(actor: string, datasetId: string, request: Omit<DatasetErasure, 'selection'>): Promise<Erasure> {
+    const selection = {
+      dataset: { datasetId, below: request.deletesDataset ? pastAllIds : firstIdAt('doc', Date.now() + 1) },
+    }
+    return this.begin(actor, { ...request, selection, mustExist: false })
   }
 
   async erasure(erasureId: string): Promise<Erasure> {

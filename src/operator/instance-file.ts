@@ -127,8 +127,8 @@ export async function planInstance(file: InstanceFile, store: Present): Promise<
   }
 
   const datasets = new Map((await store.datasets()).map((one) => [one.datasetId, one]))
-  for (const { dataset_id: datasetId, name, description = null } of file.datasets ?? []) {
-    const wanted = { name, description }
+  for (const { dataset_id: datasetId, name, description = null, retain_days: retainDays } of file.datasets ?? []) {
+    const wanted = { name, description, ...(retainDays === undefined ? {} : { retainDays }) }
     put(`dataset ${datasetId}`, datasets.get(datasetId), wanted, { kind: 'dataset.put', datasetId, ...wanted })
   }
 

@@ -29,7 +29,16 @@ export interface AuditMark {
 }
 
 export type Change =
-  | { kind: 'dataset.put'; datasetId: string; name: string; description: string | null }
+  | {
+      kind: 'dataset.put'
+      datasetId: string
+      name: string
+      description: string | null
+      /** Absent leaves it as it is; null keeps documents for ever. */
+      retainDays?: number | null
+    }
+  /** A conflict (`in_use`) while anything hangs on it: documents are for an erasure to take away. */
+  | { kind: 'dataset.delete'; datasetId: string }
   | {
       kind: 'classification.put'
       datasetId: string
@@ -100,6 +109,8 @@ export interface Dataset {
   readonly datasetId: string
   readonly name: string
   readonly description: string | null
+  /** Documents are erased so many days after they came in; null keeps them for ever. */
+  readonly retainDays: number | null
   readonly createdAt: number
   readonly updatedAt: number
 }

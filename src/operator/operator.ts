@@ -98,6 +98,11 @@ export class Operator {
     await this.commit(actor, [{ kind: 'application.delete', applicationId, force }])
   }
 
+  /** Only one that nothing hangs on. */
+  async deleteDataset(actor: string, datasetId: string): Promise<void> {
+    await this.commit(actor, [{ kind: 'dataset.delete', datasetId }])
+  }
+
   async deleteCollector(actor: string, collectorId: string, force: boolean): Promise<void> {
     await this.commit(actor, [{ kind: 'collector.delete', collectorId, force }])
   }

@@ -47,9 +47,13 @@ export interface RestoreParts {
 }
 
 /** Who may use the restored instance, against the one that it replaced; or why that one could not be asked. */
-export type RestoredAccess =
+export type RestoredAccess = (
   | { readonly carried: CarriedOver }
   | { readonly unknown: string; readonly validKeys: number }
+) & {
+  /** Documents of the backup that were erased since, and are again; null where that cannot be known. */
+  readonly erasedAgain: number | null
+}
 
 export interface Restored {
   readonly manifest: BackupManifest

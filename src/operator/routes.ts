@@ -24,7 +24,7 @@ function datasetRoutes(app: TypedApp, operator: Operator): void {
   app.put(
     '/admin/v1/datasets/:dataset_id',
     {
-      config: route('admin.datasets.put'),
+      config: route('admin.datasets.put', 'conflict'),
       schema: {
         ...about('Create or update a dataset'),
         params: Type.Object({ dataset_id: schemas.DatasetId }),
@@ -34,8 +34,10 @@ function datasetRoutes(app: TypedApp, operator: Operator): void {
     },
     async (request, reply) => {
       const datasetId = request.params.dataset_id
-      const { name, description = null } = request.body
-      const [outcome] = await operator.commit(adminApiActor, [{ kind: 'dataset.put', datasetId, name, description }])
+      const { name, description = null, retain_days: retainDays } = request.body
+      const kept = retainDays === undefined ? {} : { retainDays }
+      const change = { kind: 'dataset.put', datasetId, name, description, ...kept } as const
+      const [outcome] = await operator.commit(adminApiActor, [change])
       return reply.status(outcome === 'created' ? 201 : 200).send(datasetAnswer(await operator.dataset(datasetId)))
     },
   )

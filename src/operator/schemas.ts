@@ -31,13 +31,30 @@ export const name = Type.String({
 })
 const description = Type.Optional(orNull(Type.String({ maxLength: 4000, pattern: exactPattern })))
 
-export const DatasetInput = named('DatasetRequest', Type.Object({ name, description }, strict))
+const RetainDays = Type.Integer({ minimum: 1, maximum: 36_500 })
+export const DatasetInput = named(
+  'DatasetRequest',
+  Type.Object(
+    {
+      name,
+      description,
+      retain_days: Type.Optional(
+        orNull(RetainDays, {
+          description:
+            'Documents are erased so many days after they first came in. Null keeps them for ever; absent leaves it as it is.',
+        }),
+      ),
+    },
+    strict,
+  ),
+)
 export const DatasetAnswer = named(
   'Dataset',
   Type.Object({
     dataset_id: Type.String(),
     name: Type.String(),
     description: orNull(Type.String()),
+    retain_days: orNull(Type.Integer(), { description: 'Null: documents are kept for ever.' }),
     created_at: dateTime,
     updated_at: dateTime,
   }),
@@ -251,7 +268,7 @@ export const AuditAnswer = named(
   Type.Object({
     audit_id: Type.String(),
     at: dateTime,
-    actor: Type.String({ description: 'Who: `admin-api`, `command-line`, `start` or `restore`.' }),
+    actor: Type.String({ description: 'Who: `admin-api`, `command-line`, `start`, `restore` or `retention`.' }),
     action: Type.String(),
     target: Type.String(),
     detail: Type.Record(Type.String(), Type.Unknown()),

@@ -19,7 +19,7 @@ test('datasets: made, changed, put again, listed in order', async () => {
   const made = await server.admin('PUT', '/admin/v1/datasets/news', { name: 'News', description: 'Two\nlines' })
   assert.equal(made.status, 201)
   const { created_at, updated_at, ...rest } = made.body
-  assert.deepEqual(rest, { dataset_id: 'news', name: 'News', description: 'Two\nlines' })
+  assert.deepEqual(rest, { dataset_id: 'news', name: 'News', description: 'Two\nlines', retain_days: null })
   assert.equal(created_at, updated_at)
   const changed = await server.admin('PUT', '/admin/v1/datasets/news', { name: 'News!' })
   assert.equal(changed.status, 200)

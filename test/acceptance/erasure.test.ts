@@ -6,7 +6,7 @@ import { inDatabase } from '../support/in-database.ts'
 import { until } from '../support/until.ts'
 import { documentOf, feedPage, type Sent, send, sendOne, wholeFeed } from './content.ts'
 import { expectError } from './expect-error.ts'
-import { storeOf } from './harness.ts'
+import { storeOf, tidemark } from './harness.ts'
 import { type SearchWorld, startWorld } from './search-world.ts'
 
 let world: SearchWorld
@@ -211,10 +211,59 @@ test('all documents of an author are erased, and nobody else’s; a kill in the 
   assert.equal(latest.erasure_id, done.erasure_id)
 })
 
+test('all of a dataset is erased, or the dataset with it; the command line erases beside a server', async () => {
+  const { server, collector } = world
+  await server.makeDataset('spare')
+  const { key } = await server.makeApplication({ entitlements: [{ datasets: ['spare'] }] })
+  const inSpare = (id: string) => marked(id, `spare${id}`, { dataset_id: 'spare' })
+  const [one, two] = await send(server, collector, [inSpare('1'), inSpare('2'), inSpare('3')])
+  await world.indexed()
+  const refused = await server.admin('DELETE', '/admin/v1/datasets/spare')
+  await expectError(server, refused, 409, 'in_use')
+  assert.deepEqual(refused.body.details, [
+    { path: 'documents', message: 'documents: 3' },
+    { path: 'applications', message: 'applications entitled to it: 1' },
+  ])
+
+  const said = await tidemark(['erase', 'documents', one!.document_id!], { dataDir: server.dataDir })
+  assert.equal(said.code, 0, said.stderr)
+  assert.match(said.stdout, /1 documents are gone from the store/)
+  const answer = await server.admin('POST', '/admin/v1/erasures', { dataset_id: 'spare' })
+  assert.equal(answer.status, 202, answer.text)
+  const id = two!.document_id
+  await expectError(server, await server.consumer(key, 'GET', `/v1/documents/${id}`), 404, 'document_not_found')
+  assert.deepEqual((await world.search({ query: 'body' }, '/v1/search', key)).results, [])
+  assert.equal((await completed(answer.body)).documents, 2)
+  assert.ok(!(await kept()).includes('markspare'))
+  const { events } = await wholeFeed(server, key, { event_type: 'document.erased' })
+  assert.equal(events.length, 3)
+  assert.equal((await sendOne(server, collector, inSpare('2'))).outcome, 'erased')
+
+  assert.equal((await sendOne(server, collector, inSpare('4'))).outcome, 'created')
+  const deletion = await server.admin('DELETE', '/admin/v1/datasets/spare?force=true')
+  assert.equal(deletion.status, 202, deletion.text)
+  const late = await sendOne(server, collector, inSpare('5'))
+  assert.equal(late.error?.code, 'unknown_dataset')
+  assert.equal((await completed(deletion.body)).documents, 1)
+  await expectError(server, await server.admin('DELETE', '/admin/v1/datasets/spare'), 404, 'not_found')
+  const made = await server.admin('PUT', '/admin/v1/datasets/spare', { name: 'again', retain_days: 30 })
+  assert.deepEqual([made.status, made.body.retain_days], [201, 30])
+  await expectError(server, await server.admin('DELETE', '/admin/v1/datasets/spare'), 409, 'in_use')
+  await server.makeDataset('unused')
+  assert.equal((await server.admin('DELETE', '/admin/v1/datasets/unused')).status, 204)
+})
+
 test('a request to erase says what is wrong with it', async () => {
   const { server } = world
   const author = { dataset_id: 'news', source_platform: 'rss', external_author_id: 'x' }
-  for (const body of [{}, { document_ids: [] }, { document_ids: ['x'], author }, { author: {} }, { other: 1 }]) {
+  for (const body of [
+    {},
+    { document_ids: [] },
+    { document_ids: ['x'], author },
+    { author: {} },
+    { other: 1 },
+    { author, dataset_id: 'news' },
+  ]) {
     await expectError(server, await server.admin('POST', '/admin/v1/erasures', body), 400, 'invalid_request')
   }
   await expectError(server, await server.admin('GET', '/admin/v1/erasures/ers_none'), 404, 'not_found')

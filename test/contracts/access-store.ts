@@ -48,6 +48,7 @@ export function checkAccessStore(
           policy: {},
           entitlements: [],
           entries: [],
+          hiddenDatasets: [],
         })
         assert.deepEqual(await foundOwner('collector'), {
           kind: 'collector',

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import fc from 'fast-check'
+import type { AccessStore } from '../../src/access/access-store.ts'
+import type { AnalysisStore } from '../../src/analysis/analysis-store.ts'
 import type { CatalogStore } from '../../src/catalog/catalog-store.ts'
 import type { ChangeLog } from '../../src/changes/change-log.ts'
 import { eventTypes } from '../../src/changes/change-log.ts'
-import { newId } from '../../src/ids.ts'
+import { firstIdAt, newId } from '../../src/ids.ts'
 import type { ContentStore, IncomingDocument } from '../../src/ingest/content-store.ts'
 import type { ErasureStore, Selection } from '../../src/operator/erasure-store.ts'
 import type { OperatorStore } from '../../src/operator/operator-store.ts'
@@ -20,6 +22,8 @@ export interface ErasureFixture {
   readonly changes: ChangeLog
   readonly operator: OperatorStore
   readonly indexSource: IndexSource
+  readonly access: AccessStore
+  readonly analysis: AnalysisStore
   /** Every value of every row, as text. */
   dump(): Promise<string>
   close(): Promise<void>
@@ -40,6 +44,7 @@ const step = fc.oneof(
     arbitrary: fc.record({ erase: fc.array(identity, { minLength: 1, maxLength: 3 }), keep: fc.boolean() }),
   },
   { weight: 1, arbitrary: fc.record({ eraseAuthor: fc.nat(1), dataset: fc.nat(1), platform: fc.nat(1) }) },
+  { weight: 1, arbitrary: fc.record({ eraseDataset: fc.nat(1), deletes: fc.boolean() }) },
   { weight: 1, arbitrary: fc.record({ lift: identity }) },
   { weight: 2, arbitrary: fc.record({ index: fc.boolean() }) },
   { weight: 1, arbitrary: fc.record({ remove: fc.integer({ min: 1, max: 3 }) }) },
@@ -103,10 +108,17 @@ async function walk(store: ErasureFixture, steps: readonly (typeof step extends 
       if (keep) refused.add(key)
     }
   }
-  const erase = async (selection: Selection, keep: boolean): Promise<number> => {
+  const erase = async (selection: Selection, keep: boolean, deletesDataset = false): Promise<number> => {
     const erasureId = newId('ers', now)
     jobs.push(erasureId)
-    const request = { erasureId, selection, keepTombstones: keep, purgeArtifacts: false, mustExist: false }
+    const request = {
+      erasureId,
+      selection,
+      keepTombstones: keep,
+      purgeArtifacts: false,
+      mustExist: false,
+      deletesDataset,
+    }
     const { isHidden } = await erasures.begin(request, mark(now))
     if (!isHidden) while (await erasures.hide(erasureId, 2, now));
     return (await erasures.erasure(erasureId))!.documents
@@ -175,6 +187,17 @@ async function walk(store: ErasureFixture, steps: readonly (typeof step extends 
         keys.map(([key]) => key),
         true,
       )
+    } else if ('eraseDataset' in one) {
+      const datasetId = `d${one.eraseDataset}`
+      const keys = [...there.keys()].filter((key) => key.startsWith(`${datasetId} `))
+      const dataset = { datasetId, below: firstIdAt('doc', now + 1) }
+      assert.equal(await erase({ dataset }, true, one.deletes), keys.length)
+      takeAway(keys, true)
+      const known = (await operator.datasets()).some((other) => other.datasetId === datasetId)
+      assert.equal(known, !one.deletes)
+      // It may be made anew under the same id.
+      if (one.deletes)
+        await operator.commit([{ kind: 'dataset.put', datasetId, name: 'again', description: null }], mark(now))
     } else if ('lift' in one) {
       const key = keyOf(one.lift)
       assert.equal(await erasures.lift(plain(one.lift), mark(now)), refused.has(key))
@@ -249,5 +272,138 @@ export function checkErasureStore(name: string, open: () => Promise<ErasureFixtu
         { numRuns: cases },
       )
     })
+
+    const using = async (work: (store: ErasureFixture) => Promise<void>): Promise<void> => {
+      const store = await open()
+      try {
+        await store.operator.commit(
+          [{ kind: 'dataset.put', datasetId: 'd', name: 'd', description: null, retainDays: 30 }],
+          mark(startMs),
+        )
+        await work(store)
+      } finally {
+        await store.close()
+      }
+    }
+    const day = 24 * 3600_000
+    const sent = (externalId: string): IncomingDocument => ({
+      datasetId: 'd',
+      platform: 'p',
+      externalId,
+      body: externalId,
+    })
+    const request = { keepTombstones: true, purgeArtifacts: false, mustExist: false }
+    const documentsIn = async ({ content }: ErasureFixture, ...documents: IncomingDocument[]) =>
+      (await content.ingest(documents, startMs + 60 * day)).map((one) =>
+        'outcome' in one ? one.outcome : one.refusal.code,
+      )
+
+    test('what a dataset has kept for as long as it should is overdue, once', () =>
+      using(async (store) => {
+        const { content, erasures, operator } = store
+        await content.ingest([sent('old')], startMs)
+        await content.ingest([sent('young')], startMs + 5 * day)
+        assert.deepEqual(await erasures.overdue(startMs + 30 * day), [])
+        const [part] = await erasures.overdue(startMs + 30 * day + 1)
+        assert.equal(part!.datasetId, 'd')
+        await erasures.begin(
+          { erasureId: 'ers_1', selection: { expired: part! }, ...request },
+          mark(startMs + 31 * day),
+        )
+        assert.deepEqual(await erasures.overdue(startMs + 31 * day), [], 'it is being erased')
+        assert.equal(await erasures.hide('ers_1', 100, startMs + 31 * day), false)
+        assert.deepEqual(await erasures.overdue(startMs + 31 * day), [])
+        assert.equal((await erasures.erasure('ers_1'))!.documents, 1)
+        assert.deepEqual(await documentsIn(store, sent('old'), sent('young')), ['erased', 'unchanged'])
+        // Named without it, a dataset keeps what it has; null is for ever.
+        const put = { kind: 'dataset.put', datasetId: 'd', name: 'other', description: null } as const
+        await operator.commit([put], mark(startMs))
+        assert.equal((await erasures.overdue(startMs + 40 * day)).length, 1)
+        await operator.commit([{ ...put, retainDays: null }], mark(startMs))
+        assert.deepEqual(await erasures.overdue(startMs + 40 * day), [])
+      }))
+
+    test('a dataset that is being erased is hidden, and what comes in meanwhile stays; one that is deleted takes nothing', () =>
+      using(async (store) => {
+        const { access, analysis, content, erasures, operator } = store
+        const application = { kind: 'application.create', applicationId: 'app', name: 'a', policy: {} } as const
+        const owner = { kind: 'consumer', id: 'app' }
+        const key = { keyId: 'key', owner, rights: null, name: null, prefix: 'tmc_', hash: 'h', expiresAt: null }
+        await operator.commit([application, { kind: 'key.create', ...key }], mark(startMs))
+        const hidden = async () => {
+          const found = (await access.findKey('h'))!.owner
+          return found.kind === 'consumer' ? found.hiddenDatasets : null
+        }
+        await content.ingest([sent('one'), sent('two')], startMs)
+        const input = {
+          datasetId: 'd',
+          inputScope: { dataset_ids: ['d'] },
+          scopes: [],
+          profileId: null,
+          cutoffAt: startMs * 2,
+        }
+        const read = { ...input, afterDocument: null, documents: 10, rowsMax: 10 }
+        assert.equal((await analysis.inputRows(read)).rows.length, 2)
+        const dataset = { datasetId: 'd', below: firstIdAt('doc', startMs + 1) }
+        await erasures.begin({ erasureId: 'ers_1', selection: { dataset }, ...request }, mark(startMs))
+        assert.deepEqual(await hidden(), ['d'])
+        assert.deepEqual((await analysis.inputRows(read)).rows, [])
+        const again = erasures.begin({ erasureId: 'ers_2', selection: { dataset }, ...request }, mark(startMs))
+        await assert.rejects(again, { code: 'conflict' })
+        await content.ingest([sent('later')], startMs + 10)
+        assert.equal(await erasures.hide('ers_1', 1, startMs + 10), true)
+        while (await erasures.hide('ers_1', 1, startMs + 10));
+        assert.deepEqual(await hidden(), [])
+        assert.equal((await analysis.inputRows(read)).rows.length, 1)
+
+        const all = { dataset: { datasetId: 'd', below: firstIdAt('doc', startMs * 2) } }
+        const deletion = { ...request, keepTombstones: false, deletesDataset: true }
+        await erasures.begin({ erasureId: 'ers_3', selection: all, ...deletion }, mark(startMs + 20))
+        assert.deepEqual(await content.knownDatasets(), [])
+        assert.deepEqual(await operator.datasets(), [])
+        const put = { kind: 'dataset.put', datasetId: 'd', name: 'd', description: null } as const
+        await assert.rejects(operator.commit([put], mark(startMs)), { code: 'conflict' })
+        assert.deepEqual(await documentsIn(store, sent('no')), ['unknown_dataset'])
+        while (await erasures.hide('ers_3', 1, startMs + 20));
+        await operator.commit([put], mark(startMs + 30))
+        assert.deepEqual(await documentsIn(store, sent('later')), ['created'])
+      }))
+
+    test('runs whose input may have had the document are named, and ended where that is asked for', () =>
+      using(async (store) => {
+        const { analysis, content, erasures } = store
+        const [first] = await content.ingest([sent('one')], startMs)
+        const entry = {
+          platforms: null,
+          languages: null,
+          regions: null,
+          publishedFrom: null,
+          publishedTo: null,
+          fields: [],
+        }
+        const run = (runId: string, datasets: string[], inputCutoffAt: number) => ({
+          runId,
+          applicationId: 'app',
+          analysisType: 'knn_graph' as const,
+          embeddingProfileId: null,
+          inputScope: { dataset_ids: datasets },
+          parameters: null,
+          inputCutoffAt,
+          retentionDays: 30,
+          scope: { entries: [{ ...entry, datasets }] },
+          createdAt: startMs,
+          expiresAt: startMs + 30 * day,
+        })
+        await analysis.addRun(run('run_1', ['d'], startMs + 10), null)
+        await analysis.addRun(run('run_2', ['other'], startMs + 10), null)
+        await analysis.addRun(run('run_3', ['d'], startMs - 10), null)
+        for (let i = 0; i < 3; i++) await analysis.takeRun({ workerId: 'w', now: startMs + i, until: startMs + day })
+        await analysis.addRun(run('run_4', ['d'], startMs + 10), null)
+        const { documentId } = first as { documentId: string }
+        const asked = { erasureId: 'ers_1', selection: { documentIds: [documentId] }, ...request, purgeArtifacts: true }
+        const { artifactRunIds } = await erasures.begin(asked, mark(startMs + 20))
+        assert.deepEqual(artifactRunIds, ['run_1'])
+        assert.equal((await analysis.expireRuns(startMs + 20, 10)).expired, 1)
+      }))
   })
 }

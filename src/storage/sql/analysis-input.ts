@@ -59,6 +59,10 @@ export function sqlAnalysisInput(db: Kysely<Tables>): AnalysisInput {
     },
 
     async inputRows(query) {
+      const hidden = db.selectFrom('dataset').select('dataset_id').where('hidden_by', 'is not', null)
+      if ((await hidden.where('dataset_id', '=', query.datasetId).executeTakeFirst()) !== undefined) {
+        return { rows: [], withoutVector: 0, isWaiting: false, nextAfter: null }
+      }
       const { from, below } = boundsOf(query)
       const stretch = db
         .selectFrom('document')

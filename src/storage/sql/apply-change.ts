@@ -3,7 +3,7 @@ import type { Kysely } from 'kysely'
 import { TidemarkError } from '../../errors.ts'
 import { newId } from '../../ids.ts'
 import type { Change, ChangeOutcome, NewKey } from '../../operator/operator-store.ts'
-import { deleteApplication, deleteCollector } from './delete-owner.ts'
+import { deleteApplication, deleteCollector, deleteDataset, refuseLeaving } from './delete-owner.ts'
 import { ownerColumns, ownerTable } from './key-owners.ts'
 import type { Tables } from './tables.ts'
 import { anyLanguage, awaitAllVectors } from './vector-queue.ts'
@@ -12,13 +12,22 @@ import { anyLanguage, awaitAllVectors } from './vector-queue.ts'
 export async function applyChange(db: Kysely<Tables>, change: Change, nowMs: number): Promise<ChangeOutcome> {
   switch (change.kind) {
     case 'dataset.put':
+      await refuseLeaving(db, change.datasetId)
       return put(
         db,
         'dataset',
         { dataset_id: change.datasetId },
-        { name: change.name, description: change.description },
+        {
+          name: change.name,
+          description: change.description,
+          ...(change.retainDays === undefined ? {} : { retain_days: change.retainDays }),
+        },
         nowMs,
       )
+    case 'dataset.delete':
+      await mustExist(db, 'dataset', 'dataset_id', change.datasetId)
+      await deleteDataset(db, change.datasetId)
+      return 'updated'
     case 'classification.put':
       await mustExist(db, 'dataset', 'dataset_id', change.datasetId)
       return put(

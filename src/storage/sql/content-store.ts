@@ -14,6 +14,7 @@ import {
 } from './document-rows.ts'
 import { lastRevision } from './index-revisions.ts'
 import { insertRows } from './insert-rows.ts'
+import { isNotLeaving } from './leaving-datasets.ts'
 import type { DocumentRow, Tables } from './tables.ts'
 import { erasedAmong } from './tombstones.ts'
 
@@ -22,7 +23,7 @@ const lookupSizes = [1, 16, 128] as const
 
 export function sqlContentStore(db: Kysely<Tables>): ContentStore {
   const knownDatasets = async (): Promise<readonly string[]> =>
-    (await db.selectFrom('dataset').select('dataset_id').execute()).map((row) => row.dataset_id)
+    (await db.selectFrom('dataset').select('dataset_id').where(isNotLeaving).execute()).map((row) => row.dataset_id)
 
   return {
     knownDatasets,

@@ -1,4 +1,5 @@
 import type { Kysely } from 'kysely'
+import type { EntitlementInput } from '../../access/entitlement.ts'
 import { unfinishedStatuses } from '../../analysis/run-states.ts'
 import { TidemarkError } from '../../errors.ts'
 import type { Tables } from './tables.ts'
@@ -67,6 +68,42 @@ export async function deleteCollector(
   await db.deleteFrom('collector_poll').where('collector_id', '=', collectorId).execute()
   await endKeys(db, { kind: 'collector', id: collectorId }, nowMs)
   await db.deleteFrom('collector').where('collector_id', '=', collectorId).execute()
+}
+
+/** Only one that nothing hangs on. */
+export async function deleteDataset(db: Kysely<Tables>, datasetId: string): Promise<void> {
+  await refuseLeaving(db, datasetId)
+  await refuseDatasetInUse(db, datasetId)
+  await db.deleteFrom('dataset').where('dataset_id', '=', datasetId).execute()
+}
+
+async function refuseDatasetInUse(db: Kysely<Tables>, datasetId: string): Promise<void> {
+  const counted = async (table: 'document' | 'classification'): Promise<number> => {
+    const rows = db.selectFrom(table).where('dataset_id', '=', datasetId)
+    return Number((await rows.select((eb) => eb.fn.countAll<number>().as('count')).executeTakeFirstOrThrow()).count)
+  }
+  const entries = await db.selectFrom('entitlement').select(['application_id', 'entry']).execute()
+  const readers = entries.filter(({ entry }) => (JSON.parse(entry) as EntitlementInput).datasets.includes(datasetId))
+  const collectors = await db.selectFrom('collector').select('datasets').where('datasets', 'is not', null).execute()
+  const writers = collectors.filter(({ datasets }) => (JSON.parse(datasets!) as string[]).includes(datasetId))
+  refuseInUse(`dataset ${datasetId}`, {
+    documents: { count: await counted('document'), of: 'documents' },
+    classifications: { count: await counted('classification'), of: 'classifications' },
+    applications: { count: new Set(readers.map((row) => row.application_id)).size, of: 'applications entitled to it' },
+    collectors: { count: writers.length, of: 'collectors bound to it' },
+  })
+}
+
+export async function refuseLeaving(db: Kysely<Tables>, datasetId: string): Promise<void> {
+  const leaving = await db
+    .selectFrom('dataset')
+    .innerJoin('erasure', 'erasure.erasure_id', 'dataset.hidden_by')
+    .select('erasure_id')
+    .where('dataset_id', '=', datasetId)
+    .where('deletes_dataset', 'is not', null)
+    .executeTakeFirst()
+  if (leaving === undefined) return
+  throw new TidemarkError('conflict', `dataset ${datasetId} is being deleted, by erasure ${leaving.erasure_id}`)
 }
 
 const keysOf = (db: Kysely<Tables>, ownerId: string) =>

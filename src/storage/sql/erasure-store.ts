@@ -1,8 +1,9 @@
 import { type Kysely, sql } from 'kysely'
 import { TidemarkError } from '../../errors.ts'
-import { newId } from '../../ids.ts'
-import type { Erasure, ErasureStatus, ErasureStore, Selection } from '../../operator/erasure-store.ts'
+import { firstIdAt, newId } from '../../ids.ts'
+import type { DatasetPart, Erasure, ErasureStatus, ErasureStore, Selection } from '../../operator/erasure-store.ts'
 import type { AuditMark } from '../../operator/operator-store.ts'
+import { dayMs } from '../../time.ts'
 import { hideDocuments, removeRemains } from './erase-documents.ts'
 import { runsWith } from './runs-with-documents.ts'
 import type { DocumentRow, ErasureRow, Tables } from './tables.ts'
@@ -16,7 +17,8 @@ export function sqlErasureStore(db: Kysely<Tables>): ErasureStore {
     db.selectFrom('erasure').selectAll().where('erasure_id', '=', erasureId).executeTakeFirstOrThrow()
 
   return {
-    async begin({ erasureId, selection, keepTombstones, purgeArtifacts, mustExist }, mark) {
+    async begin({ erasureId, selection, keepTombstones, purgeArtifacts, mustExist, deletesDataset = false }, mark) {
+      if ('dataset' in selection) await hideDataset(db, selection.dataset.datasetId, erasureId)
       await db
         .insertInto('erasure')
         .values({
@@ -27,7 +29,7 @@ export function sqlErasureStore(db: Kysely<Tables>): ErasureStore {
           keep_tombstones: keepTombstones ? 1 : 0,
           purge_artifacts: purgeArtifacts ? 1 : 0,
           artifact_run_ids: '[]',
-          deletes_dataset: null,
+          deletes_dataset: deletesDataset && 'dataset' in selection ? selection.dataset.datasetId : null,
           status: 'running' satisfies ErasureStatus,
           created_at: mark.at,
           completed_at: null,
@@ -92,6 +94,32 @@ export function sqlErasureStore(db: Kysely<Tables>): ErasureStore {
       await audit(db, 'erasure.complete', erasureId, { documents }, { actor, at: nowMs })
     },
 
+    async overdue(nowMs) {
+      const datasets = await db
+        .selectFrom('dataset')
+        .select(['dataset_id', 'retain_days'])
+        .where('retain_days', 'is not', null)
+        .where('hidden_by', 'is', null)
+        .orderBy('dataset_id')
+        .execute()
+      const parts: DatasetPart[] = []
+      for (const { dataset_id, retain_days } of datasets) {
+        const below = firstIdAt('doc', nowMs - retain_days! * dayMs)
+        const oldest = await db
+          .selectFrom('document')
+          .select('document_id')
+          .where('dataset_id', '=', dataset_id)
+          .where('document_id', '<', below)
+          .limit(1)
+          .executeTakeFirst()
+        if (oldest !== undefined) parts.push({ datasetId: dataset_id, below })
+      }
+      const running = parts.length === 0 ? [] : await unhidden(db)
+      return parts.filter(
+        ({ datasetId }) => !running.some((one) => 'expired' in one && one.expired.datasetId === datasetId),
+      )
+    },
+
     async unfinished() {
       const rows = await db
         .selectFrom('erasure')
@@ -128,6 +156,38 @@ export function sqlErasureStore(db: Kysely<Tables>): ErasureStore {
   }
 }
 
+/** What is still to be hidden by jobs that run. */
+async function unhidden(db: Kysely<Tables>): Promise<Selection[]> {
+  const rows = await db
+    .selectFrom('erasure')
+    .select('selection')
+    .where('status', '=', 'running' satisfies ErasureStatus)
+    .execute()
+  return rows.flatMap(({ selection }) => (selection === null ? [] : (JSON.parse(selection) as Selection)))
+}
+
+/** One at a time takes a dataset out of sight. */
+async function hideDataset(db: Kysely<Tables>, datasetId: string, erasureId: string): Promise<void> {
+  const row = await db.selectFrom('dataset').select('hidden_by').where('dataset_id', '=', datasetId).executeTakeFirst()
+  const name = JSON.stringify(datasetId)
+  if (row === undefined) throw new TidemarkError('not_found', `there is no dataset ${name}`)
+  if (row.hidden_by !== null) {
+    throw new TidemarkError('conflict', `dataset ${name} is being erased already, by ${row.hidden_by}`)
+  }
+  await db.updateTable('dataset').set({ hidden_by: erasureId }).where('dataset_id', '=', datasetId).execute()
+}
+
+/** Its documents are hidden: what came in meanwhile is shown, or the dataset goes too. */
+async function showDataset(db: Kysely<Tables>, datasetId: string, row: ErasureRow, nowMs: number): Promise<void> {
+  if (row.deletes_dataset === null) {
+    await db.updateTable('dataset').set({ hidden_by: null }).where('dataset_id', '=', datasetId).execute()
+    return
+  }
+  await db.deleteFrom('classification').where('dataset_id', '=', datasetId).execute()
+  await audit(db, 'dataset.delete', datasetId, { erasureId: row.erasure_id }, { actor: row.actor, at: nowMs })
+  await db.deleteFrom('dataset').where('dataset_id', '=', datasetId).execute()
+}
+
 /** Returns whether there are more. */
 async function hideSome(db: Kysely<Tables>, row: ErasureRow, most: number, nowMs: number): Promise<boolean> {
   const selection = JSON.parse(row.selection!) as Selection
@@ -144,6 +204,7 @@ async function hideSome(db: Kysely<Tables>, row: ErasureRow, most: number, nowMs
   const of = { erasureId: row.erasure_id, keepTombstones: row.keep_tombstones === 1 }
   await hideDocuments(db, documents, of, nowMs)
   const isAll = documents.length < most || 'documentIds' in selection
+  if (isAll && 'dataset' in selection) await showDataset(db, selection.dataset.datasetId, row, nowMs)
   await db
     .updateTable('erasure')
     .set((eb) => ({
@@ -159,6 +220,10 @@ async function hideSome(db: Kysely<Tables>, row: ErasureRow, most: number, nowMs
 function selected(db: Kysely<Tables>, selection: Selection, most: number): Promise<DocumentRow[]> {
   const documents = db.selectFrom('document').selectAll().orderBy('document_id').limit(most)
   if ('documentIds' in selection) return documents.where('document_id', 'in', [...selection.documentIds]).execute()
+  if (!('author' in selection)) {
+    const { datasetId, below } = 'dataset' in selection ? selection.dataset : selection.expired
+    return documents.where('dataset_id', '=', datasetId).where('document_id', '<', below).execute()
+  }
   const { datasetId, platform, externalAuthorId } = selection.author
   return documents
     .where('source_platform', '=', platform)

@@ -62,6 +62,7 @@ async function readApplication(db: Kysely<Tables>, applicationId: string) {
     .where('application_id', '=', applicationId)
     .orderBy('position')
     .execute()
+  const hidden = await db.selectFrom('dataset').select('dataset_id').where('hidden_by', 'is not', null).execute()
   const entitlements = rows.map((row) => ({
     entitlement_id: row.entitlement_id,
     ...storedEntitlement(row.entry, row.entitlement_id),
@@ -73,6 +74,7 @@ async function readApplication(db: Kysely<Tables>, applicationId: string) {
     policy: storedPolicy(application.policy, applicationId),
     entitlements,
     entries: entitlements.map(scopeEntryOf),
+    hiddenDatasets: hidden.map((row) => row.dataset_id),
   }
 }
 

@@ -3,6 +3,7 @@ import { newId } from '../../ids.ts'
 import type { AuditMark, Change, ChangeOutcome, NewKey, OperatorStore } from '../../operator/operator-store.ts'
 import { applyChange } from './apply-change.ts'
 import { ownerOf, ownerTable } from './key-owners.ts'
+import { isNotLeaving } from './leaving-datasets.ts'
 import type { Tables } from './tables.ts'
 
 export function sqlOperatorStore(db: Kysely<Tables>): OperatorStore {
@@ -18,11 +19,12 @@ export function sqlOperatorStore(db: Kysely<Tables>): OperatorStore {
     },
 
     async datasets() {
-      const rows = await db.selectFrom('dataset').selectAll().orderBy('dataset_id').execute()
+      const rows = await db.selectFrom('dataset').selectAll().where(isNotLeaving).orderBy('dataset_id').execute()
       return rows.map((row) => ({
         datasetId: row.dataset_id,
         name: row.name,
         description: row.description,
+        retainDays: row.retain_days,
         createdAt: row.created_at,
         updatedAt: row.updated_at,
       }))
@@ -185,6 +187,7 @@ function auditedKey({ keyId, owner, rights, name, prefix, expiresAt }: NewKey): 
 function targetOf(change: Change): string {
   switch (change.kind) {
     case 'dataset.put':
+    case 'dataset.delete':
       return change.datasetId
     case 'classification.put':
       return `${change.datasetId}/${change.code}`

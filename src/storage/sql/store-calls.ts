@@ -130,11 +130,13 @@ export const storeCalls = {
   },
   erasures: {
     // Documents and events are written by it as by who sends them in; runs that are to go are ended by it.
-    begin: { locks: ['content', 'analysis', 'erasures'], announces: 'content' },
-    hide: { locks: ['content', 'analysis', 'erasures'], announces: 'content' },
+    // What nobody may read any more is part of what is remembered of keys.
+    begin: { locks: ['operator', 'content', 'analysis', 'erasures'], announces: 'operator' },
+    hide: { locks: ['operator', 'content', 'analysis', 'erasures'], announces: 'content' },
     // Whoever keeps chunks or vectors looks under this lock whether their document is there.
     remove: { locks: ['indexSource', 'erasures'] },
     isPurged: 'reads',
+    overdue: 'reads',
     complete: { locks: ['erasures'] },
     unfinished: 'reads',
     erasure: 'reads',

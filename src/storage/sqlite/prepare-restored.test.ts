@@ -185,6 +185,64 @@ function makeDatabase(path: string, statement: string): void {
   raw.close()
 }
 
+test('what was erased since the backup is erased in it again, to the last byte, and refused as before', async (t) => {
+  const [dataDir, backup] = [folder(t), folder(t)]
+  await changed(dataDir, dataset)
+  const open = await openSqliteStore(dataDir)
+  const words = ['kept', 'gone', 'lifted', 'early'].map((word) => `${word}-in-forty-bytes-of-text`)
+  const sent = words.map((word) => ({
+    datasetId: 'd',
+    platform: 'p',
+    externalId: word,
+    title: word,
+    body: word,
+    tags: [word],
+  }))
+  const results = await open.store.content.ingest(sent, 1000)
+  const idOf = (i: number): string => (results[i] as { documentId: string }).documentId
+  const erase = (erasureId: string, ...documentIds: string[]) =>
+    open.store.erasures.begin(
+      { erasureId, selection: { documentIds }, keepTombstones: true, purgeArtifacts: false, mustExist: true },
+      { actor: 'test', at: 2000 },
+    )
+  await erase('ers_early', idOf(3))
+  await open.store.erasures.remove('ers_early', 10)
+  // The backup is of now; what follows it does not know.
+  await open.scrub()
+  writeFileSync(storePath(backup), readFileSync(storePath(dataDir)))
+  await erase('ers_later', idOf(1), idOf(2))
+  const lifted = { datasetId: 'd', platform: 'p', externalId: words[2]! }
+  assert.ok(await open.store.erasures.lift(lifted, { actor: 'test', at: 3000 }))
+  const [late] = await open.store.content.ingest([{ ...sent[0]!, externalId: 'late' }], 4000)
+  await erase('ers_late', (late as { documentId: string }).documentId)
+  await open.close()
+
+  const access = await prepareRestored(storePath(backup), storePath(dataDir), madeAt, 5000)
+  assert.equal(access.erasedAgain, 2)
+  const bytes = readFileSync(storePath(backup), 'latin1')
+  assert.deepEqual(
+    words.map((word) => bytes.includes(word)),
+    [true, false, false, false],
+  )
+  const restored = await openSqliteStore(backup)
+  const known = await restored.store.catalog.documents([0, 1, 2, 3].map(idOf), { snapshot: false })
+  assert.deepEqual(
+    known.map(({ documentId }) => documentId),
+    [idOf(0)],
+  )
+  const again = await restored.store.content.ingest([...sent, { ...sent[0]!, externalId: 'late' }], 6000)
+  assert.deepEqual(
+    again.map((one) => ('outcome' in one ? one.outcome : null)),
+    ['unchanged', 'erased', 'created', 'erased', 'erased'],
+  )
+  const jobs = await restored.store.erasures.unfinished()
+  assert.deepEqual(
+    jobs.map(({ erasureId }) => erasureId),
+    ['ers_early', 'ers_late', 'ers_later'],
+  )
+  await restored.close()
+})
+
 test('a backup of an older version is brought up to date before it is compared', async (t) => {
   const [backup, replaced] = [folder(t), folder(t)]
   const { raw, db } = openSqlite(storePath(backup), false)

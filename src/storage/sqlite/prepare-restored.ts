@@ -1,13 +1,15 @@
 import { existsSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
 import { type Kysely, sql } from 'kysely'
-import { type Access, carryOver, isValid } from '../../operator/carry-over.ts'
+import { type Access, type CarriedOver, carryOver, isValid } from '../../operator/carry-over.ts'
 import type { RestoredAccess } from '../../operator/restore-backup.ts'
 import { migrate } from '../sql/migrate.ts'
 import { sqlOperatorStore } from '../sql/operator-store.ts'
 import type { Tables } from '../sql/tables.ts'
 import { sqliteMigrationDialect } from './migration-dialect.ts'
 import { openSqlite } from './node-sqlite.ts'
+import { replayErasures } from './replay-erasures.ts'
+import { scrub } from './scrub.ts'
 
 /**
  * More events than were written between a backup and its restore. Readers of the feed may have seen those; what is
@@ -36,8 +38,10 @@ export async function prepareRestored(
     skipSequences(raw)
     await skipTurns(db)
     const access = await carryOverFrom(replaced, db, backupMadeAt, nowMs)
+    const erasedAgain = 'carried' in access ? await replayErasures(replaced, db, nowMs) : null
     raw.exec('commit')
-    return access
+    if (erasedAgain !== 0) scrub(raw)
+    return { ...access, erasedAgain }
   } finally {
     raw.close()
   }
@@ -63,7 +67,7 @@ async function carryOverFrom(
   db: Kysely<Tables>,
   backupMadeAt: string,
   nowMs: number,
-): Promise<RestoredAccess> {
+): Promise<KnownAccess> {
   const backup = await accessOf(db)
   const found = await accessIn(replaced, db)
   const { changes, carried } = 'access' in found ? carryOver(found.access, backup, nowMs) : nothingKnown
@@ -72,6 +76,8 @@ async function carryOverFrom(
   await sqlOperatorStore(db).commit([...changes, restore], { actor: 'restore', at: nowMs })
   return 'access' in found ? { carried: carried! } : { unknown: found.unknown, validKeys: revived.length }
 }
+
+type KnownAccess = { readonly carried: CarriedOver } | { readonly unknown: string; readonly validKeys: number }
 
 const nothingKnown = { changes: [], carried: null } as const
 

@@ -1,11 +1,14 @@
 /**
  * Texts a second and CPU a text of a built-in model, by length of text and by threads, and what a query waits while
- * passages are embedded. Arguments: `--seconds N` for each measurement (2), `--threads 1,2`, `--model ID`.
+ * passages are embedded. `bare` is the session alone, one text a run, in this process with the tokens given; `share` what
+ * part of the CPU of the whole (model process and this one) that is: it can be told on a busy machine too.
+ * Arguments: `--seconds N` for each measurement (2), `--threads 1,2`, `--model ID`.
  */
 import type { ChildProcess } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
 import { BuiltInEmbedder, startModelProcess } from '../src/embedding/built-in-embedder.ts'
+import { loadBuiltInModel } from '../src/embedding/built-in-model.ts'
 import { type BuiltInModel, builtInModel, builtInModels } from '../src/embedding/built-in-models.ts'
 import { QueryCache } from '../src/embedding/query-cache.ts'
 
@@ -40,6 +43,12 @@ async function usageOf(pid: number): Promise<{ cpuMs: number; rssMb: number } | 
   }
 }
 
+/** User and system time of this process since then. */
+function cpuMs(since: NodeJS.CpuUsage): number {
+  const { user, system } = process.cpuUsage(since)
+  return (user + system) / 1000
+}
+
 const percentile = (sorted: readonly number[], share: number): number => sorted[Math.floor(sorted.length * share)] ?? 0
 
 async function measureThreads(of: BuiltInModel, threads: number, seconds: number): Promise<void> {
@@ -54,28 +63,40 @@ async function measureThreads(of: BuiltInModel, threads: number, seconds: number
     await embedder.embed(['first'], 'query')
     console.log(`${of.id}, threads ${threads}: first vector after ${(performance.now() - startedMs).toFixed(0)} ms`)
     const pid = (model as ChildProcess | null)?.pid ?? 0
-    console.log('words  texts/s  ms/text  CPU ms/text  RSS MB')
+    const bare = await loadBuiltInModel(of, of.directory, threads)
+    console.log('words  tokens  texts/s  ms/text  CPU ms/text  bare   share  RSS MB')
     for (const words of wordCounts) {
-      const passages = texts(16, words)
+      const passages = texts(32, words)
+      const tokens = passages.map((text) => bare.tokens(text, 'passage'))
       await embedder.embed(passages.slice(0, 2), 'passage')
-      const before = await usageOf(pid)
-      const fromMs = performance.now()
+      await bare.run(tokens[0]!)
       let done = 0
-      while (performance.now() - fromMs < seconds * 1_000) {
+      let wallMs = 0
+      let wholeMs = 0
+      let bareMs = 0
+      const untilMs = performance.now() + seconds * 1_000
+      // In turn, so that what else the machine does is the same for both.
+      while (performance.now() < untilMs) {
+        const [before, fromMs, own] = [await usageOf(pid), performance.now(), process.cpuUsage()]
         await embedder.embed(passages, 'passage')
+        wallMs += performance.now() - fromMs
+        wholeMs += cpuMs(own) + ((await usageOf(pid))?.cpuMs ?? Number.NaN) - (before?.cpuMs ?? Number.NaN)
+        const alone = process.cpuUsage()
+        for (const one of tokens) await bare.run(one)
+        bareMs += cpuMs(alone)
         done += passages.length
       }
-      const wallMs = performance.now() - fromMs
-      const after = await usageOf(pid)
-      const cpu = before && after ? ((after.cpuMs - before.cpuMs) / done).toFixed(1) : '?'
       const cells = [
         words,
+        tokens[0]!.length,
         ((done / wallMs) * 1e3).toFixed(1),
         (wallMs / done).toFixed(1),
-        cpu,
-        after?.rssMb.toFixed(0),
+        (wholeMs / done).toFixed(1),
+        (bareMs / done).toFixed(1),
+        `${((bareMs / wholeMs) * 100).toFixed(0)} %`,
+        (await usageOf(pid))?.rssMb.toFixed(0),
       ]
-      console.log(cells.map((cell, i) => String(cell).padEnd([7, 9, 9, 13, 6][i]!)).join(''))
+      console.log(cells.map((cell, i) => String(cell).padEnd([7, 8, 9, 9, 13, 7, 7, 6][i]!)).join(''))
     }
     await measureQueries(embedder, seconds, false)
     await measureQueries(embedder, seconds, true)

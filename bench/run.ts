@@ -11,5 +11,8 @@ if (name === undefined || !names.includes(name)) {
   process.exit(2)
 }
 const { run } = (await import(`./${name}.ts`)) as { run: (args: readonly string[]) => Promise<void> }
+// A model that is idle keeps nobody alive: without this a bench that waits for its end would end itself.
+const staysUp = setInterval(() => {}, 60_000)
 await run(rest)
+clearInterval(staysUp)
 process.exit(0)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { ChildProcess } from 'node:child_process'
 import { execFile } from 'node:child_process'
 import { getEventListeners, once } from 'node:events'
-import { appendFile, copyFile, mkdtemp, rm } from 'node:fs/promises'
+import { appendFile, copyFile, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
@@ -17,7 +17,14 @@ import { EmbeddingError } from './embedding-error.ts'
 
 const english = builtInModels.bgeSmallEn
 const embedder = new BuiltInEmbedder(english)
-const multilingual = new BuiltInEmbedder(builtInModels.multilingualE5Small)
+let multilingualProcess: ChildProcess | null = null
+const multilingual = new BuiltInEmbedder(builtInModels.multilingualE5Small, {
+  processes: 1,
+  startProcess: (...started) => {
+    multilingualProcess = startModelProcess(...started)
+    return multilingualProcess
+  },
+})
 after(() => Promise.all([embedder.close(), multilingual.close()]))
 
 function fails(code: EmbeddingErrorCode, part = '') {
@@ -86,6 +93,22 @@ test('the multilingual model finds a text by a question in another language', as
   assert.deepEqual(await bestTwo('Wie hoch ist der Leitzins?'), [2, 3])
 })
 
+test('a long text does not have the multilingual model ask the system for its memory anew', {
+  skip: process.platform !== 'linux',
+}, async () => {
+  const faults = async (): Promise<number> => {
+    const stat = await readFile(`/proc/${multilingualProcess!.pid}/stat`, 'utf8')
+    // After the name: minor page faults are field 10.
+    return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[7])
+  }
+  const texts = Array.from({ length: 4 }, (_, i) => `${i} ${long}`.slice(0, 1_500))
+  await multilingual.embed(texts.slice(0, 2), 'passage')
+  const before = await faults()
+  await multilingual.embed(texts, 'passage')
+  const each = ((await faults()) - before) / texts.length
+  assert.ok(each < 8_000, `${each} page faults a text`)
+})
+
 test('every built-in model: vectors of length 1, of its dimensions, at any length of text', async () => {
   for (const [model, one] of [
     [english, embedder],
@@ -103,6 +126,18 @@ test('a text has one vector, bit for bit, whatever comes with it', async () => {
   const texts = ['a short text', long, 'another', `${long} and more`, 'a short text', '']
   const together = await embedder.embed(texts, 'passage')
   for (const [index, text] of texts.entries()) assert.deepEqual(together[index], await one(text))
+})
+
+test('short passages go to the process together, and each has the vector that it has alone', async (t) => {
+  const { embedder: one, processes } = reachable()
+  t.after(() => one.close())
+  await one.embed(['a'], 'query')
+  let answers = 0
+  processes[0]!.on('message', () => answers++)
+  const texts = Array.from({ length: 16 }, (_, i) => `harbour number ${i} ${'by the sea '.repeat(i % 5)}`)
+  const together = await one.embed(texts, 'passage')
+  assert.equal(answers, 2)
+  for (const [i, text] of texts.entries()) assert.deepEqual((await one.embed([text], 'passage'))[0], together[i])
 })
 
 test('this text has this vector: another runtime or tokenizer that changes it is noticed', async () => {
@@ -250,11 +285,11 @@ test('a process that hangs is ended for it and started again; a long run that go
   t.after(() => slow.close())
   await slow.embed(['a'], 'query')
   let runs = 0
-  // Half of the limit passes with each text, and so four times the limit with one call.
+  // Half of the limit passes with each text, which are too long to go together, and so four times the limit with one call.
   processes[0]!.prependListener('message', () => {
     if (++runs > 1) t.mock.timers.tick(silenceMaxMs / 2)
   })
-  assert.equal((await slow.embed(Array(8).fill('text'), 'passage')).length, 8)
+  assert.equal((await slow.embed(Array(8).fill('text '.repeat(120)), 'passage')).length, 8)
   assert.ok(runs >= 8)
   processes[0]!.kill('SIGSTOP')
   const hanging = slow.embed(['a'], 'query')

@@ -19,14 +19,14 @@ import { processChannel } from '../threads/channel.ts'
 import { Pool, type PoolWatch, silentPoolWatch } from '../threads/pool.ts'
 import { Callers } from '../turns/callers.ts'
 import type { BuiltInModel } from './built-in-models.ts'
-import type { ModelCall } from './built-in-process.ts'
+import type { ModelAnswer, ModelCall } from './built-in-process.ts'
 import type { CosineShape, Embedder, EmbeddingKind } from './embedder.ts'
 import { abortedError, closedError, EmbeddingError } from './embedding-error.ts'
 import { type TextFault, vectorsOrFault } from './normalise-vector.ts'
 import { type Job, type Run, RunQueue } from './run-queue.ts'
 
 export interface BuiltInEmbedderOptions {
-  /** Texts that are run at once. */
+  /** Runs at once. */
   readonly processes?: number
   /** The second process, when it had nothing to do. */
   readonly letGoAfterMs?: number
@@ -45,16 +45,15 @@ export interface BuiltInEmbedderOptions {
 }
 
 /**
- * The flags and the variable keep the process of bge-small-en at about 190 MB; without them it grew to 285 and more over texts of
- * every length. Young garbage is collected early, what was read to load the model is dropped, and glibc gives blocks
- * from 1 MB up back to the system at once.
+ * The flags keep the process of bge-small-en at about 190 MB, with what the allocator is told; without them it grew to 285 and
+ * more over texts of every length. Young garbage is collected early, and what was read to load the model is dropped.
  */
 export function startModelProcess(model: BuiltInModel, directory: URL, threads: number): ChildProcess {
   // Nothing of the server's settings is handed on: the model needs none, and they hold keys.
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('TIDEMARK_')))
   const program = fileURLToPath(new URL('./built-in-process.ts', import.meta.url))
   return fork(program, [model.id, directory.href, String(threads)], {
-    env: { ...env, MALLOC_MMAP_THRESHOLD_: String(1024 * 1024) },
+    env: { ...env, ...model.allocator },
     execArgv: ['--max-semi-space-size=1', '--expose-gc'],
     serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
@@ -161,11 +160,13 @@ export class BuiltInEmbedder implements Embedder {
   }
 
   async #run(run: Run<CollectingJob>): Promise<void> {
-    const { job, textIndex } = run
-    const call: ModelCall = { text: job.texts[textIndex]!, kind: job.kind }
+    const { job, texts, from } = run
+    const call: ModelCall = { texts, kind: job.kind }
     try {
-      job.results[textIndex] = (await this.#processes.call(call)) as Float32Array | TextFault
-      if (--job.left === 0) job.resolve(vectorsOrFault(job.results))
+      const results = (await this.#processes.call(call)) as ModelAnswer
+      for (const [i, result] of results.entries()) job.results[from + i] = result
+      job.left -= results.length
+      if (job.left === 0) job.resolve(vectorsOrFault(job.results))
     } catch (error) {
       this.#queue.remove(job.id)
       job.reject(error)

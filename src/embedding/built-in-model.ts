@@ -2,13 +2,14 @@
  * Runs one of the models that are part of the product, int8 ONNX. Only `built-in-process.ts` imports this: it loads the
  * native runtime, and a run takes the thread for 4 ms (a few words) to 200 ms (512 tokens) and more.
  *
- * One text a run, never a batch. Dynamic quantisation takes one scale for the whole tensor, so that in a batch a
- * text's vector depends on its neighbours. Cosine to the vector of the same text alone, 160 abstracts in batches of
- * 8: median 0.998, least 0.993, no better with equal lengths; search results lie about 0.001 apart. Alone, a text
- * has one vector, bit for bit, with any number of threads. Batches of 4 to 8 would give 2.3 times the throughput at
- * 16 tokens, 1.1 times at 64 and nothing from 128 on; and a query would wait for a whole batch. The same of
- * multilingual-e5-small (CPU ms a text, alone and in eights): 5.2 and 3.9 at 16 tokens, 21.9 and 19.3 at 80, 97 and 100
- * (in fours) at 300. An arena, patterns of memory and denormals as zero moved neither model by more than a tenth.
+ * One text a run of the session, never a batch: a text must have one vector, bit for bit, whatever comes with it. Copies share
+ * it, unchanged chunks keep it, and two servers give the same answers. Dynamic quantisation takes one scale for the whole
+ * tensor, so that in a batch a text's vector depends on its neighbours, padding or not. Of 32 abstracts cut to the same
+ * length, in eights, none had the bytes that it has alone, with either model, at 16 to 256 tokens; the least cosine to them
+ * was .995 to .998, and search results lie about .001 apart. What batches would save, CPU ms a text alone and in eights: bge
+ * 6.5 and 3.7 at 16 tokens, 20 and 12 at 64; e5 6.0 and 4.4 at 16, 12.5 and 9.9 at 32, 18.5 and 17.3 at 64; from 128 on
+ * nothing. An arena, patterns of memory and denormals as zero moved neither model by more than a tenth. Of one text a run,
+ * `npm run bench -- embedding` says what part of the bare session's texts come out of the whole.
  */
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
@@ -28,8 +29,10 @@ const tokensMax = 512
 const charsMax = 8_192
 
 export interface LoadedModel {
+  /** As the model reads the text, with what stands in front of it, at most 512. */
+  tokens(text: string, kind: EmbeddingKind): readonly number[]
   /** The vector as the model gives it, perhaps not of length 1. */
-  embed(text: string, kind: EmbeddingKind): Promise<Float32Array>
+  run(tokens: readonly number[]): Promise<Float32Array>
 }
 
 /** Reads every file once and hands over the bytes that were checked, so nothing can change in between. */
@@ -91,14 +94,12 @@ export async function loadBuiltInModel(model: BuiltInModel, directory: URL, thre
     return { name, data, tensor: new Tensor('float32', data, shape) }
   }
 
-  function tokenise(text: string): number[] {
-    const ids = tokensOf(text.slice(0, charsMax))
-    return ids.length <= tokensMax ? ids : [...ids.slice(0, tokensMax - 1), model.endToken]
-  }
-
   return {
-    async embed(text, kind) {
-      const ids = tokenise(prefixes[kind] + text)
+    tokens(text, kind) {
+      const ids = tokensOf((prefixes[kind] + text).slice(0, charsMax))
+      return ids.length <= tokensMax ? ids : [...ids.slice(0, tokensMax - 1), model.endToken]
+    },
+    async run(ids) {
       const shape = [1, ids.length]
       const feeds = {
         input_ids: new Tensor('int64', BigInt64Array.from(ids, BigInt), shape),

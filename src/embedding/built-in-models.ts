@@ -25,7 +25,18 @@ export interface BuiltInModel {
   readonly takesTokenTypes: boolean
   /** How the output becomes one vector: the state of the first token, or none of our doing. */
   readonly pooling: 'first_token' | 'in_graph'
+  /** What glibc is told of memory in the model's process. */
+  readonly allocator: Readonly<Record<string, string>>
 }
+
+const mebibyte = 1024 * 1024
+/** Blocks from 1 MB up go back to the system at once: bge stays at 200 MB instead of 280, and loses a twentieth of its CPU. */
+const givesBack = { MALLOC_MMAP_THRESHOLD_: String(mebibyte) }
+/**
+ * Freed memory is kept. With e5 giving back saves 7 MB of 300 and costs as many page faults as every run touches pages: 25,677
+ * a text at 240 tokens, 135 ms of CPU instead of 83; 346 instead of 206 at 480.
+ */
+const keeps = { MALLOC_MMAP_THRESHOLD_: String(32 * mebibyte), MALLOC_TRIM_THRESHOLD_: String(64 * mebibyte) }
 
 export type ModelFile = 'weights' | 'vocabulary' | 'tokenizer settings'
 
@@ -55,6 +66,7 @@ const bgeSmallEn: BuiltInModel = {
   endToken: 102,
   takesTokenTypes: true,
   pooling: 'first_token',
+  allocator: givesBack,
 }
 
 /** A 4-bit copy, and its name says so: its vectors are near those of the original, not the same. */
@@ -85,6 +97,7 @@ const multilingualE5Small: BuiltInModel = {
   endToken: 2,
   takesTokenTypes: false,
   pooling: 'in_graph',
+  allocator: keeps,
 }
 
 export const builtInModels = { bgeSmallEn, multilingualE5Small } as const

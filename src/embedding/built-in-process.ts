@@ -1,7 +1,7 @@
 /**
  * A process that runs a built-in model, started by `BuiltInEmbedder` as `built-in-process.ts MODEL DIRECTORY THREADS`. It
- * is asked for one text at a time, and answers with its vector, of length 1. While the parent drains, its embeddings
- * still come.
+ * is asked for a few texts at a time, runs one after the other, and answers with their vectors, of length 1. While the
+ * parent drains, its embeddings still come.
  */
 import { answerCalls } from '../threads/answer-calls.ts'
 import { loadBuiltInModel } from './built-in-model.ts'
@@ -11,14 +11,20 @@ import { EmbeddingError } from './embedding-error.ts'
 import { normaliseVector, type TextFault } from './normalise-vector.ts'
 
 export interface ModelCall {
-  readonly text: string
+  readonly texts: readonly string[]
   readonly kind: EmbeddingKind
 }
 
+/** One for each text, in order. */
+export type ModelAnswer = readonly (Float32Array | TextFault)[]
+
 async function run(model: BuiltInModel, directory: URL, threads: number): Promise<void> {
   const { started, failed } = answerCalls<ModelCall>({
-    async answer({ text, kind }): Promise<Float32Array | TextFault> {
-      return normaliseVector(await (await loading).embed(text, kind), model.dimensions)
+    async answer({ texts, kind }): Promise<ModelAnswer> {
+      const { tokens, run } = await loading
+      const vectors: (Float32Array | TextFault)[] = []
+      for (const text of texts) vectors.push(normaliseVector(await run(tokens(text, kind)), model.dimensions))
+      return vectors
     },
   })
   const loading = loadBuiltInModel(model, directory, threads)

@@ -21,7 +21,11 @@ test('hands out every text once, in the order of its job, and a waiting query be
         const next = queue.next()
         if (next === null) return false
         queue.over(next)
-        handed.set(next.job.id, [...(handed.get(next.job.id) ?? []), next.textIndex])
+        const places = next.texts.map((text, i) => {
+          assert.equal(text, next.job.texts[next.from + i])
+          return next.from + i
+        })
+        handed.set(next.job.id, [...(handed.get(next.job.id) ?? []), ...places])
         if (next.job.kind === 'query') queriesWaiting--
         else if (queriesWaiting > 0) passedOver++
         return true
@@ -46,6 +50,22 @@ test('hands out every text once, in the order of its job, and a waiting query be
   )
 })
 
+test('passages that are short go together, up to eight and a thousand characters; queries and long passages alone', () => {
+  const sizes = (kind: Job['kind'], lengths: readonly number[]): number[] => {
+    const queue = new RunQueue<Job>(lengths.length)
+    queue.add({ id: 1, kind, callers: ['a'], texts: lengths.map((length) => 'x'.repeat(length)) })
+    const runs: number[] = []
+    for (let run = queue.next(); run !== null; run = queue.next()) {
+      runs.push(run.texts.length)
+      queue.over(run)
+    }
+    return runs
+  }
+  assert.deepEqual(sizes('passage', Array(20).fill(50)), [8, 8, 4])
+  assert.deepEqual(sizes('passage', [400, 600, 1, 5000, 5000, 999, 1]), [2, 1, 1, 1, 2])
+  assert.deepEqual(sizes('query', [5, 5, 5]), [1, 1, 1])
+})
+
 /** One at a time: the next, whose run is over at once. */
 function runOne(queue: RunQueue<Job>): number | undefined {
   const run = queue.next()
@@ -55,7 +75,7 @@ function runOne(queue: RunQueue<Job>): number | undefined {
 
 test('a job taken out is not run any further', () => {
   const queue = new RunQueue(1)
-  queue.add({ id: 1, kind: 'passage', callers: ['a'], texts: ['a', 'b', 'c'] })
+  queue.add({ id: 1, kind: 'passage', callers: ['a'], texts: ['a', 'b', 'c'].map((text) => text.repeat(900)) })
   queue.add({ id: 2, kind: 'passage', callers: ['a'], texts: ['d'] })
   assert.equal(runOne(queue), 1)
   queue.remove(1)

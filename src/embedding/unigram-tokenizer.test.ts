@@ -36,7 +36,8 @@ test('cuts texts as the library does, in any language', () => {
   const isPlain = (one: string): boolean => !/<(s|\/s|pad|unk|mask)>/.test(one)
   fc.assert(
     fc.property(text.filter(isPlain), (one) => {
-      assert.deepEqual([0, ...own.encode(one), 2], reference.encode(one).ids)
+      // Twice: the second time its words are remembered.
+      for (let i = 0; i < 2; i++) assert.deepEqual([0, ...own.encode(one), 2], reference.encode(one).ids)
     }),
     { numRuns: 300, examples: known.map((one) => [one]) },
   )

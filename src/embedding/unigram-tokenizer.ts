@@ -15,12 +15,16 @@ interface Piece {
 }
 
 const wordMark = '\u2581'
+/** Words whose pieces are remembered, and the longest of them: most of a text are words that were met before. */
+const rememberedMax = 20_000
+const rememberedLengthMax = 24
 
 export class UnigramTokenizer {
   readonly #pieces = new Map<string, Piece>()
   /** By the first character of a piece, the most characters that one has. */
   readonly #lengths = new Map<string, number>()
   readonly #unknown: Piece
+  readonly #remembered = new Map<string, readonly number[]>()
 
   constructor({ model, added_tokens }: UnigramVocabulary) {
     const special = new Set(added_tokens.map(({ id }) => id))
@@ -41,10 +45,20 @@ export class UnigramTokenizer {
     const ids: number[] = []
     for (const word of normalised(text).split(/\s+/)) {
       if (word === '') continue
-      for (const id of this.#cut(word.startsWith(wordMark) ? word : wordMark + word)) {
+      for (const id of this.#piecesOf(word.startsWith(wordMark) ? word : wordMark + word)) {
         if (id !== this.#unknown.id || ids.at(-1) !== id) ids.push(id)
       }
     }
+    return ids
+  }
+
+  #piecesOf(word: string): readonly number[] {
+    if (word.length > rememberedLengthMax) return this.#cut(word)
+    const known = this.#remembered.get(word)
+    if (known !== undefined) return known
+    const ids = this.#cut(word)
+    if (this.#remembered.size >= rememberedMax) this.#remembered.clear()
+    this.#remembered.set(word, ids)
     return ids
   }
 

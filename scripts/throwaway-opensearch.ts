@@ -15,7 +15,7 @@ import {
 } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir, userInfo } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /**
@@ -131,7 +131,7 @@ export async function throwawayOpenSearch(options: { nodes: number; heapMb?: num
   }))
   for (const node of nodes) {
     prepare(node.folder, options.heapMb ?? 1024, {
-      'cluster.name': folder,
+      'cluster.name': basename(folder),
       'node.name': node.name,
       'path.data': join(node.folder, 'data'),
       'path.logs': join(node.folder, 'logs'),

@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { after, before, suite, test } from 'node:test'
+import { CutRelay } from '../support/cut-relay.ts'
+import { openSearchNodes, withoutOpenSearch } from '../support/opensearch-nodes.ts'
+import { until } from '../support/until.ts'
+import { documentOf } from './content.ts'
+import { expectError } from './expect-error.ts'
+import { type SearchWorld, startWorld } from './search-world.ts'
+
+/** The search index in a cluster: found as ever, refused while the cluster is away, whole again afterwards. */
+suite('an instance whose search index is in a cluster', {
+  skip: openSearchNodes === null ? withoutOpenSearch : false,
+}, () => {
+  const prefix = `test-${randomBytes(4).toString('hex')}`
+  let world: SearchWorld
+  let relay: CutRelay
+  before(async () => {
+    relay = await CutRelay.to(Number(new URL(openSearchNodes![0]!).port))
+    const env = {
+      TIDEMARK_SEARCH_URL: `http://operator:hushhush@127.0.0.1:${relay.port}`,
+      TIDEMARK_SEARCH_PREFIX: prefix,
+      TIDEMARK_SEARCH_SHARDS: '2',
+    }
+    world = await startWorld({ env })
+    await world.putIndexed(
+      documentOf('tide', { title: 'Tides', body: 'The tide comes in twice a day.' }),
+      documentOf('sand', { title: 'Sand', body: 'Sand is made by waves.' }),
+    )
+  })
+  after(async () => {
+    const indexes = (await (await fetch(`${openSearchNodes![0]}/${prefix}-*`)).json()) as object
+    for (const name of Object.keys(indexes)) await fetch(`${openSearchNodes![0]}/${name}`, { method: 'DELETE' })
+  })
+
+  test('all modes find, and say nothing of it', async () => {
+    for (const mode of ['keyword', 'vector', 'hybrid']) {
+      // A cluster that was just started may take longer for its first searches than they have.
+      await until(`${mode} finds it`, async () => {
+        const { results, degraded, warnings } = await world.search({ query: 'tide', mode })
+        return world.namesOf(results)[0] === 'tide' && !degraded && warnings.length === 0
+      })
+    }
+    const ready = await world.server.call('GET', '/readyz')
+    assert.equal(ready.status, 200, ready.text)
+  })
+
+  test('while the cluster cannot be reached searches are refused, documents are taken, and nothing is lost', async () => {
+    relay.cut()
+    await expectError(
+      world.server,
+      await world.raw({ query: 'tide', mode: 'keyword' }),
+      503,
+      'search_backend_unavailable',
+    )
+    await expectError(
+      world.server,
+      await world.raw({ query: 'tide', mode: 'hybrid' }),
+      503,
+      'search_backend_unavailable',
+    )
+    assert.equal((await world.server.call('GET', '/readyz')).status, 503)
+    await world.put(documentOf('meanwhile', { title: 'Meanwhile', body: 'A wave came meanwhile.' }))
+    relay.mend()
+    await until('what came meanwhile is found', async () => {
+      const answer = await world.raw({ query: 'meanwhile', mode: 'keyword' })
+      return answer.status === 200 && answer.body.results.length === 1
+    })
+    assert.deepEqual(await world.names({ query: 'tide' }), ['tide'])
+    assert.ok(!JSON.stringify(world.server.logs).includes('hushhush'), 'a password was logged')
+  })
+
+  test('reindex builds beside what is served, and a restart finds it; doctor looks at the cluster', async () => {
+    const rebuilt = await world.server.tidemark(['reindex'])
+    assert.equal(rebuilt.code, 0, rebuilt.stderr)
+    assert.deepEqual((await world.names({ query: 'wave' })).sort(), ['meanwhile', 'sand'])
+    await world.server.restart()
+    assert.deepEqual((await world.names({ query: 'wave' })).sort(), ['meanwhile', 'sand'])
+    const looked = await world.server.tidemark(['doctor'])
+    assert.match(looked.stdout, /search index: 3 chunks, \d+ MiB on disk, up to date/)
+    relay.cut()
+    const unreached = await world.server.tidemark(['doctor'])
+    relay.mend()
+    assert.equal(unreached.code, 1)
+    assert.match(unreached.stdout, /OpenSearch at 127\.0\.0\.1:\d+ cannot be reached/)
+    assert.ok(![looked, unreached, rebuilt].some(({ stdout, stderr }) => `${stdout}${stderr}`.includes('hushhush')))
+  })
+})

@@ -1,0 +1,58 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+
+/** A way to a server on this machine that can be cut, as a network can, and mended. */
+export class CutRelay {
+  readonly #server = createServer((incoming) => this.#pass(incoming))
+  readonly #open = new Set<Socket>()
+  readonly #to: number
+  #isCut = false
+
+  private constructor(to: number) {
+    this.#to = to
+  }
+
+  static async to(port: number): Promise<CutRelay> {
+    const relay = new CutRelay(port)
+    relay.#server.listen(0, '127.0.0.1')
+    await once(relay.#server, 'listening')
+    relay.#server.unref()
+    return relay
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port
+  }
+
+  /** Whoever is under way is cut off, and whoever comes is refused. */
+  cut(): void {
+    this.#isCut = true
+    for (const socket of this.#open) socket.destroy()
+  }
+
+  mend(): void {
+    this.#isCut = false
+  }
+
+  #pass(incoming: Socket): void {
+    if (this.#isCut) {
+      incoming.destroy()
+      return
+    }
+    const outgoing = connect(this.#to, '127.0.0.1')
+    for (const [socket, other] of [
+      [incoming, outgoing],
+      [outgoing, incoming],
+    ] as const) {
+      this.#open.add(socket)
+      socket.unref()
+      socket.pipe(other)
+      socket
+        .on('error', () => {})
+        .on('close', () => {
+          this.#open.delete(socket)
+          other.destroy()
+        })
+    }
+  }
+}

@@ -120,7 +120,8 @@ suite('the worker of analysis runs', () => {
 
   test('a worker that died in any state is followed by another, and the run ends', async () => {
     const dead = newId('task')
-    const take = () => store.takeRun({ workerId: dead, now: Date.now(), until: Date.now() + 200 })
+    const leaseMs = 600_000
+    const take = () => store.takeRun({ workerId: dead, now: Date.now(), until: Date.now() + leaseMs })
     const validating = await addRun()
     assert.equal((await take())!.runId, validating)
     const running = await addRun()
@@ -128,7 +129,8 @@ suite('the worker of analysis runs', () => {
     assert.ok(await store.beginRun(running, dead, { chunks: 0, documents: 0, withoutVector: 0 }, []))
     const queued = await addRun()
     const ids = [queued, validating, running]
-    const { parts } = partsWith(quick)
+    // By its clock the lease has run out: to wait for that is to guess how long the steps before have taken.
+    const { parts } = partsWith(quick, { now: () => Date.now() + leaseMs })
     const worker = startAnalysis(parts, silentIncidents, logger)
     for (const runId of ids) assert.equal((await ended(runId)).status, 'succeeded')
     await worker.stop()

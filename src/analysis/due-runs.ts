@@ -20,9 +20,14 @@ const keptEvery = 10_000
 
 const nothing: ScopeChanges = { firstAt: Infinity, lastAt: -Infinity }
 
+/** One that may not start the run that is due is looked at again after this. */
+const restMs = 5000
+
 /** How far a subscription has been followed through the feed since its latest run, and what of that belongs to it. */
 interface Followed {
   readonly turn: number
+  /** Until then it is not looked at. */
+  readonly restsUntil: number
   readonly through: number
   readonly changes: ScopeChanges | null
 }
@@ -81,15 +86,17 @@ export class DueRuns {
     const { subscription, last, followedThrough } = waiting
     const { subscriptionId } = subscription
     let followed = this.#followed.get(subscriptionId) ?? this.#followedBefore.get(subscriptionId)
-    if (followed?.turn !== waiting.turn) followed = { turn: waiting.turn, through: followedThrough, changes: null }
+    if (followed?.turn !== waiting.turn) {
+      followed = { turn: waiting.turn, restsUntil: -Infinity, through: followedThrough, changes: null }
+    }
     this.#followed.set(subscriptionId, followed)
     const follows = subscription.executionMode !== 'scheduled' && last?.isComplete === true
     const isBehind = follows && followed.through < newest
-    if (!isBehind && dueAt(waiting, followed.changes) > now) return
+    if (followed.restsUntil > now || (!isBehind && dueAt(waiting, followed.changes) > now)) return
 
     const application = await store.application(subscription.applicationId)
     const checked = await checkedFor(waiting, application, store)
-    if (application === null || checked === null) return
+    if (application === null || checked === null) return this.#rest(subscriptionId, now)
     if (isBehind) {
       followed = await this.#follow(waiting, followed, checked, newest, now)
       this.#followed.set(subscriptionId, followed)
@@ -114,7 +121,13 @@ export class DueRuns {
         expiresAt: now + retentionDays * dayMs,
       },
     })
-    if (run !== null) this.#parts.started()
+    if (run === null) return this.#rest(subscriptionId, now)
+    this.#parts.started()
+  }
+
+  #rest(subscriptionId: string, now: number): void {
+    const followed = this.#followed.get(subscriptionId)!
+    this.#followed.set(subscriptionId, { ...followed, restsUntil: now + restMs })
   }
 
   async #follow(
@@ -145,7 +158,7 @@ export class DueRuns {
     if (changes === null && through >= followedThrough + keptEvery) {
       await store.keepFollowed(subscription.subscriptionId, from.turn, through)
     }
-    return { turn: from.turn, through, changes }
+    return { ...from, through, changes }
   }
 }
 

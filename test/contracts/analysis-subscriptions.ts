@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import fc from 'fast-check'
+import type { Policy } from '../../src/access/policy.ts'
 import type { AnalysisStore, NewRun, Run } from '../../src/analysis/analysis-store.ts'
 import { DueRuns } from '../../src/analysis/due-runs.ts'
 import type { ChangesQuery, Subscription, SubscriptionStore } from '../../src/analysis/subscription-store.ts'
@@ -193,6 +194,52 @@ export function subscriptionContract(
       assert.deepEqual(await waiting(startMs + 10), [ids[0], second.subscriptionId])
       await commit({ kind: 'application.delete', applicationId: 'app_0', force: true })
       assert.deepEqual(await waiting(startMs), [])
+    })
+
+    test('a run that may not be started waits: for a place, for its scope; what cannot be read keeps no other from it', async () => {
+      const { analysis, operator } = await open()
+      let nowMs = startMs
+      const commit = (...changes: readonly Change[]) => operator.commit(changes, { actor: 'test', at: nowMs })
+      const policy = {
+        ...schedulingPolicy(true),
+        analysis: { ...schedulingPolicy(true).analysis, max_concurrent_runs: 1 },
+      }
+      const unreadable = { analysis: 'all of it' } as unknown as Policy
+      for (const [owner, given] of [
+        ['app_damaged', unreadable],
+        ['app_one', policy],
+      ] as const) {
+        await commit({ kind: 'application.create', applicationId: owner, name: 'A', policy: given })
+        await commit({ kind: 'key.create', ...keyOf(owner, nowMs) })
+        await commit({ kind: 'entitlements.put', applicationId: owner, entitlements: [{ datasets: ['news'] }] })
+      }
+      const make = async (changes: Partial<Subscription>): Promise<string> => {
+        const one = subscription({ parameters: { by: ['platform'] }, executionMode: 'scheduled', ...changes })
+        await analysis.addSubscription(one)
+        return one.subscriptionId
+      }
+      await make({ applicationId: 'app_damaged' })
+      const dueRuns = new DueRuns({ store: analysis, clock: async () => nowMs, started: () => {} })
+      const started = async (): Promise<readonly string[]> => {
+        await assert.rejects(dueRuns.start(), { name: 'UnreadableRights' })
+        const page = { status: null, before: null, limit: 100, now: nowMs, goneBefore: 0 }
+        const runs = await analysis.runs({ applicationId: 'app_one', ...page })
+        return runs.map((run) => run.subscription!.subscriptionId).reverse()
+      }
+      const first = await make({})
+      const second = await make({})
+      const outside = await make({ inputScope: { dataset_ids: ['forum'] } })
+      assert.deepEqual(await started(), [first])
+      await succeed(analysis, nowMs)
+      nowMs += 5000
+      assert.deepEqual(await started(), [first, second])
+      await succeed(analysis, nowMs)
+      nowMs += 5000
+      assert.deepEqual(await started(), [first, second])
+      const entitlements = [{ datasets: ['news', 'forum'] }]
+      await commit({ kind: 'entitlements.put', applicationId: 'app_one', entitlements })
+      nowMs += 5000
+      assert.deepEqual(await started(), [first, second, outside])
     })
 
     test('what has changed within a scope: new documents that are in it, and whatever happens to older ones', async () => {

@@ -316,6 +316,18 @@ const read = (which: number, limit: number): Command =>
     anySubscription,
   )
 
+/** The straight way, so that histories are long enough for what comes of several runs. */
+const round = (worker: number, how: Parameters<typeof end>[1], ms: number): Command => {
+  const steps = [wait(ms), look([worker]), take(worker), end(worker, how)]
+  return {
+    check: anySubscription,
+    toString: () => steps.join(', '),
+    async run(model, system) {
+      for (const step of steps) await step.run(model, system)
+    },
+  }
+}
+
 const turnOf = ({ subscription }: Run): number => subscription!.turn
 
 /** When all goes well from here on, no change stays without a run that covers it. */
@@ -351,6 +363,8 @@ export function subscriptionCommands(isConcurrent: boolean): fc.Arbitrary<Iterab
   )
   const times = fc.constantFrom(1000, 9000, 15_000, 31_000, 60_000, 61_000, 250_000, 600_000, 3_600_000, dayMs)
   const looks = looking.map(look)
+  const ends = fc.constantFrom('succeeds' as const, 'succeeds', 'lacks vectors', 'fails')
+  const rounds = fc.tuple(worker, ends, times).map((one) => round(...one))
   return fc.commands(
     [
       fc.tuple(fc.constantFrom('on_change' as const, 'scheduled', 'hybrid'), dataset).map((one) => subscribe(...one)),
@@ -361,10 +375,11 @@ export function subscriptionCommands(isConcurrent: boolean): fc.Arbitrary<Iterab
       looks,
       worker.map(take),
       worker.map(take),
-      fc
-        .tuple(worker, fc.constantFrom('succeeds' as const, 'succeeds', 'lacks vectors', 'fails'))
-        .map((one) => end(...one)),
-      worker.map((one) => end(one, 'succeeds')),
+      fc.tuple(worker, ends).map((one) => end(...one)),
+      rounds,
+      rounds,
+      rounds,
+      rounds,
       worker.map(crash),
       which.map(cancel),
       fc.tuple(which, fc.boolean()).map((one) => setPaused(...one)),

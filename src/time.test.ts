@@ -9,6 +9,17 @@ test('what is written is read back to the millisecond', () => {
   fc.assert(fc.property(time, (at) => assert.equal(parseTime(formatTime(at)), at)))
 })
 
+test('a time is written as everywhere else, whatever it is', () => {
+  const any = fc.oneof(
+    time,
+    fc.integer(),
+    fc.double({ min: -8e15, max: 8e15, noNaN: true }),
+    fc.integer({ min: -8e15, max: 8e15 }),
+  )
+  fc.assert(fc.property(any, (at) => assert.equal(formatTime(at), new Date(at).toISOString())))
+  assert.throws(() => formatTime(Number.NaN), RangeError)
+})
+
 test('an offset names the same moment', () => {
   const inside = fc.integer({ min: Date.UTC(1001, 0, 1), max: Date.UTC(9999, 0, 1) })
   fc.assert(

@@ -49,8 +49,26 @@ export function parseKnownTime(text: string): number {
   return timeMs
 }
 
+const two = Array.from({ length: 60 }, (_, i) => String(i).padStart(2, '0'))
+const three = Array.from({ length: 1000 }, (_, i) => String(i).padStart(3, '0'))
+
+/** The days that times lie in are few, and the general way to write one is the dearest part of a page of the feed. */
+const days = new Map<number, string>()
+const daysMax = 4000
+
 export function formatTime(timeMs: number): string {
-  return new Date(timeMs).toISOString()
+  if (!(timeMs >= timeMinMs && timeMs <= timeMaxMs && Number.isInteger(timeMs))) return new Date(timeMs).toISOString()
+  const number = Math.floor(timeMs / dayMs)
+  let day = days.get(number)
+  if (day === undefined) {
+    day = new Date(number * dayMs).toISOString().slice(0, 11)
+    if (days.size >= daysMax) days.clear()
+    days.set(number, day)
+  }
+  const rest = timeMs - number * dayMs
+  const seconds = Math.floor(rest / 1000)
+  const minutes = Math.floor(seconds / 60)
+  return `${day}${two[Math.floor(minutes / 60)]}:${two[minutes % 60]}:${two[seconds % 60]}.${three[rest % 1000]}Z`
 }
 
 export const formatOptionalTime = (timeMs: number | null): string | null =>

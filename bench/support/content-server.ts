@@ -12,6 +12,7 @@ import { documentRoutes } from '../../src/catalog/document-routes.ts'
 import { ChangeSignal } from '../../src/changes/change-signal.ts'
 import { changesRoutes } from '../../src/changes/routes.ts'
 import { Cursors } from '../../src/cursors.ts'
+import { exportRoutes } from '../../src/export/routes.ts'
 import { Metrics } from '../../src/http/metrics.ts'
 import { makeServer } from '../../src/http/server.ts'
 import type { TypedApp } from '../../src/http/typed-app.ts'
@@ -49,6 +50,7 @@ const app = await makeServer({
     ingestRoutes(typed, ingest)
     changesRoutes(typed, { log: store.changes, signal, cursors, usage })
     documentRoutes(typed, store.catalog, cursors)
+    exportRoutes(typed, { source: store.exportSource, log: store.changes, cursors, usage, isStopping: () => false })
   },
 })
 console.log(`serves ${await app.listen({ host: '127.0.0.1', port: 0 })}`)

@@ -2,9 +2,10 @@ import { Type } from 'typebox'
 import { EntitlementInput } from '../access/entitlement.ts'
 import { Policy } from '../access/policy.ts'
 import { inFlightMaxOf, rateOf } from '../access/policy-limits.ts'
+import type { Consumer } from '../access/principal.ts'
 import type { ScopeEntry } from '../access/scope.ts'
 import type { UsageBook } from '../access/usage-book.ts'
-import { consumerOf } from '../http/route.ts'
+import { consumerOf, scopeOf } from '../http/route.ts'
 import type { TypedApp } from '../http/typed-app.ts'
 import { formatTime, utcDay } from '../time.ts'
 import { dateTime, named, noFields, orNull } from '../validation.ts'
@@ -74,10 +75,11 @@ export function accountRoutes(app: TypedApp, parts: AccountParts): void {
   const { usage, embeddingProfiles, feedRetentionMs } = parts
   /** Asked once for what a key is remembered to open, which is for half a second. */
   const known = new WeakMap<readonly ScopeEntry[], Promise<IngestTimes | null>>()
-  const ingestTimes = (entries: readonly ScopeEntry[]): Promise<IngestTimes | null> => {
+  const ingestTimes = (consumer: Consumer): Promise<IngestTimes | null> => {
+    const { entries } = consumer
     let times = known.get(entries)
     if (times === undefined) {
-      times = entries.length === 0 ? Promise.resolve(null) : parts.ingestTimes(entries)
+      times = entries.length === 0 ? Promise.resolve(null) : parts.ingestTimes(scopeOf(consumer, {}).entries)
       known.set(entries, times)
       times.catch(() => known.delete(entries))
     }
@@ -103,7 +105,7 @@ export function accountRoutes(app: TypedApp, parts: AccountParts): void {
       const [operations, profiles, times] = await Promise.all([
         usage.today(consumer.applicationId, now),
         embeddingProfiles(),
-        ingestTimes(consumer.entries),
+        ingestTimes(consumer),
       ])
       return {
         application_id: consumer.applicationId,

@@ -1,4 +1,4 @@
-import { dayMs, formatTime } from '../time.ts'
+import { formatTime } from '../time.ts'
 import type { ChangeEvent } from './change-log.ts'
 
 /** The shape of events that this version writes. */
@@ -13,9 +13,9 @@ export function eventsText(events: readonly ChangeEvent[]): string {
   const dataset = rememberingLast((text: string) => JSON.stringify(text))
   const platform = rememberingLast((text: string) => JSON.stringify(text))
   const [occurred, observed, ingested] = [
-    rememberingLast(timeText),
-    rememberingLast(timeText),
-    rememberingLast(timeText),
+    rememberingLast(formatTime),
+    rememberingLast(formatTime),
+    rememberingLast(formatTime),
   ]
   // Joined from parts: a text that grows piece by piece is put together once more when it is sent.
   const parts: string[] = []
@@ -43,26 +43,4 @@ function rememberingLast<Value>(make: (value: Value) => string): (value: Value) 
     }
     return text
   }
-}
-
-const two = Array.from({ length: 60 }, (_, i) => String(i).padStart(2, '0'))
-const three = Array.from({ length: 1000 }, (_, i) => String(i).padStart(3, '0'))
-
-/** The days that events lie in are few, and the general way to write a time is the dearest part of a page. */
-const days = new Map<number, string>()
-const daysMax = 4000
-
-/** As `formatTime`. */
-function timeText(timeMs: number): string {
-  const number = Math.floor(timeMs / dayMs)
-  let day = days.get(number)
-  if (day === undefined) {
-    day = formatTime(number * dayMs).slice(0, 11)
-    if (days.size >= daysMax) days.clear()
-    days.set(number, day)
-  }
-  const rest = timeMs - number * dayMs
-  const seconds = Math.floor(rest / 1000)
-  const minutes = Math.floor(seconds / 60)
-  return `${day}${two[Math.floor(minutes / 60)]}:${two[minutes % 60]}:${two[seconds % 60]}.${three[rest % 1000]}Z`
 }

@@ -8,8 +8,8 @@ import { FairTurns } from './fair-turns.ts'
 const idle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 /** Turns by name, the first letter being the caller: which have begun, and how to end one. */
-function watched(atOnce: number) {
-  const turns = new FairTurns(atOnce)
+function watched(atOnce: number, everyCaller = true) {
+  const turns = new FairTurns(atOnce, everyCaller)
   const begun: string[] = []
   const ends = new Map<string, () => void>()
   const ask = async (name: string, callers = new Callers(name[0]!), signal?: AbortSignal): Promise<boolean> => {
@@ -44,6 +44,17 @@ test('who has nothing under way begins at once, however many of another wait; th
   end('a3')
   await idle()
   assert.deepEqual(begun.slice(5), ['b3', 'a4'])
+})
+
+test('where not every caller has one of its own there are never more at once, and still by rounds', async () => {
+  const { begun, ask, end } = watched(1, false)
+  for (const name of ['a1', 'a2', 'a3', 'b1', 'c1', 'b2']) void ask(name)
+  const inOrder = ['a1', 'b1', 'c1', 'a2', 'b2', 'a3']
+  for (const [i, name] of inOrder.entries()) {
+    await idle()
+    assert.deepEqual(begun, inOrder.slice(0, i + 1))
+    end(name)
+  }
 })
 
 test('who joins what waits is the one who has nothing under way', async () => {

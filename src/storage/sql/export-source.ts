@@ -1,8 +1,8 @@
 import { type Kysely, sql } from 'kysely'
-import type { Scope } from '../../access/scope.ts'
+import { type FieldPermission, readableFields, type Scope, versionLanguage } from '../../access/scope.ts'
 import type { DocumentRecord, VersionRecord } from '../../catalog/catalog-store.ts'
 import { type ReadableDocument, readableDocument } from '../../catalog/document-answer.ts'
-import { documentLine, versionFields, versionLine } from '../../export/export-line.ts'
+import { documentLine, versionLine } from '../../export/export-line.ts'
 import type { ExportPortion, ExportPosition, ExportQuery, ExportSource } from '../../export/export-source.ts'
 import { idTimeMs } from '../../ids.ts'
 import { documentRecord, recordColumns } from './catalog-store.ts'
@@ -27,8 +27,8 @@ interface Item {
   /** The document itself, where the line is its own and not of an earlier version. */
   readonly document: ReadableDocument | null
   readonly version: VersionHead
-  /** Where the text may be read. */
-  readonly withText: boolean
+  /** What may be read of the version. */
+  readonly fields: ReadonlySet<FieldPermission>
 }
 
 type VersionHead = Omit<VersionRecord, 'body'> & { readonly documentId: string; readonly bytes: number }
@@ -44,7 +44,7 @@ export function sqlExportSource(db: Kysely<Tables>, bounds = usualBounds): Expor
       const isCut = taken.length < items.length
       const last = taken.at(-1)
       return {
-        ...(await linesOf(db, taken, query.scope)),
+        ...(await linesOf(db, taken)),
         position: isCut ? positionAfter(last!, query) : (through ?? rest),
         atEnd: isLast && !isCut && through === null,
       }
@@ -100,18 +100,30 @@ async function itemsOf(db: Kysely<Tables>, query: ExportQuery, ids: readonly str
     const document = readableDocument(record, scope)
     if (document !== null && !isBegun) {
       const version = headOf(row)
-      const fields = versionFields(version.language, record, scope)
-      items.push({ record, document, version, withText: fields?.has('body') ?? false })
+      items.push({ record, document, version, fields: fieldsOf(version, record, document, scope) })
     }
     for (const version of earlier?.of.get(record.documentId) ?? []) {
       if (version.versionId === record.currentVersionId) continue
-      if (versionFields(version.language, record, scope)?.has('body')) {
-        items.push({ record, document: null, version, withText: true })
-      }
+      const fields = fieldsOf(version, record, document, scope)
+      if (fields.has('body')) items.push({ record, document: null, version, fields })
     }
   }
   return { items, through: last === null ? null : { documentId: last.documentId, versionId: last.versionId } }
 }
+
+/** Most versions are in the language of their document, and open with it. */
+function fieldsOf(
+  version: VersionHead,
+  record: DocumentRecord,
+  document: ReadableDocument | null,
+  scope: Scope,
+): ReadonlySet<FieldPermission> {
+  const language = versionLanguage(version.language, record.language)
+  if (document !== null && language === record.language) return document.fields
+  return readableFields(scope, { ...record, language }) ?? nothing
+}
+
+const nothing: ReadonlySet<FieldPermission> = new Set()
 
 const headColumns = [
   'document_version.version_id as version_id',
@@ -165,9 +177,9 @@ async function earlierVersions(
 function withinBounds(items: readonly Item[], mostDocuments: number, textBytesMax: number): readonly Item[] {
   let documents = 0
   let bytes = 0
-  const end = items.findIndex(({ document, version, withText }, i) => {
+  const end = items.findIndex(({ document, version, fields }, i) => {
     if (document !== null && documents === mostDocuments) return true
-    bytes += withText ? version.bytes : 0
+    bytes += fields.has('body') ? version.bytes : 0
     if (document !== null) documents++
     return bytes > textBytesMax && i > 0
   })
@@ -182,16 +194,15 @@ const positionAfter = ({ document, version, record }: Item, { versions }: Export
 async function linesOf(
   db: Kysely<Tables>,
   items: readonly Item[],
-  scope: Scope,
 ): Promise<Pick<ExportPortion, 'lines' | 'documents'>> {
-  const wanted = items.filter(({ withText }) => withText).map(({ version }) => version.versionId)
+  const wanted = items.filter(({ fields }) => fields.has('body')).map(({ version }) => version.versionId)
   const bodies = new Map((await readBodies(db, wanted)).map(({ versionId, body }) => [versionId, body]))
   let documents = 0
-  const lines = items.map(({ record, document, version: head, withText }) => {
+  const lines = items.map(({ record, document, version: head, fields }) => {
     const version = { ...head, body: bodies.get(head.versionId) ?? null }
-    if (document === null) return versionLine(version, record, scope)
+    if (document === null) return versionLine(version, record, fields)
     documents++
-    return documentLine(document, withText ? version : null, scope)
+    return documentLine(document, fields.has('body') ? version : null, fields)
   })
   // Not a Buffer: a small one is a piece of a pool, and would go over to another thread with all of it.
   return { lines: new TextEncoder().encode(lines.join('')), documents }

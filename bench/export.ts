@@ -1,0 +1,150 @@
+/**
+ * Documents a second that one consumer exports over HTTP, against the bare query that reads the same rows in the same
+ * run; how the server's memory grows by it, and what other requests notice.
+ *
+ *   npm run bench -- export [--stored 20000,1000000] [--rounds 3] [--keep FOLDER] [--whole]
+ *
+ * The consumer takes every byte and looks at the last line alone; the bare side fetches the rows as objects by one
+ * prepared statement in its own process, 250 at a time. A figure is the best of the rounds, ours and the bare one alike.
+ * Aims: half of the bare rate, 100 MB, twice the time of others at the 99th percentile.
+ */
+import { once } from 'node:events'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { request } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { setTimeout as delay } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import { BareConnection } from './support/bare-connection.ts'
+import { newestSequence } from './support/bare-inserts.ts'
+import { sendStream } from './support/send-documents.ts'
+import { ServerProcess } from './support/server-process.ts'
+
+const pageSize = 250
+const probeEveryMs = 5
+const probesAlone = 400
+
+export async function run(args: readonly string[]): Promise<void> {
+  const options = {
+    stored: { type: 'string', default: '20000,1000000' },
+    rounds: { type: 'string', default: '3' },
+    keep: { type: 'string' },
+    whole: { type: 'boolean', default: false },
+  } as const
+  const { values } = parseArgs({ args: [...args], options })
+  const folder = values.keep ?? mkdtempSync(join(tmpdir(), 'tidemark-bench-'))
+  mkdirSync(folder, { recursive: true })
+  const database = join(folder, 'tidemark.sqlite')
+  console.log(values.whole ? 'the whole instance' : 'the content side alone')
+  try {
+    for (const stored of values.stored.split(',').map(Number)) {
+      const server = await ServerProcess.start(folder, !values.whole)
+      const keys = await server.prepare()
+      const there = newestSequence(database)
+      if (there < stored) await sendStream(server, keys.collector, { from: there, to: stored })
+      const probes = await prober(server, keys.consumer)
+      const alone = p99(await probes.forCount(probesAlone))
+      const grown: number[] = []
+      const rates: number[] = []
+      const bare: number[] = []
+      const beside: number[] = []
+      for (let round = 0; round < Number(values.rounds); round++) {
+        bare.push(readBare(database))
+        rates.push((await exportAll(server, keys.consumer, stored)).perSecond)
+        const besides = new AbortController()
+        const probing = probes.until(besides.signal)
+        const { grownMb } = await exportAll(server, keys.consumer, stored)
+        besides.abort()
+        beside.push(p99(await probing))
+        grown.push(grownMb)
+      }
+      const [ours, theirs] = [Math.max(...rates), Math.max(...bare)]
+      console.log(
+        `${stored} stored: ${ours.toFixed(0)} documents/s over HTTP, ${theirs.toFixed(0)}/s by the bare query: ${((100 * ours) / theirs).toFixed(0)} % (aim 50); ` +
+          `memory grew by ${Math.max(...grown).toFixed(0)} MB (aim 100); ` +
+          `p99 of GET /v1/documents/ID ${alone.toFixed(1)} ms alone, ${Math.min(...beside).toFixed(1)} ms beside an export (aim twice)`,
+      )
+      probes.close()
+      await server.stop()
+    }
+  } finally {
+    if (values.keep === undefined) rmSync(folder, { recursive: true })
+  }
+}
+
+/** One export from its first byte to its last, and how much more memory the server had meanwhile than before. */
+async function exportAll(server: ServerProcess, key: string, stored: number) {
+  const before = (await server.memory())?.anonymousMb ?? Number.NaN
+  let most = before
+  const looking = setInterval(async () => {
+    most = Math.max(most, (await server.memory())?.anonymousMb ?? 0)
+  }, 100)
+  const startedMs = performance.now()
+  const sent = request(new URL('/v1/export', server.address), { headers: { authorization: `Bearer ${key}` } }).end()
+  const [response] = await once(sent, 'response')
+  let tail: Buffer = Buffer.alloc(0)
+  for await (const piece of response) {
+    const bytes = piece as Buffer
+    tail = bytes.length >= 1000 ? bytes : Buffer.concat([tail.subarray(-1000), bytes])
+  }
+  const seconds = (performance.now() - startedMs) / 1000
+  clearInterval(looking)
+  const end = JSON.parse(tail.toString('latin1').trimEnd().split('\n').at(-1)!)
+  if (end.type !== 'end' || end.documents < stored) throw new Error(`not everything: ${JSON.stringify(end)}`)
+  return { perSecond: end.documents / seconds, grownMb: most - before }
+}
+
+/** The same rows, without anybody to send them to. */
+function readBare(path: string): number {
+  const db = new DatabaseSync(path, { readOnly: true })
+  try {
+    const columns = `document_id, dataset_id, source_platform, external_id, url, document.title, content_type, document.language, region, status,
+      current_version_id, document.published_at, observed_at, author, topics, tags, classifications, score,
+      version.language as version_language, version.published_at as version_published_at, body`
+    const select = db.prepare(
+      `select ${columns.replace('document_id', 'document.document_id')} from document join document_version as version on version.version_id = document.current_version_id
+       where dataset_id = ? and document.document_id > ? order by document.document_id limit ?`,
+    )
+    let seen = 0
+    const startedMs = performance.now()
+    for (let after = ''; ; ) {
+      const rows = select.all('bench', after, pageSize)
+      seen += rows.length
+      if (rows.length < pageSize) break
+      after = String(rows.at(-1)!.document_id)
+    }
+    return seen / ((performance.now() - startedMs) / 1000)
+  } finally {
+    db.close()
+  }
+}
+
+/** Somebody else, who reads a document now and then. */
+async function prober(server: ServerProcess, key: string) {
+  const [, line] = (await server.call(key, 'GET', '/v1/export?limit=1')).split('\n')
+  const path = `/v1/documents/${JSON.parse(line!).document.id}`
+  const connection = await BareConnection.open(server.address, key)
+  const once = async (): Promise<number> => {
+    const startedMs = performance.now()
+    await connection.get(path)
+    const tookMs = performance.now() - startedMs
+    await delay(probeEveryMs)
+    return tookMs
+  }
+  return {
+    async forCount(count: number): Promise<number[]> {
+      const times: number[] = []
+      while (times.length < count) times.push(await once())
+      return times
+    },
+    async until(signal: AbortSignal): Promise<number[]> {
+      const times: number[] = []
+      while (!signal.aborted) times.push(await once())
+      return times
+    },
+    close: () => connection.close(),
+  }
+}
+
+const p99 = (times: readonly number[]): number => times.toSorted((a, b) => a - b)[Math.floor(times.length * 0.99)]!

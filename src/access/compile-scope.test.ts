@@ -66,6 +66,22 @@ test('two entries are not combined: tag filter on one dataset, metadata permissi
   assert.deepEqual(access.allowed && access.scope.entries.map((entry) => entry.datasets), [['forum']])
 })
 
+test('what is only wanted takes no entry away, and is refused where none that takes part grants it', () => {
+  const plain: ScopeEntry = { ...any, datasets: ['news'], fields: ['title'] }
+  const rich: ScopeEntry = { ...any, datasets: ['forum'], fields: ['title', 'metadata'] }
+  const wants = [['author', 'metadata']] as const
+  const access = compileScope([plain, rich], { needs: [['title', 'body']], wants })
+  assert.deepEqual(access.allowed && access.scope.entries, [plain, rich])
+  const reason = (entries: readonly ScopeEntry[], request: AccessRequest) => {
+    const refused = compileScope(entries, { ...request, wants })
+    return refused.allowed ? null : refused.reason
+  }
+  assert.match(reason([plain], {})!, /needs the field permission author or metadata, which this application does not/)
+  assert.match(reason([plain, rich], { datasets: ['news'] })!, /does not have for the datasets it names/)
+  const elsewhere: ScopeEntry = { ...rich, fields: ['metadata'] }
+  assert.match(reason([plain, elsewhere], { needs: [['title']] })!, /permissions title, author or metadata together/)
+})
+
 test('the scope is narrowed to what the request names', () => {
   const access = compileScope([{ ...any, datasets: ['news', 'forum'] }], { datasets: ['forum'], platforms: ['rss'] })
   assert.deepEqual(access.allowed && access.scope.entries[0], { ...any, datasets: ['forum'], platforms: ['rss'] })

@@ -8,7 +8,7 @@ import type { FieldPermission, Scope, ScopeEntry } from './scope.ts'
  * 1. An entry takes part when it allows at least one of the named values of every dimension in which the request names
  *    any, and every field permission that the request's filters need. Entries are never combined to satisfy a need.
  * 2. No entry takes part: refused.
- * 3. A named value or field that no entry taking part allows: refused, never silently dropped.
+ * 3. A named value or field, or a want, that no entry taking part allows: refused, never silently dropped.
  * 4. Otherwise the scope is the entries that take part, each narrowed to the named values, less what is hidden.
  */
 export interface AccessRequest {
@@ -22,6 +22,8 @@ export interface AccessRequest {
   readonly fields?: readonly { readonly name: string; readonly openedBy: readonly FieldPermission[] }[]
   /** Permissions the request's conditions need: each group is satisfied by any one of its members. */
   readonly needs?: readonly (readonly FieldPermission[])[]
+  /** Permissions that only what is counted or ordered by needs: some entry that takes part must grant each group. */
+  readonly wants?: readonly (readonly FieldPermission[])[]
   /** Datasets that are being erased. They may be named, and nothing is found in them. */
   readonly hidden?: readonly string[]
 }
@@ -40,9 +42,12 @@ export function compileScope(entries: readonly ScopeEntry[], request: AccessRequ
       dimensions.every((dimension) => {
         const named = request[dimension]
         return !named || named.some((value) => allows(entry, dimension, value))
-      }) && needs.every((group) => group.some((field) => entry.fields.includes(field))),
+      }) && needs.every((group) => grants(entry, group)),
   )
-  if (applicable.length === 0) return refusalOf(entries, request, needs)
+  const unmet = request.wants?.find((group) => !applicable.some((entry) => grants(entry, group)))
+  if (applicable.length === 0 || unmet !== undefined) {
+    return refusalOf(entries, request, unmet === undefined ? needs : [...needs, unmet])
+  }
   for (const dimension of dimensions) {
     const value = request[dimension]?.find((one) => !applicable.some((entry) => allows(entry, dimension, one)))
     if (value !== undefined) {
@@ -80,6 +85,9 @@ function allows(entry: ScopeEntry, dimension: Dimension, value: string): boolean
   return allowed === null || allowed.includes(value)
 }
 
+const grants = ({ fields }: ScopeEntry, group: readonly FieldPermission[]): boolean =>
+  group.some((field) => fields.includes(field))
+
 function narrow(entry: ScopeEntry, request: AccessRequest): ScopeEntry {
   const kept = (dimension: Dimension): readonly string[] | null => {
     const named = request[dimension]
@@ -113,7 +121,7 @@ function refusalOf(
   const together = named.map((dimension) => `the ${dimension}`).join(' and ')
   if (open.length === 0) return refused(`no single entitlement of this application allows ${together} it names`)
   const there = named.length === 0 ? '' : ` for ${together} it names`
-  const missing = needs.find((group) => !open.some(({ fields }) => group.some((field) => fields.includes(field))))
+  const missing = needs.find((group) => !open.some((entry) => grants(entry, group)))
   if (missing !== undefined) {
     return refused(
       `this needs the field permission ${missing.join(' or ')}, which this application does not have${there}`,

@@ -14,7 +14,7 @@ const scope: Scope = {
       regions: null,
       publishedFrom: null,
       publishedTo: null,
-      fields: ['body', 'metadata'],
+      fields: ['body', 'metadata', 'facts'],
     },
   ],
 }
@@ -64,6 +64,29 @@ suite('counts of candidates', () => {
         ['2026-11-16 1'],
       ],
     )
+  })
+
+  test('what no entry that matches the document grants is not counted of it', async () => {
+    const [entry] = scope.entries as [Scope['entries'][number]]
+    const known = { topics: ['t'], tags: ['g'], classifications: ['c'], authorId: 'ann' }
+    const source = sourceOf([document('a', known), document('b', { ...known, platform: 'board' })])
+    const of = ['topics', 'tags', 'classifications', 'author', 'dataset'] as const
+    for (const [fields, expected] of [
+      [['metadata'], ['t 1', 'g 1', 'ann 1', 'd 2']],
+      [['author'], ['ann 1', 'd 2']],
+      [['facts'], ['c 1', 'd 2']],
+      [['metrics'], ['d 2']],
+    ] as const) {
+      const entries = [
+        { ...entry, fields: ['body'] as const },
+        { ...entry, platforms: ['board'], fields },
+      ]
+      const counted = await countCandidates(source, { entries }, found('a', 'b'), { of, limit: 9 })
+      assert.deepEqual(
+        counted.flatMap((values) => values.map(({ value, count }) => `${value} ${count}`)),
+        expected,
+      )
+    }
   })
 
   test('an earlier version counts by its own language, and with nothing of a document that is not open', async () => {

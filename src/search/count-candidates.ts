@@ -1,9 +1,8 @@
-import { readableFields, type Scope } from '../access/scope.ts'
+import { type FieldPermission, readableFields, type Scope } from '../access/scope.ts'
+import { opens } from './column-permissions.ts'
 import { bucketOfDay, dayOf, type Facet, type ValueCount } from './facets.ts'
 import type { IndexSource } from './index-source.ts'
 import type { CatalogColumns, FacetsRequest, IndexedColumns } from './search-index.ts'
-
-const nothingKnown: CatalogColumns = { authorId: null, topics: [], tags: [], classifications: [], score: null }
 
 /**
  * Counts of documents that were found by their nearness, as far as they are candidates: by the rules of the index, but
@@ -27,10 +26,21 @@ export async function countCandidates(
     const language = found === document.currentVersionId ? document.language : languageOf.get(found)
     // Gone, or closed, since it was found.
     if (language === undefined || readableFields(scope, { ...document, language }) === null) return []
-    const isOpen = readableFields(scope, document) !== null
-    return [{ ...document, ...(isOpen ? {} : nothingKnown), language }]
+    return [{ ...document, ...openColumns(document, readableFields(scope, document) ?? noFields), language }]
   })
   return of.map((facet) => countFacet(facet, counted).slice(0, limit))
+}
+
+const noFields: ReadonlySet<FieldPermission> = new Set()
+
+function openColumns(columns: CatalogColumns, fields: ReadonlySet<FieldPermission>): CatalogColumns {
+  return {
+    authorId: opens(fields, 'author') ? columns.authorId : null,
+    topics: opens(fields, 'topics') ? columns.topics : [],
+    tags: opens(fields, 'tags') ? columns.tags : [],
+    classifications: opens(fields, 'classifications') ? columns.classifications : [],
+    score: opens(fields, 'score') ? columns.score : null,
+  }
 }
 
 function countFacet(facet: Facet, documents: readonly IndexedColumns[]): ValueCount[] {

@@ -4,6 +4,7 @@ import { needsOf } from '../catalog/listing-rules.ts'
 import { type ErrorDetail, TidemarkError } from '../errors.ts'
 import { timeBuckets } from '../time-buckets.ts'
 import { choice, exactPattern, named, strict } from '../validation.ts'
+import { columnOf, columnPermissions } from './column-permissions.ts'
 import { type Facet, facetFields } from './facets.ts'
 import { searchLimits as limits } from './limits.ts'
 import { type CatalogConditions, type FacetsRequest, type KeywordOrder, keywordOrders } from './search-index.ts'
@@ -44,7 +45,7 @@ export const narrowingFields = {
   sort: Type.Optional(
     choice(keywordOrders, {
       description:
-        'An addition, in keyword mode only. `relevance` when absent; `published_at` has the oldest first, `-published_at` the newest, `-score` the highest score on the platform (needs `metrics`). Documents without that time or score come last, equal ones by id.',
+        'An addition, in keyword mode only. `relevance` when absent; `published_at` has the oldest first, `-published_at` the newest, `-score` the highest score on the platform (needs `metrics`). Documents without that time or score, or whose score may not be read, come last, equal ones by id.',
     }),
   ),
   facets: Type.Optional(
@@ -61,7 +62,8 @@ export const narrowingFields = {
         maxItems: facetFields.length + 1,
         description:
           'An addition: counts of the documents that match, by each of these, each at most once. In keyword mode of all of them, exactly; in vector and hybrid mode of the candidates. ' +
-          'Each needs the permission that filtering by it needs: `author` needs `author` or `metadata`, `topics` and `tags` need `metadata`, `classifications` needs `facts`. Times are counted by day, week (from Monday) or month, in UTC.',
+          'Each needs the permission that filtering by it needs: `author` needs `author` or `metadata`, `topics` and `tags` need `metadata`, `classifications` needs `facts`. ' +
+          'It is refused where no entitlement grants that, and counts the documents for which one does: what is found is the same with and without facets. Times are counted by day, week (from Monday) or month, in UTC.',
       },
     ),
   ),
@@ -80,8 +82,10 @@ export interface Narrowing {
   readonly conditions: CatalogConditions
   readonly order: KeywordOrder
   readonly facets: FacetsRequest | null
-  /** Which permissions all of it needs, of one and the same entry. */
+  /** Which permissions the conditions need, of one and the same entry. */
   readonly needs: NonNullable<AccessRequest['needs']>
+  /** Which permissions the order and the facets need, of some entry: what the others find comes all the same. */
+  readonly wants: NonNullable<AccessRequest['wants']>
 }
 
 const keywordOnly = [
@@ -128,15 +132,16 @@ export function checkNarrowing(body: Static<typeof NarrowingBody>, isKeyword: bo
     order,
     facets: of.length === 0 ? null : { of, limit: body.facet_limit ?? limits.facetValuesDefault },
     needs: needsOf({
-      author: authorId !== null || names.includes('author'),
-      words: body.topics !== undefined || body.tags !== undefined || names.some((name) => isWords(name)),
-      classifications: body.classification_codes !== undefined || names.includes('classifications'),
-      score: scoreMin !== null || scoreMax !== null || order === '-score',
+      author: authorId !== null,
+      words: body.topics !== undefined || body.tags !== undefined,
+      classifications: body.classification_codes !== undefined,
+      score: scoreMin !== null || scoreMax !== null,
     }),
+    wants: [...of.map(columnOf), order === '-score' ? ('score' as const) : null].flatMap((column) =>
+      column === null ? [] : [columnPermissions[column]],
+    ),
   }
 }
 
 /** Under which its counts are answered. */
 export const nameOfFacet = (facet: Facet) => (typeof facet === 'string' ? facet : 'published_at')
-
-const isWords = (name: string): boolean => name === 'topics' || name === 'tags'

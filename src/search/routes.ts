@@ -184,6 +184,7 @@ async function answer(
     platforms: body.platforms ?? null,
     fields: namedFields(body),
     needs: neededPermissions(search),
+    wants: search.wants,
   })
   const started = liveRequest === null ? null : await live.start(consumer, liveRequest)
   try {

@@ -51,7 +51,9 @@ export interface VersionColumns extends ScopedDocument {
 
 /**
  * What keyword searches filter, sort and count by beside. It is told of the document as it is now, so it counts only where
- * the scope opens that: where an earlier version alone may be read, a document is as one that has none of it.
+ * the scope opens that: where an earlier version alone may be read, a document is as one that has none of it. Facets and
+ * orders count it where an entry that matches the document as it is now grants its permission (`column-permissions.ts`):
+ * of the others it is found and counted as one that has none. A scope with which conditions are asked grants theirs.
  */
 export interface CatalogColumns {
   readonly authorId: string | null

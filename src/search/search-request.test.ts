@@ -115,18 +115,19 @@ suite('a search request', () => {
     assert.deepEqual(needed({ mode: 'vector' }), [['body']])
     assert.deepEqual(needed({}), [['title', 'body']])
     assert.deepEqual(needed({ mode: 'hybrid' }), [['title', 'body']])
-    for (const [body, ...needs] of [
-      [{ external_author_id: 'u1', platforms: ['rss'] }, ['author', 'metadata']],
-      [{ facets: ['author', 'dataset', 'region'] }, ['author', 'metadata']],
-      [{ topics: ['x'] }, ['metadata']],
-      [{ facets: ['tags'] }, ['metadata']],
-      [{ classification_codes: ['x'], facets: ['topics'] }, ['metadata'], ['facts']],
-      [{ facets: ['classifications', { published_at: 'week' }] }, ['facts']],
-      [{ score_max: 0 }, ['metrics']],
-      [{ sort: '-score' }, ['metrics']],
-      [{ sort: '-published_at', status: ['active'] }],
-    ] as const satisfies readonly (readonly [SearchBody, ...(readonly string[])[]])[]) {
-      assert.deepEqual(needed(body as SearchBody), [['title', 'body'], ...needs])
+    for (const [body, needs, wants] of [
+      [{ external_author_id: 'u1', platforms: ['rss'] }, [['author', 'metadata']], []],
+      [{ facets: ['author', 'dataset', 'region'] }, [], [['author', 'metadata']]],
+      [{ topics: ['x'] }, [['metadata']], []],
+      [{ facets: ['tags'] }, [], [['metadata']]],
+      [{ classification_codes: ['x'], facets: ['topics'] }, [['facts']], [['metadata']]],
+      [{ facets: ['classifications', { published_at: 'week' }] }, [], [['facts']]],
+      [{ score_max: 0 }, [['metrics']], []],
+      [{ sort: '-score' }, [], [['metrics']]],
+      [{ sort: '-published_at', status: ['active'] }, [], []],
+    ] as [SearchBody, string[][], string[][]][]) {
+      assert.deepEqual(needed(body), [['title', 'body'], ...needs])
+      assert.deepEqual(checkSearch({ query: 'a', ...body }, null, 3).wants, wants)
     }
     assert.deepEqual(namedFields({ fields: ['title', 'language', 'author'] }), [
       { name: 'title', openedBy: ['title'] },

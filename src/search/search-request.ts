@@ -6,6 +6,7 @@ import { documentStatuses } from '../ingest/content-store.ts'
 import { liveFields } from '../live/live-request.ts'
 import { parseOptionalTime } from '../time.ts'
 import { choice, choices, exactPattern, Languages, named, strict } from '../validation.ts'
+import { columnPermissions } from './column-permissions.ts'
 import { type TypoMode, typoModes } from './correct-query.ts'
 import { searchLimits as limits } from './limits.ts'
 import { checkNarrowing, type Narrowing, narrowingFields } from './narrowing.ts'
@@ -209,9 +210,9 @@ export function checkSearch(body: SearchBody, fixedMode: Mode | null, dimensions
 export const openedBy: Partial<Record<ResultField, readonly FieldPermission[]>> = {
   title: ['title'],
   body: ['body'],
-  author: ['author', 'metadata'],
-  topics: ['metadata'],
-  tags: ['metadata'],
+  author: columnPermissions.author,
+  topics: columnPermissions.topics,
+  tags: columnPermissions.tags,
 }
 
 /** Fields with a permission that the request names; those of a default selection are cut in silence, named ones are not. */
@@ -222,20 +223,17 @@ export function namedFields(body: SearchBody): NonNullable<AccessRequest['fields
   })
 }
 
-/** What must be readable for the mode to look anywhere at all, and for what the request filters, orders and counts by. */
+/** What must be readable for the mode to look anywhere at all, and for what the request filters by. */
 export function neededPermissions({ mode, needs }: Pick<SearchRequest, 'mode' | 'needs'>) {
   return [mode === 'vector' ? (['body'] as const) : (['title', 'body'] as const), ...needs]
 }
 
-/**
- * Everything a cursor is bound to, in a fixed order. What is counted is not: a later page need not be counted again. What
- * that needs is, because it decides what may be read.
- */
+/** Everything a cursor is bound to, in a fixed order. What is counted is not: a later page need not be counted again. */
 export function bindingOf(request: SearchRequest): unknown {
   const { mode, text, filters, typo, prefix, explain, limit, fields: chosen, highlights, chunks } = request
-  const { conditions, order, needs } = request
+  const { conditions, order } = request
   const shown = [explain, [...chosen].sort(), highlights, chunks]
-  return ['search', mode, text, filters, typo, prefix, limit, ...shown, conditions, order, needs]
+  return ['search', mode, text, filters, typo, prefix, limit, ...shown, conditions, order]
 }
 
 function checkVector(vector: readonly number[], dimensions: number | null): readonly number[] {

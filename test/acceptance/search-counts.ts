@@ -191,18 +191,39 @@ export function countsSuite(theWorld: () => SearchWorld): void {
         { datasets: ['counts'], platforms: ['board'], fields: ['body'] },
         { datasets: ['counts'], platforms: ['rss'], fields: ['body', 'metadata'] },
       ])
-      const counted = (await world.search(
-        { query: 'cormorant', facets: ['platform', 'author'] },
-        '/v1/search',
-        partly,
-      )) as Counted
-      assert.deepEqual(counted.facets, {
-        platform: [{ value: 'rss', count: 3 }],
+      const asked = async (body: object) =>
+        (await world.search({ query: 'cormorant', ...body }, '/v1/search', partly)) as Counted
+      const { facets, ...counted } = await asked({ facets: ['platform', 'author'] })
+      assert.deepEqual(facets, {
+        platform: [
+          { value: 'rss', count: 3 },
+          { value: 'board', count: 1 },
+        ],
         author: [
           { value: 'ann', count: 1 },
           { value: 'bob', count: 1 },
         ],
       })
+      // What is found, and its scores, is the same without.
+      assert.deepEqual(counted, { ...(await asked({})), facets_exact: true })
+      const near = await asked({ mode: 'hybrid', facets: ['author'] })
+      assert.deepEqual(near.facets, { author: facets!.author })
+      assert.deepEqual(world.namesOf(near.results), world.namesOf((await asked({ mode: 'hybrid' })).results))
+    })
+
+    test('in the order of scores, one that may not be read is none', async () => {
+      const partly = await world.application([
+        { datasets: ['counts'], fields: ['body'] },
+        {
+          datasets: ['counts'],
+          platforms: ['rss'],
+          published_from: '2026-03-02T00:00:00Z',
+          fields: ['body', 'metrics'],
+        },
+      ])
+      const page = await world.search({ query: 'cormorant', sort: '-score' }, '/v1/search', partly)
+      assert.deepEqual(world.namesOf(page.results)[0], 'two')
+      assert.deepEqual(world.namesOf(page.results).sort(), ['four', 'one', 'three', 'two'])
     })
 
     test('values: what there is, with counts, by its beginning, page by page, within the entitlements', async () => {

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { readableFields } from '../../src/access/scope.ts'
+import { type FieldPermission, readableFields, type Scope } from '../../src/access/scope.ts'
 import type { Facet, ValueCount } from '../../src/search/facets.ts'
 import {
   type ApplyOutcome,
@@ -89,11 +89,12 @@ export class BruteForceIndex implements SearchIndex {
     const opened = this.#population(request.scope)
     const population = this.#populations.get(request.statistics?.[0] ?? -1) ?? opened
     const { after, conditions, facets, order = 'relevance' } = request
-    const counted = countedIn(opened)
+    const met = countedIn(opened)
+    const counted = this.#granted(request.scope)
     const matches = this.#visible(request)
       .map((chunk) => ({ ...chunk, score: this.#keywordScore(request.query, chunk, population) }))
       .filter(({ score }) => score > 0)
-      .filter((chunk) => conditions === undefined || meets(conditions, counted(chunk)))
+      .filter((chunk) => conditions === undefined || meets(conditions, met(chunk)))
     const matchOf = ({ chunkId }: DocumentHit) => matches.find((chunk) => chunk.chunkId === chunkId)!
     const keyOf = (hit: DocumentHit): number | null => {
       if (order === 'relevance') return hit.score
@@ -335,6 +336,23 @@ export class BruteForceIndex implements SearchIndex {
     const number = hash('sha256', JSON.stringify(searched), 'buffer').readUIntBE(0, 6)
     this.#populations.set(number, population)
     return number
+  }
+
+  /** With what the catalog knows of it, as far as an entry grants it that matches the document as it is now. */
+  #granted(scope: Scope): (chunk: HeldChunk) => IndexedColumns {
+    return ({ documentId, columns }) => {
+      const now = this.#chunks.find((chunk) => chunk.documentId === documentId && chunk.current)
+      const fields = (now && readableFields(scope, now.columns)) ?? new Set<FieldPermission>()
+      const has = (...permissions: FieldPermission[]) => permissions.some((permission) => fields.has(permission))
+      return {
+        ...columns,
+        authorId: has('author', 'metadata') ? columns.authorId : null,
+        topics: has('metadata') ? columns.topics : [],
+        tags: has('metadata') ? columns.tags : [],
+        classifications: has('facts') ? columns.classifications : [],
+        score: has('metrics') ? columns.score : null,
+      }
+    }
   }
 
   #population(scope: KeywordRequest['scope']): Population {

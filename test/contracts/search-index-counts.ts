@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { ScopeEntry } from '../../src/access/scope.ts'
 import type { Facet } from '../../src/search/facets.ts'
 import {
   type CatalogConditions,
@@ -204,6 +205,32 @@ export function countsExamples(it: () => IndexUnderTest): void {
     assert.deepEqual(await meeting({ authorId: 'bob' }), [])
     const all = { ...request, scope: everything }
     assert.deepEqual(await counts(['topics'], all), [['closed 1', 'open 1']])
+  })
+
+  test('what an entry does not grant is found and counted as if there were none; one that grants it is enough', async () => {
+    const known = { topics: ['t'], tags: ['g'], authorId: 'ann', classifications: ['c'], score: 9 }
+    await it().start(
+      put('d1', ['word'], { columns: { ...known, score: 1 } }),
+      put('d2', ['word'], { columns: { ...known, language: 'fr' } }),
+      put('d3', ['word'], { columns: { ...known, datasetId: 'blogs' } }),
+    )
+    const texts = { ...entry, fields: ['title', 'body'] as const }
+    const asked = (...entries: ScopeEntry[]) => ({ scope: { entries } })
+    const of = ['topics', 'tags', 'author', 'classifications', 'dataset'] as const
+    const granting = (fields: ScopeEntry['fields']) =>
+      asked(texts, { ...entry, datasets: ['news'], languages: ['en'], fields })
+    assert.deepEqual(await counts(of, asked(texts)), [[], [], [], [], ['news 2', 'blogs 1']])
+    assert.deepEqual(await counts(of, granting(['metadata'])), [['t 1'], ['g 1'], ['ann 1'], [], ['news 2', 'blogs 1']])
+    assert.deepEqual(await counts(of, granting(['author'])), [[], [], ['ann 1'], [], ['news 2', 'blogs 1']])
+    assert.deepEqual(await counts(of, granting(['facts', 'body'])), [[], [], [], ['c 1'], ['news 2', 'blogs 1']])
+    const order = '-score' as const
+    assert.deepEqual(await it().found('word', { ...asked(texts), order }), ['d1', 'd2', 'd3'])
+    assert.deepEqual(await it().found('word', { ...asked(entry), order }), ['d2', 'd3', 'd1'])
+    const metrics = { ...entry, datasets: ['blogs'], fields: ['metrics'] as const }
+    assert.deepEqual(await it().found('word', { ...asked(texts, metrics), order }), ['d3', 'd1', 'd2'])
+    const first = await it().find('word', { ...asked(texts, metrics), order, limit: 1 })
+    assert.deepEqual(first.next, { key: 9, documentId: 'd3' })
+    assert.deepEqual(await it().found('word', { ...asked(texts, metrics), order, after: first.next }), ['d1', 'd2'])
   })
 
   test('values: what documents have now, whatever is open of them, in the order of their bytes, page by page', async () => {

@@ -1,4 +1,5 @@
 import type { Scope, ScopeEntry } from '../../access/scope.ts'
+import { type CatalogColumn, entriesOpening } from '../../search/column-permissions.ts'
 import type { CatalogConditions, SearchFilters } from '../../search/search-index.ts'
 import { chunksPath, ofChunk } from './mapping.ts'
 
@@ -99,7 +100,14 @@ export const visibleChunks = (classes: readonly VisibleClass[], filters: readonl
   allOf(oneOf(classes.map(({ filter }) => filter)), ...filters)
 
 /** Documents of which the scope opens the current version: what the catalog knows of others is not told. */
-export const isOpened = (classes: readonly VisibleClass[]): Query => nested(visibleChunks(classes, [isCurrent]))
+const isOpened = (classes: readonly VisibleClass[]): Query => nested(visibleChunks(classes, [isCurrent]))
+
+/** Current chunks of documents of which a column of the catalog may be read; `null`: of all that the request shows. */
+export function columnOpened(column: CatalogColumn, scope: Scope, includeNonCurrent: boolean): Query | null {
+  const opening = entriesOpening(column, scope)
+  if (opening.length === scope.entries.length && !includeNonCurrent) return null
+  return allOf(anyEntry(opening), isCurrent)
+}
 
 /** Of documents. */
 export function conditionQueries(

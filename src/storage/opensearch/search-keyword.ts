@@ -1,4 +1,5 @@
 import { readableFields, type Scope } from '../../access/scope.ts'
+import { columnOf } from '../../search/column-permissions.ts'
 import type { Facet, ValueCount } from '../../search/facets.ts'
 import type {
   ChunkScore,
@@ -14,14 +15,13 @@ import { type ExplainedChunk, explainChunk } from './explain-chunk.ts'
 import { asksForSomething, keywordQuery, matchingQuery } from './keyword-query.ts'
 import { chunksPath, documentChunksMax, ofChunk } from './mapping.ts'
 import {
+  columnOpened,
   conditionQueries,
   filterQueries,
-  isCurrent,
-  isOpened,
+  nested,
   ofDatasets,
   type Query,
   type VisibleClass,
-  visibleChunks,
   visibleClasses,
 } from './scope-query.ts'
 import { readStatistics, ScopeStatistics, type StatisticsAnswer, statisticsRequest } from './scope-statistics.ts'
@@ -81,12 +81,12 @@ export async function searchKeyword(calls: SearchCalls, request: KeywordRequest)
     _source: false,
     docvalue_fields: ['id'],
     query: byDocument,
-    sort: sortBy(order, classes, includeNonCurrent),
+    sort: sortBy(order, scope, includeNonCurrent),
     ...(request.after === null ? {} : { search_after: searchAfter(order, request.after) }),
     aggs: {
       chunks: { nested: { path: chunksPath }, aggs: { found: { filter: matchingQuery(query, classes, filters) } } },
       ...Object.fromEntries(
-        counted.map((facet) => [facetKey(facet), facetAggregation(facet, facets!.limit, classes, includeNonCurrent)]),
+        counted.map((facet) => [facetKey(facet), facetAggregation(facet, facets!.limit, scope, includeNonCurrent)]),
       ),
     },
   })
@@ -179,7 +179,7 @@ function partsOf(
   return explainChunk(query, chunk, searched, statistics, score)
 }
 
-function sortBy(order: KeywordOrder, classes: readonly VisibleClass[], includeNonCurrent: boolean): object[] {
+function sortBy(order: KeywordOrder, scope: Scope, includeNonCurrent: boolean): object[] {
   const byId = { id: 'asc' }
   switch (order) {
     case 'relevance':
@@ -189,9 +189,9 @@ function sortBy(order: KeywordOrder, classes: readonly VisibleClass[], includeNo
     case '-published_at':
       return [{ published_at: 'desc' }, byId]
     case '-score': {
-      if (!includeNonCurrent) return [{ score: 'desc' }, byId]
-      // Of a document that is not open as it is now, its score is not told: it counts as one that has none.
-      const filter = visibleChunks(classes, [isCurrent])
+      const filter = columnOpened('score', scope, includeNonCurrent)
+      if (filter === null) return [{ score: 'desc' }, byId]
+      // Of a document whose score may not be read it is not told: it counts as one that has none.
       return [{ [ofChunk('score')]: { order: 'desc', nested: { path: chunksPath, filter } } }, byId]
     }
   }
@@ -217,24 +217,16 @@ const facetKey = (facet: Facet): string => `facet ${typeof facet === 'string' ? 
 
 const facetFieldOf = (facet: Facet): string => (typeof facet === 'string' ? facet : facet.published_at)
 
-/** What the catalog knows of a document, which is told only where it is open as it is now. */
-const catalogFacets: readonly Facet[] = ['topics', 'tags', 'classifications', 'author']
-
-function facetAggregation(
-  facet: Facet,
-  limit: number,
-  classes: readonly VisibleClass[],
-  includeNonCurrent: boolean,
-): object {
+function facetAggregation(facet: Facet, limit: number, scope: Scope, includeNonCurrent: boolean): object {
   const terms = {
     field: facetFieldOf(facet),
     size: Math.max(1, Math.min(limit, shardValuesMax)),
     shard_size: shardValuesMax,
     order: [{ _count: 'desc' }, { _key: 'asc' }],
   }
-  return includeNonCurrent && catalogFacets.includes(facet)
-    ? { filter: isOpened(classes), aggs: { opened: { terms } } }
-    : { terms }
+  const column = columnOf(facet)
+  const opened = column && columnOpened(column, scope, includeNonCurrent)
+  return opened === null ? { terms } : { filter: nested(opened), aggs: { opened: { terms } } }
 }
 
 function countsOf({ aggregations }: Aggregated, facet: Facet): ValueCount[] {

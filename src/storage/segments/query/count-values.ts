@@ -1,3 +1,4 @@
+import { type CatalogColumn, columnOf } from '../../../search/column-permissions.ts'
 import { bucketOfDay, dayOf, type Facet, type FacetField, type ValueCount } from '../../../search/facets.ts'
 import type { FilterClass } from '../format/filter-classes.ts'
 import { compareBytes, type SegmentImage } from '../format/segment-image.ts'
@@ -39,6 +40,8 @@ export const mostFrequent = (limit: number): Selection => ({
 
 /** Counts documents by their values, segment by segment. */
 interface Counter {
+  /** What must be marked as opened of the documents before they are added. */
+  readonly column: CatalogColumn | null
   add(image: SegmentImage, matching: MatchingDocuments): void
   select(selection: Selection): ValueCount[]
 }
@@ -48,10 +51,10 @@ export function countersOf(
   facets: readonly Facet[],
   classes: readonly FilterClass[],
   dictionary: TermDictionary,
-): { readonly shared: readonly Pick<Counter, 'add'>[]; readonly counters: readonly Pick<Counter, 'select'>[] } {
+): { readonly shared: readonly Omit<Counter, 'select'>[]; readonly counters: readonly Pick<Counter, 'select'>[] } {
   const byClass = new ClassCounter(classes)
   const byDay = new DayCounter()
-  const shared = new Set<Pick<Counter, 'add'>>()
+  const shared = new Set<Omit<Counter, 'select'>>()
   const counters = facets.map((facet) => {
     if (typeof facet === 'object') {
       shared.add(byDay)
@@ -70,6 +73,7 @@ export function countersOf(
 }
 
 class ClassCounter {
+  readonly column = null
   readonly #classes: readonly FilterClass[]
   readonly #counts: Uint32Array
 
@@ -94,6 +98,7 @@ class ClassCounter {
 }
 
 class DayCounter {
+  readonly column = null
   readonly #counts = new Uint32Array(daysCounted)
   readonly #rare = new Map<number, number>()
 
@@ -138,6 +143,7 @@ const listsOf: Partial<
 
 /** Values that a segment has by their numbers: so many that their texts are looked at only where they are given. */
 class NumberCounter implements Counter {
+  readonly column: CatalogColumn | null
   readonly #field: FacetField
   readonly #dictionary: TermDictionary
   readonly #counts: Uint32Array
@@ -145,6 +151,7 @@ class NumberCounter implements Counter {
 
   constructor(field: FacetField, dictionary: TermDictionary) {
     this.#field = field
+    this.column = columnOf(field)
     this.#dictionary = dictionary
     // Pages that nothing is counted in are never touched.
     this.#counts = new Uint32Array(dictionary.sharedSize)

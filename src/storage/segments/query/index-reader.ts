@@ -1,4 +1,6 @@
 import { receiveMessageOnPort } from 'node:worker_threads'
+import type { ScopeEntry } from '../../../access/scope.ts'
+import { type CatalogColumn, entriesOpening } from '../../../search/column-permissions.ts'
 import { packStatistics, unpackStatistics } from '../../../search/keyword-statistics.ts'
 import {
   type CatalogConditions,
@@ -29,7 +31,7 @@ import { openColumn, openSegment, type SearchView, type Segment } from '../memor
 import { TermDictionary } from '../memory/term-dictionary.ts'
 import { type BegunLists, begunLists } from './begun-chunks.ts'
 import { type NumberedConditions, numberConditions } from './catalog-conditions.ts'
-import { FilterCache } from './compile-filter.ts'
+import { type CompiledFilter, FilterCache } from './compile-filter.ts'
 import { countersOf, mostFrequent } from './count-values.ts'
 import { KeywordKernel } from './keyword-kernel.ts'
 import { LackingVectors, pageWithoutVector } from './lacking-vectors.ts'
@@ -48,7 +50,7 @@ import type { Outcome, ReaderCall, ReaderOptions, SearchReply } from './reader-c
 import { TermScan } from './scan-terms.ts'
 import { StatisticsCache } from './scope-statistics.ts'
 import { scoreDocuments } from './score-documents.ts'
-import { searchKeyword } from './search-keyword.ts'
+import { type ByDocument, searchKeyword } from './search-keyword.ts'
 import { type ReadFloats, searchVector } from './search-vector.ts'
 import { SimdKeywordKernel } from './simd-keyword-kernel.ts'
 import { findSimilarWords } from './similar-words.ts'
@@ -150,6 +152,10 @@ export class IndexReader {
     const { conditions } = opened
     const order = request.order ?? 'relevance'
     const { shared, counters } = countersOf(request.facets?.of ?? [], this.#classes, this.#dictionary)
+    const openedBy = this.#openedBy(request)
+    const isCurrent = (number: number) => this.#classes[number]!.current
+    const markOpened: ByDocument['markOpened'] = (image, matching, column) =>
+      matching.markOpened(image, isCurrent, openedBy(column))
     const isByDocument = order !== 'relevance' || conditions !== null || counters.length > 0
     const outcome = searchKeyword({
       view: partOf(opened.view, part),
@@ -165,10 +171,13 @@ export class IndexReader {
         ? null
         : {
             matching: this.#matching,
-            markOpened: (image, matching) => this.#markOpened(request, image, matching),
+            markOpened,
             conditions,
             count: (image, matching) => {
-              for (const counter of shared) counter.add(image, matching)
+              for (const counter of shared) {
+                if (counter.column !== null) markOpened(image, matching, counter.column)
+                counter.add(image, matching)
+              }
             },
           },
       deadline,
@@ -184,18 +193,24 @@ export class IndexReader {
     return { ...page, facets }
   }
 
-  #markOpened({ scope, filters }: KeywordRequest, image: SegmentImage, matching: MatchingDocuments): void {
-    if (!filters.includeNonCurrent) return
-    const open = this.#filters.filterFor(scope, noFilters)
-    matching.markOpened(image, (number) => this.#classes[number]!.current, open)
+  /** Which documents, or columns of the catalog, are open as they are now; `null`: of all that the request shows. */
+  #openedBy({ scope, filters }: KeywordRequest): (column: CatalogColumn | null) => CompiledFilter | null {
+    const known = new Map<CatalogColumn | null, CompiledFilter | null>()
+    const filterOf = (column: CatalogColumn | null): CompiledFilter | null => {
+      const entries = column === null ? scope.entries : entriesOpening(column, scope)
+      if (entries.length === scope.entries.length && !filters.includeNonCurrent) return null
+      return this.#filters.filterFor(column === null ? scope : { entries: entries.map(wholly) }, noFilters)
+    }
+    return (column) => {
+      if (!known.has(column)) known.set(column, filterOf(column))
+      return known.get(column)!
+    }
   }
 
   #values(request: ValuesRequest, deadline: number): ValuesOutcome {
     const { scope, field, prefix, after, limit } = request
     const { view, epoch } = this.#open()
-    // Whatever an entry opens of a document, it opens its columns.
-    const entries = scope.entries.map((entry) => ({ ...entry, fields: ['title', 'body'] as const }))
-    const filter = this.#filters.filterFor({ entries }, noFilters)
+    const filter = this.#filters.filterFor({ entries: scope.entries.map(wholly) }, noFilters)
     const { shared, counters } = countersOf([field], this.#classes, this.#dictionary)
     for (const { image, died } of view.segments) {
       if (performance.now() > deadline) return timedOut
@@ -422,6 +437,9 @@ export class IndexReader {
     }
   }
 }
+
+/** Whatever an entry opens of a document, it opens its columns. */
+const wholly = (entry: ScopeEntry): ScopeEntry => ({ ...entry, fields: ['title', 'body'] })
 
 const partOf = ({ segments, generation }: SearchView, part: IndexPart): SearchView => ({
   segments: segmentsOf(part, segments),

@@ -14,7 +14,7 @@ export class MatchingDocuments {
   readonly scores = new Float64Array(segmentChunksMax)
   /** How many chunks of each matched. */
   readonly matches = new Uint32Array(segmentChunksMax)
-  /** 1 where the scope opens the document as it is now, and with it what the catalog knows of it. */
+  /** 1 where what the catalog knows of the document counts; for each use of it marked anew. */
   readonly opened = new Uint8Array(segmentChunksMax)
 
   /** Takes over what was gathered and empties it. Of equally good chunks the first is the best. */
@@ -46,7 +46,6 @@ export class MatchingDocuments {
       }
     }
     this.count = at + 1
-    this.opened.fill(1, 0, this.count)
   }
 
   /** All that a filter shows, whether it matches anything or not. */
@@ -71,9 +70,10 @@ export class MatchingDocuments {
     this.opened.fill(1, 0, this.count)
   }
 
-  /** Marks those whose current version the filter shows. Asked only where others take part. */
-  markOpened(image: SegmentImage, isCurrent: (classNumber: number) => boolean, filter: CompiledFilter): void {
-    for (let i = 0; i < this.count; i++) {
+  /** Marks those whose current version the filter shows; `null`: all. */
+  markOpened(image: SegmentImage, isCurrent: (classNumber: number) => boolean, filter: CompiledFilter | null): void {
+    if (filter === null) this.opened.fill(1, 0, this.count)
+    for (let i = 0; filter !== null && i < this.count; i++) {
       this.opened[i] = isOpened(image, this.chunks[i]!, isCurrent, filter) ? 1 : 0
     }
   }
@@ -106,7 +106,7 @@ export function isOpened(
   filter: CompiledFilter,
 ): boolean {
   const { chunkClass, chunkDocument, documentFirstChunk } = image
-  if (isCurrent(chunkClass[visible]!)) return true
+  if (isCurrent(chunkClass[visible]!)) return filter.maskOf(image, visible) !== 0
   const document = chunkDocument[visible]!
   const end = documentFirstChunk[document + 1]!
   let chunk = documentFirstChunk[document]!

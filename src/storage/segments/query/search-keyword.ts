@@ -1,3 +1,4 @@
+import type { CatalogColumn } from '../../../search/column-permissions.ts'
 import type {
   ChunkScore,
   DocumentHit,
@@ -37,8 +38,8 @@ export interface KeywordSearch {
 export interface ByDocument {
   /** The thread's own. */
   readonly matching: MatchingDocuments
-  /** Earlier versions take part: which documents are open as they are now. */
-  readonly markOpened: (image: SegmentImage, matching: MatchingDocuments) => void
+  /** Of which documents, as they are now, a column of the catalog is open; `null` for the documents themselves. */
+  readonly markOpened: (image: SegmentImage, matching: MatchingDocuments, column: CatalogColumn | null) => void
   readonly conditions: NumberedConditions | null
   /** Hears of all that match. */
   readonly count: (image: SegmentImage, matching: MatchingDocuments) => void
@@ -123,9 +124,12 @@ function rankDocuments(
   top: TopDocuments,
 ): number {
   matching.take(kernel.sum, image)
-  markOpened(image, matching)
-  if (conditions !== null) matching.keep((document, opened) => opened && conditions.hold(image, document))
+  if (conditions !== null) {
+    markOpened(image, matching, null)
+    matching.keep((document, opened) => opened && conditions.hold(image, document))
+  }
   count(image, matching)
+  if (order === '-score') markOpened(image, matching, 'score')
   const { documents, chunks, scores, opened } = matching
   const { documentPublished, documentScore } = image
   // Ids rise with the time of ingest, and so, mostly, do times of publication: what comes first in the order comes first.

@@ -195,6 +195,29 @@ suite('a search of which a part fails', () => {
     }
   })
 
+  test('models are asked in the languages that they know; one from before in all, until the new one has all vectors', async () => {
+    const embed = async () => [Float32Array.of(1, 0)]
+    const profile = (profileId: string) =>
+      ({ profileId, dimensions: 2, languages: ['en'], cosines: usualCosines, embed }) as unknown as Embedder
+    const others = [
+      { embedder: profile('besides'), role: 'besides' as const },
+      { embedder: profile('before'), role: 'stand_in' as const },
+    ]
+    for (const [query, expected] of [
+      ['Why does the ferry not go?', ['m', 'besides', 'before']],
+      ['Warum fährt die Fähre nicht?', ['m', 'before']],
+      ['渡轮为什么停航', ['m', 'before']],
+    ] as const) {
+      const { searcher, asked } = searcherOf('found', 'found', true, 2, undefined, { others: () => others })
+      await answer(searcher, 'vector', { query })
+      assert.deepEqual(
+        asked.map(({ profileId }) => profileId),
+        expected,
+      )
+      assert.deepEqual(asked.at(-1)!.filters.languages, null)
+    }
+  })
+
   test('an index that is being built anew is said, whatever else is', async () => {
     let refilling = true
     const { searcher } = searcherOf('found', 'unavailable', true, 2, () => refilling)

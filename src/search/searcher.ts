@@ -343,8 +343,8 @@ export class Searcher {
   }
 
   /**
-   * The query's vectors: of the default profile, and of those others whose model may know its language. A caller's own is
-   * one of the default profile.
+   * The query's vectors: of the default profile, of those others whose model may know its language, and, whatever that is,
+   * of those that stand in for it: they answered such queries before. A caller's own is one of the default profile.
    */
   async #queryVectors(
     request: SearchRequest,
@@ -363,7 +363,8 @@ export class Searcher {
       const vector = Float32Array.from(request.queryVector, (value) => value / largest)
       return { found: [queryVector(main, vector)], failed: null }
     }
-    const asked: readonly AskedEmbedder[] = [main, ...others().filter(({ embedder }) => mayKnow(embedder, languages))]
+    const isAsked = ({ embedder, role }: OtherEmbedder) => role === 'stand_in' || mayKnow(embedder, languages)
+    const asked: readonly AskedEmbedder[] = [main, ...others().filter(isAsked)]
     const given = await Promise.all(asked.map((one) => this.#embedded(one.embedder, request.text, caller)))
     return {
       found: asked.flatMap((one, i) => {

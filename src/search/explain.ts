@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
 import type { KeywordQuery } from '../text/types.ts'
 import { named } from '../validation.ts'
+import type { NearChunk } from './nearest.ts'
 import type { ChunkScore } from './search-index.ts'
 
 /** Named parts of a score. Each is made where its score is, of the same numbers, so that the two cannot part. */
@@ -16,7 +17,13 @@ export const Explanation = named(
         'Adds up to `keyword_score`: what each word and phrase of the query adds, by how it was typed, and two neighbouring words ' +
           'that stand side by side, with a blank between them. A word that was corrected or taken for a beginning is named as typed.',
       ),
-      vector: parts('Adds up to `vector_score`: `cosine`.'),
+      vector: parts(
+        'Adds up to `vector_score`: `cosine`; or, where several embedding profiles were asked, what each that has a vector of the document ' +
+          'adds, by its id: its cosine in terms of those of the default profile, divided by their number.',
+      ),
+      cosines: parts(
+        'Where several embedding profiles were asked: the cosine of each, by its id, as its model has it.',
+      ),
       fusion: parts(
         'Hybrid: what `lexical` (from `keyword_score`), `vector` (from `vector_score`), `quality` and `recency` add to the fused score, ' +
           '0 to 1, each times its weight. The fewer of the words of the query the best document by words has, the more of the weight of ' +
@@ -41,6 +48,14 @@ export function keywordParts({ clauses, boosts }: KeywordQuery, { parts = [] }: 
     if (part !== 0) named.set(typed, (named.get(typed) ?? 0) + part)
   }
   return Object.fromEntries(named)
+}
+
+export function vectorParts({ score, nearness }: NearChunk): Pick<Explanation, 'vector' | 'cosines'> {
+  if (nearness === undefined) return { vector: { cosine: score } }
+  return {
+    vector: Object.fromEntries(nearness.map(({ profileId, part }) => [profileId, part])),
+    cosines: Object.fromEntries(nearness.map(({ profileId, cosine }) => [profileId, cosine])),
+  }
 }
 
 export const scaled = (parts: Parts, factor: number): Parts =>

@@ -186,6 +186,25 @@ test('the parts of a score add up, with a cross-encoder and without', async () =
   assert.equal((await search(searcherOver(titled), 'tidal power'))[0]!.explanation, null)
 })
 
+test('by several models: the cosine of each, and what it adds to the score, in vector and in hybrid mode', async () => {
+  const embed = async () => [Float32Array.of(1, 0)]
+  const cosines = { unrelated: 0.7, related: 0.9 }
+  const second = { profileId: 'q', languages: null, dimensions: 2, cosines, embed } as unknown as Embedder
+  const others = () => [{ embedder: second, role: 'besides' as const }]
+  const caller = { id: 'application', signal: new AbortController().signal }
+  for (const mode of ['vector', 'hybrid'] as const) {
+    const request = checkSearch({ query: 'tidal power', explain: true }, mode, 2)
+    const searcher = searcherOver([{ id: 'a', keyword: 2, cosine: 0.8 }], { others })
+    const [found] = (await searcher.search(request, all, null, caller)).found
+    const { vector, cosines: each } = found!.explanation!
+    assert.deepEqual(each, { p: 0.8, q: 0.8 })
+    // Halfway between unrelated and related for the second is .6 in terms of the first.
+    assert.deepEqual(Object.keys(vector!), ['p', 'q'])
+    assert.ok(Math.abs(vector!.p! - 0.4) < 1e-12 && Math.abs(vector!.q! - 0.3) < 1e-12)
+    assert.ok(Math.abs(vector!.p! + vector!.q! - found!.vectorScore!) < 1e-12)
+  }
+})
+
 test('an exact title is not lost to near misses of both branches', async () => {
   const exact = { id: 'exact', keyword: 4, cosine: 0.6, title: 'Tidal power' }
   const found = await search(searcherOver([...many.slice(0, 50), exact]), 'tidal power')

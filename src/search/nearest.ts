@@ -2,14 +2,12 @@ import { type CosineShape, cosineAsOf } from '../embedding/embedder.ts'
 import type {
   ChunkScore,
   DocumentHit,
-  DocumentScores,
-  ScoreOutcome,
   ScoreRequest,
   SearchFilters,
   SearchIndex,
   TimedOut,
   Unavailable,
-  VectorOutcome,
+  VectorPage,
   VectorRequest,
 } from './search-index.ts'
 
@@ -24,6 +22,30 @@ export interface QueryVector {
   readonly isStandIn: boolean
 }
 
+/** What one profile says of a document, and what of its score that makes. */
+export interface Nearness {
+  readonly profileId: string
+  readonly cosine: number
+  readonly part: number
+}
+
+/** A chunk with its cosine; where several profiles were asked, with those of which that is the mean. */
+export interface NearChunk extends ChunkScore {
+  readonly nearness?: readonly Nearness[]
+}
+export type NearHit = DocumentHit & NearChunk
+
+export type NearestOutcome = (Omit<VectorPage, 'hits'> & { readonly hits: readonly NearHit[] }) | TimedOut | Unavailable
+
+export interface NearScore {
+  readonly documentId: string
+  readonly vector: NearChunk | null
+}
+export type NearScoreOutcome =
+  | { readonly outcome: 'found'; readonly scores: readonly NearScore[] }
+  | TimedOut
+  | Unavailable
+
 type Search = Omit<VectorRequest, 'profileId' | 'vector' | 'topK'>
 
 /**
@@ -36,7 +58,7 @@ export async function findNearest(
   vectors: readonly QueryVector[],
   search: Search,
   topK: number,
-): Promise<VectorOutcome> {
+): Promise<NearestOutcome> {
   const untilMs = Date.now() + search.timeoutMs
   const pages = await Promise.all(
     vectors.map(({ profileId, vector, languages }) =>
@@ -57,7 +79,7 @@ export async function findNearest(
   const lacking = (i: number) => [...hits].flatMap(([documentId, known]) => (known[i] === undefined ? documentId : []))
   const scored = await scoreAll(index, vectors, lacking, { ...search, timeoutMs: Math.max(1, untilMs - Date.now()) })
   if ('outcome' in scored) return scored
-  const merged = [...hits].flatMap(([documentId, known]): DocumentHit | [] => {
+  const merged = [...hits].flatMap(([documentId, known]): NearHit | [] => {
     const chunks = vectors.map((_, i) => known[i] ?? scored[i]!.get(documentId) ?? null)
     const best = together(vectors, chunks)
     if (best === null) return []
@@ -74,12 +96,12 @@ export async function scoreNearest(
   vectors: readonly QueryVector[],
   documentIds: readonly string[],
   search: Search,
-): Promise<ScoreOutcome> {
+): Promise<NearScoreOutcome> {
   const scored = await scoreAll(index, vectors, () => documentIds, search)
   if ('outcome' in scored) return scored
-  const scoreOf = (documentId: string): DocumentScores => {
+  const scoreOf = (documentId: string): NearScore => {
     const chunks = scored.map((scores) => scores.get(documentId) ?? null)
-    return { documentId, keyword: null, vector: together(vectors, chunks) }
+    return { documentId, vector: together(vectors, chunks) }
   }
   return { outcome: 'found', scores: documentIds.map(scoreOf) }
 }
@@ -112,19 +134,24 @@ async function scoreAll(
 }
 
 /** The mean of a document's cosines, with the chunk of the first profile that has one. */
-function together(vectors: readonly QueryVector[], chunks: readonly (ChunkScore | null)[]): ChunkScore | null {
+function together(vectors: readonly QueryVector[], chunks: readonly (ChunkScore | null)[]): NearChunk | null {
   const [main] = vectors
   const of = (isStandIn: boolean) =>
     vectors.flatMap((vector, i) => {
       const chunk = chunks[i] ?? null
-      return chunk === null || vector.isStandIn !== isStandIn ? [] : { chunk, cosines: vector.cosines }
+      return chunk === null || vector.isStandIn !== isStandIn ? [] : { ...vector, chunk }
     })
   const lasting = of(false)
   const counted = lasting.length > 0 ? lasting : of(true)
   const [best] = counted
   if (best === undefined || main === undefined) return null
-  const sum = counted.reduce((total, { chunk, cosines }) => total + cosineAsOf(chunk.score, cosines, main.cosines), 0)
-  return { chunkId: best.chunk.chunkId, versionId: best.chunk.versionId, score: sum / counted.length }
+  const nearness = counted.map(({ profileId, chunk, cosines }): Nearness => {
+    const part = cosineAsOf(chunk.score, cosines, main.cosines) / counted.length
+    return { profileId, cosine: chunk.score, part }
+  })
+  const score = nearness.reduce((total, { part }) => total + part, 0)
+  const { chunkId, versionId } = best.chunk
+  return { chunkId, versionId, score, ...(vectors.length === 1 ? {} : { nearness }) }
 }
 
 function narrowed(filters: SearchFilters, languages: readonly string[] | null): SearchFilters {

@@ -6,7 +6,7 @@ import type { Parts } from './explain.ts'
 import { type Candidate, type FusionWeights, fuse } from './fuse.ts'
 import type { ChunkText, IndexSource, ResultDocument, ShownChunk } from './index-source.ts'
 import { searchLimits as limits } from './limits.ts'
-import { type QueryVector, scoreNearest } from './nearest.ts'
+import { type NearChunk, type NearHit, type QueryVector, scoreNearest } from './nearest.ts'
 import { type RerankWeights, rerankerOf } from './rerank.ts'
 import type { ChunkScore, DocumentHit, SearchIndex, TimedOut, Unavailable } from './search-index.ts'
 import type { SearchRequest } from './search-request.ts'
@@ -35,6 +35,8 @@ interface RankedCandidate extends Candidate {
   readonly document: ResultDocument
   readonly best: ChunkScore
   readonly others: readonly ChunkScore[]
+  /** What its cosine is of; null without one. */
+  readonly near: NearChunk | null
 }
 
 interface FusedCandidate extends RankedCandidate {
@@ -55,11 +57,11 @@ export async function rankCandidates(
   parts: RankingParts,
   { request, scope, query, caller, languages }: Asked,
   keywordHits: readonly DocumentHit[],
-  vectorHits: readonly DocumentHit[],
+  vectorHits: readonly NearHit[],
   vectors: readonly QueryVector[],
   shortfalls: Shortfall[],
 ): Promise<ReadCandidate[]> {
-  const hits = new Map<string, { keyword: DocumentHit | null; vector: DocumentHit | null }>()
+  const hits = new Map<string, { keyword: DocumentHit | null; vector: NearHit | null }>()
   for (const hit of keywordHits) hits.set(hit.documentId, { keyword: hit, vector: null })
   for (const hit of vectorHits)
     hits.set(hit.documentId, { keyword: hits.get(hit.documentId)?.keyword ?? null, vector: hit })
@@ -72,15 +74,21 @@ export async function rankCandidates(
     shortfalls.push({ what, cause: causeOf(outcome, limits.keywordWaitMs) })
   }
   /** What one branch would have given to the documents that only the other one found. */
-  const completed = async (missing: 'keyword' | 'vector'): Promise<ReadonlyMap<string, ChunkScore | null>> => {
-    const lacking = documentIds.filter((documentId) => hits.get(documentId)![missing] === null)
-    if (lacking.length === 0) return new Map()
-    const scored =
-      missing === 'keyword'
-        ? await index.score({ ...search, explain: request.explain, documentIds: lacking, query, vector: null })
-        : await scoreNearest(index, vectors, lacking, search)
-    if (scored.outcome === 'found') return new Map(scored.scores.map((one) => [one.documentId, one[missing]]))
-    lack(missing === 'keyword' ? 'keyword_search_timed_out' : 'vector_search_unavailable', scored)
+  const lacking = (branch: 'keyword' | 'vector') => documentIds.filter((one) => hits.get(one)![branch] === null)
+  const completedByWords = async (): Promise<ReadonlyMap<string, ChunkScore | null>> => {
+    const asked = lacking('keyword')
+    if (asked.length === 0) return new Map()
+    const scored = await index.score({ ...search, explain: request.explain, documentIds: asked, query, vector: null })
+    if (scored.outcome === 'found') return new Map(scored.scores.map((one) => [one.documentId, one.keyword]))
+    lack('keyword_search_timed_out', scored)
+    return new Map()
+  }
+  const completedByVectors = async (): Promise<ReadonlyMap<string, NearChunk | null>> => {
+    const asked = lacking('vector')
+    if (asked.length === 0 || vectors.length === 0) return new Map()
+    const scored = await scoreNearest(index, vectors, asked, search)
+    if (scored.outcome === 'found') return new Map(scored.scores.map((one) => [one.documentId, one.vector]))
+    lack('vector_search_unavailable', scored)
     return new Map()
   }
   /** The best by words, with what each word of the query adds to its score. */
@@ -99,8 +107,8 @@ export async function rankCandidates(
     return best
   }
   const [keywordScores, vectorScores, documents, best] = await Promise.all([
-    completed('keyword'),
-    vectors.length === 0 ? new Map<string, ChunkScore>() : completed('vector'),
+    completedByWords(),
+    completedByVectors(),
     source.results(documentIds),
     bestByWords(),
   ])
@@ -117,13 +125,16 @@ export async function rankCandidates(
     const best = byWords ?? hit.vector
     const keyword = byWords?.score ?? null
     // What was demanded or excluded by a sign is so for the vector branch too.
-    return best === null || (isMarked && keyword === null) ? [] : [{ document, hit, best, keyword }]
+    if (best === null || (isMarked && keyword === null)) return []
+    const near = hit.vector ?? vectorScores.get(document.documentId) ?? null
+    return [{ document, hit, best, keyword, near }]
   })
   const candidates = (await asFound(found, source)).map(
-    ({ document, hit, best, keyword }): RankedCandidate => ({
+    ({ document, hit, best, keyword, near }): RankedCandidate => ({
       documentId: document.documentId,
       keyword,
-      cosine: (hit.vector ?? vectorScores.get(document.documentId))?.score ?? null,
+      near,
+      cosine: near?.score ?? null,
       quality: document.quality,
       publishedAt: document.publishedAt,
       languageKnown: queryKnown && knowsLanguage(embedder, document.language),

@@ -13,21 +13,14 @@ import type { FairTurns } from '../turns/fair-turns.ts'
 import { type Correction, correctQuery } from './correct-query.ts'
 import { countCandidates } from './count-candidates.ts'
 import type { CrossEncoder } from './cross-encoder.ts'
-import { type Explanation, keywordParts, type Parts, scaled } from './explain.ts'
+import { type Explanation, keywordParts, type Parts, scaled, vectorParts } from './explain.ts'
 import type { ValueCount } from './facets.ts'
 import type { ShownChunk } from './index-source.ts'
 import type { PagePosition } from './keyword-cursors.ts'
 import { searchLimits as limits } from './limits.ts'
-import { findNearest, type QueryVector } from './nearest.ts'
+import { findNearest, type NearestOutcome, type QueryVector } from './nearest.ts'
 import { byScore, type RankingParts, type ReadCandidate, rankCandidates } from './rank-candidates.ts'
-import type {
-  ChunkScore,
-  DocumentHit,
-  FacetsRequest,
-  KeywordOutcome,
-  VectorOutcome,
-  VectorPage,
-} from './search-index.ts'
+import type { ChunkScore, DocumentHit, FacetsRequest, KeywordOutcome } from './search-index.ts'
 import type { SearchRequest } from './search-request.ts'
 import { causeOf, type Shortfall } from './shortfall.ts'
 
@@ -211,7 +204,7 @@ export class Searcher {
         ...foundBy(hit),
         keywordScore: null,
         vectorScore: hit.score,
-        explanation: request.explain ? { vector: { cosine: hit.score } } : null,
+        explanation: request.explain ? vectorParts(hit) : null,
       })),
       query,
       corrections: [],
@@ -330,7 +323,7 @@ export class Searcher {
     }
     const timeoutMs = vectorUntil - Date.now()
     try {
-      const outcome: VectorOutcome =
+      const outcome: NearestOutcome =
         timeoutMs <= 0
           ? { outcome: 'timed_out' }
           : await findNearest(this.#parts.index, vectors.found, { scope, filters: request.filters, timeoutMs }, topK)
@@ -436,7 +429,9 @@ interface QueryVectors {
   readonly failed: Error | null
 }
 
-type VectorBranch = VectorPage | { readonly outcome: 'failed'; readonly cause: Error }
+type VectorBranch =
+  | Extract<NearestOutcome, { outcome: 'found' }>
+  | { readonly outcome: 'failed'; readonly cause: Error }
 
 /** Some of the query's vectors were there, and not all. */
 const partial = ({ vectors }: Asked): Shortfall[] =>
@@ -468,10 +463,10 @@ function foundBy(hit: DocumentHit) {
   }
 }
 
-function explained({ best, keyword, cosine, fusion }: ReadCandidate, rerank: Parts, query: KeywordQuery): Explanation {
+function explained({ best, keyword, near, fusion }: ReadCandidate, rerank: Parts, query: KeywordQuery): Explanation {
   return {
     ...(keyword === null ? {} : { keyword: keywordParts(query, best) }),
-    ...(cosine === null ? {} : { vector: { cosine } }),
+    ...(near === null ? {} : vectorParts(near)),
     fusion,
     rerank,
   }

@@ -135,6 +135,11 @@ suite('an instance that moves from the embedded store to PostgreSQL', () => {
     for (const _ of [1, 2]) assert.equal((await search()).status, 200)
     const revoked = await server.makeApplication()
     await server.mustAdmin('POST', `/admin/v1/keys/${revoked.keyId}/revoke`)
+    const [forgotten] = await send(server, collector, [documentOf('forgotten')])
+    const erasure = await server.mustAdmin('DELETE', `/admin/v1/documents/${forgotten!.document_id}`)
+    const isErased = async () =>
+      (await server.mustAdmin('GET', `/admin/v1/erasures/${erasure.erasure_id}`)).status === 'completed'
+    await until('it is erased', isErased)
 
     let writing = true
     let batches = 0
@@ -162,7 +167,9 @@ suite('an instance that moves from the embedded store to PostgreSQL', () => {
     const page = async () => (await server.consumer(key, 'GET', `${browse}&cursor=${next_cursor}`)).body.documents
     const listed = await page()
     assert.equal(listed.length, 20)
-    const documentIds = [...new Set(events.map((event) => event.document_id))].slice(0, 45)
+    const sent = new Set(events.map((event) => event.document_id))
+    sent.delete(forgotten!.document_id!)
+    const documentIds = [...sent].slice(0, 45)
     const before = await seen(server, documentIds)
     const textsBefore = world.search.embedding.texts.length
     await server.stop()
@@ -178,6 +185,9 @@ suite('an instance that moves from the embedded store to PostgreSQL', () => {
     assert.deepEqual([(await search()).status, (await search()).status], [200, 429], 'two of three were used before')
     assert.equal((await server.consumer(revoked.key, 'GET', '/v1/account')).status, 401)
 
+    const [refused] = await send(server, collector, [documentOf('forgotten')])
+    assert.deepEqual(refused, { index: 0, outcome: 'erased' })
+    assert.ok(await isErased())
     const body = 'written to the other store'
     const [made] = await send(server, collector, [documentOf('new', { body })])
     const after: FeedEvent[] = await eventsAfter(server, key, end)

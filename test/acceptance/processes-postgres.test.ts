@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { until } from '../support/until.ts'
@@ -71,6 +73,29 @@ describe('processes that share a store', () => {
     for (const i of [0, 1, 2]) {
       await until(`process ${i} refuses the key`, async () => (await account(i)).status === 401)
     }
+  })
+
+  test('what one erases no other finds, and it is completed when the index of each is rid of it', async () => {
+    const { key } = await at(0).makeApplication({ entitlements: [{ datasets: ['news'] }] })
+    const word = 'erasedeverywhere'.padEnd(40, 'x')
+    const [gone] = await send(at(0), collector, [documentOf('erased-1', { title: word, body: word, tags: [word] })])
+    const found = async (i: number) =>
+      (await at(i).consumer(key, 'POST', '/v1/search', { query: word, mode: 'keyword' })).body.results.length
+    for (const i of [0, 1, 2]) await until(`process ${i} finds it`, async () => (await found(i)) === 1)
+    const inFiles = (server: TestServer): boolean =>
+      readdirSync(server.dataDir, { recursive: true, withFileTypes: true })
+        .filter((one) => one.isFile())
+        .some((one) => readFileSync(join(one.parentPath, one.name), 'latin1').includes(word))
+    assert.deepEqual(processes.map(inFiles), [true, true, true])
+    const begun = await at(1).admin('DELETE', `/admin/v1/documents/${gone!.document_id}`)
+    assert.equal(begun.status, 202, begun.text)
+    for (const i of [0, 1, 2]) {
+      assert.equal(await found(i), 0)
+      assert.equal((await at(i).consumer(key, 'GET', `/v1/documents/${gone!.document_id}`)).status, 404)
+    }
+    const status = async () => (await at(2).mustAdmin('GET', `/admin/v1/erasures/${begun.body.erasure_id}`)).status
+    await until('it is completed', async () => (await status()) === 'completed')
+    assert.deepEqual(processes.map(inFiles), [false, false, false])
   })
 
   test('a cursor of one process is good at every other, and what one takes in wakes a reader at another', async () => {

@@ -45,19 +45,22 @@ export async function run(args: readonly string[]): Promise<void> {
       if (there < stored) await sendStream(server, keys.collector, { from: there, to: stored })
       const probes = await prober(server, keys.consumer)
       const alone = p99(await probes.forCount(probesAlone))
+      const restingMb = (await server.memory())?.anonymousMb ?? Number.NaN
       const grown: number[] = []
       const rates: number[] = []
       const bare: number[] = []
       const beside: number[] = []
       for (let round = 0; round < Number(values.rounds); round++) {
         bare.push(readBare(database))
-        rates.push((await exportAll(server, keys.consumer, stored)).perSecond)
+        const unwatched = await exportAll(server, keys.consumer, stored)
+        rates.push(unwatched.perSecond)
+        grown.push(unwatched.mostMb - restingMb)
         const besides = new AbortController()
         const probing = probes.until(besides.signal)
-        const { grownMb } = await exportAll(server, keys.consumer, stored)
+        const { mostMb } = await exportAll(server, keys.consumer, stored)
         besides.abort()
         beside.push(p99(await probing))
-        grown.push(grownMb)
+        grown.push(mostMb - restingMb)
       }
       const [ours, theirs] = [Math.max(...rates), Math.max(...bare)]
       console.log(
@@ -73,13 +76,13 @@ export async function run(args: readonly string[]): Promise<void> {
   }
 }
 
-/** One export from its first byte to its last, and how much more memory the server had meanwhile than before. */
+/** One export from its first byte to its last, and the most memory that the server had meanwhile. */
 async function exportAll(server: ServerProcess, key: string, stored: number) {
-  const before = (await server.memory())?.anonymousMb ?? Number.NaN
-  let most = before
-  const looking = setInterval(async () => {
-    most = Math.max(most, (await server.memory())?.anonymousMb ?? 0)
-  }, 100)
+  let mostMb = 0
+  const look = async (): Promise<void> => {
+    mostMb = Math.max(mostMb, (await server.memory())?.anonymousMb ?? Number.NaN)
+  }
+  const looking = setInterval(look, 50)
   const startedMs = performance.now()
   const sent = request(new URL('/v1/export', server.address), { headers: { authorization: `Bearer ${key}` } }).end()
   const [response] = await once(sent, 'response')
@@ -90,9 +93,10 @@ async function exportAll(server: ServerProcess, key: string, stored: number) {
   }
   const seconds = (performance.now() - startedMs) / 1000
   clearInterval(looking)
+  await look()
   const end = JSON.parse(tail.toString('latin1').trimEnd().split('\n').at(-1)!)
   if (end.type !== 'end' || end.documents < stored) throw new Error(`not everything: ${JSON.stringify(end)}`)
-  return { perSecond: end.documents / seconds, grownMb: most - before }
+  return { perSecond: end.documents / seconds, mostMb }
 }
 
 /** The same rows, without anybody to send them to. */

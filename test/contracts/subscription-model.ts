@@ -237,7 +237,7 @@ const end = (worker: number, how: 'succeeds' | 'lacks vectors' | 'fails'): Comma
     if (how === 'fails') {
       assert.ok(await analysis.endRun(run.runId, workerId, { at, error: { code: 'internal', message: 'no' } }))
     } else {
-      const warnings = how === 'succeeds' ? [] : (['vectors_pending'] as const)
+      const warnings = [how === 'succeeds' ? ('history_lost' as const) : ('vectors_pending' as const)]
       await analysis.beginRun(run.runId, workerId, { chunks: 0, documents: 1, withoutVector: 0 }, warnings)
       const artifact = { artifactId: newId('art', at), name: 'rollup', rows: 1, bytes: 2, sha256: 'ab' }
       assert.ok(await analysis.endRun(run.runId, workerId, { at, artifacts: [artifact] }))

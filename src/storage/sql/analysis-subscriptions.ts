@@ -1,7 +1,7 @@
 import type { Kysely, Nullable } from 'kysely'
 import { isScheduled } from '../../access/policy-limits.ts'
 import { storedPolicy } from '../../access/stored-rights.ts'
-import type { AnalysisStore, RunEnd } from '../../analysis/analysis-store.ts'
+import type { AnalysisStore, RunEnd, RunWarning } from '../../analysis/analysis-store.ts'
 import { unfinishedStatuses } from '../../analysis/run-states.ts'
 import type { Subscription, SubscriptionStore, WaitingSubscription } from '../../analysis/subscription-store.ts'
 import { idTimeMs } from '../../ids.ts'
@@ -191,13 +191,17 @@ export async function moveCheckpoint(
       checkpoint_run_id: run_id,
       checkpoint_at: at,
       // What lacked vectors is tried again, later and later, as what failed is.
-      ...(warnings === null || JSON.parse(warnings).length === 0 ? { tries: 0 } : {}),
+      ...(lacksVectors(warnings) ? {} : { tries: 0 }),
     })
     .where('subscription_id', '=', subscription_id)
     // One whose time was over by the clock of another is followed by the next already: the checkpoint never goes back.
     .where('turn', '=', turn)
     .execute()
 }
+
+/** Of the warnings of a run; no other one says that a later run is computed on more. */
+const lacksVectors = (warnings: string | null): boolean =>
+  warnings !== null && (JSON.parse(warnings) as RunWarning[]).includes('vectors_pending')
 
 async function isUnderWay(db: Kysely<Tables>, { last_run_id }: AnalysisSubscriptionRow, now: number): Promise<boolean> {
   if (last_run_id === null) return false
@@ -226,11 +230,10 @@ function lastOf(
   row: AnalysisSubscriptionRow & Nullable<Pick<AnalysisRunRow, 'completed_at' | 'expires_at' | 'warnings'>>,
 ): WaitingSubscription['last'] {
   if (row.last_run_id === null) return null
-  const lacked = row.warnings !== null && JSON.parse(row.warnings).length > 0
   return {
     startedAt: idTimeMs(row.last_run_id),
     endedAt: row.completed_at ?? row.expires_at ?? 0,
-    isComplete: row.checkpoint_run_id === row.last_run_id && !lacked,
+    isComplete: row.checkpoint_run_id === row.last_run_id && !lacksVectors(row.warnings),
   }
 }
 

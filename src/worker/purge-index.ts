@@ -29,7 +29,10 @@ export function startPurging({ source, index, copyId, shared, feeds }: PurgePart
     lookEveryMs,
     async () => {
       const erased = await source.newestErasure()
-      if ((erased === 0 && !shared) || !(await feeds())) return false
+      if (erased === 0 && !shared) return false
+      // To ask an index how it is takes time, and now and then is enough: another one may be served by now.
+      if (said !== null && said.through >= erased && Date.now() - said.at < sayEveryMs) return false
+      if (!(await feeds())) return false
       const { state, position, purgedThrough } = await index.health()
       if (state !== 'ready') return false
       // Without anything erased an index is rid of all of it, wherever it stands.
@@ -38,10 +41,10 @@ export function startPurging({ source, index, copyId, shared, feeds }: PurgePart
         await index.purge()
         through = (await index.health()).purgedThrough
       }
-      const isDue = shared && Date.now() - (said?.at ?? 0) >= sayEveryMs
-      if (said?.through === through && !isDue) return false
-      said = { through, at: Date.now() }
-      await source.reportPurged(copyId, through, said.at)
+      const at = Date.now()
+      const isDue = said?.through !== through || (shared && at - said.at >= sayEveryMs)
+      if (isDue) await source.reportPurged(copyId, through, at)
+      if (isDue || through >= erased) said = { through, at }
       return false
     },
     incidents,

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import type { Command } from 'commander'
 import type { Config } from '../config.ts'
+import { namedModels } from '../embedding/named-models.ts'
 import { examineAccess, examineMachine, examineSchema, type Finding, failure } from '../operator/examine.ts'
 import { examineIndex } from '../search/examine-index.ts'
 import { backendOf } from '../storage/backends.ts'
@@ -17,6 +18,8 @@ export function doctor(program: Command, context: Context): void {
     .description('say what is wrong with the installation and what to do about it')
     .action(async () => {
       const config = context.config()
+      // As a start of the server does: it says what the name of a model may be.
+      namedModels(config)
       context.say('  ok    settings: all valid')
       const findings = [...(await examineMachine(config.dataDir))]
       // Looking must not make a folder where there is none.

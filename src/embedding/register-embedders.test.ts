@@ -50,6 +50,17 @@ suite('the embedders of an instance', () => {
     }
   })
 
+  test('a model twice, or one of some languages before one of all, is a fault that names it', async () => {
+    for (const [embeddingModel, told] of [
+      ['bge-small-en-v1.5,bge-small-en-v1.5', /bge-small-en-v1.5 twice/],
+      ['bge-small-en-v1.5,multilingual-e5-small-q4', /multilingual-e5-small-q4 after bge-small-en-v1.5/],
+    ] as const) {
+      await assert.rejects(registered({ embeddingModel }), told)
+    }
+    const { put } = await registered({ embeddingModel: 'multilingual-e5-small-q4,bge-small-en-v1.5' })
+    assert.deepEqual(put, ['multilingual-e5-small-q4 *', 'bge-small-en-v1.5 en'])
+  })
+
   test('profiles from before whose model is built in can stand in; an endpoint that is not set any more cannot', async () => {
     const gone: Stored = { profileId: 'remote', provider: 'http', model: 'remote', dimensions: 3 }
     assert.deepEqual((await registered({ embeddingModel: 'multilingual-e5-small-q4' }, [bge, gone])).before, [

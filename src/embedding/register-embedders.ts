@@ -1,9 +1,9 @@
-import { ConfigError } from '../config.ts'
 import type { PoolWatch } from '../threads/pool.ts'
 import { BuiltInEmbedder } from './built-in-embedder.ts'
-import { type BuiltInModel, builtInModel, builtInModels } from './built-in-models.ts'
+import { type BuiltInModel, builtInModel } from './built-in-models.ts'
 import type { Embedder } from './embedder.ts'
 import { HttpEmbedder } from './http-embedder.ts'
+import { namedModels } from './named-models.ts'
 
 /** The port: where profiles are registered. */
 export interface ProfileRegistry {
@@ -36,12 +36,6 @@ export interface RegisteredEmbedders {
   readonly learn: () => Promise<void>
 }
 
-/**
- * What is built in when nothing else is said: every language, and for English, where the smaller model knows technical
- * texts better, the two together. How that was found: docs/ranking.md.
- */
-const usualModels = [builtInModels.multilingualE5Small, builtInModels.bgeSmallEn]
-
 /** The instance's own embedders, registered as its active profiles. A model is loaded when it first has something to do. */
 export async function registerEmbedders(
   settings: EmbeddingSettings,
@@ -51,7 +45,7 @@ export async function registerEmbedders(
   const stored = await registry.embeddingProfiles()
   const { embedders, learn } =
     settings.embeddingUrl === null
-      ? await builtIn(namedModels(settings.embeddingModel), registry, watch)
+      ? await builtIn(namedModels(settings), registry, watch)
       : await remote(settings, stored, registry)
   const [embedder, ...besides] = embedders
   // The built-in model of a profile is always there; an endpoint that is no longer set is not.
@@ -93,16 +87,4 @@ async function remote(settings: EmbeddingSettings, stored: readonly StoredProfil
     dimensions = embedder.dimensions
   }
   return { embedders: [embedder], learn }
-}
-
-function namedModels(names: string | null): readonly BuiltInModel[] {
-  if (names === null) return usualModels
-  return [...new Set(names.split(','))].map((name) => {
-    const model = builtInModel(name)
-    if (model !== undefined) return model
-    const known = Object.values(builtInModels).map(({ id }) => id)
-    throw new ConfigError([
-      `TIDEMARK_EMBEDDING_MODEL names ${JSON.stringify(name)}, but without TIDEMARK_EMBEDDING_URL it must be a built-in model (${known.join(', ')}) or several of them, comma-separated, the one for all texts first`,
-    ])
-  })
 }

@@ -194,6 +194,12 @@ test('doctor: healthy, empty, and what is wrong with advice', async () => {
   assert.doesNotMatch(healthy.stdout, /FAIL|application "Desk" .* no valid key/)
   assert.equal(absent.code, 0)
   assert.match(absent.stdout, /note +data folder .* is not there yet/)
+  const wrongModel = await tidemark(['doctor'], {
+    dataDir: join(broken, 'absent'),
+    env: { TIDEMARK_EMBEDDING_URL: '', TIDEMARK_EMBEDDING_MODEL: 'nonsense' },
+  })
+  assert.equal(wrongModel.code, 2)
+  assert.match(wrongModel.stderr, /TIDEMARK_EMBEDDING_MODEL names "nonsense"/)
   assert.equal(notFolder.code, 1)
   assert.match(notFolder.stdout, /FAIL +data folder .* is not a folder\n +do: set TIDEMARK_DATA_DIR/)
 })

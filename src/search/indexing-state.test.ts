@@ -4,7 +4,7 @@ import type { Backlog, IndexSource } from './index-source.ts'
 import { indexingState, readiness } from './indexing-state.ts'
 import type { IndexHealth, SearchIndex } from './search-index.ts'
 
-const healthy = { state: 'ready', reason: '', position: 9, chunks: 5, warnings: [] }
+const healthy = { state: 'ready', reason: '', position: 9, chunks: 5, profiles: [], warnings: [] }
 const idle: Backlog = { documents: 0, waitingVectors: 0, oldestAt: null }
 
 function stateOf(
@@ -21,7 +21,7 @@ function stateOf(
       return { ...idle, ...backlog }
     },
   } as unknown as IndexSource
-  return indexingState(index, source, isRefilling, vectorsPerSecond).then((state) => ({ state, asked }))
+  return indexingState(index, source, isRefilling, vectorsPerSecond, 'new').then((state) => ({ state, asked }))
 }
 
 suite('how far indexing is', () => {
@@ -64,6 +64,26 @@ suite('how far indexing is', () => {
       assert.match(state.warnings.join(), told)
       assert.equal(state.vectorsPerSecond, 12)
     }
+  })
+
+  test('after a change of the model it is said that vectors are made anew, not that something is wrong', async () => {
+    const profiles = [
+      { profileId: 'before', dimensions: 3, chunks: 5 },
+      { profileId: 'new', dimensions: 3, chunks: 2 },
+    ]
+    const backlog = { waitingVectors: 3, oldestAt: Date.now() - 3_600_000 }
+    const [first, ...others] = (await stateOf({ profiles }, backlog)).state.warnings
+    assert.match(
+      first!,
+      /^the embedding model was changed: 3 vectors of new are to be made.*until then before finds the others/,
+    )
+    assert.deepEqual(others, [])
+    const [made] = (await stateOf({ profiles }, backlog, false, 1)).state.warnings
+    assert.match(made!, /^vectors are 3 s behind, at 1.0 a second, newest first: until then before finds the others$/)
+    const documents = await stateOf({ profiles }, { ...backlog, documents: 1 })
+    assert.match(documents.state.warnings.join(), /^indexing is more than a minute behind/)
+    const same = await stateOf({ profiles: [{ ...profiles[0]!, profileId: 'new' }] }, backlog)
+    assert.match(same.state.warnings.join(), /^indexing is more than a minute behind/)
   })
 
   test('readiness is whether a search would be answered, and says in a line how far the index is', async () => {

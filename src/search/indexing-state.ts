@@ -15,12 +15,16 @@ export interface IndexingState {
   readonly warnings: readonly string[]
 }
 
-/** `isRefilling`: what is behind is old, and nothing is wrong: the index is being fed all that the store has. */
+/**
+ * `isRefilling`: what is behind is old, and nothing is wrong: the index is being fed all that the store has. Of the default
+ * profile, `profileId`, vectors are made anew after a change of the model: texts that came in long ago wait for them.
+ */
 export async function indexingState(
   index: SearchIndex,
   source: IndexSource,
   isRefilling: boolean,
-  vectorsPerSecond: number | null = null,
+  vectorsPerSecond: number | null,
+  profileId: string,
 ): Promise<IndexingState> {
   const health = await index.health()
   const backlog = await source.backlog(health.state === 'ready' ? health.position : 0)
@@ -30,13 +34,30 @@ export async function indexingState(
   if (isRefilling) {
     warnings.push('the index is being filled from the store: searches miss documents and say so until it has them all')
   } else if ((oldestPendingSeconds ?? 0) > behindSecondsMax) {
-    warnings.push(
-      backlog.documents === 0 && vectorsPerSecond !== null
-        ? `vectors are ${inWords(backlog.waitingVectors / vectorsPerSecond)} behind, at ${vectorsPerSecond.toPrecision(2)} a second, newest first: until then only words find the others`
-        : 'indexing is more than a minute behind: see whether the embedding endpoint answers and the machine is busy',
-    )
+    const { waitingVectors } = backlog
+    const [replaced] = replacedBy(profileId, health)
+    const othersAreFound = replaced === undefined ? 'only words find the others' : `${replaced} finds the others`
+    if (backlog.documents === 0 && vectorsPerSecond !== null) {
+      warnings.push(
+        `vectors are ${inWords(waitingVectors / vectorsPerSecond)} behind, at ${vectorsPerSecond.toPrecision(2)} a second, newest first: until then ${othersAreFound}`,
+      )
+    } else if (backlog.documents === 0 && replaced !== undefined) {
+      warnings.push(
+        `the embedding model was changed: ${waitingVectors} vectors of ${profileId} are to be made, none in the last minute; until then ${othersAreFound}. If this stays, see whether the embedding endpoint answers and the machine is busy`,
+      )
+    } else {
+      warnings.push(
+        'indexing is more than a minute behind: see whether the embedding endpoint answers and the machine is busy',
+      )
+    }
   }
   return { health, backlog, oldestPendingSeconds, isRefilling, vectorsPerSecond, warnings }
+}
+
+/** Profiles that more texts have vectors of than of the default one: that is taking their place. */
+function replacedBy(profileId: string, { profiles }: IndexHealth): string[] {
+  const own = profiles.find((one) => one.profileId === profileId)?.chunks ?? 0
+  return profiles.filter(({ chunks }) => chunks > own).map((one) => one.profileId)
 }
 
 /**

@@ -27,7 +27,11 @@ export const ResultItem = named(
     status: Type.Optional(
       choice(documentStatuses, { description: 'An addition: what the collector last said of the original.' }),
     ),
-    url: Type.Optional(orNull(Type.String(), { description: 'An addition: where the original stands.' })),
+    url: Type.Optional(
+      orNull(Type.String(), {
+        description: 'An addition: where the original stands. Absent where an earlier version alone may be read.',
+      }),
+    ),
     external_id: Type.Optional(Type.String({ description: 'An addition: the id on the platform.' })),
     region: Type.Optional(orNull(Type.String(), { description: 'An addition.' })),
     author: Type.Optional(
@@ -129,12 +133,15 @@ const emptyPage: ShownPage = { chunks: [], details: [] }
 
 const detailFields = ['url', 'external_id', 'author', 'topics', 'tags'] as const satisfies readonly ResultField[]
 
-/** Author, topics and tags are the document's: they are open where it is, not where an earlier version of it is. */
+/**
+ * Address, author, topics and tags are told of the document as it is now: they are open where that is, not where an earlier
+ * version of it is. Null where it is not.
+ */
 const detailsReadable = (
   scope: Scope,
   document: VersionColumns,
   { language }: DocumentDetails,
-): ReadonlySet<FieldPermission> => readableFields(scope, { ...document, language }) ?? new Set()
+): ReadonlySet<FieldPermission> | null => readableFields(scope, { ...document, language })
 
 /** What a result shows of its columns. Whoever sees the document sees them. */
 export function describeDocument(
@@ -154,14 +161,15 @@ export function describeDocument(
 export function describeDetails(
   details: Omit<DocumentDetails, 'documentId' | 'language'>,
   fields: ReadonlySet<ResultField>,
-  readable: ReadonlySet<FieldPermission>,
+  readable: ReadonlySet<FieldPermission> | null,
 ): Pick<ResultItem, (typeof detailFields)[number]> {
   const shown: ReturnType<typeof describeDetails> = {}
+  if (fields.has('external_id')) shown.external_id = details.externalId
+  if (readable === null) return shown
   const isOpen = (field: ResultField) =>
     fields.has(field) && (openedBy[field]?.some((permission) => readable.has(permission)) ?? true)
   const { author } = details
   if (isOpen('url')) shown.url = details.url
-  if (isOpen('external_id')) shown.external_id = details.externalId
   if (isOpen('author')) {
     shown.author = author && { external_author_id: author.externalAuthorId, nickname: author.nickname }
   }

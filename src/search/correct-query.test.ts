@@ -46,6 +46,8 @@ suite('typing errors', () => {
     assert.deepEqual(await meant('lihgthosue'), ['lihgthosue lighthouse'])
     assert.deepEqual(await meant('loghtxosee'), [])
     assert.deepEqual(await meant('b744 see "tdie" tide -hrbour'), [])
+    // What is excluded could find nothing.
+    assert.deepEqual(await meant('tdie -tide'), [])
   })
 
   test('`auto` leaves alone what is found, `always` does not; what is there as typed comes first', async () => {

@@ -70,7 +70,8 @@ export async function correctQuery(
   const termsOf = (word: string): TermGroup => [
     ...new Set([...read(word).flatMap(({ strictGroup }) => strictGroup), word, WORD_MARK + word]),
   ]
-  const corrected = asked.map((clause, i) => correct(clause, outcome.words[i]!, termsOf))
+  const excluded = query.clauses.flatMap((one) => (one.type === 'word' && one.kind === 'mustNot' ? one.group : []))
+  const corrected = asked.map((clause, i) => correct(clause, outcome.words[i]!, termsOf, excluded))
   const corrections = corrected.flatMap(({ clause, words: meant }) =>
     meant.map(({ word }) => ({ from: clause.typed ?? clause.correctable, to: word })),
   )
@@ -93,11 +94,18 @@ interface CorrectedClause {
   readonly words: readonly { readonly word: string; readonly match: LooseMatch & { readonly terms: TermGroup } }[]
 }
 
-function correct(clause: Correctable, { isFound, similar }: SimilarWords, termsOf: (word: string) => TermGroup) {
+function correct(
+  clause: Correctable,
+  { isFound, similar }: SimilarWords,
+  termsOf: (word: string) => TermGroup,
+  excluded: TermGroup,
+) {
   const words = similar.flatMap(({ word, edits }) => {
     const terms = termsOf(word)
     // Another form of the word, which the query finds anyway.
     if (isFound && clause.group.some((term) => terms.includes(term))) return []
+    // It could find nothing: where it stands, the query says that the text is not wanted.
+    if (excluded.some((term) => terms.includes(term))) return []
     return [{ word, match: { terms, factor: (isFound ? factorWhereFound : factorUnlessFound) / edits } }]
   })
   return { clause, words }

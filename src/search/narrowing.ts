@@ -102,7 +102,10 @@ export function checkNarrowing(body: Static<typeof NarrowingBody>, isKeyword: bo
   const faults: ErrorDetail[] = []
   const fault = (path: string, message: string) => faults.push({ path, message })
   if (!isKeyword) {
-    for (const name of keywordOnly) if (body[name] !== undefined) fault(name, 'works in keyword mode only')
+    for (const name of keywordOnly) {
+      const isUsual = name === 'sort' && body.sort === 'relevance'
+      if (body[name] !== undefined && !isUsual) fault(name, 'works in keyword mode only')
+    }
   }
   const { external_author_id: authorId = null, score_min: scoreMin = null, score_max: scoreMax = null } = body
   if (authorId !== null && body.platforms?.length !== 1) {

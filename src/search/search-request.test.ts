@@ -106,6 +106,9 @@ suite('a search request', () => {
     for (const mode of ['vector', 'hybrid'] as const) {
       assert.equal(refusedPath({ query: 'a', mode, typo: 'auto' }), 'typo')
       assert.equal(refusedPath({ query: 'a', mode, prefix: true }), 'prefix')
+      assert.equal(refusedPath({ query: 'a', mode, sort: '-score' }), 'sort')
+      assert.equal(refusedPath({ query: 'a', mode, external_author_id: 'relevance' }), 'external_author_id')
+      assert.equal(refusedPath({ query: 'a', mode, typo: 'off', prefix: false, sort: 'relevance' }), null)
     }
     assert.equal(refusedPath({ query: 'a', typo: 'always', prefix: true }), null)
   })

@@ -69,15 +69,14 @@ export function valuesRoutes(app: TypedApp, { cursors, ...parts }: ValuesRoutePa
         const message = 'does not belong to this request: repeat the parameters and the limit it came from, unchanged'
         throw invalidField('invalid_document_query', 'cursor', message)
       }
-      const scope = scopeOf(consumer, {
-        datasets: datasetId === null ? null : [datasetId],
-        needs: needsOf({
-          author: false,
-          words: field === 'topics' || field === 'tags',
-          classifications: field === 'classifications',
-          score: false,
-        }),
+      const needs = needsOf({
+        author: false,
+        words: field === 'topics' || field === 'tags',
+        classifications: field === 'classifications',
+        score: false,
       })
+      const datasets = datasetId === null ? null : [datasetId]
+      const scope = scopeOf(consumer, { datasets, needs }, { datasets: 'dataset_id' })
       const after = opened?.position.after ?? null
       const page = await listValues(parts, { scope, field, prefix, after, limit }, callerOf(request, reply))
       return {

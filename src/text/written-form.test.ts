@@ -7,4 +7,5 @@ test('a word is written as the first text that has it writes it', () => {
   assert.equal(writtenForm('strasse', ['Die Straße', 'Strasse']), 'straße')
   assert.equal(writtenForm('lighthouse', ['The Lighthouse – at sea']), 'lighthouse')
   assert.equal(writtenForm('cafe', []), 'cafe')
+  assert.equal(writtenForm('istanbul', ['Bugün İstanbul']), 'İstanbul')
 })

@@ -14,7 +14,8 @@ export function writtenForm(word: string, texts: readonly string[]): string {
       const found = text.slice(start, end)
       if (!BEYOND_ASCII.test(found)) return
       const normalised = normaliseWord(found)
-      if (foldAccents(normalised) === word) written = normalised
+      // A letter that has no small form of its own, as İ, stays as it is.
+      if (foldAccents(normalised) === word) written = normalised.length > found.length ? found : normalised
     })
     if (written !== null) return written
   }

@@ -72,7 +72,7 @@ export function countsSuite(theWorld: () => SearchWorld): void {
       }
       assert.deepEqual(await names({ tags: ['a,b'] }), ['two'])
       for (const mode of ['vector', 'hybrid']) {
-        for (const body of [{ topics: ['sea'] }, { score_min: 1 }, { sort: 'relevance' }, { tags: ['x'] }]) {
+        for (const body of [{ topics: ['sea'] }, { score_min: 1 }, { sort: 'published_at' }, { tags: ['x'] }]) {
           await refused({ mode, ...body }, Object.keys(body)[0]!)
         }
         await refused({ mode, external_author_id: 'ann', platforms: ['rss'] }, 'external_author_id')
@@ -257,7 +257,9 @@ export function countsSuite(theWorld: () => SearchWorld): void {
       assert.deepEqual(await told('topics', narrow), [])
       assert.deepEqual(await told('platform', narrow), ['board 1', 'rss 4'])
       await expectError(world.server, await values('classifications', narrow), 403, 'entitlement_denied')
-      await expectError(world.server, await values('topics?dataset_id=unknown'), 403, 'entitlement_denied')
+      const outside = await values('topics?dataset_id=unknown')
+      await expectError(world.server, outside, 403, 'entitlement_denied')
+      assert.equal(outside.body.details[0].path, 'dataset_id')
       for (const wrong of ['region', 'author', 'topics?limit=0', 'topics?limit=101', 'topics?cursor=x', 'topics?q=x']) {
         await expectError(world.server, await values(wrong), 400, 'invalid_document_query')
       }

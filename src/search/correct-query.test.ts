@@ -8,15 +8,20 @@ import { correctQuery, type TypoMode } from './correct-query.ts'
 import { noFilters } from './search-index.ts'
 
 /** Real words over an index that looks at everything. */
-async function search(texts: Readonly<Record<string, string>>, text: string, typo: Exclude<TypoMode, 'off'>) {
+async function search(
+  texts: Readonly<Record<string, string>>,
+  text: string,
+  typo: Exclude<TypoMode, 'off'>,
+  language = 'en',
+) {
   const index = new BruteForceIndex()
   const changes = Object.entries(texts).map(([name, body]) => {
     const made = put(name, [''])
-    return { ...made, chunks: made.chunks.map((chunk) => ({ ...chunk, body: analyse(body, 'en') })) }
+    return { ...made, chunks: made.chunks.map((chunk) => ({ ...chunk, body: analyse(body, language) })) }
   })
   await index.apply({ position: 1, changes })
   const within = { scope: everything, filters: noFilters, timeoutMs }
-  const corrected = await correctQuery(index, parseQuery(text, ['en']), { text, typo, ...within })
+  const corrected = await correctQuery(index, parseQuery(text, [language]), { text, typo, ...within })
   assert.ok(corrected.outcome === 'corrected')
   const page = await index.keyword({ query: corrected.query, ...within, limit: 9, after: null, otherChunksMax: 0 })
   assert.ok(page.outcome === 'found')
@@ -48,6 +53,13 @@ suite('typing errors', () => {
     assert.deepEqual(await meant('b744 see "tdie" tide -hrbour'), [])
     // What is excluded could find nothing.
     assert.deepEqual(await meant('tdie -tide'), [])
+  })
+
+  test('what is found by its first letters alone, in a language without stems, is corrected by `auto` too', async () => {
+    const texts = { meant: 'mashua kisiwani', other: 'kisiwamoja' }
+    const { found, corrections } = await search(texts, 'kisiwanai', 'auto', 'sw')
+    assert.deepEqual([found.sort(), corrections], [['meant', 'other'], ['kisiwanai kisiwani']])
+    assert.deepEqual((await search(texts, 'kisiwani', 'auto', 'sw')).corrections, [])
   })
 
   test('`auto` leaves alone what is found, `always` does not; what is there as typed comes first', async () => {

@@ -58,7 +58,8 @@ export async function correctQuery(
   if (asked.length === 0) return { outcome: 'corrected', query, corrections: [] }
   const words = asked.map(({ correctable, group, loose = [] }) => ({
     word: correctable,
-    group,
+    // What shares no more than its first letters is found too, and does not say that the word is right.
+    group: group.filter((term) => !isPrefixTerm(term)),
     isBeginning: loose.some((match) => 'beginning' in match),
     editsMax: editsMaxOf(correctable),
     unlessFound: typo === 'auto',

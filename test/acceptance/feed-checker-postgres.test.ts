@@ -10,7 +10,7 @@ test('three processes that answer, two that work, one database, all killed again
       events: 5000,
       writers: 8,
       seed: 20_261_115,
-      changesAlive: [200, 1000],
+      changesAlive: [600, 2000],
       fleet: {
         databaseUrl: postgres.url,
         api: 3,

@@ -72,7 +72,7 @@ suite('the checker of the feed', () => {
   })
 
   test('many writers, readers that restart, a server that is killed: nothing lost, repeated or out of order', async () => {
-    const result = await checkFeed({ events: 5000, writers: 8, seed: 20_261_115, changesAlive: [200, 1500] })
+    const result = await checkFeed({ events: 5000, writers: 8, seed: 20_261_115, changesAlive: [500, 2000] })
     const { text, good } = summaryOf(result)
     console.log(text)
     assert.ok(good, [text, ...result.faults, ...result.wrongReplays].join('\n'))

@@ -19,7 +19,10 @@ export interface AnalysisStore {
   /** In the order in which the run gave them. */
   artifacts(runId: string): Promise<readonly Artifact[]>
 
-  /** The oldest run that waits, or whose worker's lease has run out, now held by this worker. */
+  /**
+   * A run whose worker's lease has run out, or one that waits, now held by this worker: applications take turns, and of each
+   * the oldest comes first.
+   */
   takeRun(worker: Lease): Promise<TakenRun | null>
   /** Renews the lease and keeps the progress; false when the run is no longer this worker's. */
   renew(runId: string, worker: Lease, progress: number): Promise<boolean>
@@ -32,8 +35,6 @@ export interface AnalysisStore {
   endRun(runId: string, workerId: string, end: RunEnd): Promise<boolean>
   /** Gives a run up unfinished: any worker can take it at once. Uncounted, it is as if this one never had. */
   releaseRun(runId: string, workerId: string, counted: boolean): Promise<void>
-  /** The succeeded run of the subscription that came last before a turn, unless it has expired. */
-  previousRun(subscriptionId: string, turn: number, now: number): Promise<Run | null>
   /** Moves up to `most` runs whose time is over to expired and forgets their artifacts, which are returned. */
   expireRuns(now: number, most: number): Promise<{ readonly expired: number; readonly artifactIds: readonly string[] }>
   /** Removes up to `most` runs that expired before the time. Returns how many. */

@@ -12,7 +12,7 @@ after(async () => {
   await open.close()
   rmSync(folder, { recursive: true, force: true })
 })
-const { analysis, indexSource } = open.store
+const { analysis, content, indexSource, operator } = open.store
 
 const chunks = Array.from({ length: 700 }, (_, i) => {
   const number = String(i).padStart(3, '0')
@@ -51,6 +51,14 @@ suite('the input of an algorithm', () => {
 
   test('with a profile leaves out what has no vector, or one of other dimensions', async () => {
     const vectorOf = (i: number): number[] => (i % 7 === 3 ? [i, 1, 2] : [i, 1])
+    const dataset = { kind: 'dataset.put', datasetId: 'news', name: 'News', description: null } as const
+    await operator.commit([dataset], { actor: 'test', at: Date.now() })
+    const sent = { datasetId: 'news', platform: 'rss', externalId: 'one', body: 'All chunks are of this one.' }
+    const [stored] = await content.ingest([sent], Date.now())
+    assert.ok(stored !== undefined && 'documentId' in stored)
+    const { documentId, versionId } = stored
+    const part = { documentId, versionId, startsAt: 0, endsAt: 0, textHash: null }
+    await indexSource.putChunks(chunks.map(({ chunkId }, ordinal) => ({ ...part, chunkId, ordinal })))
     const withVector = chunks.flatMap(({ chunkId }, i) => (i % 5 === 1 ? [] : [{ chunkId, i }]))
     await indexSource.putVectors(
       'profile',

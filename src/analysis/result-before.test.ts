@@ -70,7 +70,7 @@ class Subscribed {
     return one
   }
 
-  async run(compute: (work: ComputeWork) => Promise<Computed>): Promise<Run> {
+  async run(compute: (work: ComputeWork) => Promise<Computed>, days = 1): Promise<Run> {
     const started = await store.startRun({
       subscriptionId: this.#subscriptionId,
       afterTurn: this.#turn++,
@@ -83,10 +83,10 @@ class Subscribed {
         inputScope: { dataset_ids: ['news'] },
         parameters: { min_cluster_size: 5, resolution: 1 },
         inputCutoffAt: this.now,
-        retentionDays: 1,
+        retentionDays: days,
         scope: { entries: [scopeEntryOf({ datasets: ['news'] })] },
         createdAt: this.now,
-        expiresAt: this.now + 86_400_000,
+        expiresAt: this.now + days * 86_400_000,
       },
     })
     const workerId = newId('task')
@@ -164,6 +164,15 @@ suite('what a run of a subscription follows', () => {
       assert.deepEqual([last.status, last.warnings], ['succeeded', []])
       assert.deepEqual(Buffer.from(given!.before!), readFileSync(await fileOf(last, 'assignments')))
     }
+  })
+
+  test('the last success alone is followed: where that is gone, an older one is not', async () => {
+    const subscribed = await Subscribed.begin()
+    await subscribed.run(oneCluster, 9)
+    await subscribed.run(oneCluster)
+    subscribed.now += 2 * 86_400_000
+    const third = await subscribed.run(oneCluster)
+    assert.deepEqual([third.warnings, given!.before], [['history_lost'], null])
   })
 
   test('where no run before has succeeded, nothing is lost', async () => {

@@ -23,13 +23,13 @@ export async function resultBefore(
     now,
   }: { readonly store: SubscriptionStore; readonly files: ArtifactFiles; readonly now: () => number },
 ): Promise<ResultBefore> {
-  const { subscriptionId, turn } = subscription!
-  const before = await store.previousRun(subscriptionId, turn, now())
-  if (before === null) {
-    // One that has succeeded and expired since is not given.
-    const known = await store.subscription(applicationId, subscriptionId)
-    return { bytes: null, isLost: known !== null && known.checkpoint !== null }
-  }
+  const known = await store.subscription(applicationId, subscription!.subscriptionId)
+  const last = known?.checkpoint ?? null
+  if (last === null) return { bytes: null, isLost: false }
+  const before = await store.run(applicationId, last.runId)
+  // An older one would do no better: topics that have come and gone since would come back, or go twice.
+  if (before === null || before.status !== 'succeeded' || before.expiresAt <= now())
+    return { bytes: null, isLost: true }
   const artifact = (await store.artifacts(before.runId)).find((one) => one.name === name)
   if (artifact === undefined || artifact.bytes > bytesMax) return { bytes: null, isLost: true }
   const stream = await files.read(artifact, 0, artifact.bytes - 1)

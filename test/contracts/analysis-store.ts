@@ -32,6 +32,8 @@ type Command = fc.AsyncCommand<Model, AnalysisStore>
 const application = 'app_one'
 const leaseMs = 100
 
+const crowd = newId('app')
+
 const newRun = (runId: string, now: number, lifeMs: number): NewRun => ({
   runId,
   applicationId: application,
@@ -110,8 +112,8 @@ const take = (worker: string): Command =>
       const free = model.runs
         .filter(({ status, leaseUntil }) => status === 'queued' || leaseUntil <= model.now)
         .filter(({ status, expiresAt }) => nextStatus(status, 'take') !== null && expiresAt > model.now)
+        .sort((a, b) => Number(a.status === 'queued') - Number(b.status === 'queued') || (a.runId < b.runId ? -1 : 1))
         .map(({ runId }) => runId)
-        .sort()
       const until = model.now + leaseMs
       const taken = await store.takeRun({ workerId: worker, now: model.now, until })
       assert.equal(taken?.runId, free[0])
@@ -258,6 +260,20 @@ export function analysisStoreContract(open: () => Promise<AnalysisStore>, numRun
     assert.equal(await store.removeRuns(now + 99, 10), 0)
     assert.equal(await store.removeRuns(now + 100, 10), 1)
     assert.equal(await store.run(application, short), null)
+  })
+
+  test('applications take turns, however many runs of one wait', async () => {
+    const store = await open()
+    const now = Date.now()
+    const ofCrowd = Array.from({ length: 4 }, (_, i) => newId('run', now + i))
+    for (const runId of ofCrowd) await store.addRun({ ...newRun(runId, now, 10_000), applicationId: crowd }, null)
+    const single = [newId('run', now + 10), newId('run', now + 11)]
+    for (const runId of single) await store.addRun(newRun(runId, now, 10_000), null)
+    const taken: string[] = []
+    for (let i = 0; i < 6; i++) {
+      taken.push((await store.takeRun({ workerId: 'w', now: now + 20 + i, until: now + 9000 }))!.runId)
+    }
+    assert.deepEqual(taken, [ofCrowd[0], single[0], ofCrowd[1], single[1], ofCrowd[2], ofCrowd[3]])
   })
 
   test('which artifacts there are', async () => {

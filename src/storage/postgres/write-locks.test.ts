@@ -13,6 +13,8 @@ test('a lock has the same number in every version', () => {
     indexSource: 5,
     live: 6,
     analysis: 7,
+    exportSource: 8,
+    erasures: 9,
     tokens: 50,
     migration: 100,
     vectors: 101,

@@ -83,15 +83,16 @@ export function sqlAnalysisStore(db: Kysely<Tables>): SubscriptionStore {
     },
 
     async takeRun({ workerId, now, until }) {
-      // Two questions, each with an index of its own; the older run goes first.
-      const waiting = db.selectFrom('analysis_run').select('run_id').where('expires_at', '>', now).orderBy('run_id')
-      const queued = await waiting.where('status', '=', 'queued').limit(1).executeTakeFirst()
-      const left = await waiting
+      const left = await db
+        .selectFrom('analysis_run')
+        .select('run_id')
         .where('status', 'in', heldStatuses)
         .where('lease_until', '<=', now)
+        .where('expires_at', '>', now)
+        .orderBy('run_id')
         .limit(1)
         .executeTakeFirst()
-      const [first] = [queued, left].flatMap((row) => row?.run_id ?? []).sort()
+      const first = left?.run_id ?? (await nextQueued(db, now))
       if (first === undefined) return null
       const row = await db
         .updateTable('analysis_run')
@@ -161,20 +162,6 @@ export function sqlAnalysisStore(db: Kysely<Tables>): SubscriptionStore {
         .execute()
     },
 
-    async previousRun(subscriptionId, turn, now) {
-      const row = await db
-        .selectFrom('analysis_run')
-        .selectAll()
-        .where('subscription_id', '=', subscriptionId)
-        .where('turn', '<', turn)
-        .where('status', '=', 'succeeded')
-        .where('expires_at', '>', now)
-        .orderBy('turn', 'desc')
-        .limit(1)
-        .executeTakeFirst()
-      return row === undefined ? null : runOf(row)
-    },
-
     async expireRuns(now, most) {
       const rows = await db
         .selectFrom('analysis_run')
@@ -226,3 +213,36 @@ export function sqlAnalysisStore(db: Kysely<Tables>): SubscriptionStore {
 }
 
 const changed = (result: { numUpdatedRows: bigint } | undefined): boolean => (result?.numUpdatedRows ?? 0n) > 0n
+
+/** The oldest run of the application whose turn it is: of those that wait, the one that had its last turn longest ago. */
+async function nextQueued(db: Kysely<Tables>, now: number): Promise<string | undefined> {
+  const oldest = db
+    .selectFrom('analysis_run')
+    .select((eb) => ['application_id', eb.fn.min('run_id').as('run_id')])
+    .where('status', '=', 'queued')
+    .where('expires_at', '>', now)
+    .groupBy('application_id')
+    .as('oldest')
+  const next = await db
+    .selectFrom(oldest)
+    .select((eb) => [
+      'oldest.run_id',
+      eb.fn
+        .coalesce(
+          eb
+            .selectFrom('analysis_run')
+            .select('started_at')
+            .whereRef('analysis_run.application_id', '=', 'oldest.application_id')
+            .where('started_at', 'is not', null)
+            .orderBy('analysis_run.run_id', 'desc')
+            .limit(1),
+          eb.val(0),
+        )
+        .as('last_turn'),
+    ])
+    .orderBy('last_turn')
+    .orderBy('oldest.run_id')
+    .limit(1)
+    .executeTakeFirst()
+  return next?.run_id
+}

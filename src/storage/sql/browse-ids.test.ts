@@ -120,7 +120,9 @@ suite('query plans of listings', () => {
   before(async () => {
     store = await openRecorded()
     for (const name of ['d1', 'd2', 'd3']) {
-      store.raw.prepare('insert into dataset values (?, ?, null, 0, 0)').run(name, name)
+      store.raw
+        .prepare('insert into dataset (dataset_id, name, created_at, updated_at) values (?, ?, 0, 0)')
+        .run(name, name)
     }
   })
 

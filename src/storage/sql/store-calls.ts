@@ -123,7 +123,6 @@ export const storeCalls = {
     changesWithin: 'reads',
     keepFollowed: { locks: ['analysis'] },
     endedRuns: 'reads',
-    previousRun: 'reads',
   },
   exportSource: {
     portion: 'reads',

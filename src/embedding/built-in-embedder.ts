@@ -1,6 +1,7 @@
 /**
  * A built-in model behind processes of its own: the first call starts one (0.5 to 2 s, then 4 to 400 ms a text), and a
- * second comes while somebody would have to wait for somebody else's text, and goes a minute later. A process that dies,
+ * second, and a third for passages beside two queries, comes while somebody would have to wait for somebody else's text, and
+ * goes a minute later. A process that dies,
  * or hangs and is ended for it, fails the call under way with a retryable error, and the next call starts another; when
  * that keeps happening, or a file of the model is damaged, calls fail at once for a while,
  * and then it is tried again, so that a file put right is noticed without a restart. A process with nothing to do does
@@ -95,7 +96,8 @@ export class BuiltInEmbedder implements Embedder {
     this.#queue = new RunQueue(processes)
     this.#processes = new Pool({
       name: 'model',
-      size: processes,
+      // On one core it would only take time from the queries.
+      size: processes === 1 ? 1 : processes + 1,
       kept: 0,
       callsPerMember: 1,
       letGoAfterMs: options.letGoAfterMs ?? 60_000,

@@ -3,6 +3,7 @@
  * is asked for a few texts at a time, runs one after the other, and answers with their vectors, of length 1. While the
  * parent drains, its embeddings still come.
  */
+import { setPriority } from 'node:os'
 import { answerCalls } from '../threads/answer-calls.ts'
 import { loadBuiltInModel } from './built-in-model.ts'
 import { type BuiltInModel, builtInModel } from './built-in-models.ts'
@@ -39,6 +40,8 @@ async function run(model: BuiltInModel, directory: URL, threads: number): Promis
   }
 }
 
+// It gives way to everything else: a keyword search beside a crowd's texts takes 1.9 times as long at p99, without this 4.4.
+setPriority(0, 5)
 const [id, directory, threads] = process.argv.slice(2)
 const model = builtInModel(id ?? '')
 if (model === undefined || directory === undefined) throw new Error('this module is started by BuiltInEmbedder')

@@ -50,6 +50,20 @@ test('hands out every text once, in the order of its job, and a waiting query be
   )
 })
 
+test("passages take no query's place: one beside a crowd begins while they are run", () => {
+  const queue = new RunQueue<Job>(2)
+  const add = (id: number, kind: Job['kind'], caller: string) =>
+    queue.add({ id, kind, callers: [caller], texts: ['x'] })
+  const next = () => queue.next()?.job.id
+  add(1, 'passage', 'indexing')
+  assert.equal(next(), 1)
+  add(2, 'query', 'crowd')
+  add(3, 'query', 'crowd')
+  add(4, 'query', 'single')
+  add(5, 'passage', 'indexing')
+  assert.deepEqual([next(), next(), next()], [2, 4, undefined])
+})
+
 test('passages that are short go together, up to eight and a thousand characters; queries and long passages alone', () => {
   const sizes = (kind: Job['kind'], lengths: readonly number[]): number[] => {
     const queue = new RunQueue<Job>(lengths.length)

@@ -28,22 +28,23 @@ const alone: BatchLimits = { textsMax: 1, charsMax: 1 }
 const queriesInRowMax = 8
 
 /**
- * The order in which texts reach the model, a query or a few short passages a run, `atOnce` runs at most: queries before passages, each kind in
- * turn between its callers. Two runs at once are never of one caller: the second is for whoever would have to wait for
- * somebody else's, so that a query beside a crowd, or beside passages, begins at once, and a crowd alone gets no more than
- * one core. Where all are taken it waits for the first that ends, the queries of its own caller, one query of each other
- * caller for each of those, and one passage in eight.
+ * The order in which texts reach the model, a query or a few short passages a run: queries before passages, each kind in turn
+ * between its callers. Two queries at once are never of one caller: the second is for whoever would have to wait for
+ * somebody else's, so that a query beside a crowd begins at once, and a crowd alone gets no more than one core. Where all of
+ * `queriesAtOnce` are taken it waits for the first that ends, the queries of its own caller, and one query of each other
+ * caller for each of those. One run of passages is beside them, where no query is or nine have begun since the last, and takes
+ * no query's place.
  */
 export class RunQueue<J extends Job> {
   readonly #waiting: Record<EmbeddingKind, FairQueue<Run<J>>> = { query: new FairQueue(), passage: new FairQueue() }
   /** What of each job has not been handed out yet. */
   readonly #runs = new Map<number, Run<J>[]>()
   readonly #underWay = new Set<Run<J>>()
-  readonly #atOnce: number
+  readonly #queriesAtOnce: number
   #queriesInRow = 0
 
-  constructor(atOnce: number) {
-    this.#atOnce = atOnce
+  constructor(queriesAtOnce: number) {
+    this.#queriesAtOnce = queriesAtOnce
   }
 
   add(job: J): void {
@@ -69,7 +70,6 @@ export class RunQueue<J extends Job> {
 
   /** What is to be run now; `null` when that is nothing, until something comes or a run is over. */
   next(): Run<J> | null {
-    if (this.#underWay.size >= this.#atOnce) return null
     const passagesTurn = this.#queriesInRow >= queriesInRowMax
     const run = passagesTurn
       ? (this.#takePassage() ?? this.#takeQuery())
@@ -86,9 +86,9 @@ export class RunQueue<J extends Job> {
   }
 
   #takeQuery(): Run<J> | null {
-    const callers = new Set<string>()
-    for (const { job } of this.#underWay)
-      if (job.kind === 'query') for (const caller of job.callers) callers.add(caller)
+    const queries = [...this.#underWay].filter(({ job }) => job.kind === 'query')
+    if (queries.length >= this.#queriesAtOnce) return null
+    const callers = new Set(queries.flatMap(({ job }) => job.callers))
     return this.#handOut(this.#waiting.query.take(callers))
   }
 

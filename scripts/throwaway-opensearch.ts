@@ -49,7 +49,7 @@ const artifacts = [
 ] as const
 
 /** What is missing here to start a cluster; null where nothing is. */
-export function missingForOpenSearch(): string | null {
+function missingForOpenSearch(): string | null {
   if (findJavaHome() === null) return `a JDK from ${java.oldest} on (found by JAVA_HOME, or below /usr/lib/jvm)`
   if (existsSync(installed)) return null
   try {
@@ -57,6 +57,18 @@ export function missingForOpenSearch(): string | null {
     return null
   } catch {
     return 'mvn, which brings OpenSearch'
+  }
+}
+
+/** Gets it where it is not here yet. What is missing for that; null where nothing is. */
+export function getOpenSearch(): string | null {
+  const missing = missingForOpenSearch()
+  if (missing !== null) return missing
+  try {
+    install(findJavaHome()!)
+    return null
+  } catch (error) {
+    return `way to get it: ${error instanceof Error ? error.message.split('\n')[0] : error}`
   }
 }
 

@@ -1,13 +1,14 @@
 import { spawn } from 'node:child_process'
-import { missingForOpenSearch, throwawayOpenSearch } from './throwaway-opensearch.ts'
+import { getOpenSearch, throwawayOpenSearch } from './throwaway-opensearch.ts'
 
 /**
  * `npm run with-opensearch -- COMMAND…` runs it with TEST_OPENSEARCH_URL set to a cluster made for it: of one node, or of as
- * many as OPENSEARCH_NODES says. `--is-missing` instead says what is missing here for that, and exits with 0 where something is.
+ * many as OPENSEARCH_NODES says. `--is-missing` gets what is needed for that, says what is missing, and
+ * exits with 0 where something is.
  */
 const [command, ...args] = process.argv.slice(2)
 if (command === '--is-missing') {
-  const missing = missingForOpenSearch()
+  const missing = getOpenSearch()
   if (missing !== null) console.log(`OpenSearch cannot be started here, because there is no ${missing}`)
   process.exit(missing === null ? 1 : 0)
 }

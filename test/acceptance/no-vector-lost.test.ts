@@ -120,7 +120,7 @@ suite('vectors of documents that come', () => {
     assert.match(await run(world.server, 'doctor'), /note +1 chunks have texts that the embedding model refuses/)
     assert.ok(world.server.logs.some(({ chunks }) => Array.isArray(chunks) && chunks.length === 1))
     await world.server.restart()
-    assert.equal((await world.indexing()).pending_vectors, 0)
+    await until('nothing waits', async () => (await world.indexing()).pending_vectors === 0)
     world.embedding.refuses = null
     await run(world.server, 'reindex')
     await allFound(world, 'bad', 5)

@@ -40,7 +40,7 @@ async function run(model: BuiltInModel, directory: URL, threads: number): Promis
   }
 }
 
-// It gives way to everything else: a keyword search beside a crowd's texts takes 1.9 times as long at p99, without this 4.4.
+// It gives way to everything else: a keyword search beside a crowd's texts takes 1.9 to 2.4 times as long at p99, without this 4.4.
 setPriority(0, 5)
 const [id, directory, threads] = process.argv.slice(2)
 const model = builtInModel(id ?? '')

@@ -13,10 +13,10 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir, userInfo } from 'node:os'
 import { basename, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { freePort, unprivileged } from './throwaway-server.ts'
 
 /**
  * An OpenSearch cluster of one's own: one node or several, on free ports of this machine alone, without TLS and users, gone
@@ -239,19 +239,4 @@ function prepare(folder: string, heapMb: number, settings: Readonly<Record<strin
     .replaceAll(/=data$/gm, `=${join(folder, 'data')}`)
     .replaceAll(/\blogs\/(?=hs_err|gc)/g, `${join(folder, 'logs')}/`)
   writeFileSync(options, changed)
-}
-
-/** OpenSearch refuses to run as root. */
-function unprivileged(): { uid: number; gid: number } | null {
-  if (userInfo().uid !== 0) return null
-  const id = (flag: string) => Number(execFileSync('id', [flag, 'nobody'], { encoding: 'utf8' }))
-  return { uid: id('-u'), gid: id('-g') }
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer()
-  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve))
-  const { port } = probe.address() as { port: number }
-  await new Promise((resolve) => probe.close(resolve))
-  return port
 }

@@ -1,8 +1,7 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { chownSync, globSync, mkdtempSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
-import { userInfo } from 'node:os'
 import { join } from 'node:path'
+import { freePort, unprivileged } from './throwaway-server.ts'
 
 /**
  * A PostgreSQL server of one's own: from the installed package, in a new folder, on a free port, as an unprivileged
@@ -99,19 +98,4 @@ export async function throwawayPostgres(options: { durable: boolean }): Promise<
       rmSync(folder, { recursive: true, force: true })
     },
   }
-}
-
-/** PostgreSQL refuses to run as root. */
-function unprivileged(): { uid: number; gid: number } | null {
-  if (userInfo().uid !== 0) return null
-  const id = (flag: string) => Number(execFileSync('id', [flag, 'nobody'], { encoding: 'utf8' }))
-  return { uid: id('-u'), gid: id('-g') }
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer()
-  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve))
-  const { port } = probe.address() as { port: number }
-  await new Promise((resolve) => probe.close(resolve))
-  return port
 }

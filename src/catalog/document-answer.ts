@@ -2,7 +2,7 @@ import type { Static } from 'typebox'
 import { type FieldPermission, readableFields, type Scope } from '../access/scope.ts'
 import { formatOptionalTime, formatTime } from '../time.ts'
 import type { Author, Document } from './answers.ts'
-import type { DocumentRecord } from './catalog-store.ts'
+import type { DocumentRecord, VersionRecord } from './catalog-store.ts'
 
 /** A document as consumers get it. Apart from the schemas, which a thread that makes answers does without. */
 export interface ReadableDocument {
@@ -55,4 +55,18 @@ const emptyAuthor: { readonly [Field in keyof (typeof Author)['properties']]: nu
   follower_count: null,
   following_count: null,
   verified: null,
+}
+
+/** The text of a version, with what may be read of it. */
+export function contentAnswer(version: VersionRecord, record: DocumentRecord, fields: ReadonlySet<FieldPermission>) {
+  return {
+    document_id: record.documentId,
+    version_id: version.versionId,
+    is_current: version.versionId === record.currentVersionId,
+    ...(fields.has('title') ? { title: version.title } : {}),
+    body: version.body,
+    language: version.language,
+    published_at: formatOptionalTime(version.publishedAt),
+    created_at: formatTime(version.createdAt),
+  }
 }

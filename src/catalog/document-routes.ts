@@ -7,11 +7,11 @@ import { type ErrorCode, TidemarkError } from '../errors.ts'
 import { consumerOf, scopeOf } from '../http/route.ts'
 import type { TypedApp } from '../http/typed-app.ts'
 import { isId } from '../ids.ts'
-import { formatOptionalTime, formatTime } from '../time.ts'
+import { formatTime } from '../time.ts'
 import { dateTime, idOf, named, noFields, orNull, pageSize, strict } from '../validation.ts'
 import { Document, Snapshot, snapshotAnswer } from './answers.ts'
 import type { CatalogStore, DocumentRecord, VersionSummary } from './catalog-store.ts'
-import { documentAnswer, type ReadableDocument, readableDocument } from './document-answer.ts'
+import { contentAnswer, documentAnswer, type ReadableDocument, readableDocument } from './document-answer.ts'
 import { invalid } from './listing-rules.ts'
 
 const Detail = named(
@@ -132,17 +132,7 @@ export function documentRoutes(app: TypedApp, store: CatalogStore, cursors: Curs
         if (readableDocument(record, scope) === null) throw documentNotFound()
         throw new TidemarkError('version_not_found', 'this document has no such version')
       }
-      const fields = fieldsOf(version, record, scope)
-      return {
-        document_id: record.documentId,
-        version_id: version.versionId,
-        is_current: version.versionId === record.currentVersionId,
-        ...(fields.has('title') ? { title: version.title } : {}),
-        body: version.body,
-        language: version.language,
-        published_at: formatOptionalTime(version.publishedAt),
-        created_at: formatTime(version.createdAt),
-      }
+      return contentAnswer(version, record, fieldsOf(version, record, scope))
     },
   )
 

@@ -32,7 +32,7 @@ const queriesInRowMax = 8
  * between its callers. Two queries at once are never of one caller: the second is for whoever would have to wait for
  * somebody else's, so that a query beside a crowd begins at once, and a crowd alone gets no more than one core. Where all of
  * `queriesAtOnce` are taken it waits for the first that ends, the queries of its own caller, and one query of each other
- * caller for each of those. One run of passages is beside them, where no query is or nine have begun since the last, and takes
+ * caller for each of those. One run of passages is beside them, where no query is or eight have begun since the last, and takes
  * no query's place.
  */
 export class RunQueue<J extends Job> {

@@ -33,7 +33,8 @@ export function dueAt(waiting: WaitingSubscription, changes: ScopeChanges | null
   if (last === null) return -Infinity
   const { executionMode, intervalSeconds, createdAt } = subscription
   const intervalMs = intervalSeconds === null ? schedule.intervalMs : intervalSeconds * 1000
-  const intervals = Math.floor((last.startedAt - createdAt) / intervalMs) + 1
+  // The first run may bear an earlier time than its subscription, which came while subscriptions were looked at.
+  const intervals = Math.max(0, Math.floor((last.startedAt - createdAt) / intervalMs)) + 1
   const byInterval = executionMode === 'on_change' ? Infinity : createdAt + intervals * intervalMs
   if (executionMode === 'scheduled') return byInterval
   if (!last.isComplete) return Math.min(byInterval, last.endedAt + pauseAfter(tries))

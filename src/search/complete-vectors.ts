@@ -23,6 +23,20 @@ export async function completeVectors(
   profileId: string,
   after: string | null,
 ): Promise<CompletedPage> {
+  const { next, lacking } = await bringPage(source, index, profileId, after)
+  const waiting = new Set(await source.stillWaiting(profileId, lacking))
+  const others = lacking.filter((chunkId) => !waiting.has(chunkId))
+  const lost = others.length === 0 ? 0 : await source.awaitVectors(profileId, others)
+  return { next, lacking, lost }
+}
+
+/** The first half of it: a profile that no process makes any more gets what the store has of it, and nothing waits. */
+export async function bringPage(
+  source: IndexSource,
+  index: SearchIndex,
+  profileId: string,
+  after: string | null,
+): Promise<Pick<CompletedPage, 'next' | 'lacking'>> {
   const page = await index.withoutVector({ profileId, after, limit: pageChunks, timeoutMs })
   if (page.outcome !== 'found') {
     const reason = page.outcome === 'unavailable' ? page.reason : 'it took too long'
@@ -30,11 +44,7 @@ export async function completeVectors(
   }
   const chunkIds = page.chunks.map(({ chunkId }) => chunkId)
   const made = await bringVectors(source, index, profileId, chunkIds)
-  const lacking = chunkIds.filter((chunkId) => !made.has(chunkId))
-  const waiting = new Set(await source.stillWaiting(profileId, lacking))
-  const others = lacking.filter((chunkId) => !waiting.has(chunkId))
-  const lost = others.length === 0 ? 0 : await source.awaitVectors(profileId, others)
-  return { next: page.next, lacking, lost }
+  return { next: page.next, lacking: chunkIds.filter((chunkId) => !made.has(chunkId)) }
 }
 
 /** Puts what the store has of these chunks' vectors into the index. Returns the chunks that have one. */

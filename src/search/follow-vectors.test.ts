@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, mock, suite, test } from 'node:test'
-import { VectorFollower } from './follow-vectors.ts'
+import { ReplacedVectors, VectorFollower } from './follow-vectors.ts'
 import type { IndexSource } from './index-source.ts'
 import type { IndexChange, SearchIndex, WithoutVectorRequest } from './search-index.ts'
 
@@ -146,5 +146,22 @@ suite('vectors that the index does not have yet', () => {
     mock.timers.tick(60_000)
     await followAll(follower)
     assert.equal(walked, before, 'nothing is left to walk for')
+  })
+
+  test('of a model that another is replacing come once, while that still makes its own; none of it waits', async () => {
+    const served = { ...index, health: async () => ({ profiles: [{ profileId: 'old' }, { profileId: 'm' }] }) }
+    const replaced = new ReplacedVectors(source, served as unknown as SearchIndex, ['m'])
+    fed(names(0, 600), null)
+    make(names(0, 500))
+    while (await replaced.follow());
+    assert.equal(indexed.size, 500)
+    assert.equal(walked, 1)
+    waiting.clear()
+    fed(names(600, 700), null)
+    make(names(600, 700))
+    replaced.walkAgain()
+    while (await replaced.follow());
+    assert.equal(walked, 1, 'nobody asks it any more')
+    assert.equal(waiting.size, 0)
   })
 })

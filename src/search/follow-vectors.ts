@@ -1,4 +1,4 @@
-import { bringVectors, completeVectors } from './complete-vectors.ts'
+import { bringPage, bringVectors, completeVectors } from './complete-vectors.ts'
 import type { IndexSource } from './index-source.ts'
 import type { IndexedChunk, SearchIndex } from './search-index.ts'
 
@@ -101,5 +101,52 @@ export class VectorFollower {
     this.#walk = page.next === null ? null : { after: page.next }
     this.#walkAt = Date.now() + walkEveryMs
     return page.next !== null
+  }
+}
+
+/**
+ * The same for profiles whose place other ones are taking: they answer until the new vectors are there. What was made of
+ * them shortly before the change may be in the store alone, for an index that was rebuilt and is served only since.
+ */
+export class ReplacedVectors {
+  readonly #source: IndexSource
+  readonly #index: SearchIndex
+  readonly #madeProfileIds: readonly string[]
+  #walks: { readonly profileId: string; readonly after: string | null }[] | null = null
+
+  constructor(source: IndexSource, index: SearchIndex, madeProfileIds: readonly string[]) {
+    this.#source = source
+    this.#index = index
+    this.#madeProfileIds = madeProfileIds
+  }
+
+  walkAgain(): void {
+    this.#walks = null
+  }
+
+  /** Finds out which they are; left out, `follow` does so first. */
+  async begin(): Promise<void> {
+    this.#walks ??= (await this.#replacedProfileIds()).map((profileId) => ({ profileId, after: null }))
+  }
+
+  /** Returns whether there may be more at once. */
+  async follow(): Promise<boolean> {
+    await this.begin()
+    const [walk, ...others] = this.#walks!
+    if (walk === undefined) return false
+    const { next } = await bringPage(this.#source, this.#index, walk.profileId, walk.after)
+    this.#walks = next === null ? others : [{ ...walk, after: next }, ...others]
+    return this.#walks.length > 0
+  }
+
+  async #replacedProfileIds(): Promise<string[]> {
+    const { profiles } = await this.#index.health()
+    const replaced = profiles.map((one) => one.profileId).filter((id) => !this.#madeProfileIds.includes(id))
+    if (replaced.length === 0) return []
+    for (const profileId of this.#madeProfileIds) {
+      if ((await this.#source.waitingChunks(profileId, 1)).length > 0) return replaced
+    }
+    // Nobody asks them any more.
+    return []
   }
 }

@@ -94,7 +94,13 @@ class Fakes {
       const chunks = lacking.map((chunkId) => ({ chunkId, documentId: this.chunks.get(chunkId)!.documentId }))
       return { outcome: 'found', chunks, next: null }
     },
-    health: async () => ({ state: this.state, reason: 'damaged', position: this.position }) as IndexHealth,
+    health: async () =>
+      ({
+        state: this.state,
+        reason: 'damaged',
+        position: this.position,
+        profiles: [] as IndexHealth['profiles'],
+      }) as IndexHealth,
     clear: async () => {
       this.cleared++
       this.words.clear()

@@ -3,7 +3,7 @@ import type { Incidents } from '../incidents.ts'
 import type { Log } from '../log.ts'
 import { oneAtATime } from '../one-at-a-time.ts'
 import { feedIndex } from '../search/feed-index.ts'
-import { VectorFollower } from '../search/follow-vectors.ts'
+import { ReplacedVectors, VectorFollower } from '../search/follow-vectors.ts'
 import type { IndexHome } from '../search/index-home.ts'
 import type { IndexSource } from '../search/index-source.ts'
 import { makeVectors } from '../search/make-vectors.ts'
@@ -81,12 +81,17 @@ export async function startIndexing(parts: IndexingParts): Promise<Indexing> {
           logger.warn({ chunks, profileId }, 'chunks had no vector and did not wait for one: they do now'),
       }),
   )
+  const replaced = new ReplacedVectors(
+    source,
+    index,
+    embedders.map(({ profileId }) => profileId),
+  )
 
   /** What is known of the index is of another one, or of the time before another process fed it. */
   const forget = (): void => {
     position = null
     wholeAt = 0
-    for (const follower of followers) follower.walkAgain()
+    for (const follower of [...followers, replaced]) follower.walkAgain()
   }
 
   /** Whether it falls to this process to change the index. */
@@ -151,7 +156,7 @@ export async function startIndexing(parts: IndexingParts): Promise<Indexing> {
   const follow = async (): Promise<boolean> => {
     if (!(await feeds())) return false
     let found = false
-    for (const follower of followers) found = (await follower.follow()) || found
+    for (const follower of [...followers, replaced]) found = (await follower.follow()) || found
     return found
   }
   /** Returns whether there may be more at once. */
@@ -172,6 +177,7 @@ export async function startIndexing(parts: IndexingParts): Promise<Indexing> {
   try {
     if (await feeds()) position = await startPosition()
     else await look()
+    await replaced.begin()
   } catch {}
   const words = repeat('indexing', lookEveryMs, () => alone(feed), incidents)
   const following = repeat('follow-vectors', lookEveryMs, () => alone(follow), incidents)

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite, test } from 'node:test'
+import { isDeepStrictEqual } from 'node:util'
 import { until } from '../support/until.ts'
 import { documentOf, type Sent } from './content.ts'
 import { FakeEmbedding, fakeVector } from './fake-embedding.ts'
@@ -26,26 +27,32 @@ async function run(server: TestServer, ...args: string[]): Promise<string> {
   return stdout
 }
 
-/** Every document of the prefix is its own nearest neighbour, and nothing waits or is missing. */
+/**
+ * Nothing waits, and every document of the prefix is its own nearest neighbour: where a rebuilt index is taken over, a
+ * moment later.
+ */
 async function allFound(world: Pick<SearchWorld, 'server' | 'key'>, prefix: string, count: number): Promise<void> {
   const indexing = () => world.server.mustAdmin('GET', '/admin/v1/indexing')
   await until('nothing waits', async () => (await indexing()).pending_chunks === 0)
   for (let i = 0; i < count; i++) {
-    const answer = await world.server.consumer(world.key, 'POST', '/v1/search/vector', {
-      query_vector: fakeVector(bodyOf(`${prefix}${i}`)),
-      limit: 1,
+    await until(`${prefix}-${i} is found`, async () => {
+      const answer = await world.server.consumer(world.key, 'POST', '/v1/search/vector', {
+        query_vector: fakeVector(bodyOf(`${prefix}${i}`)),
+        limit: 1,
+      })
+      assert.equal(answer.status, 200, answer.text)
+      return answer.body.results[0]?.score > 0.999999
     })
-    assert.equal(answer.status, 200, answer.text)
-    const [nearest] = answer.body.results
-    assert.ok(nearest?.score > 0.999999, `${prefix}-${i}: ${answer.text}`)
   }
 }
 
 /** One instance, from before it was ever served, to which documents come in one way after the other. */
 suite('vectors of documents that come', () => {
   let world: SearchWorld
-  /** The chunks that are there, all with their vectors. */
-  const chunks = async (): Promise<number> => (await world.indexing()).profiles[0].indexed_chunks
+  const chunks = async (): Promise<number> => (await world.indexing()).indexed_chunks
+  /** An index that is taken over gets what was made for the one before it a moment later. */
+  const haveVectors = (wanted: number): Promise<void> =>
+    until(`${wanted} chunks have vectors`, async () => (await world.indexing()).profiles[0].indexed_chunks === wanted)
 
   test('by import and reindex, before the instance was ever served', async () => {
     const embedding = await new FakeEmbedding().start()
@@ -82,7 +89,7 @@ suite('vectors of documents that come', () => {
     await world.putIndexed(signs, first)
     // More than the index is fed with at once, so that the second version comes in a later step than the first.
     await world.putIndexed(...documents('between', 70), documentOf('changed', { body: 'Bridge tolls go up.' }))
-    const all = (await world.indexing()).indexed_chunks
+    const all = await chunks()
     assert.equal(all, before + 73)
     assert.equal(await world.server.stop(), 0)
     await run(world.server, 'reindex')
@@ -116,14 +123,16 @@ suite('vectors of documents that come', () => {
     const before = await chunks()
     world.embedding.refuses = /bad2 /
     await world.putIndexed(...documents('bad', 5))
-    assert.equal(await chunks(), before + 4)
+    await haveVectors(before + 4)
     assert.match(await run(world.server, 'doctor'), /note +1 chunks have texts that the embedding model refuses/)
-    assert.ok(world.server.logs.some(({ chunks }) => Array.isArray(chunks) && chunks.length === 1))
+    const isTold = () => world.server.logs.some(({ chunks }) => Array.isArray(chunks) && chunks.length === 1)
+    await until('the log tells of it', isTold)
     await world.server.restart()
     await until('nothing waits', async () => (await world.indexing()).pending_vectors === 0)
     world.embedding.refuses = null
     await run(world.server, 'reindex')
     await allFound(world, 'bad', 5)
+    await haveVectors(before + 5)
     assert.doesNotMatch(await run(world.server, 'doctor'), /refuses/)
   })
 
@@ -135,15 +144,16 @@ suite('vectors of documents that come', () => {
     await world.server.restart({ TIDEMARK_EMBEDDING_MODEL: 'fake/other' })
     await world.put(...documents('d', 20))
     await allFound(world, 'd', 20)
-    const state = await world.indexing()
-    // Of the version before too: it can be asked for, and a run can be of its time.
-    assert.deepEqual(
-      state.profiles.map(({ id, indexed_chunks }: Record<string, unknown>) => [id, indexed_chunks]),
-      [
-        ['fake-bag-of-words', before + 21],
-        ['fake-other', before + 41],
-      ],
-    )
+    // Of the version before too: it can be asked for, and a run can be of its time. And what was made for the index
+    // before the rebuilt one, if that is served since the restart.
+    const vectorsOf = { 'fake-bag-of-words': before + 21, 'fake-other': before + 41 }
+    await until('both have all theirs', async () => {
+      const { profiles } = await world.indexing()
+      return isDeepStrictEqual(
+        Object.fromEntries(profiles.map((one: Record<string, unknown>) => [one.id, one.indexed_chunks])),
+        vectorsOf,
+      )
+    })
     await world.server.restart({ TIDEMARK_EMBEDDING_MODEL: 'fake/bag-of-words' })
     await allFound(world, 'd', 20)
     assert.equal(await world.server.stop(), 0)

@@ -45,14 +45,16 @@ suite('what a database says of a full disk', () => {
     assert.ok(!isFullDiskOfServer(Object.assign(new Error('x'), { code: '53100' })))
   })
 
-  test('room is lacking from a refused write on, until one is done', () => {
+  test('room is lacking from a refused write on, until such a one is done: others may need no room', () => {
     const room = new RoomForWrites()
     assert.ok(!room.isLacking)
     const cause = new Error('full')
-    const refusal = room.refused(cause)
+    const refusal = room.refused('content.ingest', cause)
     assert.deepEqual([refusal.code, refusal.retryAfterSeconds, refusal.cause], ['storage_full', 30, cause])
     assert.ok(room.isLacking)
-    room.written()
+    room.written('access.recordUse')
+    assert.ok(room.isLacking)
+    room.written('content.ingest')
     assert.ok(!room.isLacking)
   })
 })

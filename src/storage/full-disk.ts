@@ -39,16 +39,21 @@ export function isFullDiskError(error: unknown, path: string): boolean {
   return (kind === sqliteIoError || kind === sqliteCannotOpen) && isDiskFull(statfsSync(dirname(path)))
 }
 
-/** Whether there was room for what was written last. */
+/** Whether there is room, as far as the latest writes tell. */
 export class RoomForWrites {
+  readonly #refusedCalls = new Set<string>()
   #refusedAt = Number.NEGATIVE_INFINITY
 
-  written(): void {
+  /** Only what was refused before tells of room: a full disk still has some for a number that is written over another. */
+  written(call: string): void {
+    if (!this.#refusedCalls.has(call)) return
+    this.#refusedCalls.clear()
     this.#refusedAt = Number.NEGATIVE_INFINITY
   }
 
   /** Gives what the caller is answered with. */
-  refused(cause: unknown): TidemarkError {
+  refused(call: string, cause: unknown): TidemarkError {
+    this.#refusedCalls.add(call)
     this.#refusedAt = performance.now()
     return storageFull(cause)
   }

@@ -7,7 +7,7 @@ import { type OpenStore, UnusableStoreError } from '../open-store.ts'
 import { isBeyond, migrate, newestMigration, readSchema, refuseBeyond, type Schema } from '../sql/migrate.ts'
 import { remoteStore } from '../sql/remote-store.ts'
 import { type Store, sqlStore } from '../sql/sql-store.ts'
-import type { NamedCall } from '../sql/store-calls.ts'
+import { type NamedCall, nameOf } from '../sql/store-calls.ts'
 import { type Connection, Connections } from './connections.ts'
 import { Elections } from './elections.ts'
 import { ForeignWrites } from './foreign-writes.ts'
@@ -111,10 +111,10 @@ export async function openPostgresStore(url: string, connectionsMax: number): Pr
     try {
       if (write === null) return await unlessSilent(work())
       const result = await unlessSilent(queueOf(write.locks[0])(work))
-      room.written()
+      room.written(nameOf(call))
       return result
     } catch (error) {
-      if (isFullDiskError(error)) throw room.refused(error)
+      if (isFullDiskError(error)) throw room.refused(nameOf(call), error)
       const isAway = error instanceof OutcomeUnknown || error instanceof DatabaseSilent || isPassing(error)
       throw isAway ? unavailable(error) : error
     } finally {

@@ -173,6 +173,9 @@ export interface NamedCall {
   readonly write: Write | null
 }
 
+/** For what is remembered of calls. */
+export const nameOf = ({ port, method }: { port: string; method: string }): string => `${port}.${method}`
+
 export const namedCalls: readonly NamedCall[] = Object.entries(storeCalls as StoreCalls).flatMap(([port, methods]) =>
   Object.entries<StoreCall>(methods).map(([method, call]) => ({
     port: port as keyof Store,

@@ -15,7 +15,7 @@ import type { OpenOptions } from '../backend.ts'
 import { damaged, isDamage, isFullDiskError, RoomForWrites } from '../full-disk.ts'
 import { NewerStoreError, type OpenStore } from '../open-store.ts'
 import { remoteStore } from '../sql/remote-store.ts'
-import type { NamedCall } from '../sql/store-calls.ts'
+import { type NamedCall, nameOf } from '../sql/store-calls.ts'
 import { DiskReserve } from './reserve.ts'
 import { ReservedWrites } from './reserved-writes.ts'
 import type { StoreCall, StoreStart, StoreThread, ThreadCall } from './store-thread.ts'
@@ -93,17 +93,17 @@ export async function openSqliteStore(dataDir: string, options: OpenOptions = {}
     send: (call) => writers.call(call),
     isUrgent: takesAccessAway,
     isForWantOfRoom: (error) => isFullDiskError(error, path),
-    refusal: () => room.refused(new Error('what room there is is kept for a revocation')),
+    refusal: (call) => room.refused(nameOf(call), new Error('what room there is is kept for a revocation')),
   })
   const perform = async ({ port, method, write }: NamedCall, args: readonly unknown[]): Promise<unknown> => {
     const call: StoreCall = { port, method, args, writes: write !== null }
     try {
       if (write === null) return await readers.call(call)
       const result = await writes.write(call)
-      room.written()
+      room.written(nameOf(call))
       return result
     } catch (error) {
-      if (isFullDiskError(error, path)) throw room.refused(error)
+      if (isFullDiskError(error, path)) throw room.refused(nameOf(call), error)
       if (isDamage(error)) {
         isDamaged = true
         throw new TidemarkError('store_unavailable', damaged, { retryAfterSeconds: 60, cause: error })
@@ -128,8 +128,9 @@ export async function openSqliteStore(dataDir: string, options: OpenOptions = {}
     async scrub() {
       try {
         await writers.call('scrub' satisfies ThreadCall)
+        room.written('scrub')
       } catch (error) {
-        throw isFullDiskError(error, path) ? room.refused(error) : error
+        throw isFullDiskError(error, path) ? room.refused('scrub', error) : error
       }
     },
     load: () => ({ writer: writers.load, readers: readers.load }),

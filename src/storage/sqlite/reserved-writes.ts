@@ -8,7 +8,7 @@ interface WriteParts<Call> {
   readonly isUrgent: (call: Call) => boolean
   readonly isForWantOfRoom: (error: unknown) => boolean
   /** What others are refused with while the reserve is given up. */
-  readonly refusal: () => Error
+  readonly refusal: (call: Call) => Error
 }
 
 /**
@@ -32,7 +32,7 @@ export class ReservedWrites<Call> {
   async write(call: Call): Promise<unknown> {
     const { reserve, isUrgent, isForWantOfRoom, refusal } = this.#parts
     const urgent = isUrgent(call)
-    if (this.#urgentWaiting > 0 && !urgent) throw refusal()
+    if (this.#urgentWaiting > 0 && !urgent) throw refusal(call)
     try {
       const result = await this.#send(call)
       if (!reserve.isWhole) await this.#withReserve(() => this.#keep())

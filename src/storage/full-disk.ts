@@ -39,27 +39,29 @@ export function isFullDiskError(error: unknown, path: string): boolean {
   return (kind === sqliteIoError || kind === sqliteCannotOpen) && isDiskFull(statfsSync(dirname(path)))
 }
 
-/** Whether there is room, as far as the latest writes tell. */
+/**
+ * Whether there is room, as far as the latest writes tell. A full disk still has some for a number that is written over
+ * another: that there is room again tells only a call of a name that was refused, or one that brings documents, which take
+ * the most.
+ */
 export class RoomForWrites {
-  readonly #refusedCalls = new Set<string>()
-  #refusedAt = Number.NEGATIVE_INFINITY
+  /** When each was refused last, by its name. */
+  readonly #refusedAt = new Map<string, number>()
 
-  /** Only what was refused before tells of room: a full disk still has some for a number that is written over another. */
   written(call: string): void {
-    if (!this.#refusedCalls.has(call)) return
-    this.#refusedCalls.clear()
-    this.#refusedAt = Number.NEGATIVE_INFINITY
+    if (call === 'content.ingest') this.#refusedAt.clear()
+    else this.#refusedAt.delete(call)
   }
 
   /** Gives what the caller is answered with. */
   refused(call: string, cause: unknown): TidemarkError {
-    this.#refusedCalls.add(call)
-    this.#refusedAt = performance.now()
+    this.#refusedAt.set(call, performance.now())
     return storageFull(cause)
   }
 
   /** After a while without any write nobody knows, and the next one may well be done. */
   get isLacking(): boolean {
-    return performance.now() - this.#refusedAt < roomAwaitedSeconds * 1000
+    const since = performance.now() - roomAwaitedSeconds * 1000
+    return this.#refusedAt.values().some((at) => at > since)
   }
 }

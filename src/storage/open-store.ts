@@ -32,7 +32,7 @@ export interface OpenStore {
   readonly migrated: readonly string[]
   /** Whether it can be read and written, as far as this process knows without asking it, in words for an operator. */
   condition(): { readonly ok: boolean; readonly troubles: readonly string[] }
-  /** The last write was refused because a disk is full, a moment ago. */
+  /** A write was refused because a disk is full, a moment ago, and none like it was done since. */
   lacksRoom(): boolean
   /**
    * What was deleted has left the files of the store, as far as that is in its hands; where a database keeps them, rows and

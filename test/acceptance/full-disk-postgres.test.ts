@@ -48,6 +48,7 @@ suite('a full disk of the database', { skip: disk === null && leftOutWithoutMoun
     const policy = { daily_quotas: { search: 5 } }
     key = (await server.makeApplication({ entitlements: [{ datasets: ['news'] }], policy })).key
     assert.equal((await put()).status, 200)
+    assert.equal((await lease()).status, 200)
     await until('it can be found', async () => (await search()).body.total === 1)
   })
   after(async () => {
@@ -63,6 +64,8 @@ suite('a full disk of the database', { skip: disk === null && leftOutWithoutMoun
     server.collector(collector, 'POST', '/collector/v1/documents', {
       documents: [documentOf(`d-${++sent}`, { title: 'Buoyword', body: text() })],
     })
+  /** Writes when it was asked, in the same place each time. */
+  const lease = () => server.collector(collector, 'POST', '/collector/v1/tasks/lease', { platforms: ['forum'] })
   const search = () => server.consumer(key, 'POST', '/v1/search/keyword', { query: 'buoyword' })
   const ready = () => server.call('GET', '/readyz')
 
@@ -86,6 +89,11 @@ suite('a full disk of the database', { skip: disk === null && leftOutWithoutMoun
       await expectError(server, answer, 503, 'storage_full')
       assert.match(answer.headers.get('retry-after') ?? '', /^[1-9]\d*$/)
     }
+    // Whatever the database gave back since.
+    disk!.fill()
+    // What takes no room is still written, and does not make the disk less full.
+    const asked = await lease()
+    assert.equal(asked.status, 200, asked.text)
     const full = await ready()
     assert.equal(full.status, 503)
     assert.match(full.body.checks.disk.detail, /^the disk of the database is full: writes are refused, reads go on$/)

@@ -31,6 +31,7 @@ export class CurrentIndex implements SearchIndex {
   count: SearchIndex['count'] = (request) => this.#call((index) => index.count(request))
   values: SearchIndex['values'] = (request) => this.#call((index) => index.values(request))
   withoutVector: SearchIndex['withoutVector'] = (request) => this.#call((index) => index.withoutVector(request))
+  position: SearchIndex['position'] = () => this.#call((index) => index.position())
   health: SearchIndex['health'] = () => this.#call((index) => index.health())
   checkpoint: SearchIndex['checkpoint'] = () => this.#call((index) => index.checkpoint())
   purge: SearchIndex['purge'] = () => this.#call((index) => index.purge())

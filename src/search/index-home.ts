@@ -21,10 +21,11 @@ export interface IndexHome {
   readonly chunksComfortable: number
   /**
    * Opens the index that is served: an empty one where there is none yet, or none of this origin. One that is damaged is
-   * opened too; its health says that it needs a rebuild.
+   * opened too; its health says that it needs a rebuild. Where it is kept elsewhere, and that is away, what is opened is
+   * unavailable, and `openNewer` brings the index when it is back.
    */
   open(): Promise<SearchIndex>
-  /** Opens the index that was handed over since this home last opened one; null where none was. */
+  /** Opens the index that was handed over, or can be reached, since this home last opened one; null where none was. */
   openNewer(): Promise<SearchIndex | null>
   /** Removes what was served before the index that this home opened last. Nobody here may have it open any more. */
   removeOlder(): Promise<void>

@@ -30,6 +30,8 @@ export interface SearchIndex {
   values(request: ValuesRequest): Promise<ValuesOutcome>
   /** Chunks without a vector of the profile, whoever may see them; also those that should have none. */
   withoutVector(request: WithoutVectorRequest): Promise<WithoutVectorOutcome>
+  /** That of its health, 0 where it needs a rebuild. To be asked for often: it costs next to nothing, however large the index. */
+  position(): Promise<number>
   health(): Promise<IndexHealth>
   /** Writes what a restart would otherwise work out again. Nothing is lost without it; a restart is faster with it. */
   checkpoint(): Promise<void>

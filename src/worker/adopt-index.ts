@@ -13,7 +13,7 @@ export interface Adopting extends Pick<Repeating, 'stop'> {
   readonly trouble: string | null
 }
 
-/** Serves an index that was handed over, in the place of the one before it. */
+/** Serves an index that was handed over, or is there at last, in the place of the one before it. */
 export function startAdopting(
   home: IndexHome,
   index: CurrentIndex,
@@ -31,7 +31,7 @@ export function startAdopting(
     if (rebuilt === null) return false
     await indexing.exchange(() => index.replace(rebuilt))
     await home.removeOlder()
-    logger.info({}, 'a rebuilt search index is served')
+    logger.info({}, 'another search index is served')
     return false
   }
   const looking = repeat('adopt-index', lookEveryMs, adopt, incidents)

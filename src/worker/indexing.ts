@@ -123,8 +123,7 @@ export async function startIndexing(parts: IndexingParts): Promise<Indexing> {
 
   /** How far the process that feeds the index is. It may begin anew at any time. */
   const look = async (): Promise<void> => {
-    const health = await index.health()
-    const found = health.state === 'ready' ? health.position : 0
+    const found = await index.position()
     if (refilledAt === 0 || (position !== null && found < position)) {
       const newest = await source.newestRevision()
       refilledAt = found < newest ? newest : null

@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
 import { CutRelay } from '../support/cut-relay.ts'
 import { openSearchNodes, withoutOpenSearch } from '../support/opensearch-nodes.ts'
+import { TlsRelay, testAuthority } from '../support/tls-relay.ts'
 import { until } from '../support/until.ts'
 import { documentOf } from './content.ts'
 import { expectError } from './expect-error.ts'
@@ -22,15 +25,42 @@ suite('an instance whose search index is in a cluster', {
       TIDEMARK_SEARCH_PREFIX: prefix,
       TIDEMARK_SEARCH_SHARDS: '2',
     }
+    relay.cut()
     world = await startWorld({ env })
-    await world.putIndexed(
-      documentOf('tide', { title: 'Tides', body: 'The tide comes in twice a day.' }),
-      documentOf('sand', { title: 'Sand', body: 'Sand is made by waves.' }),
-    )
   })
   after(async () => {
     const indexes = (await (await fetch(`${openSearchNodes![0]}/${prefix}-*`)).json()) as object
     for (const name of Object.keys(indexes)) await fetch(`${openSearchNodes![0]}/${name}`, { method: 'DELETE' })
+  })
+
+  const refuses = async () => {
+    for (const mode of ['keyword', 'vector', 'hybrid']) {
+      const answer = await world.raw({ query: 'tide', mode })
+      await expectError(world.server, answer, 503, 'search_backend_unavailable')
+    }
+    const ready = await world.server.call('GET', '/readyz')
+    assert.equal(ready.status, 503)
+    const { ok, detail } = ready.body.checks.index
+    assert.equal(ok, false)
+    assert.match(detail, /^OpenSearch at 127\.0\.0\.1:\d+ cannot be reached/)
+    await expectError(
+      world.server,
+      await world.server.admin('GET', '/admin/v1/indexing'),
+      503,
+      'search_backend_unavailable',
+    )
+  }
+
+  test('the server starts while the cluster is away, takes documents, says why it is not ready, and goes on', async () => {
+    await refuses()
+    await world.put(
+      documentOf('tide', { title: 'Tides', body: 'The tide comes in twice a day.' }),
+      documentOf('sand', { title: 'Sand', body: 'Sand is made by waves.' }),
+    )
+    assert.equal((await world.server.call('GET', '/healthz')).status, 200)
+    relay.mend()
+    await until('it is ready', async () => (await world.server.call('GET', '/readyz')).status === 200)
+    await world.indexed()
   })
 
   test('all modes find, and say nothing of it', async () => {
@@ -47,19 +77,7 @@ suite('an instance whose search index is in a cluster', {
 
   test('while the cluster cannot be reached searches are refused, documents are taken, and nothing is lost', async () => {
     relay.cut()
-    await expectError(
-      world.server,
-      await world.raw({ query: 'tide', mode: 'keyword' }),
-      503,
-      'search_backend_unavailable',
-    )
-    await expectError(
-      world.server,
-      await world.raw({ query: 'tide', mode: 'hybrid' }),
-      503,
-      'search_backend_unavailable',
-    )
-    assert.equal((await world.server.call('GET', '/readyz')).status, 503)
+    await refuses()
     await world.put(documentOf('meanwhile', { title: 'Meanwhile', body: 'A wave came meanwhile.' }))
     relay.mend()
     await until('what came meanwhile is found', async () => {
@@ -84,5 +102,22 @@ suite('an instance whose search index is in a cluster', {
     assert.equal(unreached.code, 1)
     assert.match(unreached.stdout, /OpenSearch at 127\.0\.0\.1:\d+ cannot be reached/)
     assert.ok(![looked, unreached, rebuilt].some(({ stdout, stderr }) => `${stdout}${stderr}`.includes('hushhush')))
+  })
+
+  test('by TLS: an authority of ones own is trusted when it is named, and nobody else is spoken to', async () => {
+    const { server } = world
+    const tls = await TlsRelay.to(relay.port)
+    const secure = { TIDEMARK_SEARCH_URL: `https://operator:hushhush@127.0.0.1:${tls.port}` }
+    await server.stop()
+    await assert.rejects(server.start(secure), (error: Error) => {
+      assert.match(error.message, /OpenSearch at 127\.0\.0\.1:\d+ is not trusted: .*NODE_EXTRA_CA_CERTS/)
+      return !error.message.includes('hushhush')
+    })
+    assert.deepEqual(tls.credentials, [], 'a password was sent to who is not trusted')
+    const authority = join(server.dataDir, 'authority.pem')
+    writeFileSync(authority, testAuthority)
+    await server.start({ NODE_EXTRA_CA_CERTS: authority })
+    assert.deepEqual((await world.names({ query: 'wave' })).sort(), ['meanwhile', 'sand'])
+    assert.deepEqual(new Set(tls.credentials), new Set([`Basic ${btoa('operator:hushhush')}`]))
   })
 })

@@ -238,6 +238,10 @@ export class BruteForceIndex implements SearchIndex {
     return { outcome: 'found', chunks, next: end < lacking.length ? chunks.at(-1)!.documentId : null }
   }
 
+  async position(): Promise<number> {
+    return (await this.health()).position
+  }
+
   async health(): Promise<IndexHealth> {
     return {
       state: 'ready',

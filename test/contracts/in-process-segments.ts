@@ -111,6 +111,10 @@ export class InProcessSegments implements SearchIndex {
     return this.#ask({ call: 'withoutVector', request }) as WithoutVectorOutcome
   }
 
+  async position(): Promise<number> {
+    return (await this.health()).position
+  }
+
   async health(): Promise<SegmentsHealth> {
     return this.#writer.health()
   }

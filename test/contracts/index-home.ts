@@ -27,6 +27,7 @@ async function feed(index: SearchIndex, to: number): Promise<void> {
 /** How far the index is, which is also how many documents are found. */
 async function fedTo(index: SearchIndex): Promise<number> {
   const { state, position } = await index.health()
+  assert.equal(await index.position(), position)
   const found = await index.count({ scope: everything, filters: noFilters, timeoutMs })
   assert.deepEqual([state, found], ['ready', { outcome: 'found', documents: position, chunks: position }])
   return position

@@ -1,4 +1,4 @@
-import type { Client } from '@opensearch-project/opensearch'
+import type { Client, OpenSearchClientError as ClientError, Connection } from '@opensearch-project/opensearch'
 import { UnavailableError } from '../../errors.ts'
 
 export interface ClusterOptions {
@@ -37,6 +37,23 @@ export class ClusterTrouble extends UnavailableError {
   }
 }
 
+/**
+ * Nobody was there, or nobody who could do it now: that changes by itself. A certificate, a password or a call that is refused
+ * does not.
+ */
+export function isAway(error: unknown): error is ClusterTimeout | ClusterTrouble {
+  if (error instanceof ClusterTimeout) return true
+  if (!(error instanceof ClusterTrouble)) return false
+  return error.status === 0 ? error.type !== untrusted : error.status === 429 || error.status >= 500
+}
+
+/** The type of the trouble of a node that is not the one it is taken for, or does not speak TLS. */
+const untrusted = 'untrusted'
+const aboutTrust = /certificate|altnames|wrong version number|packet length too long/i
+
+/** A node that kept a call waiting is asked whether it is there at all, for so long. */
+const pingMs = 2000
+
 /** The nodes of an OpenSearch cluster. Who is gone is not asked for a while; whatever goes wrong is one of two errors. */
 export class Cluster {
   readonly #options: ClusterOptions
@@ -72,7 +89,10 @@ export class Cluster {
     try {
       return (await asked).body as Answer
     } catch (error) {
-      if (isLate) throw new ClusterTimeout('the cluster did not answer in time')
+      if (isLate) {
+        lookFor(client, (error as ClientError).meta?.meta.connection ?? null)
+        throw new ClusterTimeout(late)
+      }
       throw await this.#trouble(error)
     } finally {
       clearTimeout(limit)
@@ -91,19 +111,36 @@ export class Cluster {
 
   async #trouble(error: unknown): Promise<Error> {
     const { errors } = await import('@opensearch-project/opensearch')
-    if (error instanceof errors.TimeoutError) return new ClusterTimeout('the cluster did not answer in time')
+    if (error instanceof errors.TimeoutError) return new ClusterTimeout(late)
     if (error instanceof errors.ResponseError) {
       const said = (error.body as { error?: { type?: unknown } } | undefined)?.error
       const type = typeof said?.type === 'string' ? said.type : 'no_reason'
-      return new ClusterTrouble(
-        `OpenSearch at ${this.name} answered ${error.statusCode} ${type}`,
-        error.statusCode ?? 0,
-        type,
-      )
+      const status = error.statusCode ?? 0
+      const advice = status === 401 || status === 403 ? refusals[status] : ''
+      return new ClusterTrouble(`OpenSearch at ${this.name} answered ${status} ${type}${advice}`, status, type)
     }
     if (error instanceof errors.OpenSearchClientError) {
-      return new ClusterTrouble(`OpenSearch at ${this.name} cannot be reached (${error.name})`, 0, error.name)
+      // Of the network or of TLS: there is no user and no password in it.
+      const reason = error.message === '' ? error.name : error.message.split('\n', 1)[0]!.slice(0, 300)
+      return aboutTrust.test(reason)
+        ? new ClusterTrouble(`OpenSearch at ${this.name} is not trusted: ${reason}; ${trustAdvice}`, 0, untrusted)
+        : new ClusterTrouble(`OpenSearch at ${this.name} cannot be reached: ${reason}`, 0, error.name)
     }
     return error instanceof Error ? error : new Error(String(error))
   }
+}
+
+const late = 'the cluster did not answer in time'
+const refusals = {
+  401: ': see the user and password of TIDEMARK_SEARCH_URL, or TIDEMARK_SEARCH_KEY',
+  403: ': see what its user or key may do, and whether the index is blocked (tidemark doctor says so)',
+}
+const trustAdvice = 'see the addresses of TIDEMARK_SEARCH_URL, and name your own authority by NODE_EXTRA_CA_CERTS'
+
+/** One that does not answer that either is not asked again for a while: a network can be cut without a word. */
+function lookFor(client: Client, connection: Connection | null): void {
+  connection?.request({ method: 'HEAD', path: '/', timeout: pingMs }, (error, answer) => {
+    if (error !== null) client.connectionPool.markDead(connection)
+    answer?.resume()
+  })
 }

@@ -33,13 +33,13 @@ interface FoundIndexes {
   }
 }
 
-export async function listIndexes(cluster: Cluster, prefix: string): Promise<NamedIndex[]> {
+export async function listIndexes(cluster: Cluster, prefix: string, timeoutMs: number): Promise<NamedIndex[]> {
   const found = await cluster.call<FoundIndexes>({
     method: 'GET',
     path: `/${prefix}-*`,
     query: { filter_path: '*.aliases,*.mappings._meta', expand_wildcards: 'all' },
     harmless: true,
-    timeoutMs: changeMs,
+    timeoutMs,
   })
   return Object.entries(found).flatMap(([name, { aliases = {}, mappings = {} }]) => {
     const [, generation] = new RegExp(`^${prefix}-(\\d+)-[0-9a-f]{8}$`).exec(name) ?? []

@@ -31,9 +31,21 @@ declare module '@opensearch-project/opensearch' {
   class Client {
     constructor(options: ClientOptions)
     readonly transport: { request(request: Request, options: RequestOptions): Answering }
+    readonly connectionPool: { markDead(connection: Connection): void }
   }
 
-  class OpenSearchClientError extends Error {}
+  /** Of one node. */
+  interface Connection {
+    request(
+      request: { readonly method: string; readonly path: string; readonly timeout: number },
+      answered: (error: Error | null, answer: { resume(): void } | null) => void,
+    ): void
+  }
+
+  class OpenSearchClientError extends Error {
+    /** Whom the last attempt asked. */
+    readonly meta?: { readonly meta: { readonly connection: Connection | null } }
+  }
   class TimeoutError extends OpenSearchClientError {}
   class ResponseError extends OpenSearchClientError {
     readonly body: unknown

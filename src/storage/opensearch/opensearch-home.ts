@@ -1,7 +1,9 @@
 import type { IndexHome, InspectedIndex, NextIndex } from '../../search/index-home.ts'
 import type { SearchIndex } from '../../search/search-index.ts'
-import { Cluster, type ClusterOptions, ClusterTrouble } from './cluster.ts'
+import { AbsentIndex } from './absent-index.ts'
+import { Cluster, type ClusterOptions, ClusterTimeout, ClusterTrouble, isAway } from './cluster.ts'
 import { examineCluster } from './examine-cluster.ts'
+import { IndexCounts } from './index-counts.ts'
 import {
   changeAliases,
   deleteIndexes,
@@ -40,6 +42,8 @@ export class OpenSearchHome implements IndexHome {
   readonly #comparedMax: number | undefined
   /** The one that was opened last to be served. */
   #generation = 0
+  /** It was to be opened, and the cluster was away. */
+  #isAwaited = false
 
   constructor({ prefix, origin, shards = 1, graceMs = 10_000, comparedMax, ...cluster }: OpenSearchHomeOptions) {
     this.#cluster = new Cluster(cluster)
@@ -50,14 +54,23 @@ export class OpenSearchHome implements IndexHome {
     this.#comparedMax = comparedMax
   }
 
+  /** A cluster that is away keeps nobody from starting; one that refuses us does. */
   async open(): Promise<SearchIndex> {
-    this.#generation = await this.#servedGeneration()
-    return this.#index(this.#generation)
+    try {
+      return await this.#openServed()
+    } catch (error) {
+      if (!isAway(error)) throw error
+      this.#isAwaited = true
+      return new AbsentIndex(error.message)
+    }
   }
 
   async openNewer(): Promise<SearchIndex | null> {
+    if (this.#isAwaited) return this.#openServed()
     const served = currentOf(await this.#list())
-    if (served === null || served.generation <= this.#generation || !this.#isOurs(served)) return null
+    // All can be derived again: where somebody removed it, it is made anew.
+    if (served === null) return this.#openServed()
+    if (served.generation <= this.#generation || !this.#isOurs(served)) return null
     this.#generation = served.generation
     return this.#index(served.generation)
   }
@@ -80,16 +93,15 @@ export class OpenSearchHome implements IndexHome {
   async inspect(): Promise<InspectedIndex | null> {
     const served = currentOf(await this.#list())
     if (served === null || !this.#isOurs(served)) return null
-    const findings = await examineCluster(this.#cluster)
+    const findings = await examineCluster(this.#cluster, served.name)
     const unread = { position: 0, chunks: 0, bytes: 0, isHeldInMemory: false }
     try {
-      const { position, chunks, diskBytes } = await reportHealth(
-        this.#cluster,
-        generationAlias(this.#prefix, served.generation),
-      )
+      const alias = generationAlias(this.#prefix, served.generation)
+      const counts = new IndexCounts(this.#cluster, alias)
+      const { position, chunks, diskBytes } = await reportHealth(this.#cluster, alias, counts)
       return { ...unread, position, chunks, bytes: diskBytes, findings }
     } catch (error) {
-      if (!(error instanceof ClusterTrouble)) throw error
+      if (!(error instanceof ClusterTrouble || error instanceof ClusterTimeout)) throw error
       const about = `the search index ${served.name} cannot be read: ${error.message}`
       const advice = 'see that all nodes of the cluster run; if its data is lost, run tidemark reindex'
       return { ...unread, findings: [...findings, { state: 'failure', about, advice }] }
@@ -99,6 +111,12 @@ export class OpenSearchHome implements IndexHome {
   async remove(): Promise<void> {
     const names = (await this.#list()).map(({ name }) => name)
     await deleteIndexes(this.#cluster, names)
+  }
+
+  async #openServed(): Promise<SearchIndex> {
+    this.#generation = await this.#servedGeneration()
+    this.#isAwaited = false
+    return this.#index(this.#generation)
   }
 
   #index(generation: number): SearchIndex {
@@ -114,7 +132,7 @@ export class OpenSearchHome implements IndexHome {
   }
 
   #list(): Promise<NamedIndex[]> {
-    return listIndexes(this.#cluster, this.#prefix)
+    return listIndexes(this.#cluster, this.#prefix, listMs)
   }
 
   #isOurs({ meta }: NamedIndex): boolean {
@@ -183,6 +201,9 @@ export class OpenSearchHome implements IndexHome {
     ])
   }
 }
+
+/** A start, and everything else that looks which indexes there are, does not wait longer for a cluster that says nothing. */
+const listMs = 5000
 
 const currentOf = (indexes: readonly NamedIndex[]): NamedIndex | null =>
   indexes.filter(({ isCurrent }) => isCurrent).sort((a, b) => b.generation - a.generation)[0] ?? null

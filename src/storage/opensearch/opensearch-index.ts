@@ -21,9 +21,10 @@ import type {
   WithoutVectorOutcome,
   WithoutVectorRequest,
 } from '../../search/search-index.ts'
-import { applyBatch, writePurged } from './apply-batch.ts'
+import { applyBatch, readPosition, writePurged } from './apply-batch.ts'
 import { type Cluster, ClusterTimeout, ClusterTrouble } from './cluster.ts'
 import { countVisible, listWithoutVector } from './count-chunks.ts'
+import { IndexCounts } from './index-counts.ts'
 import { emptyIndex } from './index-names.ts'
 import { listValues } from './list-values.ts'
 import { Profiles } from './profiles.ts'
@@ -48,12 +49,14 @@ export class OpenSearchIndex implements SearchIndex {
   readonly #alias: string
   readonly #comparedMax: number
   readonly #profiles: Profiles
+  readonly #counts: IndexCounts
 
   constructor(options: OpenSearchIndexOptions) {
     this.#cluster = options.cluster
     this.#alias = options.alias
     this.#comparedMax = options.comparedMax ?? comparedMax
     this.#profiles = new Profiles(options.cluster, options.alias)
+    this.#counts = new IndexCounts(options.cluster, options.alias)
   }
 
   apply(batch: IndexBatch): Promise<ApplyOutcome> {
@@ -111,20 +114,19 @@ export class OpenSearchIndex implements SearchIndex {
     return this.#search(request, (calls) => listWithoutVector(calls, request))
   }
 
-  async health(): Promise<IndexHealth> {
-    try {
-      return await reportHealth(this.#cluster, this.#alias)
-    } catch (error) {
-      if (!isTrouble(error)) throw error
-      throw new TidemarkError('search_backend_unavailable', error.message, { cause: error })
-    }
+  async position(): Promise<number> {
+    return (await inOurWords(readPosition(this.#cluster, this.#alias, positionMs))).position
+  }
+
+  health(): Promise<IndexHealth> {
+    return inOurWords(reportHealth(this.#cluster, this.#alias, this.#counts))
   }
 
   /** All that was acknowledged is on the cluster's disks. */
   async checkpoint(): Promise<void> {}
 
   async purge(): Promise<void> {
-    const { position } = await this.health()
+    const position = await this.position()
     await purgeIndex(this.#cluster, this.#alias)
     await writePurged(this.#cluster, this.#alias, position)
   }
@@ -156,4 +158,14 @@ export class OpenSearchIndex implements SearchIndex {
   }
 }
 
-const isTrouble = (error: unknown): error is Error => error instanceof ClusterTimeout || error instanceof ClusterTrouble
+const positionMs = 5000
+
+/** What a request may wait for says what is wrong by its code. */
+async function inOurWords<T>(asked: Promise<T>): Promise<T> {
+  try {
+    return await asked
+  } catch (error) {
+    if (!(error instanceof ClusterTimeout || error instanceof ClusterTrouble)) throw error
+    throw new TidemarkError('search_backend_unavailable', error.message, { cause: error })
+  }
+}

@@ -3,10 +3,13 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, suite, test } from 'node:test'
+import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { everything, put, queryOf } from '../../../test/contracts/index-under-test.ts'
+import { TlsRelay, testAuthority } from '../../../test/support/tls-relay.ts'
+import { until } from '../../../test/support/until.ts'
 import { isUnavailability } from '../../errors.ts'
 import { noFilters } from '../../search/search-index.ts'
-import { Cluster } from './cluster.ts'
+import { Cluster, isAway } from './cluster.ts'
 import { OpenSearchHome } from './opensearch-home.ts'
 import { OpenSearchIndex } from './opensearch-index.ts'
 
@@ -35,6 +38,8 @@ async function clusterThat(says: (request: IncomingMessage) => Said): Promise<st
 
 const indexAt = (...hosts: string[]) =>
   new OpenSearchIndex({ cluster: new Cluster({ nodes: hosts.map((host) => `http://${host}`) }), alias: 'tidemark-1' })
+const homeAt = (...nodes: string[]) =>
+  new OpenSearchHome({ nodes, prefix: 'tidemark', origin: { rules: 'one', instance: null } })
 const request = (timeoutMs: number) => ({
   ...{ query: queryOf('word'), scope: everything, filters: noFilters, limit: 10, after: null, otherChunksMax: 0 },
   timeoutMs,
@@ -58,9 +63,42 @@ suite('troubles of the cluster are outcomes', () => {
       assert.ok(outcome.reason.includes(host) && !outcome.reason.includes('hush'), outcome.reason)
     }
     await assert.rejects(index.health(), (error: Error) => isUnavailability(error) && !error.message.includes('hush'))
-    const nodes = [`http://operator:hush@${host}`]
-    const home = new OpenSearchHome({ nodes, prefix: 'tidemark', origin: { rules: 'one', instance: null } })
-    await assert.rejects(home.open(), (error: Error) => isUnavailability(error) && error.message.includes(host))
+  })
+
+  test('a home opens while its cluster is away: nothing is found, why is said, and it is asked for again', async () => {
+    let isThere = false
+    const host = await clusterThat(() => (isThere ? { status: 200, body: {} } : { status: 503, body: {} }))
+    const home = homeAt(`http://operator:hush@${host}`)
+    const index = await home.open()
+    const outcomes = [
+      await index.keyword(request(20_000)),
+      await index.vector({ ...near, timeoutMs: 20_000 }),
+      await index.count({ scope: everything, filters: noFilters, timeoutMs: 20_000 }),
+      await index.apply(batch),
+    ]
+    for (const outcome of outcomes) {
+      assert.ok(outcome.outcome === 'unavailable' && outcome.reason.includes(`${host} answered 503`))
+    }
+    const unavailable = (error: Error) => isUnavailability(error) && error.message.includes(host)
+    for (const asked of [index.health(), index.position(), index.clear(), home.openNewer()]) {
+      await assert.rejects(asked, unavailable)
+    }
+    isThere = true
+    assert.ok((await home.openNewer()) !== null)
+  })
+
+  test('a cluster that refuses us keeps a home from opening, and says what to look at', async () => {
+    const said = { error: { type: 'security_exception', reason: 'operator:hush is nobody' } }
+    for (const [status, told] of [
+      [401, /answered 401 security_exception: see the user and password of TIDEMARK_SEARCH_URL/],
+      [403, /answered 403 security_exception: see what its user or key may do/],
+    ] as const) {
+      const host = await clusterThat(() => ({ status, body: said }))
+      await assert.rejects(homeAt(`http://operator:hush@${host}`).open(), (error: Error) => {
+        assert.match(error.message, told)
+        return !error.message.includes('hush')
+      })
+    }
   })
 
   test('no answer: the time that was given is the time that is taken, by all nodes together', async () => {
@@ -70,6 +108,38 @@ suite('troubles of the cluster are outcomes', () => {
     assert.deepEqual(await index.count({ scope: everything, filters: noFilters, timeoutMs: 100 }), {
       outcome: 'timed_out',
     })
+  })
+
+  test('a node that says nothing more is left out of later calls', async () => {
+    const counted = { hits: { total: { value: 7 } }, aggregations: { chunks: { visible: { doc_count: 9 } } } }
+    const whole = { status: 200, body: { ...counted, timed_out: false, _shards: { failed: 0 } } }
+    const [silent, well] = [await clusterThat(() => null), await clusterThat(() => whole)]
+    const index = indexAt(silent, well)
+    const count = () => index.count({ scope: everything, filters: noFilters, timeoutMs: 300 })
+    const several = async () => (await Promise.all([count(), count(), count(), count()])).map(({ outcome }) => outcome)
+    assert.ok((await several()).includes('timed_out'))
+    await until('all are answered', async () => (await several()).every((outcome) => outcome === 'found'))
+  })
+
+  test('a node that is slow, and there, is asked again', async () => {
+    let isSlow = true
+    const counted = { hits: { total: { value: 7 } }, aggregations: { chunks: { visible: { doc_count: 9 } } } }
+    const whole = { status: 200, body: { ...counted, timed_out: false, _shards: { failed: 0 } } }
+    const asked = [0, 0]
+    const hosts = await Promise.all(
+      asked.map((_, i) =>
+        clusterThat(({ method }) => {
+          if (method !== 'HEAD') asked[i]!++
+          return isSlow && method !== 'HEAD' ? null : whole
+        }),
+      ),
+    )
+    const index = indexAt(...hosts)
+    const count = (timeoutMs: number) => index.count({ scope: everything, filters: noFilters, timeoutMs })
+    for (const outcome of await Promise.all([count(100), count(100)])) assert.equal(outcome.outcome, 'timed_out')
+    isSlow = false
+    for (let i = 0; i < 4; i++) assert.equal((await count(20_000)).outcome, 'found')
+    assert.deepEqual(asked, [3, 3])
   })
 
   test('an answer that is not whole is none', async () => {
@@ -93,7 +163,8 @@ suite('troubles of the cluster are outcomes', () => {
     const index = indexAt(await clusterThat(() => ({ status: 403, body: said })))
     const found = await index.keyword(request(20_000))
     assert.ok(found.outcome === 'unavailable')
-    assert.match(found.reason, /answered 403 cluster_block_exception$/)
+    assert.match(found.reason, /answered 403 cluster_block_exception: see what/)
+    assert.ok(!found.reason.includes('secret'))
   })
 
   test('another node answers where one is gone; a write is not sent twice', async () => {
@@ -129,5 +200,30 @@ suite('troubles of the cluster are outcomes', () => {
     await ask(new Cluster({ nodes: [`http://${host}`], apiKey: 'a2V5' }))
     await ask(new Cluster({ nodes: [`http://${host}`] }))
     assert.deepEqual(seen, [`Basic ${btoa('operator:hu sh')}`, 'ApiKey a2V5', undefined])
+  })
+
+  test('by TLS: who is not known to the authorities, or is another, is not spoken to', async () => {
+    const host = await clusterThat(() => ({ status: 200, body: {} }))
+    const relay = await TlsRelay.to(Number(host.split(':')[1]))
+    const ask = (node: string, apiKey: string | null = null) =>
+      new Cluster({ nodes: [node], apiKey }).call({ method: 'GET', path: '/', harmless: true, timeoutMs: 20_000 })
+    const refused = (error: Error) => {
+      assert.match(error.message, /is not trusted: .*(certificate|altnames).*NODE_EXTRA_CA_CERTS/)
+      return !error.message.includes('hush') && isUnavailability(error) && !isAway(error)
+    }
+    const node = `https://operator:hush@127.0.0.1:${relay.port}`
+    await assert.rejects(ask(node), refused)
+    await assert.rejects(homeAt(node).open(), refused)
+    const usual = getCACertificates('default')
+    setDefaultCACertificates([...usual, testAuthority])
+    try {
+      await ask(node)
+      await ask(`https://127.0.0.1:${relay.port}`, 'a2V5')
+      await assert.rejects(ask(`https://operator:hush@localhost:${relay.port}`), refused)
+      await assert.rejects(ask(`https://operator:hush@${host}`), /is not trusted: .*wrong version number/)
+    } finally {
+      setDefaultCACertificates(usual)
+    }
+    assert.deepEqual(relay.credentials, [`Basic ${btoa('operator:hush')}`, 'ApiKey a2V5'])
   })
 })

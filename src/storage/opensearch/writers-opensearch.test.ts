@@ -94,6 +94,91 @@ suite('one index for several writers', { skip: openSearchNodes === null ? withou
     assert.deepEqual(await under.found('w7', { scope }), ['d1'])
   })
 
+  test('counts follow every change, whoever made it: versions, vectors, what is gone', async () => {
+    const [feeder, other] = [await homeOf().open(), await homeOf().open()]
+    await feeder.clear()
+    const under = new IndexUnderTest(feeder)
+    const counted = async () => {
+      const seen = await Promise.all([feeder, other].map((index) => index.health()))
+      return seen.map(({ documents, chunks, profiles }) => [documents, chunks, profiles.map((one) => one.chunks)])
+    }
+    const both = (counts: unknown) => [counts, counts]
+    assert.deepEqual(await counted(), both([0, 0, []]))
+    await under.apply(put('d1', ['one', 'two']), put('d2', ['three']))
+    assert.deepEqual(await counted(), both([2, 3, []]))
+    const vector = { kind: 'set_vector', profileId: 'p', vector: [1, 0] } as const
+    const chunkId = (await under.find('three')).hits[0]!.chunkId
+    await feeder.apply({ position: null, changes: [{ ...vector, documentId: 'd2', chunkId }] })
+    assert.deepEqual(await counted(), both([2, 3, [1]]))
+    await under.apply({ kind: 'retire_document', documentId: 'd2' })
+    assert.deepEqual(await counted(), both([1, 2, [0]]))
+  })
+
+  test('an index that takes no writes says so: the batch is refused, health warns, doctor fails; then it goes on', async () => {
+    const index = await homeOf().open()
+    await index.clear()
+    const under = new IndexUnderTest(index)
+    await under.apply(put('d1', ['word']))
+    const name = await servedName()
+    // What the cluster itself does when the disk of a node is full.
+    await call('PUT', `/${name}/_settings`, { 'index.blocks.read_only_allow_delete': true })
+    const batch = { position: 2, changes: [put('d2', ['word'])] }
+    const refused = await index.apply(batch)
+    assert.ok(refused.outcome === 'unavailable' && /cluster_block_exception/.test(refused.reason))
+    const about = /takes no writes into the search index/
+    assert.match((await index.health()).warnings.join(), about)
+    const failures = async () => (await homeOf().inspect())!.findings.filter(({ state }) => state === 'failure')
+    assert.match((await failures()).map((one) => one.about).join(), about)
+    assert.deepEqual(await under.found('word'), ['d1'])
+    await call('PUT', `/${name}/_settings`, { 'index.blocks.read_only_allow_delete': null })
+    assert.deepEqual(await index.apply(batch), { outcome: 'applied' })
+    assert.deepEqual(await under.found('word'), ['d1', 'd2'])
+    assert.deepEqual([await failures(), about.test((await index.health()).warnings.join())], [[], false])
+  })
+
+  test('an index that somebody removed is made anew', async () => {
+    const home = homeOf()
+    const index = await home.open()
+    await call('DELETE', `/${await servedName()}`)
+    assert.equal((await index.count({ scope: everything, filters: noFilters, timeoutMs })).outcome, 'unavailable')
+    const again = await home.openNewer()
+    assert.equal(await again?.position(), 0)
+    assert.equal(await home.openNewer(), null)
+  })
+
+  test('disks beyond the marks of the cluster are told to doctor', async () => {
+    const setMarks = (mark: string | null) =>
+      call('PUT', '/_cluster/settings', {
+        transient: Object.fromEntries(
+          ['low', 'high', 'flood_stage'].map((one) => [`cluster.routing.allocation.disk.watermark.${one}`, mark]),
+        ),
+      })
+    const disks = async () =>
+      (await homeOf().inspect())!.findings.filter(({ about }) => /disk of node/.test(about)).map(({ state }) => state)
+    await homeOf().open()
+    await setMarks('1b')
+    assert.deepEqual(await disks(), [])
+    await setMarks('0.001%')
+    const found = await disks()
+    await setMarks(null)
+    assert.ok(found.length > 0 && found.every((state) => state === 'failure'), found.join())
+  })
+
+  test('fields that are not as this version makes them are told to doctor', async () => {
+    const odd = `${prefix}-9999999998`
+    const meta = { format: mappingFormat, rules: 'one', instance: 'a', shards: 1, profiles: {} }
+    const { settings, mappings } = indexDefinition(meta, 1)
+    const { status: _, ...properties } = mappings.properties
+    await call('PUT', `/${odd}-00000000`, {
+      settings,
+      mappings: { ...mappings, properties: { ...properties, author: { type: 'text' } } },
+      aliases: { [odd]: {}, [`${prefix}-current`]: {} },
+    })
+    const found = (await homeOf().inspect())!.findings.map((one) => one.about)
+    assert.match(found.join(), /fields of the search index are not as this version makes them: status, author/)
+    await call('DELETE', `/${odd}-00000000`)
+  })
+
   test('an index that no node has is unavailable, and says so', async () => {
     const lost = `${prefix}-9999999999`
     const meta = { format: mappingFormat, rules: 'one', instance: 'a', shards: 1, profiles: {} }

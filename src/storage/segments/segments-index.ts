@@ -207,6 +207,11 @@ class SegmentsIndex implements SearchIndex {
     return (await this.#write({ call: 'apply', batch: { ...batch, changes } })) as ApplyOutcome
   }
 
+  async position(): Promise<number> {
+    const { state, position } = await this.health()
+    return state === 'ready' ? position : 0
+  }
+
   async health(): Promise<SegmentsHealth> {
     const health = (await this.#write({ call: 'health' })) as SegmentsHealth
     const { serving, trouble } = this.#threads.readers

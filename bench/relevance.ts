@@ -11,15 +11,13 @@
  * each, 0 for none. Beside each nDCG stands what it was with the English model alone and fixed weights
  * (relevance/before.json; every fourth query of XQuAD). `--model` is TIDEMARK_EMBEDDING_MODEL.
  */
-import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { startServer, type TestServer } from '../test/acceptance/harness.ts'
+import type { TestServer } from '../test/acceptance/harness.ts'
 import before from './relevance/before.json' with { type: 'json' }
 import { ndcg, recall } from './relevance/measures.ts'
-import { directionsTo, type RelevanceSet, readSets } from './relevance/read-sets.ts'
+import { openSet } from './relevance/open-set.ts'
+import { directionsTo, type RelevanceSet, readSets, sampled } from './relevance/read-sets.ts'
+import { progress } from './support/progress.ts'
 
 const modes = ['keyword', 'vector', 'hybrid'] as const
 type Mode = (typeof modes)[number]
@@ -42,7 +40,6 @@ const aims: Readonly<Record<string, Partial<Record<Mode, number>>>> = {
 /** So much may hybrid search be below the better of its branches. */
 const belowBranchesMax = 0.005
 
-const batchDocuments = 100
 const clients = 4
 
 export async function run(args: readonly string[]): Promise<void> {
@@ -63,7 +60,7 @@ export async function run(args: readonly string[]): Promise<void> {
   const sets = readSets(folder)
   for (const set of sets) {
     if (only !== undefined && !only.includes(set.name)) continue
-    const { server, key, idOf } = await openSet(set, values.model)
+    const { server, key, idOf } = await openSet(set, { TIDEMARK_EMBEDDING_MODEL: values.model })
     const asked = [
       sampled(set, Number(values.queries)),
       ...(values.directions === '0' ? [] : directionsTo(set, sets)).map((one) =>
@@ -78,66 +75,6 @@ export async function run(args: readonly string[]): Promise<void> {
   }
   console.log(`\nnDCG@10 with the grade as gain, as trec_eval counts it; recall@100; p50 of a request over HTTP\n`)
   console.log([heading, ...rows].join('\n'))
-}
-
-function sampled(set: RelevanceSet, most: number): RelevanceSet {
-  const every = Math.max(1, Math.ceil(set.queries.length / Math.max(1, most)))
-  return { ...set, queries: set.queries.filter((_, i) => i % every === 0) }
-}
-
-/** A server over the set's own store, with every word and vector in the index. */
-async function openSet(
-  set: RelevanceSet,
-  model: string,
-): Promise<{ server: TestServer; key: string; idOf: Map<string, string> }> {
-  const content = createHash('sha256').update(JSON.stringify(set.documents)).digest('hex').slice(0, 16)
-  const dataDir = join(
-    tmpdir(),
-    'tidemark-relevance',
-    `${set.name.replaceAll(' ', '-')}-${content}${model === '' ? '' : `-${model}`}`,
-  )
-  const mark = join(dataDir, 'made')
-  if (!existsSync(mark)) rmSync(dataDir, { recursive: true, force: true })
-  mkdirSync(dataDir, { recursive: true })
-  for (const file of readdirSync(dataDir)) if (file.startsWith('search')) rmSync(join(dataDir, file))
-  const server = await startServer({ dataDir, env: { TIDEMARK_LOG_LEVEL: 'error', TIDEMARK_EMBEDDING_MODEL: model } })
-  await server.makeDataset('bench')
-  const { key: collector } = await server.makeCollector({ datasets: ['bench'] })
-  const idOf = new Map<string, string>()
-  // Collections hold a few documents without a word, which the collector API does not take.
-  const documents = set.documents.filter(({ title, text }) => title.trim() !== '' || text.trim() !== '')
-  // What the store holds already is not written again; the answers give the ids all the same.
-  for (let from = 0; from < documents.length; from += batchDocuments) {
-    const batch = documents.slice(from, from + batchDocuments)
-    const answer = await server.collector(collector, 'POST', '/collector/v1/documents', {
-      documents: batch.map(({ id, language, title, text }) => ({
-        dataset_id: 'bench',
-        source_platform: 'bench',
-        external_id: id,
-        language,
-        ...(title === '' ? {} : { title }),
-        ...(text === '' ? {} : { body: text }),
-      })),
-    })
-    if (answer.status !== 200) throw new Error(`${set.name} could not be loaded: ${answer.text}`)
-    const results: readonly { index: number; document_id?: string }[] = answer.body.results
-    for (const { index, document_id } of results) if (document_id !== undefined) idOf.set(document_id, batch[index]!.id)
-  }
-  if (idOf.size !== documents.length) throw new Error(`${set.name}: only ${idOf.size} documents were taken`)
-  await untilIndexed(set.name, server, documents.length)
-  writeFileSync(mark, '')
-  const { key } = await server.makeApplication({ entitlements: [{ datasets: ['bench'] }] })
-  return { server, key, idOf }
-}
-
-async function untilIndexed(name: string, server: TestServer, documents: number): Promise<void> {
-  for (;;) {
-    const state = await server.mustAdmin('GET', '/admin/v1/indexing')
-    progress(`${name}: ${state.pending_documents} documents and ${state.pending_vectors} vectors to go`)
-    if (state.pending_chunks === 0 && state.indexed_documents >= documents) break
-    await new Promise((resolve) => setTimeout(resolve, 500))
-  }
-  progress('')
 }
 
 async function measure(
@@ -199,7 +136,3 @@ function rowOf(set: RelevanceSet, figures: Figures): string {
 }
 
 const share = (value: number): string => value.toFixed(3).replace(/^0/, '')
-
-function progress(line: string): void {
-  if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${line}`)
-}

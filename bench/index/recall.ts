@@ -1,15 +1,44 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { noFilters } from '../../src/search/search-index.ts'
+import { noFilters, type SearchIndex } from '../../src/search/search-index.ts'
 import { openSegmentsIndex } from '../../src/storage/segments/segments-index.ts'
+import { randomFrom } from './corpus.ts'
 
 const dimensions = 384
 const queries = 200
 const topKs = [20, 200]
 const timeoutMs = 60_000
 const empty = { terms: [], positions: [], length: 0 }
-const shares = { '100 %': 1, '10 %': 10, '1 %': 100, '0.1 %': 1000 }
+const shares = { '100 %': 1, '50 %': 2, '10 %': 10, '1 %': 100, '0.1 %': 1000 }
+
+export interface RecallVectors {
+  readonly documents: readonly Float32Array[]
+  /** By what they are like. */
+  readonly queries: Readonly<Record<string, readonly Float32Array[]>>
+}
+
+/** A file of float32, little-endian, 384 to a row. The last 200 rows are queries; others are where no document is. */
+export function vectorsOfFile(file: string): RecallVectors {
+  const all = new Float32Array(new Uint8Array(readFileSync(file)).buffer)
+  const rows = Array.from({ length: all.length / dimensions }, (_, i) =>
+    all.subarray(i * dimensions, (i + 1) * dimensions),
+  )
+  const documents = rows.slice(0, -queries)
+  return { documents, queries: { 'as the texts': rows.slice(-queries), ...hardQueries(documents) } }
+}
+
+/** Directions that nothing is near to, and sums of three documents, which are far from each other. */
+export function hardQueries(documents: readonly Float32Array[]): RecallVectors['queries'] {
+  const random = randomFrom(5)
+  const some = <T>(draw: () => T): T[] => Array.from({ length: queries / 2 }, draw)
+  const direction = () => Float32Array.from({ length: dimensions }, () => random() + random() + random() + random() - 2)
+  const sum = () => {
+    const three = Array.from({ length: 3 }, () => documents[Math.floor(random() * documents.length)]!)
+    return Float32Array.from({ length: dimensions }, (_, i) => three.reduce((total, one) => total + one[i]!, 0))
+  }
+  return { 'random directions': some(direction), 'sums of three': some(sum) }
+}
 
 function cosine(a: Float32Array, b: Float32Array): number {
   let [product, squaresA, squaresB] = [0, 0, 0]
@@ -21,48 +50,76 @@ function cosine(a: Float32Array, b: Float32Array): number {
   return product / Math.sqrt(squaresA * squaresB)
 }
 
-/** Recall against an exact scan, on the vectors of a file; the last 200 rows are the queries. */
+/** Recall of the embedded index against an exact scan, on the vectors of a file. */
 export async function recallOfFile(file: string): Promise<void> {
-  const bytes = readFileSync(file)
-  const all = new Float32Array(new Uint8Array(bytes).buffer)
-  const rows = Array.from({ length: all.length / dimensions }, (_, i) =>
-    all.subarray(i * dimensions, (i + 1) * dimensions),
-  )
-  const documents = rows.slice(0, -queries)
   const folder = mkdtempSync(join(tmpdir(), 'bench-recall-'))
   const index = await openSegmentsIndex({ path: join(folder, 'index.db') })
   try {
-    for (let from = 0; from < documents.length; from += 500) {
-      const changes = documents.slice(from, from + 500).map((vector, i) => put(from + i, vector))
-      await index.apply({ position: from + 1, changes })
-    }
-    console.log(`${documents.length} vectors, ${queries} queries, recall at ${topKs.join(' and ')}`)
-    for (const [name, step] of Object.entries(shares)) {
-      const entry = { platforms: null, languages: null, regions: null, publishedFrom: null, publishedTo: null }
-      const datasets = Object.values(shares)
-        .filter((share) => share >= step)
-        .map((share) => `every${share}`)
-      const scope = { entries: [{ ...entry, datasets, fields: ['body' as const] }] }
-      const counts = topKs.map(() => ({ same: 0, wanted: 0 }))
-      for (const vector of rows.slice(-queries)) {
-        const exact = documents
-          .flatMap((row, i) => (i % step === 0 ? [{ id: `d${i}`, score: cosine(vector, row) }] : []))
-          .sort((a, b) => b.score - a.score)
-        for (const [i, topK] of topKs.entries()) {
-          const page = await index.vector({ profileId: 'p', vector, scope, filters: noFilters, topK, timeoutMs })
-          const found = new Set(page.outcome === 'found' ? page.hits.map((hit) => hit.documentId) : [])
-          const nearest = exact.slice(0, topK)
-          counts[i]!.wanted += nearest.length
-          counts[i]!.same += nearest.filter(({ id }) => found.has(id)).length
-        }
-      }
-      const shown = counts.map(({ same, wanted }) => (same / wanted).toFixed(4))
-      console.log(`${name.padStart(6)}  ${shown.join('  ')}`)
-    }
+    const vectors = vectorsOfFile(file)
+    await feedVectors(index, vectors)
+    await showRecall({ embedded: index }, vectors)
   } finally {
     await index.close()
     rmSync(folder, { recursive: true, force: true })
   }
+}
+
+export async function feedVectors(index: SearchIndex, { documents }: RecallVectors): Promise<void> {
+  for (let from = 0; from < documents.length; from += 500) {
+    const changes = documents.slice(from, from + 500).map((vector, i) => put(from + i, vector))
+    const { outcome } = await index.apply({ position: from + 1, changes })
+    if (outcome !== 'applied') throw new Error(`a batch could not be fed: ${outcome}`)
+  }
+}
+
+/** For every kind of query and breadth of scope: recall at 20 and 200, and the median of the time, of each index. */
+export async function showRecall(
+  indexes: Readonly<Record<string, SearchIndex>>,
+  { documents, queries }: RecallVectors,
+): Promise<void> {
+  const names = Object.keys(indexes).map((name) => `${name}: at ${topKs.join(', ')}; ms`.padEnd(32))
+  console.log(`${documents.length} vectors`.padEnd(28) + names.join(''))
+  for (const [kind, vectors] of Object.entries(queries)) {
+    for (const [breadth, step] of Object.entries(shares)) {
+      const cells = await recallCells(Object.values(indexes), documents, vectors, step)
+      console.log(`${kind.padEnd(20)}${breadth.padStart(6)}  ${cells.map((cell) => cell.padEnd(32)).join('')}`)
+    }
+  }
+}
+
+async function recallCells(
+  indexes: readonly SearchIndex[],
+  documents: readonly Float32Array[],
+  vectors: readonly Float32Array[],
+  step: number,
+): Promise<string[]> {
+  const entry = { platforms: null, languages: null, regions: null, publishedFrom: null, publishedTo: null }
+  const datasets = Object.values(shares)
+    .filter((share) => share % step === 0)
+    .map((share) => `every${share}`)
+  const scope = { entries: [{ ...entry, datasets, fields: ['body' as const] }] }
+  const visible = documents.filter((_, i) => i % step === 0)
+  const counts = indexes.map(() => ({ same: topKs.map(() => 0), times: [] as number[] }))
+  const wanted = topKs.map(() => 0)
+  for (const vector of vectors) {
+    const exact = visible.map((one) => cosine(vector, one)).sort((a, b) => b - a)
+    for (const [i, topK] of topKs.entries()) {
+      // What is as near as the last of them is as good.
+      const last = exact[Math.min(topK, exact.length) - 1]! - 1e-6
+      wanted[i]! += Math.min(topK, exact.length)
+      for (const [j, index] of indexes.entries()) {
+        const startedMs = performance.now()
+        const page = await index.vector({ profileId: 'p', vector, scope, filters: noFilters, topK, timeoutMs })
+        if (i === 0) counts[j]!.times.push(performance.now() - startedMs)
+        if (page.outcome !== 'found') throw new Error(`no answer: ${page.outcome}`)
+        counts[j]!.same[i]! += page.hits.filter(({ score }) => score >= last).length
+      }
+    }
+  }
+  return counts.map(({ same, times }) => {
+    const found = same.map((count, i) => (count / wanted[i]!).toFixed(4))
+    return `${found.join(', ')}; ${times.sort((a, b) => a - b)[times.length >> 1]!.toFixed(1)}`
+  })
 }
 
 function put(number: number, vector: Float32Array) {

@@ -58,6 +58,12 @@ export function directionsTo(set: RelevanceSet, sets: readonly RelevanceSet[]): 
   })
 }
 
+/** At most so many of its queries, spread over it. */
+export function sampled(set: RelevanceSet, most: number): RelevanceSet {
+  const every = Math.max(1, Math.ceil(set.queries.length / Math.max(1, most)))
+  return { ...set, queries: set.queries.filter((_, i) => i % every === 0) }
+}
+
 /** Ids are told apart by their set, so the same paragraph in another language is a miss. */
 function pool(name: string, sets: readonly RelevanceSet[]): RelevanceSet {
   return {

@@ -4,7 +4,7 @@
  * common, and how often the first result is the same.
  *
  *   npm run with-opensearch -- npm run bench -- parity FOLDER [--only NAME,NAME] [--queries 50]
- *   npm run with-opensearch -- npm run bench -- parity --embeddings FILE
+ *   npm run with-opensearch -- npm run bench -- parity --embeddings FILE|COUNT [--queries 50]
  *
  * TEST_OPENSEARCH_URL names the cluster; what this makes there is removed at the end. Stores are those of
  * `npm run bench -- relevance`. `--embeddings` measures recall of the cluster's vectors (parity/recall.ts).
@@ -40,11 +40,14 @@ export async function run(args: readonly string[]): Promise<void> {
     },
   })
   if (openSearchNodes === null) throw new Error(withoutOpenSearch)
-  if (values.embeddings !== undefined) return recallInCluster(values.embeddings, openSearchNodes)
+  if (values.embeddings !== undefined)
+    return recallInCluster(values.embeddings, openSearchNodes, Number(values.queries))
   const [folder] = positionals
   if (folder === undefined) throw new Error('npm run bench -- parity FOLDER [--only NAME,NAME] [--queries 50]')
   const only = values.only?.split(',')
-  console.log('nDCG@10 embedded and in the cluster, their difference, overlap@20, the same first result; ! beyond the aim')
+  console.log(
+    'nDCG@10 embedded and in the cluster, their difference, overlap@20, the same first result; ! beyond the aim',
+  )
   console.log('set'.padEnd(14) + modes.map((mode) => mode.padEnd(40)).join(''))
   for (const set of readSets(folder)) {
     if (only !== undefined && !only.includes(set.name)) continue

@@ -72,16 +72,17 @@ export async function feedVectors(index: SearchIndex, { documents }: RecallVecto
   }
 }
 
-/** For every kind of query and breadth of scope: recall at 20 and 200, and the median of the time, of each index. */
+/** For every kind of query and breadth of scope: recall at 20 and 200, and the median of the time, of each index. At most so many of a kind. */
 export async function showRecall(
   indexes: Readonly<Record<string, SearchIndex>>,
-  { documents, queries }: RecallVectors,
+  { documents, queries: asked }: RecallVectors,
+  most = queries,
 ): Promise<void> {
   const names = Object.keys(indexes).map((name) => `${name}: at ${topKs.join(', ')}; ms`.padEnd(32))
   console.log(`${documents.length} vectors`.padEnd(28) + names.join(''))
-  for (const [kind, vectors] of Object.entries(queries)) {
+  for (const [kind, vectors] of Object.entries(asked)) {
     for (const [breadth, step] of Object.entries(shares)) {
-      const cells = await recallCells(Object.values(indexes), documents, vectors, step)
+      const cells = await recallCells(Object.values(indexes), documents, vectors.slice(0, most), step)
       console.log(`${kind.padEnd(20)}${breadth.padStart(6)}  ${cells.map((cell) => cell.padEnd(32)).join('')}`)
     }
   }

@@ -7,7 +7,7 @@ import { feedVectors, hardQueries, type RecallVectors, showRecall, vectorsOfFile
  * Recall of the cluster's vectors against an exact scan: as searches are answered, and by the graph alone, which is asked
  * only where more is visible than is compared one by one. `source` is a file of vectors, or how many are to be made up.
  */
-export async function recallInCluster(source: string, nodes: readonly string[]): Promise<void> {
+export async function recallInCluster(source: string, nodes: readonly string[], queries: number): Promise<void> {
   const vectors = /^\d+$/.test(source) ? madeUp(Number(source)) : vectorsOfFile(source)
   const prefix = `bench-${randomBytes(4).toString('hex')}`
   const options = { nodes, prefix, origin: { rules: 'bench', instance: 'bench' }, graceMs: 0 }
@@ -19,7 +19,7 @@ export async function recallInCluster(source: string, nodes: readonly string[]):
     const perSecond = vectors.documents.length / ((performance.now() - startedMs) / 1000)
     console.log(`fed ${perSecond.toFixed(0)} vectors a second`)
     const graph = await new OpenSearchHome({ ...options, comparedMax: 0 }).open()
-    await showRecall({ 'as it is': index, 'graph alone': graph }, vectors)
+    await showRecall({ 'as it is': index, 'graph alone': graph }, vectors, queries)
   } finally {
     await home.remove()
   }

@@ -8,20 +8,18 @@
  * Queries are of three words, rare to common; vectors are the caller's own, so that embedding is measured apart. Server,
  * client and index share the machine's cores.
  */
-import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { Worker } from 'node:worker_threads'
-import { fieldPermissions, type Scope } from '../src/access/scope.ts'
 import { builtInModels } from '../src/embedding/built-in-models.ts'
-import { searchLimits as limits } from '../src/search/limits.ts'
-import { type DocumentHit, noFilters, type SearchIndex } from '../src/search/search-index.ts'
+import type { SearchIndex } from '../src/search/search-index.ts'
 import { indexPath } from '../src/storage/segments/file/index-files.ts'
 import { openSegmentsIndex } from '../src/storage/segments/segments-index.ts'
 import { parseQuery } from '../src/text/parse-query.ts'
-import type { KeywordQuery } from '../src/text/types.ts'
-import { drawVector, type Random, randomFrom, wordOf } from './index/corpus.ts'
+import { drawVector, type Random, randomFrom } from './index/corpus.ts'
+import { bareSearch, datasets, drawText, type Mode, modes, searches } from './search/ask.ts'
 import {
   Client,
   cells,
@@ -34,28 +32,13 @@ import {
   timed,
 } from './search/client.ts'
 import { fill } from './search/fill-folder.ts'
-import { spell } from './search/spell.ts'
+import { freshness } from './search/freshness.ts'
+import { memoryOf } from './support/memory-of.ts'
 import { adminToken, ServerProcess } from './support/server-process.ts'
 
 let cellMs = 3000
 /** For each mode, all at once, before anything is measured. */
 const warmMs = 30_000
-const modes = ['keyword', 'vector', 'hybrid'] as const
-type Mode = (typeof modes)[number]
-const datasets = Array.from({ length: 100 }, (_, i) => `d${i}`)
-const everything: Scope = {
-  entries: [
-    {
-      datasets,
-      platforms: null,
-      languages: null,
-      regions: null,
-      publishedFrom: null,
-      publishedTo: null,
-      fields: fieldPermissions,
-    },
-  ],
-}
 
 export async function run(args: readonly string[]): Promise<void> {
   const { values, positionals } = parseArgs({
@@ -80,11 +63,6 @@ async function measureSize(chunks: number, kept: string | undefined): Promise<vo
   }
 }
 
-const between = (random: Random, from: number, to: number): string =>
-  spell(wordOf(Math.floor(from + random() * (to - from))))
-const drawText = (random: Random): string =>
-  [between(random, 50, 300), between(random, 300, 3000), between(random, 3000, 20_000)].join(' ')
-
 async function compare(folder: string): Promise<void> {
   const copy = mkdtempSync(join(tmpdir(), 'bench-search-bare-'))
   try {
@@ -100,37 +78,12 @@ async function compare(folder: string): Promise<void> {
   }
 }
 
-/** The calls that a search in this mode makes, without anything around them. */
 function bareSearches(index: SearchIndex, mode: Mode, random: Random): TimedAsk {
   return timed(
     () => ({ query: parseQuery(drawText(random), null), vector: drawVector(random) }),
-    (question) => bareSearch(index, mode, question),
+    (question) => bareSearch(index, mode, builtInModels.bgeSmallEn.id, question),
     () => {},
   )
-}
-
-interface BareQuestion {
-  readonly query: KeywordQuery
-  readonly vector: Float32Array
-}
-
-async function bareSearch(index: SearchIndex, mode: Mode, { query, vector }: BareQuestion): Promise<void> {
-  const asked = { scope: everything, filters: noFilters, timeoutMs: 60_000 }
-  const near = { profileId: builtInModels.bgeSmallEn.id, vector }
-  const limit = mode === 'keyword' ? limits.resultsDefault : limits.hybridCandidatesMax
-  const forVector = limits.resultsDefault * limits.vectorCandidatesPerResult
-  const topK = mode === 'vector' ? forVector : limits.hybridCandidatesMax
-  const [words, nearest] = await Promise.all([
-    mode === 'vector' ? null : index.keyword({ ...asked, query, limit, after: null, otherChunksMax: 0 }),
-    mode === 'keyword' ? null : index.vector({ ...asked, ...near, topK }),
-  ])
-  if (mode !== 'hybrid' || words?.outcome !== 'found' || nearest?.outcome !== 'found') return
-  const idsOf = (hits: readonly DocumentHit[]) => new Set(hits.map(({ documentId }) => documentId))
-  const [byWords, byVector] = [idsOf(words.hits), idsOf(nearest.hits)]
-  await Promise.all([
-    index.score({ ...asked, documentIds: [...byVector.difference(byWords)], query, vector: null }),
-    index.score({ ...asked, documentIds: [...byWords.difference(byVector)], query: null, vector: near }),
-  ])
 }
 
 async function overHttp(folder: string, index: SearchIndex): Promise<void> {
@@ -180,22 +133,6 @@ function show(mode: Mode, callers: number, [bare, ...overHttp]: readonly Times[]
   }
 }
 
-function searches(client: Client, mode: Mode, include_highlights: boolean, random: Random): TimedAsk {
-  return timed(
-    () => {
-      const query = drawText(random)
-      const vector = drawVector(random)
-      const query_vector = mode === 'keyword' ? undefined : [...vector].map((value) => Math.fround(value))
-      return JSON.stringify({ query, query_vector, include_highlights })
-    },
-    (body) => client.send('POST', `/v1/search/${mode}`, body),
-    (answer) => {
-      const found = parsed(answer)
-      if (found.degraded) throw new Error(`degraded: ${JSON.stringify(found.warnings)}`)
-    },
-  )
-}
-
 /** What the built-in model adds when the text of a query has to be embedded. */
 async function embedding(client: Client): Promise<void> {
   const random = randomFrom(12)
@@ -222,62 +159,4 @@ async function probes(address: string, client: Client): Promise<void> {
     console.log(`/healthz while four search ${mode}: p50 ${shown[0]}, p99 ${shown[1]}, most ${shown[2]} ms`)
     await probe.terminate()
   }
-}
-
-/** From the collector's answer to the first search that finds it. */
-async function freshness(client: Client, collector: Client): Promise<void> {
-  let number = 0
-  const once = async (): Promise<number> => {
-    const word = `fresh${Date.now().toString(36)}x${++number}`
-    const document = {
-      dataset_id: 'd1',
-      source_platform: 'p1',
-      external_id: word,
-      title: word,
-      body: `Here is ${word}.`,
-    }
-    await collector.call('POST', '/collector/v1/documents', { documents: [document] })
-    const at = performance.now()
-    for (;;) {
-      const found = await client.call('POST', '/v1/search/keyword', { query: word, limit: 1 })
-      if (found.results.length > 0) return performance.now() - at
-      await new Promise((resolve) => setTimeout(resolve, 2))
-    }
-  }
-  for (const loaded of [false, true]) {
-    let stop = false
-    const ask = searches(client, 'hybrid', false, randomFrom(14))
-    const load = Array.from({ length: loaded ? 4 : 0 }, async () => {
-      while (!stop) await ask()
-    })
-    const times: number[] = []
-    for (let i = 0; i < 100; i++) times.push(await once())
-    stop = true
-    await Promise.all(load)
-    times.sort((a, b) => a - b)
-    const shown = [0.5, 0.99].map((share) => quantile(times, share).toFixed(0))
-    console.log(`acknowledged to found, ${loaded ? 'four search hybrid' : 'idle'}: p50 ${shown[0]}, p99 ${shown[1]} ms`)
-  }
-}
-
-/** Of the process and its children, as Linux tells it: what is theirs alone and what they share in memory. */
-function memoryOf(pid: number): string {
-  try {
-    const parts = [pid, ...childrenOf(pid)].map((one) => {
-      const status = readFileSync(`/proc/${one}/status`, 'utf8')
-      const kilobytes = (name: string) => Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)?.[1] ?? 0)
-      return (kilobytes('RssAnon') + kilobytes('RssShmem')) / 1024
-    })
-    const [own = 0, ...others] = parts
-    const model = others.reduce((sum, one) => sum + one, 0)
-    return `memory ${(own + model).toFixed(0)} MB: server ${own.toFixed(0)}, model process ${model.toFixed(0)}`
-  } catch {
-    return 'memory unknown on this system'
-  }
-}
-
-function childrenOf(pid: number): number[] {
-  return readdirSync(`/proc/${pid}/task`).flatMap((task) =>
-    readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number),
-  )
 }

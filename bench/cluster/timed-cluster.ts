@@ -1,0 +1,33 @@
+import { Cluster, type ClusterCall } from '../../src/storage/opensearch/cluster.ts'
+import { Client } from '../search/client.ts'
+
+/** A cluster spoken to by bare connections, that counts the time in which at least one request is with it. */
+export class TimedCluster extends Cluster {
+  readonly #client: Client
+  #open = 0
+  #since = 0
+  #askedMs = 0
+
+  constructor(node: string) {
+    super({ nodes: [node] })
+    this.#client = new Client(node, 'none')
+  }
+
+  begin(): void {
+    this.#askedMs = 0
+  }
+
+  get askedMs(): number {
+    return this.#askedMs
+  }
+
+  override async call<Answer>({ method, path, query = {}, body }: ClusterCall): Promise<Answer> {
+    const asked = new URLSearchParams(Object.entries(query).map(([name, value]) => [name, String(value)]))
+    const sent = body === undefined ? undefined : JSON.stringify(body)
+    if (this.#open++ === 0) this.#since = performance.now()
+    const { status, text } = await this.#client.send(method, `${path}?${asked}`, sent)
+    if (--this.#open === 0) this.#askedMs += performance.now() - this.#since
+    if (status >= 300) throw new Error(`the cluster answered ${status}: ${text.slice(0, 500)}`)
+    return JSON.parse(text) as Answer
+  }
+}

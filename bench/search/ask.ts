@@ -1,0 +1,77 @@
+import { fieldPermissions, type Scope } from '../../src/access/scope.ts'
+import { searchLimits as limits } from '../../src/search/limits.ts'
+import { type DocumentHit, noFilters, type SearchIndex } from '../../src/search/search-index.ts'
+import type { KeywordQuery } from '../../src/text/types.ts'
+import { drawVector, type Random, wordOf } from '../index/corpus.ts'
+import { type Client, parsed, type TimedAsk, timed } from './client.ts'
+import { spell } from './spell.ts'
+
+export const modes = ['keyword', 'vector', 'hybrid'] as const
+export type Mode = (typeof modes)[number]
+export const datasets = Array.from({ length: 100 }, (_, i) => `d${i}`)
+const everything: Scope = {
+  entries: [
+    {
+      datasets,
+      platforms: null,
+      languages: null,
+      regions: null,
+      publishedFrom: null,
+      publishedTo: null,
+      fields: fieldPermissions,
+    },
+  ],
+}
+
+const between = (random: Random, from: number, to: number): string =>
+  spell(wordOf(Math.floor(from + random() * (to - from))))
+/** Three words, rare to common. */
+export const drawText = (random: Random): string =>
+  [between(random, 50, 300), between(random, 300, 3000), between(random, 3000, 20_000)].join(' ')
+
+export interface BareQuestion {
+  readonly query: KeywordQuery
+  readonly vector: Float32Array
+}
+
+/** The calls that a search in this mode makes, without anything around them. */
+export async function bareSearch(
+  index: SearchIndex,
+  mode: Mode,
+  profileId: string,
+  { query, vector }: BareQuestion,
+): Promise<void> {
+  const asked = { scope: everything, filters: noFilters, timeoutMs: 60_000 }
+  const near = { profileId, vector }
+  const limit = mode === 'keyword' ? limits.resultsDefault : limits.hybridCandidatesMax
+  const forVector = limits.resultsDefault * limits.vectorCandidatesPerResult
+  const topK = mode === 'vector' ? forVector : limits.hybridCandidatesMax
+  const [words, nearest] = await Promise.all([
+    mode === 'vector' ? null : index.keyword({ ...asked, query, limit, after: null, otherChunksMax: 0 }),
+    mode === 'keyword' ? null : index.vector({ ...asked, ...near, topK }),
+  ])
+  if (mode !== 'hybrid' || words?.outcome !== 'found' || nearest?.outcome !== 'found') return
+  const idsOf = (hits: readonly DocumentHit[]) => new Set(hits.map(({ documentId }) => documentId))
+  const [byWords, byVector] = [idsOf(words.hits), idsOf(nearest.hits)]
+  await Promise.all([
+    index.score({ ...asked, documentIds: [...byVector.difference(byWords)], query, vector: null }),
+    index.score({ ...asked, documentIds: [...byWords.difference(byVector)], query: null, vector: near }),
+  ])
+}
+
+/** Searches over HTTP, with the caller's own vectors. */
+export function searches(client: Client, mode: Mode, include_highlights: boolean, random: Random): TimedAsk {
+  return timed(
+    () => {
+      const query = drawText(random)
+      const vector = drawVector(random)
+      const query_vector = mode === 'keyword' ? undefined : [...vector].map((value) => Math.fround(value))
+      return JSON.stringify({ query, query_vector, include_highlights })
+    },
+    (body) => client.send('POST', `/v1/search/${mode}`, body),
+    (answer) => {
+      const found = parsed(answer)
+      if (found.degraded) throw new Error(`degraded: ${JSON.stringify(found.warnings)}`)
+    },
+  )
+}

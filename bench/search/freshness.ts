@@ -1,0 +1,39 @@
+import { randomFrom } from '../index/corpus.ts'
+import { searches } from './ask.ts'
+import { type Client, quantile } from './client.ts'
+
+/** From the collector's answer to the first search that finds it. */
+export async function freshness(client: Client, collector: Client, times = 100): Promise<void> {
+  let number = 0
+  const once = async (): Promise<number> => {
+    const word = `fresh${Date.now().toString(36)}x${++number}`
+    const document = {
+      dataset_id: 'd1',
+      source_platform: 'p1',
+      external_id: word,
+      title: word,
+      body: `Here is ${word}.`,
+    }
+    await collector.call('POST', '/collector/v1/documents', { documents: [document] })
+    const at = performance.now()
+    for (;;) {
+      const found = await client.call('POST', '/v1/search/keyword', { query: word, limit: 1 })
+      if (found.results.length > 0) return performance.now() - at
+      await new Promise((resolve) => setTimeout(resolve, 2))
+    }
+  }
+  for (const loaded of [false, true]) {
+    let stop = false
+    const ask = searches(client, 'hybrid', false, randomFrom(14))
+    const load = Array.from({ length: loaded ? 4 : 0 }, async () => {
+      while (!stop) await ask()
+    })
+    const tookMs: number[] = []
+    for (let i = 0; i < times; i++) tookMs.push(await once())
+    stop = true
+    await Promise.all(load)
+    tookMs.sort((a, b) => a - b)
+    const shown = [0.5, 0.99].map((share) => quantile(tookMs, share).toFixed(0))
+    console.log(`acknowledged to found, ${loaded ? 'four search hybrid' : 'idle'}: p50 ${shown[0]}, p99 ${shown[1]} ms`)
+  }
+}

@@ -20,6 +20,7 @@ const onPostgres = (file: string): boolean => file.endsWith('-postgres.test.ts')
 const processesAtOnce = availableParallelism() + 2
 const hasPostgres = process.env.TEST_DATABASE_URL !== undefined
 const hasOpenSearch = process.env.TEST_OPENSEARCH_URL !== undefined
+const hasS3 = process.env.TEST_S3_ENDPOINT !== undefined
 const hasChromium = findChromium() !== null
 
 /** The longest, which begin first, so that at the end no core waits for the other. */
@@ -40,7 +41,9 @@ const longest = [
 ]
 const everything = ['test', 'src', 'console'].flatMap((place) => globSync(`${place}/**/*.test.ts`).sort())
 const canRun = (file: string): boolean =>
-  (hasChromium || !file.startsWith('test/browser/')) && (hasOpenSearch || !file.endsWith('-opensearch.test.ts'))
+  (hasChromium || !file.startsWith('test/browser/')) &&
+  (hasOpenSearch || !file.endsWith('-opensearch.test.ts')) &&
+  (hasS3 || !file.endsWith('-s3.test.ts'))
 const files = named.length > 0 ? named : everything.filter(canRun)
 const again = named.length > 0 ? files : files.filter((file) => onPostgres(file) || file.startsWith('test/acceptance/'))
 const runs: TestRun[] = [
@@ -81,6 +84,12 @@ if (named.length === 0) {
     leftOut.push(
       'the search index on OpenSearch, because TEST_OPENSEARCH_URL is not set: where there are a JDK from 21 on and mvn, ' +
         '"npm run with-opensearch -- npm test" runs everything',
+    )
+  }
+  if (!hasS3) {
+    leftOut.push(
+      'artifacts and backups on S3, because TEST_S3_ENDPOINT is not set: where there is python3 with pip, ' +
+        '"npm run with-s3 -- npm test" runs everything',
     )
   }
   for (const one of leftOut) console.log(`Left out: ${one}.`)

@@ -1,4 +1,5 @@
 import { resolve } from 'node:path'
+import { parseS3Address, s3AddressExpected } from './s3-address.ts'
 
 /**
  * The settings of an instance: one table, read once, all faults reported together. Nothing else reads the environment.
@@ -106,9 +107,11 @@ const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   },
   artifactsUrl: {
     fallback: null,
-    about: 'the folder that keeps results of analysis, shared by all processes; the data folder when absent',
-    expected: 'the address of a folder, such as file:///srv/tidemark/artifacts',
-    parse: (text) => (/^file:\/\/\/./.test(text) && URL.canParse(text) ? text : undefined),
+    about:
+      'the folder or S3 bucket that keeps results of analysis, shared by all processes; the data folder when absent',
+    expected: `the address of a folder, such as file:///srv/tidemark/artifacts, or of a bucket: ${s3AddressExpected}`,
+    parse: (text) =>
+      parseS3Address(text) !== null || (/^file:\/\/\/./.test(text) && URL.canParse(text)) ? text : undefined,
   },
   searchUrl: {
     fallback: null,
@@ -319,7 +322,6 @@ export function readConfig(
 
 /** A wrong secret is still a secret. */
 function shown(key: string, text: string): string {
-  return ['adminToken', 'databaseUrl', 'searchUrl', 'searchKey', 'embeddingKey', 'rerankUrl'].includes(key)
-    ? `a text of ${text.length} characters`
-    : JSON.stringify(text)
+  const secret = ['adminToken', 'databaseUrl', 'artifactsUrl', 'searchUrl', 'searchKey', 'embeddingKey', 'rerankUrl']
+  return secret.includes(key) ? `a text of ${text.length} characters` : JSON.stringify(text)
 }

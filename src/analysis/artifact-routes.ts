@@ -71,13 +71,16 @@ export function analysisArtifactRoutes(app: TypedApp, runs: AnalysisRuns): void 
         ...about(
           'Download an artifact',
           `A Parquet file compressed with ZSTD. ${forms.join(' ')} ` +
-            'Takes `Range` (one range), `If-Range` and `If-None-Match`. It is sent as it is on disk: compare with `checksum`.',
+            'Takes `Range` (one range), `If-Range` and `If-None-Match`. It is sent as it was written: compare with `checksum`.',
         ),
         params: Type.Object({ ...RunById.properties, artifact_id: idOf('artifact') }),
         querystring: noFields,
         response: {
           200: file('The file.'),
           206: file('The range that was asked for.'),
+          302: Type.Null({
+            description: 'Where the file is, for some minutes: some instances send readers to their bucket.',
+          }),
           304: Type.Null({ description: 'The tag in If-None-Match is that of the file.' }),
         },
       },
@@ -97,8 +100,12 @@ export function analysisArtifactRoutes(app: TypedApp, runs: AnalysisRuns): void 
         reply.header('content-range', `bytes */${artifact.bytes}`)
         throw new TidemarkError('range_not_satisfiable', `the file has ${artifact.bytes} bytes: ask for some of those`)
       }
+      // What is asked for by range comes from here: another server has other tags.
+      const address = request.method === 'GET' && range.kind === 'whole' ? await runs.address(artifact) : null
+      if (address !== null) return reply.header('cache-control', 'no-store').redirect(address, 302)
       const { start, end } = range.kind === 'part' ? range : { start: 0, end: artifact.bytes - 1 }
-      const stream = await runs.bytes(artifact, start, end)
+      // What HEAD is answered with is read to its end, and seen by nobody.
+      const stream = await runs.bytes(artifact, start, request.method === 'HEAD' ? start : end)
       if (range.kind === 'part') {
         reply.status(206).header('content-range', `bytes ${start}-${end}/${artifact.bytes}`)
       }

@@ -162,6 +162,7 @@ async function computeArtifacts(
     .map(([name]) => [name, newId('art', now())] as const)
   let recorded = false
   try {
+    await files.prepare()
     const paths: Record<string, string> = {}
     for (const [name, artifactId] of artifactIds) paths[name] = await files.draftPath(artifactId)
     const dimensions = await dimensionsOf(rows, profileId, store)
@@ -180,8 +181,8 @@ async function computeArtifacts(
       signal,
       progress,
     })
-    for (const [, artifactId] of artifactIds) await files.keep(artifactId)
     const artifacts = artifactIds.map(([name, artifactId]) => ({ artifactId, name, ...computed.files[name]! }))
+    for (const artifact of artifacts) await files.keep(artifact)
     recorded = await store.endRun(run.runId, workerId, { at: now(), artifacts })
     return recorded ? { ...computed, rows: rows.length } : null
   } catch (error) {

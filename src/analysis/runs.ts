@@ -137,6 +137,11 @@ export class AnalysisRuns {
     return stream
   }
 
+  /** Where all of it can be fetched without passing through here; null where it cannot. */
+  address(artifact: Artifact): Promise<string | null> {
+    return this.#parts.files.addressOf(artifact)
+  }
+
   async #find(consumer: Consumer, runId: string): Promise<Run | null> {
     const run = isId('run', runId) ? await this.#parts.store.run(consumer.applicationId, runId) : null
     return run === null ? null : runAt(run, this.#now())

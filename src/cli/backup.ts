@@ -28,7 +28,7 @@ export function backup(program: Command, context: Context): void {
           version,
           now: Date.now,
           copyStore,
-          readArtifact: (artifactId, bytes) => artifacts.read({ artifactId, bytes }, 0, bytes - 1),
+          readArtifact: (artifact) => artifacts.read(artifact, 0, artifact.bytes - 1),
         },
         reportOn(bar),
       )

@@ -4,6 +4,7 @@ import type { Config } from '../config.ts'
 import { namedModels } from '../embedding/named-models.ts'
 import { examineAccess, examineMachine, examineSchema, type Finding, failure } from '../operator/examine.ts'
 import { examineIndex } from '../search/examine-index.ts'
+import { examineArtifacts } from '../storage/artifact-stores.ts'
 import { backendOf } from '../storage/backends.ts'
 import { indexHomeOf } from '../storage/index-homes.ts'
 import type { Context } from './context.ts'
@@ -26,6 +27,7 @@ export function doctor(program: Command, context: Context): void {
       const broken = findings.some(({ state }) => state === 'failure')
       const isThere = backendOf(config).isThere() || existsSync(config.dataDir)
       if (!broken && isThere) findings.push(...(await examineStore(context, config)))
+      findings.push(...(await examineArtifacts(config)))
       for (const { state, about, advice } of findings) {
         context.say(`${marks[state]} ${about}${advice === null ? '' : `\n         do: ${advice}`}`)
       }

@@ -21,7 +21,13 @@ export interface StoreCopy {
   readonly schema: number
   readonly counts: Readonly<Record<string, number>>
   /** Artifacts that the copy knows and that have not expired. */
-  readonly artifacts: readonly { readonly artifactId: string; readonly bytes: number; readonly sha256: string }[]
+  readonly artifacts: readonly CopiedArtifact[]
+}
+
+interface CopiedArtifact {
+  readonly artifactId: string
+  readonly bytes: number
+  readonly sha256: string
 }
 
 export interface BackupParts {
@@ -32,7 +38,7 @@ export interface BackupParts {
   /** The store as it is at one moment, as a file that stands alone, checked; writers go on meanwhile. */
   readonly copyStore: (path: string, report: Report) => Promise<StoreCopy>
   /** null where there is no such file. */
-  readonly readArtifact: (artifactId: string, bytes: number) => Promise<Readable | null>
+  readonly readArtifact: (artifact: CopiedArtifact) => Promise<Readable | null>
 }
 
 export interface MadeBackup {
@@ -58,10 +64,11 @@ export async function makeBackup(into: string, parts: BackupParts, report: Repor
     if (await copyToken(parts.dataDir, partial)) files.push(await fileOf(partial, adminTokenFile))
     await mkdir(join(partial, artifactFolder), { mode: 0o700 })
     const leftOut: string[] = []
-    for (const [i, { artifactId, bytes, sha256 }] of artifacts.entries()) {
+    for (const [i, artifact] of artifacts.entries()) {
       report({ step: 'copying artifacts', done: i, total: artifacts.length })
+      const { artifactId, sha256 } = artifact
       const path = artifactPath(artifactId)
-      const content = await parts.readArtifact(artifactId, bytes)
+      const content = await parts.readArtifact(artifact)
       if (content !== null) await pipeline(content, createWriteStream(join(partial, path), fresh))
       const file = content === null ? null : await fileOf(partial, path)
       if (file?.sha256 === sha256) files.push(file)

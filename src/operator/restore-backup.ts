@@ -34,7 +34,10 @@ import { syncFolder } from './make-backup.ts'
 
 export interface RestoreParts {
   readonly dataDir: string
-  readonly artifacts: { draftPath(artifactId: string): Promise<string>; keep(artifactId: string): Promise<void> }
+  readonly artifacts: {
+    draftPath(artifactId: string): Promise<string>
+    keep(artifact: { readonly artifactId: string; readonly bytes: number; readonly sha256: string }): Promise<void>
+  }
   /** The newest schema that this version knows. */
   readonly newestSchema: number
   /** Throws where a process has the store that is there open. */
@@ -90,7 +93,10 @@ export async function restoreBackup(
     )
   }
   const staged = staging(dataDir)
-  const artifactIds = manifest.files.flatMap(({ path }) => artifactIdOf(path) ?? [])
+  const artifacts = manifest.files.flatMap(({ path, bytes, sha256 }) => {
+    const artifactId = artifactIdOf(path)
+    return artifactId === null ? [] : [{ artifactId, bytes, sha256 }]
+  })
   await removeStaged(staged)
   let access: RestoredAccess
   let tokenChanged: boolean
@@ -98,16 +104,19 @@ export async function restoreBackup(
     await stage(from, manifest, parts, report)
     access = await parts.prepareStore(join(staged, storeFile), manifest)
     tokenChanged = await differ(join(dataDir, adminTokenFile), join(staged, adminTokenFile))
-    await giveStagedToOwner(parts, artifactIds)
+    await giveStagedToOwner(
+      parts,
+      artifacts.map(({ artifactId }) => artifactId),
+    )
     // A server may have been started meanwhile.
     parts.refuseInUse()
-    for (const artifactId of artifactIds) await parts.artifacts.keep(artifactId)
+    for (const artifact of artifacts) await parts.artifacts.keep(artifact)
     await parts.removeIndex()
     await syncFolder(staged)
     await parts.removeStoreLog()
     await rename(join(staged, storeFile), join(dataDir, storeFile))
   } catch (error) {
-    for (const artifactId of artifactIds) await rm(await parts.artifacts.draftPath(artifactId), { force: true })
+    for (const { artifactId } of artifacts) await rm(await parts.artifacts.draftPath(artifactId), { force: true })
     await removeStaged(staged)
     throw error
   }

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { before, suite, test } from 'node:test'
 import { until } from '../support/until.ts'
 import { type AnalysisWorld, type Edge, startAnalysisWorld } from './analysis-world.ts'
+import { checkDownload } from './check-download.ts'
 import { documentOf } from './content.ts'
 import { expectError } from './expect-error.ts'
 import { fakeDimensions, fakeProfile, fakeVector } from './fake-embedding.ts'
@@ -259,49 +260,9 @@ suite('analysis runs', () => {
 
   test('a file by ranges and tags', async () => {
     const run = await world.ended((await world.create()).run_id)
-    const [artifact] = await world.artifacts(run.run_id)
-    const get = (headers: Record<string, string> = {}, method = 'GET') =>
-      world.download(run.run_id, artifact!.artifact_id, headers, method)
-    const whole = await get()
-    assert.equal(whole.status, 200)
-    assert.equal(whole.headers.get('content-type'), 'application/vnd.apache.parquet')
-    assert.equal(whole.headers.get('content-length'), String(artifact!.bytes))
-    assert.equal(whole.headers.get('accept-ranges'), 'bytes')
-    const tag = whole.headers.get('etag')!
-    const bytes = Buffer.from(await whole.arrayBuffer())
-
-    const size = bytes.length
-    for (const [range, start, end] of [
-      ['bytes=0-3', 0, 3],
-      ['bytes=10-', 10, size - 1],
-      ['bytes=-8', size - 8, size - 1],
-      [`bytes=5-${size + 100}`, 5, size - 1],
-      [`bytes=-${size + 100}`, 0, size - 1],
-    ] as const) {
-      const part = await get({ range })
-      assert.equal(part.status, 206, range)
-      assert.equal(part.headers.get('content-range'), `bytes ${start}-${end}/${size}`)
-      assert.equal(part.headers.get('content-length'), String(end - start + 1))
-      assert.deepEqual(Buffer.from(await part.arrayBuffer()), bytes.subarray(start, end + 1), range)
-    }
-    for (const range of [`bytes=${size}-`, 'bytes=-0']) {
-      const none = await get({ range })
-      assert.equal(none.status, 416)
-      assert.equal(none.headers.get('content-range'), `bytes */${size}`)
-      assert.equal(((await none.json()) as { code: string }).code, 'range_not_satisfiable')
-    }
-    for (const range of ['bytes=3-1', 'items=0-1', 'bytes=0-1,4-5', 'bytes=-']) {
-      assert.equal((await get({ range })).status, 200, range)
-    }
-    const unchanged = await get({ 'if-none-match': tag })
-    assert.deepEqual([unchanged.status, (await unchanged.arrayBuffer()).byteLength], [304, 0])
-    assert.equal((await get({ 'if-none-match': `"other", W/${tag}` })).status, 304)
-    assert.equal((await get({ 'if-none-match': '"other"' })).status, 200)
-    assert.equal((await get({ range: 'bytes=0-3', 'if-range': tag })).status, 206)
-    assert.equal((await get({ range: 'bytes=0-3', 'if-range': '"other"' })).status, 200)
-    const head = await get({}, 'HEAD')
-    assert.deepEqual([head.status, head.headers.get('content-length')], [200, String(size)])
+    await checkDownload(world, run.run_id)
   })
+
   test('a file that is lost, cut or not a file of its own is an error here, said before any byte is sent', async () => {
     const run = await world.ended((await world.create()).run_id)
     const [artifact] = await world.artifacts(run.run_id)

@@ -20,12 +20,14 @@ export function folderArtifactFiles(folder: string): ArtifactFiles {
   }
 
   return {
+    prepare: () => makeFolder(folder),
+
     async draftPath(artifactId) {
       await makeFolder(folder)
       return pathOf(artifactId, draft)
     },
 
-    async keep(artifactId) {
+    async keep({ artifactId }) {
       await rename(pathOf(artifactId, draft), pathOf(artifactId, kept))
       // The name is an entry of the folder, and on disk only when the folder is.
       const handle = await open(folder)
@@ -46,6 +48,10 @@ export function folderArtifactFiles(folder: string): ArtifactFiles {
         return null
       }
       return createReadStream('', { fd: handle, start, end })
+    },
+
+    async addressOf() {
+      return null
     },
 
     async remove(artifactId) {

@@ -1,0 +1,110 @@
+import type { Artifact } from '../../analysis/analysis-store.ts'
+import type { ArtifactFiles } from '../../analysis/artifact-files.ts'
+import { artifactEnding } from '../../data-folder.ts'
+import { TidemarkError } from '../../errors.ts'
+import { isId } from '../../ids.ts'
+import type { S3Address } from '../../s3-address.ts'
+import { Bucket, BucketTrouble, type KeptObject } from './bucket.ts'
+
+const mediaType = 'application/vnd.apache.parquet'
+
+/** Long enough to begin a download; one that is under way goes on. */
+const redirectSeconds = 300
+
+/** Written to find out whether anything can be. */
+const probe = 'tidemark-can-write-here'
+
+/**
+ * Artifacts as objects of a bucket, `ARTIFACT.parquet` below its prefix. Drafts are files of this machine; an object is there
+ * when all of it has come, and the draft goes then.
+ */
+export function bucketArtifactFiles(
+  address: S3Address,
+  drafts: ArtifactFiles,
+  bucket: Bucket = new Bucket(address),
+): ArtifactFiles {
+  const keyOf = (artifactId: string): string => {
+    // What is not an id never becomes a key.
+    if (!isId('art', artifactId)) throw new Error('not the id of an artifact')
+    return artifactId + artifactEnding
+  }
+  const idOf = (key: string): string | null => {
+    const artifactId = key.slice(0, -artifactEnding.length)
+    return key.endsWith(artifactEnding) && isId('art', artifactId) ? artifactId : null
+  }
+
+  return {
+    prepare: () => reaching(() => bucket.putText(probe, '')),
+
+    draftPath: (artifactId) => drafts.draftPath(artifactId),
+
+    async keep({ artifactId, bytes, sha256 }) {
+      const path = await drafts.draftPath(artifactId)
+      await reaching(() => bucket.put(keyOf(artifactId), { path, bytes, sha256, mediaType }))
+      await drafts.remove(artifactId)
+    },
+
+    async read(artifact, start, end) {
+      if (end < start || end >= artifact.bytes) return null
+      const found = await reaching(() => bucket.get(keyOf(artifact.artifactId), { start, end }).catch(nullIfBeyond))
+      if (found === null || isSame(found, artifact)) return found?.content ?? null
+      found.content.destroy()
+      return null
+    },
+
+    async addressOf(artifact) {
+      const endpoint = address.redirect
+      if (endpoint === null) return null
+      const key = keyOf(artifact.artifactId)
+      return reaching(async () => {
+        const found = await bucket.head(key)
+        if (found === null || !isSame(found, artifact)) return null
+        return bucket.presign(key, { endpoint, seconds: redirectSeconds, fileName: key, mediaType })
+      })
+    },
+
+    async remove(artifactId) {
+      await drafts.remove(artifactId)
+      const key = keyOf(artifactId)
+      await reaching(async () => {
+        await bucket.remove(key)
+        await bucket.abortUploads(key)
+      })
+    },
+
+    async untouchedSince(timeMs) {
+      const untouched = new Set(await drafts.untouchedSince(timeMs))
+      const touched = new Set<string>()
+      const note = (key: string, at: number): void => {
+        const artifactId = idOf(key)
+        if (artifactId !== null) (at < timeMs ? untouched : touched).add(artifactId)
+      }
+      await reaching(async () => {
+        for await (const { key, changedAt } of bucket.list('art_')) note(key, changedAt)
+        for (const { key, touchedAt } of await bucket.unfinished('art_')) note(key, touchedAt)
+      })
+      return [...untouched.difference(touched)]
+    },
+  }
+}
+
+function isSame(found: KeptObject, { bytes, sha256 }: Pick<Artifact, 'bytes' | 'sha256'>): boolean {
+  return found.bytes === bytes && (found.sha256 === null || found.sha256 === sha256)
+}
+
+/** The object is shorter than what is asked of it. */
+function nullIfBeyond(error: unknown): null {
+  if (error instanceof BucketTrouble && error.status === 416) return null
+  throw error
+}
+
+/** A bucket that cannot be used is no fault of a run, nor of whoever asks for a file: both try again. */
+async function reaching<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof BucketTrouble)) throw error
+    const message = 'the results of analysis cannot be reached at the moment: try again later, with growing pauses'
+    throw new TidemarkError('store_unavailable', message, { retryAfterSeconds: 5, cause: error })
+  }
+}

@@ -7,6 +7,7 @@ export interface SegmentPlace {
   readonly id: number
   readonly image: Block
   readonly died: Block
+  readonly order: Block
   readonly columns: readonly ColumnPlace[]
 }
 
@@ -16,7 +17,7 @@ export interface ColumnPlace {
   readonly block: Block
 }
 
-/** An image, its deaths, and its vectors by profile number. */
+/** An image, its deaths, the order of its words, and its vectors by profile number. */
 export interface Segment {
   readonly id: number
   /** The arena that image and deaths lie in. */
@@ -29,6 +30,8 @@ export interface Segment {
   readonly died: Int32Array<ArrayBufferLike>
   /** The dead in the order of their deaths. */
   readonly deathOrder: Uint16Array<ArrayBufferLike>
+  /** Places in the list of terms, by the words' first bytes, see `word-order.ts`. */
+  readonly order: Uint32Array<ArrayBufferLike>
   readonly columns: Map<number, OpenColumn>
 }
 
@@ -47,6 +50,7 @@ export interface SearchView {
 
 export function openSegment(memories: readonly WebAssembly.Memory[], place: SegmentPlace): Segment {
   const died = bytesOf(memories, place.died)
+  const order = bytesOf(memories, place.order)
   const image = openImage(bytesOf(memories, place.image))
   return {
     id: place.id,
@@ -54,6 +58,7 @@ export function openSegment(memories: readonly WebAssembly.Memory[], place: Segm
     image,
     died: new Int32Array(died.buffer, died.byteOffset, diedNumbers(image.chunks)),
     deathOrder: new Uint16Array(died.buffer, died.byteOffset + diedNumbers(image.chunks) * 4, image.chunks),
+    order: new Uint32Array(order.buffer, order.byteOffset, image.terms),
     columns: new Map(place.columns.map((column) => [column.profile, openColumn(memories, column, image.chunks)])),
   }
 }

@@ -11,7 +11,7 @@ const pageBytes = 65_536
 
 /** In code points; for what is longer too. */
 const longest = 255
-const headBytes = 4
+export const headBytes = 4
 const mark = '='.charCodeAt(0)
 
 /** By what a term of these bytes is found here. */

@@ -62,7 +62,7 @@ interface Opened {
   readonly view: SearchView
   /** The numbers of the query's terms. */
   readonly terms: TermNumbers
-  /** Of the dictionary: numbers looked up later are of the same index while it is the same. */
+  /** Of the dictionary: what was read in it is of this index while it is the same. */
   readonly epoch: number
   readonly conditions: NumberedConditions | null
 }
@@ -149,6 +149,7 @@ export class IndexReader {
     const opened = this.#open(request.query, request.conditions)
     const plan = this.#plan(request, request.query, opened, deadline)
     if (plan === null) return timedOut
+    if (this.#dictionary.epoch !== opened.epoch) return this.#keyword(request, deadline, part)
     const { conditions } = opened
     const order = request.order ?? 'relevance'
     const { shared, counters } = countersOf(request.facets?.of ?? [], this.#classes, this.#dictionary)
@@ -294,6 +295,7 @@ export class IndexReader {
     const opened = this.#open(query)
     const plan = this.#plan(request, query, opened, deadline)
     if (plan === null) return timedOut
+    if (this.#dictionary.epoch !== opened.epoch) return this.#score(request, deadline)
     const profile = this.#profiles.find(({ profileId }) => profileId === request.vector?.profileId)
     const vector = profile && request.vector ? usableVector(request.vector.vector, profile.dimensions) : null
     return scoreDocuments({
@@ -343,15 +345,15 @@ export class IndexReader {
     return { view: { segments: this.#segments, generation }, terms, conditions, epoch }
   }
 
-  /** `null` when time runs out. */
+  /** `null` when time runs out. To be made again, of another state, where the dictionary's epoch has changed meanwhile. */
   #plan(
     request: KeywordRequest | ScoreRequest,
     query: KeywordQuery,
-    { view, terms, epoch }: Opened,
+    { view, terms }: Opened,
     deadline: number,
   ): HandedPlan | null {
     const { scope, filters } = request
-    const begun = this.#begun(query, view, epoch, deadline)
+    const begun = this.#begun(query, view, deadline)
     if (begun === null) return null
     const known = [...terms.values()].filter((term) => term !== 0)
     const asksNothing = terms.size + begun.size === 0
@@ -369,17 +371,11 @@ export class IndexReader {
     return { ...planKeyword(query, terms, begun, statistics, weighing), handedOn }
   }
 
-  /** By beginning. Of an index that was cleared meanwhile, whose numbers mean other terms by now, nothing begins so. */
-  #begun(
-    query: KeywordQuery,
-    { segments }: SearchView,
-    epoch: number,
-    deadline: number,
-  ): ReadonlyMap<string, BegunLists> | null {
+  /** By beginning. `null` when time runs out. */
+  #begun(query: KeywordQuery, { segments }: SearchView, deadline: number): ReadonlyMap<string, BegunLists> | null {
     const begun = new Map<string, BegunLists>()
     for (const beginning of beginningsOf(query)) {
-      const terms = this.#terms.beginning(beginning)
-      const lists = begunLists(segments, this.#dictionary.epoch === epoch ? terms : [], deadline)
+      const lists = begunLists(segments, this.#dictionary, beginning, this.#keywordKernel, deadline)
       if (lists === null) return null
       begun.set(beginning, lists)
     }

@@ -1,9 +1,11 @@
 import { findTerm, frequencyAt, type SegmentImage, segmentChunksMax } from '../format/segment-image.ts'
+import type { Segment } from '../memory/segment.ts'
+import { type BegunChunks, begunFrequency, gatherBegun } from './begun-chunks.ts'
 import { searchedLength, weighFrequency } from './chunk-scorer.ts'
 import type { CompiledFilter } from './compile-filter.ts'
 import { GatheredScores } from './gathered-scores.ts'
 import { PhraseMatcher } from './match-phrase.ts'
-import type { KeywordPlan, PlannedTerm } from './plan-keyword.ts'
+import type { KeywordPlan, PlannedAlternative } from './plan-keyword.ts'
 import type { TopDocuments } from './top-documents.ts'
 
 /** One segment as one search walks it. */
@@ -24,7 +26,7 @@ export interface WalkedSegment {
 export class KeywordKernel {
   /** The sum over the clauses so far. */
   readonly sum: GatheredScores
-  /** The alternatives of one clause, of which the best counts. */
+  /** The alternatives of one clause among several, of which the best counts. */
   readonly clause: GatheredScores
   readonly #frequencies = new Uint32Array(segmentChunksMax)
 
@@ -36,35 +38,29 @@ export class KeywordKernel {
   /** Before a search; what stays the same over its segments. */
   begin(_filter: CompiledFilter, _titleWeight: number): void {}
 
-  /** Adds a term's scores to the sum. */
-  add(walked: WalkedSegment, { term, weight }: PlannedTerm): void {
-    const [from, end] = postingRangeOf(walked.image, term)
-    for (let posting = from; posting < end; posting++) {
-      const score = postingScore(walked, posting, weight)
-      if (score > 0) this.sum.add(walked.image.postingChunk[posting]!, score)
-    }
+  /** The chunks with the terms at these places of a segment's list. */
+  gatherBegun(segment: Segment, places: Uint32Array<ArrayBufferLike>): BegunChunks {
+    return gatherBegun(segment, places)
   }
 
-  /** Takes a term into the clause. */
-  raise(walked: WalkedSegment, { term, weight }: PlannedTerm): void {
-    const [from, end] = postingRangeOf(walked.image, term)
-    for (let posting = from; posting < end; posting++) {
-      const score = postingScore(walked, posting, weight)
-      if (score > 0) this.clause.raise(walked.image.postingChunk[posting]!, score)
-    }
+  /** Adds the scores of a term or a beginning to the sum. */
+  add(walked: WalkedSegment, planned: PlannedAlternative): void {
+    eachScore(walked, planned, (chunk, score) => this.sum.add(chunk, score))
   }
 
-  /** The only term of a query: straight to the ranking. Returns the number of matching chunks. */
-  alone(walked: WalkedSegment, { term, weight }: PlannedTerm, top: TopDocuments): number {
+  /** Takes a term or a beginning for an alternative of what is gathered there. */
+  raise(walked: WalkedSegment, planned: PlannedAlternative, gathered: GatheredScores): void {
+    eachScore(walked, planned, (chunk, score) => gathered.raise(chunk, score))
+  }
+
+  /** The whole of a query: straight to the ranking. Returns the number of matching chunks. */
+  alone(walked: WalkedSegment, planned: PlannedAlternative, top: TopDocuments): number {
     const documents = new DocumentOffers(walked.image, top)
     let matches = 0
-    const [from, end] = postingRangeOf(walked.image, term)
-    for (let posting = from; posting < end; posting++) {
-      const score = postingScore(walked, posting, weight)
-      if (score === 0) continue
+    eachScore(walked, planned, (chunk, score) => {
       matches++
-      documents.take(walked.image.postingChunk[posting]!, score)
-    }
+      documents.take(chunk, score)
+    })
     documents.end()
     return matches
   }
@@ -100,14 +96,49 @@ export function postingRangeOf(image: SegmentImage, term: number): [from: number
   return found < 0 ? [0, 0] : [image.postingStart[found]!, image.postingStart[found + 1]!]
 }
 
+function eachScore(
+  walked: WalkedSegment,
+  planned: PlannedAlternative,
+  see: (chunk: number, score: number) => void,
+): void {
+  const { image } = walked
+  if ('lists' in planned) {
+    const begun = planned.lists.get(image)!
+    for (let chunk = 0; chunk < image.chunks; chunk++) {
+      const score = begunScore(walked, begun, chunk, planned.weight)
+      if (score > 0) see(chunk, score)
+    }
+    return
+  }
+  const [from, end] = postingRangeOf(image, planned.term)
+  for (let posting = from; posting < end; posting++) {
+    const score = postingScore(walked, posting, planned.weight)
+    if (score > 0) see(image.postingChunk[posting]!, score)
+  }
+}
+
 /** 0 when the chunk is dead or not visible, or holds the term only where it may not be searched. */
 export function postingScore(walked: WalkedSegment, posting: number, weight: number): number {
-  const { image, died, generation, filter, plan } = walked
-  const chunk = image.postingChunk[posting]!
+  const { image } = walked
+  return scoreOf(walked, image.postingChunk[posting]!, frequencyAt(image, posting), weight)
+}
+
+/** However many of the terms a field holds, it counts once. */
+export function begunScore(walked: WalkedSegment, begun: BegunChunks, chunk: number, weight: number): number {
+  const frequency = begunFrequency(begun, chunk)
+  return frequency === 0 ? 0 : scoreOf(walked, chunk, frequency, weight)
+}
+
+function scoreOf(
+  { image, died, generation, filter, plan }: WalkedSegment,
+  chunk: number,
+  frequency: number,
+  weight: number,
+): number {
   const mask = filter.maskOf(image, chunk)
   if (mask === 0 || died[chunk]! <= generation) return 0
-  const frequency = weighFrequency(frequencyAt(image, posting), mask, plan.titleWeight)
-  return (weight * frequency) / (frequency + (plan.normBase + plan.normStep * searchedLength(image, chunk, mask)))
+  const found = weighFrequency(frequency, mask, plan.titleWeight)
+  return (weight * found) / (found + (plan.normBase + plan.normStep * searchedLength(image, chunk, mask)))
 }
 
 /** Chunks come ascending, so those of a document come together: it is offered once, with the best. */

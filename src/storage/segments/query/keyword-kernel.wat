@@ -288,6 +288,212 @@
     (i32.store $scratch (i32.const 8192) (local.get $candidates))
     (local.get $matches))
 
+  ;; Notes by chunk, a byte each at $fields, in which fields a term of those at $places stands: 1 title, 2 body. $places are
+  ;; places in the segment's list of terms; the last three are the sections of what does not fit a code.
+  (func (export "note_begun")
+    (param $places i32) (param $count i32) (param $fields i32)
+    (param $starts i32) (param $chunks i32) (param $codes i32)
+    (param $exceptions i32) (param $exception_count i32) (param $frequencies i32)
+    (local $posting i32) (local $end i32) (local $at i32) (local $code i32) (local $places_end i32)
+    (local.set $places_end (i32.add (local.get $places) (i32.shl (local.get $count) (i32.const 2))))
+    (block $done
+      (loop $next_place
+        (br_if $done (i32.eq (local.get $places) (local.get $places_end)))
+        (local.set $at
+          (i32.add (local.get $starts) (i32.shl (i32.load $scratch (local.get $places)) (i32.const 2))))
+        (local.set $posting (i32.load $arena (local.get $at)))
+        (local.set $end (i32.load $arena offset=4 (local.get $at)))
+        (block $noted
+          (loop $next
+            (br_if $noted (i32.eq (local.get $posting) (local.get $end)))
+            (local.set $code (i32.load8_u $arena (i32.add (local.get $codes) (local.get $posting))))
+            (if (i32.eq (local.get $code) (i32.const 255))
+              (then
+                (local.set $code
+                  (call $exception_code
+                    (local.get $posting)
+                    (local.get $exceptions) (local.get $exception_count) (local.get $frequencies)))))
+            (local.set $at
+              (i32.add
+                (local.get $fields)
+                (i32.load16_u $arena (i32.add (local.get $chunks) (i32.shl (local.get $posting) (i32.const 1))))))
+            (i32.store8 $scratch (local.get $at)
+              (i32.or
+                (i32.load8_u $scratch (local.get $at))
+                (i32.or
+                  (i32.gt_u (local.get $code) (i32.const 63))
+                  (i32.shl (i32.ne (i32.and (local.get $code) (i32.const 63)) (i32.const 0)) (i32.const 1)))))
+            (local.set $posting (i32.add (local.get $posting) (i32.const 1)))
+            (br $next)))
+        (local.set $places (i32.add (local.get $places) (i32.const 4)))
+        (br $next_place))))
+
+  ;; A code with the fields of a posting whose frequencies did not fit into one.
+  (func $exception_code
+    (param $posting i32) (param $exceptions i32) (param $count i32) (param $frequencies i32) (result i32)
+    (local $low i32) (local $middle i32) (local $high i32)
+    (local.set $high (i32.sub (local.get $count) (i32.const 1)))
+    (block $found
+      (loop $next
+        (br_if $found (i32.ge_s (local.get $low) (local.get $high)))
+        (local.set $middle (i32.shr_u (i32.add (local.get $low) (local.get $high)) (i32.const 1)))
+        (if
+          (i32.lt_u
+            (i32.load $arena (i32.add (local.get $exceptions) (i32.shl (local.get $middle) (i32.const 2))))
+            (local.get $posting))
+          (then (local.set $low (i32.add (local.get $middle) (i32.const 1))))
+          (else (local.set $high (local.get $middle))))
+        (br $next)))
+    (local.set $middle
+      (i32.load $arena (i32.add (local.get $frequencies) (i32.shl (local.get $low) (i32.const 2)))))
+    (i32.or
+      (i32.shl (i32.gt_u (local.get $middle) (i32.const 0xffff)) (i32.const 6))
+      (i32.ne (i32.and (local.get $middle) (i32.const 0xffff)) (i32.const 0))))
+
+  ;; Takes what was noted for the chunks of $count words, leaves zeros, and writes a bit for each chunk and field.
+  ;; Returns how many chunks have one.
+  (func (export "take_begun")
+    (param $fields i32) (param $count i32) (param $titles i32) (param $bodies i32) (result i32)
+    (local $low v128) (local $high v128) (local $in_title i32) (local $in_body i32) (local $chunks i32) (local $end i32)
+    (local.set $end (i32.add (local.get $titles) (i32.shl (local.get $count) (i32.const 2))))
+    (block $done
+      (loop $next
+        (br_if $done (i32.eq (local.get $titles) (local.get $end)))
+        (local.set $low (v128.load $scratch (local.get $fields)))
+        (local.set $high (v128.load $scratch offset=16 (local.get $fields)))
+        (v128.store $scratch (local.get $fields) (v128.const i64x2 0 0))
+        (v128.store $scratch offset=16 (local.get $fields) (v128.const i64x2 0 0))
+        (local.set $in_title
+          (i32.or
+            (i8x16.bitmask (i8x16.shl (local.get $low) (i32.const 7)))
+            (i32.shl (i8x16.bitmask (i8x16.shl (local.get $high) (i32.const 7))) (i32.const 16))))
+        (local.set $in_body
+          (i32.or
+            (i8x16.bitmask (i8x16.shl (local.get $low) (i32.const 6)))
+            (i32.shl (i8x16.bitmask (i8x16.shl (local.get $high) (i32.const 6))) (i32.const 16))))
+        (i32.store $scratch (local.get $titles) (local.get $in_title))
+        (i32.store $scratch (local.get $bodies) (local.get $in_body))
+        (local.set $chunks
+          (i32.add (local.get $chunks) (i32.popcnt (i32.or (local.get $in_title) (local.get $in_body)))))
+        (local.set $fields (i32.add (local.get $fields) (i32.const 32)))
+        (local.set $titles (i32.add (local.get $titles) (i32.const 4)))
+        (local.set $bodies (i32.add (local.get $bodies) (i32.const 4)))
+        (br $next)))
+    (local.get $chunks))
+
+  ;; Scores the chunks of $count words from $first on that have a bit in $titles or $bodies, once in each field. Writes
+  ;; those of at least $threshold as candidates, as "alone" does. Returns how many chunks match.
+  (func (export "begun")
+    (param $titles i32) (param $bodies i32) (param $first i32) (param $count i32)
+    (param $words i32) (param $documents i32) (param $published i32) (param $died i32) (param $generation i32)
+    (param $versions i32) (param $title_lengths i32) (param $title_chunks i32)
+    (param $table i32) (param $weight f64) (param $base f64) (param $step f64)
+    (param $threshold f64) (param $found_chunks i32) (param $found_scores i32)
+    (result i32)
+    (local $bits i32) (local $in_title i32) (local $in_body i32) (local $end i32)
+    (local $chunk i32) (local $word i32) (local $mask i32) (local $code i32) (local $put_off i32)
+    (local $frequency f64) (local $score f64) (local $matches i32) (local $candidates i32)
+    (local.set $end (i32.add (local.get $first) (local.get $count)))
+    (block $done
+      (loop $next_word
+        (br_if $done (i32.ge_u (local.get $first) (local.get $end)))
+        (local.set $in_title
+          (i32.load $scratch (i32.add (local.get $titles) (i32.shl (local.get $first) (i32.const 2)))))
+        (local.set $in_body
+          (i32.load $scratch (i32.add (local.get $bodies) (i32.shl (local.get $first) (i32.const 2)))))
+        (local.set $bits (i32.or (local.get $in_title) (local.get $in_body)))
+        (block $no_bits
+          (loop $next
+            (br_if $no_bits (i32.eqz (local.get $bits)))
+            (block $skip
+              (local.set $chunk (i32.ctz (local.get $bits)))
+              (local.set $code
+                (i32.or
+                  (i32.shl
+                    (i32.and (i32.shr_u (local.get $in_title) (local.get $chunk)) (i32.const 1))
+                    (i32.const 6))
+                  (i32.and (i32.shr_u (local.get $in_body) (local.get $chunk)) (i32.const 1))))
+              (local.set $chunk (i32.or (i32.shl (local.get $first) (i32.const 5)) (local.get $chunk)))
+              (local.set $word
+                (i32.load $arena (i32.add (local.get $words) (i32.shl (local.get $chunk) (i32.const 2)))))
+              (local.set $mask
+                (i32.load8_u $scratch
+                  (i32.add (local.get $table) (i32.shr_u (local.get $word) (i32.const 16)))))
+              (if (i32.gt_u (local.get $mask) (i32.const 3))
+                (then
+                  (local.set $mask
+                    (call $timed
+                      (local.get $mask)
+                      (f64.load $arena
+                        (i32.add
+                          (local.get $published)
+                          (i32.shl
+                            (i32.load16_u $arena
+                              (i32.add (local.get $documents) (i32.shl (local.get $chunk) (i32.const 1))))
+                            (i32.const 3))))))))
+              (if (local.get $died)
+                (then
+                  (br_if $skip
+                    (i32.le_s
+                      (i32.load $arena (i32.add (local.get $died) (i32.shl (local.get $chunk) (i32.const 2))))
+                      (local.get $generation)))))
+              ;; One branch for all that is rare: entry 255, mask 1 or 2.
+              (if
+                (i32.or
+                  (i32.gt_u (local.get $mask) (i32.const 3))
+                  (i32.and (i32.add (local.get $mask) (i32.const 1)) (i32.const 2)))
+                (then
+                  (if (i32.gt_u (local.get $mask) (i32.const 3))
+                    (then
+                      (local.set $put_off (i32.add (local.get $put_off) (i32.const 1)))
+                      (br $skip)))
+                  (br_if $skip
+                    (i32.eqz
+                      (i32.and
+                        (local.get $code)
+                        (select (i32.const 0x40) (i32.const 0x01) (i32.eq (local.get $mask) (i32.const 1))))))
+                  (br_if $skip
+                    (i32.lt_s
+                      (local.tee $word
+                        (call $one_field
+                          (local.get $mask) (local.get $word) (local.get $chunk)
+                          (local.get $versions) (local.get $title_lengths) (local.get $title_chunks)))
+                      (i32.const 0)))))
+              (local.set $frequency
+                (f64.load $scratch
+                  (i32.shl (i32.or (i32.shl (local.get $mask) (i32.const 8)) (local.get $code)) (i32.const 3))))
+              (local.set $matches
+                (i32.add (local.get $matches) (f64.gt (local.get $frequency) (f64.const 0))))
+              (local.set $score
+                (f64.div
+                  (f64.mul (local.get $weight) (local.get $frequency))
+                  (f64.add
+                    (local.get $frequency)
+                    (f64.add
+                      (local.get $base)
+                      (f64.mul
+                        (local.get $step)
+                        (f64.convert_i32_u (i32.and (local.get $word) (i32.const 0xffff))))))))
+              (i32.store16 $scratch
+                (i32.add (local.get $found_chunks) (i32.shl (local.get $candidates) (i32.const 1)))
+                (local.get $chunk))
+              (f64.store $scratch
+                (i32.add (local.get $found_scores) (i32.shl (local.get $candidates) (i32.const 3)))
+                (local.get $score))
+              (local.set $candidates
+                (i32.add
+                  (local.get $candidates)
+                  (i32.and
+                    (f64.ge (local.get $score) (local.get $threshold))
+                    (f64.gt (local.get $score) (f64.const 0))))))
+            (local.set $bits (i32.and (local.get $bits) (i32.sub (local.get $bits) (i32.const 1))))
+            (br $next)))
+        (local.set $first (i32.add (local.get $first) (i32.const 1)))
+        (br $next_word)))
+    (i32.store $scratch (i32.const 8192) (local.get $candidates))
+    (i32.store $scratch (i32.const 8196) (local.get $put_off))
+    (local.get $matches))
+
   ;; Frequencies of a phrase, title << 16 | body, of the chunks at $list. The phrase lies at $phrase: how many groups (at
   ;; most 31), then where each group's terms start and where the last ones end, counted in terms, then the terms.
   (func (export "phrases")

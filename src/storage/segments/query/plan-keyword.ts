@@ -23,6 +23,8 @@ export interface PlannedBeginning {
   readonly weight: number
 }
 
+export type PlannedAlternative = PlannedTerm | PlannedBeginning
+
 interface Planned {
   /** Its place among the clauses and then the boosts of the query. */
   readonly number: number
@@ -34,6 +36,11 @@ export interface PlannedWord extends Planned {
   readonly terms: readonly PlannedTerm[]
   readonly beginnings: readonly PlannedBeginning[]
 }
+
+export const alternativesOf = ({ terms, beginnings }: PlannedWord): readonly PlannedAlternative[] => [
+  ...terms,
+  ...beginnings,
+]
 
 export interface PlannedPhrase extends Planned {
   readonly type: 'phrase'

@@ -19,7 +19,7 @@ export function requiredBy(image: SegmentImage, clause: PlannedClause): readonly
 }
 
 function postingsOf(image: SegmentImage, { terms, begun }: Group): number {
-  let postings = begun.reduce((sum, { chunks }) => sum + chunks.length, 0)
+  let postings = begun.reduce((sum, { count }) => sum + count, 0)
   for (const term of terms) {
     const at = findTerm(image, term)
     if (at >= 0) postings += image.postingStart[at + 1]! - image.postingStart[at]!
@@ -59,7 +59,9 @@ function listGroup(image: SegmentImage, group: Group, list: Uint16Array): number
 function gather(image: SegmentImage, { terms, begun }: Group): void {
   scratch.clear()
   for (const term of terms) scratch.addTerm(image, term)
-  for (const { chunks } of begun) for (const chunk of chunks) scratch.add(chunk)
+  for (const { titles, bodies } of begun) {
+    for (let i = 0; i < titles.length; i++) scratch.words[i]! |= titles[i]! | bodies[i]!
+  }
 }
 
 /** Of the first `count` chunks in the list, leaves those that hold a term of the group. Returns how many. */

@@ -8,7 +8,7 @@ import { TermScan } from './scan-terms.ts'
 
 const letters = (text: string) => Int32Array.from(text, (letter) => letter.codePointAt(0)!)
 
-test('what is passed over by its letters, first bytes or length is no term that was asked for', () => {
+test('what is passed over by its letters or length is no term that was asked for', () => {
   const dictionary = new TermDictionary()
   const scans = (['simd', 'plain'] as const).map((kind) => new TermScan(dictionary, kind))
   const unit = fc.constantFrom('a', 'b', 'c', 'd', 'e', 'ä', 'ж', '漢', '😀')
@@ -35,11 +35,7 @@ test('what is passed over by its letters, first bytes or length is no term that 
         if (edits === 0 || edits > editsMax || !isWritten(term)) return []
         return [{ term: dictionary.find(term), edits, word: wordOf(term), isMarked: term.startsWith('=') }]
       })
-      const begun = all.filter((term) => wordOf(term).startsWith(typed)).map((term) => dictionary.find(term))
-      for (const scan of scans) {
-        assert.deepEqual(scan.similar(typed, editsMax, asBeginning), expected)
-        assert.deepEqual(scan.beginning(typed), begun)
-      }
+      for (const scan of scans) assert.deepEqual(scan.similar(typed, editsMax, asBeginning), expected)
     }),
     { numRuns: 500 },
   )

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { EditDistance } from '../../../text/edit-distance.ts'
 import type { TermDictionary } from '../memory/term-dictionary.ts'
-import { headOf, shapeOf, type TermShapes, wordStart } from '../memory/term-shapes.ts'
+import { shapeOf, type TermShapes, wordStart } from '../memory/term-shapes.ts'
 
 /** Terms by what they look like, whoever may see them: what a caller is told of has to be looked for in what it may see. */
 
@@ -16,10 +16,11 @@ export interface SimilarTerm {
 
 const encoder = new TextEncoder()
 
-/** Each gives the next term from `from` on, below `end`, that may be one; -1 when there is none. */
 interface TermKernel {
-  next_beginning(from: number, end: number, head: number, bits: number): number
-  /** It lacks at most `lackedMax` of the letters, those that are repeated counted twice, and has at most `moreMax` others. */
+  /**
+   * The next term from `from` on, below `end`, that may be one; -1 when there is none. It lacks at most `lackedMax` of the letters, those that are repeated counted twice, and has at
+   * most `moreMax` others.
+   */
   next_similar(from: number, end: number, letters: number, repeated: number, lackedMax: number, moreMax: number): number
 }
 
@@ -33,20 +34,6 @@ export class TermScan {
   constructor(dictionary: TermDictionary, kind: 'simd' | 'plain') {
     this.#dictionary = dictionary
     this.#kernel = kind === 'plain' ? plainKernel(dictionary.shapes) : simdKernel(dictionary.shapes)
-  }
-
-  /** Numbers, ascending, of the terms that begin so, a mark apart. */
-  beginning(beginning: string): number[] {
-    const bytes = encoder.encode(beginning)
-    const { head, bits } = headOf(bytes, 0, bytes.length)
-    const { text, starts, sharedSize } = this.#dictionary
-    const next = (from: number) => this.#kernel.next_beginning(from, sharedSize, head, bits)
-    const found: number[] = []
-    for (let term = next(1); term > 0; term = next(term + 1)) {
-      const end = starts[term + 1]!
-      if (begins(text, wordStart(text, starts[term]!, end), end, bytes)) found.push(term)
-    }
-    return found
   }
 
   /**
@@ -78,25 +65,18 @@ export class TermScan {
   }
 }
 
-function begins(text: Uint8Array<ArrayBufferLike>, start: number, end: number, bytes: Uint8Array): boolean {
-  if (end - start < bytes.length) return false
-  for (let i = 0; i < bytes.length; i++) if (text[start + i] !== bytes[i]) return false
-  return true
-}
-
 /** `term-kernel.wasm`: four terms at a time. */
 function simdKernel({ memory }: TermShapes): TermKernel {
   const module = new WebAssembly.Module(readFileSync(new URL('term-kernel.wasm', import.meta.url)))
   return new WebAssembly.Instance(module, { shapes: { memory } }).exports as unknown as TermKernel
 }
 
-function plainKernel({ letters, repeated, heads }: TermShapes): TermKernel {
+function plainKernel({ letters, repeated }: TermShapes): TermKernel {
   const nextWhere = (from: number, end: number, holds: (term: number) => boolean): number => {
     for (let term = from; term < end; term++) if (holds(term)) return term
     return -1
   }
   return {
-    next_beginning: (from, end, head, bits) => nextWhere(from, end, (term) => (heads[term]! & bits) === head),
     next_similar: (from, end, asked, askedTwice, lackedMax, moreMax) =>
       nextWhere(from, end, (term) => {
         const had = letters[term]!

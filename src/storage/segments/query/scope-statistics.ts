@@ -3,7 +3,7 @@ import { noFilters } from '../../../search/search-index.ts'
 import type { FilterClass } from '../format/filter-classes.ts'
 import { fieldsAt } from '../format/segment-image.ts'
 import { deathsAt, type SearchView, type Segment } from '../memory/segment.ts'
-import type { BegunChunks, BegunLists } from './begun-chunks.ts'
+import { type BegunChunks, type BegunLists, countBits } from './begun-chunks.ts'
 import { PostingCursor, searchedLength, weighFrequency } from './chunk-scorer.ts'
 import { bodyMask, bothMask, CompiledFilter, titleMask } from './compile-filter.ts'
 import { postingRangeOf } from './keyword-kernel.ts'
@@ -110,14 +110,11 @@ class SegmentStatistics {
   }
 
   /** Of these chunks, as of the last `follow`. */
-  countBegun({ chunks, fields }: BegunChunks): number {
-    if (this.chunks === this.#segment.image.chunks && this.#isBothOrNone) return chunks.length
+  countBegun({ titles, bodies, count: all }: BegunChunks): number {
+    if (this.chunks === this.#segment.image.chunks && this.#isBothOrNone) return all
     let count = 0
-    for (let i = 0; i < chunks.length; i++) {
-      const chunk = chunks[i]!
-      const inTitle = (this.#titles[chunk >>> 5]! >>> chunk) & 1
-      const inBody = (this.#bodies[chunk >>> 5]! >>> chunk) & 1
-      if (((inTitle | (inBody << 1)) & fields[i]!) !== 0) count++
+    for (let i = 0; i < titles.length; i++) {
+      count += countBits((this.#titles[i]! & titles[i]!) | (this.#bodies[i]! & bodies[i]!))
     }
     return count
   }

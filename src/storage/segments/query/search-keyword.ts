@@ -9,13 +9,18 @@ import type {
 import { siftPhrase } from '../format/pair-sieve.ts'
 import { chunkIdAt, documentIdAt, type SegmentImage, segmentChunksMax, versionIdAt } from '../format/segment-image.ts'
 import type { SearchView, Segment } from '../memory/segment.ts'
-import { onceIn } from './begun-chunks.ts'
 import type { NumberedConditions } from './catalog-conditions.ts'
 import { ChunkScorer, searchedLength, weighFrequency } from './chunk-scorer.ts'
 import type { CompiledFilter } from './compile-filter.ts'
 import type { KeywordKernel, WalkedSegment } from './keyword-kernel.ts'
 import type { MatchingDocuments } from './matching-documents.ts'
-import type { KeywordPlan, PlannedBeginning, PlannedClause, PlannedPhrase, PlannedTerm } from './plan-keyword.ts'
+import {
+  alternativesOf,
+  type KeywordPlan,
+  type PlannedAlternative,
+  type PlannedClause,
+  type PlannedPhrase,
+} from './plan-keyword.ts'
 import { chunksWithAll, requiredBy } from './required-chunks.ts'
 import { TopDocuments } from './top-documents.ts'
 
@@ -104,11 +109,11 @@ function searchSegment(search: KeywordSearch, segment: Segment, top: TopDocument
   const walked = { arena, image, died, generation: view.generation, filter, plan }
   if (plan.must.length > 0) scoreRequired(kernel, walked)
   else {
-    const alone = aloneTerm(plan)
+    const alone = aloneIn(plan)
     if (alone !== null && search.byDocument === null) return kernel.alone(walked, alone, top)
-    for (const clause of plan.any) addClause(kernel, walked, clause, false)
+    for (const [i, clause] of plan.any.entries()) addClause(kernel, walked, clause, i === 0 ? 'first' : 'any')
     for (const clause of plan.mustNot) exclude(kernel, walked, clause)
-    for (const clause of plan.boosts) addClause(kernel, walked, clause, true)
+    for (const clause of plan.boosts) addClause(kernel, walked, clause, 'known')
   }
   return search.byDocument === null
     ? kernel.rank(walked, top)
@@ -147,45 +152,33 @@ function rankDocuments(
   return matching.totalChunks
 }
 
-/** The one term that the whole query consists of. */
-function aloneTerm({ any, mustNot, boosts }: KeywordPlan): PlannedTerm | null {
+/** The one term or beginning that the whole query consists of. */
+function aloneIn({ any, mustNot, boosts }: KeywordPlan): PlannedAlternative | null {
   const [first] = any
   if (any.length !== 1 || mustNot.length + boosts.length > 0 || first?.type !== 'word') return null
-  return first.terms.length === 1 && first.beginnings.length === 0 ? first.terms[0]! : null
+  const [alone, ...others] = alternativesOf(first)
+  return others.length === 0 ? alone! : null
 }
 
-/** `known` only: for chunks that have a score already. */
-function addClause(kernel: KeywordKernel, walked: WalkedSegment, clause: PlannedClause, known: boolean): void {
-  if (clause.type === 'phrase') addPhrase(kernel, walked, clause, known)
-  else if (clause.terms.length === 1 && clause.beginnings.length === 0 && !known) kernel.add(walked, clause.terms[0]!)
-  else if (clause.terms.length === 0 && clause.beginnings.length === 1 && !known) {
-    scoreBeginning(walked, clause.beginnings[0]!, (chunk, score) => kernel.sum.add(chunk, score))
-  } else {
-    for (const term of clause.terms) kernel.raise(walked, term)
-    for (const beginning of clause.beginnings) {
-      scoreBeginning(walked, beginning, (chunk, score) => kernel.clause.raise(chunk, score))
-    }
-    kernel.clause.take(walked.image.chunks, (chunk, score) => {
-      if (!known || kernel.sum.scores[chunk] !== 0) kernel.sum.add(chunk, score)
-    })
-  }
-}
-
-function scoreBeginning(
-  { image, died, generation, filter, plan }: WalkedSegment,
-  { lists, weight }: PlannedBeginning,
-  take: (chunk: number, score: number) => void,
+/** What is `known` adds to what has a score already; before the `first` there is none. */
+function addClause(
+  kernel: KeywordKernel,
+  walked: WalkedSegment,
+  clause: PlannedClause,
+  kind: 'first' | 'any' | 'known',
 ): void {
-  const { chunks, fields } = lists.get(image)!
-  for (let i = 0; i < chunks.length; i++) {
-    const chunk = chunks[i]!
-    const mask = filter.maskOf(image, chunk)
-    if (mask === 0 || died[chunk]! <= generation) continue
-    const found = weighFrequency(onceIn(fields[i]!), mask, plan.titleWeight)
-    if (found === 0) continue
-    const norm = plan.normBase + plan.normStep * searchedLength(image, chunk, mask)
-    take(chunk, (weight * found) / (found + norm))
+  const known = kind === 'known'
+  if (clause.type === 'phrase') {
+    addPhrase(kernel, walked, clause, known)
+    return
   }
+  const alternatives = alternativesOf(clause)
+  const gathered = kind === 'first' ? kernel.sum : kernel.clause
+  if (alternatives.length === 1 && !known) kernel.add(walked, alternatives[0]!)
+  else for (const alternative of alternatives) kernel.raise(walked, alternative, gathered)
+  kernel.clause.take(walked.image.chunks, (chunk, score) => {
+    if (!known || kernel.sum.scores[chunk] !== 0) kernel.sum.add(chunk, score)
+  })
 }
 
 function addPhrase(kernel: KeywordKernel, walked: WalkedSegment, phrase: PlannedPhrase, known: boolean): void {

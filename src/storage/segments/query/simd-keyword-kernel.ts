@@ -1,15 +1,26 @@
 import { readFileSync } from 'node:fs'
 import { exceptionCode, segmentChunksMax } from '../format/segment-image.ts'
-import { hasDeaths } from '../memory/segment.ts'
+import { hasDeaths, type Segment } from '../memory/segment.ts'
+import type { BegunChunks } from './begun-chunks.ts'
 import { weighFrequency } from './chunk-scorer.ts'
 import { type CompiledFilter, timeRulesMax } from './compile-filter.ts'
 import { GatheredScores } from './gathered-scores.ts'
-import { DocumentOffers, KeywordKernel, postingRangeOf, postingScore, type WalkedSegment } from './keyword-kernel.ts'
-import type { PlannedTerm } from './plan-keyword.ts'
+import {
+  begunScore,
+  DocumentOffers,
+  KeywordKernel,
+  postingRangeOf,
+  postingScore,
+  type WalkedSegment,
+} from './keyword-kernel.ts'
+import type { PlannedAlternative, PlannedBeginning, PlannedTerm } from './plan-keyword.ts'
 import type { TopDocuments } from './top-documents.ts'
 
 /** The classes that a chunk's word can name. */
 const kernelClassesMax = 2 ** 16
+
+/** Terms of a beginning that are given to the kernel at a time. */
+const placesAtOnce = 16_384
 
 /** Places in the kernel's own memory; those above `sumScoresAt`, but for the phrase, are known to `keyword-kernel.wat`. */
 const weightedAt = 0
@@ -30,7 +41,11 @@ const frequenciesAt = offAt + segmentChunksMax * 4
 const foundChunksAt = frequenciesAt + segmentChunksMax * 4
 const listAt = foundChunksAt + segmentChunksMax * 2
 const tableAt = listAt + segmentChunksMax * 2
-const scratchPages = Math.ceil((tableAt + kernelClassesMax) / 65_536)
+const begunFieldsAt = tableAt + kernelClassesMax
+const begunTitlesAt = begunFieldsAt + segmentChunksMax
+const begunBodiesAt = begunTitlesAt + segmentChunksMax / 8
+const placesAt = begunBodiesAt + segmentChunksMax / 8
+const scratchPages = Math.ceil((placesAt + placesAtOnce * 4) / 65_536)
 
 /** Postings, and words of 32 chunks, between two looks at the threshold: it rises fast in the first segment. */
 const postingsAtOnce = 4096
@@ -43,6 +58,9 @@ interface KernelExports {
   alone(...pointersAndNumbers: number[]): number
   rank(...pointersAndNumbers: number[]): number
   phrases(...pointersAndNumbers: number[]): void
+  note_begun(...pointersAndNumbers: number[]): void
+  take_begun(...pointersAndNumbers: number[]): number
+  begun(...pointersAndNumbers: number[]): number
 }
 
 /** `keyword-kernel.wasm`, one instance for each arena: three times as fast, with the same results. */
@@ -64,6 +82,9 @@ export class SimdKeywordKernel extends KeywordKernel {
   readonly #foundScores: Float64Array
   readonly #list: Uint16Array
   readonly #table: Uint8Array
+  readonly #begunTitles: Uint32Array
+  readonly #begunBodies: Uint32Array
+  readonly #places: Uint32Array
 
   constructor(memories: readonly WebAssembly.Memory[]) {
     const scratch = new WebAssembly.Memory({ initial: scratchPages })
@@ -89,6 +110,9 @@ export class SimdKeywordKernel extends KeywordKernel {
     this.#foundScores = new Float64Array(buffer, foundScoresAt, segmentChunksMax)
     this.#list = new Uint16Array(buffer, listAt, segmentChunksMax)
     this.#table = new Uint8Array(buffer, tableAt, kernelClassesMax)
+    this.#begunTitles = new Uint32Array(buffer, begunTitlesAt, segmentChunksMax / 32)
+    this.#begunBodies = new Uint32Array(buffer, begunBodiesAt, segmentChunksMax / 32)
+    this.#places = new Uint32Array(buffer, placesAt, placesAtOnce)
   }
 
   /** A chunk outside the scope has mask 0, for which every frequency is 0: it counts for nothing without a branch. */
@@ -108,22 +132,57 @@ export class SimdKeywordKernel extends KeywordKernel {
     }
   }
 
-  override add(walked: WalkedSegment, term: PlannedTerm): void {
-    if (!isWalkable(walked)) super.add(walked, term)
-    else this.#gather(walked, term, sumScoresAt, sumTouchedAt, false, (chunk, score) => this.sum.add(chunk, score))
-  }
-
-  override raise(walked: WalkedSegment, term: PlannedTerm): void {
-    if (!isWalkable(walked)) super.raise(walked, term)
-    else
-      this.#gather(walked, term, clauseScoresAt, clauseTouchedAt, true, (chunk, score) =>
-        this.clause.raise(chunk, score),
+  override gatherBegun({ arena, image }: Segment, places: Uint32Array<ArrayBufferLike>): BegunChunks {
+    const kernel = this.#kernelFor(arena)
+    for (let from = 0; from < places.length; from += placesAtOnce) {
+      const some = places.subarray(from, from + placesAtOnce)
+      this.#places.set(some)
+      kernel.note_begun(
+        placesAt,
+        some.length,
+        begunFieldsAt,
+        image.postingStart.byteOffset,
+        image.postingChunk.byteOffset,
+        image.postingFrequency.byteOffset,
+        image.exceptionPosting.byteOffset,
+        image.exceptionPosting.length,
+        image.exceptionFrequency.byteOffset,
       )
+    }
+    const words = (image.chunks + 31) >>> 5
+    const count = kernel.take_begun(begunFieldsAt, words, begunTitlesAt, begunBodiesAt)
+    return { titles: this.#begunTitles.slice(0, words), bodies: this.#begunBodies.slice(0, words), count }
   }
 
-  override alone(walked: WalkedSegment, term: PlannedTerm, top: TopDocuments): number {
+  override add(walked: WalkedSegment, planned: PlannedAlternative): void {
+    const later = (chunk: number, score: number) => this.sum.add(chunk, score)
+    if (!isWalkable(walked)) super.add(walked, planned)
+    else if ('lists' in planned) this.#eachBegun(walked, planned, () => 0, later)
+    else this.#gather(walked, planned, sumScoresAt, sumTouchedAt, false, later)
+  }
+
+  override raise(walked: WalkedSegment, planned: PlannedAlternative, gathered: GatheredScores): void {
+    const later = (chunk: number, score: number) => gathered.raise(chunk, score)
+    if (!isWalkable(walked)) super.raise(walked, planned, gathered)
+    else if ('lists' in planned) this.#eachBegun(walked, planned, () => 0, later)
+    else if (gathered === this.sum) this.#gather(walked, planned, sumScoresAt, sumTouchedAt, true, later)
+    else this.#gather(walked, planned, clauseScoresAt, clauseTouchedAt, true, later)
+  }
+
+  override alone(walked: WalkedSegment, term: PlannedAlternative, top: TopDocuments): number {
     if (!isWalkable(walked)) return super.alone(walked, term, top)
     const { image } = walked
+    if ('lists' in term) {
+      const documents = new DocumentOffers(image, top)
+      const matches = this.#eachBegun(
+        walked,
+        term,
+        () => top.threshold,
+        (chunk, score) => documents.take(chunk, score),
+      )
+      documents.end()
+      return matches
+    }
     const kernel = this.#kernelFor(walked.arena)
     const documents = new DocumentOffers(image, top)
     let matches = 0
@@ -132,7 +191,7 @@ export class SimdKeywordKernel extends KeywordKernel {
       const end = Math.min(last, from + postingsAtOnce)
       const found = kernel.alone(
         ...postingsFrom(walked, from, end),
-        ...scoring(walked, term),
+        ...scoring(walked, term.weight),
         top.threshold,
         foundChunksAt,
         foundScoresAt,
@@ -214,7 +273,7 @@ export class SimdKeywordKernel extends KeywordKernel {
     const kernel = this.#kernelFor(walked.arena)
     kernel.gather(
       ...postingsFrom(walked, from, end),
-      ...scoring(walked, term),
+      ...scoring(walked, term.weight),
       scoresAt,
       touchedAt,
       offAt,
@@ -224,6 +283,52 @@ export class SimdKeywordKernel extends KeywordKernel {
       const score = postingScore(walked, from + off, term.weight)
       if (score > 0) later(image.postingChunk[from + off]!, score)
     }
+  }
+
+  /** Gives the chunks of a beginning that are worth as much as the threshold, ascending. Returns how many match. */
+  #eachBegun(
+    walked: WalkedSegment,
+    { lists, weight }: PlannedBeginning,
+    threshold: () => number,
+    see: (chunk: number, score: number) => void,
+  ): number {
+    const begun = lists.get(walked.image)!
+    if (begun.count === 0) return 0
+    this.#begunTitles.set(begun.titles)
+    this.#begunBodies.set(begun.bodies)
+    const kernel = this.#kernelFor(walked.arena)
+    const words = begun.titles.length
+    const columns = columnsOf(walked)
+    let matches = 0
+    for (let first = 0; first < words; first += wordsAtOnce) {
+      const count = Math.min(wordsAtOnce, words - first)
+      const found = kernel.begun(
+        begunTitlesAt,
+        begunBodiesAt,
+        first,
+        count,
+        ...columns,
+        ...scoring(walked, weight),
+        threshold(),
+        foundChunksAt,
+        foundScoresAt,
+      )
+      if (this.#counts[1] === 0) {
+        matches += found
+        const candidates = this.#counts[0]!
+        for (let i = 0; i < candidates; i++) see(this.#foundChunks[i]!, this.#foundScores[i]!)
+        continue
+      }
+      // Some need a closer look, and chunks must come in order.
+      const end = Math.min((first + count) * 32, walked.image.chunks)
+      for (let chunk = first * 32; chunk < end; chunk++) {
+        const score = begunScore(walked, begun, chunk, weight)
+        if (score === 0) continue
+        matches++
+        see(chunk, score)
+      }
+    }
+    return matches
   }
 
   #offer(documents: DocumentOffers): void {
@@ -248,11 +353,13 @@ function isWalkable({ image }: WalkedSegment): boolean {
 }
 
 /** The kernel's first arguments: the postings and the columns they look up, by their places in the arena. */
-function postingsFrom({ image, died, generation }: WalkedSegment, from: number, end: number): number[] {
+function postingsFrom(walked: WalkedSegment, from: number, end: number): number[] {
+  const { postingChunk, postingFrequency } = walked.image
+  return [postingChunk.byteOffset + from * 2, postingFrequency.byteOffset + from, end - from, ...columnsOf(walked)]
+}
+
+function columnsOf({ image, died, generation }: WalkedSegment): number[] {
   return [
-    image.postingChunk.byteOffset + from * 2,
-    image.postingFrequency.byteOffset + from,
-    end - from,
     image.chunkWord.byteOffset,
     image.chunkDocument.byteOffset,
     image.documentPublished.byteOffset,
@@ -264,6 +371,6 @@ function postingsFrom({ image, died, generation }: WalkedSegment, from: number, 
   ]
 }
 
-function scoring({ plan }: WalkedSegment, { weight }: PlannedTerm): number[] {
+function scoring({ plan }: WalkedSegment, weight: number): number[] {
   return [tableAt, weight, plan.normBase, plan.normStep]
 }

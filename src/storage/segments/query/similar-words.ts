@@ -3,6 +3,7 @@ import { fieldsAt, type SegmentImage, segmentChunksMax } from '../format/segment
 import { longStep, stepShift, termMask } from '../format/token-stream.ts'
 import type { SearchView } from '../memory/segment.ts'
 import type { TermDictionary } from '../memory/term-dictionary.ts'
+import { termsBegun } from './begun-chunks.ts'
 import { bodyMask, type CompiledFilter, titleMask } from './compile-filter.ts'
 import { postingRangeOf } from './keyword-kernel.ts'
 import type { SimilarTerm, TermScan } from './scan-terms.ts'
@@ -36,14 +37,14 @@ export function findSimilarWords(search: SimilarWordsSearch): SimilarWords[] | n
 }
 
 function isWordFound(search: SimilarWordsSearch, { word, group, isBeginning }: TypedWord): boolean {
-  const { dictionary } = search
+  const { dictionary, view } = search
   const occurs = (term: number) => {
     let found = false
     if (term !== 0) eachVisible(search, term, () => (found = true))
     return found
   }
   if (group.some((term) => occurs(dictionary.find(term)))) return true
-  return isBeginning && search.terms.beginning(word).some(occurs)
+  return isBeginning && view.segments.some((segment) => termsBegun(segment, dictionary, word).some(occurs))
 }
 
 interface Candidate extends SimilarWord {

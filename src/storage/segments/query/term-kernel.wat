@@ -1,31 +1,11 @@
 ;; Runs through the shapes of terms, four at a time. The memory is that of `term-shapes.ts`, read only: its columns lie
-;; 0x8000000 bytes apart, four bytes a term: letters, repeated letters, heads. `scan-terms.ts` has the same in
-;; plain JavaScript. After a change here: node scripts/check-kernel.ts --write
-;;
-;; Both give the next term from $from on, below $end, and -1 when there is none.
+;; 0x8000000 bytes apart, four bytes a term: letters, repeated letters. `scan-terms.ts` has the same in plain JavaScript.
+;; After a change here: node scripts/check-kernel.ts --write
 (module
   (import "shapes" "memory" (memory 1 65536 shared))
 
-  (func (export "next_beginning")
-    (param $from i32) (param $end i32) (param $head i32) (param $bits i32) (result i32)
-    (local $heads v128) (local $masks v128) (local $found v128)
-    (local.set $heads (i32x4.splat (local.get $head)))
-    (local.set $masks (i32x4.splat (local.get $bits)))
-    (loop $next
-      (if (i32.ge_s (local.get $from) (local.get $end)) (then (return (i32.const -1))))
-      (local.set $found
-        (i32x4.eq
-          (v128.and
-            (v128.load offset=0x10000000 (i32.shl (local.get $from) (i32.const 2)))
-            (local.get $masks))
-          (local.get $heads)))
-      (if (v128.any_true (local.get $found))
-        (then (return (call $first_of (local.get $found) (local.get $from) (local.get $end)))))
-      (local.set $from (i32.add (local.get $from) (i32.const 4)))
-      (br $next))
-    (unreachable))
-
-  ;; Of $asked a term lacks at most $lacked_max letters, and it has at most $more_max others. Repeated ones count twice.
+  ;; The next term from $from on, below $end; -1 when there is none. Of $asked it lacks at most $lacked_max letters, and it
+  ;; has at most $more_max others. Repeated ones count twice.
   (func (export "next_similar")
     (param $from i32) (param $end i32)
     (param $asked i32) (param $asked_twice i32) (param $lacked_max i32) (param $more_max i32)
@@ -40,19 +20,22 @@
       (if (i32.ge_s (local.get $from) (local.get $end)) (then (return (i32.const -1))))
       (local.set $at (i32.shl (local.get $from) (i32.const 2)))
       (local.set $had (v128.load (local.get $at)))
-      (local.set $had_twice (v128.load offset=0x8000000 (local.get $at)))
       ;; Nearly all terms end here.
       (local.set $found
         (i32x4.le_u
-          (i32x4.extadd_pairwise_i16x8_u (i16x8.extadd_pairwise_i8x16_u (i8x16.add
-            (i8x16.popcnt (v128.andnot (local.get $askeds) (local.get $had)))
-            (i8x16.popcnt (v128.andnot (local.get $askeds_twice) (local.get $had_twice))))))
+          (i32x4.extadd_pairwise_i16x8_u (i16x8.extadd_pairwise_i8x16_u
+            (i8x16.popcnt (v128.andnot (local.get $askeds) (local.get $had)))))
           (local.get $lacked_maxs)))
       (if (v128.any_true (local.get $found))
         (then
+          (local.set $had_twice (v128.load offset=0x8000000 (local.get $at)))
           (local.set $found
             (v128.and
-              (local.get $found)
+              (i32x4.le_u
+                (i32x4.extadd_pairwise_i16x8_u (i16x8.extadd_pairwise_i8x16_u (i8x16.add
+                  (i8x16.popcnt (v128.andnot (local.get $askeds) (local.get $had)))
+                  (i8x16.popcnt (v128.andnot (local.get $askeds_twice) (local.get $had_twice))))))
+                (local.get $lacked_maxs))
               (i32x4.le_u
                 (i32x4.extadd_pairwise_i16x8_u (i16x8.extadd_pairwise_i8x16_u (i8x16.add
                   (i8x16.popcnt (v128.andnot (local.get $had) (local.get $askeds)))

@@ -3,7 +3,7 @@ import type { FilterClasses } from '../format/filter-classes.ts'
 import type { MergedColumn } from '../format/merge-segments.ts'
 import { openImage, type SegmentImage } from '../format/segment-image.ts'
 import { columnLayout } from '../format/vector-column.ts'
-import { Arena, bytesOf } from '../memory/arena.ts'
+import { Arena, type Block, bytesOf } from '../memory/arena.ts'
 import type { Control } from '../memory/control.ts'
 import type { ListUpdate, Profile } from '../memory/published-list.ts'
 import {
@@ -17,6 +17,7 @@ import {
   type SegmentPlace,
 } from '../memory/segment.ts'
 import type { TermDictionary } from '../memory/term-dictionary.ts'
+import { writeWordOrder } from '../memory/word-order.ts'
 
 /** A segment as the writer keeps it. */
 export interface WriterSegment extends Segment {
@@ -138,20 +139,24 @@ export class PublishedSegments {
   adopt(room: SegmentRoom, columns: readonly MergedColumn[], sealed: boolean, rows: number[]): WriterSegment {
     const { memories } = this.arena
     const columnPlaces: ColumnPlace[] = []
+    const { terms } = openImage(bytesOf(memories, room.image))
+    let order: Block | undefined
     try {
+      order = this.arena.allocate(terms * Uint32Array.BYTES_PER_ELEMENT)
       for (const { profile, dimensions, raw } of columns) {
         const block = this.arena.allocate(raw.length)
         bytesOf(memories, block).set(raw)
         columnPlaces.push({ profile, dimensions, block })
       }
     } catch (error) {
-      this.release({ ...room, columns: columnPlaces })
+      this.release({ ...room, ...(order && { order }), columns: columnPlaces })
       throw error
     }
-    const place = { id: this.#nextId++, ...room, columns: columnPlaces }
+    const place = { id: this.#nextId++, ...room, order, columns: columnPlaces }
     const segment = openSegment(memories, place)
     segment.died.fill(neverDied)
     segment.died.fill(0, segment.image.chunks)
+    writeWordOrder(segment.image.term, this.#dictionary, segment.order)
     return {
       ...segment,
       place,
@@ -181,9 +186,10 @@ export class PublishedSegments {
   }
 
   /** Gives back what was taken and never published. */
-  release({ image, died, columns = [] }: SegmentRoom & { readonly columns?: readonly ColumnPlace[] }): void {
+  release({ image, died, order, columns = [] }: SegmentRoom & Partial<SegmentPlace>): void {
     const whole = { arena: image.arena, offset: image.offset, bytes: died.offset + died.bytes - image.offset }
-    for (const block of [whole, ...columns.map((column) => column.block)]) this.arena.free(block)
+    const others = [...(order ? [order] : []), ...columns.map((column) => column.block)]
+    for (const block of [whole, ...others]) this.arena.free(block)
   }
 
   releaseColumn({ place }: NewColumn): void {

@@ -32,6 +32,7 @@ export function reportHealth(parts: HealthParts): SegmentsHealth {
     ids: 0,
     columns: 0,
     deaths: 0,
+    wordOrder: 0,
     vectorBits: 0,
     vectorBytes: 0,
     vectorMarks: 0,
@@ -45,6 +46,7 @@ export function reportHealth(parts: HealthParts): SegmentsHealth {
     memory.ids += bytes.ids
     memory.columns += bytes.columns
     memory.deaths += segment.died.byteLength + segment.deathOrder.byteLength
+    memory.wordOrder += segment.order.byteLength
     for (const [profile, { column }] of segment.columns) {
       memory.vectorBits += column.bits.byteLength
       memory.vectorBytes += column.bytes.byteLength

@@ -2,6 +2,7 @@ import { fieldsAt, type SegmentImage } from '../format/segment-image.ts'
 import type { Segment } from '../memory/segment.ts'
 import type { TermDictionary } from '../memory/term-dictionary.ts'
 import { placesBegun } from '../memory/word-order.ts'
+import { RecentlyUsed } from './recently-used.ts'
 
 /** The chunks of one segment that hold a term of many: a bit for each whose title does, and for each whose body does. */
 export interface BegunChunks {
@@ -18,24 +19,52 @@ export interface BegunKernel {
   gatherBegun(segment: Segment, places: Uint32Array<ArrayBufferLike>): BegunChunks
 }
 
+/**
+ * Beginnings of so many letters stand in most chunks: to put theirs together takes some 20 ms a million chunks, and longer
+ * ones a few. They are few themselves, so that it is done once for each segment.
+ */
+const keptLettersMax = 2
+/** Each takes a quarter of a megabyte for a million chunks, in every thread. */
+const beginningsKept = 64
+
 const encoder = new TextEncoder()
 
-/** `null` when time runs out. */
-export function begunLists(
-  segments: readonly Segment[],
-  dictionary: TermDictionary,
-  beginning: string,
-  kernel: BegunKernel,
-  deadline: number,
-): BegunLists | null {
-  const lists = new Map<SegmentImage, BegunChunks>()
-  const bytes = encoder.encode(beginning)
-  for (const segment of segments) {
-    if (performance.now() > deadline) return null
-    const { image, order } = segment
-    lists.set(image, kernel.gatherBegun(segment, placesBegun(image.term, order, dictionary, bytes)))
+export class BegunWords {
+  readonly #dictionary: TermDictionary
+  readonly #kernel: BegunKernel
+  readonly #kept = new RecentlyUsed<Map<SegmentImage, BegunChunks>>(beginningsKept)
+  #epoch = 0
+
+  constructor(dictionary: TermDictionary, kernel: BegunKernel) {
+    this.#dictionary = dictionary
+    this.#kernel = kernel
   }
-  return lists
+
+  /** `null` when time runs out. What it gives is of no use where the epoch of the dictionary has changed meanwhile. */
+  lists(segments: readonly Segment[], beginning: string, deadline: number): BegunLists | null {
+    const known = this.#knownOf(beginning)
+    const lists = new Map<SegmentImage, BegunChunks>()
+    const bytes = encoder.encode(beginning)
+    for (const segment of segments) {
+      if (performance.now() > deadline) return null
+      const { image, order } = segment
+      const gather = () => this.#kernel.gatherBegun(segment, placesBegun(image.term, order, this.#dictionary, bytes))
+      lists.set(image, known?.get(image) ?? gather())
+    }
+    if (known !== null) {
+      // Without those of segments that are gone.
+      known.clear()
+      for (const [image, begun] of lists) known.set(image, begun)
+    }
+    return lists
+  }
+
+  #knownOf(beginning: string): Map<SegmentImage, BegunChunks> | null {
+    const { epoch } = this.#dictionary
+    if (epoch !== this.#epoch) this.#kept.clear()
+    this.#epoch = epoch
+    return [...beginning].length > keptLettersMax ? null : this.#kept.get(beginning, () => new Map())
+  }
 }
 
 /** The terms of a segment that begin so, by their numbers. */

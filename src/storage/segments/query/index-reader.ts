@@ -29,7 +29,7 @@ import { Control } from '../memory/control.ts'
 import type { ListUpdate, Profile } from '../memory/published-list.ts'
 import { openColumn, openSegment, type SearchView, type Segment } from '../memory/segment.ts'
 import { TermDictionary } from '../memory/term-dictionary.ts'
-import { type BegunLists, begunLists } from './begun-chunks.ts'
+import { type BegunLists, BegunWords } from './begun-chunks.ts'
 import { type NumberedConditions, numberConditions } from './catalog-conditions.ts'
 import { type CompiledFilter, FilterCache } from './compile-filter.ts'
 import { countersOf, mostFrequent } from './count-values.ts'
@@ -83,6 +83,7 @@ export class IndexReader {
   readonly #terms: TermScan
   readonly #memories: WebAssembly.Memory[] = []
   readonly #keywordKernel: KeywordKernel
+  readonly #begunWords: BegunWords
   readonly #kernel: VectorKernel
   readonly #classes: FilterClass[] = []
   readonly #filters = new FilterCache(this.#classes)
@@ -104,6 +105,7 @@ export class IndexReader {
     this.#terms = new TermScan(this.#dictionary, options.kernel)
     this.#kernel = openKernel(options.kernel, this.#memories)
     this.#keywordKernel = options.kernel === 'simd' ? new SimdKeywordKernel(this.#memories) : new KeywordKernel()
+    this.#begunWords = new BegunWords(this.#dictionary, this.#keywordKernel)
   }
 
   /** Hears whether vectors could be read from the file: null, or what it failed of. */
@@ -375,7 +377,7 @@ export class IndexReader {
   #begun(query: KeywordQuery, { segments }: SearchView, deadline: number): ReadonlyMap<string, BegunLists> | null {
     const begun = new Map<string, BegunLists>()
     for (const beginning of beginningsOf(query)) {
-      const lists = begunLists(segments, this.#dictionary, beginning, this.#keywordKernel, deadline)
+      const lists = this.#begunWords.lists(segments, beginning, deadline)
       if (lists === null) return null
       begun.set(beginning, lists)
     }

@@ -383,7 +383,7 @@
 
   ;; Scores the chunks of $count words from $first on that have a bit in $titles or $bodies, once in each field. Writes
   ;; those of at least $threshold as candidates, as "alone" does. Returns how many chunks match.
-  (func (export "begun")
+  (func (export "alone_begun")
     (param $titles i32) (param $bodies i32) (param $first i32) (param $count i32)
     (param $words i32) (param $documents i32) (param $published i32) (param $died i32) (param $generation i32)
     (param $versions i32) (param $title_lengths i32) (param $title_chunks i32)
@@ -493,6 +493,118 @@
     (i32.store $scratch (i32.const 8192) (local.get $candidates))
     (i32.store $scratch (i32.const 8196) (local.get $put_off))
     (local.get $matches))
+
+  ;; The same of the first $end words, and adds each score to that of its chunk or raises that to it, as "gather" does. $off
+  ;; receives the chunks put off.
+  (func (export "gather_begun")
+    (param $titles i32) (param $bodies i32) (param $end i32)
+    (param $words i32) (param $documents i32) (param $published i32) (param $died i32) (param $generation i32)
+    (param $versions i32) (param $title_lengths i32) (param $title_chunks i32)
+    (param $table i32) (param $weight f64) (param $base f64) (param $step f64)
+    (param $scores i32) (param $touched i32) (param $off i32) (param $raise i32)
+    (local $bits i32) (local $in_title i32) (local $in_body i32) (local $first i32) (local $at i32)
+    (local $chunk i32) (local $word i32) (local $mask i32) (local $code i32) (local $put_off i32)
+    (local $frequency f64) (local $score f64)
+    (block $done
+      (loop $next_word
+        (br_if $done (i32.ge_u (local.get $first) (local.get $end)))
+        (local.set $in_title
+          (i32.load $scratch (i32.add (local.get $titles) (i32.shl (local.get $first) (i32.const 2)))))
+        (local.set $in_body
+          (i32.load $scratch (i32.add (local.get $bodies) (i32.shl (local.get $first) (i32.const 2)))))
+        (local.set $bits (i32.or (local.get $in_title) (local.get $in_body)))
+        (block $no_bits
+          (loop $next
+            (br_if $no_bits (i32.eqz (local.get $bits)))
+            (block $skip
+              (local.set $chunk (i32.ctz (local.get $bits)))
+              (local.set $code
+                (i32.or
+                  (i32.shl
+                    (i32.and (i32.shr_u (local.get $in_title) (local.get $chunk)) (i32.const 1))
+                    (i32.const 6))
+                  (i32.and (i32.shr_u (local.get $in_body) (local.get $chunk)) (i32.const 1))))
+              (local.set $chunk (i32.or (i32.shl (local.get $first) (i32.const 5)) (local.get $chunk)))
+              (local.set $word
+                (i32.load $arena (i32.add (local.get $words) (i32.shl (local.get $chunk) (i32.const 2)))))
+              (local.set $mask
+                (i32.load8_u $scratch
+                  (i32.add (local.get $table) (i32.shr_u (local.get $word) (i32.const 16)))))
+              (if (i32.gt_u (local.get $mask) (i32.const 3))
+                (then
+                  (local.set $mask
+                    (call $timed
+                      (local.get $mask)
+                      (f64.load $arena
+                        (i32.add
+                          (local.get $published)
+                          (i32.shl
+                            (i32.load16_u $arena
+                              (i32.add (local.get $documents) (i32.shl (local.get $chunk) (i32.const 1))))
+                            (i32.const 3))))))))
+              (if (local.get $died)
+                (then
+                  (br_if $skip
+                    (i32.le_s
+                      (i32.load $arena (i32.add (local.get $died) (i32.shl (local.get $chunk) (i32.const 2))))
+                      (local.get $generation)))))
+              ;; One branch for all that is rare: entry 255, mask 1 or 2.
+              (if
+                (i32.or
+                  (i32.gt_u (local.get $mask) (i32.const 3))
+                  (i32.and (i32.add (local.get $mask) (i32.const 1)) (i32.const 2)))
+                (then
+                  (if (i32.gt_u (local.get $mask) (i32.const 3))
+                    (then
+                      (i32.store $scratch
+                        (i32.add (local.get $off) (i32.shl (local.get $put_off) (i32.const 2)))
+                        (local.get $chunk))
+                      (local.set $put_off (i32.add (local.get $put_off) (i32.const 1)))
+                      (br $skip)))
+                  (br_if $skip
+                    (i32.eqz
+                      (i32.and
+                        (local.get $code)
+                        (select (i32.const 0x40) (i32.const 0x01) (i32.eq (local.get $mask) (i32.const 1))))))
+                  (br_if $skip
+                    (i32.lt_s
+                      (local.tee $word
+                        (call $one_field
+                          (local.get $mask) (local.get $word) (local.get $chunk)
+                          (local.get $versions) (local.get $title_lengths) (local.get $title_chunks)))
+                      (i32.const 0)))))
+              (local.set $frequency
+                (f64.load $scratch
+                  (i32.shl (i32.or (i32.shl (local.get $mask) (i32.const 8)) (local.get $code)) (i32.const 3))))
+              (local.set $score
+                (f64.div
+                  (f64.mul (local.get $weight) (local.get $frequency))
+                  (f64.add
+                    (local.get $frequency)
+                    (f64.add
+                      (local.get $base)
+                      (f64.mul
+                        (local.get $step)
+                        (f64.convert_i32_u (i32.and (local.get $word) (i32.const 0xffff))))))))
+              (local.set $at
+                (i32.add (local.get $touched) (i32.shl (local.get $first) (i32.const 2))))
+              (i32.store $scratch (local.get $at)
+                (i32.or
+                  (i32.load $scratch (local.get $at))
+                  (i32.shl (f64.gt (local.get $frequency) (f64.const 0)) (local.get $chunk))))
+              (local.set $at (i32.add (local.get $scores) (i32.shl (local.get $chunk) (i32.const 3))))
+              (if (local.get $raise)
+                (then
+                  (f64.store $scratch (local.get $at)
+                    (f64.max (f64.load $scratch (local.get $at)) (local.get $score))))
+                (else
+                  (f64.store $scratch (local.get $at)
+                    (f64.add (f64.load $scratch (local.get $at)) (local.get $score))))))
+            (local.set $bits (i32.and (local.get $bits) (i32.sub (local.get $bits) (i32.const 1))))
+            (br $next)))
+        (local.set $first (i32.add (local.get $first) (i32.const 1)))
+        (br $next_word)))
+    (i32.store $scratch (i32.const 8196) (local.get $put_off)))
 
   ;; Frequencies of a phrase, title << 16 | body, of the chunks at $list. The phrase lies at $phrase: how many groups (at
   ;; most 31), then where each group's terms start and where the last ones end, counted in terms, then the terms.

@@ -4,20 +4,24 @@ import { availableParallelism, constants, setPriority } from 'node:os'
 import { dirname } from 'node:path'
 import { findChromium } from '../test/browser/find-chromium.ts'
 import { freshDatabase, removeTestDatabases } from '../test/support/fresh-database.ts'
+import { MemoryDisk } from '../test/support/memory-disk.ts'
 import { runTestFiles, type TestRun } from './run-test-files.ts'
 
 /**
  * `npm test [-- FILE…]`: every test file, some processes more at once than there are cores. Files that are named have a
  * process each; of all of them, those that load or start the same have one together. Where TEST_DATABASE_URL names a
  * PostgreSQL server, what depends on the store (test/acceptance) is run a second time, on that; what does not
- * (test/service) is run once.
+ * (test/service) is run once. TEST_PROCESSES says how many processes there are at once.
  */
 const named = process.argv.slice(2)
 /** What is about one of the two by its nature says so in its name. */
 const onSqlite = (file: string): boolean => file.endsWith('-sqlite.test.ts')
 const onPostgres = (file: string): boolean => file.endsWith('-postgres.test.ts')
 /** More than cores: most files wait now and then, for a lease to run out or a process to end. */
-const processesAtOnce = availableParallelism() + 2
+const processesAtOnce = Number(process.env.TEST_PROCESSES ?? availableParallelism() + 2)
+/** The folders of all tests that run at once are a tenth of it. Where there is less memory they are on the disk. */
+const memoryDiskMegabytes = 4096
+const memoryNeededBytes = 8 * 2 ** 30
 const hasPostgres = process.env.TEST_DATABASE_URL !== undefined
 const hasOpenSearch = process.env.TEST_OPENSEARCH_URL !== undefined
 const hasS3 = process.env.TEST_S3_ENDPOINT !== undefined
@@ -63,6 +67,9 @@ const place = ({ files }: TestRun): number => {
   return found < 0 ? longest.length : found
 }
 runs.sort((a, b) => place(a) - place(b))
+// Databases wait for the disk at every commit, which says nothing in a test. What is killed loses nothing in memory either.
+const memoryDisk = process.availableMemory() < memoryNeededBytes ? null : MemoryDisk.mount(memoryDiskMegabytes)
+if (memoryDisk !== null) process.env.TMPDIR = memoryDisk.folder
 // Analysis runs have the lowest priority there is: they are not to wait until all other tests have nothing to do.
 if (named.length === 0) setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
 if (hasPostgres) process.env.TEST_DATABASE_TEMPLATE = await migratedDatabase()

@@ -5,13 +5,13 @@ import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
 import pg from 'pg'
 import { freshDatabase } from '../support/fresh-database.ts'
-import { leftOutWithoutMount, SmallDisk } from '../support/small-disk.ts'
+import { leftOutWithoutMount, MemoryDisk } from '../support/memory-disk.ts'
 import { until } from '../support/until.ts'
 import { documentOf } from './content.ts'
 import { expectError } from './expect-error.ts'
 import { type Answer, noVectors, startServer, type TestServer } from './harness.ts'
 
-const disk = SmallDisk.mount(48)
+const disk = MemoryDisk.mount(48)
 
 /** The database is in a tablespace on a small disk; the log of the server is elsewhere, or it would end altogether. */
 suite('a full disk of the database', { skip: disk === null && leftOutWithoutMount }, () => {

@@ -3,13 +3,13 @@ import { mkdirSync, readdirSync, statSync, truncateSync, writeFileSync } from 'n
 import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { leftOutWithoutMount, SmallDisk } from '../support/small-disk.ts'
+import { leftOutWithoutMount, MemoryDisk } from '../support/memory-disk.ts'
 import { until } from '../support/until.ts'
 import { documentOf, OpenRequest, sendLines } from './content.ts'
 import { expectError } from './expect-error.ts'
 import { type Answer, freshFolder, noVectors, startServer, type TestServer, tidemark } from './harness.ts'
 
-const disk = SmallDisk.mount(64)
+const disk = MemoryDisk.mount(64)
 
 suite('a full disk', { skip: disk === null && leftOutWithoutMount }, () => {
   const dataDir = join(disk?.folder ?? '', 'data')

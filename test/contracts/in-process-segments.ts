@@ -159,6 +159,8 @@ export class InProcessSegments implements SearchIndex {
     this.#writer = new IndexWriter({
       path,
       analysis: '',
+      // Whoever has the lock is this thread too: to wait for it is in vain.
+      lockWaitMs: 0,
       shared,
       startMerge: (order) => {
         if (this.refusesThreads) throw new Error('no thread can be started')

@@ -7,7 +7,7 @@ import { after, suite, test } from 'node:test'
 import { parquetMetadataAsync, parquetReadObjects } from 'hyparquet'
 import { compressors } from 'hyparquet-compressors'
 import { bareDocument } from '../../../test/support/execute-here.ts'
-import { leftOutWithoutMount, SmallDisk } from '../../../test/support/small-disk.ts'
+import { leftOutWithoutMount, MemoryDisk } from '../../../test/support/memory-disk.ts'
 import type { AnalysisType } from '../../access/analysis-types.ts'
 import type { InputPortion, KeptParameters } from '../algorithm.ts'
 import { algorithms } from '../algorithms.ts'
@@ -223,7 +223,7 @@ suite('the process of an algorithm, here of a neighbour graph', () => {
     assert.ok(!existsSync(path))
   })
 
-  const disk = SmallDisk.mount(1)
+  const disk = MemoryDisk.mount(1)
   test('a disk without room for the file is told by its code', {
     skip: disk === null && leftOutWithoutMount,
   }, async () => {

@@ -47,7 +47,7 @@ export interface SegmentRow {
 const fileFormat = 5
 
 /** How long cutting the log waits for threads that read a vector. */
-const busyTimeoutMs = 2000
+const lockWaitUsualMs = 2000
 
 const pieceBytes = 4 * 1024 * 1024
 const piecesMax = 4096
@@ -76,9 +76,9 @@ export class DurableFile {
   readonly #db: DatabaseSync
   readonly #statements = new Map<string, StatementSync>()
 
-  constructor(path: string, analysis: string) {
+  constructor(path: string, analysis: string, lockWaitMs = lockWaitUsualMs) {
     this.path = path
-    this.#db = new DatabaseSync(path, { timeout: busyTimeoutMs })
+    this.#db = new DatabaseSync(path, { timeout: lockWaitMs })
     try {
       this.#db.exec('pragma page_size = 16384; pragma journal_mode = wal; pragma synchronous = full')
       this.#db.exec('pragma secure_delete = on; pragma cache_size = -16384; pragma journal_size_limit = 67108864')

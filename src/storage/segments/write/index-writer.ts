@@ -187,7 +187,8 @@ export class IndexWriter {
   #open(): void {
     this.#damage = ''
     try {
-      this.#file = new DurableFile(this.#options.path, this.#options.analysis)
+      const { path, analysis, lockWaitMs } = this.#options
+      this.#file = new DurableFile(path, analysis, lockWaitMs)
       loadIndex(this.#file, {
         dictionary: this.#dictionary,
         classes: this.#classes,

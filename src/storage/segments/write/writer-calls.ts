@@ -16,6 +16,8 @@ export interface WriterOptions {
   readonly mergeFanIn: number
   /** How much shared memory is taken from the system at once. */
   readonly arenaBytes?: number
+  /** How long it waits for others that have the file locked. */
+  readonly lockWaitMs?: number
 }
 
 export type WriterCall =

@@ -3,21 +3,21 @@ import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** A disk of a few megabytes, in memory, that can be filled to its last byte and be given room again. */
-export class SmallDisk {
+/** A disk in memory. A small one can be filled to its last byte and be given room again; none is ever waited for. */
+export class MemoryDisk {
   readonly folder: string
   #mounted = true
 
   /** null where this user may not mount: then a test must leave out what needs it, and say so. */
-  static mount(megabytes: number): SmallDisk | null {
-    const folder = mkdtempSync(join(tmpdir(), 'tidemark-small-disk-'))
+  static mount(megabytes: number): MemoryDisk | null {
+    const folder = mkdtempSync(join(tmpdir(), 'tidemark-memory-disk-'))
     try {
       execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m,mode=0777`, 'tmpfs', folder], { stdio: 'ignore' })
     } catch {
       rmSync(folder, { recursive: true })
       return null
     }
-    return new SmallDisk(folder)
+    return new MemoryDisk(folder)
   }
 
   private constructor(folder: string) {

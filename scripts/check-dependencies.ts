@@ -95,9 +95,9 @@ const rules: { readonly says: string; readonly broken: (one: Import) => boolean 
       !outside && inside(from, 'threads', 'outbound') && !inside(to, placeOf(from)) && to !== 'src/errors.ts',
   },
   {
-    says: 'a collector knows the server by its HTTP API alone: of the project it takes only pure code',
+    says: 'a collector and a mirror know the server by its HTTP API alone: of the project they take only pure code',
     broken: ({ from, to, outside }) =>
-      !outside && inside(from, 'feeds') && !inside(to, 'feeds', 'text', 'outbound', 'small rules'),
+      !outside && inside(from, 'feeds', 'mirror') && !inside(to, placeOf(from), 'text', 'outbound', 'small rules'),
   },
   {
     says: 'the console speaks HTTP only: it imports nothing from outside itself, and nothing imports it',

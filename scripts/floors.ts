@@ -7,7 +7,7 @@ export const floors: readonly (readonly string[])[] = [
   ['text', 'turns', 'threads', 'outbound'],
   ['access'],
   ['http'],
-  ['account', 'operator', 'ingest', 'changes', 'embedding', 'analysis', 'feeds'],
+  ['account', 'operator', 'ingest', 'changes', 'embedding', 'analysis', 'feeds', 'mirror'],
   ['catalog', 'live'],
   ['search', 'export'],
   ['worker', 'storage'],

@@ -17,6 +17,7 @@ const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
   key: async () => (await import('./key.ts')).key,
   collector: async () => (await import('./collector.ts')).collector,
   collect: async () => (await import('./collect.ts')).collect,
+  mirror: async () => (await import('./mirror.ts')).mirror,
   erase: async () => (await import('./erase.ts')).erase,
   'admin-token': async () => (await import('./admin-token.ts')).adminToken,
   'cursor-key': async () => (await import('./cursor-key.ts')).cursorKey,

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
+import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { until } from '../support/until.ts'
 import { documentOf, feedAnswer, feedPage, send, wholeFeed } from './content.ts'
-import { startServer, type TestServer } from './harness.ts'
+import { startServer, type TestServer, tidemark } from './harness.ts'
 
 const dayMs = 86_400_000
 
@@ -86,6 +87,11 @@ describe('cursors over time', () => {
     const { cursor: halfway } = JSON.parse(part.trimEnd().split('\n').at(-1)!)
     await send(server, collector, [documentOf('during-the-export')])
     const { cursor: end } = await wholeFeed(server, quota)
+    const mirror = (...flags: string[]) =>
+      tidemark(['mirror', '--url', server.address, '--to', join(server.dataDir, 'copy.sqlite'), ...flags], {
+        env: { TIDEMARK_KEY: quota },
+      })
+    assert.equal((await mirror('--once')).code, 0)
 
     await server.restart(daysLater(29))
     assert.equal((await feedPage(server, quota, { cursor: early, limit: 10 })).items.length, 10)
@@ -113,6 +119,10 @@ describe('cursors over time', () => {
       (await server.consumer(quota, 'GET', '/v1/account')).body.usage?.['changes.read'],
       usedBefore.usage?.['changes.read'],
     )
+    const { code, stdout, stderr } = await mirror('--verify')
+    assert.equal(code, 0, stderr)
+    assert.match(stderr, /begins anew: events are kept for 30 days/)
+    assert.match(stdout, /^equal: \d+ documents$/m)
     // Two days old, and at a position after which nothing was removed: still good.
     const [left, ...more] = (await feedPage(server, quota, { cursor: recentEnd })).items
     assert.deepEqual(more, [])

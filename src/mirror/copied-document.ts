@@ -1,0 +1,42 @@
+import { type Column, type CopiedDocument, columnNames, columns } from './copy.ts'
+
+/** A document as batch-get and the export give it; absent where it may not be read. */
+export type DocumentAnswer = Readonly<Record<string, unknown>> & { readonly id: string }
+export interface ContentAnswer {
+  readonly version_id: string
+  readonly title?: string | null
+  readonly body: string | null
+}
+
+export function copiedDocument(document: DocumentAnswer, content: ContentAnswer | null): CopiedDocument {
+  const values: Readonly<Record<string, unknown>> = {
+    ...document,
+    version_id: content?.version_id,
+    version_title: content?.title,
+    body: content?.body,
+  }
+  return documentOf((name) => values[name])
+}
+
+/** Of what a copy keeps in types of its own: moments, and JSON that is parsed. */
+export function documentOf(value: (name: Column) => unknown): CopiedDocument {
+  return Object.fromEntries(columnNames.map((name) => [name, plain(name, value(name) ?? null)])) as CopiedDocument
+}
+
+function plain(name: Column, value: unknown): string | number | null {
+  if (value === null) return null
+  if (value instanceof Date) return value.toISOString()
+  return columns[name] === 'json' ? canonicalJson(value) : (value as string | number)
+}
+
+/** The fields in which two documents differ. */
+export const differingFields = (a: CopiedDocument, b: CopiedDocument): Column[] =>
+  columnNames.filter((name) => a[name] !== b[name])
+
+/** The same for the same content, in whatever order its fields came. */
+export const canonicalJson = (value: unknown): string =>
+  JSON.stringify(value, (_, one: unknown) =>
+    typeof one === 'object' && one !== null && !Array.isArray(one)
+      ? Object.fromEntries(Object.entries(one).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : one,
+  )

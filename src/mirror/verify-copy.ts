@@ -1,0 +1,110 @@
+import { type ConsumerClient, pageMax } from './consumer-client.ts'
+import { copiedDocument, differingFields } from './copied-document.ts'
+import type { CopiedDocument, Copy } from './copy.ts'
+
+export interface Difference {
+  readonly id: string
+  /** `missing`: the copy does not have it. `superfluous`: the server does not have it, or not for this application. */
+  readonly what: 'missing' | 'superfluous' | 'other'
+  readonly fields: readonly string[]
+}
+
+export interface VerifyParts {
+  readonly client: ConsumerClient
+  readonly copy: Copy
+  /** Brings the copy in step. */
+  readonly follow: () => Promise<void>
+  readonly differs: (difference: Difference) => void
+  readonly tell: (documents: number) => void
+}
+
+/** Of a document that is changed again and again no look finds both sides the same. */
+const looks = 3
+const portion = 1000
+
+/**
+ * Compares a copy that is in step, field by field, with a new export. The server goes on meanwhile: what differs is
+ * looked at again, first on the server, then in the copy once it has followed; what still differs does so.
+ *
+ * Returns how many documents are equal.
+ */
+export async function verifyCopy(parts: VerifyParts): Promise<{ readonly equal: number; readonly different: number }> {
+  const { client, copy, tell } = parts
+  const counts = { equal: 0, different: 0 }
+  let suspects: string[] = []
+  const settle = async (): Promise<void> => {
+    const { equal, different } = await lookAgain(parts, suspects)
+    counts.equal += equal
+    counts.different += different
+    suspects = []
+  }
+  const suspect = async (id: string): Promise<void> => {
+    suspects.push(id)
+    if (suspects.length === pageMax) await settle()
+  }
+  const copied = inOrder(copy)
+  let ours = await copied.next()
+  let last = ''
+  for await (const line of client.export(null)) {
+    if (line.type !== 'document') continue
+    const theirs = copiedDocument(line.document, line.content)
+    // It came already, before the answer broke off.
+    if (theirs.id <= last) continue
+    last = theirs.id
+    while (!ours.done && ours.value.id < theirs.id) {
+      await suspect(ours.value.id)
+      ours = await copied.next()
+    }
+    if (ours.done || ours.value.id > theirs.id) await suspect(theirs.id)
+    else {
+      if (differingFields(ours.value, theirs).length > 0) await suspect(theirs.id)
+      else counts.equal++
+      ours = await copied.next()
+    }
+    if (counts.equal % portion === 0) tell(counts.equal)
+  }
+  for (; !ours.done; ours = await copied.next()) await suspect(ours.value.id)
+  await settle()
+  return counts
+}
+
+async function* inOrder(copy: Copy): AsyncGenerator<CopiedDocument, void> {
+  for (let after = ''; ; ) {
+    const documents = await copy.after(after, portion)
+    yield* documents
+    if (documents.length === 0) return
+    after = documents.at(-1)!.id
+  }
+}
+
+async function lookAgain({ client, copy, follow, differs }: VerifyParts, ids: readonly string[]) {
+  let differing = new Map<string, Difference | null>(ids.map((id) => [id, null]))
+  let equal = 0
+  for (let look = 0; look < looks && differing.size > 0; look++) {
+    const { documents } = await client.documents([...differing.keys()])
+    await follow()
+    const theirs = byId(documents.map((one) => copiedDocument(one, one.content)))
+    const ours = byId(await copy.read([...differing.keys()]))
+    const still = new Map<string, Difference | null>()
+    for (const id of differing.keys()) {
+      const difference = compare(id, ours.get(id), theirs.get(id))
+      if (difference !== null) still.set(id, difference)
+      // On neither side is equal too, and no document.
+      else if (ours.has(id)) equal++
+    }
+    differing = still
+  }
+  for (const difference of differing.values()) differs(difference!)
+  return { equal, different: differing.size }
+}
+
+function compare(id: string, ours: CopiedDocument | undefined, theirs: CopiedDocument | undefined): Difference | null {
+  if (ours === undefined || theirs === undefined) {
+    return ours === theirs ? null : { id, what: ours === undefined ? 'missing' : 'superfluous', fields: [] }
+  }
+  const fields = differingFields(ours, theirs)
+  return fields.length === 0 ? null : { id, what: 'other', fields }
+}
+
+const byId = (documents: readonly CopiedDocument[]): ReadonlyMap<string, CopiedDocument> =>
+  new Map(documents.map((one) => [one.id, one]))

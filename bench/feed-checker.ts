@@ -33,7 +33,7 @@ export async function run(args: readonly string[]): Promise<void> {
   }).finally(() => postgres?.remove())
   const { text, good } = summaryOf(result)
   console.log(`${text}; ${((performance.now() - startedMs) / 1000).toFixed(0)} s`)
-  for (const fault of [...result.faults, ...result.wrongReplays]) console.error(fault)
+  for (const fault of [...result.faults, ...result.wrongReplays, ...result.copyFaults]) console.error(fault)
   if (!good) throw new Error('the feed is at fault')
 }
 

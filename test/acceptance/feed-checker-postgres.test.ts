@@ -20,8 +20,9 @@ test('three processes that answer, two that work, one database, all killed again
     })
     const { text, good } = summaryOf(result)
     console.log(text)
-    assert.ok(good, [text, ...result.faults, ...result.wrongReplays].join('\n'))
+    assert.ok(good, [text, ...result.faults, ...result.wrongReplays, ...result.copyFaults].join('\n'))
     assert.ok(result.events >= 5000 && result.kills > 0 && result.replayed > 0)
+    assert.ok(result.mirrorKills > 0 && result.erased > 0)
   } finally {
     await postgres.remove()
   }

@@ -21,13 +21,16 @@ interface Written {
   readonly externalId: string
   body: string
   score: number
+  /** What else it says of itself: tags, status, author. */
+  rest: Sent
   documentId: string
   versionId: string
 }
 
 /**
  * One collector with documents of its own. It sends batches of 1 to 300, new documents and changed ones mixed, as JSON
- * or as a slow stream of lines; what is not acknowledged because the server went away it sends again until it is.
+ * or as a slow stream of lines; what is not acknowledged because the server went away it sends again until it is. Now and
+ * then one of its documents is erased.
  */
 export class Writer {
   readonly documents: Written[] = []
@@ -35,6 +38,7 @@ export class Writer {
   /** Documents that were acknowledged as changed: each made an event at least. */
   changed = 0
   sentAgain = 0
+  erased = 0
   #server: () => TestServer
   #key: string
   #name: string
@@ -50,6 +54,7 @@ export class Writer {
 
   /** One batch, acknowledged to its last document. */
   async write(): Promise<void> {
+    for (let left = this.#random(4); left > 0 && this.documents.length > 0; left--) await this.#eraseOne()
     const size = this.#random(4) === 0 ? 1 + this.#random(8) : 1 + this.#random(300)
     const batch = new Map<string, Written>()
     while (batch.size < size) {
@@ -66,25 +71,44 @@ export class Writer {
     }
   }
 
+  /** One document that is there, for good: it is not sent again. */
+  async #eraseOne(): Promise<void> {
+    const [one] = this.documents.splice(this.#random(this.documents.length), 1)
+    for (;;) {
+      const status = await this.#server()
+        .admin('DELETE', `/admin/v1/documents/${one!.documentId}`)
+        .then((answer) => answer.status)
+        .catch(() => null)
+      if (status === 202 || status === 404) break
+      if (status !== null && status < 500) throw new Error(`an erasure was answered ${status}`)
+      await delay(restMs)
+    }
+    this.changed++
+    this.erased++
+  }
+
   #choose(): Written {
     const known = this.documents.length
     if (known > 0 && this.#random(3) === 0) {
       const one = this.documents[this.#random(known)]!
-      const what = this.#random(4)
+      const what = this.#random(7)
       if (what === 0 || what === 2) one.body = `Body ${this.#random(1_000_000)} of ${one.externalId}`
       if (what === 1 || what === 2) one.score++
+      if (what === 4) one.rest = { ...one.rest, tags: [`t${this.#random(9)}`, `t${this.#random(9)}`] }
+      if (what === 5) one.rest = { ...one.rest, status: this.#random(2) === 0 ? 'active' : 'unavailable' }
+      if (what === 6) one.rest = { ...one.rest, author: { external_author_id: `u${this.#random(9)}` } }
       return one
     }
-    const externalId = `${this.#name}-${known}`
-    const one = { externalId, body: `Body of ${externalId}`, score: 0, documentId: '', versionId: '' }
+    const externalId = `${this.#name}-${known + this.erased}`
+    const one = { externalId, body: `Body of ${externalId}`, score: 0, rest: {}, documentId: '', versionId: '' }
     this.documents.push(one)
     return one
   }
 
-  #document({ externalId, body, score }: Written): Sent {
+  #document({ externalId, body, score, rest }: Written): Sent {
     // Half of the documents in each of two datasets, so that filtered readers have something to skip.
     const dataset_id = externalId.length % 2 === 0 ? 'even' : 'odd'
-    return documentOf(externalId, { dataset_id, source_platform: this.#name, body, score })
+    return documentOf(externalId, { dataset_id, source_platform: this.#name, body, score, ...rest })
   }
 
   /** How many were acknowledged, from the first on. */

@@ -4,12 +4,13 @@ import { Reader } from './feed-checker-reader.ts'
 import { type Verdict, verify } from './feed-checker-verify.ts'
 import { chance, Writer } from './feed-checker-writer.ts'
 import { noVectors, startServer, type TestServer } from './harness.ts'
+import { KeptMirror } from './kept-mirror.ts'
 
 /**
- * The checker of the change feed: many writers, readers that restart, and a server that is killed again and again; or a
- * fleet of them on one database, each request to another one, and the database killed too.
- * Afterwards nothing may be lost, repeated or out of order, and every acknowledged document must be readable as it was
- * acknowledged.
+ * The checker of the change feed: many writers, readers that restart, a mirror and a server that are killed again and
+ * again; or a fleet of servers on one database, each request to another one, and the database killed too.
+ * Afterwards nothing may be lost, repeated or out of order, every acknowledged document must be readable as it was
+ * acknowledged, and the mirror's copy must equal what the server says.
  */
 export interface CheckOptions {
   /** At least so many events are written. */
@@ -43,9 +44,17 @@ export interface CheckResult extends Verdict {
   readonly sentAgain: number
   readonly replayed: number
   readonly wrongReplays: readonly string[]
+  readonly erased: number
+  readonly mirrorKills: number
+  /** What the mirror says of its own copy, and what else is wrong with it. */
+  readonly mirrorSays: string
+  readonly copyFaults: readonly string[]
   /** Acknowledged documents that are not there, or not with the acknowledged version and text. */
   readonly unreadable: number
 }
+
+const plainTypes = 'document.created,document.version.created,document.metrics.updated'
+const allTypes = `${plainTypes},document.updated,document.erased`
 
 const filters: readonly Record<string, string>[] = [
   {},
@@ -96,13 +105,15 @@ export async function checkFeed(options: CheckOptions): Promise<CheckResult> {
     })
     if (options.fleet !== undefined) kill.push(() => options.fleet!.killDatabase())
     const killing = killAgain(kill, options, changed, () => written, report)
-    for (const part of [reading, killing]) part.catch(fails)
-    const [kills] = await Promise.all([killing, writing, reading])
+    const mirror = await KeptMirror.start(any, key)
+    const mirroring = mirror.killAgain(options, changed, () => written)
+    for (const part of [reading, killing, mirroring]) part.catch(fails)
+    const [kills, mirrorKills] = await Promise.all([killing, mirroring, writing, reading])
 
-    const { events: feed } = await wholeFeed(server, key)
+    const { events: feed } = await wholeFeed(server, key, { event_type: allTypes })
     const wants = (filter: Readonly<Record<string, string>>) => (event: FeedEvent) =>
       (filter.dataset_id === undefined || event.dataset_id === filter.dataset_id) &&
-      (filter.event_type === undefined || filter.event_type.split(',').includes(event.event_type))
+      (filter.event_type ?? plainTypes).split(',').includes(event.event_type)
     const acknowledged = writers.flatMap((writer) => writer.acknowledged)
     const verdict = verify({
       acknowledged,
@@ -119,6 +130,9 @@ export async function checkFeed(options: CheckOptions): Promise<CheckResult> {
       replayed: readers.reduce((sum, reader) => sum + reader.replayed, 0),
       wrongReplays: readers.flatMap((reader) => reader.wrongReplays),
       unreadable: await countUnreadable(server, key, writers),
+      erased: writers.reduce((sum, writer) => sum + writer.erased, 0),
+      mirrorKills,
+      ...(await mirror.verify(server)),
     }
   } finally {
     await Promise.all(servers.map((one) => one.kill9()))
@@ -181,12 +195,13 @@ async function countUnreadable(server: TestServer, key: string, writers: readonl
 
 /** One line for people, and whether anything is at fault. */
 export function summaryOf(result: CheckResult): { readonly text: string; readonly good: boolean } {
-  const { lost, repeated, outOfOrder, altered, unreadable, wrongReplays } = result
-  const good = lost + repeated + outOfOrder + altered + unreadable + wrongReplays.length === 0
+  const { lost, repeated, outOfOrder, altered, unreadable, wrongReplays, copyFaults } = result
+  const good = lost + repeated + outOfOrder + altered + unreadable + wrongReplays.length + copyFaults.length === 0
   const text =
     `${result.events} events of ${result.documents} documents, ${result.acknowledged} acknowledgements, ` +
     `${result.kills} kills, ${result.sentAgain} requests sent again, ${result.replayed} events replayed: ` +
     `lost ${lost}, repeated ${repeated}, out of order ${outOfOrder}, altered ${altered}, ` +
-    `wrong replays ${wrongReplays.length}, acknowledged but unreadable ${unreadable}`
+    `wrong replays ${wrongReplays.length}, acknowledged but unreadable ${unreadable}; ` +
+    `the mirror, killed ${result.mirrorKills} times, ${result.erased} documents erased: ${result.mirrorSays}`
   return { text, good }
 }

@@ -59,7 +59,7 @@ export class KeptMirror {
   ): Promise<number> {
     const random = chance(seed + 3000)
     for (let kills = 0; ; kills++) {
-      const next = changed() + Math.ceil((least + random(most - least + 1)) / 2)
+      const next = changed() + least + random(most - least + 1)
       const isOver = (): boolean => done() && kills > 0
       const isDue = (): boolean => (changed() >= next || done()) && this.#revision() > this.#began
       while (!isOver() && !isDue()) await this.#rest()

@@ -18,6 +18,7 @@ import { remoteStore } from '../sql/remote-store.ts'
 import { type NamedCall, nameOf } from '../sql/store-calls.ts'
 import { DiskReserve } from './reserve.ts'
 import { ReservedWrites } from './reserved-writes.ts'
+import { clearGaps } from './scrub.ts'
 import type { StoreCall, StoreStart, StoreThread, ThreadCall } from './store-thread.ts'
 
 /** A reader is handed a second call while it works on one, so that it never idles between two. */
@@ -128,6 +129,7 @@ export async function openSqliteStore(dataDir: string, options: OpenOptions = {}
     async scrub() {
       try {
         await writers.call('scrub' satisfies ThreadCall)
+        await clearGaps(path)
         room.written('scrub')
       } catch (error) {
         throw isFullDiskError(error, path) ? room.refused('scrub', error) : error

@@ -9,7 +9,7 @@ import type { Tables } from '../sql/tables.ts'
 import { sqliteMigrationDialect } from './migration-dialect.ts'
 import { openSqlite } from './node-sqlite.ts'
 import { replayErasures } from './replay-erasures.ts'
-import { scrub } from './scrub.ts'
+import { clearGaps, scrub } from './scrub.ts'
 
 /**
  * More events than were written between a backup and its restore. Readers of the feed may have seen those; what is
@@ -25,6 +25,17 @@ const turnsSkipped = 1_000_000
  * schema, numbers of events and of runs above all that were given out, and what the store at `replaced` knows to be over.
  */
 export async function prepareRestored(
+  path: string,
+  replaced: string,
+  backupMadeAt: string,
+  nowMs: number,
+): Promise<RestoredAccess> {
+  const access = await bringUpToNow(path, replaced, backupMadeAt, nowMs)
+  if (access.erasedAgain !== 0) await clearGaps(path)
+  return access
+}
+
+async function bringUpToNow(
   path: string,
   replaced: string,
   backupMadeAt: string,

@@ -1,0 +1,59 @@
+import { closeSync, fsyncSync, openSync, readSync, statSync, writeSync } from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
+import { clearGap, pageBytesOf, tellablePagesMax } from './page-gaps.ts'
+import { cutLog } from './scrub.ts'
+
+/**
+ * Overwrites the gaps of all pages of the database file that is named, some pages at a time, each time while nobody can
+ * write and while the log is empty, so that the file has the newest of every page. Readers go on: a gap means nothing to them.
+ *
+ * A process of its own, because whoever closes the file gives up all locks that its process has on it.
+ */
+const bytesAtOnce = 16 * 2 ** 20
+const triesMax = 100
+const busyTimeoutMs = 10_000
+
+const path = process.argv[2]!
+const database = new DatabaseSync(path, { timeout: busyTimeoutMs })
+const file = openSync(path, 'r+')
+const head = Buffer.alloc(100)
+readSync(file, head, 0, head.length, 0)
+const pageBytes = pageBytesOf(head)
+const portion = Buffer.alloc(bytesAtOnce)
+const pages = (): number => Math.floor(statSync(path).size / pageBytes)
+if (pages() > tellablePagesMax) database.exec('pragma temp_store = file; vacuum')
+else for (let at = 0; at < pages() * pageBytes; at += bytesAtOnce) clearPortion(at)
+cutLog(database)
+database.close()
+closeSync(file)
+
+function clearPortion(at: number): void {
+  beginWithEmptyLog()
+  const length = readSync(file, portion, 0, bytesAtOnce, at)
+  let cleared = 0
+  for (let start = 0; start + pageBytes <= length; start += pageBytes) {
+    const page = portion.subarray(start, start + pageBytes)
+    if (!clearGap(page, at + start === 0)) continue
+    writeSync(file, page, 0, pageBytes, at + start)
+    cleared++
+  }
+  if (cleared > 0) {
+    fsyncSync(file)
+    // A change by another makes every connection drop the pages that it remembers, with what is in their gaps.
+    const { user_version } = database.prepare('pragma user_version').get()!
+    database.exec(`pragma user_version = ${user_version}`)
+  }
+  database.exec('commit')
+}
+
+function beginWithEmptyLog(): void {
+  for (let tries = 0; tries < triesMax; tries++) {
+    cutLog(database)
+    database.exec('begin immediate')
+    const log = statSync(`${path}-wal`, { throwIfNoEntry: false })
+    if ((log?.size ?? 0) === 0) return
+    // Somebody wrote between the two.
+    database.exec('rollback')
+  }
+  throw new Error('the store is being written: its gaps are cleared later')
+}

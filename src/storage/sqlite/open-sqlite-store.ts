@@ -16,9 +16,9 @@ import { damaged, isDamage, isFullDiskError, RoomForWrites } from '../full-disk.
 import { NewerStoreError, type OpenStore } from '../open-store.ts'
 import { remoteStore } from '../sql/remote-store.ts'
 import { type NamedCall, nameOf } from '../sql/store-calls.ts'
+import { clearGaps } from './clear-gaps.ts'
 import { DiskReserve } from './reserve.ts'
 import { ReservedWrites } from './reserved-writes.ts'
-import { clearGaps } from './scrub.ts'
 import type { StoreCall, StoreStart, StoreThread, ThreadCall } from './store-thread.ts'
 
 /** A reader is handed a second call while it works on one, so that it never idles between two. */

@@ -6,10 +6,11 @@ import type { RestoredAccess } from '../../operator/restore-backup.ts'
 import { migrate } from '../sql/migrate.ts'
 import { sqlOperatorStore } from '../sql/operator-store.ts'
 import type { Tables } from '../sql/tables.ts'
+import { clearGaps } from './clear-gaps.ts'
 import { sqliteMigrationDialect } from './migration-dialect.ts'
 import { openSqlite } from './node-sqlite.ts'
 import { replayErasures } from './replay-erasures.ts'
-import { clearGaps, scrub } from './scrub.ts'
+import { scrub } from './scrub.ts'
 
 /**
  * More events than were written between a backup and its restore. Readers of the feed may have seen those; what is

@@ -5,9 +5,10 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { suite, type TestContext, test } from 'node:test'
 import fc from 'fast-check'
+import { clearGaps } from './clear-gaps.ts'
 import { openSqlite } from './node-sqlite.ts'
 import { clearGap } from './page-gaps.ts'
-import { clearGaps, markOverwritten, scrub } from './scrub.ts'
+import { markOverwritten, scrub } from './scrub.ts'
 
 function freshPath(t: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), 'tidemark-scrub-'))

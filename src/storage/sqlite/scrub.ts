@@ -1,7 +1,4 @@
-import { execFile } from 'node:child_process'
 import type { DatabaseSync } from 'node:sqlite'
-import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
 
 /**
  * The file's own mark (`user_version`) of a store in which every deletion was overwritten with zeros from its first day on.
@@ -26,10 +23,4 @@ export function scrub(raw: DatabaseSync): void {
 export function cutLog(raw: DatabaseSync): void {
   const cut = raw.prepare('pragma wal_checkpoint(truncate)').get()
   if (cut?.busy !== 0) throw new Error('the log of the store is being read: it is cut later')
-}
-
-/** And nowhere between the cells of a page (`page-gaps.ts`). */
-export async function clearGaps(path: string): Promise<void> {
-  const program = fileURLToPath(new URL('./clear-gaps-process.ts', import.meta.url))
-  await promisify(execFile)(process.execPath, [program, path], { env: {} })
 }

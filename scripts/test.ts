@@ -112,7 +112,7 @@ function together(files: readonly string[], store: TestRun['store']): TestRun[] 
   const kindOf = (file: string): string => {
     const folder = dirname(file)
     if (!file.startsWith('test/')) return folder === 'src' ? file : folder
-    return /^test\/(acceptance\/(catalog|ingest|search)|service\/search)\b/.exec(file)?.[0] ?? file
+    return /^test\/(acceptance\/(catalog|ingest|search)|service\/search|browser)\b/.exec(file)?.[0] ?? file
   }
   return Object.values(Object.groupBy(files, kindOf)).map((kind) => ({ files: kind!, store }))
 }

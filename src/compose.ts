@@ -3,6 +3,7 @@ import { adminTokenHash } from './access/admin-token.ts'
 import { Authenticator } from './access/authenticator.ts'
 import { RateLimits } from './access/rate-limits.ts'
 import { SharedRates } from './access/shared-rates.ts'
+import { SignInCodes } from './access/sign-in-codes.ts'
 import { UsageBook } from './access/usage-book.ts'
 import { accountRoutes } from './account/routes.ts'
 import { catalogRoutes } from './catalog/catalog-routes.ts'
@@ -56,6 +57,8 @@ export interface Instance {
   readonly store: OpenStore['store']
   /** The admin token, the one time it is made. */
   readonly madeAdminToken: string | null
+  /** Codes that sign somebody in to the console. */
+  readonly signInCodes: SignInCodes
   /** What the search index has not seen yet; null where this process has none. */
   readonly indexBacklog: (() => Promise<Backlog>) | null
   listen(): Promise<string>
@@ -137,6 +140,7 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
 
   metrics.gauge('tidemark_store_writer_calls', 'Calls waiting for or running on the writer.', () => open.load().writer)
   metrics.gauge('tidemark_store_reader_calls', 'Calls waiting for or running on readers.', () => open.load().readers)
+  const signInCodes = new SignInCodes()
   let stopping = false
   const checks: Record<string, Check> = {
     ...(search === null ? {} : { index: search.check }),
@@ -158,7 +162,7 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
     routes: (plain) => {
       const typed = plain as unknown as TypedApp
       publicRoutes(typed, metrics, checks, incidents)
-      consoleRoutes(typed)
+      consoleRoutes(typed, signInCodes)
       // A process that only works in the background still says how it is.
       if (search === null) return
       const { embedder, searcher, values, indexing } = search
@@ -206,6 +210,7 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
     ingest,
     store,
     madeAdminToken: token.made,
+    signInCodes,
     indexBacklog: search === null ? null : async () => (await search.indexing()).backlog,
     listen: () => app.listen({ host: config.host, port: config.port }),
     close: parts.handOver(),

@@ -1,33 +1,6 @@
+import { effect } from '@preact/signals'
+import { credential } from '../app/session.ts'
 import { el, fill } from '../shared/dom.ts'
-
-/**
- * The keys typed in, by security scheme. They live in this tab's session storage and go nowhere but into requests to
- * this host; closing the tab forgets them.
- */
-const prefix = 'tidemark.key.'
-const listeners = new Set<(scheme: string, value: string) => void>()
-
-export const credentials = {
-  get(scheme: string): string {
-    try {
-      return sessionStorage.getItem(prefix + scheme) ?? ''
-    } catch {
-      return ''
-    }
-  },
-  set(scheme: string, value: string): void {
-    try {
-      if (value === '') sessionStorage.removeItem(prefix + scheme)
-      else sessionStorage.setItem(prefix + scheme, value)
-    } catch {
-      // Storage may be switched off; the field itself still holds the key while the page is open.
-    }
-    for (const listener of listeners) listener(scheme, value)
-  },
-  subscribe(listener: (scheme: string, value: string) => void): void {
-    listeners.add(listener)
-  },
-}
 
 /** What people call a scheme, and the environment variable that code takes its credential from. */
 const kinds: Readonly<Record<string, { readonly title: string; readonly variable: string }>> = {
@@ -55,10 +28,11 @@ export function keyField(scheme: string, id: string): HTMLElement {
     spellcheck: 'false',
     placeholder: hints.get(scheme) ?? '',
   })
-  input.value = credentials.get(scheme)
-  input.addEventListener('input', () => credentials.set(scheme, input.value.trim()))
-  credentials.subscribe((changed, value) => {
-    if (changed === scheme && document.activeElement !== input) input.value = value
+  input.addEventListener('input', () => {
+    credential(scheme).value = input.value.trim()
+  })
+  credential(scheme).subscribe((value) => {
+    if (document.activeElement !== input) input.value = value
   })
   return el('div', { class: 'input-row' }, el('label', { for: id }, schemeTitle(scheme)), input)
 }
@@ -69,9 +43,10 @@ export function wireKeyDialog(
   dialog: HTMLDialogElement,
   button: HTMLElement,
   state: HTMLElement,
+  left: AbortSignal,
 ): void {
   const showState = () => {
-    const set = names.filter((name) => credentials.get(name) !== '').length
+    const set = names.filter((name) => credential(name).value !== '').length
     state.textContent = set === 0 ? 'Set keys' : `Keys: ${set} of ${names.length}`
   }
   fill(
@@ -92,7 +67,7 @@ export function wireKeyDialog(
           type: 'button',
           class: 'button',
           click: () => {
-            for (const name of names) credentials.set(name, '')
+            for (const name of names) credential(name).value = ''
           },
         },
         'Forget all',
@@ -104,6 +79,5 @@ export function wireKeyDialog(
     if (event.target === dialog) dialog.close()
   })
   button.addEventListener('click', () => dialog.showModal())
-  credentials.subscribe(showState)
-  showState()
+  left.addEventListener('abort', effect(showState))
 }

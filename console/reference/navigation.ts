@@ -15,7 +15,12 @@ interface Entry {
 }
 
 /** The list on the left: groups of links, a filter, the mark of where the reader is, and the fold-out on phones. */
-export function wireNavigation(model: Model, sections: readonly Section[], guides: readonly Section[]): void {
+export function wireNavigation(
+  model: Model,
+  sections: readonly Section[],
+  guides: readonly Section[],
+  left: AbortSignal,
+): void {
   const nav = byId('nav')
   const entries: Entry[] = []
   const link = (id: string, ...content: Content[]): HTMLAnchorElement => {
@@ -63,9 +68,9 @@ export function wireNavigation(model: Model, sections: readonly Section[], guide
   })
   const shown = [start, reading, ...lists]
   fill(byId('groups'), shown)
-  wireFilter(nav, shown, entries)
-  wireMenu(nav)
-  wireSpy(nav)
+  wireFilter(nav, shown, entries, left)
+  wireMenu(nav, left)
+  wireSpy(nav, left)
 }
 
 /** Made when it is first asked for: most readers never filter. */
@@ -79,7 +84,12 @@ function once<Value>(make: () => Value): () => Value {
 
 const linksShown = 'section:not([hidden]) li:not([hidden]) a'
 
-function wireFilter(nav: HTMLElement, lists: readonly HTMLElement[], entries: readonly Entry[]): void {
+function wireFilter(
+  nav: HTMLElement,
+  lists: readonly HTMLElement[],
+  entries: readonly Entry[],
+  left: AbortSignal,
+): void {
   const input = byId<HTMLInputElement>('filter')
   const none = byId('none')
   const apply = (): void => {
@@ -115,24 +125,30 @@ function wireFilter(nav: HTMLElement, lists: readonly HTMLElement[], entries: re
     stops[stops.indexOf(document.activeElement as HTMLElement) + step]?.focus()
     event.preventDefault()
   })
-  document.addEventListener('keydown', (event) => {
-    const typing = /^(INPUT|TEXTAREA|SELECT)$/.test(document.activeElement?.tagName ?? '')
-    if (event.key !== '/' || typing || event.ctrlKey || event.metaKey || document.querySelector('dialog[open]')) return
-    event.preventDefault()
-    openMenu(true)
-    input.focus()
-  })
+  document.addEventListener(
+    'keydown',
+    (event) => {
+      const typing = /^(INPUT|TEXTAREA|SELECT)$/.test(document.activeElement?.tagName ?? '')
+      if (event.key !== '/' || typing || event.ctrlKey || event.metaKey || document.querySelector('dialog[open]'))
+        return
+      event.preventDefault()
+      openMenu(true)
+      input.focus()
+    },
+    { signal: left },
+  )
 }
 
 /** How far an arrow key moves in the list. */
 const steps: Readonly<Record<string, number>> = { ArrowDown: 1, ArrowUp: -1 }
 
-function openMenu(open: boolean): void {
+export function openMenu(open: boolean): void {
   document.body.classList.toggle('nav-open', open)
-  byId('menu').setAttribute('aria-expanded', String(open))
+  // When the view has gone its button has, too.
+  document.getElementById('menu')?.setAttribute('aria-expanded', String(open))
 }
 
-function wireMenu(nav: HTMLElement): void {
+function wireMenu(nav: HTMLElement, left: AbortSignal): void {
   const button = byId('menu')
   button.addEventListener('click', () => openMenu(button.getAttribute('aria-expanded') !== 'true'))
   nav.addEventListener('click', (event) => {
@@ -147,13 +163,17 @@ function wireMenu(nav: HTMLElement): void {
     const operation = byId(target)
     goTo(unfoldTo(operation, field) ?? operation)
   })
-  document.addEventListener('keydown', (event) => {
-    if (event.key === 'Escape') openMenu(false)
-  })
+  document.addEventListener(
+    'keydown',
+    (event) => {
+      if (event.key === 'Escape') openMenu(false)
+    },
+    { signal: left },
+  )
 }
 
 /** Marks the link of the part nearest the top of the window. */
-function wireSpy(nav: HTMLElement): void {
+function wireSpy(nav: HTMLElement, left: AbortSignal): void {
   const links = [...nav.querySelectorAll<HTMLElement>('a[data-target]')]
   const anchors = new Map(links.map((anchor) => [anchor.dataset.target!, anchor]))
   const seen = new Set<Element>()
@@ -178,6 +198,7 @@ function wireSpy(nav: HTMLElement): void {
     const part = document.getElementById(id)
     if (part) observer.observe(part)
   }
+  left.addEventListener('abort', () => observer.disconnect())
 }
 
 /** Scrolls the list alone; `scrollIntoView` would move the page as well. */

@@ -1,12 +1,13 @@
+import { codeLanguage } from '../shared/code-language.ts'
 import { type Content, el, fill } from '../shared/dom.ts'
 import { jsonNodes } from '../shared/json-view.ts'
 import { inline, markdown } from '../shared/markdown-light.ts'
+import { codeOf } from '../shared/request-code.ts'
 import { snippet } from '../shared/snippet.ts'
-import { currentLanguage, languageSwitch, withLanguage } from './code-language.ts'
+import { languageSwitch } from './code-language.ts'
 import { schemeTitle } from './credentials.ts'
 import { contentOf, type Description, follow, type Operation, type Schema } from './openapi-model.ts'
 import { requestOf, shownRequest } from './request.ts'
-import { codeOf } from './request-code.ts'
 import { exampleOf } from './schema-example.ts'
 import { parameterRow, schemaTree, unfold } from './schema-tree.ts'
 import { tryPanel } from './try-panel.ts'
@@ -145,9 +146,9 @@ const isGood = (status: string): boolean => Number(status) < 300
 function side(description: Description, operation: Operation): HTMLElement {
   const state = requestOf(description, operation)
   const request = snippet(languageSwitch(), { wrap: true })
-  const show = () => request.set(codeOf(currentLanguage(), shownRequest(operation, state)))
+  const show = () => request.set(codeOf(codeLanguage.value, shownRequest(operation, state)))
   state.listeners.add(show)
-  withLanguage(show)
+  codeLanguage.subscribe(show)
   const panel = el('div', { class: 'try-body' })
   const details = el('details', { class: 'try' }, el('summary', {}, 'Try it'), panel)
   details.addEventListener('toggle', () => {

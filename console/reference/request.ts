@@ -1,7 +1,8 @@
+import { credential } from '../app/session.ts'
 import { daysAgo } from '../shared/days-ago.ts'
-import { credentials, schemeVariable } from './credentials.ts'
+import type { Answer, ReadyRequest, ShownRequest } from '../shared/request-code.ts'
+import { schemeVariable } from './credentials.ts'
 import { contentOf, type Description, type Operation, type Parameter, plain, type TypedMedia } from './openapi-model.ts'
-import type { Answer, ReadyRequest, ShownRequest } from './request-code.ts'
 import { exampleOf, isMadeId, placeholderOf, withPlaceholders } from './schema-example.ts'
 
 /** What the reader has filled in for one operation. */
@@ -75,7 +76,7 @@ export function bodyExample(description: Description, media: TypedMedia): string
 /** The request that is sent, with the key that was typed in. */
 export function buildRequest(operation: Operation, state: Draft): ReadyRequest {
   const { headers, ...request } = fillIn(operation, state, () => '')
-  const key = operation.scheme === null ? '' : credentials.get(operation.scheme)
+  const key = operation.scheme === null ? '' : credential(operation.scheme).value
   return { ...request, headers: key === '' ? headers : { Authorization: `Bearer ${key}`, ...headers } }
 }
 

@@ -1,6 +1,5 @@
+import { copiedForMs, copyText } from './copy-text.ts'
 import { type Content, el, fill } from './dom.ts'
-
-const copiedForMs = 1600
 
 /** A button that copies what `text` gives at the moment of the click, and says whether that worked. */
 function copyButton(text: () => string, what: string): HTMLButtonElement {
@@ -8,7 +7,7 @@ function copyButton(text: () => string, what: string): HTMLButtonElement {
   const button = el('button', { class: 'copy', type: 'button', title: `Copy ${what}` }, word)
   let timer: ReturnType<typeof setTimeout> | undefined
   button.addEventListener('click', async () => {
-    word.textContent = (await copy(text())) ? 'Copied' : 'Select and copy'
+    word.textContent = (await copyText(text())) ? 'Copied' : 'Select and copy'
     clearTimeout(timer)
     timer = setTimeout(() => {
       word.textContent = 'Copy'
@@ -43,21 +42,5 @@ export function snippet(title: Content, { wrap = false } = {}): Snippet {
       source = text
       fill(pre, nodes)
     },
-  }
-}
-
-/** The clipboard of the browser wants a secure origin; on plain HTTP the older command still works. */
-async function copy(text: string): Promise<boolean> {
-  try {
-    await navigator.clipboard.writeText(text)
-    return true
-  } catch {
-    const field = el('textarea', { class: 'hidden-label', readonly: true })
-    field.value = text
-    document.body.append(field)
-    field.select()
-    const copied = document.execCommand('copy')
-    field.remove()
-    return copied
   }
 }

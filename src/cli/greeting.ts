@@ -7,12 +7,22 @@ export interface Greeted {
   /** Where it was made just now. */
   readonly adminToken: string | null
   readonly sampleSince: number
+  /** Signs in with that key, once. */
+  readonly signInCode: string
 }
 
-export function greeting({ address, key, adminToken, sampleSince }: Greeted): string {
+export const signInAddress = ({ address, signInCode }: Pick<Greeted, 'address' | 'signInCode'>): string =>
+  // Behind the #: browsers send it to nobody, and it is in no log.
+  `${address}/sign-in#${signInCode}`
+
+export function greeting(greeted: Greeted): string {
+  const { address, key, adminToken, sampleSince } = greeted
   return `
   Tidemark is up at ${address}  (reference: ${address}/docs)
 ${adminToken === null ? '' : `\n  Admin token, shown this once: ${adminToken}\n`}
+  Look at the sample in a browser; this address signs in, once, within an hour:
+    ${signInAddress(greeted)}
+
   A consumer key for the sample data: ${key}
 
   Three lines to try:

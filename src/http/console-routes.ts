@@ -1,45 +1,61 @@
+import { createHash } from 'node:crypto'
 import { globSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { stripTypeScriptTypes } from 'node:module'
 import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Type } from 'typebox'
+import type { SignInCodes } from '../access/sign-in-codes.ts'
 import { TidemarkError } from '../errors.ts'
+import { importMap, packageFile } from './console-packages.ts'
+import { contentPolicy } from './security-headers.ts'
 import type { TypedApp } from './typed-app.ts'
 
 const folder = new URL('../../console/', import.meta.url)
 
 const types: Readonly<Record<string, string>> = {
-  '.html': 'text/html; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
   '.ts': 'text/javascript; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
   '.svg': 'image/svg+xml',
   '.md': 'text/markdown; charset=utf-8',
 }
 
-/** The pages and what they load. Its TypeScript goes out without its types: there is no build, and line numbers hold. */
-export function consoleRoutes(app: TypedApp): void {
-  const files = new Set(
-    globSync('*/*.{css,ts,svg,md}', { cwd: fileURLToPath(folder) }).filter((file) => !file.endsWith('.test.ts')),
+/** Addresses of the console's views: all are one page, whose script reads the address. */
+const views = ['/', '/account', '/docs', '/sign-in']
+
+/**
+ * The console and what it loads. Its TypeScript goes out without its types: there is no build, and line numbers hold.
+ * Libraries come from the installed packages, by the import map of the page.
+ */
+export function consoleRoutes(app: TypedApp, codes: SignInCodes): void {
+  const files = new Map(
+    globSync('*/*.{css,ts,svg,md}', { cwd: fileURLToPath(folder) })
+      .filter((file) => !file.endsWith('.test.ts'))
+      .map((file) => [file, new URL(file, folder)]),
   )
-  const stripped = new Map<string, string>()
-  const read = async (file: string): Promise<Buffer | string> => {
-    const known = stripped.get(file)
-    if (known !== undefined) return known
-    const content = await readFile(new URL(file, folder))
-    if (!file.endsWith('.ts')) return content
-    const script = withoutTypes(content.toString())
-    stripped.set(file, script)
-    return script
+  const known = new Map<string, Promise<Buffer>>()
+  const read = (file: string, path: URL | string): Promise<Buffer> => {
+    const content = known.get(file) ?? readFile(path).then((raw) => (file.endsWith('.ts') ? withoutTypes(raw) : raw))
+    known.set(file, content)
+    // What could not be read once may be read the next time.
+    content.catch(() => known.delete(file))
+    return content
   }
-  const open = (operation: 'pages.landing' | 'pages.docs' | 'pages.asset') =>
+
+  const open = (operation: 'pages.view' | 'pages.asset' | 'pages.signIn') =>
     ({ isPublic: true, operation, invalid: 'invalid_request' }) as const
-  const page = (url: string, file: string, operation: 'pages.landing' | 'pages.docs') =>
-    app.get(url, { config: open(operation), schema: { hide: true } }, async (_request, reply) =>
-      reply.type(types['.html']!).send(await read(file)),
-    )
-  page('/', 'landing.html', 'pages.landing')
-  page('/docs', 'reference.html', 'pages.docs')
+  let page: Promise<Buffer> | null = null
+  for (const view of views) {
+    app.get(view, { config: open('pages.view'), schema: { hide: true } }, async (_request, reply) => {
+      page ??= readFile(new URL('console.html', folder), 'utf8').then(withImportMap)
+      return reply
+        .type('text/html; charset=utf-8')
+        .header('content-security-policy', contentPolicy(importMapHash))
+        .header('cache-control', 'no-cache')
+        .send(await page)
+    })
+  }
 
   app.get(
     '/assets/:folder/:name',
@@ -49,21 +65,44 @@ export function consoleRoutes(app: TypedApp): void {
     },
     async (request, reply) => {
       const file = `${request.params.folder}/${request.params.name}`
-      if (!files.has(file)) throw new TidemarkError('not_found', 'there is no such file')
+      const path = request.params.folder === 'packages' ? packageFile(request.params.name) : (files.get(file) ?? null)
+      if (path === null) throw new TidemarkError('not_found', 'there is no such file')
       return reply
         .type(types[extname(file)]!)
         .header('cache-control', 'public, max-age=300')
-        .send(await read(file))
+        .send(await read(file, path))
+    },
+  )
+
+  app.post(
+    '/sign-in',
+    {
+      config: open('pages.signIn'),
+      schema: { hide: true, body: Type.Object({ code: Type.String({ minLength: 1, maxLength: 100 }) }) },
+    },
+    async (request, reply) => {
+      const key = codes.redeem(request.body.code)
+      if (key === null) {
+        const message = 'this address has been used, or is too old: sign in with a key, or start again for a new one'
+        throw new TidemarkError('unauthorized', message)
+      }
+      return reply.header('cache-control', 'no-store').send({ api_key: key })
     },
   )
 }
 
+/** The only inline script of the console; browsers take import maps in no other way. It may run by its hash. */
+const importMapHash = `'sha256-${createHash('sha256').update(importMap).digest('base64')}'`
+
+const withImportMap = (html: string): Buffer =>
+  Buffer.from(html.replace('<script type="importmap"></script>', `<script type="importmap">${importMap}</script>`))
+
 /** The runtime warns that this function may change; it is pinned, and an operator who reads the log can do nothing about it. */
-function withoutTypes(source: string): string {
+function withoutTypes(source: Buffer): Buffer {
   const { emitWarning } = process
   process.emitWarning = () => {}
   try {
-    return stripTypeScriptTypes(source)
+    return Buffer.from(stripTypeScriptTypes(source.toString()))
   } finally {
     process.emitWarning = emitWarning
   }

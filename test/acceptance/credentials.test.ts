@@ -9,7 +9,7 @@ import { adminToken, startServer, type TestServer } from './harness.ts'
  */
 const publicPaths = ['/openapi.json', '/healthz', '/readyz']
 /** Pages are not in the description. */
-const pagePaths = ['/', '/docs', '/assets/styles/reference.css']
+const pagePaths = ['/', '/docs', '/sign-in', '/account', '/assets/styles/reference.css', '/assets/packages/preact.js']
 
 type Surface = 'consumer' | 'collector' | 'admin' | 'public'
 

@@ -1,78 +1,41 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
-import { startServer, type TestServer } from '../acceptance/harness.ts'
-import { until } from '../support/until.ts'
-import { findChromium } from './find-chromium.ts'
+import type { Browser, BrowserContext } from 'playwright-core'
+import { type ConsoleWorld, consoleWorld, launchBrowser, openPage } from './console-world.ts'
 
 /** The pages in a real browser: that they draw, that nothing is refused by the content policy, and that "Try it" works. */
-let server: TestServer
+let world: ConsoleWorld
 let browser: Browser
 /** One for all, with its cache: what is tested is what pages do, not how they are fetched. */
 let context: BrowserContext
-let key: string
 
 before(async () => {
-  const executablePath = findChromium()
-  assert.ok(executablePath, 'Chromium is needed: install it, or set CHROMIUM_PATH')
-  server = await startServer()
-  await server.admin('PUT', '/admin/v1/datasets/news', { name: 'News' })
-  key = (await server.makeApplication({ entitlements: [{ datasets: ['news'] }] })).key
-  browser = await chromium.launch({
-    executablePath,
-    args: [
-      '--no-sandbox',
-      '--disable-gpu',
-      '--disable-quic',
-      '--no-first-run',
-      '--disable-background-networking',
-      '--disable-sync',
-    ],
-  })
+  ;[world, browser] = await Promise.all([consoleWorld(), launchBrowser()])
   context = await browser.newContext()
-  await until('it is ready', async () => (await server.call('GET', '/readyz')).status === 200)
 })
 // A page that is left open goes on asking and drawing.
 afterEach(async () => {
   for (const page of context.pages()) await page.close()
 })
-after(async () => {
-  await browser?.close()
-  await server?.stop()
-})
+after(() => browser?.close())
 
-/** A page, and everything that went wrong on it. */
-async function open(path: string, width = 1280): Promise<{ page: Page; faults: string[] }> {
-  const page = await context.newPage()
-  await page.setViewportSize({ width, height: 900 })
-  const faults: string[] = []
-  page.on('pageerror', (error) => faults.push(String(error)))
-  page.on('console', (message) => {
-    // A server on a busy machine may not be ready for a moment, and the page asks again.
-    const isReadiness = message.location().url.endsWith('/readyz')
-    if (message.type() === 'error' && !isReadiness) faults.push(message.text())
-  })
-  page.on('request', (request) => {
-    if (new URL(request.url()).origin !== server.address) faults.push(`a request to ${request.url()}`)
-  })
-  await page.goto(`${server.address}${path}`)
-  return { page, faults }
-}
+const open = (path: string, width?: number, expected?: RegExp) =>
+  openPage(context, `${world.address}${path}`, { ...(width && { width }), ...(expected && { expected }) })
 
-test('the landing page says that the instance is ready and links to the reference', async () => {
+test('the welcome says that the instance is ready and links to the reference', async () => {
   const { page, faults } = await open('/')
-  await page.getByText('Ready', { exact: true }).waitFor()
+  await page.locator('.verdict').getByText('Ready', { exact: true }).waitFor()
   await page.getByRole('link', { name: 'Backfill and follow' }).click()
   await page.getByRole('heading', { name: 'Backfill and follow' }).waitFor()
   await page.goBack()
   await page.getByRole('link', { name: 'Open the API reference' }).click()
   await page.waitForURL('**/docs')
   assert.deepEqual(faults, [])
-  assert.doesNotMatch(server.stderr, /Warning/, 'whoever reads the log can do nothing about the runtime')
+  assert.doesNotMatch(world.server.stderr, /Warning/, 'whoever reads the log can do nothing about the runtime')
 })
 
 test('the reference lists every described operation, and a deep link opens one', async () => {
-  const description = (await server.consumer(key, 'GET', '/openapi.json')).body as { paths: Record<string, object> }
+  const description = (await world.server.call('GET', '/openapi.json')).body as { paths: Record<string, object> }
   const { page, faults } = await open('/docs#changes.read')
   await page.getByRole('heading', { name: 'Read the change feed' }).waitFor()
   const listed = await page.locator('#groups a').count()
@@ -152,7 +115,7 @@ test('the guides stand beside the reference, with the address of this instance, 
   for (const name of ['first-search', 'backfill-and-follow', 'entitlements', 'collectors']) {
     await page.locator(`#nav a[href="#guide-${name}"]`).waitFor()
     const code = await page.locator(`#guide-${name} pre`).first().textContent()
-    assert.ok(code?.includes(server.address), `${name}: ${code}`)
+    assert.ok(code?.includes(world.address), `${name}: ${code}`)
   }
   await page.getByLabel('Filter by title, field or text').fill('never before after a crash')
   await page.locator('#nav a[href="#guide-backfill-and-follow"]').waitFor()
@@ -163,7 +126,7 @@ test('the guides stand beside the reference, with the address of this instance, 
 test('the reference has every error code with its status and what to do about it', async () => {
   type Described = { 'x-errors': { code: string; status: number; remedy: string }[]; components: { schemas: Schemas } }
   type Schemas = { Error: { properties: { code: { enum: string[] } } } }
-  const described = (await server.consumer(key, 'GET', '/openapi.json')).body as Described
+  const described = (await world.server.call('GET', '/openapi.json')).body as Described
   const { page, faults } = await open('/docs#error-cursor_expired')
   await page.locator('[id="error-cursor_expired"].here').waitFor()
   const rows = await page.locator('table.errors tbody tr').allTextContents()
@@ -182,7 +145,7 @@ test('"Try it" sends a request with the key that was typed in and shows the answ
   const { page, faults } = await open('/docs#account.read')
   const operation = page.locator('section, article').filter({ hasText: 'GET/v1/account' }).last()
   await operation.getByText('Try it').click()
-  await page.locator('[id="try-account.read-key"]').fill(key)
+  await page.locator('[id="try-account.read-key"]').fill(world.key)
   await page
     .locator('form')
     .filter({ has: page.locator('[id="try-account.read-key"]') })
@@ -202,7 +165,7 @@ test('a browser at an address where nothing is gets a page, everything else the 
   await page.waitForURL('**/docs')
 
   const ask = async (accept: string, method = 'GET', path = '/nowhere') => {
-    const answer = await fetch(`${server.address}${path}`, { method, headers: { accept } })
+    const answer = await fetch(`${world.address}${path}`, { method, headers: { accept } })
     const type = answer.headers.get('content-type')?.split(';')[0]
     assert.match(answer.headers.get('vary') ?? '', /\baccept\b/i)
     assert.ok(answer.headers.get('x-request-id'))
@@ -220,7 +183,7 @@ test('a browser at an address where nothing is gets a page, everything else the 
 })
 
 test('nothing runs over the edge of a phone', async () => {
-  for (const path of ['/', '/docs', '/nowhere']) {
+  for (const path of ['/', '/docs', '/sign-in', '/nowhere']) {
     const { page } = await open(path, 390)
     await page.waitForLoadState('networkidle')
     const overflow = await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')

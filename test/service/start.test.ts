@@ -61,6 +61,17 @@ test('start: every line that it prints has an answer from the first request on, 
   }
   assert.equal((await asked(changes)).body.items.length, 5)
 
+  const signIn = async (): Promise<Response> => {
+    const [, origin, code] = /^ +(http:\S+)\/sign-in#(\S+)$/m.exec(greeting!)!
+    const headers = { 'content-type': 'application/json' }
+    return fetch(`${origin}/sign-in`, { method: 'POST', headers, body: JSON.stringify({ code }) })
+  }
+  const signedIn = await signIn()
+  assert.deepEqual(await signedIn.json(), { api_key: /key for the sample data: (\S+)/.exec(greeting!)![1] })
+  assert.equal(signedIn.headers.get('cache-control'), 'no-store')
+  const again = await signIn()
+  assert.deepEqual([again.status, ((await again.json()) as { code: string }).code], [401, 'unauthorized'])
+
   const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8').replaceAll(/ \\\n\s+/g, ' ')
   const [, key] = /key for the sample data: (\S+)/.exec(greeting!)!
   const address = /up at (\S+)/.exec(greeting!)![1]!
@@ -103,9 +114,9 @@ test('start: every line that it prints has an answer from the first request on, 
   assert.equal(code, 0, stderr)
   assert.match(stderr, /100 % {2}making the sample searchable/)
 
-  const again = await startTidemark(['start'], { dataDir })
-  t.after(() => again.kill9())
-  const [printed] = await again.printed(/Tidemark is up at [\s\S]+Ctrl-C ends it/)
+  const later = await startTidemark(['start'], { dataDir })
+  t.after(() => later.kill9())
+  const [printed] = await later.printed(/Tidemark is up at [\s\S]+Ctrl-C ends it/)
   const [searchAgain] = printed!.split('\n').filter((line) => line.trim().startsWith('curl '))
   assert.equal((await asked(searchAgain!)).body.results.length, 3)
   const addressAgain = /up at (\S+)/.exec(printed!)![1]!
@@ -117,8 +128,8 @@ test('start: every line that it prints has an answer from the first request on, 
     'the key of the first start was used, and goes on',
   )
   assert.equal(keys.length, 3)
-  again.signal('SIGINT')
-  const second = await again.ended
+  later.signal('SIGINT')
+  const second = await later.ended
   assert.equal(second.code, 0, second.stderr)
   assert.doesNotMatch(second.stderr, /making the sample searchable/, 'nothing is loaded, nothing waited for')
   assert.match(second.stdout, new RegExp(`created_from=${new Date(from!).toISOString().slice(0, 10)}T00:00:00Z`))

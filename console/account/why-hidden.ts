@@ -1,0 +1,113 @@
+import { useSignal } from '@preact/signals'
+import { type ComponentChild, h } from 'preact'
+import { useId } from 'preact/hooks'
+import type { Entitlement } from '../app/account.ts'
+import { ApiError, ask, inWords } from '../app/ask.ts'
+
+interface Found {
+  readonly id: string
+  readonly title?: string | null
+}
+
+/**
+ * A document that is not found may not exist, or be hidden; the server does not tell which, and neither does this. What can
+ * be told is what a document must be like to be seen, entry by entry.
+ */
+export function WhyHidden({ entitlements }: { readonly entitlements: readonly Entitlement[] }): ComponentChild {
+  const id = useId()
+  const typed = useSignal('')
+  const found = useSignal<Found | 'hidden' | null>(null)
+  const fault = useSignal<string | null>(null)
+  const look = async (event: Event): Promise<void> => {
+    event.preventDefault()
+    found.value = null
+    fault.value = null
+    try {
+      found.value = await ask<Found>('GET', `/v1/documents/${encodeURIComponent(typed.value.trim())}`)
+    } catch (error) {
+      if (error instanceof ApiError && error.status === 404) found.value = 'hidden'
+      else fault.value = inWords(error)
+    }
+  }
+  return h(
+    'section',
+    { class: 'card why', 'aria-labelledby': `${id}-title` },
+    h('h2', { id: `${id}-title` }, 'Why can’t I see it?'),
+    h(
+      'form',
+      { onSubmit: look, class: 'why-form' },
+      h('label', { for: id }, 'Document id'),
+      h('input', {
+        id,
+        required: true,
+        maxLength: 200,
+        spellcheck: false,
+        autocomplete: 'off',
+        placeholder: 'doc_…',
+        onInput: (event: Event) => {
+          typed.value = (event.currentTarget as HTMLInputElement).value
+        },
+      }),
+      h('button', { type: 'submit', class: 'button' }, 'Look'),
+    ),
+    h(
+      'div',
+      { role: 'status' },
+      fault.value === null ? null : h('p', { class: 'fault' }, fault.value),
+      found.value === null
+        ? null
+        : found.value === 'hidden'
+          ? h(Hidden, { entitlements })
+          : h(Seen, { found: found.value }),
+    ),
+  )
+}
+
+function Seen({ found }: { readonly found: Found }): ComponentChild {
+  return h('p', null, 'This application sees it: ', h('span', { dir: 'auto' }, found.title || found.id), '.')
+}
+
+function Hidden({ entitlements }: { readonly entitlements: readonly Entitlement[] }): ComponentChild {
+  if (entitlements.length === 0)
+    return h('p', null, 'This application has no entitlements, and sees no document at all.')
+  return h(
+    'div',
+    null,
+    h(
+      'p',
+      null,
+      'It is not found: there is no such document, or it is outside the entitlements. Which of the two is not told to anybody. To be seen, all conditions of one entry must hold for it:',
+    ),
+    entitlements.map((entry, i) =>
+      h(
+        'div',
+        { key: entry.entitlement_id },
+        h('h3', null, `Entry ${i + 1}`),
+        h(
+          'ul',
+          null,
+          conditionsOf(entry).map((condition) => h('li', { key: condition }, condition)),
+        ),
+      ),
+    ),
+    h(
+      'p',
+      { class: 'note' },
+      'A document that has just come in is read by its id at once, and found by searches a moment later.',
+    ),
+  )
+}
+
+function conditionsOf(entry: Entitlement): readonly string[] {
+  const within = (names: readonly string[] | null | undefined, what: string): string[] =>
+    names && names.length > 0 ? [`its ${what} is ${names.length === 1 ? names[0] : `one of ${names.join(', ')}`}`] : []
+  const { published_from: from, published_to: to } = entry
+  return [
+    ...within(entry.datasets, 'dataset'),
+    ...within(entry.platforms, 'platform'),
+    ...within(entry.languages, 'language'),
+    ...within(entry.regions, 'region'),
+    ...(from ? [`it was published at ${from} or later`] : []),
+    ...(to ? [`it was published before ${to}`] : []),
+  ]
+}

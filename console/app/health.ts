@@ -1,0 +1,59 @@
+import { signal } from '@preact/signals'
+import { isAway } from './ask.ts'
+
+const pollMs = 10_000
+const answerWithinMs = 4_000
+
+interface Readiness {
+  readonly checks?: Readonly<Record<string, { readonly ok: boolean; readonly detail: string }>>
+}
+
+/** Name, whether it is well, and what was found. */
+export type Row = readonly [name: string, good: boolean, detail: string]
+
+export interface Health {
+  readonly state: 'unknown' | 'good' | 'warn' | 'bad'
+  readonly words: string
+  readonly rows: readonly Row[]
+  readonly askedAt: Date | null
+}
+
+/** How the server is, asked every now and then while somebody looks. */
+export const health = signal<Health>({ state: 'unknown', words: 'Asking …', rows: [], askedAt: null })
+
+const say = (state: Health['state'], words: string, rows: readonly Row[]): void => {
+  health.value = { state, words, rows, askedAt: new Date() }
+}
+
+async function get<Body>(path: string): Promise<{ ok: boolean; body: Body }> {
+  const response = await fetch(path, { signal: AbortSignal.timeout(answerWithinMs), cache: 'no-store' })
+  return { ok: response.ok, body: (await response.json()) as Body }
+}
+
+async function readHealth(): Promise<void> {
+  const [alive, ready] = await Promise.allSettled([get('/healthz'), get<Readiness>('/readyz')])
+  if (alive.status === 'rejected' || !alive.value.ok) {
+    return say('bad', 'No answer', [['Process', false, 'does not answer']])
+  }
+  const rows: Row[] = [['Process', true, 'alive']]
+  if (ready.status === 'rejected') {
+    return say('warn', 'Alive, readiness unknown', [...rows, ['Readiness', false, 'does not answer']])
+  }
+  const found = Object.entries(ready.value.body.checks ?? {})
+  for (const [name, { ok, detail }] of found) rows.push([words(name), ok, detail || (ok ? 'ok' : 'fails')])
+  return ready.value.ok ? say('good', 'Ready', rows) : say('warn', 'Alive, not ready', rows)
+}
+
+/** `search_index` reads better as "Search index". */
+const words = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1).replaceAll('_', ' ')
+
+export async function watchHealth(): Promise<void> {
+  if (!document.hidden) await readHealth()
+  setTimeout(watchHealth, pollMs)
+}
+
+// Whoever sees that it is away, or back, need not wait for the next question.
+isAway.subscribe((away) => {
+  if (away) say('bad', 'No answer', [['Process', false, 'does not answer']])
+  else if (health.value.state === 'bad') readHealth()
+})

@@ -1,0 +1,210 @@
+import { useSignal, useSignalEffect } from '@preact/signals'
+import { type ComponentChild, type ComponentType, Fragment, h } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
+import { SignIn } from '../welcome/sign-in.ts'
+import { account } from './account.ts'
+import { inWords, isAway, waitsUntil } from './ask.ts'
+import { health } from './health.ts'
+import { icon } from './icons.ts'
+import { place } from './router.ts'
+import { credential, isSignedIn, signOut } from './session.ts'
+import { nextTheme, theme } from './theme.ts'
+import { type View, type ViewProps, viewAt, views } from './views.ts'
+
+/** What stays while views change: navigation, the state of the server, who is signed in, and what is the matter. */
+export function Shell(): ComponentChild {
+  const found = viewAt(place.value.path)
+  const title = found?.view.title ?? 'Not found'
+  useEffect(() => {
+    document.title = place.value.path === '/' ? 'Tidemark' : `${title} · Tidemark`
+  }, [title])
+  const compact = found?.view.path === '/docs'
+  return h(
+    Fragment,
+    null,
+    h('a', { class: 'skip', href: '#main' }, 'Skip to content'),
+    h(Rail, { current: found?.view ?? null, compact }),
+    h(
+      'div',
+      { class: 'stage' },
+      h(Trouble, null),
+      found === null ? h(Nowhere, null) : h(Stage, { key: found.view.path, ...found, place: place.value }),
+    ),
+  )
+}
+
+function Rail({ current, compact }: { readonly current: View | null; readonly compact: boolean }): ComponentChild {
+  const open = (view: View): boolean => view.needs === null || credential(view.needs).value !== ''
+  const groups = (['Read', 'Operate', 'Learn'] as const)
+    .map((name) => ({ name, views: views.filter((view) => view.listed?.group === name && open(view)) }))
+    .filter((group) => group.views.length > 0)
+  return h(
+    'header',
+    { class: `rail ${compact ? 'compact' : ''}` },
+    h(
+      'a',
+      { class: 'brand', href: '/' },
+      h('img', { src: '/assets/images/logo.svg', alt: '' }),
+      h('span', null, 'Tidemark'),
+    ),
+    h(
+      'nav',
+      { 'aria-label': 'Views' },
+      groups.map(({ name, views: listed }) =>
+        h(
+          'section',
+          { key: name },
+          h('h2', null, name),
+          h(
+            'ul',
+            null,
+            listed.map((view) =>
+              h(
+                'li',
+                { key: view.path },
+                h(
+                  'a',
+                  { href: view.path, title: view.title, 'aria-current': isWithin(current, view) ? 'page' : undefined },
+                  icon(view.listed!.icon),
+                  h('span', null, view.title),
+                ),
+              ),
+            ),
+          ),
+        ),
+      ),
+    ),
+    h(Foot, null),
+  )
+}
+
+/** A view that is not listed belongs to the one whose path it goes on from: a document to the documents. */
+const isWithin = (current: View | null, listed: View): boolean =>
+  current === listed || (current?.listed === null && current.path.startsWith(`${listed.path}/`))
+
+const themeWords = { system: 'as the system', light: 'light', dark: 'dark' } as const
+const themeIcons = { system: 'half', light: 'sun', dark: 'moon' } as const
+
+function Foot(): ComponentChild {
+  const { state, words } = health.value
+  const name = account.value?.name ?? (credential('admin').value === '' ? '' : 'Operator')
+  return h(
+    'div',
+    { class: 'rail-foot' },
+    h('p', { class: 'health', 'data-state': state, title: `The server: ${words}` }, h('span', null, words)),
+    h(
+      'div',
+      { class: 'rail-tools' },
+      h(
+        'button',
+        { type: 'button', class: 'tool', title: `Colours: ${themeWords[theme.value]}`, onClick: nextTheme },
+        icon(themeIcons[theme.value]),
+        h('span', { class: 'hidden-label' }, `Colours: ${themeWords[theme.value]}. Change`),
+      ),
+      isSignedIn.value
+        ? h(
+            'button',
+            { type: 'button', class: 'tool who', title: 'Sign out', onClick: signOut },
+            h('span', { class: 'who-name' }, name),
+            icon('leave'),
+            h('span', { class: 'hidden-label' }, 'Sign out'),
+          )
+        : h('a', { class: 'tool who', href: '/sign-in' }, h('span', { class: 'who-name' }, 'Sign in'), icon('key')),
+    ),
+  )
+}
+
+/** What keeps requests waiting, and for how long. */
+function Trouble(): ComponentChild {
+  const seconds = useSignal(0)
+  useSignalEffect(() => {
+    const until = waitsUntil.value
+    if (until === null) return
+    const count = (): void => {
+      seconds.value = Math.max(1, Math.ceil((until - Date.now()) / 1000))
+    }
+    count()
+    const timer = setInterval(count, 250)
+    return () => clearInterval(timer)
+  })
+  const words = isAway.value
+    ? 'The server does not answer. It is asked again and again, and everything goes on when it is back.'
+    : waitsUntil.value === null
+      ? ''
+      : `Too many requests at the moment: going on in ${seconds.value} s.`
+  return h('div', { class: 'trouble', role: 'status' }, words === '' ? null : h('p', null, words))
+}
+
+const loaded = new Map<View, ComponentType<ViewProps>>()
+const sheets = new Map<string, Promise<void>>()
+
+/** A view comes with its styles, so that nothing is seen without them. */
+function loadStyles(name: string): Promise<void> {
+  const known = sheets.get(name)
+  if (known !== undefined) return known
+  const sheet = document.createElement('link')
+  sheet.rel = 'stylesheet'
+  sheet.href = `/assets/styles/${name}`
+  const loading = new Promise<void>((resolve, reject) => {
+    sheet.addEventListener('load', () => resolve())
+    sheet.addEventListener('error', () => {
+      sheet.remove()
+      sheets.delete(name)
+      reject(new TypeError(`${name} could not be loaded`))
+    })
+  })
+  sheets.set(name, loading)
+  document.head.append(sheet)
+  return loading
+}
+
+function Stage({ view, params, place: at }: ViewProps & { readonly view: View }): ComponentChild {
+  const main = useRef<HTMLElement>(null)
+  const shown = useSignal(loaded.get(view) ?? null)
+  const fault = useSignal<string | null>(null)
+  const isOpen = view.needs === null || credential(view.needs).value !== ''
+  const load = (): void => {
+    fault.value = null
+    Promise.all([view.load(), loadStyles('sign-in.css'), ...view.styles.map(loadStyles)]).then(
+      ([component]) => {
+        loaded.set(view, component)
+        shown.value = component
+      },
+      (error) => {
+        fault.value = inWords(error)
+      },
+    )
+  }
+  useEffect(() => {
+    if (shown.value === null) load()
+    // Whoever follows the page by ear is told where they are; not at the first page, which is read from its beginning.
+    if (isMoved) main.current?.focus({ preventScroll: true })
+    isMoved = true
+  }, [])
+  const content = !isOpen
+    ? h(SignIn, { needs: view.needs })
+    : fault.value !== null
+      ? h(
+          'div',
+          { class: 'empty', role: 'alert' },
+          h('p', null, `This view could not be loaded. ${fault.value}`),
+          h('button', { type: 'button', class: 'button', onClick: load }, 'Try again'),
+        )
+      : shown.value === null
+        ? null
+        : h(shown.value, { place: at, params })
+  const name = view.path.split('/')[1] || 'welcome'
+  const kind = view.path === '/docs' ? 'reference' : isOpen ? name : 'sign-in'
+  return h('main', { id: 'main', ref: main, tabindex: -1, class: `view view-${kind}` }, content)
+}
+
+let isMoved = false
+
+function Nowhere(): ComponentChild {
+  return h(
+    'main',
+    { id: 'main', tabindex: -1, class: 'view' },
+    h('h1', null, 'There is nothing at this address'),
+    h('p', null, h('a', { href: '/' }, 'Begin at the start')),
+  )
+}

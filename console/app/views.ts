@@ -1,0 +1,92 @@
+import type { ComponentType } from 'preact'
+import type { IconName } from './icons.ts'
+import type { Place } from './router.ts'
+import type { Scheme } from './session.ts'
+
+/** What a view is given: where the reader is, and the parts of the path that the view's own path names. */
+export interface ViewProps {
+  readonly place: Place
+  readonly params: Readonly<Record<string, string>>
+}
+
+/**
+ * A view of the console. Its code and styles are loaded when it is first opened. The server has its path in a list too
+ * (src/http/console-routes.ts), so that the address can be opened, reloaded and shared.
+ */
+export interface View {
+  /** With `:name` for a part that differs. */
+  readonly path: string
+  readonly title: string
+  /** Where the navigation has it; null for one that others lead to. */
+  readonly listed: { readonly group: 'Read' | 'Operate' | 'Learn'; readonly icon: IconName } | null
+  /** The credential without which it shows how to sign in; null where none is needed. */
+  readonly needs: Scheme | null
+  /** Files of styles/. All of one is nested below the class `view-…`, so that no view changes another. */
+  readonly styles: readonly string[]
+  readonly load: () => Promise<ComponentType<ViewProps>>
+}
+
+/** In the order of the navigation. */
+export const views: readonly View[] = [
+  {
+    path: '/account',
+    title: 'Account',
+    listed: { group: 'Read', icon: 'account' },
+    needs: 'consumer',
+    styles: ['account.css'],
+    load: async () => (await import('../account/account-view.ts')).AccountView,
+  },
+  {
+    path: '/',
+    title: 'Welcome',
+    listed: { group: 'Learn', icon: 'home' },
+    needs: null,
+    styles: ['welcome.css', 'sign-in.css'],
+    load: async () => (await import('../welcome/welcome-view.ts')).WelcomeView,
+  },
+  {
+    path: '/sign-in',
+    title: 'Sign in',
+    listed: null,
+    needs: null,
+    styles: ['sign-in.css'],
+    load: async () => (await import('../welcome/sign-in-view.ts')).SignInView,
+  },
+  {
+    path: '/docs',
+    title: 'API reference',
+    listed: { group: 'Learn', icon: 'reference' },
+    needs: null,
+    styles: ['reference.css', 'reference-navigation.css', 'reference-operation.css', 'reference-try.css'],
+    load: async () => (await import('../reference/reference-view.ts')).ReferenceView,
+  },
+]
+
+/** The view of a path, with what stands for its names; null where there is none. */
+export function viewAt(path: string): { readonly view: View; readonly params: ViewProps['params'] } | null {
+  for (const view of views) {
+    const params = matched(view.path, path)
+    if (params !== null) return { view, params }
+  }
+  return null
+}
+
+function matched(pattern: string, path: string): ViewProps['params'] | null {
+  const [wanted, given] = [pattern.split('/'), path.split('/')]
+  if (wanted.length !== given.length) return null
+  const params: Record<string, string> = {}
+  for (const [i, part] of wanted.entries()) {
+    if (part.startsWith(':')) params[part.slice(1)] = decoded(given[i]!)
+    else if (part !== given[i]) return null
+  }
+  return params
+}
+
+/** A path that is escaped wrongly is taken as it stands: it names nothing, and the view says so. */
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return part
+  }
+}

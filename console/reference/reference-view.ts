@@ -1,0 +1,140 @@
+import { type ComponentChild, h } from 'preact'
+import { useEffect, useMemo } from 'preact/hooks'
+import { byId, el, fill } from '../shared/dom.ts'
+import { markdown } from '../shared/markdown-light.ts'
+import { knowSchemes, wireKeyDialog } from './credentials.ts'
+import { loadGuides } from './guides.ts'
+import { openMenu, wireNavigation } from './navigation.ts'
+import { type Model, readModel } from './openapi-model.ts'
+import { operationView } from './operation-view.ts'
+import { overview, type Section } from './overview.ts'
+import { goTo } from './places.ts'
+
+/**
+ * Every operation, as the description has it. It is thousands of elements that never change once they are there: they are
+ * made once, as they are, and kept for the next visit. Only the frame is the view's.
+ */
+export function ReferenceView(): ComponentChild {
+  useEffect(() => {
+    const left = new AbortController()
+    show(left.signal)
+    return () => {
+      left.abort()
+      openMenu(false)
+    }
+  }, [])
+  // The same every time: what is put into it by hand is nobody's to compare.
+  return useMemo(frame, [])
+}
+
+function frame(): ComponentChild {
+  return h(
+    'div',
+    { class: 'frame' },
+    h(
+      'nav',
+      { id: 'nav', 'aria-label': 'Operations' },
+      h(
+        'div',
+        { class: 'filter' },
+        h('label', { class: 'hidden-label', for: 'filter' }, 'Filter by title, field or text'),
+        h('input', {
+          id: 'filter',
+          type: 'search',
+          placeholder: 'Title, field or text',
+          autocomplete: 'off',
+          spellcheck: false,
+        }),
+        h('kbd', { 'aria-hidden': 'true' }, '/'),
+      ),
+      h('div', { id: 'groups' }),
+      h('p', { class: 'none', id: 'none', role: 'status' }),
+    ),
+    h(
+      'div',
+      { class: 'reference' },
+      h(
+        'div',
+        { class: 'reference-bar' },
+        h(
+          'button',
+          { class: 'button small menu', type: 'button', id: 'menu', 'aria-expanded': 'false', 'aria-controls': 'nav' },
+          'Operations',
+        ),
+        h('span', { class: 'place' }, 'API reference ', h('span', { id: 'version' })),
+        h('a', { class: 'quiet', href: '/openapi.json' }, 'openapi.json'),
+        h('button', { class: 'button small', type: 'button', id: 'keys' }, h('span', { id: 'keys-state' }, 'Set keys')),
+      ),
+      h('div', { id: 'reference' }, h('p', { class: 'loading', role: 'status' }, 'Reading the description …')),
+    ),
+    h('dialog', { id: 'key-dialog', 'aria-labelledby': 'key-title' }),
+  )
+}
+
+interface Made {
+  readonly model: Model
+  readonly parts: readonly Section[]
+  readonly guides: readonly Section[]
+  readonly groups: readonly HTMLElement[]
+}
+
+let made: Promise<Made> | null = null
+
+async function make(): Promise<Made> {
+  const response = await fetch('/openapi.json')
+  if (!response.ok) throw new Error(`the description answers ${response.status}`)
+  const [model, guides] = await Promise.all([response.json().then(readModel), loadGuides()])
+  knowSchemes(model.schemes)
+  const groups = model.groups.map((group) =>
+    el(
+      'section',
+      { class: 'group', 'aria-label': group.name },
+      el('div', { class: 'group-head' }, el('h2', {}, group.name), el('div', {}, markdown(group.description))),
+      group.operations.map((operation) => operationView(model.description, operation)),
+    ),
+  )
+  return { model, parts: overview(model), guides, groups }
+}
+
+async function show(left: AbortSignal): Promise<void> {
+  made ??= make()
+  try {
+    const { model, parts, guides, groups } = await made
+    if (left.aborted) return
+    fill(
+      byId('reference'),
+      parts.map(({ node }) => node),
+      guides.map(({ node }) => node),
+      groups,
+    )
+    byId('version').textContent = model.description.info.version
+    wireNavigation(model, parts, guides, left)
+    wireKeyDialog(
+      Object.keys(model.schemes),
+      byId<HTMLDialogElement>('key-dialog'),
+      byId('keys'),
+      byId('keys-state'),
+      left,
+    )
+    addEventListener('hashchange', goToHash, { signal: left })
+    goToHash()
+  } catch (error) {
+    made = null
+    if (left.aborted) return
+    fill(
+      byId('reference'),
+      el('p', { class: 'loading', role: 'alert' }, `The reference could not be read: ${(error as Error).message}.`),
+      el(
+        'p',
+        { class: 'loading' },
+        el('button', { type: 'button', class: 'button', click: () => show(left) }, 'Try again'),
+      ),
+    )
+  }
+}
+
+/** The browser cannot have gone to the link's part by itself: it was made after the page had loaded. */
+function goToHash(): void {
+  const target = document.getElementById(decodeURIComponent(location.hash.slice(1)))
+  if (target !== null && byId('reference').contains(target)) goTo(target)
+}

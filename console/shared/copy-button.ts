@@ -1,0 +1,33 @@
+import { useSignal } from '@preact/signals'
+import { type ComponentChild, type ComponentChildren, h } from 'preact'
+import { useEffect } from 'preact/hooks'
+import { copiedForMs, copyText } from './copy-text.ts'
+
+export interface CopyButtonProps {
+  /** What is copied, as it is at the moment of the click. */
+  readonly text: () => string
+  /** What that is, in words: "the cursor". */
+  readonly what: string
+  readonly class?: string
+  readonly children?: ComponentChildren
+}
+
+/** Copies, and says whether that worked. */
+export function CopyButton({ text, what, class: name = 'copy', children = 'Copy' }: CopyButtonProps): ComponentChild {
+  const said = useSignal<string | null>(null)
+  useEffect(() => {
+    if (said.value === null) return
+    const timer = setTimeout(() => {
+      said.value = null
+    }, copiedForMs)
+    return () => clearTimeout(timer)
+  }, [said.value])
+  const copy = async (): Promise<void> => {
+    said.value = (await copyText(text())) ? 'Copied' : 'Select and copy'
+  }
+  return h(
+    'button',
+    { type: 'button', class: name, title: `Copy ${what}`, onClick: copy },
+    h('span', { 'aria-live': 'polite' }, said.value ?? children),
+  )
+}

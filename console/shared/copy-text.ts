@@ -1,0 +1,20 @@
+/** The clipboard of the browser wants a secure origin; on plain HTTP the older command still works. Gives whether it did. */
+export async function copyText(text: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text)
+    return true
+  } catch {
+    const field = document.createElement('textarea')
+    field.className = 'hidden-label'
+    field.readOnly = true
+    field.value = text
+    document.body.append(field)
+    field.select()
+    const copied = document.execCommand('copy')
+    field.remove()
+    return copied
+  }
+}
+
+/** How long a button says what became of it. */
+export const copiedForMs = 1600

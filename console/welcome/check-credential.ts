@@ -1,0 +1,60 @@
+import { batch } from '@preact/signals'
+import { credential, endedBecause, type Scheme } from '../app/session.ts'
+
+/** What each kind is asked for, to see whether it is good; and how those begin that say what they are. */
+const kinds = {
+  consumer: { path: '/v1/account', prefix: 'tmc_' },
+  admin: { path: '/admin/v1/datasets', prefix: 'tma_' },
+} as const
+const collectorPrefix = 'tml_'
+
+/** Asks the server before anything is kept. Throws what to do, in words. */
+export async function signIn(secret: string, needs: Scheme | null): Promise<void> {
+  if (secret.startsWith(collectorPrefix)) {
+    throw new Error('This is a collector key: it sends documents in, and reads none. Sign in with an application key.')
+  }
+  // A header takes no other characters, and no credential has any.
+  if (!/^[\x21-\x7e]+$/.test(secret)) throw new Error('A key has no spaces and no letters beyond ASCII. Copy it again.')
+  // An operator may have set an admin token that begins in any way.
+  const scheme: Scheme = secret.startsWith(kinds.consumer.prefix) ? 'consumer' : 'admin'
+  if (needs !== null && scheme !== needs) {
+    throw new Error(
+      needs === 'admin'
+        ? 'This is an application key. This view needs the admin token.'
+        : 'An application key begins with tmc_. This view reads as an application does, and needs one.',
+    )
+  }
+  const answer = await fetch(kinds[scheme].path, { headers: { authorization: `Bearer ${secret}` }, cache: 'no-store' })
+  if (answer.status === 401) {
+    throw new Error(
+      'This is not accepted. It may be mistyped, revoked or expired; copy it again, or have a new one made.',
+    )
+  }
+  if (answer.status === 429) throw new Error('Too many requests with this key at the moment. Try again in a moment.')
+  if (!answer.ok)
+    throw new Error(`The server cannot tell at the moment (status ${answer.status}). Try again in a moment.`)
+  keep(scheme, secret)
+}
+
+/** Redeems the code of an address that signs in once. */
+export async function signInByCode(code: string): Promise<void> {
+  const answer = await fetch('/sign-in', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ code: code.slice(0, 100) }),
+  })
+  const body = (await answer.json()) as { readonly api_key?: string; readonly message?: string }
+  if (!answer.ok || body.api_key === undefined) {
+    throw new Error(
+      'This address has been used, or is too old. Sign in with a key, or start the server again for a new address.',
+    )
+  }
+  keep('consumer', body.api_key)
+}
+
+function keep(scheme: Scheme, secret: string): void {
+  batch(() => {
+    endedBecause.value = ''
+    credential(scheme).value = secret
+  })
+}

@@ -1,0 +1,73 @@
+import { useSignal } from '@preact/signals'
+import { type ComponentChild, h } from 'preact'
+import { useId } from 'preact/hooks'
+import { inWords } from '../app/ask.ts'
+import { endedBecause, type Scheme } from '../app/session.ts'
+import { signIn } from './check-credential.ts'
+
+/** The form for an application's key or the admin token. Where a view needs one of them, it says which. */
+export function SignIn({ needs, done }: { readonly needs: Scheme | null; readonly done?: () => void }): ComponentChild {
+  const id = useId()
+  const typed = useSignal('')
+  const fault = useSignal<string | null>(null)
+  const isBusy = useSignal(false)
+  const submit = async (event: Event): Promise<void> => {
+    event.preventDefault()
+    isBusy.value = true
+    fault.value = null
+    try {
+      await signIn(typed.value.trim(), needs)
+      done?.()
+    } catch (error) {
+      fault.value = inWords(error)
+    }
+    isBusy.value = false
+  }
+  const wanted =
+    needs === 'admin' ? 'Admin token' : needs === 'consumer' ? 'Application key' : 'Application key or admin token'
+  return h(
+    'section',
+    { class: 'sign-in', 'aria-labelledby': `${id}-title` },
+    h('h2', { id: `${id}-title` }, 'Sign in'),
+    endedBecause.value === '' ? null : h('p', { class: 'notice warn', role: 'alert' }, endedBecause.value),
+    h(
+      'form',
+      { onSubmit: submit, autocomplete: 'off' },
+      h('label', { for: id }, wanted),
+      h('input', {
+        id,
+        type: 'password',
+        autocomplete: 'off',
+        spellcheck: false,
+        required: true,
+        placeholder: needs === 'admin' ? 'tma_…' : 'tmc_…',
+        'aria-invalid': fault.value === null ? undefined : 'true',
+        'aria-describedby': `${id}-fault ${id}-note`,
+        onInput: (event: Event) => {
+          typed.value = (event.currentTarget as HTMLInputElement).value
+        },
+      }),
+      h('p', { class: 'fault', id: `${id}-fault`, role: 'alert' }, fault.value),
+      h(
+        'button',
+        { type: 'submit', class: 'button main', disabled: isBusy.value },
+        isBusy.value ? 'Asking …' : 'Sign in',
+      ),
+    ),
+    h(
+      'p',
+      { class: 'note', id: `${id}-note` },
+      'It stays in this tab, goes to this server only, and is forgotten when the tab is closed. ',
+      needs === 'admin'
+        ? 'The admin token was printed when the instance first started.'
+        : h(
+            'span',
+            null,
+            h('code', null, 'npm start'),
+            ' prints an address that signs in; ',
+            h('code', null, 'tidemark key create'),
+            ' makes a key.',
+          ),
+    ),
+  )
+}

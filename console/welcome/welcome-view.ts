@@ -1,0 +1,184 @@
+import { type ComponentChild, Fragment, h } from 'preact'
+import { account } from '../app/account.ts'
+import { health } from '../app/health.ts'
+import { go } from '../app/router.ts'
+import { credential, isSignedIn } from '../app/session.ts'
+import { CodeBox } from '../shared/code-box.ts'
+import { daysAgo } from '../shared/days-ago.ts'
+import { SignIn } from './sign-in.ts'
+
+/** What this is, how it is, how to sign in, and three lines to begin with. */
+export function WelcomeView(): ComponentChild {
+  return h(
+    Fragment,
+    null,
+    h(
+      'section',
+      { class: 'hero' },
+      h(
+        'div',
+        { class: 'hero-text' },
+        h('h1', null, 'Collected content, ready to\u00a0search, follow and analyse.'),
+        h(
+          'p',
+          { class: 'lead' },
+          'This is a Tidemark instance: collectors send documents in, applications read them through one HTTP API, each within what it is entitled to.',
+        ),
+        h(
+          'p',
+          { class: 'actions' },
+          h('a', { class: 'button', href: '/docs' }, 'Open the API reference'),
+          h('a', { class: 'button', href: '/openapi.json' }, 'openapi.json'),
+        ),
+      ),
+      h('div', { class: 'hero-side' }, isSignedIn.value ? h(SignedIn, null) : h(SignIn, { needs: null, done: enter })),
+    ),
+    h(Status, null),
+    h(Lines, null),
+    h(
+      'section',
+      { class: 'part', 'aria-labelledby': 'guides' },
+      h('h2', { id: 'guides' }, 'Guides'),
+      h(
+        'ul',
+        { class: 'guides' },
+        guides.map(([href, name, rest]) => h('li', { key: href }, h('a', { href }, name), rest)),
+      ),
+    ),
+    h(
+      'section',
+      { class: 'part', 'aria-labelledby': 'stand' },
+      h('h2', { id: 'stand' }, 'Who does what'),
+      h(
+        'p',
+        null,
+        'Collectors write with a collector key. Applications read with their own keys, and pull what changed from a feed. An operator decides, with the admin token, who may see what.',
+      ),
+      h(
+        'picture',
+        null,
+        h('source', { media: '(max-width: 40rem)', srcset: '/assets/images/architecture-tall.svg' }),
+        h('img', {
+          class: 'picture',
+          src: '/assets/images/architecture-wide.svg',
+          alt: 'Collectors send documents to Tidemark. Applications ask Tidemark and get answers. An operator sets datasets, keys, entitlements and limits.',
+        }),
+      ),
+    ),
+    h(
+      'footer',
+      { class: 'foot' },
+      h('p', null, 'Everything on this page comes from this instance. Nothing is loaded from elsewhere.'),
+    ),
+  )
+}
+
+const enter = (): void => {
+  if (credential('consumer').value !== '') go('/account')
+}
+
+function SignedIn(): ComponentChild {
+  const name = account.value?.name
+  return h(
+    'section',
+    { class: 'sign-in' },
+    h('h2', null, 'Signed in'),
+    credential('consumer').value === ''
+      ? h('p', null, 'With the admin token: the reference sends it where you try an operation of the operator.')
+      : h('p', null, name === undefined ? 'With an application key.' : ['As ', h('strong', null, name), '.']),
+    credential('consumer').value === ''
+      ? null
+      : h('a', { class: 'button main', href: '/account' }, 'See what it may read'),
+  )
+}
+
+const guides = [
+  ['/docs#guide-first-search', 'First search', ' by words, by meaning, or both'],
+  ['/docs#guide-backfill-and-follow', 'Backfill and follow', ', to keep a copy that stays complete'],
+  ['/docs#guide-entitlements', 'Entitlements', ', which say who reads what'],
+  ['/docs#guide-collectors', 'Collectors', ', which send documents in'],
+  ['/docs#errors', 'Errors', ', each with what to do about it'],
+] as const
+
+function Status(): ComponentChild {
+  const { state, words, rows, askedAt } = health.value
+  return h(
+    'section',
+    { class: 'status', 'aria-labelledby': 'status-title' },
+    h(
+      'div',
+      null,
+      h('h2', { id: 'status-title' }, 'Status'),
+      h('p', { class: 'verdict', 'data-state': state, role: 'status' }, words),
+      h('p', { class: 'asked' }, askedAt === null ? '' : `Asked at ${askedAt.toLocaleTimeString()}`),
+    ),
+    h(
+      'dl',
+      null,
+      rows.map(([name, good, detail]) =>
+        h('div', { key: name }, h('dt', null, name), h('dd', { 'data-state': good ? 'good' : 'bad' }, detail)),
+      ),
+    ),
+  )
+}
+
+interface Line {
+  readonly path: string
+  readonly title: string
+  readonly data?: string
+  readonly query?: string
+}
+
+const lines: readonly Line[] = [
+  {
+    path: '/v1/search',
+    title: 'Search',
+    data: `-d '{"query": "tidal power", "mode": "hybrid", "limit": 3, "include_highlights": true}'`,
+  },
+  {
+    path: '/v1/documents/browse',
+    title: 'Browse what came in during the last 30 days, newest first',
+    query: `?limit=3&include_snapshot=true&created_from=${daysAgo(30)}`,
+  },
+  { path: '/v1/account', title: 'See what this key may do' },
+]
+
+function curlOf({ path, data, query = '' }: Line): string {
+  const url = `${location.origin}${path}${query}`
+  const parts = [`curl -s ${query === '' ? url : `'${url}'`}`, '-H "Authorization: Bearer $TIDEMARK_KEY"']
+  if (data) parts.push("-H 'Content-Type: application/json'", data)
+  return parts.join(' \\\n  ')
+}
+
+function Lines(): ComponentChild {
+  return h(
+    'section',
+    { class: 'part', 'aria-labelledby': 'begin' },
+    h('h2', { id: 'begin' }, 'Three lines to begin with'),
+    h(
+      'p',
+      null,
+      'Put a consumer key in ',
+      h('code', null, 'TIDEMARK_KEY'),
+      ': ',
+      h('code', null, 'npm start'),
+      ' prints one, and so does ',
+      h('code', null, 'tidemark key create'),
+      '.',
+    ),
+    h(
+      'div',
+      { class: 'lines' },
+      lines.map((line) => h(CodeBox, { key: line.path, title: line.title, text: curlOf(line) })),
+    ),
+    h(
+      'p',
+      { class: 'next' },
+      'A listing covers up to 31 days: if nothing came in lately, set ',
+      h('code', null, 'created_from'),
+      ' and ',
+      h('code', null, 'created_to'),
+      ' around an earlier time.',
+    ),
+  )
+}

@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { connect, createServer, type Server, type Socket } from 'node:net'
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import { parse } from 'yaml'
+import { sharedServer, type TestServer } from '../acceptance/harness.ts'
+import { until } from '../support/until.ts'
+import { findChromium } from './find-chromium.ts'
+
+/** A server with the sample, and a door between them for browsers, whose address holds when that of the server changes. */
+export interface ConsoleWorld {
+  readonly server: TestServer
+  /** Where the browser goes: the same address whatever port the server has after a restart. */
+  readonly address: string
+  /** Reads the whole sample. */
+  readonly key: string
+  readonly applicationId: string
+  readonly collectorKey: string
+}
+
+let world: Promise<ConsoleWorld> | undefined
+
+/** The same one for all files that run in this process. */
+export function consoleWorld(): Promise<ConsoleWorld> {
+  world ??= makeWorld()
+  return world
+}
+
+async function makeWorld(): Promise<ConsoleWorld> {
+  const server = await sharedServer()
+  const loaded = await loadSample(server)
+  const door = await openDoor(server)
+  await until('it is ready', async () => (await server.call('GET', '/readyz')).status === 200)
+  return { server, address: door, ...loaded }
+}
+
+/** A file's own: it keeps the process until it is closed. */
+export function launchBrowser(): Promise<Browser> {
+  const executablePath = findChromium()
+  assert.ok(executablePath, 'Chromium is needed: install it, or set CHROMIUM_PATH')
+  return chromium.launch({
+    executablePath,
+    args: [
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-quic',
+      '--no-first-run',
+      '--disable-background-networking',
+      '--disable-sync',
+    ],
+  })
+}
+
+const sample = (file: string): string => readFileSync(new URL(`../../sample/${file}`, import.meta.url), 'utf8')
+
+async function loadSample(server: TestServer): Promise<Pick<ConsoleWorld, 'key' | 'applicationId' | 'collectorKey'>> {
+  const { datasets, classifications, applications } = parse(sample('instance.yaml'))
+  for (const { dataset_id, ...dataset } of datasets) {
+    await server.mustAdmin('PUT', `/admin/v1/datasets/${dataset_id}`, dataset)
+  }
+  for (const { dataset_id, code, ...classification } of classifications) {
+    await server.mustAdmin('PUT', `/admin/v1/datasets/${dataset_id}/classifications/${code}`, classification)
+  }
+  const collector = await server.makeCollector()
+  for (const file of ['documents.ndjson', 'updates.ndjson']) {
+    const answer = await server.call('POST', '/collector/v1/documents', {
+      headers: { authorization: `Bearer ${collector.key}`, 'content-type': 'application/x-ndjson' },
+      body: sample(file),
+    })
+    assert.equal(answer.status, 200, answer.text)
+  }
+  const [{ name, policy, entitlements }] = applications
+  const { key, applicationId } = await server.makeApplication({ name, policy: { ...policy, ...rates }, entitlements })
+  await until('the sample is searchable', async () => {
+    const { body } = await server.admin('GET', '/admin/v1/indexing')
+    return body.pending_chunks === 0 && body.indexed_chunks > 300
+  })
+  return { key, applicationId, collectorKey: collector.key }
+}
+
+const rates = { requests_per_second: 10_000, burst: 10_000 }
+
+/** Passes bytes on to where the server is now; while it is not there, connections end as they do at a closed port. */
+async function openDoor(server: TestServer): Promise<string> {
+  const door: Server = createServer((outside: Socket) => {
+    const { hostname, port } = new URL(server.address)
+    const inside = connect(Number(port), hostname)
+    const end = (): void => {
+      outside.destroy()
+      inside.destroy()
+    }
+    for (const socket of [outside, inside]) socket.on('error', end).on('close', end)
+    outside.pipe(inside).pipe(outside)
+  })
+  await new Promise<void>((resolve) => {
+    door.listen(0, '127.0.0.1', resolve)
+  })
+  door.unref()
+  const { port } = door.address() as { port: number }
+  return `http://127.0.0.1:${port}`
+}
+
+/** A page, and everything that went wrong on it. */
+export interface Opened {
+  readonly page: Page
+  readonly faults: string[]
+}
+
+export interface Opening {
+  readonly width?: number
+  /** Signed in with this from the beginning, as a tab is that was reloaded. */
+  readonly key?: string
+  /** What a test brings about itself, and the browser tells of as an error. */
+  readonly expected?: RegExp
+}
+
+export async function openPage(
+  context: BrowserContext,
+  url: string,
+  { width = 1280, key, expected = /^$/ }: Opening = {},
+): Promise<Opened> {
+  const page = await context.newPage()
+  await page.setViewportSize({ width, height: 900 })
+  const faults: string[] = []
+  page.on('pageerror', (error) => faults.push(String(error)))
+  page.on('console', (message) => {
+    // A server on a busy machine may not be ready for a moment, and the page asks again.
+    const isReadiness = message.location().url.endsWith('/readyz')
+    if (message.type() === 'error' && !isReadiness && !expected.test(message.text())) faults.push(message.text())
+  })
+  page.on('request', (request) => {
+    if (new URL(request.url()).origin !== new URL(url).origin) faults.push(`a request to ${request.url()}`)
+  })
+  if (key !== undefined) {
+    await page.addInitScript(`sessionStorage.setItem('tidemark.key.consumer', ${JSON.stringify(key)})`)
+  }
+  await page.goto(url)
+  return { page, faults }
+}

@@ -1,0 +1,218 @@
+import assert from 'node:assert/strict'
+import { after, afterEach, before, test } from 'node:test'
+import axe from 'axe-core'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
+import { adminToken } from '../acceptance/harness.ts'
+import { until } from '../support/until.ts'
+import { type ConsoleWorld, consoleWorld, launchBrowser, type Opening, openPage } from './console-world.ts'
+
+/** The frame of the console in a real browser: signing in and out, what goes wrong on the way, who cannot see or point. */
+let world: ConsoleWorld
+let browser: Browser
+let context: BrowserContext
+
+before(async () => {
+  ;[world, browser] = await Promise.all([consoleWorld(), launchBrowser()])
+  context = await browser.newContext()
+})
+afterEach(async () => {
+  for (const page of context.pages()) await page.close()
+})
+after(() => browser?.close())
+
+const open = (path: string, opening: Opening = {}) => openPage(context, `${world.address}${path}`, opening)
+/** The browser tells of every answer of these kinds by itself. */
+const told = (status: number): RegExp => new RegExp(`status of ${status}`)
+
+async function signIn(page: Page, secret: string): Promise<void> {
+  await page.getByLabel(/^(Application key|Admin token)/).fill(secret)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+}
+
+test('a key signs in, holds for the tab, is in no address, and is forgotten at sign-out; a wrong one is told so', async () => {
+  const { page, faults } = await open('/account?from=here', { expected: told(401) })
+  await signIn(page, 'tmc_0000000000000000000000000000000000000000')
+  await page.getByText('This is not accepted.').waitFor()
+  await signIn(page, world.collectorKey)
+  await page.getByText('This is a collector key').waitFor()
+  await signIn(page, adminToken)
+  await page.getByText('An application key begins with tmc_').waitFor()
+  await signIn(page, 'schlüssel')
+  await page.getByText('A key has no spaces').waitFor()
+  assert.equal(await page.evaluate('sessionStorage.length'), 0)
+  await signIn(page, world.key)
+  await page.getByRole('heading', { name: 'Sample reader' }).waitFor()
+  assert.equal(page.url(), `${world.address}/account?from=here`)
+  await page.reload()
+  await page.getByText('Documents of the datasets news, community and video').waitFor()
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+  const kept = await page.evaluate('JSON.stringify([{ ...sessionStorage }, { ...localStorage }])')
+  assert.ok(!String(kept).includes(world.key))
+  assert.deepEqual(faults, [])
+})
+
+test('the admin token signs in too, and the reference sends it', async () => {
+  const { page, faults } = await open('/sign-in')
+  await signIn(page, adminToken)
+  await page.getByText('With the admin token:').waitFor()
+  await page.getByRole('navigation', { name: 'Views' }).getByRole('link', { name: 'API reference' }).click()
+  await page.getByText('Keys: 1 of 3').waitFor()
+  assert.deepEqual(faults, [])
+})
+
+test('a code that is not known signs nobody in, and does not stay in the address', async () => {
+  const { page } = await open('/sign-in#used', { expected: told(401) })
+  await page.getByText('This address has been used, or is too old.').waitFor()
+  assert.equal(page.url(), `${world.address}/sign-in`)
+})
+
+test('a key that is revoked while somebody works asks them to sign in again, at the same place', async () => {
+  const { key, keyId } = await world.server.makeKey(world.applicationId)
+  const { page, faults } = await open('/account', { key, expected: told(401) })
+  await page.getByRole('heading', { name: 'Why can’t I see it?' }).waitFor()
+  await world.server.mustAdmin('POST', `/admin/v1/keys/${keyId}/revoke`)
+  await page.getByLabel('Document id').fill('doc_x')
+  await page.getByRole('button', { name: 'Look' }).click()
+  await page.getByText('The key is not accepted any more').waitFor()
+  await signIn(page, world.key)
+  await page.getByRole('heading', { name: 'Why can’t I see it?' }).waitFor()
+  assert.deepEqual(faults, [])
+})
+
+test('the account says why a document is not seen, entry by entry, and not whether there is one', async () => {
+  const { key } = await world.server.makeApplication({
+    name: 'Two windows',
+    policy: { daily_quotas: { search: 10 } },
+    entitlements: [
+      { datasets: ['news'], languages: ['en'] },
+      { datasets: ['video'], published_from: '2026-11-01T00:00:00Z' },
+    ],
+  })
+  const listed = await world.server.consumer(world.key, 'POST', '/v1/search', {
+    query: 'harbour',
+    datasets: ['community'],
+  })
+  const { page, faults } = await open('/account', { key, expected: told(404) })
+  await page.getByText('0 of 10 today').waitFor()
+  const look = async (id: string): Promise<string> => {
+    const asked = page.waitForResponse((answer) => answer.url().includes('/v1/documents/'))
+    await page.getByLabel('Document id').fill(id)
+    await page.getByRole('button', { name: 'Look' }).click()
+    await asked
+    await page.getByText('Entry 2').waitFor()
+    return page.locator('.why [role="status"]').innerText()
+  }
+  const hidden = await look(listed.body.results[0].document_id)
+  assert.match(
+    hidden,
+    /its dataset is news[\s\S]*its language is en[\s\S]*it was published at 2026-11-01T00:00:00\.?0*Z or later/,
+  )
+  assert.equal(await look('doc_that_never_was'), hidden)
+  assert.deepEqual(faults, [])
+})
+
+test('too many requests: the wait is shown, and what was asked comes after it', async () => {
+  const { key } = await world.server.makeApplication({
+    name: 'Slow reader',
+    policy: { requests_per_second: 1, burst: 1 },
+    entitlements: [{ datasets: ['news'] }],
+  })
+  const { page, faults } = await open('/sign-in', { expected: told(429) })
+  await page.evaluate(`{
+    window.said = []
+    const place = document.querySelector('.trouble')
+    new MutationObserver(() => window.said.push(place.textContent)).observe(place, { subtree: true, childList: true, characterData: true })
+  }`)
+  await signIn(page, key)
+  await page.getByRole('heading', { name: 'Slow reader' }).waitFor()
+  await until('the wait was shown', async () =>
+    ((await page.evaluate('window.said')) as string[]).some((text) =>
+      /^Too many requests at the moment: going on in \d+ s\.$/.test(text),
+    ),
+  )
+  await until('and is over', async () => (await page.locator('.trouble').innerText()) === '')
+  assert.deepEqual(faults, [])
+})
+
+test('a server that goes away is asked until it is back, and everything goes on', async () => {
+  const { page } = await open('/account', { key: world.key })
+  await page.getByRole('heading', { name: 'Why can’t I see it?' }).waitFor()
+  await world.server.stop()
+  await page.getByLabel('Document id').fill('doc_x')
+  await page.getByRole('button', { name: 'Look' }).click()
+  await page.getByText('The server does not answer.').waitFor()
+  await world.server.start()
+  await page.getByText('It is not found').waitFor()
+  await until('the notice is gone', async () => (await page.locator('.trouble').innerText()) === '')
+})
+
+interface Violation {
+  readonly id: string
+  readonly impact: string
+  readonly nodes: readonly { readonly html: string }[]
+}
+
+/** What of a page somebody with other eyes, ears or hands would be stopped by. */
+async function seriousFindings(page: Page): Promise<string[]> {
+  await page.evaluate(axe.source)
+  const { violations } = (await page.evaluate('axe.run()')) as { violations: Violation[] }
+  return violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(' | ')}`)
+}
+
+const places: readonly (readonly [path: string, shown: string])[] = [
+  ['/', 'Three lines to begin with'],
+  ['/account', 'Why can’t I see it?'],
+]
+
+for (const scheme of ['light', 'dark'] as const) {
+  test(`every view in ${scheme}: no serious finding of axe, nothing over the edge of a phone`, async () => {
+    for (const [path, shown] of places) {
+      const { page, faults } = await open(path, { key: world.key })
+      await page.emulateMedia({ colorScheme: scheme, reducedMotion: 'reduce' })
+      await page.getByText(shown).first().waitFor()
+      assert.deepEqual(await seriousFindings(page), [], `${path} in ${scheme}`)
+      await page.setViewportSize({ width: 390, height: 844 })
+      const over = await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')
+      assert.ok(Number(over) <= 0, `${path} is ${over} px too wide for a phone`)
+      assert.deepEqual(faults, [])
+      await page.close()
+    }
+  })
+}
+
+test('the colours can be chosen, and stay chosen', async () => {
+  const { page } = await open('/')
+  await page.emulateMedia({ colorScheme: 'light' })
+  const scheme = () => page.evaluate('getComputedStyle(document.documentElement).colorScheme')
+  const next = page.getByRole('button', { name: 'Colours' })
+  await next.click()
+  assert.equal(await scheme(), 'light')
+  await next.click()
+  assert.equal(await scheme(), 'dark')
+  await page.reload()
+  assert.equal(await scheme(), 'dark')
+  await next.click()
+  assert.equal(await scheme(), 'light dark')
+})
+
+test('the first view weighs less than 250 KB, and no script but the import map is inline', async () => {
+  const fresh = await browser.newContext()
+  const page = await fresh.newPage()
+  const answers: Promise<number>[] = []
+  page.on('response', (answer) => answers.push(answer.body().then((body) => body.length)))
+  const first = await page.goto(`${world.address}/`)
+  await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+  const sizes = await Promise.all(answers)
+  const weight = sizes.reduce((sum, size) => sum + size, 0)
+  assert.ok(weight < 250_000, `${weight} bytes`)
+  const policy = first!.headers()['content-security-policy']!
+  assert.match(policy, /script-src 'self' 'sha256-[\w+/]+='; style-src 'self';/)
+  assert.doesNotMatch(policy, /unsafe|https?:|\*/)
+  const html = await first!.text()
+  assert.equal(html.match(/<script(?![^>]*\bsrc=)/g)?.length, 1)
+  assert.doesNotMatch(html, /\sstyle=|\son\w+=/)
+  await fresh.close()
+})

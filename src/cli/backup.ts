@@ -1,45 +1,140 @@
-import { resolve } from 'node:path'
-import type { Command } from 'commander'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Command, InvalidArgumentError } from 'commander'
 import { type BackupProgress, type Report, totalBytes } from '../operator/backup-manifest.ts'
+import { type BackupPlace, nextBackupAt, pruneBackups } from '../operator/backup-place.ts'
 import { makeBackup } from '../operator/make-backup.ts'
 import { finishRestore } from '../operator/restore-backup.ts'
+import { verifyBackup } from '../operator/verify-backup.ts'
+import { inScratch } from '../scratch-folder.ts'
 import { artifactFilesOf } from '../storage/artifact-stores.ts'
+import { embeddedBackend } from '../storage/backends.ts'
+import { backupPlaceOf, findBackup } from '../storage/backup-places.ts'
+import { formatTime } from '../time.ts'
 import { version } from '../version.ts'
 import type { Context } from './context.ts'
+import { inWords } from './in-words.ts'
 import { ownBackup } from './own-backup.ts'
 import { Progress } from './progress.ts'
+import { untilSignal } from './shutdown.ts'
+
+interface Options {
+  readonly every?: number
+  readonly keep?: number
+}
 
 export function backup(program: Command, context: Context): void {
-  program
+  const command = program
     .command('backup')
     .description('copy the store and the artifacts into a new folder, checked; a running server goes on')
-    .argument('[into]', 'where that folder is made', '.')
-    .action(async (into: string) => {
-      const config = context.config()
-      const { copyStore } = await ownBackup(config, 'backup')
-      const { dataDir } = config
-      await finishRestore(dataDir)
-      const artifacts = artifactFilesOf(config)
-      const bar = new Progress()
-      const { folder, manifest, leftOut } = await makeBackup(
-        resolve(into),
-        {
-          dataDir,
-          version,
-          now: Date.now,
-          copyStore,
-          readArtifact: (artifact) => artifacts.read(artifact, 0, artifact.bytes - 1),
-        },
-        reportOn(bar),
-      )
-      const total = totalBytes(manifest)
-      bar.end({ done: total, total, text: `${megabytes(total)} in ${manifest.files.length} files` })
-      for (const artifactId of leftOut) {
-        context.warn(`artifact ${artifactId} is left out: its file is gone or not whole`)
+    .argument('[into]', 'where that folder is made, or s3://bucket/prefix', '.')
+    .option('--every <time>', 'go on, and make one so often: 30m, 12h, 1d, 1w', everyMs)
+    .option('--keep <number>', 'then remove all but so many of the newest', keptNumber)
+    .action(async (into: string, { every, keep }: Options) => {
+      const place = backupPlaceOf(into)
+      const once = async () => {
+        await backUp(context, place)
+        if (keep !== undefined) await prune(context, place, keep)
       }
-      const { document = 0, event = 0 } = manifest.counts
-      context.say(`${document} documents and ${event} events are in ${folder}`)
+      if (every === undefined) await once()
+      else await goOn(context, place, every, once)
     })
+  command
+    .command('verify')
+    .description('restore a backup into a scratch folder (below TMPDIR), read all of it, and say whether it is good')
+    .argument('<from>', 'a backup, or a place of backups, whose newest is taken')
+    .action((from: string) => verify(context, from))
+}
+
+async function backUp(context: Context, place: BackupPlace): Promise<void> {
+  const config = context.config()
+  const { copyStore } = await ownBackup(config, 'backup')
+  const { dataDir } = config
+  await finishRestore(dataDir)
+  const artifacts = artifactFilesOf(config)
+  const bar = new Progress()
+  const parts = {
+    ...{ dataDir, version, now: Date.now, copyStore },
+    readArtifact: (artifact: Parameters<typeof artifacts.read>[0]) => artifacts.read(artifact, 0, artifact.bytes - 1),
+  }
+  const report = reportOn(bar)
+  const { made, where } = await place.receive((into) => makeBackup(into, parts, report), report)
+  const { manifest, leftOut } = made
+  const total = totalBytes(manifest)
+  bar.end({ done: total, total, text: `${megabytes(total)} in ${manifest.files.length} files` })
+  for (const artifactId of leftOut) {
+    context.warn(`artifact ${artifactId} is left out: its file is gone or not whole`)
+  }
+  const { document = 0, event = 0 } = manifest.counts
+  context.say(`${document} documents and ${event} events are in ${where}`)
+}
+
+async function prune(context: Context, place: BackupPlace, keep: number): Promise<void> {
+  for (const name of await pruneBackups(place, keep, Date.now())) context.say(`removed ${name}, an older one`)
+}
+
+/** After a failure. A place that is away for a while costs no more than that. */
+const againMs = 5 * 60_000
+/** The clock may be set, and a machine sleep: it is looked at so often. */
+const lookMs = 3_600_000
+
+/** Until a signal comes; a backup that is under way then is finished. */
+async function goOn(context: Context, place: BackupPlace, every: number, once: () => Promise<void>): Promise<void> {
+  // What a setting is to blame for stays wrong.
+  await ownBackup(context.config(), 'backup')
+  const ending = new AbortController()
+  untilSignal().then(() => ending.abort())
+  const rest = (ms: number) => sleep(ms, undefined, { signal: ending.signal }).catch(() => {})
+  let told = 0
+  while (!ending.signal.aborted) {
+    try {
+      const dueAt = await nextBackupAt(place, every, Date.now())
+      const waitMs = dueAt - Date.now()
+      if (waitMs <= 0) await once()
+      else {
+        if (told !== dueAt) context.say(`the next one is made at ${formatTime(dueAt)}`)
+        told = dueAt
+        await rest(Math.min(waitMs, lookMs))
+      }
+    } catch (error) {
+      const pauseMs = Math.min(every, againMs)
+      context.warn(`tidemark: ${inWords(error).message}; it is tried again in ${pauseMs / 1000} s`)
+      await rest(pauseMs)
+    }
+  }
+}
+
+async function verify(context: Context, from: string): Promise<void> {
+  const { place, name } = await findBackup(from)
+  const bar = new Progress()
+  const report = reportOn(bar)
+  const { manifest, withoutFile } = await inScratch(async (scratch) => {
+    const { backup, newestSchema } = await embeddedBackend(scratch).upkeep()
+    const artifacts = artifactFilesOf({ artifactsUrl: null, dataDir: scratch })
+    const parts = { ...backup, newestSchema, scratch, artifacts }
+    return place.open(name, (folder) => verifyBackup(folder, parts, report), report)
+  })
+  const total = totalBytes(manifest)
+  bar.end({ done: total, total, text: `${megabytes(total)} in ${manifest.files.length} files` })
+  if (withoutFile.length > 0) {
+    context.warn(`${withoutFile.length} results of analysis are not in it: their files were gone when it was made`)
+  }
+  const { document = 0, event = 0 } = manifest.counts
+  context.say(`good: ${name} was restored and read, ${document} documents and ${event} events of ${manifest.made_at}`)
+}
+
+const units: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 }
+
+function everyMs(text: string): number {
+  const [, number, unit] = /^(\d{1,4})([smhdw])$/.exec(text) ?? []
+  const ms = unit === undefined ? 0 : Number(number) * units[unit]!
+  if (ms <= 0) throw new InvalidArgumentError('It must be a number and s, m, h, d or w, such as 12h or 1d.')
+  return ms
+}
+
+function keptNumber(text: string): number {
+  const number = /^\d{1,5}$/.test(text) ? Number(text) : 0
+  if (number < 1) throw new InvalidArgumentError('It must be a whole number from 1 on.')
+  return number
 }
 
 export const megabytes = (bytes: number): string => `${(bytes / 2 ** 20).toFixed(1)} MiB`

@@ -1,8 +1,8 @@
-import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { totalBytes } from '../operator/backup-manifest.ts'
 import { restoreBackup } from '../operator/restore-backup.ts'
 import { artifactFilesOf } from '../storage/artifact-stores.ts'
+import { findBackup } from '../storage/backup-places.ts'
 import { indexHomeOf } from '../storage/index-homes.ts'
 import { accessInWords } from './access-in-words.ts'
 import { megabytes, reportOn } from './backup.ts'
@@ -14,23 +14,29 @@ export function restore(program: Command, context: Context): void {
   program
     .command('restore')
     .description('put a backup into the data folder, whole or not at all; no server may run on it')
-    .argument('<from>', 'the folder that tidemark backup made')
+    .argument(
+      '<from>',
+      'the folder that tidemark backup made, or s3://bucket/prefix/NAME; of a place of backups the newest',
+    )
     .option('--force', 'replace what the data folder holds')
     .action(async (from: string, options: { force?: boolean }) => {
       const config = context.config()
       const store = await ownBackup(config, 'restore')
       const { dataDir } = config
       const bar = new Progress()
-      const { manifest, access, tokenChanged } = await restoreBackup(
-        resolve(from),
-        {
-          ...store,
-          dataDir,
-          artifacts: artifactFilesOf(config),
-          removeIndex: () => indexHomeOf(config, null).remove(),
-        },
-        { force: options.force === true },
-        reportOn(bar),
+      const report = reportOn(bar)
+      const parts = {
+        ...store,
+        dataDir,
+        artifacts: artifactFilesOf(config),
+        removeIndex: () => indexHomeOf(config, null).remove(),
+      }
+      const force = options.force === true
+      const { place, name } = await findBackup(from)
+      const { manifest, access, tokenChanged } = await place.open(
+        name,
+        (folder) => restoreBackup(folder, parts, { force }, report),
+        report,
       )
       const total = totalBytes(manifest)
       bar.end({ done: total, total, text: `${megabytes(total)} in ${manifest.files.length} files` })

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { adminTokenFile, artifactEnding, artifactFolder, storeFile } from '../data-folder.ts'
 import { isId } from '../ids.ts'
+import { formatTime, parseTime } from '../time.ts'
 
 /**
  * A backup is a folder: `manifest.json`, which names every other file with its size and checksum, and
@@ -34,13 +35,30 @@ export interface BackupFile {
   readonly sha256: string
 }
 
-const manifestFile = 'manifest.json'
+export const manifestFile = 'manifest.json'
+
+export const backupName = (madeAt: number): string =>
+  `tidemark-backup-${formatTime(madeAt).slice(0, 19).replaceAll(':', '-')}Z`
+
+/** When the backup of that name was made; null for what is not the name of one. */
+export function backupTimeOf(name: string): number | null {
+  const found = /^tidemark-backup-(\d{4}-\d\d-\d\dT)(\d\d)-(\d\d)-(\d\d)Z$/.exec(name)
+  return found === null ? null : parseTime(`${found[1]}${found[2]}:${found[3]}:${found[4]}Z`)
+}
 
 export const artifactPath = (artifactId: string): string => `${artifactFolder}/${artifactId}${artifactEnding}`
 
 /** How far a backup or a restore has come, in bytes; `total` is null where it cannot be known. */
 export interface BackupProgress {
-  readonly step: 'copying the store' | 'checking the copy' | 'copying artifacts' | 'checking the backup' | 'restoring'
+  readonly step:
+    | 'copying the store'
+    | 'checking the copy'
+    | 'copying artifacts'
+    | 'sending the backup'
+    | 'fetching the backup'
+    | 'checking the backup'
+    | 'restoring'
+    | 'checking the restored store'
   readonly done: number
   readonly total: number | null
 }

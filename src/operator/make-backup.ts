@@ -11,6 +11,7 @@ import {
   BackupError,
   type BackupFile,
   type BackupManifest,
+  backupName,
   manifestPath,
   manifestText,
   type Report,
@@ -54,8 +55,7 @@ export interface MadeBackup {
  */
 export async function makeBackup(into: string, parts: BackupParts, report: Report): Promise<MadeBackup> {
   const madeAt = parts.now()
-  const name = `tidemark-backup-${formatTime(madeAt).slice(0, 19).replaceAll(':', '-')}Z`
-  const folder = join(into, name)
+  const folder = join(into, backupName(madeAt))
   const partial = `${folder}.partial`
   await makePartial(into, partial)
   try {

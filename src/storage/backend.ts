@@ -2,6 +2,7 @@ import type { CopySource, CopyTarget } from '../operator/copy-instance.ts'
 import type { Finding } from '../operator/examine.ts'
 import type { BackupParts } from '../operator/make-backup.ts'
 import type { RestoreParts } from '../operator/restore-backup.ts'
+import type { VerifyParts } from '../operator/verify-backup.ts'
 import type { PoolWatch } from '../threads/pool.ts'
 import type { OpenStore } from './open-store.ts'
 import type { Schema } from './sql/migrate.ts'
@@ -43,6 +44,7 @@ export interface BackupByTidemark
   extends Pick<BackupParts, 'copyStore'>,
     Pick<RestoreParts, 'refuseInUse' | 'removeStoreLog' | 'prepareStore'> {
   readonly by: 'tidemark'
+  readonly examineStore: VerifyParts['examineStore']
 }
 
 /** The commands that do it. */

@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { chownSync, cpSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { before, suite, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { until } from '../support/until.ts'
 import { type AnalysisWorld, startAnalysisWorld } from './analysis-world.ts'
 import { absentFolder, backedUp, restored } from './backups.ts'
 import { documentOf, feedPage, send, wholeFeed } from './content.ts'
-import { freshFolder, startServer, tidemark } from './harness.ts'
+import { freshFolder, startServer, startTidemark, tidemark } from './harness.ts'
 
 const nobody = 65534
 
@@ -21,6 +22,17 @@ function filesOf(folder: string): Record<string, string> {
       return [path, hash('sha256', readFileSync(path))]
     }),
   )
+}
+
+/** As somebody could who knows how it is made. */
+function rewriteManifest(folder: string): void {
+  const path = join(folder, 'manifest.json')
+  const { checksum: _, ...manifest } = JSON.parse(readFileSync(path, 'utf8'))
+  const store = readFileSync(join(folder, 'tidemark.sqlite'))
+  for (const file of manifest.files) {
+    if (file.path === 'tidemark.sqlite') Object.assign(file, { bytes: store.length, sha256: hash('sha256', store) })
+  }
+  writeFileSync(path, JSON.stringify({ ...manifest, checksum: hash('sha256', JSON.stringify(manifest)) }))
 }
 
 suite('backup and restore', () => {
@@ -150,6 +162,59 @@ suite('backup and restore', () => {
     const absent = absentFolder()
     assert.equal((await tidemark(['restore', freshFolder()], { dataDir: absent })).code, 1)
     assert.ok(!existsSync(absent))
+  })
+
+  test('verify restores where nobody needs it and reads all: a good one is said to be, one that is not fails', async () => {
+    const scratch = freshFolder()
+    const env = { TMPDIR: scratch }
+    const good = await tidemark(['backup', 'verify', backup], { env })
+    assert.equal(good.code, 0, good.stderr)
+    assert.match(good.stdout, /^good: tidemark-backup-\S+ was restored and read, 20 documents and 20 events of /)
+    const places = freshFolder()
+    const copy = join(places, basename(backup))
+    cpSync(backup, copy, { recursive: true })
+    // Rows are missing that the manifest counts, and its checksums say nothing of it.
+    const raw = new DatabaseSync(join(copy, 'tidemark.sqlite'))
+    raw.exec('delete from event where sequence = (select max(sequence) from event)')
+    raw.close()
+    rewriteManifest(copy)
+    const bad = await tidemark(['backup', 'verify', places], { env })
+    assert.equal(bad.code, 1)
+    assert.match(bad.stderr, /19 rows in event, not 20/)
+    assert.deepEqual(readdirSync(scratch), [])
+    assert.match(
+      (await tidemark(['backup', 'verify', freshFolder()])).stderr,
+      /is not a backup, and there is none in it/,
+    )
+  })
+
+  test('--every goes on until it is told to end, --keep removes older ones, and what fails is tried again', async () => {
+    const into = join(freshFolder(), 'backups')
+    const running = await startTidemark(['backup', into, '--every', '1s', '--keep', '2'], {
+      dataDir: world.server.dataDir,
+    })
+    await running.printed(/removed tidemark-backup-.*\n[\s\S]*removed tidemark-backup-/)
+    running.signal('SIGTERM')
+    assert.equal((await running.ended).code, 0)
+    assert.equal(readdirSync(into).length, 2)
+    for (const name of readdirSync(into)) assert.ok(existsSync(join(into, name, 'manifest.json')))
+    // One that was made just now is waited for, also by a process that was not there then.
+    const later = await startTidemark(['backup', into, '--every', '4w'], { dataDir: world.server.dataDir })
+    await later.printed(/the next one is made at 20/)
+    later.signal('SIGINT')
+    assert.equal((await later.ended).code, 0)
+    const failing = await startTidemark(['backup', into, '--every', '1s'], { dataDir: freshFolder() })
+    await failing.printed(/there is no store at .*; it is tried again in 1 s[\s\S]*there is no store/)
+    failing.signal('SIGTERM')
+    await failing.ended
+    assert.equal(readdirSync(into).length, 2)
+    for (const wrong of [
+      ['--every', '0d'],
+      ['--keep', 'all'],
+    ]) {
+      const { code, stderr } = await tidemark(['backup', into, ...wrong])
+      assert.deepEqual([code, /It must be a/.test(stderr)], [2, true], stderr)
+    }
   })
 
   test('what is there is replaced only with --force, and never under a running server', async () => {

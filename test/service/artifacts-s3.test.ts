@@ -6,7 +6,7 @@ import { before, suite, test } from 'node:test'
 import { type AnalysisWorld, startAnalysisWorld } from '../acceptance/analysis-world.ts'
 import { checkDownload } from '../acceptance/check-download.ts'
 import { documentOf } from '../acceptance/content.ts'
-import { tidemark } from '../acceptance/harness.ts'
+import { freshFolder, tidemark } from '../acceptance/harness.ts'
 import { CutRelay } from '../support/cut-relay.ts'
 import { addressOf, freshBucket, s3Endpoint, withoutS3 } from '../support/s3-server.ts'
 import { until } from '../support/until.ts'
@@ -71,21 +71,27 @@ else {
       assert.ok(!`${wrong.stdout}${wrong.stderr}`.includes('hush'))
     })
 
-    test('a backup has the results, and a restore brings them into another bucket', async () => {
+    test('backups in a bucket have the results, are verified there, and restored from there into another bucket', async () => {
       const { run_id: runId } = await world.succeeded({})
-      const into = join(world.server.dataDir, 'backups')
-      const env = { TIDEMARK_ARTIFACTS_URL: place }
-      const made = await tidemark(['backup', into], { dataDir: world.server.dataDir, env })
+      const { dataDir } = world.server
+      const backups = addressOf(`${await freshBucket()}/backups`)
+      const scratch = freshFolder()
+      const env = { TIDEMARK_ARTIFACTS_URL: place, TMPDIR: scratch }
+      const made = await tidemark(['backup', backups, '--keep', '2'], { dataDir, env })
       assert.equal(made.code, 0, made.stderr)
+      assert.match(made.stdout, /2 documents and 2 events are in s3:\/\/test-.*: tidemark-backup-/)
       assert.doesNotMatch(made.stderr, /left out/)
+      const good = await tidemark(['backup', 'verify', backups], { dataDir, env })
+      assert.deepEqual([good.code, good.stdout.slice(0, 21)], [0, 'good: tidemark-backup'], good.stderr)
       const other = addressOf(`${await freshBucket()}/other`)
-      const folder = join(into, readdirSync(into)[0]!)
       await world.server.stop()
-      const restored = await tidemark(['restore', folder, '--force'], {
-        dataDir: world.server.dataDir,
-        env: { TIDEMARK_ARTIFACTS_URL: other },
+      const [name] = /tidemark-backup-\S+/.exec(made.stdout)!
+      const restored = await tidemark(['restore', backups.replace('?', `/${name}?`), '--force'], {
+        dataDir,
+        env: { TIDEMARK_ARTIFACTS_URL: other, TMPDIR: scratch },
       })
       assert.equal(restored.code, 0, restored.stderr)
+      assert.deepEqual(readdirSync(scratch), [])
       await world.server.start({ TIDEMARK_ARTIFACTS_URL: other })
       await checkDownload(world, runId)
     })

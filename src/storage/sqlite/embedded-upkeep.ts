@@ -1,6 +1,6 @@
 import type { Upkeep } from '../backend.ts'
 import { newestMigration } from '../sql/migrate.ts'
-import { copyStore, refuseInUse, removeStoreLog } from './backup-store.ts'
+import { copyStore, examineStore, refuseInUse, removeStoreLog } from './backup-store.ts'
 import { openCopySource } from './copy-source.ts'
 import { prepareRestored } from './prepare-restored.ts'
 import { sqliteSchema } from './sqlite-schema.ts'
@@ -14,6 +14,7 @@ export function embeddedUpkeep(path: string) {
     backup: {
       by: 'tidemark',
       copyStore: (to, report) => copyStore(path, to, Date.now(), report),
+      examineStore: (counts) => examineStore(path, counts, Date.now()),
       refuseInUse: () => refuseInUse(path),
       removeStoreLog: () => removeStoreLog(path),
       prepareStore: (copy, { made_at }) => prepareRestored(copy, path, made_at, Date.now()),

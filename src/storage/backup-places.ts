@@ -1,0 +1,43 @@
+import { existsSync } from 'node:fs'
+import { basename, dirname, resolve } from 'node:path'
+import { BackupError, backupTimeOf, manifestPath } from '../operator/backup-manifest.ts'
+import type { BackupPlace } from '../operator/backup-place.ts'
+import { parseS3Address, type S3Address, s3AddressExpected } from '../s3-address.ts'
+import { folderOfBackups } from './files/backup-folder.ts'
+import { bucketOfBackups } from './s3/backup-bucket.ts'
+
+/** Where a text says that backups are kept: a bucket, or a folder. Here it is chosen, and nowhere else. */
+export function backupPlaceOf(text: string): BackupPlace {
+  const address = bucketOf(text)
+  return address === null ? folderOfBackups(resolve(text)) : bucketOfBackups(address)
+}
+
+/** The backup that a text names; the newest where it names a place of backups. */
+export async function findBackup(text: string): Promise<{ readonly place: BackupPlace; readonly name: string }> {
+  const { place, name } = named(text)
+  if (name !== null) return { place, name }
+  const newest = (await place.names()).at(-1)
+  if (newest === undefined) throw new BackupError(`${place.name} is not a backup, and there is none in it`)
+  return { place, name: newest }
+}
+
+function named(text: string): { readonly place: BackupPlace; readonly name: string | null } {
+  const address = bucketOf(text)
+  if (address === null) {
+    const folder = resolve(text)
+    const isBackup = backupTimeOf(basename(folder)) !== null || existsSync(manifestPath(folder))
+    return isBackup
+      ? { place: folderOfBackups(dirname(folder)), name: basename(folder) }
+      : { place: folderOfBackups(folder), name: null }
+  }
+  const name = basename(address.prefix)
+  if (backupTimeOf(name) === null) return { place: bucketOfBackups(address), name: null }
+  return { place: bucketOfBackups({ ...address, prefix: address.prefix.slice(0, -name.length - 1) }), name }
+}
+
+function bucketOf(text: string): S3Address | null {
+  if (!text.startsWith('s3:')) return null
+  const address = parseS3Address(text)
+  if (address === null || address.redirect !== null) throw new BackupError(`a bucket is named ${s3AddressExpected}`)
+  return address
+}

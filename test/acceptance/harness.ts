@@ -73,8 +73,8 @@ export interface CallOptions {
   readonly body?: unknown
 }
 
-/** The store that this run is about. */
-const store = process.env.STORE === 'postgres' ? 'postgres' : 'sqlite'
+/** The store that this run is about. What is the same on both is asked once: there it says so. */
+export const store = process.env.STORE === 'postgres' ? 'postgres' : 'sqlite'
 
 const databases = new Map<string, Promise<string>>()
 

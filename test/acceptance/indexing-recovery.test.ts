@@ -19,6 +19,7 @@ import { until } from '../support/until.ts'
 import { documentOf, sendLines } from './content.ts'
 import { expectError } from './expect-error.ts'
 import { fakeVector } from './fake-embedding.ts'
+import { store } from './harness.ts'
 import { type SearchWorld, startWorld } from './search-world.ts'
 
 /** The end of the process at any moment, and the loss of the index, cost time and nothing else. */
@@ -97,7 +98,8 @@ suite('the index is lost', () => {
     ['cut in half', () => truncateSync(main(), Math.floor(statSync(main()).size / 2))],
     ['garbage in the middle', () => overwrite(main(), 0.3, 0.6)],
   ]
-  for (const [what, damage] of damages) {
+  // That a file is damaged is seen before the store is asked for anything: once is enough.
+  for (const [what, damage] of store === 'sqlite' ? damages : damages.slice(0, 1)) {
     test(`${what}: it is made anew by itself, from the store`, async () => {
       assert.equal(await world.server.stop(), 0)
       assert.ok(readFileSync(main()).length > 0)
@@ -186,7 +188,7 @@ test('while an index is made anew, searches find what is there and say that docu
     const { ok, detail } = body.checks.index
     told.push(detail)
     // On a database that others can answer for too, a process waits until it has all.
-    assert.equal(ok, process.env.STORE !== 'postgres' || !detail.includes('being filled'), detail)
+    assert.equal(ok, store === 'sqlite' || !detail.includes('being filled'), detail)
     const { total_chunks, degraded, warnings, facets_exact } = await found()
     assert.equal(facets_exact, !degraded)
     assert.deepEqual(

@@ -3,6 +3,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { parse, parseAllDocuments } from 'yaml'
 import { ConfigError, environmentName, readConfig, settingHelp } from './config.ts'
 
 const faultsOf = (environment: Record<string, string>, overrides: Record<string, string> = {}): readonly string[] => {
@@ -97,7 +98,8 @@ test('nodes of a search cluster are addresses without a path, and what is wrong 
 test('every variable that the README, the documents and the pages tell people to set may stay set', () => {
   const root = join(import.meta.dirname, '..')
   const named = new Set<string>()
-  for (const file of globSync(['README.md', 'docs/**/*.md', 'console/**/*.{ts,html,md}', 'deploy/*'], { cwd: root })) {
+  const places = ['README.md', 'docs/**/*.md', 'console/**/*.{ts,html,md}', 'deploy/**/*.*', 'deploy/Dockerfile']
+  for (const file of globSync(places, { cwd: root })) {
     const text = readFileSync(join(root, file), 'utf8')
     for (const [name] of text.matchAll(/\bTIDEMARK_[A-Z_]*[A-Z]\b/g)) named.add(name)
   }
@@ -127,4 +129,35 @@ test('a setting has one name in three spellings', () => {
   assert.equal(environmentName('requestsInFlightMax'), 'TIDEMARK_REQUESTS_IN_FLIGHT_MAX')
   assert.ok(settingHelp.some(({ flag }) => flag === '--requests-in-flight-max'))
   assert.equal(new Set(settingHelp.map(({ flag }) => flag)).size, settingHelp.length)
+})
+
+test('the deployment files set what the settings take', () => {
+  const deploy = join(import.meta.dirname, '..', 'deploy')
+  const textOf = (name: string) =>
+    readFileSync(join(deploy, name), 'utf8').replace(/\$\{\w+:\?[^}]*\}/g, 'a-secret-of-many-letters')
+  const environments: Record<string, string>[] = []
+  for (const name of globSync('compose*.yaml', { cwd: deploy })) {
+    const { services } = parse(textOf(name), { merge: true })
+    for (const { environment } of Object.values<{ environment?: Record<string, string> }>(services)) {
+      if (environment?.TIDEMARK_ROLES !== undefined) environments.push(environment)
+    }
+  }
+  const objects = parseAllDocuments(textOf('kubernetes/tidemark.yaml')).map((document) => document.toJS())
+  const { data } = objects.find(({ kind }) => kind === 'ConfigMap')
+  const secrets = textOf('kubernetes/tidemark.yaml').matchAll(/--from-literal=([a-z0-9-]+)=(\S+)/g)
+  const secretOf = new Map(
+    Array.from(secrets, ([, name, value]) => [name!, value!.replaceAll('…', 'many-letters-of-it')]),
+  )
+  for (const { kind, spec } of objects) {
+    if (kind !== 'Deployment') continue
+    const own: { name: string; value?: string; valueFrom?: { secretKeyRef: { key: string } } }[] =
+      spec.template.spec.containers[0].env
+    const values = own.map(({ name, value, valueFrom }) => [name, value ?? secretOf.get(valueFrom!.secretKeyRef.key)])
+    environments.push({ ...data, ...Object.fromEntries(values) })
+  }
+  assert.equal(environments.length, 3 + 4 + 2)
+  for (const environment of environments) {
+    const { databaseUrl, roles } = readConfig(environment)
+    assert.ok(databaseUrl !== null && roles.length === 1)
+  }
 })

@@ -146,13 +146,7 @@ export async function composeSearch({
   const adopting = startAdopting(home, index, indexing, incidents, logger)
   parts.opened('adoption of a rebuilt index', () => adopting.stop())
   const state = async () => {
-    const found = await indexingState(
-      index,
-      source,
-      indexing.isRefilling,
-      indexing.vectorsPerSecond,
-      embedder.profileId,
-    )
+    const found = await indexingState(index, source, indexing, embedder.profileId)
     const unserved = adopting.trouble === null ? [] : [`a rebuilt index is not served: ${adopting.trouble}`]
     return { ...found, warnings: [...found.warnings, ...unserved] }
   }

@@ -1,3 +1,4 @@
+import { UnavailableError } from '../errors.ts'
 import type { IndexSource } from './index-source.ts'
 import type { IndexChange, SearchIndex } from './search-index.ts'
 
@@ -58,7 +59,8 @@ export async function bringVectors(
   if (made.length > 0) {
     const changes = made.map((one): IndexChange => ({ kind: 'set_vector', profileId, ...one }))
     const applied = await index.apply({ position: null, changes })
-    if (applied.outcome === 'unavailable') throw new Error(`the index cannot take vectors: ${applied.reason}`)
+    if (applied.outcome === 'unavailable')
+      throw new UnavailableError(`the index cannot take vectors: ${applied.reason}`)
   }
   return new Set(made.map(({ chunkId }) => chunkId))
 }

@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
+import { UnavailableError } from '../errors.ts'
 import type { ChunkRecord, IndexSource } from './index-source.ts'
 import { prepareDocument } from './prepare-document.ts'
 import type { IndexChange, IndexedChunk, SearchIndex } from './search-index.ts'
@@ -53,7 +54,7 @@ export async function feedIndex(
   }
   if (chunks.length > 0) await source.putChunks(chunks)
   const applied = await index.apply({ position: last.revision, changes })
-  if (applied.outcome === 'unavailable') throw new Error(`the index cannot take changes: ${applied.reason}`)
+  if (applied.outcome === 'unavailable') throw new UnavailableError(`the index cannot take changes: ${applied.reason}`)
   const fed = changes.flatMap((change) => (change.kind === 'put_version' ? change.chunks : []))
   return { position: last.revision, documents: documents.length, chunks: fed }
 }

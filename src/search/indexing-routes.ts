@@ -28,6 +28,16 @@ export function indexingRoutes(
               }),
               pending_documents: Type.Integer(),
               pending_vectors: Type.Integer({ description: 'Of every profile that vectors are made of.' }),
+              feeding: Type.Boolean({
+                description:
+                  'Whether this process feeds the index: its own, or, where one feeds it for all, because that falls to it.',
+              }),
+              documents_per_second: orNull(
+                Type.Number({
+                  description:
+                    'Changed documents that this process fed in a second, over the last minute. Null while it feeds none: nothing waits, or another process feeds the index.',
+                }),
+              ),
               vectors_per_second: orNull(
                 Type.Number({
                   description:
@@ -78,6 +88,8 @@ export function indexingRoutes(
         pending_chunks: backlog.documents + backlog.waitingVectors,
         pending_documents: backlog.documents,
         pending_vectors: backlog.waitingVectors,
+        feeding: state.isFeeding,
+        documents_per_second: state.documentsPerSecond,
         vectors_per_second: state.vectorsPerSecond,
         vectors_ready_in_seconds:
           state.vectorsPerSecond === null ? null : backlog.waitingVectors / state.vectorsPerSecond,

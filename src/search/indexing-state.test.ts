@@ -21,7 +21,8 @@ function stateOf(
       return { ...idle, ...backlog }
     },
   } as unknown as IndexSource
-  return indexingState(index, source, isRefilling, vectorsPerSecond, 'new').then((state) => ({ state, asked }))
+  const work = { isRefilling, isFeeding: true, documentsPerSecond: null, vectorsPerSecond }
+  return indexingState(index, source, work, 'new').then((state) => ({ state, asked }))
 }
 
 suite('how far indexing is', () => {

@@ -4,26 +4,36 @@ import { inWords } from './vector-rate.ts'
 
 const behindSecondsMax = 60
 
-export interface IndexingState {
+/** What this process does for the index. */
+export interface IndexingWork {
+  /**
+   * The index does not have all yet that the store had at the start, or when the index was emptied: what is behind is old,
+   * and nothing is wrong.
+   */
+  readonly isRefilling: boolean
+  readonly isFeeding: boolean
+  /** Null while it feeds none. */
+  readonly documentsPerSecond: number | null
+  /** Null while it makes none. */
+  readonly vectorsPerSecond: number | null
+}
+
+export interface IndexingState extends IndexingWork {
   readonly health: IndexHealth
   readonly backlog: Backlog
   readonly oldestPendingSeconds: number | null
-  readonly isRefilling: boolean
-  /** That this process makes; null while it makes none. */
-  readonly vectorsPerSecond: number | null
   /** What an operator should act on, and how. */
   readonly warnings: readonly string[]
 }
 
 /**
- * `isRefilling`: what is behind is old, and nothing is wrong: the index is being fed all that the store has. Of the default
- * profile, `profileId`, vectors are made anew after a change of the model: texts that came in long ago wait for them.
+ * Of the default profile, `profileId`, vectors are made anew after a change of the model: texts that came in long ago wait
+ * for them.
  */
 export async function indexingState(
   index: SearchIndex,
   source: IndexSource,
-  isRefilling: boolean,
-  vectorsPerSecond: number | null,
+  { isRefilling, isFeeding, documentsPerSecond, vectorsPerSecond }: IndexingWork,
   profileId: string,
 ): Promise<IndexingState> {
   const health = await index.health()
@@ -51,7 +61,8 @@ export async function indexingState(
       )
     }
   }
-  return { health, backlog, oldestPendingSeconds, isRefilling, vectorsPerSecond, warnings }
+  const work = { isRefilling, isFeeding, documentsPerSecond, vectorsPerSecond }
+  return { health, backlog, oldestPendingSeconds, ...work, warnings }
 }
 
 /** Profiles that more texts have vectors of than of the default one: that is taking their place. */

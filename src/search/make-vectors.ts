@@ -1,5 +1,6 @@
 import type { Embedder } from '../embedding/embedder.ts'
 import { EmbeddingError } from '../embedding/embedding-error.ts'
+import { UnavailableError } from '../errors.ts'
 import type { IndexSource, StoredVector, WaitingChunk } from './index-source.ts'
 import type { IndexChange, SearchIndex } from './search-index.ts'
 
@@ -35,7 +36,7 @@ export async function makeVectors(
     return { kind: 'set_vector', documentId: documentOf.get(chunkId)!, chunkId, profileId: embedder.profileId, vector }
   })
   const applied = await alone(() => index.apply({ position: null, changes }))
-  if (applied?.outcome === 'unavailable') throw new Error(`the index cannot take vectors: ${applied.reason}`)
+  if (applied?.outcome === 'unavailable') throw new UnavailableError(`the index cannot take vectors: ${applied.reason}`)
   const has = new Set(made.map(({ chunkId }) => chunkId))
   await source.doneWaiting(embedder.profileId, [...has])
   const refused = waiting.map(({ chunkId }) => chunkId).filter((chunkId) => !has.has(chunkId))

@@ -6,19 +6,16 @@ import { feedIndex } from '../search/feed-index.ts'
 import { ReplacedVectors, VectorFollower } from '../search/follow-vectors.ts'
 import type { IndexHome } from '../search/index-home.ts'
 import type { IndexSource } from '../search/index-source.ts'
+import type { IndexingWork } from '../search/indexing-state.ts'
 import { makeVectors } from '../search/make-vectors.ts'
+import { Rate } from '../search/rate.ts'
 import type { SearchIndex } from '../search/search-index.ts'
-import { VectorRate } from '../search/vector-rate.ts'
 import { type Repeating, repeat } from './repeating.ts'
 
 /** Changes made by another process are found this late; this process's own wake the loops at once. */
 const lookEveryMs = 500
 
-export interface Indexing {
-  /** The index does not have all yet that the store had at the start, or when the index was emptied. */
-  readonly isRefilling: boolean
-  /** Vectors that this process makes in a second; null while it makes none. */
-  readonly vectorsPerSecond: number | null
+export interface Indexing extends IndexingWork {
   /** There may be something new to index. */
   wake(): void
   /** Resolves when the index has all up to a revision, or cannot go on by itself. */
@@ -69,7 +66,8 @@ export async function startIndexing(parts: IndexingParts): Promise<Indexing> {
   let isFeeding = fedBy === 'each'
   const abort = new AbortController()
   const alone = oneAtATime()
-  const rate = new VectorRate()
+  const fed = new Rate()
+  const rate = new Rate()
   const followers = embedders.map(
     ({ profileId }) =>
       new VectorFollower({
@@ -138,7 +136,9 @@ export async function startIndexing(parts: IndexingParts): Promise<Indexing> {
     }
     try {
       position ??= await startPosition()
+      const beganAt = performance.now()
       const step = await feedIndex(source, index, position, wholeAt)
+      fed.made(step.documents, beganAt)
       position = step.position
       if (step.documents === 0) wholeAt = position
       if (refilledAt !== null && (position >= refilledAt || step.documents === 0)) refilledAt = null
@@ -206,6 +206,12 @@ export async function startIndexing(parts: IndexingParts): Promise<Indexing> {
   return {
     get isRefilling() {
       return refilledAt !== null
+    },
+    get isFeeding() {
+      return isFeeding
+    },
+    get documentsPerSecond() {
+      return fed.perSecond
     },
     get vectorsPerSecond() {
       return rate.perSecond

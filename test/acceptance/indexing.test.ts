@@ -95,6 +95,7 @@ suite('indexing', () => {
       })
       const during = await world.indexing()
       assert.equal(during.pending_chunks, during.pending_documents + during.pending_vectors)
+      assert.ok(during.feeding && during.documents_per_second > 0)
       assert.ok(during.oldest_pending_seconds >= 0 && during.oldest_pending_seconds < 10)
       assert.equal((await world.names({ query: 'manyword', limit: 100 })).length, 100)
       const probe = (await world.server.call('GET', '/readyz')).body

@@ -7,6 +7,7 @@ export class CutRelay {
   readonly #open = new Set<Socket>()
   readonly #to: number
   #isCut = false
+  #isSilent = false
 
   private constructor(to: number) {
     this.#to = to
@@ -30,13 +31,28 @@ export class CutRelay {
     for (const socket of this.#open) socket.destroy()
   }
 
+  /** Nothing comes through any more, on old connections and on new ones, and nobody is told so. */
+  silence(): void {
+    this.#isSilent = true
+    for (const socket of this.#open) socket.unpipe().resume()
+  }
+
+  /** What was silenced stays so on connections that were open: they are cut off. */
   mend(): void {
+    if (this.#isSilent) this.cut()
     this.#isCut = false
+    this.#isSilent = false
   }
 
   #pass(incoming: Socket): void {
     if (this.#isCut) {
       incoming.destroy()
+      return
+    }
+    if (this.#isSilent) {
+      this.#open.add(incoming)
+      incoming.on('error', () => {}).on('close', () => this.#open.delete(incoming))
+      incoming.resume().unref()
       return
     }
     const outgoing = connect(this.#to, '127.0.0.1')

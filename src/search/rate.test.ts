@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { VectorRate } from './vector-rate.ts'
+import { Rate } from './rate.ts'
 
 test('the rate is that of the last minute, from the first step on, and none after a minute without any', () => {
   let nowMs = 1_000_000
-  const rate = new VectorRate(() => nowMs)
-  const step = (vectors: number, ms: number): void => {
+  const rate = new Rate(() => nowMs)
+  const step = (count: number, ms: number): void => {
     const began = nowMs
     nowMs += ms
-    rate.made(vectors, began)
+    rate.made(count, began)
   }
   assert.equal(rate.perSecond, null)
   step(0, 1000)

@@ -1,4 +1,4 @@
-import type { Client, OpenSearchClientError as ClientError, Connection } from '@opensearch-project/opensearch'
+import type { Attempt, Client, Connection } from '@opensearch-project/opensearch'
 import { UnavailableError } from '../../errors.ts'
 
 export interface ClusterOptions {
@@ -6,6 +6,8 @@ export interface ClusterOptions {
   readonly nodes: readonly string[]
   /** Sent as `Authorization: ApiKey …`; null for none. */
   readonly apiKey?: string | null
+  /** A node that does not even say that it is there for so long is gone. */
+  readonly silentAfterMs?: number
 }
 
 export interface ClusterCall {
@@ -22,6 +24,9 @@ export interface ClusterCall {
 
 /** The time that a call was given ran out: what it did is not known. */
 export class ClusterTimeout extends UnavailableError {}
+
+/** A node kept a call waiting, and is not there: another one may be. */
+class SilentNode extends ClusterTimeout {}
 
 /** The cluster refused a call, or was not there. `message` names no secret, no query and no text. */
 export class ClusterTrouble extends UnavailableError {
@@ -51,10 +56,16 @@ export function isAway(error: unknown): error is ClusterTimeout | ClusterTrouble
 const untrusted = 'untrusted'
 const aboutTrust = /certificate|altnames|wrong version number|packet length too long/i
 
-/** A node that kept a call waiting is asked whether it is there at all, for so long. */
-const pingMs = 2000
+/** A node that keeps a call waiting is asked so often whether it is there at all. */
+const pingEveryMs = 2000
+const silentAfterMs = 5000
 
-/** The nodes of an OpenSearch cluster. Who is gone is not asked for a while; whatever goes wrong is one of two errors. */
+/**
+ * The nodes of an OpenSearch cluster. Who is gone is not asked for a while; whatever goes wrong is one of two errors.
+ *
+ * A network can be cut without a word. So a node that keeps a call waiting is asked beside it whether it is there: one that
+ * is may be slow; where it is not, the call ends then and not with its time, and goes to another node if it is harmless.
+ */
 export class Cluster {
   readonly #options: ClusterOptions
   #client: Promise<Client> | null = null
@@ -66,8 +77,19 @@ export class Cluster {
     this.name = options.nodes.map((node) => new URL(node).host).join(', ')
   }
 
-  async call<Answer>({ method, path, query, body, lines, harmless, timeoutMs }: ClusterCall): Promise<Answer> {
-    if (timeoutMs <= 0) throw new ClusterTimeout('no time was left')
+  async call<Answer>(call: ClusterCall): Promise<Answer> {
+    const deadline = performance.now() + call.timeoutMs
+    for (;;) {
+      try {
+        return await this.#ask<Answer>({ ...call, timeoutMs: deadline - performance.now() })
+      } catch (error) {
+        if (!(error instanceof SilentNode && call.harmless)) throw error
+      }
+    }
+  }
+
+  async #ask<Answer>({ method, path, query, body, lines, harmless, timeoutMs }: ClusterCall): Promise<Answer> {
+    if (timeoutMs <= 0) throw new ClusterTimeout(late)
     const client = await this.#open()
     const request = {
       method,
@@ -76,27 +98,49 @@ export class Cluster {
       ...(body === undefined ? {} : { body }),
       ...(lines === undefined ? {} : { bulkBody: lines }),
     }
+    const attempt: Attempt = { connection: null }
     const asked = client.transport.request(request, {
       requestTimeout: Math.ceil(timeoutMs),
       ...(harmless ? {} : { maxRetries: 0 }),
+      context: attempt,
     })
-    // Attempts have the time each: together they have it once.
-    let isLate = false
-    const limit = setTimeout(() => {
-      isLate = true
+    let ended: ClusterTimeout | null = null
+    const end = (why: ClusterTimeout): void => {
+      ended ??= why
       asked.abort()
+    }
+    const look = (): void => {
+      const { connection } = attempt
+      this.#lookFor(client, connection, () => {
+        // It may have gone on to another node meanwhile.
+        if (attempt.connection === connection) end(new SilentNode(late))
+      })
+    }
+    // Attempts have the time each: together they have it once.
+    const limit = setTimeout(() => {
+      end(new ClusterTimeout(late))
+      look()
     }, timeoutMs)
+    const looking = setInterval(look, pingEveryMs)
     try {
       return (await asked).body as Answer
     } catch (error) {
-      if (isLate) {
-        lookFor(client, (error as ClientError).meta?.meta.connection ?? null)
-        throw new ClusterTimeout(late)
-      }
-      throw await this.#trouble(error)
+      throw ended ?? (await this.#trouble(error))
     } finally {
       clearTimeout(limit)
+      clearInterval(looking)
     }
+  }
+
+  /** One that is not there is not asked again for a while. */
+  #lookFor(client: Client, connection: Connection | null, gone: () => void): void {
+    const timeout = this.#options.silentAfterMs ?? silentAfterMs
+    connection?.request({ method: 'HEAD', path: '/', timeout }, (error, answer) => {
+      answer?.resume()
+      if (error === null) return
+      client.connectionPool.markDead(connection)
+      gone()
+    })
   }
 
   /** The library is loaded for the first call: who has the index elsewhere does without it. */
@@ -104,7 +148,9 @@ export class Cluster {
     this.#client ??= import('@opensearch-project/opensearch').then(({ Client }) => {
       const { nodes, apiKey = null } = this.#options
       const headers = apiKey === null ? {} : { headers: { authorization: `ApiKey ${apiKey}` } }
-      return new Client({ nodes, maxRetries: Math.max(2, nodes.length), ...headers })
+      const client = new Client({ nodes, maxRetries: Math.max(2, nodes.length), ...headers })
+      client.on('request', (_, { meta }) => Object.assign(meta.context, { connection: meta.connection }))
+      return client
     })
     return this.#client
   }
@@ -120,8 +166,9 @@ export class Cluster {
       return new ClusterTrouble(`OpenSearch at ${this.name} answered ${status} ${type}${advice}`, status, type)
     }
     if (error instanceof errors.OpenSearchClientError) {
-      // Of the network or of TLS: there is no user and no password in it.
-      const reason = error.message === '' ? error.name : error.message.split('\n', 1)[0]!.slice(0, 300)
+      // Of the network or of TLS there is no user and no password in it; of an answer that is none there may be a text.
+      const isAnswer = error.name === 'DeserializationError' || error.message === ''
+      const reason = isAnswer ? error.name : error.message.split('\n', 1)[0]!.slice(0, 300)
       return aboutTrust.test(reason)
         ? new ClusterTrouble(`OpenSearch at ${this.name} is not trusted: ${reason}; ${trustAdvice}`, 0, untrusted)
         : new ClusterTrouble(`OpenSearch at ${this.name} cannot be reached: ${reason}`, 0, error.name)
@@ -136,11 +183,3 @@ const refusals = {
   403: ': see what its user or key may do, and whether the index is blocked (tidemark doctor says so)',
 }
 const trustAdvice = 'see the addresses of TIDEMARK_SEARCH_URL, and name your own authority by NODE_EXTRA_CA_CERTS'
-
-/** One that does not answer that either is not asked again for a while: a network can be cut without a word. */
-function lookFor(client: Client, connection: Connection | null): void {
-  connection?.request({ method: 'HEAD', path: '/', timeout: pingMs }, (error, answer) => {
-    if (error !== null) client.connectionPool.markDead(connection)
-    answer?.resume()
-  })
-}

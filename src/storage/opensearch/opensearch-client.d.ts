@@ -16,6 +16,14 @@ declare module '@opensearch-project/opensearch' {
     /** Of every attempt. */
     readonly requestTimeout: number
     readonly maxRetries?: number
+    /** Comes back as it is with every event of the request. */
+    readonly context: Attempt
+  }
+
+  /** What is noted of a request while it is under way. */
+  interface Attempt {
+    /** The node that is being asked. */
+    readonly connection: Connection | null
   }
 
   interface Answering extends Promise<{ readonly body: unknown }> {
@@ -31,6 +39,14 @@ declare module '@opensearch-project/opensearch' {
   class Client {
     constructor(options: ClientOptions)
     readonly transport: { request(request: Request, options: RequestOptions): Answering }
+    /** A node is about to be asked. */
+    on(
+      event: 'request',
+      heard: (
+        error: null,
+        about: { readonly meta: { readonly context: Attempt; readonly connection: Connection } },
+      ) => void,
+    ): void
     readonly connectionPool: { markDead(connection: Connection): void }
   }
 
@@ -42,10 +58,7 @@ declare module '@opensearch-project/opensearch' {
     ): void
   }
 
-  class OpenSearchClientError extends Error {
-    /** Whom the last attempt asked. */
-    readonly meta?: { readonly meta: { readonly connection: Connection | null } }
-  }
+  class OpenSearchClientError extends Error {}
   class TimeoutError extends OpenSearchClientError {}
   class ResponseError extends OpenSearchClientError {
     readonly body: unknown

@@ -9,7 +9,7 @@ import { TlsRelay, testAuthority } from '../../../test/support/tls-relay.ts'
 import { until } from '../../../test/support/until.ts'
 import { isUnavailability } from '../../errors.ts'
 import { noFilters } from '../../search/search-index.ts'
-import { Cluster, isAway } from './cluster.ts'
+import { Cluster, ClusterTimeout, isAway } from './cluster.ts'
 import { OpenSearchHome } from './opensearch-home.ts'
 import { OpenSearchIndex } from './opensearch-index.ts'
 
@@ -113,12 +113,34 @@ suite('troubles of the cluster are outcomes', () => {
   test('a node that says nothing more is left out of later calls', async () => {
     const counted = { hits: { total: { value: 7 } }, aggregations: { chunks: { visible: { doc_count: 9 } } } }
     const whole = { status: 200, body: { ...counted, timed_out: false, _shards: { failed: 0 } } }
-    const [silent, well] = [await clusterThat(() => null), await clusterThat(() => whole)]
-    const index = indexAt(silent, well)
-    const count = () => index.count({ scope: everything, filters: noFilters, timeoutMs: 300 })
-    const several = async () => (await Promise.all([count(), count(), count(), count()])).map(({ outcome }) => outcome)
-    assert.ok((await several()).includes('timed_out'))
-    await until('all are answered', async () => (await several()).every((outcome) => outcome === 'found'))
+    let writes = 0
+    const silent = await clusterThat(({ url }) => {
+      if (url!.includes('/_bulk')) writes++
+      return null
+    })
+    const well = await clusterThat(() => whole)
+    const nodes = [silent, well].map((host) => `http://${host}`)
+    const makeIndex = () =>
+      new OpenSearchIndex({ cluster: new Cluster({ nodes, silentAfterMs: 300 }), alias: 'tidemark-1' })
+    const several = async (index: OpenSearchIndex, timeoutMs: number) => {
+      const count = () => index.count({ scope: everything, filters: noFilters, timeoutMs })
+      return (await Promise.all([count(), count(), count(), count()])).map(({ outcome }) => outcome)
+    }
+    // Time enough to find out, and to ask the other one.
+    assert.deepEqual(new Set(await several(makeIndex(), 60_000)), new Set(['found']))
+    const index = makeIndex()
+    assert.ok((await several(index, 300)).includes('timed_out'))
+    await until('all are answered', async () => (await several(index, 300)).every((outcome) => outcome === 'found'))
+    const alone = new Cluster({ nodes: [nodes[0]!], silentAfterMs: 300 })
+    const write = {
+      method: 'POST',
+      path: '/tidemark-1/_bulk',
+      lines: [{}],
+      harmless: false,
+      timeoutMs: 60_000,
+    } as const
+    await assert.rejects(alone.call(write), ClusterTimeout)
+    assert.equal(writes, 1)
   })
 
   test('a node that is slow, and there, is asked again', async () => {

@@ -68,6 +68,8 @@ const storedId = (documentId: string): string => `d${documentId}`
 
 /** Made visible by the way: a batch of some megabytes is a matter of seconds, whatever else the cluster does. */
 const writeMs = 60_000
+/** A shard whose node is gone has another primary soon, or for long none: then the batch is refused, and fed again. */
+const primaryWait = '5s'
 /** The cluster takes 100 MB in one request. */
 const bulkBytesMax = 8_000_000
 
@@ -110,7 +112,7 @@ async function writeAll(cluster: Cluster, alias: string, writes: readonly Write[
       method: 'POST',
       path: `/${alias}/_bulk`,
       // A name that is no alias any more must not become an index of its own.
-      query: { refresh, require_alias: true },
+      query: { refresh, require_alias: true, timeout: primaryWait },
       lines,
       harmless: false,
       timeoutMs: writeMs,

@@ -267,4 +267,6 @@ test('a request to erase says what is wrong with it', async () => {
     await expectError(server, await server.admin('POST', '/admin/v1/erasures', body), 400, 'invalid_request')
   }
   await expectError(server, await server.admin('GET', '/admin/v1/erasures/ers_none'), 404, 'not_found')
+  const elsewhere = { author: { ...author, dataset_id: 'nowhere' } }
+  await expectError(server, await server.admin('POST', '/admin/v1/erasures', elsewhere), 404, 'not_found')
 })

@@ -19,6 +19,7 @@ export function sqlErasureStore(db: Kysely<Tables>): ErasureStore {
   return {
     async begin({ erasureId, selection, keepTombstones, purgeArtifacts, mustExist, deletesDataset = false }, mark) {
       if ('dataset' in selection) await hideDataset(db, selection.dataset.datasetId, erasureId)
+      if ('author' in selection) await mustHaveDataset(db, selection.author.datasetId)
       await db
         .insertInto('erasure')
         .values({
@@ -166,13 +167,18 @@ async function unhidden(db: Kysely<Tables>): Promise<Selection[]> {
   return rows.flatMap(({ selection }) => (selection === null ? [] : (JSON.parse(selection) as Selection)))
 }
 
+/** A name that is not there is a mistake, not an author without documents. */
+async function mustHaveDataset(db: Kysely<Tables>, datasetId: string): Promise<{ hidden_by: string | null }> {
+  const row = await db.selectFrom('dataset').select('hidden_by').where('dataset_id', '=', datasetId).executeTakeFirst()
+  if (row === undefined) throw new TidemarkError('not_found', `there is no dataset ${JSON.stringify(datasetId)}`)
+  return row
+}
+
 /** One at a time takes a dataset out of sight. */
 async function hideDataset(db: Kysely<Tables>, datasetId: string, erasureId: string): Promise<void> {
-  const row = await db.selectFrom('dataset').select('hidden_by').where('dataset_id', '=', datasetId).executeTakeFirst()
-  const name = JSON.stringify(datasetId)
-  if (row === undefined) throw new TidemarkError('not_found', `there is no dataset ${name}`)
-  if (row.hidden_by !== null) {
-    throw new TidemarkError('conflict', `dataset ${name} is being erased already, by ${row.hidden_by}`)
+  const { hidden_by } = await mustHaveDataset(db, datasetId)
+  if (hidden_by !== null) {
+    throw new TidemarkError('conflict', `dataset ${JSON.stringify(datasetId)} is being erased already, by ${hidden_by}`)
   }
   await db.updateTable('dataset').set({ hidden_by: erasureId }).where('dataset_id', '=', datasetId).execute()
 }

@@ -74,9 +74,23 @@ test('what is written after a restore comes after everything that readers may ha
   }
 })
 
+const application = { kind: 'application.create', applicationId: 'app', name: 'x', policy: {} } as const
+const run: NewRun = {
+  runId: 'run_1',
+  applicationId: 'app',
+  analysisType: 'feature_rollup',
+  embeddingProfileId: null,
+  inputScope: { dataset_ids: ['d'] },
+  parameters: null,
+  inputCutoffAt: 3,
+  retentionDays: 1,
+  scope: { entries: [] },
+  createdAt: 3,
+  expiresAt: 4,
+}
+
 test('runs that a subscription starts after a restore come after all that readers of its runs may have seen', async (t) => {
   const dataDir = folder(t)
-  const application = { kind: 'application.create', applicationId: 'app', name: 'x', policy: {} } as const
   await changed(dataDir, dataset, application)
   const subscription: Subscription = {
     subscriptionId: 'sub_1',
@@ -100,19 +114,6 @@ test('runs that a subscription starts after a restore come after all that reader
   await prepareRestored(storePath(dataDir), storePath(folder(t)), madeAt, 2)
   const restored = await openSqliteStore(dataDir)
   t.after(() => restored.close())
-  const run: NewRun = {
-    runId: 'run_1',
-    applicationId: 'app',
-    analysisType: 'feature_rollup',
-    embeddingProfileId: null,
-    inputScope: { dataset_ids: ['d'] },
-    parameters: null,
-    inputCutoffAt: 3,
-    retentionDays: 1,
-    scope: { entries: [] },
-    createdAt: 3,
-    expiresAt: 4,
-  }
   const start = { subscriptionId: 'sub_1', run, concurrentMax: null }
   assert.equal(await restored.store.analysis.startRun({ ...start, afterTurn: 0 }), null)
   const started = await restored.store.analysis.startRun({ ...start, afterTurn: 1_000_000 })
@@ -187,7 +188,7 @@ function makeDatabase(path: string, statement: string): void {
 
 test('what was erased since the backup is erased in it again, to the last byte, and refused as before', async (t) => {
   const [dataDir, backup] = [folder(t), folder(t)]
-  await changed(dataDir, dataset)
+  await changed(dataDir, dataset, application)
   const open = await openSqliteStore(dataDir)
   const words = ['kept', 'gone', 'lifted', 'early'].map((word) => `${word}-in-forty-bytes-of-text`)
   const sent = words.map((word) => ({
@@ -206,6 +207,9 @@ test('what was erased since the backup is erased in it again, to the last byte, 
       { actor: 'test', at: 2000 },
     )
   await erase('ers_early', idOf(3))
+  for (const runId of ['run_kept', 'run_purged']) {
+    assert.ok(await open.store.analysis.addRun({ ...run, runId, expiresAt: 9000 }, null))
+  }
   await open.store.erasures.remove('ers_early', 10)
   // The backup is of now; what follows it does not know.
   await open.scrub()
@@ -216,6 +220,10 @@ test('what was erased since the backup is erased in it again, to the last byte, 
   const [late] = await open.store.content.ingest([{ ...sent[0]!, externalId: 'late' }], 4000)
   await erase('ers_late', (late as { documentId: string }).documentId)
   await open.close()
+  makeDatabase(
+    storePath(dataDir),
+    `update erasure set purge_artifacts = 1, artifact_run_ids = '["run_purged"]' where erasure_id = 'ers_later'`,
+  )
 
   const access = await prepareRestored(storePath(backup), storePath(dataDir), madeAt, 5000)
   assert.equal(access.erasedAgain, 2)
@@ -225,6 +233,8 @@ test('what was erased since the backup is erased in it again, to the last byte, 
     [true, false, false, false],
   )
   const restored = await openSqliteStore(backup)
+  const expiresAt = async (runId: string) => (await restored.store.analysis.run('app', runId))?.expiresAt
+  assert.deepEqual([await expiresAt('run_kept'), await expiresAt('run_purged')], [9000, 5000])
   const known = await restored.store.catalog.documents([0, 1, 2, 3].map(idOf), { snapshot: false })
   assert.deepEqual(
     known.map(({ documentId }) => documentId),

@@ -21,7 +21,7 @@ export async function replayErasures(replaced: string, db: Kysely<Tables>, nowMs
     if (!(await sqliteMigrationDialect.hasTable(known, 'erased_document'))) return 0
     if ((await reading(instanceOf(known))) !== (await instanceOf(db))) return 0
     await takeOverKey(known, db)
-    await takeOverJobs(known, db)
+    await takeOverJobs(known, db, nowMs)
     let erased = 0
     for (let after = ''; ; ) {
       const rows = await reading(
@@ -65,7 +65,8 @@ async function takeOverKey(known: Kysely<Tables>, db: Kysely<Tables>): Promise<v
   await insertRows(db, 'tombstone_key', await reading(known.selectFrom('tombstone_key').selectAll().execute()))
 }
 
-async function takeOverJobs(known: Kysely<Tables>, db: Kysely<Tables>): Promise<void> {
+/** And the runs that they were to delete are over here too: the server deletes their files when it starts. */
+async function takeOverJobs(known: Kysely<Tables>, db: Kysely<Tables>, nowMs: number): Promise<void> {
   const there = new Set((await db.selectFrom('erasure').select('erasure_id').execute()).map((row) => row.erasure_id))
   const jobs = await reading(known.selectFrom('erasure').selectAll().execute())
   await insertRows(
@@ -73,6 +74,11 @@ async function takeOverJobs(known: Kysely<Tables>, db: Kysely<Tables>): Promise<
     'erasure',
     jobs.filter((job) => !there.has(job.erasure_id)),
   )
+  const purged = jobs.filter((job) => job.purge_artifacts === 1)
+  for (const runId of purged.flatMap((job): string[] => JSON.parse(job.artifact_run_ids))) {
+    const runs = db.updateTable('analysis_run').set({ expires_at: nowMs })
+    await runs.where('run_id', '=', runId).where('expires_at', '>', nowMs).execute()
+  }
 }
 
 async function replay(db: Kysely<Tables>, rows: readonly ErasedDocumentRow[], nowMs: number): Promise<number> {

@@ -22,7 +22,7 @@ export async function rebuildIndex(
   const next = await home.openNext()
   let rebuilt: Rebuilt
   try {
-    rebuilt = await fill(next.index, source, report)
+    rebuilt = await fill(next.index, home.fedBy, source, report)
     await takeLateVectors(source, next.index)
     await next.index.checkpoint()
   } finally {
@@ -35,6 +35,7 @@ export async function rebuildIndex(
 
 async function fill(
   index: SearchIndex,
+  fedBy: IndexHome['fedBy'],
   source: IndexSource,
   report: (state: { done: number; total: number; documents: number }) => void,
 ): Promise<Rebuilt> {
@@ -44,7 +45,7 @@ async function fill(
   let position = resumedAt
   let documents = 0
   for (;;) {
-    const step = await feedIndex(source, index, position)
+    const step = await feedIndex(source, index, position, fedBy)
     if (step.documents === 0) return { documents, resumedAt }
     position = step.position
     documents += step.documents

@@ -58,16 +58,16 @@ suite('an index that one process feeds for all', () => {
     await all.send(150)
     const [a, b] = [await start('a'), await start('b')]
     await all.whole()
-    assert.ok(a.batches > 1 && a.vectors >= 150)
+    assert.ok(a.batches > 0 && a.vectors >= 150)
     assert.deepEqual([b.batches, b.vectors], [0, 0])
   })
 
   test('when it stops in the middle another one goes on: nothing is missed, nothing twice', async () => {
     await all.send(300)
     let a: Process | null = null
-    a = await all.start(open, async (office) => offices[office] === 'a' && (a?.batches ?? 0) < 2)
+    a = await all.start(open, async (office) => offices[office] === 'a' && (a?.batches ?? 0) < 1)
     const b = await start('b')
-    await until('it is in the middle', () => a.batches === 2)
+    await until('it is in the middle', () => a.batches === 1)
     await a.indexing.stop()
     const { documents } = await all.index.health()
     assert.ok(documents > 0 && documents < 300, `${documents} were fed`)

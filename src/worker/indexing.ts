@@ -137,7 +137,7 @@ export async function startIndexing(parts: IndexingParts): Promise<Indexing> {
     try {
       position ??= await startPosition()
       const beganAt = performance.now()
-      const step = await feedIndex(source, index, position, wholeAt)
+      const step = await feedIndex(source, index, position, fedBy, wholeAt)
       fed.made(step.documents, beganAt)
       position = step.position
       if (step.documents === 0) wholeAt = position

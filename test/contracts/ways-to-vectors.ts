@@ -278,7 +278,9 @@ class Ways {
     const apply: SearchIndex['apply'] = killed
       ? () => Promise.reject(new Error('killed'))
       : (batch) => index.apply(batch)
-    const fed = await feedIndex(this.#source, { ...index, apply } as SearchIndex, process.position).catch(() => null)
+    const fed = await feedIndex(this.#source, { ...index, apply } as SearchIndex, process.position, 'each').catch(
+      () => null,
+    )
     if (fed === null) return true
     process.position = fed.position
     process.follower?.fed(fed.chunks)

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import type { IndexBatch, IndexChange } from '../../search/search-index.ts'
 import { type Cluster, ClusterTrouble } from './cluster.ts'
 import type { Profiles } from './profiles.ts'
@@ -72,6 +73,8 @@ const writeMs = 60_000
 const primaryWait = '5s'
 /** The cluster takes 100 MB in one request. */
 const bulkBytesMax = 8_000_000
+/** Written before other work gets its turn: a millisecond or two. */
+const breathBytes = 250_000
 
 interface Read {
   readonly _id: string
@@ -104,8 +107,9 @@ interface Write {
 }
 
 async function writeAll(cluster: Cluster, alias: string, writes: readonly Write[], refresh = true): Promise<void> {
-  let lines: object[] = []
+  let lines: string[] = []
   let bytes = 0
+  let unbroken = 0
   const send = async (): Promise<void> => {
     if (lines.length === 0) return
     const { errors, items } = await cluster.call<BulkAnswer>({
@@ -125,9 +129,14 @@ async function writeAll(cluster: Cluster, alias: string, writes: readonly Write[
   for (const { read, source } of writes) {
     const { _id, _seq_no, _primary_term } = read
     const seen = { if_seq_no: _seq_no, if_primary_term: _primary_term }
-    lines.push(_seq_no === undefined ? { create: { _id } } : { index: { _id, ...seen } }, source)
-    bytes += JSON.stringify(source).length
+    const line = JSON.stringify(source)
+    lines.push(JSON.stringify(_seq_no === undefined ? { create: { _id } } : { index: { _id, ...seen } }), line)
+    bytes += line.length
+    unbroken += line.length
     if (bytes > bulkBytesMax) await send()
+    if (unbroken < breathBytes) continue
+    unbroken = 0
+    await setImmediate()
   }
   await send()
 }

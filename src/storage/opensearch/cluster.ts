@@ -15,8 +15,8 @@ export interface ClusterCall {
   readonly path: string
   readonly query?: Readonly<Record<string, string | number | boolean>>
   readonly body?: object
-  /** Of a bulk request, in place of a body. */
-  readonly lines?: readonly object[]
+  /** Of a bulk request, in place of a body: JSON each. */
+  readonly lines?: readonly string[]
   /** Nothing happens twice by it: it may be sent to another node where one does not answer. */
   readonly harmless: boolean
   readonly timeoutMs: number

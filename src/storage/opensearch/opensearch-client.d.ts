@@ -8,8 +8,8 @@ declare module '@opensearch-project/opensearch' {
     readonly path: string
     readonly querystring?: Readonly<Record<string, string | number | boolean>>
     readonly body?: object
-    /** Each on a line of its own. */
-    readonly bulkBody?: readonly object[]
+    /** JSON, each on a line of its own. */
+    readonly bulkBody?: readonly string[]
   }
 
   interface RequestOptions {

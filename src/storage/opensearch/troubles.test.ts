@@ -135,7 +135,7 @@ suite('troubles of the cluster are outcomes', () => {
     const write = {
       method: 'POST',
       path: '/tidemark-1/_bulk',
-      lines: [{}],
+      lines: ['{}'],
       harmless: false,
       timeoutMs: 60_000,
     } as const

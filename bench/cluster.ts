@@ -18,6 +18,7 @@ import { parseQuery } from '../src/text/parse-query.ts'
 import { FakeEmbedding, fakeProfile } from '../test/acceptance/fake-embedding.ts'
 import { startServer, type TestServer } from '../test/acceptance/harness.ts'
 import { openSearchNodes, withoutOpenSearch } from '../test/support/opensearch-nodes.ts'
+import { cpuSeconds } from './account/load.ts'
 import { TimedCluster } from './cluster/timed-cluster.ts'
 import { corpus, drawVector, type Random, randomFrom } from './index/corpus.ts'
 import { bareSearch, datasets, drawText, type Mode, modes, searches } from './search/ask.ts'
@@ -53,17 +54,25 @@ export async function run(args: readonly string[]): Promise<void> {
     const bare = new TimedCluster(openSearchNodes[0]!)
     const index = new OpenSearchIndex({ cluster: bare, alias: pointerAlias(prefix, 'current') })
     const client = new Client(server.address, key)
+    let requests = 0
+    const counted = (ask: TimedAsk) => () => {
+      requests++
+      return ask()
+    }
     console.log(`\n${'ms'.padEnd(43)}least     p50     p95     p99  per s`)
     for (const mode of modes) {
       const asks = [
         searchesOf(index, bare, mode, randomFrom(11)),
-        searches(client, mode, false, randomFrom(12)),
-        searches(client, mode, true, randomFrom(13)),
+        counted(searches(client, mode, false, randomFrom(12))),
+        counted(searches(client, mode, true, randomFrom(13))),
       ]
-      show(mode, await measureInTurn(asks, Number(values.seconds) * 1000 * asks.length))
+      requests = 0
+      const before = cpuSeconds(server.pid)
+      const times = await measureInTurn(asks, Number(values.seconds) * 1000 * asks.length)
+      show(mode, times, (1000 * (cpuSeconds(server.pid) - before)) / requests)
     }
     const { key: collector } = await server.makeCollector({ datasets })
-    await freshness(client, new Client(server.address, collector), 30)
+    await freshness(client, new Client(server.address, collector), { times: 30, searching: [0] })
     console.log(`the process that answers and feeds: ${memoryOf(server.pid)}`)
     await starts('beside it, all documents there', { ...env, ...embedding.env, TIDEMARK_ROLES: 'api' })
     await server.stop()
@@ -139,7 +148,7 @@ function searchesOf(index: OpenSearchIndex, cluster: TimedCluster, mode: Mode, r
   }
 }
 
-function show(mode: Mode, [bare, ...overHttp]: readonly Times[]): void {
+function show(mode: Mode, [bare, ...overHttp]: readonly Times[], cpuMs: number): void {
   console.log(`${`the cluster alone, ${mode}`.padEnd(40)}${cells(bare!)}`)
   for (const [i, times] of overHttp.entries()) {
     const [alone, whole] = [bare!, times].map(({ sorted }) => quantile(sorted, 0.5))
@@ -148,6 +157,7 @@ function show(mode: Mode, [bare, ...overHttp]: readonly Times[]): void {
     const told = `${added.toFixed(2)} ms, ${((100 * added) / alone!).toFixed(0)} % on top${isMissed ? '!' : ''}`
     console.log(`${`HTTP, ${mode}${i === 1 ? ' with highlights' : ''}`.padEnd(40)}${cells(times)}   ${told}`)
   }
+  console.log(`${`the process's own work, ${mode}`.padEnd(40)}${cpuMs.toFixed(2).padStart(8)} ms CPU a search`)
 }
 
 /** A process that only answers: how long until it says that it is ready, and what it takes then. */

@@ -2,8 +2,12 @@ import { randomFrom } from '../index/corpus.ts'
 import { searches } from './ask.ts'
 import { type Client, quantile } from './client.ts'
 
-/** From the collector's answer to the first search that finds it. */
-export async function freshness(client: Client, collector: Client, times = 100): Promise<void> {
+/** From the collector's answer to the first search that finds it: idle, and while so many search. */
+export async function freshness(
+  client: Client,
+  collector: Client,
+  { times = 100, searching = [0, 4] } = {},
+): Promise<void> {
   let number = 0
   const once = async (): Promise<number> => {
     const word = `fresh${Date.now().toString(36)}x${++number}`
@@ -22,10 +26,10 @@ export async function freshness(client: Client, collector: Client, times = 100):
       await new Promise((resolve) => setTimeout(resolve, 2))
     }
   }
-  for (const loaded of [false, true]) {
+  for (const callers of searching) {
     let stop = false
     const ask = searches(client, 'hybrid', false, randomFrom(14))
-    const load = Array.from({ length: loaded ? 4 : 0 }, async () => {
+    const load = Array.from({ length: callers }, async () => {
       while (!stop) await ask()
     })
     const tookMs: number[] = []
@@ -34,6 +38,8 @@ export async function freshness(client: Client, collector: Client, times = 100):
     await Promise.all(load)
     tookMs.sort((a, b) => a - b)
     const shown = [0.5, 0.99].map((share) => quantile(tookMs, share).toFixed(0))
-    console.log(`acknowledged to found, ${loaded ? 'four search hybrid' : 'idle'}: p50 ${shown[0]}, p99 ${shown[1]} ms`)
+    console.log(
+      `acknowledged to found, ${callers === 0 ? 'idle' : `${callers} search hybrid`}: p50 ${shown[0]}, p99 ${shown[1]} ms`,
+    )
   }
 }

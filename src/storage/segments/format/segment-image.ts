@@ -268,6 +268,8 @@ export function findTerm(image: SegmentImage, term: number): number {
   const terms = image.term
   let low = 0
   let high = terms.length - 1
+  // Most terms are in one segment, and in those before it all numbers are lower.
+  if (high < 0 || term > terms[high]!) return -1
   while (low <= high) {
     const middle = (low + high) >>> 1
     const found = terms[middle]!

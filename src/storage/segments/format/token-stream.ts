@@ -31,11 +31,11 @@ export function encodeField(field: AnalysedField, termNumber: (term: string) => 
   return Uint32Array.from(words)
 }
 
-/** Sees the first term of every position, which is the word as it is written. */
-export function eachWord(tokens: Uint32Array<ArrayBufferLike>, see: (term: number) => void): void {
+/** Sees every term. The first of a position is the word as it is written. */
+export function eachTerm(tokens: Uint32Array<ArrayBufferLike>, see: (term: number, isWritten: boolean) => void): void {
   for (let i = 0; i < tokens.length; i++) {
     const step = tokens[i]! >>> stepShift
-    if (step !== 0) see(tokens[i]! & termMask)
+    see(tokens[i]! & termMask, step !== 0)
     if (step === longStep) i++
   }
 }

@@ -1,6 +1,6 @@
 import { compareBytes } from '../format/segment-image.ts'
-import { eachWord } from '../format/token-stream.ts'
-import { TermShapes, termsMax } from './term-shapes.ts'
+import { eachTerm } from '../format/token-stream.ts'
+import { otherRole, TermShapes, termsMax, writtenRole } from './term-shapes.ts'
 
 /**
  * Text -> number, of terms and of the values of columns alike, and how many postings a term has in all segments together.
@@ -116,11 +116,11 @@ export class TermDictionary {
     return number
   }
 
-  /** Words of a field that is indexed. */
+  /** Terms of a field that is indexed. */
   noteWords(tokens: Uint32Array<ArrayBufferLike>): void {
-    const { written } = this.shapes
-    eachWord(tokens, (term) => {
-      written[term] = 1
+    const { roles } = this.shapes
+    eachTerm(tokens, (term, isWritten) => {
+      roles[term]! |= isWritten ? writtenRole : otherRole
     })
   }
 

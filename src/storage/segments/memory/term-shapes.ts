@@ -14,6 +14,10 @@ const longest = 255
 export const headBytes = 4
 const mark = '='.charCodeAt(0)
 
+/** A word as it is written, and another form of one, such as its stem. */
+export const writtenRole = 1
+export const otherRole = 2
+
 /** By what a term of these bytes is found here. */
 export interface Shape {
   /** Those that occur, and those that occur more than once. */
@@ -30,8 +34,8 @@ export class TermShapes {
   /** The first four bytes of UTF-8, the first one highest. */
   readonly heads: Int32Array
   readonly lengths: Uint8Array
-  /** 1 for a term that was a word as it is written, somewhere; others are stems alone. */
-  readonly written: Uint8Array
+  /** What a term was in the texts: a set of these bits, none for one that was in no text. */
+  readonly roles: Uint8Array
 
   constructor(memory?: WebAssembly.Memory) {
     const pages = (3 * columnBytes + 2 * termsMax) / pageBytes
@@ -42,7 +46,7 @@ export class TermShapes {
     this.repeated = repeated!
     this.heads = heads!
     this.lengths = new Uint8Array(buffer, 3 * columnBytes, termsMax)
-    this.written = new Uint8Array(buffer, 3 * columnBytes + termsMax, termsMax)
+    this.roles = new Uint8Array(buffer, 3 * columnBytes + termsMax, termsMax)
   }
 
   set(term: number, bytes: Uint8Array<ArrayBufferLike>, from: number, length: number): void {
@@ -51,7 +55,7 @@ export class TermShapes {
     this.letters[term] = shape.letters
     this.repeated[term] = shape.repeated
     this.lengths[term] = shape.length
-    this.written[term] = 0
+    this.roles[term] = 0
     this.heads[term] = headOf(bytes, start, from + length).head
   }
 }

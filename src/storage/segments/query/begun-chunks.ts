@@ -1,3 +1,4 @@
+import { countBits } from '../format/count-bits.ts'
 import { fieldsAt, type SegmentImage } from '../format/segment-image.ts'
 import type { Segment } from '../memory/segment.ts'
 import type { TermDictionary } from '../memory/term-dictionary.ts'
@@ -67,15 +68,6 @@ export class BegunWords {
   }
 }
 
-/** The terms of a segment that begin so, by their numbers. */
-export function* termsBegun(
-  { image, order }: Segment,
-  dictionary: TermDictionary,
-  beginning: string,
-): Generator<number> {
-  for (const place of placesBegun(image.term, order, dictionary, encoder.encode(beginning))) yield image.term[place]!
-}
-
 export function gatherBegun({ image }: Segment, places: Uint32Array<ArrayBufferLike>): BegunChunks {
   const { postingChunk, postingStart } = image
   const titles = new Uint32Array((image.chunks + 31) >>> 5)
@@ -98,10 +90,4 @@ export function begunFrequency({ titles, bodies }: BegunChunks, chunk: number): 
   const inTitle = (titles[chunk >>> 5]! >>> chunk) & 1
   const inBody = (bodies[chunk >>> 5]! >>> chunk) & 1
   return (inTitle << 16) | inBody
-}
-
-export function countBits(word: number): number {
-  const pairs = word - ((word >>> 1) & 0x55555555)
-  const fours = (pairs & 0x33333333) + ((pairs >>> 2) & 0x33333333)
-  return Math.imul((fours + (fours >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24
 }

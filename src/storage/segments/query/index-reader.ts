@@ -246,6 +246,7 @@ export class IndexReader {
       view,
       dictionary: this.#dictionary,
       terms: this.#terms,
+      kernel: this.#keywordKernel,
       filter,
       admits,
       request,

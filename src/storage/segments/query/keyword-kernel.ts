@@ -1,8 +1,9 @@
 import { findTerm, frequencyAt, type SegmentImage, segmentChunksMax } from '../format/segment-image.ts'
+import { longStep, stepShift, termMask } from '../format/token-stream.ts'
 import type { Segment } from '../memory/segment.ts'
 import { type BegunChunks, begunFrequency, gatherBegun } from './begun-chunks.ts'
 import { searchedLength, weighFrequency } from './chunk-scorer.ts'
-import type { CompiledFilter } from './compile-filter.ts'
+import { bodyMask, type CompiledFilter, titleMask } from './compile-filter.ts'
 import { GatheredScores } from './gathered-scores.ts'
 import { PhraseMatcher } from './match-phrase.ts'
 import type { KeywordPlan, PlannedAlternative } from './plan-keyword.ts'
@@ -77,6 +78,30 @@ export class KeywordKernel {
     return matches
   }
 
+  /**
+   * Of the first `count` chunks, leaves those that have the term for a word as it is written, the first of its position, in
+   * a field of their mask. Returns how many.
+   */
+  keepWritten(
+    { image }: Pick<Segment, 'arena' | 'image'>,
+    term: number,
+    chunks: Uint16Array,
+    masks: Uint8Array,
+    count: number,
+  ): number {
+    const { titleStart, titleTokens, bodyStart, bodyTokens, chunkVersion } = image
+    let kept = 0
+    for (let i = 0; i < count; i++) {
+      const chunk = chunks[i]!
+      const version = chunkVersion[chunk]!
+      const isWritten =
+        ((masks[i]! & bodyMask) !== 0 && isFirst(bodyTokens, bodyStart[chunk]!, bodyStart[chunk + 1]!, term)) ||
+        ((masks[i]! & titleMask) !== 0 && isFirst(titleTokens, titleStart[version]!, titleStart[version + 1]!, term))
+      if (isWritten) chunks[kept++] = chunk
+    }
+    return kept
+  }
+
   /** How often a phrase stands in each of the first `count` chunks of the list, title << 16 | body. */
   phrases(
     { image }: WalkedSegment,
@@ -88,6 +113,15 @@ export class KeywordKernel {
     for (let i = 0; i < count; i++) this.#frequencies[i] = matcher.frequency(image, list[i]!)
     return this.#frequencies
   }
+}
+
+function isFirst(tokens: Uint32Array<ArrayBufferLike>, from: number, to: number, term: number): boolean {
+  for (let i = from; i < to; i++) {
+    const step = tokens[i]! >>> stepShift
+    if (step !== 0 && (tokens[i]! & termMask) === term) return true
+    if (step === longStep) i++
+  }
+  return false
 }
 
 /** The first posting of a term, and the end. */

@@ -606,6 +606,80 @@
         (br $next_word)))
     (i32.store $scratch (i32.const 8196) (local.get $put_off)))
 
+  ;; Of $count chunks at $list, leaves those that have $term for a word as it is written in a field of their mask, a byte
+  ;; each at $masks: 1 title, 2 body. Returns how many.
+  (func (export "keep_written")
+    (param $list i32) (param $masks i32) (param $count i32) (param $term i32) (param $versions i32)
+    (param $title_starts i32) (param $titles i32) (param $body_starts i32) (param $bodies i32)
+    (result i32)
+    (local $i i32) (local $chunk i32) (local $mask i32) (local $is_written i32) (local $kept i32)
+    (block $done
+      (loop $next
+        (br_if $done (i32.ge_u (local.get $i) (local.get $count)))
+        (local.set $chunk
+          (i32.load16_u $scratch (i32.add (local.get $list) (i32.shl (local.get $i) (i32.const 1)))))
+        (local.set $mask (i32.load8_u $scratch (i32.add (local.get $masks) (local.get $i))))
+        (local.set $is_written (i32.const 0))
+        (if (i32.and (local.get $mask) (i32.const 2))
+          (then
+            (local.set $is_written
+              (call $has_written
+                (i32.add (local.get $body_starts) (i32.shl (local.get $chunk) (i32.const 2)))
+                (local.get $bodies)
+                (local.get $term)))))
+        (if (i32.and (i32.eqz (local.get $is_written)) (i32.and (local.get $mask) (i32.const 1)))
+          (then
+            (local.set $is_written
+              (call $has_written
+                (i32.add
+                  (local.get $title_starts)
+                  (i32.shl
+                    (i32.load16_u $arena (i32.add (local.get $versions) (i32.shl (local.get $chunk) (i32.const 1))))
+                    (i32.const 2)))
+                (local.get $titles)
+                (local.get $term)))))
+        (i32.store16 $scratch
+          (i32.add (local.get $list) (i32.shl (local.get $kept) (i32.const 1)))
+          (local.get $chunk))
+        (local.set $kept (i32.add (local.get $kept) (local.get $is_written)))
+        (local.set $i (i32.add (local.get $i) (i32.const 1)))
+        (br $next)))
+    (local.get $kept))
+
+  ;; Whether a word between the two word numbers at $bounds is the term with a step: the first of its position. The word that
+  ;; says how long a long step is has none.
+  (func $has_written (param $bounds i32) (param $tokens i32) (param $term i32) (result i32)
+    (local $at i32) (local $to i32) (local $terms v128) (local $word i32) (local $words v128)
+    (local.set $at (i32.add (local.get $tokens) (i32.shl (i32.load $arena (local.get $bounds)) (i32.const 2))))
+    (local.set $to
+      (i32.add (local.get $tokens) (i32.shl (i32.load $arena offset=4 (local.get $bounds)) (i32.const 2))))
+    (local.set $term (i32.shl (local.get $term) (i32.const 3)))
+    (local.set $terms (i32x4.splat (local.get $term)))
+    (block $few
+      (loop $next
+        (br_if $few (i32.gt_u (i32.add (local.get $at) (i32.const 16)) (local.get $to)))
+        (local.set $words (v128.load $arena (local.get $at)))
+        (if
+          (v128.any_true
+            (v128.and
+              (i32x4.eq (i32x4.shl (local.get $words) (i32.const 3)) (local.get $terms))
+              (i32x4.gt_u (local.get $words) (v128.const i32x4 0x1fffffff 0x1fffffff 0x1fffffff 0x1fffffff))))
+          (then (return (i32.const 1))))
+        (local.set $at (i32.add (local.get $at) (i32.const 16)))
+        (br $next)))
+    (block $none
+      (loop $next
+        (br_if $none (i32.ge_u (local.get $at) (local.get $to)))
+        (local.set $word (i32.load $arena (local.get $at)))
+        (if
+          (i32.and
+            (i32.eq (i32.shl (local.get $word) (i32.const 3)) (local.get $term))
+            (i32.gt_u (local.get $word) (i32.const 0x1fffffff)))
+          (then (return (i32.const 1))))
+        (local.set $at (i32.add (local.get $at) (i32.const 4)))
+        (br $next)))
+    (i32.const 0))
+
   ;; Frequencies of a phrase, title << 16 | body, of the chunks at $list. The phrase lies at $phrase: how many groups (at
   ;; most 31), then where each group's terms start and where the last ones end, counted in terms, then the terms.
   (func (export "phrases")

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { EditDistance } from '../../../text/edit-distance.ts'
-import { encodeField } from '../format/token-stream.ts'
+import { stepShift } from '../format/token-stream.ts'
 import { TermDictionary } from '../memory/term-dictionary.ts'
 import { TermScan } from './scan-terms.ts'
 
@@ -18,14 +18,15 @@ test('what is passed over by its letters or length is no term that was asked for
     { maxLength: 60 },
   )
   fc.assert(
-    fc.property(terms, word, fc.constantFrom(1, 2), fc.boolean(), (all, typed, editsMax, asBeginning) => {
+    fc.property(terms, word, fc.constantFrom(0, 1, 2, 3), fc.boolean(), (all, typed, editsMax, asBeginning) => {
       dictionary.clear()
-      // Every third is a stem, and no word of a text.
+      // Some are stems and no word of a text, some are both.
       const isWritten = (term: string) => term.startsWith('=') || all.indexOf(term) % 3 > 0
+      const isStem = (term: string) => !term.startsWith('=') && all.indexOf(term) % 3 < 2
       for (const term of all) {
         const number = dictionary.add(term)
-        if (isWritten(term))
-          dictionary.noteWords(encodeField({ terms: [term], positions: [0], length: 1 }, () => number))
+        const [first, second] = [(1 << stepShift) | number, number]
+        dictionary.noteWords(Uint32Array.from([...(isWritten(term) ? [first] : []), ...(isStem(term) ? [second] : [])]))
       }
       const wordOf = (term: string) => term.replace('=', '')
       const distance = new EditDistance(letters(typed), editsMax)
@@ -33,7 +34,7 @@ test('what is passed over by its letters or length is no term that was asked for
         const other = letters(wordOf(term))
         const edits = asBeginning ? distance.toBeginning(other, other.length) : distance.to(other, other.length)
         if (edits === 0 || edits > editsMax || !isWritten(term)) return []
-        return [{ term: dictionary.find(term), edits, word: wordOf(term), isMarked: term.startsWith('=') }]
+        return [{ term: dictionary.find(term), edits, word: wordOf(term), isWordOnly: !isStem(term) }]
       })
       for (const scan of scans) assert.deepEqual(scan.similar(typed, editsMax, asBeginning), expected)
     }),

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { EditDistance } from '../../../text/edit-distance.ts'
+import { countBits } from '../format/count-bits.ts'
 import type { TermDictionary } from '../memory/term-dictionary.ts'
-import { shapeOf, type TermShapes, wordStart } from '../memory/term-shapes.ts'
+import { otherRole, shapeOf, type TermShapes, wordStart, writtenRole } from '../memory/term-shapes.ts'
 
 /** Terms by what they look like, whoever may see them: what a caller is told of has to be looked for in what it may see. */
 
@@ -10,22 +11,27 @@ export interface SimilarTerm {
   readonly edits: number
   /** The word, without a mark. */
   readonly word: string
-  /** It stands for a word as it is written, and for nothing else. */
-  readonly isMarked: boolean
+  /** It stands for a word as it is written wherever it stands, and nowhere for another form of one. */
+  readonly isWordOnly: boolean
 }
 
 const encoder = new TextEncoder()
 
 interface TermKernel {
   /**
-   * The next term from `from` on, below `end`, that may be one; -1 when there is none. It lacks at most `lackedMax` of the letters, those that are repeated counted twice, and has at
-   * most `moreMax` others.
+   * The next term from `from` on, below `end`, that may be `edits` typing errors away from a word of that shape, or have a
+   * beginning that is; -1 when there is none.
    */
-  next_similar(from: number, end: number, letters: number, repeated: number, lackedMax: number, moreMax: number): number
+  next_similar(
+    from: number,
+    end: number,
+    letters: number,
+    repeated: number,
+    length: number,
+    edits: number,
+    asBeginning: number,
+  ): number
 }
-
-/** No limit: there are 32 kinds of letters. */
-const any = 64
 
 export class TermScan {
   readonly #dictionary: TermDictionary
@@ -38,28 +44,25 @@ export class TermScan {
 
   /**
    * Terms that are up to so many typing errors away, or that have a beginning which is; not the word itself, nor what
-   * begins with it, nor what no text has as a word. Letters that one has and the other has not are errors, so few are left to be compared letter by letter.
+   * begins with it, nor what no text has as a word. Letters that one has and the other has not are errors, so few are left
+   * to be compared letter by letter.
    */
   similar(word: string, editsMax: number, asBeginning: boolean): SimilarTerm[] {
     const bytes = encoder.encode(word)
     const { letters, repeated, length } = shapeOf(bytes, 0, bytes.length)
     const distance = new EditDistance(Int32Array.from(word, codePointOf), editsMax)
     const { text, starts, shapes, sharedSize } = this.#dictionary
-    const shortest = length - editsMax
-    const longest = asBeginning ? Number.POSITIVE_INFINITY : length + editsMax
-    const moreMax = asBeginning ? any : editsMax
-    const next = (from: number) => this.#kernel.next_similar(from, sharedSize, letters, repeated, editsMax, moreMax)
+    const next = (from: number) =>
+      this.#kernel.next_similar(from, sharedSize, letters, repeated, length, editsMax, Number(asBeginning))
     const found: SimilarTerm[] = []
     for (let term = next(1); term > 0; term = next(term + 1)) {
-      if (shapes.lengths[term]! < shortest || shapes.lengths[term]! > longest) continue
       const end = starts[term + 1]!
       const start = wordStart(text, starts[term]!, end)
-      const isMarked = start > starts[term]!
-      if (!isMarked && shapes.written[term] === 0) continue
       const count = readLetters(text, start, end, length + editsMax + 1)
       const edits = asBeginning ? distance.toBeginning(scratch, count) : distance.to(scratch, count)
       if (edits === 0 || edits > editsMax) continue
-      found.push({ term, edits, word: decoder.decode(text.slice(start, end)), isMarked })
+      const isWordOnly = (shapes.roles[term]! & otherRole) === 0
+      found.push({ term, edits, word: decoder.decode(text.slice(start, end)), isWordOnly })
     }
     return found
   }
@@ -71,28 +74,26 @@ function simdKernel({ memory }: TermShapes): TermKernel {
   return new WebAssembly.Instance(module, { shapes: { memory } }).exports as unknown as TermKernel
 }
 
-function plainKernel({ letters, repeated }: TermShapes): TermKernel {
-  const nextWhere = (from: number, end: number, holds: (term: number) => boolean): number => {
-    for (let term = from; term < end; term++) if (holds(term)) return term
-    return -1
-  }
+function plainKernel(shapes: TermShapes): TermKernel {
   return {
-    next_similar: (from, end, asked, askedTwice, lackedMax, moreMax) =>
-      nextWhere(from, end, (term) => {
-        const had = letters[term]!
-        const hadTwice = repeated[term]!
-        return (
-          countBits(asked & ~had) + countBits(askedTwice & ~hadTwice) <= lackedMax &&
-          countBits(had & ~asked) + countBits(hadTwice & ~askedTwice) <= moreMax
-        )
-      }),
+    next_similar(from, end, asked, askedTwice, length, edits, asBeginning) {
+      for (let term = from; term < end; term++) {
+        if ((shapes.roles[term]! & writtenRole) === 0) continue
+        const had = shapes.letters[term]!
+        const hadTwice = shapes.repeated[term]!
+        const longer = shapes.lengths[term]! - length
+        const lacked = countBits(asked & ~had) + countBits(askedTwice & ~hadTwice)
+        const more = countBits(had & ~asked) + countBits(hadTwice & ~askedTwice)
+        // Every letter that makes a word longer is an error of its own, that none which it lacks can be; and the other way round.
+        const isNear =
+          asBeginning !== 0
+            ? lacked <= edits && longer + edits >= 0
+            : lacked <= edits - Math.max(0, longer) && more <= edits + Math.min(0, longer)
+        if (isNear) return term
+      }
+      return -1
+    },
   }
-}
-
-function countBits(bits: number): number {
-  let count = 0
-  for (let left = bits; left !== 0; left &= left - 1) count++
-  return count
 }
 
 const codePointOf = (letter: string): number => letter.codePointAt(0)!

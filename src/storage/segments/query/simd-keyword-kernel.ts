@@ -45,7 +45,8 @@ const begunFieldsAt = tableAt + kernelClassesMax
 const begunTitlesAt = begunFieldsAt + segmentChunksMax
 const begunBodiesAt = begunTitlesAt + segmentChunksMax / 8
 const placesAt = begunBodiesAt + segmentChunksMax / 8
-const scratchPages = Math.ceil((placesAt + placesAtOnce * 4) / 65_536)
+const masksAt = placesAt + placesAtOnce * 4
+const scratchPages = Math.ceil((masksAt + segmentChunksMax) / 65_536)
 
 /** Postings, and words of 32 chunks, between two looks at the threshold: it rises fast in the first segment. */
 const postingsAtOnce = 4096
@@ -62,7 +63,10 @@ interface KernelExports {
   take_begun(...pointersAndNumbers: number[]): number
   alone_begun(...pointersAndNumbers: number[]): number
   gather_begun(...pointersAndNumbers: number[]): void
+  keep_written(...pointersAndNumbers: number[]): number
 }
+
+type TakeScore = (chunk: number, score: number) => void
 
 /** `keyword-kernel.wasm`, one instance for each arena: three times as fast, with the same results. */
 export class SimdKeywordKernel extends KeywordKernel {
@@ -86,6 +90,7 @@ export class SimdKeywordKernel extends KeywordKernel {
   readonly #begunTitles: Uint32Array
   readonly #begunBodies: Uint32Array
   readonly #places: Uint32Array
+  readonly #masks: Uint8Array
 
   constructor(memories: readonly WebAssembly.Memory[]) {
     const scratch = new WebAssembly.Memory({ initial: scratchPages })
@@ -114,6 +119,7 @@ export class SimdKeywordKernel extends KeywordKernel {
     this.#begunTitles = new Uint32Array(buffer, begunTitlesAt, segmentChunksMax / 32)
     this.#begunBodies = new Uint32Array(buffer, begunBodiesAt, segmentChunksMax / 32)
     this.#places = new Uint32Array(buffer, placesAt, placesAtOnce)
+    this.#masks = new Uint8Array(buffer, masksAt, segmentChunksMax)
   }
 
   /** A chunk outside the scope has mask 0, for which every frequency is 0: it counts for nothing without a branch. */
@@ -248,6 +254,30 @@ export class SimdKeywordKernel extends KeywordKernel {
     return this.#phraseFrequencies
   }
 
+  override keepWritten(
+    { arena, image }: Pick<Segment, 'arena' | 'image'>,
+    term: number,
+    chunks: Uint16Array,
+    masks: Uint8Array,
+    count: number,
+  ): number {
+    this.#list.set(chunks.subarray(0, count))
+    this.#masks.set(masks.subarray(0, count))
+    const kept = this.#kernelFor(arena).keep_written(
+      listAt,
+      masksAt,
+      count,
+      term,
+      image.chunkVersion.byteOffset,
+      image.titleStart.byteOffset,
+      image.titleTokens.byteOffset,
+      image.bodyStart.byteOffset,
+      image.bodyTokens.byteOffset,
+    )
+    chunks.set(this.#list.subarray(0, kept))
+    return kept
+  }
+
   #aloneBegun(walked: WalkedSegment, { lists, weight }: PlannedBeginning, top: TopDocuments): number {
     const { image } = walked
     const begun = lists.get(image)!
@@ -297,8 +327,6 @@ export class SimdKeywordKernel extends KeywordKernel {
   }
 
   #gather(walked: WalkedSegment, planned: PlannedAlternative, gathered: GatheredScores, raise: boolean): void {
-    const { image } = walked
-    const kernel = this.#kernelFor(walked.arena)
     const isSum = gathered === this.sum
     const into = [isSum ? sumScoresAt : clauseScoresAt, isSum ? sumTouchedAt : clauseTouchedAt, offAt, raise ? 1 : 0]
     const putOff = (chunk: number, score: number) => {
@@ -306,22 +334,35 @@ export class SimdKeywordKernel extends KeywordKernel {
       if (raise) gathered.raise(chunk, score)
       else gathered.add(chunk, score)
     }
-    if ('lists' in planned) {
-      const begun = planned.lists.get(image)!
-      if (begun.count === 0) return
-      this.#takeBegun(begun)
-      const bits = [begunTitlesAt, begunBodiesAt, begun.titles.length]
-      kernel.gather_begun(...bits, ...columnsOf(walked), ...scoring(walked, planned.weight), ...into)
-      for (const chunk of this.#off.subarray(0, this.#counts[1]!)) {
-        putOff(chunk, begunScore(walked, begun, chunk, planned.weight))
-      }
-      return
-    }
-    const [from, end] = postingRangeOf(image, planned.term)
+    if ('lists' in planned) this.#gatherBegunScores(walked, planned, into, putOff)
+    else this.#gatherTerm(walked, planned, into, putOff)
+  }
+
+  #gatherTerm(walked: WalkedSegment, { term, weight }: PlannedTerm, into: readonly number[], putOff: TakeScore): void {
+    const { image } = walked
+    const [from, end] = postingRangeOf(image, term)
     if (from === end) return
-    kernel.gather(...postingsFrom(walked, from, end), ...scoring(walked, planned.weight), ...into)
+    const kernel = this.#kernelFor(walked.arena)
+    kernel.gather(...postingsFrom(walked, from, end), ...scoring(walked, weight), ...into)
     for (const off of this.#off.subarray(0, this.#counts[1]!)) {
-      putOff(image.postingChunk[from + off]!, postingScore(walked, from + off, planned.weight))
+      putOff(image.postingChunk[from + off]!, postingScore(walked, from + off, weight))
+    }
+  }
+
+  #gatherBegunScores(
+    walked: WalkedSegment,
+    { lists, weight }: PlannedBeginning,
+    into: readonly number[],
+    putOff: TakeScore,
+  ): void {
+    const begun = lists.get(walked.image)!
+    if (begun.count === 0) return
+    this.#takeBegun(begun)
+    const bits = [begunTitlesAt, begunBodiesAt, begun.titles.length]
+    const kernel = this.#kernelFor(walked.arena)
+    kernel.gather_begun(...bits, ...columnsOf(walked), ...scoring(walked, weight), ...into)
+    for (const chunk of this.#off.subarray(0, this.#counts[1]!)) {
+      putOff(chunk, begunScore(walked, begun, chunk, weight))
     }
   }
 

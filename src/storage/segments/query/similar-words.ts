@@ -1,12 +1,14 @@
 import type { SimilarWord, SimilarWords, SimilarWordsRequest, TypedWord } from '../../../search/search-index.ts'
-import { fieldsAt, type SegmentImage, segmentChunksMax } from '../format/segment-image.ts'
-import { longStep, stepShift, termMask } from '../format/token-stream.ts'
-import type { SearchView } from '../memory/segment.ts'
+import { fieldsAt, findTerm, type SegmentImage } from '../format/segment-image.ts'
+import type { SearchView, Segment } from '../memory/segment.ts'
 import type { TermDictionary } from '../memory/term-dictionary.ts'
-import { termsBegun } from './begun-chunks.ts'
-import { bodyMask, type CompiledFilter, titleMask } from './compile-filter.ts'
-import { postingRangeOf } from './keyword-kernel.ts'
+import { placesBegun } from '../memory/word-order.ts'
+import { ChunkSet } from './chunk-set.ts'
+import type { CompiledFilter } from './compile-filter.ts'
+import type { KeywordKernel } from './keyword-kernel.ts'
 import type { SimilarTerm, TermScan } from './scan-terms.ts'
+
+const encoder = new TextEncoder()
 
 /** Words in more chunks than this are all common. */
 const countedMax = 1000
@@ -15,6 +17,7 @@ export interface SimilarWordsSearch {
   readonly view: SearchView
   readonly dictionary: TermDictionary
   readonly terms: TermScan
+  readonly kernel: KeywordKernel
   readonly filter: CompiledFilter
   /** Whether the document of a visible chunk meets the conditions of the request; `null` where it has none. */
   readonly admits: ((image: SegmentImage, chunk: number) => boolean) | null
@@ -38,101 +41,118 @@ export function findSimilarWords(search: SimilarWordsSearch): SimilarWords[] | n
 
 function isWordFound(search: SimilarWordsSearch, { word, group, isBeginning }: TypedWord): boolean {
   const { dictionary, view } = search
-  const occurs = (term: number) => {
-    let found = false
-    if (term !== 0) eachVisible(search, term, () => (found = true))
-    return found
-  }
-  if (group.some((term) => occurs(dictionary.find(term)))) return true
-  return isBeginning && view.segments.some((segment) => termsBegun(segment, dictionary, word).some(occurs))
+  const terms = group.map((term) => dictionary.find(term)).filter((term) => term !== 0)
+  const beginning = encoder.encode(word)
+  return view.segments.some((segment) => {
+    const { image, order } = segment
+    const occurs = (place: number) => {
+      const end = place < 0 ? 0 : image.postingStart[place + 1]!
+      for (let posting = image.postingStart[place]!; posting < end; posting++) {
+        if (visibleMask(search, segment, posting) !== 0) return true
+      }
+      return false
+    }
+    if (terms.some((term) => occurs(findTerm(image, term)))) return true
+    return isBeginning && placesBegun(image.term, order, dictionary, beginning).some(occurs)
+  })
 }
 
 interface Candidate extends SimilarWord {
   /** A word may have two: a marked one where it is stemmed, and its own. */
-  readonly terms: SimilarTerm[]
-  /** Chunks it can stand in at most, those that are not visible included. */
-  most: number
+  readonly terms: CandidateTerm[]
+  /** That it stands in, or can stand in at most, those that are not visible included. */
+  chunks: number
+}
+
+interface CandidateTerm extends SimilarTerm {
+  /** By segment: its place in the list of terms. */
+  readonly places: readonly number[]
 }
 
 /** Those with fewer errors first, then those in more chunks. */
 function similarTo(search: SimilarWordsSearch, { word, editsMax, isBeginning }: TypedWord): SimilarWord[] | null {
   const { limit } = search.request
-  const found: (Candidate & { readonly chunks: number })[] = []
-  for (const candidate of candidatesFor(search, search.terms.similar(word, editsMax, isBeginning))) {
-    const most = Math.min(countedMax, candidate.most)
-    const isBefore = (other: (typeof found)[number]) => other.edits < candidate.edits || other.chunks > most
-    // It would come after all of them.
-    if (found.filter(isBefore).length >= limit) continue
+  const found: Candidate[] = []
+  // In the order that they would be in if all were visible, so that the last ones need not be counted.
+  const candidates = candidatesFor(search, search.terms.similar(word, editsMax, isBeginning)).sort(inOrder)
+  for (const candidate of candidates) {
+    if (found.length >= limit && found.filter((other) => inOrder(other, candidate) < 0).length >= limit) continue
     if (performance.now() > search.deadline) return null
-    const chunks = new Set<number>()
-    for (const term of candidate.terms) addChunks(search, term, chunks)
-    if (chunks.size > 0) found.push({ ...candidate, chunks: chunks.size })
+    candidate.chunks = countChunks(search, candidate)
+    if (candidate.chunks > 0) found.push(candidate)
   }
   return found
-    .sort((a, b) => a.edits - b.edits || b.chunks - a.chunks || (a.word < b.word ? -1 : 1))
+    .sort(inOrder)
     .slice(0, limit)
     .map(({ word: near, edits }) => ({ word: near, edits }))
 }
 
-/** Those with fewer errors first, then those that may be in more chunks. */
+const inOrder = (a: Candidate, b: Candidate): number =>
+  a.edits - b.edits || b.chunks - a.chunks || (a.word < b.word ? -1 : 1)
+
 function candidatesFor({ view }: SimilarWordsSearch, terms: readonly SimilarTerm[]): Candidate[] {
   const byWord = new Map<string, Candidate>()
   for (const term of terms) {
     const { word, edits } = term
-    const candidate = byWord.get(word) ?? { word, edits, terms: [], most: 0 }
-    candidate.terms.push(term)
-    for (const { image } of view.segments) {
-      const [from, end] = postingRangeOf(image, term.term)
-      candidate.most += end - from
+    const candidate = byWord.get(word) ?? { word, edits, terms: [], chunks: 0 }
+    const places = view.segments.map(({ image }) => findTerm(image, term.term))
+    candidate.terms.push({ ...term, places })
+    for (const [i, { image }] of view.segments.entries()) {
+      const place = places[i]!
+      if (place >= 0) candidate.chunks += image.postingStart[place + 1]! - image.postingStart[place]!
     }
+    candidate.chunks = Math.min(countedMax, candidate.chunks)
     byWord.set(word, candidate)
   }
-  return [...byWord.values()].sort((a, b) => a.edits - b.edits || b.most - a.most)
+  return [...byWord.values()]
 }
+
+/** A thread answers one call at a time, so these are its own. */
+const chunks = new Uint16Array(countedMax)
+const masks = new Uint8Array(countedMax)
+const known = new ChunkSet()
 
 /**
- * The chunks in which the term stands for a word as it is written, where that may be searched. A marked one does wherever
- * it stands, another one where it is the first of its position, and is a mere stem elsewhere.
+ * The chunks in which one of the terms stands for a word as it is written, where that may be searched: the first of its
+ * position. No more than `countedMax`.
  */
-function addChunks(search: SimilarWordsSearch, { term, isMarked }: SimilarTerm, chunks: Set<number>): void {
-  eachVisible(search, term, (image, segment, chunk, mask) => {
-    if (isMarked || isFirstIn(image, chunk, mask, term)) chunks.add(segment * segmentChunksMax + chunk)
-    return chunks.size >= countedMax
-  })
-}
-
-/** The chunks that hold a term where it may be searched, until `see` has seen enough. */
-function eachVisible(
-  { view, filter, admits }: SimilarWordsSearch,
-  term: number,
-  see: (image: SegmentImage, segment: number, chunk: number, mask: number) => boolean,
-): void {
-  for (const [segment, { image, died }] of view.segments.entries()) {
-    const [from, end] = postingRangeOf(image, term)
-    for (let posting = from; posting < end; posting++) {
-      const chunk = image.postingChunk[posting]!
-      const mask = filter.maskOf(image, chunk)
-      if (mask === 0 || (mask & fieldsAt(image, posting)) === 0 || died[chunk]! <= view.generation) continue
-      if (admits !== null && !admits(image, chunk)) continue
-      if (see(image, segment, chunk, mask)) return
+function countChunks(search: SimilarWordsSearch, { terms }: Candidate): number {
+  let count = 0
+  for (const [i, segment] of search.view.segments.entries()) {
+    if (terms.length > 1) known.clear()
+    for (const { term, isWordOnly, places } of terms) {
+      if (places[i]! < 0) continue
+      const { postingStart } = segment.image
+      const end = postingStart[places[i]! + 1]!
+      for (let posting = postingStart[places[i]!]!; posting < end; ) {
+        let left = 0
+        for (; posting < end && left < countedMax - count; posting++) {
+          masks[left] = visibleMask(search, segment, posting)
+          if (masks[left] !== 0) chunks[left++] = segment.image.postingChunk[posting]!
+        }
+        if (!isWordOnly) left = search.kernel.keepWritten(segment, term, chunks, masks, left)
+        count += terms.length > 1 ? countNew(left) : left
+        if (count === countedMax) return count
+      }
     }
   }
+  return count
 }
 
-function isFirstIn(image: SegmentImage, chunk: number, mask: number, term: number): boolean {
-  const { titleStart, titleTokens, bodyStart, bodyTokens } = image
-  const version = image.chunkVersion[chunk]!
-  return (
-    ((mask & bodyMask) !== 0 && isFirst(bodyTokens, bodyStart[chunk]!, bodyStart[chunk + 1]!, term)) ||
-    ((mask & titleMask) !== 0 && isFirst(titleTokens, titleStart[version]!, titleStart[version + 1]!, term))
-  )
-}
-
-function isFirst(tokens: Uint32Array<ArrayBufferLike>, from: number, to: number, term: number): boolean {
-  for (let i = from; i < to; i++) {
-    const step = tokens[i]! >>> stepShift
-    if (step !== 0 && (tokens[i]! & termMask) === term) return true
-    if (step === longStep) i++
+/** How many of the first so many chunks were not known. */
+function countNew(left: number): number {
+  let count = 0
+  for (const chunk of chunks.subarray(0, left)) {
+    if (!known.has(chunk)) count++
+    known.add(chunk)
   }
-  return false
+  return count
+}
+
+/** In which fields a posting's chunk may be searched, if it is visible and has the term in one of them; 0 where not. */
+function visibleMask({ view, filter, admits }: SimilarWordsSearch, { image, died }: Segment, posting: number): number {
+  const chunk = image.postingChunk[posting]!
+  const mask = filter.maskOf(image, chunk)
+  if (mask === 0 || (mask & fieldsAt(image, posting)) === 0 || died[chunk]! <= view.generation) return 0
+  return admits === null || admits(image, chunk) ? mask : 0
 }

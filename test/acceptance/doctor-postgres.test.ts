@@ -126,6 +126,8 @@ suite('doctor on PostgreSQL', () => {
       const ended = new Promise((resolve) => follower.once('exit', resolve))
       follower.kill('SIGTERM')
       await ended
+      const isFree = `select from pg_replication_slots where slot_name = '${slot}' and not active`
+      await until('the server has seen that it is gone', async () => (await inDatabase(url, isFree)).length === 1)
       await inDatabase(url, `select pg_drop_replication_slot('${slot}')`)
     }
   })

@@ -20,8 +20,9 @@ export const postgresMigrationDialect: MigrationDialect = {
   storedByKey: (table) => table,
   forgettable: (table) => table.modifyFront(sql`unlogged`),
   async hasTable(db, name) {
-    const found = await sql<{ found: string | null }>`select to_regclass(${name}) as found`.execute(db)
-    return found.rows[0]!.found !== null
+    // Not by to_regclass: within a transaction it goes by what it remembers, and misses a table that another made since.
+    const found = await sql`select from pg_class where relname = ${name} and pg_table_is_visible(oid)`.execute(db)
+    return found.rows.length > 0
   },
 }
 

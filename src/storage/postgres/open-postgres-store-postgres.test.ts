@@ -8,6 +8,8 @@ import type { OpenStore } from '../open-store.ts'
 import { NewerStoreError } from '../open-store.ts'
 import { newestMigration } from '../sql/migrate.ts'
 import { migrations } from '../sql/migrations/index.ts'
+import { queriesOn } from './connections.ts'
+import { postgresMigrationDialect } from './migration-dialect.ts'
 import { openPostgresStore, UnreachableStoreError } from './open-postgres-store.ts'
 
 const put = (datasetId: string) => ({ kind: 'dataset.put', datasetId, name: 'x', description: null }) as const
@@ -57,6 +59,18 @@ test('an empty database gets every migration once, however many open it at once'
   )
   await all[0]!.store.operator.commit([put('a')], mark)
   for (const { store } of all) assert.equal((await store.operator.datasets()).length, 1)
+})
+
+test('whoever waited for another to migrate sees what that made, though it looked before', async (t) => {
+  const url = await database(t)
+  await asAdministrator(url, async (client) => {
+    const isThere = () => postgresMigrationDialect.hasTable(queriesOn(client), 'schema_migration')
+    await client.query('begin')
+    assert.equal(await isThere(), false)
+    await opened(t, url)
+    assert.equal(await isThere(), true)
+    await client.query('rollback')
+  })
 })
 
 test('a database of a newer version is refused', async (t) => {

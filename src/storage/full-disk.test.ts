@@ -6,7 +6,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { suite, test } from 'node:test'
 import pg from 'pg'
 import { isFullDiskError, isMachineTrouble, RoomForWrites } from './full-disk.ts'
-import { isFullDiskError as isFullDiskOfServer } from './postgres/troubles.ts'
+import { isFullDiskError as isFullDiskOfServer, isPassing } from './postgres/troubles.ts'
 
 suite('what a database says of a full disk', () => {
   const folder = mkdtempSync(join(tmpdir(), 'tidemark-full-'))
@@ -42,6 +42,9 @@ suite('what a database says of a full disk', () => {
     const said = (code: string) => Object.assign(new pg.DatabaseError('no space left', 1, 'error'), { code })
     assert.ok(isFullDiskOfServer(said('53100')))
     assert.ok(!isFullDiskOfServer(said('42P01')))
+    assert.ok(!isFullDiskOfServer(said('XX000')))
+    const refused = Object.assign(new pg.DatabaseError('could not write init file', 1, 'error'), { code: 'XX000' })
+    assert.ok(isFullDiskOfServer(refused) && isPassing(refused), 'others are connected already')
     assert.ok(!isFullDiskOfServer(Object.assign(new Error('x'), { code: '53100' })))
   })
 

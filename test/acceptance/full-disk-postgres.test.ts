@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { chownSync, mkdirSync } from 'node:fs'
+import { chownSync, globSync, mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
 import pg from 'pg'
 import { freshDatabase } from '../support/fresh-database.ts'
+import { inDatabase } from '../support/in-database.ts'
 import { leftOutWithoutMount, MemoryDisk } from '../support/memory-disk.ts'
 import { until } from '../support/until.ts'
 import { documentOf } from './content.ts'
@@ -97,6 +98,11 @@ suite('a full disk of the database', { skip: disk === null && leftOutWithoutMoun
     const full = await ready()
     assert.equal(full.status, 503)
     assert.match(full.body.checks.disk.detail, /^the disk of the database is full: writes are refused, reads go on$/)
+    // With its upkeep of the catalog the database removes this file now and then; who connects next has to write it anew.
+    for (const file of globSync('tablespace/*/*/pg_internal.init', { cwd: disk!.folder }))
+      rmSync(join(disk!.folder, file))
+    disk!.fill()
+    await assert.rejects(inDatabase(database.url, 'select'), /could not write init file/)
     assert.equal((await search()).status, 200)
     assert.equal((await server.consumer(key, 'GET', '/v1/documents/browse')).status, 200)
     const limited = () => server.consumer(key, 'POST', '/v1/search', { query: 'buoyword' })

@@ -25,8 +25,10 @@ const standbyLagSecondsMax = 60
 /** Looks at a database and the server that has it. Changes nothing: it is read in a transaction that cannot write. */
 export async function examineDatabase(url: string, connectionsMax: number): Promise<readonly Finding[]> {
   const client = await connectAlone(url).catch((error: unknown) => {
+    if (isFullDiskError(error)) return null
     throw asUnreachable(url, error)
   })
+  if (client === null) return [diskIsFull]
   try {
     await client.query('begin isolation level repeatable read read only')
     return [
@@ -61,12 +63,14 @@ async function examineRoom(client: pg.Client): Promise<Finding> {
     return ok('there is room on the disk of the database')
   } catch (error) {
     if (!isFullDiskError(error)) throw error
-    return failure(
-      'the disk of the database is full',
-      'make room on it: until then every write is answered with 503 storage_full; reading goes on',
-    )
+    return diskIsFull
   }
 }
+
+const diskIsFull = failure(
+  'the disk of the database is full',
+  'make room on it: until then every write is answered with 503 storage_full; reading goes on',
+)
 
 async function examineServer(client: pg.Client): Promise<Finding[]> {
   const [found] = await rowsOf<Record<'number' | 'version' | 'encoding' | 'fsync' | 'pages' | 'recovering', string>>(

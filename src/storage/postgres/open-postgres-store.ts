@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type pg from 'pg'
+import { storageFull } from '../../disk-space.ts'
 import { TidemarkError } from '../../errors.ts'
 import { oneAtATime } from '../../one-at-a-time.ts'
 import { RoomForWrites } from '../full-disk.ts'
@@ -37,7 +38,7 @@ export async function openPostgresStore(url: string, connectionsMax: number): Pr
     migrated = await bringUpToDate(connections, foreign.noticeOfSchema)
   } catch (error) {
     await connections.close()
-    throw asUnreachable(url, error)
+    throw whyNotOpen(url, error)
   }
   const elections = new Elections(url)
   const schema = new SchemaWatch(async () => {
@@ -176,6 +177,9 @@ export class UnreachableStoreError extends UnusableStoreError {
 export const asUnreachable = (url: string, error: unknown): unknown =>
   isConnectionLost(error) || isLoginError(error) ? new UnreachableStoreError(url, error as Error) : error
 
+const whyNotOpen = (url: string, error: unknown): unknown =>
+  isFullDiskError(error) ? storageFull(error) : asUnreachable(url, error)
+
 export function withoutPassword(url: string): string {
   const parsed = URL.parse(url)
   return parsed === null ? 'of TIDEMARK_DATABASE_URL' : `${parsed.host}${parsed.pathname}`
@@ -241,7 +245,7 @@ export async function postgresSchema(url: string): Promise<Schema> {
   try {
     return await schemaIn(connections)
   } catch (error) {
-    throw asUnreachable(url, error)
+    throw whyNotOpen(url, error)
   } finally {
     await connections.close()
   }

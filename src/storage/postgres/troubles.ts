@@ -21,12 +21,21 @@ const networkCodes = new Set([
 
 /** A trouble that passes: the same again, a little later, may well do. */
 export function isPassing(error: unknown): boolean {
+  // One that is connected already may be free by then.
+  if (isConnectionRefusedForRoom(error)) return true
   return isConnectionLost(error) || (error instanceof pg.DatabaseError && gaveWay.has(error.code ?? ''))
 }
 
+/**
+ * On a full disk the server lets nobody in who would have to write its file of what connections begin with, which it
+ * removes now and then. It has no code for that; those that are connected go on.
+ */
+const isConnectionRefusedForRoom = (error: unknown): boolean =>
+  error instanceof pg.DatabaseError && error.code === 'XX000' && error.message === 'could not write init file'
+
 /** What was asked needs more room than there is on a disk of the server: a write, or a read that sorts too much for memory. */
 export function isFullDiskError(error: unknown): boolean {
-  return error instanceof pg.DatabaseError && error.code === '53100'
+  return isConnectionRefusedForRoom(error) || (error instanceof pg.DatabaseError && error.code === '53100')
 }
 
 /** A newer version has added to a table, and statements that the connection has prepared know it as it was. */

@@ -29,6 +29,14 @@ export interface View {
 /** In the order of the navigation. */
 export const views: readonly View[] = [
   {
+    path: '/search',
+    title: 'Search',
+    listed: { group: 'Read', icon: 'search' },
+    needs: 'consumer',
+    styles: ['search.css'],
+    load: async () => (await import('../search/search-view.ts')).SearchView,
+  },
+  {
     path: '/account',
     title: 'Account',
     listed: { group: 'Read', icon: 'account' },

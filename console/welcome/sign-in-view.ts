@@ -11,7 +11,7 @@ import { SignIn } from './sign-in.ts'
 export function SignInView(): ComponentChild {
   const fault = useSignal<string | null>(null)
   const isBusy = useSignal(location.hash.length > 1)
-  const enter = (): void => go(credential('consumer').value === '' ? '/' : '/account', { replace: true })
+  const enter = (): void => go(credential('consumer').value === '' ? '/' : '/search', { replace: true })
   const redeem = (): void => {
     const code = location.hash.slice(1)
     if (code === '') return

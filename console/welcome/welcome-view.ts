@@ -74,7 +74,7 @@ export function WelcomeView(): ComponentChild {
 }
 
 const enter = (): void => {
-  if (credential('consumer').value !== '') go('/account')
+  if (credential('consumer').value !== '') go('/search')
 }
 
 function SignedIn(): ComponentChild {
@@ -86,9 +86,7 @@ function SignedIn(): ComponentChild {
     credential('consumer').value === ''
       ? h('p', null, 'With the admin token: the reference sends it where you try an operation of the operator.')
       : h('p', null, name === undefined ? 'With an application key.' : ['As ', h('strong', null, name), '.']),
-    credential('consumer').value === ''
-      ? null
-      : h('a', { class: 'button main', href: '/account' }, 'See what it may read'),
+    credential('consumer').value === '' ? null : h('a', { class: 'button main', href: '/search' }, 'Search'),
   )
 }
 

@@ -165,6 +165,7 @@ async function seriousFindings(page: Page): Promise<string[]> {
 const places: readonly (readonly [path: string, shown: string])[] = [
   ['/', 'Three lines to begin with'],
   ['/account', 'Why can’t I see it?'],
+  ['/search?q=tidel+power', 'Nothing has “tidel”'],
 ]
 
 for (const scheme of ['light', 'dark'] as const) {

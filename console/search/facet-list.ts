@@ -1,0 +1,51 @@
+import { useSignal } from '@preact/signals'
+import { type ComponentChild, h } from 'preact'
+import type { Counted } from './search-types.ts'
+
+const shownAtFirst = 7
+
+export interface FacetListProps {
+  readonly title: string
+  readonly counts: readonly Counted[]
+  readonly chosen: readonly string[]
+  readonly choose: (values: readonly string[]) => void
+}
+
+/** The values of a field among what was found: each narrows the search, and lets it go again. */
+export function FacetList({ title, counts, chosen, choose }: FacetListProps): ComponentChild {
+  const isOpen = useSignal(false)
+  // What is chosen stays in sight, though nothing may be left of it.
+  const missing = chosen.filter((value) => !counts.some((one) => one.value === value))
+  const all = [...missing.map((value) => ({ value, count: null })), ...counts]
+  if (all.length === 0) return null
+  const shown = isOpen.value ? all : all.filter(({ value }, i) => i < shownAtFirst || chosen.includes(value))
+  const toggle = (value: string): void =>
+    choose(chosen.includes(value) ? chosen.filter((one) => one !== value) : [...chosen, value])
+  return h(
+    'fieldset',
+    { class: 'facet' },
+    h('legend', null, title),
+    shown.map(({ value, count }) =>
+      h(
+        'label',
+        { key: value },
+        h('input', { type: 'checkbox', checked: chosen.includes(value), onChange: () => toggle(value) }),
+        h('span', { class: 'facet-value', dir: 'auto' }, value),
+        h('span', { class: 'facet-count' }, count?.toLocaleString()),
+      ),
+    ),
+    all.length > shown.length || isOpen.value
+      ? h(
+          'button',
+          {
+            type: 'button',
+            class: 'quiet-button',
+            onClick: () => {
+              isOpen.value = !isOpen.value
+            },
+          },
+          isOpen.value ? 'Fewer' : `${all.length - shown.length} more`,
+        )
+      : null,
+  )
+}

@@ -1,0 +1,119 @@
+import { useSignal } from '@preact/signals'
+import { type ComponentChild, h } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
+import { account } from '../app/account.ts'
+import { ask, inWords } from '../app/ask.ts'
+import { ResultCard } from './result-card.ts'
+import type { Search } from './search-request.ts'
+import type { Found, LiveQuery, Result } from './search-types.ts'
+
+const [pollMs, pollMaxMs] = [1_000, 5_000]
+const platformsMax = 5
+
+/** A live query needs one dataset and some platforms; what is still to be chosen, in words, or null when it can begin. */
+function missingFor({ query, lists }: Search): string | null {
+  if (query.trim() === '') return 'Type what to collect.'
+  if (lists.datasets.length !== 1) return 'Choose one dataset to collect into.'
+  if (lists.platforms.length === 0) return 'Choose the platforms to ask, five at most.'
+  return lists.platforms.length > platformsMax ? 'Choose five platforms at most.' : null
+}
+
+/** Asks collectors for what is not there yet, and follows them to the end. */
+export function LiveTopUp({ search }: { readonly search: Search }): ComponentChild {
+  const live = useSignal<LiveQuery | null>(null)
+  const results = useSignal<readonly Result[]>([])
+  const fault = useSignal<string | null>(null)
+  const left = useRef<AbortController | null>(null)
+  useEffect(() => () => left.current?.abort(), [])
+  if (!account.value?.policy.live?.enabled) return null
+  const missing = missingFor(search)
+  const start = async (): Promise<void> => {
+    left.current?.abort()
+    left.current = new AbortController()
+    const { signal } = left.current
+    fault.value = null
+    results.value = []
+    try {
+      live.value = await begin(search, signal)
+      for (let rest = pollMs; isUnderWay(live.value); rest = Math.min(pollMaxMs, rest * 1.3)) {
+        await pause(rest, signal)
+        live.value = await ask<LiveQuery>('GET', `/v1/live-queries/${live.value.id}`, { signal })
+      }
+      const read = await ask<{ results: readonly Result[] }>('GET', `/v1/live-queries/${live.value.id}/results`, {
+        signal,
+      })
+      results.value = read.results
+    } catch (error) {
+      fault.value = inWords(error)
+    }
+  }
+  const isBusy = live.value !== null && isUnderWay(live.value) && fault.value === null
+  return h(
+    'section',
+    { class: 'live-top-up', 'aria-label': 'Live collection' },
+    h(
+      'div',
+      { class: 'live-head' },
+      h(
+        'button',
+        { type: 'button', class: 'button small', disabled: missing !== null || isBusy, onClick: start },
+        isBusy ? 'Collecting …' : 'Collect live',
+      ),
+      h('span', { class: 'note', role: 'status' }, missing ?? wordsOf(live.value, results.value.length)),
+    ),
+    fault.value === null ? null : h('p', { class: 'notice bad', role: 'alert' }, fault.value),
+    results.value.map((result) => h(ResultCard, { key: result.document_id, result, best: 0 })),
+  )
+}
+
+const isUnderWay = ({ status }: LiveQuery): boolean => status === 'pending' || status === 'running'
+
+async function begin(search: Search, signal: AbortSignal): Promise<LiveQuery> {
+  const { live_query: started } = await ask<Found>('POST', '/v1/search', {
+    headers: { 'idempotency-key': newKey() },
+    body: {
+      query: search.query,
+      mode: 'keyword',
+      datasets: search.lists.datasets,
+      platforms: search.lists.platforms,
+      limit: 1,
+      live: { enabled: true, resource_kind: 'content' },
+    },
+    signal,
+  })
+  if (started === null)
+    throw new Error('Live collection could not begin: no collector has asked for tasks of these platforms lately.')
+  return started
+}
+
+/** randomUUID is there on secure origins only. */
+const newKey = (): string =>
+  Array.from(crypto.getRandomValues(new Uint32Array(4)), (part) => part.toString(36)).join('')
+
+const pause = (ms: number, signal: AbortSignal): Promise<void> =>
+  new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, ms)
+    signal.addEventListener('abort', () => {
+      clearTimeout(timer)
+      reject(signal.reason)
+    })
+  })
+
+const ends: Readonly<Record<LiveQuery['status'], string>> = {
+  pending: 'Waiting for a collector to take it up.',
+  running: 'A collector is at work.',
+  completed: 'Done',
+  partial: 'Done in part',
+  failed: 'It failed',
+}
+
+function wordsOf(live: LiveQuery | null, brought: number): string {
+  if (live === null) return 'Asks collectors for what is not here yet.'
+  const runs = live.runs.map(
+    ({ platform, status, items, error }) => `${platform}: ${status}, ${items}${error ? ` (${error.message})` : ''}`,
+  )
+  const end = isUnderWay(live)
+    ? ends[live.status]
+    : `${ends[live.status]}: ${brought} document${brought === 1 ? '' : 's'}.`
+  return `${end} ${runs.join('; ')}`
+}

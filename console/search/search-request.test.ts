@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { modes, narrowings, parametersOf, requestOf, type Search, searchOf, sorts } from './search-request.ts'
+
+/** A comma divides the values of a list in an address. */
+const value = fc.string({ minLength: 1, maxLength: 8 }).filter((text) => !text.includes(','))
+const searches: fc.Arbitrary<Search> = fc.record(
+  {
+    query: fc.string({ maxLength: 12 }),
+    mode: fc.constantFrom(...modes),
+    lists: fc
+      .tuple(...narrowings.map(() => fc.array(value, { maxLength: 3 })))
+      .map((lists) => Object.fromEntries(lists.map((list, i) => [narrowings[i], list])) as Search['lists']),
+    from: fc.constantFrom('', '2026-11-01T00:00:00Z'),
+    to: fc.constantFrom('', '2026-12-01T00:00:00Z'),
+    sort: fc.constantFrom(...sorts),
+  },
+  { noNullPrototype: true },
+)
+
+test('an address says the whole search: what is read from it is what was written', () => {
+  fc.assert(
+    fc.property(searches, (search) => {
+      const address = new URLSearchParams(parametersOf(search))
+      assert.deepEqual(searchOf(new URLSearchParams(address.toString())), search)
+    }),
+  )
+})
+
+test('what only keyword search takes is left out of the others, and a field that may not be counted is not asked for', () => {
+  const search = searchOf(new URLSearchParams('q=tide&mode=hybrid&topics=a&datasets=news&sort=-score&from=2026-11-01'))
+  const limited = [{ entitlement_id: 'e', datasets: ['news'], fields: ['title', 'body', 'metadata'] }]
+  const hybrid = requestOf(search, { entitlements: limited, timeUnit: 'day' })
+  assert.deepEqual(hybrid.facets, ['dataset', 'platform', 'language', { published_at: 'day' }])
+  for (const name of ['topics', 'sort', 'prefix', 'typo']) assert.ok(!(name in hybrid), name)
+  assert.deepEqual([hybrid.datasets, hybrid.published_from], [['news'], '2026-11-01'])
+  const keyword = requestOf({ ...search, mode: 'keyword' }, { entitlements: limited, timeUnit: 'month' })
+  assert.deepEqual(keyword.facets, ['dataset', 'platform', 'language', 'topics', 'tags', { published_at: 'month' }])
+  assert.deepEqual([keyword.topics, keyword.sort, keyword.prefix, keyword.typo], [['a'], '-score', true, 'auto'])
+})

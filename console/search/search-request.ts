@@ -1,0 +1,100 @@
+import type { Entitlement } from '../app/account.ts'
+
+export const modes = ['keyword', 'hybrid', 'vector'] as const
+export type Mode = (typeof modes)[number]
+
+/** Lists that narrow a search, by their names in addresses: as the request has them, and as the facet that offers them. */
+export const narrowing = {
+  datasets: { field: 'datasets', facet: 'dataset', title: 'Dataset', keywordOnly: false, permission: null },
+  platforms: { field: 'platforms', facet: 'platform', title: 'Platform', keywordOnly: false, permission: null },
+  languages: { field: 'languages', facet: 'language', title: 'Language', keywordOnly: false, permission: null },
+  topics: { field: 'topics', facet: 'topics', title: 'Topic', keywordOnly: true, permission: 'metadata' },
+  tags: { field: 'tags', facet: 'tags', title: 'Tag', keywordOnly: true, permission: 'metadata' },
+  classifications: {
+    field: 'classification_codes',
+    facet: 'classifications',
+    title: 'Classification',
+    keywordOnly: true,
+    permission: 'facts',
+  },
+} as const
+export type Narrowing = keyof typeof narrowing
+export const narrowings = Object.keys(narrowing) as Narrowing[]
+
+export const sorts = ['relevance', '-published_at', 'published_at', '-score'] as const
+export type Sort = (typeof sorts)[number]
+
+export type TimeUnit = 'day' | 'month'
+
+/** A search as its address says it. */
+export interface Search {
+  readonly query: string
+  readonly mode: Mode
+  readonly lists: Readonly<Record<Narrowing, readonly string[]>>
+  readonly from: string
+  readonly to: string
+  readonly sort: Sort
+}
+
+export function searchOf(address: URLSearchParams): Search {
+  const text = (name: string): string => address.get(name) ?? ''
+  const list = (name: string): readonly string[] => text(name).split(',').filter(Boolean)
+  return {
+    query: text('q'),
+    mode: modes.find((mode) => mode === text('mode')) ?? 'keyword',
+    lists: Object.fromEntries(narrowings.map((name) => [name, list(name)])) as Search['lists'],
+    from: text('from'),
+    to: text('to'),
+    sort: sorts.find((sort) => sort === text('sort')) ?? 'relevance',
+  }
+}
+
+/** The parameters of the address of a search; what is as it would be anyway is left out. */
+export function parametersOf({ query, mode, lists, from, to, sort }: Search): Record<string, string> {
+  const named = narrowings.map((name) => [name, lists[name].join(',')])
+  return {
+    q: query,
+    mode: mode === 'keyword' ? '' : mode,
+    ...Object.fromEntries(named),
+    from,
+    to,
+    sort: sort === 'relevance' ? '' : sort,
+  }
+}
+
+/** Counting a field needs the permission for it wherever the application reads; else the whole search would be refused. */
+export const mayCount = (name: Narrowing, entitlements: readonly Entitlement[]): boolean => {
+  const { permission } = narrowing[name]
+  return permission === null || entitlements.every(({ fields }) => !fields || fields.includes(permission))
+}
+
+export interface Counting {
+  readonly entitlements: readonly Entitlement[]
+  readonly timeUnit: TimeUnit
+}
+
+/** The body of the request. As somebody types, the last word may be a beginning, and what matches nothing is corrected. */
+export function requestOf(search: Search, { entitlements, timeUnit }: Counting): Record<string, unknown> {
+  const { query, mode, lists, from, to, sort } = search
+  const isKeyword = mode === 'keyword'
+  const usable = narrowings.filter((name) => isKeyword || !narrowing[name].keywordOnly)
+  const chosen = usable.filter((name) => lists[name].length > 0)
+  const counted = usable.filter((name) => mayCount(name, entitlements))
+  return {
+    query,
+    mode,
+    ...Object.fromEntries(chosen.map((name) => [narrowing[name].field, lists[name]])),
+    ...(from === '' ? {} : { published_from: from }),
+    ...(to === '' ? {} : { published_to: to }),
+    ...(isKeyword ? { prefix: true, typo: 'auto' } : {}),
+    ...(isKeyword && sort !== 'relevance' ? { sort } : {}),
+    include_highlights: true,
+    explain: true,
+    facets: [...counted.map((name) => narrowing[name].facet), { published_at: timeUnit }],
+    facet_limit: bucketsMax,
+    limit: 20,
+  }
+}
+
+/** As many as an answer can have. */
+export const bucketsMax = 100

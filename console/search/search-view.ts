@@ -1,0 +1,343 @@
+import { useSignal } from '@preact/signals'
+import { type ComponentChild, h } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
+import { account } from '../app/account.ts'
+import { ask, inWords } from '../app/ask.ts'
+import { icon } from '../app/icons.ts'
+import { addressOf, go } from '../app/router.ts'
+import type { ViewProps } from '../app/views.ts'
+import { AsCode } from '../shared/as-code.ts'
+import { dayInWords } from '../shared/words-of-time.ts'
+import { FacetList } from './facet-list.ts'
+import { LiveTopUp } from './live-top-up.ts'
+import { ResultCard } from './result-card.ts'
+import {
+  bucketsMax,
+  modes,
+  narrowing,
+  narrowings,
+  parametersOf,
+  requestOf,
+  type Search,
+  type Sort,
+  searchOf,
+  type TimeUnit,
+} from './search-request.ts'
+import type { Counted, Found, Result } from './search-types.ts'
+import { Suggestions } from './suggestions.ts'
+import { TimeHistogram } from './time-histogram.ts'
+
+/** Long enough for the next letter of somebody who types fast, short enough not to be noticed. */
+const restMs = 120
+
+const change = (search: Search, changes: Partial<Search>, replace = false): void =>
+  go(addressOf('/search', parametersOf({ ...search, ...changes })), { replace })
+
+/** Results as somebody types; all that is chosen is in the address. */
+export function SearchView({ place }: ViewProps): ComponentChild {
+  const search = searchOf(place.query)
+  const timeUnit = useSignal<TimeUnit>('day')
+  const found = useSignal<Found | null>(null)
+  const more = useSignal<readonly Result[]>([])
+  const cursor = useSignal<string | undefined>(undefined)
+  const fault = useSignal<string | null>(null)
+  const isBusy = useSignal(false)
+  const body = requestOf(search, { entitlements: account.value?.entitlements ?? [], timeUnit: timeUnit.value })
+  const request = search.query.trim() === '' ? null : JSON.stringify(body)
+
+  useEffect(() => {
+    more.value = []
+    cursor.value = undefined
+    if (request === null) {
+      found.value = null
+      fault.value = null
+      return
+    }
+    const newer = new AbortController()
+    const timer = setTimeout(async () => {
+      isBusy.value = true
+      try {
+        const answer = await ask<Found>('POST', '/v1/search', { body, signal: newer.signal, repeatable: true })
+        // As many days as can be told are not all of them: months are.
+        if ((answer.facets?.published_at?.length ?? 0) >= bucketsMax && timeUnit.value === 'day')
+          timeUnit.value = 'month'
+        found.value = answer
+        cursor.value = answer.cursor
+        fault.value = null
+        isBusy.value = false
+      } catch (error) {
+        if (newer.signal.aborted) return
+        fault.value = inWords(error)
+        isBusy.value = false
+      }
+    }, restMs)
+    return () => {
+      clearTimeout(timer)
+      newer.abort()
+    }
+  }, [request])
+
+  const readMore = async (): Promise<void> => {
+    const [asked, at] = [request, cursor.value]
+    if (at === undefined) return
+    try {
+      const { facets: _, facet_limit: __, ...same } = body
+      const answer = await ask<Found>('POST', '/v1/search', { body: { ...same, cursor: at }, repeatable: true })
+      // Somebody may have typed on in the meantime.
+      if (asked !== request || cursor.value !== at) return
+      more.value = [...more.value, ...answer.results]
+      cursor.value = answer.cursor
+    } catch (error) {
+      fault.value = inWords(error)
+    }
+  }
+
+  const results = [...(found.value?.results ?? []), ...more.value]
+  return h(
+    'div',
+    { class: 'search', onKeyDown: moveAmongResults },
+    h(
+      'div',
+      { class: 'view-head' },
+      h('h1', null, 'Search'),
+      h(AsCode, { request: { method: 'POST', path: '/v1/search', body } }),
+    ),
+    h(QueryBar, { search }),
+    h(Chosen, { search }),
+    h(
+      'div',
+      { class: 'search-columns' },
+      h(Filters, { search, found: found.value }),
+      h(
+        'div',
+        { class: 'found' },
+        fault.value === null ? null : h('p', { class: 'notice bad', role: 'alert' }, fault.value),
+        found.value === null ? null : h(Remarks, { found: found.value }),
+        found.value === null
+          ? null
+          : h(TimeHistogram, {
+              counts: found.value.facets?.published_at ?? [],
+              unit: timeUnit.value,
+              choose: (from, to) => change(search, { from, to }),
+            }),
+        request === null ? null : h(LiveTopUp, { search }),
+        h(
+          'p',
+          { class: 'note summary', role: 'status' },
+          isBusy.value && found.value === null
+            ? 'Searching …'
+            : summaryOf(found.value, results.length, cursor.value !== undefined),
+        ),
+        request === null ? h(Suggestions, { choose: (query) => change(search, { query }) }) : null,
+        h(
+          'div',
+          { class: 'results', 'aria-busy': isBusy.value },
+          results.map((result) => h(ResultCard, { key: result.document_id, result, best: results[0]!.score })),
+        ),
+        cursor.value === undefined
+          ? null
+          : h('button', { type: 'button', class: 'button', onClick: readMore }, 'More results'),
+      ),
+    ),
+  )
+}
+
+function summaryOf(found: Found | null, shown: number, hasMore: boolean): string {
+  if (found === null) return ''
+  if (shown === 0) return 'Nothing was found. Fewer words, another way to search, or fewer filters find more.'
+  const all = Object.values(found.facets?.dataset ?? []).reduce((sum, { count }) => sum + (count ?? 0), 0)
+  if (found.facets_exact && all > shown) return `${shown} of ${all.toLocaleString()} documents`
+  return `${shown} document${shown === 1 ? '' : 's'}${hasMore ? ', and more' : ''}`
+}
+
+const modeWords = { keyword: 'Words', hybrid: 'Both', vector: 'Meaning' } as const
+const sortWords: Readonly<Record<Sort, string>> = {
+  relevance: 'Best first',
+  '-published_at': 'Newest first',
+  published_at: 'Oldest first',
+  '-score': 'Highest score first',
+}
+
+function QueryBar({ search }: { readonly search: Search }): ComponentChild {
+  const input = useRef<HTMLInputElement>(null)
+  useEffect(() => {
+    input.current?.focus({ preventScroll: true })
+    const focus = (event: KeyboardEvent): void => {
+      const isTyping = /^(INPUT|TEXTAREA|SELECT)$/.test(document.activeElement?.tagName ?? '')
+      if (event.key !== '/' || isTyping || event.ctrlKey || event.metaKey) return
+      event.preventDefault()
+      input.current?.select()
+    }
+    document.addEventListener('keydown', focus)
+    return () => document.removeEventListener('keydown', focus)
+  }, [])
+  const typed = (event: Event): void =>
+    change(search, { query: (event.currentTarget as HTMLInputElement).value }, search.query !== '')
+  return h(
+    'form',
+    { class: 'query-bar', role: 'search', onSubmit: (event: Event) => event.preventDefault() },
+    h(
+      'div',
+      { class: 'query' },
+      icon('search'),
+      h('label', { class: 'hidden-label', for: 'query' }, 'Search'),
+      h('input', {
+        id: 'query',
+        ref: input,
+        type: 'search',
+        dir: 'auto',
+        value: search.query,
+        maxLength: 1000,
+        placeholder: 'Words, "a phrase", +must, -not',
+        autocomplete: 'off',
+        spellcheck: false,
+        onInput: typed,
+      }),
+      h('kbd', { 'aria-hidden': 'true' }, '/'),
+    ),
+    h(
+      'div',
+      { class: 'switch', role: 'radiogroup', 'aria-label': 'Search by' },
+      modes.map((mode) =>
+        h(
+          'label',
+          { key: mode },
+          h('input', {
+            type: 'radio',
+            name: 'mode',
+            value: mode,
+            checked: mode === search.mode,
+            onChange: () => change(search, { mode }),
+          }),
+          h('span', null, modeWords[mode]),
+        ),
+      ),
+    ),
+    search.mode === 'keyword'
+      ? h(
+          'select',
+          {
+            class: 'sort',
+            'aria-label': 'Order',
+            value: search.sort,
+            onChange: (event: Event) =>
+              change(search, { sort: (event.currentTarget as HTMLSelectElement).value as Sort }),
+          },
+          Object.entries(sortWords).map(([value, words]) => h('option', { key: value, value }, words)),
+        )
+      : null,
+  )
+}
+
+/** What narrows the search, each with a way to let it go: on a phone the lists are folded away. */
+function Chosen({ search }: { readonly search: Search }): ComponentChild {
+  const { lists, from, to } = search
+  const chips = narrowings.flatMap((name) =>
+    lists[name].map((value) => ({
+      words: `${narrowing[name].title}: ${value}`,
+      isIdle: search.mode !== 'keyword' && narrowing[name].keywordOnly,
+      drop: () => change(search, { lists: { ...lists, [name]: lists[name].filter((one) => one !== value) } }),
+    })),
+  )
+  if (from !== '' || to !== '') {
+    const words = `Published ${[from && `from ${dayInWords(from)}`, to && `until ${dayInWords(to)}`].filter(Boolean).join(' ')}`
+    chips.push({ words, isIdle: false, drop: () => change(search, { from: '', to: '' }) })
+  }
+  if (chips.length === 0) return null
+  return h(
+    'ul',
+    { class: 'chosen', 'aria-label': 'Filters' },
+    chips.map(({ words, isIdle, drop }) =>
+      h(
+        'li',
+        { key: words },
+        h(
+          'button',
+          { type: 'button', class: 'chip', onClick: drop, title: 'Remove this filter' },
+          h('bdi', null, isIdle ? `${words} (with words only)` : words),
+          icon('close'),
+        ),
+      ),
+    ),
+  )
+}
+
+function Filters({ search, found }: { readonly search: Search; readonly found: Found | null }): ComponentChild {
+  const offered = narrowings.filter((name) => search.mode === 'keyword' || !narrowing[name].keywordOnly)
+  return h(
+    'details',
+    { class: 'filters', open: innerWidth > 960 },
+    h('summary', null, 'Filters'),
+    offered.map((name) =>
+      h(FacetList, {
+        key: name,
+        title: narrowing[name].title,
+        counts: found?.facets?.[narrowing[name].facet] ?? entitled(name),
+        chosen: search.lists[name],
+        choose: (values) => change(search, { lists: { ...search.lists, [name]: values } }),
+      }),
+    ),
+    found !== null && found.facets_exact === false
+      ? h('p', { class: 'note' }, 'Counted among the best candidates: searching by meaning has no end.')
+      : null,
+  )
+}
+
+/** Before anything was found, what the application may read at all. */
+function entitled(name: (typeof narrowings)[number]): readonly Counted[] {
+  const lists = (account.value?.entitlements ?? []).map((entry) =>
+    name === 'datasets'
+      ? entry.datasets
+      : name === 'platforms'
+        ? entry.platforms
+        : name === 'languages'
+          ? entry.languages
+          : [],
+  )
+  return [...new Set(lists.flatMap((list) => list ?? []))].map((value) => ({ value, count: null }))
+}
+
+/** What the reader should know about an answer, by the code of the warning. */
+const warnings: Readonly<Record<string, string>> = {
+  vector_search_unavailable: 'Meaning could not be searched at the moment: these were found by their words alone.',
+  keyword_search_timed_out: 'The search by words took too long. Fewer or rarer words are quicker.',
+  live_query_unavailable: 'Live collection could not begin: this is what is here already.',
+  vectors_pending: 'Some documents are new, and are found by their words only until their meaning is worked out.',
+  search_index_rebuilding: 'The search index is being rebuilt: some documents are missing from this.',
+}
+
+function Remarks({ found }: { readonly found: Found }): ComponentChild {
+  const corrected = Object.entries(Object.groupBy(found.corrections ?? [], ({ from }) => from)).map(
+    ([from, to = []]) => {
+      const words = to.slice(0, 4).map((one) => `“${one.to}”`)
+      return `Nothing has “${from}”: searched for ${words.join(', ')}${to.length > words.length ? ' and others' : ''} instead.`
+    },
+  )
+  return h(
+    'div',
+    { role: 'status' },
+    corrected.map((words) => h('p', { key: words, class: 'notice', dir: 'auto' }, words)),
+    found.warnings.map(({ code }) =>
+      h(
+        'p',
+        { key: code, class: `notice ${found.degraded ? 'warn' : ''}` },
+        warnings[code] ?? `The server remarks: ${code}.`,
+      ),
+    ),
+  )
+}
+
+/** Arrows go from the query through the results; Escape goes back. */
+function moveAmongResults(event: KeyboardEvent): void {
+  const view = event.currentTarget as HTMLElement
+  const query = view.querySelector<HTMLInputElement>('#query')!
+  const stops = [query, ...view.querySelectorAll<HTMLElement>('.result .title')]
+  const at = stops.indexOf(event.target as HTMLElement)
+  if (at < 0) return
+  if (event.key === 'Escape' && at > 0) query.select()
+  const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0
+  const next = stops[at + step]
+  if (step === 0 || next === undefined) return
+  event.preventDefault()
+  next.focus()
+}

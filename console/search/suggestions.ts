@@ -1,0 +1,44 @@
+import { useSignal } from '@preact/signals'
+import { type ComponentChild, h } from 'preact'
+import { useEffect } from 'preact/hooks'
+import { ask } from '../app/ask.ts'
+import type { Counted } from './search-types.ts'
+
+const shown = 12
+
+/** Where to begin when nothing was typed yet: topics that there is most about. */
+export function Suggestions({ choose }: { readonly choose: (query: string) => void }): ComponentChild {
+  const topics = useSignal<readonly Counted[]>([])
+  useEffect(() => {
+    ask<{ values: readonly Counted[] }>('GET', '/v1/values/topics', { query: { limit: 100 } }).then(
+      ({ values }) => {
+        topics.value = values.toSorted((a, b) => (b.count ?? 0) - (a.count ?? 0)).slice(0, shown)
+      },
+      // An application may lack the permission for topics; it is a help, and the search works without.
+      () => {},
+    )
+  }, [])
+  return h(
+    'div',
+    { class: 'empty' },
+    h(
+      'p',
+      null,
+      'Type, and results appear. The last word may be a beginning, and a word that matches nothing is corrected.',
+    ),
+    topics.value.length === 0
+      ? null
+      : h(
+          'p',
+          { class: 'suggestions' },
+          'Or begin with ',
+          topics.value.map(({ value }) =>
+            h(
+              'button',
+              { key: value, type: 'button', class: 'chip', dir: 'auto', onClick: () => choose(value) },
+              value,
+            ),
+          ),
+        ),
+  )
+}

@@ -1,0 +1,171 @@
+import assert from 'node:assert/strict'
+import { after, afterEach, before, test } from 'node:test'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
+import { until } from '../support/until.ts'
+import { type ConsoleWorld, consoleWorld, launchBrowser, openPage } from './console-world.ts'
+
+/** Searching in a real browser, on the sample; and documents of people who mean harm. */
+let world: ConsoleWorld
+let browser: Browser
+let context: BrowserContext
+
+before(async () => {
+  ;[world, browser] = await Promise.all([consoleWorld(), launchBrowser()])
+  context = await browser.newContext()
+})
+afterEach(async () => {
+  for (const page of context.pages()) await page.close()
+})
+after(() => browser?.close())
+
+const open = (path: string, key = world.key) => openPage(context, `${world.address}${path}`, { key })
+const titles = (page: Page) => page.locator('.result .title')
+
+test('results come as somebody types, corrected and marked; the address says all of it', async () => {
+  const { page, faults } = await open('/search')
+  await page.getByRole('button', { name: 'ferries', exact: true }).waitFor()
+  await page.keyboard.type('tidal pow')
+  await titles(page).filter({ hasText: 'Tidal power array in the Corrow Narrows' }).waitFor()
+  await page.locator('mark', { hasText: 'power' }).first().waitFor()
+  await page.getByRole('searchbox', { name: 'Search' }).fill('tidel power')
+  await page.getByText('Nothing has “tidel”: searched for “tide”').waitFor()
+  assert.equal(new URL(page.url()).search, '?q=tidel+power')
+
+  // From the query to the results and back, without a mouse.
+  await page.keyboard.press('ArrowDown')
+  assert.equal(await page.evaluate('document.activeElement === document.querySelector(".result .title")'), true)
+  await page.keyboard.press('Escape')
+  assert.equal(await page.evaluate('document.activeElement.id'), 'query')
+
+  await page.getByRole('button', { name: 'Code' }).click()
+  await page.getByRole('button', { name: 'Python' }).click()
+  const code = await page.locator('.as-code pre').innerText()
+  assert.match(code, /"query": "tidel power"/)
+  assert.match(code, /os\.environ\["TIDEMARK_KEY"\]/)
+  assert.ok(!code.includes(world.key) && !page.url().includes(world.key))
+  await page.locator('.score summary').first().click()
+  await page.locator('.score-parts li').first().waitFor()
+  assert.deepEqual(faults, [])
+})
+
+test('facets, days and ways to search narrow what is found; "back" widens it again', async () => {
+  const { page, faults } = await open('/search?q=the')
+  const facet = (name: string) => page.getByRole('group', { name, exact: true })
+  await page.getByText(/^20 of \d+ documents$/).waitFor()
+  await page.getByRole('button', { name: 'More results' }).click()
+  await page.getByText(/^40 of \d+ documents$/).waitFor()
+  await facet('Dataset').getByLabel('community').check()
+  await page.getByRole('button', { name: 'Dataset: community' }).waitFor()
+  await until('all are of the community', async () => {
+    const facts = await page.locator('.result-facts').allInnerTexts()
+    return facts.length > 0 && facts.every((text) => text.startsWith('community'))
+  })
+  await page.locator('.bars button:enabled').first().click()
+  await page.getByRole('button', { name: /^Published from/ }).waitFor()
+  const { searchParams } = new URL(page.url())
+  assert.equal(searchParams.get('datasets'), 'community')
+  assert.equal(Date.parse(searchParams.get('to')!) - Date.parse(searchParams.get('from')!), 86_400_000)
+  await page.reload()
+  await page.getByRole('button', { name: /^Published from/ }).click()
+  await page.getByText('Both', { exact: true }).click()
+  await page.getByText('Counted among the best candidates').waitFor()
+  assert.equal(await facet('Topic').count(), 0, 'what only words can be narrowed by is not offered')
+  await page.goBack()
+  await facet('Topic').waitFor()
+  assert.deepEqual(faults, [])
+})
+
+const harm = '<img src=x onerror="window.harmed=1"><script>window.harmed=1</script>'
+
+test('what documents say is shown as text, and no address but of the web is a link', async () => {
+  const { server } = world
+  await server.makeDataset('hostile')
+  const { key } = await server.makeApplication({ name: harm, entitlements: [{ datasets: ['hostile'] }] })
+  const document = {
+    dataset_id: 'hostile',
+    source_platform: '"><img/src=x/onerror=alert(1)>',
+    external_id: 'a',
+    title: `squall ${harm}`,
+    body: `squall ${harm} &lt;b&gt;`,
+    url: 'javascript:window.harmed=1',
+    author: { external_author_id: 'x', nickname: harm },
+    topics: [harm],
+    tags: [harm],
+    published_at: '2026-11-01T00:00:00Z',
+  }
+  const hebrew = {
+    dataset_id: 'hostile',
+    source_platform: 'rss',
+    external_id: 'b',
+    title: 'סערה בנמל',
+    body: 'סערה squall',
+  }
+  const sent = await server.collector(world.collectorKey, 'POST', '/collector/v1/documents', {
+    documents: [document, hebrew],
+  })
+  assert.deepEqual(
+    sent.body.results.map(({ outcome }: { outcome: string }) => outcome),
+    ['created', 'created'],
+    sent.text,
+  )
+  await until('both are found', async () => {
+    const { body } = await server.consumer(key, 'POST', '/v1/search', { query: 'squall' })
+    return body.results?.length === 2
+  })
+  const { page, faults } = await open(`/search?q=${encodeURIComponent('squall <em>')}`, key)
+  await titles(page).filter({ hasText: harm }).waitFor()
+  await page.locator('.result-text', { hasText: '&lt;b&gt;' }).waitFor()
+  assert.equal(await page.locator('main img, main script').count(), 0)
+  assert.equal(await page.locator('a[href^="javascript"]').count(), 0)
+  assert.equal(await page.evaluate('window.harmed'), undefined)
+  await page.goto(`${world.address}/search?q=squall&topics=${encodeURIComponent(harm)}`)
+  await page.getByRole('button', { name: `Topic: ${harm}` }).waitFor()
+  assert.equal(await page.evaluate('window.harmed'), undefined)
+  assert.deepEqual(faults, [])
+
+  await page.goto(`${world.address}/search?q=${encodeURIComponent('סערה')}`)
+  const title = titles(page).filter({ hasText: 'סערה בנמל' })
+  await title.waitFor()
+  assert.equal(await page.evaluate('getComputedStyle(document.querySelector(".result h2")).direction'), 'rtl')
+})
+
+test('an error of the server is told in its words, as text', async () => {
+  const { page } = await openPage(
+    context,
+    `${world.address}/search?q=tide&languages=${encodeURIComponent('<img src=x>')}`,
+    {
+      key: world.key,
+      expected: /status of 400/,
+    },
+  )
+  const told = page.getByRole('alert')
+  await told.waitFor()
+  assert.match(await told.innerText(), /^Languages\.0 must be/)
+  assert.equal(await page.locator('main img').count(), 0)
+})
+
+test('live collection is begun, followed to its end, and shows what came', async () => {
+  const { server } = world
+  // Somebody must be there to collect: it is known by having asked for tasks.
+  await server.collector(world.collectorKey, 'POST', '/collector/v1/tasks/lease', { platforms: ['forum'] })
+  const { page, faults } = await open('/search?q=seiche&datasets=community&platforms=forum')
+  await page.getByRole('button', { name: 'Collect live' }).click()
+  let task: { task_id: string } | undefined
+  await until('a collector has the task', async () => {
+    const leased = await server.collector(world.collectorKey, 'POST', '/collector/v1/tasks/lease', {
+      platforms: ['forum'],
+    })
+    task = leased.body.tasks[0]
+    return task !== undefined
+  })
+  const path = `/collector/v1/tasks/${task!.task_id}`
+  const documents = [
+    { external_id: 'live-1', title: 'A seiche in the inner harbour', body: 'The seiche came at noon.' },
+  ]
+  const sent = await server.collector(world.collectorKey, 'POST', `${path}/documents`, { documents })
+  assert.equal(sent.status, 200, sent.text)
+  await server.collector(world.collectorKey, 'POST', `${path}/complete`, { status: 'succeeded' })
+  await page.getByText('Done: 1 document.').waitFor()
+  await page.locator('.live-top-up .title', { hasText: 'A seiche in the inner harbour' }).waitFor()
+  assert.deepEqual(faults, [])
+})

@@ -114,12 +114,16 @@ export interface Opening {
   readonly expected?: RegExp
 }
 
+/** Longer than anything takes on the busiest machine. */
+const patienceMs = 150_000
+
 export async function openPage(
   context: BrowserContext,
   url: string,
   { width = 1280, key, expected = /^$/ }: Opening = {},
 ): Promise<Opened> {
   const page = await context.newPage()
+  page.setDefaultTimeout(patienceMs)
   await page.setViewportSize({ width, height: 900 })
   const faults: string[] = []
   page.on('pageerror', (error) => faults.push(String(error)))

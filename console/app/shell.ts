@@ -9,7 +9,8 @@ import { icon } from './icons.ts'
 import { place } from './router.ts'
 import { credential, isSignedIn, signOut } from './session.ts'
 import { nextTheme, theme } from './theme.ts'
-import { type View, type ViewProps, viewAt, views } from './views.ts'
+import type { ViewProps } from './view-props.ts'
+import { type View, viewAt, views } from './views.ts'
 
 /** What stays while views change: navigation, the state of the server, who is signed in, and what is the matter. */
 export function Shell(): ComponentChild {

@@ -1,13 +1,7 @@
 import type { ComponentType } from 'preact'
 import type { IconName } from './icons.ts'
-import type { Place } from './router.ts'
 import type { Scheme } from './session.ts'
-
-/** What a view is given: where the reader is, and the parts of the path that the view's own path names. */
-export interface ViewProps {
-  readonly place: Place
-  readonly params: Readonly<Record<string, string>>
-}
+import type { ViewProps } from './view-props.ts'
 
 /**
  * A view of the console. Its code and styles are loaded when it is first opened. The server has its path in a list too

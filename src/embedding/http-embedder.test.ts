@@ -390,10 +390,17 @@ test('a provider that hangs costs each caller one time-out, then nothing; when i
 })
 
 test('callers less patient than the time-out open the circuit too', async (t) => {
-  const { provider, embedder } = await setUp(t, { queryTimeoutMs: 500, attemptsMax: 1, breakerFailuresMax: 2 })
-  provider.reply = hang
+  const timeoutMs = 20_000
+  const { provider, embedder } = await setUp(t, { queryTimeoutMs: timeoutMs, attemptsMax: 1, breakerFailuresMax: 2 })
+  const now = performance.now.bind(performance)
   for (let i = 0; i < 2; i++) {
-    await assert.rejects(embedder.embed(['a'], 'query', AbortSignal.timeout(300)), fails('aborted'))
+    const caller = new AbortController()
+    // It has waited for more than half of the time-out, by the clock, when it goes.
+    provider.reply = () => {
+      t.mock.method(performance, 'now', () => now() + (i + 1) * 0.6 * timeoutMs)
+      caller.abort()
+    }
+    await assert.rejects(embedder.embed(['a'], 'query', caller.signal), fails('aborted'))
   }
   await assert.rejects(embedder.embed(['a'], 'query'), fails('unavailable'))
   assert.equal(provider.received.length, 2)

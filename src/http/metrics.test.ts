@@ -12,7 +12,8 @@ test('the first who asks is told of the process since it was started, and nothin
   const value = (name: string) => Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1])
   assert.ok(value('process_cpu_user_seconds_total') >= before, text)
   assert.ok(value('process_cpu_seconds_total') >= value('process_cpu_user_seconds_total'), text)
-  assert.ok(value('nodejs_eventloop_lag_min_seconds') < 60, 'not the largest number that there is')
+  // Left out where the loop had no turn yet in which it could have been measured.
+  assert.ok(!(value('nodejs_eventloop_lag_min_seconds') >= 60), 'not the largest number that there is')
   assert.equal(text.match(/^# TYPE process_cpu_seconds_total counter$/gm)?.length, 1)
   const [again] = await Promise.all([metrics.text(), metrics.text()])
   assert.match(again, /^process_cpu_seconds_total /m)

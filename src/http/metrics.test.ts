@@ -17,4 +17,5 @@ test('the first who asks is told of the process since it was started, and nothin
   assert.equal(text.match(/^# TYPE process_cpu_seconds_total counter$/gm)?.length, 1)
   const [again] = await Promise.all([metrics.text(), metrics.text()])
   assert.match(again, /^process_cpu_seconds_total /m)
+  assert.doesNotMatch(again, /NaN|9223372036/)
 })

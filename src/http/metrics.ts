@@ -8,6 +8,9 @@ import { type ErrorCode, errorTable } from '../errors.ts'
 /** How often the delay of the event loop is looked at. */
 const delaySampleMs = 10
 
+/** What Node says of an event loop that had no turn since it was last asked: the largest number of nanoseconds, or none. */
+const unmeasured = /^nodejs_eventloop_lag_\w+ (?:NaN|9223372036\S*)\n/gm
+
 /** What `/metrics` tells, in Prometheus's text form. */
 export class Metrics {
   #registry = new Registry()
@@ -79,7 +82,7 @@ export class Metrics {
   async text(): Promise<string> {
     this.#ofProcess ??= this.#watchProcess()
     await this.#ofProcess
-    return this.#registry.metrics()
+    return (await this.#registry.metrics()).replace(unmeasured, '')
   }
 
   /**

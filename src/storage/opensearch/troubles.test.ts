@@ -158,11 +158,14 @@ suite('troubles of the cluster are outcomes', () => {
     )
     const index = indexAt(...hosts)
     const count = (timeoutMs: number) => index.count({ scope: everything, filters: noFilters, timeoutMs })
-    // Long enough for a busy machine to connect: a node that cannot even be connected to is left out.
-    for (const outcome of await Promise.all([count(1500), count(1500)])) assert.equal(outcome.outcome, 'timed_out')
+    for (const outcome of await Promise.all([count(100), count(100)])) assert.equal(outcome.outcome, 'timed_out')
     isSlow = false
-    for (let i = 0; i < 4; i++) assert.equal((await count(20_000)).outcome, 'found')
-    assert.deepEqual(asked, [3, 3])
+    const before = [...asked]
+    // At once, but for one that a busy machine could not even connect to in time: that is left out for a while.
+    await until('both are asked again', async () => {
+      assert.equal((await count(20_000)).outcome, 'found')
+      return asked.every((times, i) => times > before[i]!)
+    })
   })
 
   test('an answer that is not whole is none', async () => {

@@ -19,7 +19,7 @@ const onSqlite = (file: string): boolean => file.endsWith('-sqlite.test.ts')
 const onPostgres = (file: string): boolean => file.endsWith('-postgres.test.ts')
 /** More than cores: most files wait now and then, for a lease to run out or a process to end. */
 const processesAtOnce = Number(process.env.TEST_PROCESSES ?? availableParallelism() + 2)
-/** The folders of all tests that run at once are a tenth of it. Where there is less memory they are on the disk. */
+/** More than the folders of all tests at once were seen to need. Where there is less memory they are on the disk. */
 const memoryDiskMegabytes = 4096
 const memoryNeededBytes = 8 * 2 ** 30
 const hasPostgres = process.env.TEST_DATABASE_URL !== undefined

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { connect, createServer, type Server, type Socket } from 'node:net'
+import { after, afterEach } from 'node:test'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
 import { parse } from 'yaml'
 import { sharedServer, type TestServer } from '../acceptance/harness.ts'
@@ -18,12 +19,31 @@ export interface ConsoleWorld {
   readonly collectorKey: string
 }
 
-let world: Promise<ConsoleWorld> | undefined
+/** What a file of browser tests begins with. */
+export interface ConsoleInBrowser {
+  readonly world: ConsoleWorld
+  readonly browser: Browser
+  /** Of all pages of the file, with its cache: what is tested is what pages do, not how they are fetched. */
+  readonly context: BrowserContext
+  /** A path of the console, in a page of its own. */
+  readonly open: (path: string, opening?: Opening) => Promise<Opened>
+}
 
-/** The same one for all files that run in this process. */
-export function consoleWorld(): Promise<ConsoleWorld> {
-  world ??= makeWorld()
-  return world
+let shared: Promise<ConsoleWorld> | undefined
+
+/** The world is the same one for all files that run in this process; the browser is the file's own, and goes with it. */
+export async function consoleInBrowser(): Promise<ConsoleInBrowser> {
+  shared ??= makeWorld()
+  const launching = launchBrowser()
+  // A page that is left open goes on asking and drawing.
+  afterEach(async () => {
+    for (const page of (await launching).contexts().flatMap((one) => one.pages())) await page.close()
+  })
+  after(async () => (await launching).close())
+  const [world, browser] = await Promise.all([shared, launching])
+  const context = await browser.newContext()
+  const open = (path: string, opening: Opening = {}) => openPage(context, `${world.address}${path}`, opening)
+  return { world, browser, context, open }
 }
 
 async function makeWorld(): Promise<ConsoleWorld> {
@@ -34,8 +54,8 @@ async function makeWorld(): Promise<ConsoleWorld> {
   return { server, address: door, ...loaded }
 }
 
-/** A file's own: it keeps the process until it is closed. */
-export function launchBrowser(): Promise<Browser> {
+/** It keeps the process until it is closed. */
+function launchBrowser(): Promise<Browser> {
   const executablePath = findChromium()
   assert.ok(executablePath, 'Chromium is needed: install it, or set CHROMIUM_PATH')
   return chromium.launch({
@@ -117,7 +137,7 @@ export interface Opening {
 /** Longer than anything takes on the busiest machine. */
 const patienceMs = 150_000
 
-export async function openPage(
+async function openPage(
   context: BrowserContext,
   url: string,
   { width = 1280, key, expected = /^$/ }: Opening = {},

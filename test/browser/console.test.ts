@@ -1,26 +1,14 @@
 import assert from 'node:assert/strict'
-import { after, afterEach, before, test } from 'node:test'
+import { test } from 'node:test'
 import axe from 'axe-core'
-import type { Browser, BrowserContext, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { adminToken } from '../acceptance/harness.ts'
 import { until } from '../support/until.ts'
-import { type ConsoleWorld, consoleWorld, launchBrowser, type Opening, openPage } from './console-world.ts'
+import { consoleInBrowser } from './console-world.ts'
 
 /** The frame of the console in a real browser: signing in and out, what goes wrong on the way, who cannot see or point. */
-let world: ConsoleWorld
-let browser: Browser
-let context: BrowserContext
+const { world, browser, open } = await consoleInBrowser()
 
-before(async () => {
-  ;[world, browser] = await Promise.all([consoleWorld(), launchBrowser()])
-  context = await browser.newContext()
-})
-afterEach(async () => {
-  for (const page of context.pages()) await page.close()
-})
-after(() => browser?.close())
-
-const open = (path: string, opening: Opening = {}) => openPage(context, `${world.address}${path}`, opening)
 /** The browser tells of every answer of these kinds by itself. */
 const told = (status: number): RegExp => new RegExp(`status of ${status}`)
 

@@ -1,26 +1,9 @@
 import assert from 'node:assert/strict'
-import { after, afterEach, before, test } from 'node:test'
-import type { Browser, BrowserContext } from 'playwright-core'
-import { type ConsoleWorld, consoleWorld, launchBrowser, openPage } from './console-world.ts'
+import { test } from 'node:test'
+import { consoleInBrowser } from './console-world.ts'
 
 /** The pages in a real browser: that they draw, that nothing is refused by the content policy, and that "Try it" works. */
-let world: ConsoleWorld
-let browser: Browser
-/** One for all, with its cache: what is tested is what pages do, not how they are fetched. */
-let context: BrowserContext
-
-before(async () => {
-  ;[world, browser] = await Promise.all([consoleWorld(), launchBrowser()])
-  context = await browser.newContext()
-})
-// A page that is left open goes on asking and drawing.
-afterEach(async () => {
-  for (const page of context.pages()) await page.close()
-})
-after(() => browser?.close())
-
-const open = (path: string, width?: number, expected?: RegExp) =>
-  openPage(context, `${world.address}${path}`, { ...(width && { width }), ...(expected && { expected }) })
+const { world, open } = await consoleInBrowser()
 
 test('the welcome says that the instance is ready and links to the reference', async () => {
   const { page, faults } = await open('/')
@@ -184,7 +167,7 @@ test('a browser at an address where nothing is gets a page, everything else the 
 
 test('nothing runs over the edge of a phone', async () => {
   for (const path of ['/', '/docs', '/sign-in', '/nowhere']) {
-    const { page } = await open(path, 390)
+    const { page } = await open(path, { width: 390 })
     await page.waitForLoadState('networkidle')
     const overflow = await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')
     assert.ok(Number(overflow) <= 0, `${path} is ${overflow} px too wide`)

@@ -1,24 +1,13 @@
 import assert from 'node:assert/strict'
-import { after, afterEach, before, test } from 'node:test'
-import type { Browser, BrowserContext, Page } from 'playwright-core'
+import { test } from 'node:test'
+import type { Page } from 'playwright-core'
 import { until } from '../support/until.ts'
-import { type ConsoleWorld, consoleWorld, launchBrowser, openPage } from './console-world.ts'
+import { consoleInBrowser } from './console-world.ts'
 
 /** Searching in a real browser, on the sample; and documents of people who mean harm. */
-let world: ConsoleWorld
-let browser: Browser
-let context: BrowserContext
+const { world, open: openPage } = await consoleInBrowser()
 
-before(async () => {
-  ;[world, browser] = await Promise.all([consoleWorld(), launchBrowser()])
-  context = await browser.newContext()
-})
-afterEach(async () => {
-  for (const page of context.pages()) await page.close()
-})
-after(() => browser?.close())
-
-const open = (path: string, key = world.key) => openPage(context, `${world.address}${path}`, { key })
+const open = (path: string, key = world.key) => openPage(path, { key })
 const titles = (page: Page) => page.locator('.result .title')
 
 test('results come as somebody types, corrected and marked; the address says all of it', async () => {
@@ -130,14 +119,10 @@ test('what documents say is shown as text, and no address but of the web is a li
 })
 
 test('an error of the server is told in its words, as text', async () => {
-  const { page } = await openPage(
-    context,
-    `${world.address}/search?q=tide&languages=${encodeURIComponent('<img src=x>')}`,
-    {
-      key: world.key,
-      expected: /status of 400/,
-    },
-  )
+  const { page } = await openPage(`/search?q=tide&languages=${encodeURIComponent('<img src=x>')}`, {
+    key: world.key,
+    expected: /status of 400/,
+  })
   const told = page.getByRole('alert')
   await told.waitFor()
   assert.match(await told.innerText(), /^Languages\.0 must be/)

@@ -1,33 +1,45 @@
+import { globSync } from 'node:fs'
 import { findPackageJSON } from 'node:module'
 import { dirname, join } from 'node:path'
 
-/**
- * The libraries of the console: the names its modules import them by, and the file of the installed package that goes out
- * for it. Pages load them through an import map, from this server alone.
- */
-const modules: Readonly<Record<string, readonly [packageName: string, file: string]>> = {
-  preact: ['preact', 'dist/preact.mjs'],
-  'preact/hooks': ['preact', 'hooks/dist/hooks.mjs'],
-  '@preact/signals': ['@preact/signals', 'dist/signals.mjs'],
-  '@preact/signals-core': ['@preact/signals-core', 'dist/signals-core.mjs'],
+interface Library {
+  readonly packageName: string
+  /** The module of the installed package that goes out under the library's name. */
+  readonly file: string
+  /** Where it has what it imports from itself, and its styles; the folder of the file where nothing else is said. */
+  readonly folder?: string
 }
 
-/** `@preact/signals-core` is served as `preact-signals-core.js`: one name, without folders. */
-const served = (name: string): string => `${name.replace('@', '').replaceAll('/', '-')}.js`
+/** The libraries of the console, by the names its modules import them by. Pages load them from this server alone. */
+const libraries: Readonly<Record<string, Library>> = {
+  preact: { packageName: 'preact', file: 'dist/preact.mjs' },
+  'preact/hooks': { packageName: 'preact', file: 'hooks/dist/hooks.mjs' },
+  '@preact/signals': { packageName: '@preact/signals', file: 'dist/signals.mjs' },
+  '@preact/signals-core': { packageName: '@preact/signals-core', file: 'dist/signals-core.mjs' },
+}
 
-const byServedName = new Map(Object.entries(modules).map(([name, file]) => [served(name), file]))
+/** Below `/assets/packages/` a file has its path in node_modules, so that what imports its neighbours finds them. */
+export const importMap = JSON.stringify({
+  imports: Object.fromEntries(
+    Object.entries(libraries).map(([name, { packageName, file }]) => [name, `/assets/packages/${packageName}/${file}`]),
+  ),
+})
+
+let served: ReadonlyMap<string, string> | null = null
 
 /** The path of what is served by that name below `/assets/packages/`; null where nothing is. */
 export function packageFile(name: string): string | null {
-  const found = byServedName.get(name)
-  if (found === undefined) return null
-  const [packageName, file] = found
-  return join(folderOf(packageName), file)
+  served ??= new Map(Object.values(libraries).flatMap(filesOf))
+  return served.get(name) ?? null
 }
 
-export const importMap = JSON.stringify({
-  imports: Object.fromEntries(Object.keys(modules).map((name) => [name, `/assets/packages/${served(name)}`])),
-})
+function filesOf({ packageName, file, folder = dirname(file) }: Library): readonly [name: string, path: string][] {
+  const installed = folderOf(packageName)
+  return globSync(`${folder}/**/*.{js,mjs,css}`, { cwd: installed }).map((found) => [
+    `${packageName}/${found}`,
+    join(installed, found),
+  ])
+}
 
 /** Where npm has put it: beside this project's other packages, or above it. */
 function folderOf(packageName: string): string {

@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { stripTypeScriptTypes } from 'node:module'
 import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
 import type { SignInCodes } from '../access/sign-in-codes.ts'
 import { TidemarkError } from '../errors.ts'
@@ -17,6 +18,7 @@ const types: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
   '.ts': 'text/javascript; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
+  '.mjs': 'text/javascript; charset=utf-8',
   '.svg': 'image/svg+xml',
   '.md': 'text/markdown; charset=utf-8',
 }
@@ -57,21 +59,28 @@ export function consoleRoutes(app: TypedApp, codes: SignInCodes): void {
     })
   }
 
+  const asset = async (reply: FastifyReply, file: string, path: URL | string | null): Promise<FastifyReply> => {
+    if (path === null) throw new TidemarkError('not_found', 'there is no such file')
+    return reply
+      .type(types[extname(file)]!)
+      .header('cache-control', 'public, max-age=300')
+      .send(await read(file, path))
+  }
   app.get(
     '/assets/:folder/:name',
     {
       config: open('pages.asset'),
       schema: { hide: true, params: Type.Object({ folder: Type.String(), name: Type.String() }) },
     },
-    async (request, reply) => {
-      const file = `${request.params.folder}/${request.params.name}`
-      const path = request.params.folder === 'packages' ? packageFile(request.params.name) : (files.get(file) ?? null)
-      if (path === null) throw new TidemarkError('not_found', 'there is no such file')
-      return reply
-        .type(types[extname(file)]!)
-        .header('cache-control', 'public, max-age=300')
-        .send(await read(file, path))
+    async ({ params: { folder, name } }, reply) => {
+      const file = `${folder}/${name}`
+      return asset(reply, file, files.get(file) ?? null)
     },
+  )
+  app.get(
+    '/assets/packages/*',
+    { config: open('pages.asset'), schema: { hide: true, params: Type.Object({ '*': Type.String() }) } },
+    async ({ params: { '*': name } }, reply) => asset(reply, `packages/${name}`, packageFile(name)),
   )
 
   app.post(

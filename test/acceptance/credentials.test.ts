@@ -9,7 +9,14 @@ import { adminToken, startServer, type TestServer } from './harness.ts'
  */
 const publicPaths = ['/openapi.json', '/healthz', '/readyz']
 /** Pages are not in the description. */
-const pagePaths = ['/', '/docs', '/sign-in', '/account', '/assets/styles/reference.css', '/assets/packages/preact.js']
+const pagePaths = [
+  '/',
+  '/docs',
+  '/sign-in',
+  '/account',
+  '/assets/styles/reference.css',
+  '/assets/packages/preact/dist/preact.mjs',
+]
 
 type Surface = 'consumer' | 'collector' | 'admin' | 'public'
 

@@ -162,6 +162,12 @@ test('a browser at an address where nothing is gets a page, everything else the 
     assert.deepEqual(await ask(accept), json, accept)
   }
   assert.deepEqual(await ask('text/html', 'POST'), json)
+  // Of a library its modules and styles go out, and nothing beside them.
+  const statusOf = async (file: string) => (await fetch(`${world.address}/assets/packages/preact/${file}`)).status
+  assert.equal(await statusOf('dist/preact.mjs'), 200)
+  for (const file of ['package.json', 'dist/..%2Fpackage.json', 'src/index.js', '%2E%2E/fastify/fastify.js']) {
+    assert.equal(await statusOf(file), 404, file)
+  }
   assert.deepEqual(await ask('text/html', 'GET', '/v1/search'), [405, 'application/json'])
 })
 

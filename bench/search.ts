@@ -81,7 +81,7 @@ async function compare(folder: string): Promise<void> {
 function bareSearches(index: SearchIndex, mode: Mode, random: Random): TimedAsk {
   return timed(
     () => ({ query: parseQuery(drawText(random), null), vector: drawVector(random) }),
-    (question) => bareSearch(index, mode, builtInModels.bgeSmallEn.id, question),
+    (question) => bareSearch(index, mode, builtInModels.multilingualE5Small.id, question),
     () => {},
   )
 }

@@ -46,10 +46,16 @@ const artifacts = [
     file: `opensearch-knn-${version}.0.zip`,
     sha256: 'ac392ca28a39b3bf290648a422ef30cb149dda2963a9d7feb26060e932341c9a',
   },
-] as const
+]
+/** The query `hybrid`, which the product does not use: for who compares. */
+const neuralSearch = {
+  coordinates: `org.opensearch.plugin:neural-search:${version}.0:zip`,
+  file: `neural-search-${version}.0.zip`,
+  sha256: '6ef1b206e79391e2e36268e32dc34d27fd8b8a59a8eb0a7393c97d53b038e433',
+}
 
 /** What is missing here to start a cluster; null where nothing is. */
-function missingForOpenSearch(): string | null {
+function missingForOpenSearch(installed: string): string | null {
   if (findJavaHome() === null) return `a JDK from ${java.oldest} on (found by JAVA_HOME, or below /usr/lib/jvm)`
   if (existsSync(installed)) return null
   try {
@@ -62,10 +68,10 @@ function missingForOpenSearch(): string | null {
 
 /** Gets it where it is not here yet. What is missing for that; null where nothing is. */
 export function getOpenSearch(): string | null {
-  const missing = missingForOpenSearch()
+  const missing = missingForOpenSearch(installedAt(false))
   if (missing !== null) return missing
   try {
-    install(findJavaHome()!)
+    install(findJavaHome()!, false)
     return null
   } catch (error) {
     return `way to get it: ${error instanceof Error ? error.message.split('\n')[0] : error}`
@@ -92,13 +98,16 @@ function javaVersion(home: string): number {
 }
 
 /** One for all clusters of this user; it is moved into place whole. */
-const installed = join(tmpdir(), `tidemark-opensearch-${version}-${userInfo().uid}`)
+const installedAt = (hybrid: boolean): string =>
+  join(tmpdir(), `tidemark-opensearch-${version}${hybrid ? '-hybrid' : ''}-${userInfo().uid}`)
 
-function install(javaHome: string): void {
+function install(javaHome: string, hybrid: boolean): void {
+  const installed = installedAt(hybrid)
   if (existsSync(installed)) return
+  const [distribution, ...plugins] = hybrid ? [...artifacts, neuralSearch] : artifacts
   const folder = mkdtempSync(`${installed}.`)
   chmodSync(folder, 0o755)
-  for (const { coordinates, file, sha256 } of artifacts) {
+  for (const { coordinates, file, sha256 } of [distribution!, ...plugins]) {
     const copy = 'org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy'
     const wanted = [`-Dartifact=${coordinates}`, `-DoutputDirectory=${folder}`]
     execFileSync('mvn', ['-q', '-B', copy, ...wanted], { cwd: folder, stdio: ['ignore', 'ignore', 'inherit'] })
@@ -107,12 +116,12 @@ function install(javaHome: string): void {
       .digest('hex')
     if (sum !== sha256) throw new Error(`${coordinates} is not what it was: its SHA-256 is ${sum}`)
   }
-  execFileSync(join(javaHome, 'bin', 'jar'), ['-xf', artifacts[0].file], { cwd: folder })
+  execFileSync(join(javaHome, 'bin', 'jar'), ['-xf', distribution!.file], { cwd: folder })
   const home = join(folder, `opensearch-${version}`)
   for (const file of globSync(join(home, 'bin', '*'))) chmodSync(file, 0o755)
   execFileSync(
     join(home, 'bin', 'opensearch-plugin'),
-    ['install', '--batch', `file://${join(folder, artifacts[1].file)}`],
+    ['install', '--batch', ...plugins.map(({ file }) => `file://${join(folder, file)}`)],
     { env: { PATH: process.env.PATH ?? '', OPENSEARCH_JAVA_HOME: javaHome }, stdio: 'ignore' },
   )
   execFileSync('chmod', ['-R', 'a+rX', folder])
@@ -125,11 +134,19 @@ function install(javaHome: string): void {
   }
 }
 
-export async function throwawayOpenSearch(options: { nodes: number; heapMb?: number }): Promise<ThrowawayOpenSearch> {
-  const missing = missingForOpenSearch()
+export async function throwawayOpenSearch(options: {
+  readonly nodes: number
+  readonly heapMb?: number
+  /** With the query `hybrid`. */
+  readonly hybrid?: boolean
+}): Promise<ThrowawayOpenSearch> {
+  const { hybrid = false } = options
+  const installed = installedAt(hybrid)
+  const home = join(installed, `opensearch-${version}`)
+  const missing = missingForOpenSearch(installed)
   if (missing !== null) throw new Error(`OpenSearch cannot be started here, because there is no ${missing}`)
   const javaHome = findJavaHome()!
-  install(javaHome)
+  install(javaHome, hybrid)
   const folder = mkdtempSync(join(tmpdir(), 'tidemark-opensearch-'))
   chmodSync(folder, 0o755)
   const owner = unprivileged()
@@ -142,7 +159,7 @@ export async function throwawayOpenSearch(options: { nodes: number; heapMb?: num
     process: null as ChildProcess | null,
   }))
   for (const node of nodes) {
-    prepare(node.folder, options.heapMb ?? 1024, {
+    prepare(home, node.folder, options.heapMb ?? 1024, {
       'cluster.name': basename(folder),
       'node.name': node.name,
       'path.data': join(node.folder, 'data'),
@@ -158,7 +175,6 @@ export async function throwawayOpenSearch(options: { nodes: number; heapMb?: num
     if (owner !== null) execFileSync('chown', ['-R', `${owner.uid}:${owner.gid}`, node.folder])
   }
   const start = (node: (typeof nodes)[number]): void => {
-    const home = join(installed, `opensearch-${version}`)
     node.process = spawn(join(home, 'bin', 'opensearch'), [], {
       ...(owner ?? {}),
       cwd: home,
@@ -227,10 +243,10 @@ async function answers(
   }
 }
 
-function prepare(folder: string, heapMb: number, settings: Readonly<Record<string, unknown>>): void {
+function prepare(home: string, folder: string, heapMb: number, settings: Readonly<Record<string, unknown>>): void {
   for (const name of ['data', 'logs', 'tmp']) mkdirSync(join(folder, name), { recursive: true })
   const config = join(folder, 'config')
-  cpSync(join(installed, `opensearch-${version}`, 'config'), config, { recursive: true })
+  cpSync(join(home, 'config'), config, { recursive: true })
   const lines = Object.entries(settings).map(([name, value]) => `${name}: ${JSON.stringify(value)}\n`)
   writeFileSync(join(config, 'opensearch.yml'), lines.join(''))
   const options = join(config, 'jvm.options')

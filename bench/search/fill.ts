@@ -16,12 +16,10 @@ import { ANALYSIS_VERSION } from '../../src/text/analyse.ts'
 import type { AnalysedField } from '../../src/text/types.ts'
 import { corpus } from '../index/corpus.ts'
 import { spell } from './spell.ts'
+import { languageOf, textOf, titleOf } from './texts.ts'
 
 const [folder = '', wanted = '0'] = process.argv.slice(2)
 const documentsPerBatch = 250
-/** For the invented languages of that corpus. */
-const languages = ['en', 'de', 'fr', 'es', 'it', 'pt', 'sv', 'ru', 'pl', 'tr']
-const fillers = ['and then some', 'of the other', 'to be said', 'in that place']
 
 mkdirSync(folder, { recursive: true })
 const { raw, db } = openSqlite(join(folder, 'tidemark.sqlite'), false)
@@ -38,17 +36,19 @@ const putDocument = insert('document')
 const putVersion = insert('document_version')
 const putChunk = insert('chunk')
 const spelled = (field: AnalysedField): AnalysedField => ({ ...field, terms: field.terms.map(spell) })
-const textOf = (field: AnalysedField): string =>
-  field.terms
-    .map(spell)
-    .map((term, i) => `${term} ${fillers[i % fillers.length]}${i % 7 === 6 ? '.' : ''}`)
-    .join(' ')
 
 raw.exec('begin')
 const at = { created_at: 0, updated_at: 0 }
 for (let i = 0; i < 100; i++) putDataset({ dataset_id: `d${i}`, name: `d${i}`, ...at })
-const { id, dimensions } = builtInModels.bgeSmallEn
-putProfile({ profile_id: id, provider: 'builtin', model: id, dimensions, status: 'active', is_default: 1, ...at })
+/** As an instance has them whose settings say nothing of models, so that none is left to be made. */
+const profiles = [
+  { ...builtInModels.multilingualE5Small, is_default: 1, vectors_for: '*' },
+  { ...builtInModels.bgeSmallEn, is_default: 0, vectors_for: 'en' },
+]
+for (const { id, dimensions, is_default, vectors_for } of profiles) {
+  const row = { profile_id: id, provider: 'builtin', model: id, dimensions, status: 'active', is_default, vectors_for }
+  putProfile({ ...row, ...at })
+}
 
 const index = await openSegmentsIndex({ path: indexPath(folder, 1) })
 await writePointer(folder, { generation: 1, rules: ANALYSIS_VERSION })
@@ -66,8 +66,8 @@ async function flush(): Promise<void> {
 
 for (const put of corpus(Number(wanted), true)) {
   const { documentId, versionId } = put
-  const columns = { ...put.columns, language: languages[Number(put.columns.language?.slice(1))] ?? null }
-  const title = put.title.terms.map(spell).join(' ')
+  const columns = { ...put.columns, language: languageOf(put) }
+  const title = titleOf(put)
   let body = ''
   for (const [ordinal, chunk] of put.chunks.entries()) {
     const starts_at = body.length
@@ -94,7 +94,11 @@ for (const put of corpus(Number(wanted), true)) {
   const chunks = put.chunks.map((chunk) => ({
     ...chunk,
     body: spelled(chunk.body),
-    vectors: chunk.vectors.map(({ vector }) => ({ profileId: id, vector })),
+    vectors: chunk.vectors.flatMap(({ vector }) =>
+      profiles
+        .filter(({ vectors_for }) => vectors_for === '*' || vectors_for === columns.language)
+        .map(({ id }) => ({ profileId: id, vector })),
+    ),
   }))
   changes.push({ ...put, title: spelled(put.title), columns, chunks })
   if (changes.length === documentsPerBatch) await flush()

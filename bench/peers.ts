@@ -1,0 +1,259 @@
+/**
+ * Tidemark beside OpenSearch, over HTTP, where users stand: the same documents, queries and filters, and the same shown of
+ * each result (title, columns, 500 characters around the match, highlights where asked), both warm, taking turns.
+ *
+ *   npm run bench -- peers [CHUNKS] [--seconds N] [--folder FOLDER]      100000 and 4 seconds for each cell when left out
+ *
+ * OpenSearch is made for the run, of one node, as in tests (Maven and a JDK bring it). FOLDER is filled for Tidemark where
+ * there is nothing yet, and kept. Vectors are the caller's own: no model is measured. Both share the machine's cores with who
+ * asks. CPU is that of all threads of the process, collectors of garbage included.
+ */
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { throwawayOpenSearch } from '../scripts/throwaway-opensearch.ts'
+import { searchLimits as limits } from '../src/search/limits.ts'
+import { indexPath } from '../src/storage/segments/file/index-files.ts'
+import { cpuSeconds } from './account/load.ts'
+import { randomFrom } from './index/corpus.ts'
+import { nearestByForce } from './peers/nearest-by-force.ts'
+import { OpenSearchPeer } from './peers/opensearch-peer.ts'
+import { drawQuestion, type Question, type QuestionKind } from './peers/questions.ts'
+import { datasets, type Mode } from './search/ask.ts'
+import { Client, measureInTurn, parsed, quantile, type Sent, type TimedAsk, timed } from './search/client.ts'
+import { fill } from './search/fill-folder.ts'
+import { progress } from './support/progress.ts'
+import { adminToken, ServerProcess } from './support/server-process.ts'
+
+const few = datasets.slice(0, 10)
+const base = { words: 'three', vectors: 'easy', datasets: null, highlights: false } as const
+const kinds: readonly { readonly name: string; readonly kind: QuestionKind }[] = [
+  { name: 'keyword, 3 words', kind: { ...base, mode: 'keyword' } },
+  { name: 'keyword, 3 words, highlights', kind: { ...base, mode: 'keyword', highlights: true } },
+  { name: 'keyword, 3 words, 10 of 100 datasets', kind: { ...base, mode: 'keyword', datasets: few } },
+  { name: 'keyword, 1 to 8 words', kind: { ...base, mode: 'keyword', words: 'one to eight' } },
+  { name: 'vector, k = 20', kind: { ...base, mode: 'vector' } },
+  { name: 'vector, 10 of 100 datasets, k = 20', kind: { ...base, mode: 'vector', datasets: few } },
+  { name: 'vector, hard, k = 20', kind: { ...base, mode: 'vector', vectors: 'hard' } },
+  { name: 'vector, hard, k = 500', kind: { ...base, mode: 'vector', vectors: 'hard', k: 500 } },
+  { name: 'hybrid, 3 words', kind: { ...base, mode: 'hybrid' } },
+  { name: 'hybrid, 3 words, 10 of 100 datasets', kind: { ...base, mode: 'hybrid', datasets: few } },
+]
+/** Tidemark's share of what OpenSearch has, of the median at one client; and of the requests a second at four. */
+const aims: Record<Mode, { readonly p50Most: number; readonly perSecondLeast: number }> = {
+  keyword: { p50Most: 0.6, perSecondLeast: 2 },
+  vector: { p50Most: 1, perSecondLeast: 1 },
+  hybrid: { p50Most: 0.8, perSecondLeast: 1 },
+}
+const recallQueries = 50
+const rounds = 4
+const widths = [16, 9, 12, 9]
+
+interface Peer {
+  readonly name: string
+  readonly pid: number
+  /** A search that is ready to be sent. */
+  prepare(question: Question): () => Promise<Sent>
+  documentsOf(question: Question): Promise<string[]>
+}
+
+export async function run(args: readonly string[]): Promise<void> {
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    options: { seconds: { type: 'string', default: '4' }, folder: { type: 'string' } },
+    allowPositionals: true,
+  })
+  const chunks = Number(positionals[0] ?? 100_000)
+  const cellMs = Number(values.seconds) * 1000
+  if (!(Number.isInteger(chunks) && chunks > 0 && cellMs > 0)) throw new Error('CHUNKS and --seconds must be numbers')
+  const folder = values.folder ?? mkdtempSync(join(tmpdir(), 'bench-peers-'))
+  const cluster = await throwawayOpenSearch({ nodes: 1, heapMb: 2048, hybrid: true })
+  try {
+    if (!existsSync(indexPath(folder, 1))) fill(folder, chunks)
+    const opensearch = new OpenSearchPeer(cluster.urls[0]!)
+    await opensearch.fill(chunks)
+    await compare(folder, chunks, opensearch, cellMs)
+  } finally {
+    await cluster.remove()
+    if (values.folder === undefined) rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+async function compare(folder: string, chunks: number, opensearch: OpenSearchPeer, cellMs: number): Promise<void> {
+  const server = await ServerProcess.start(folder, false)
+  try {
+    const peers: readonly [Peer, Peer] = [await tidemarkPeer(server), await openSearchPeer(opensearch)]
+    for (const { name, kind } of kinds) await warm(name, kind, peers, cellMs)
+    const heads = peers.map(({ name }) =>
+      [`${name} p50`, 'p95', 'per s at 4', 'CPU ms'].map((head, i) => head.padStart(widths[i]!)).join(''),
+    )
+    console.log(`\n${`${chunks} chunks`.padEnd(38)}${heads.join('')}   p50, per s`)
+    for (const { name, kind } of kinds) {
+      progress(name)
+      show(name, kind.mode, await measured(kind, peers, cellMs))
+    }
+    await recall(chunks, peers)
+    for (const { name, pid } of peers) console.log(`${name}: ${memory(pid)}`)
+    const bytes = Number(execFileSync('du', ['-sb', folder], { encoding: 'utf8' }).split('\t')[0])
+    const disk = [bytes, await opensearch.diskBytes()].map((one) => `${(one / 1024 / 1024).toFixed(0)} MB`)
+    console.log(`on disk: Tidemark ${disk[0]} (store and index), OpenSearch ${disk[1]}`)
+  } finally {
+    await server.stop()
+  }
+}
+
+async function tidemarkPeer(server: ServerProcess): Promise<Peer> {
+  const admin = new Client(server.address, adminToken)
+  const made = await admin.call('POST', '/admin/v1/applications', {
+    name: 'bench',
+    policy: { requests_per_second: 100_000, burst: 100_000, max_in_flight: 1000 },
+    entitlements: [{ datasets }],
+  })
+  const { api_key } = await admin.call('POST', `/admin/v1/applications/${made.application_id}/keys`, {})
+  const client = new Client(server.address, api_key)
+  const prepare: Peer['prepare'] = ({ mode, text, vector, datasets: asked, highlights }) => {
+    const body = JSON.stringify({
+      query: text,
+      query_vector: vector,
+      include_highlights: highlights,
+      ...(asked === null ? {} : { datasets: asked }),
+    })
+    return () => client.send('POST', `/v1/search/${mode}`, body)
+  }
+  return {
+    name: 'Tidemark',
+    pid: server.pid,
+    prepare,
+    documentsOf: async (question) =>
+      parsed(await prepare(question)()).results.map((one: { document_id: string }) => one.document_id),
+  }
+}
+
+async function openSearchPeer(opensearch: OpenSearchPeer): Promise<Peer> {
+  return {
+    name: 'OpenSearch',
+    pid: await opensearch.pid(),
+    prepare: (question) => {
+      const request = opensearch.request(question)
+      return () => opensearch.send(request)
+    },
+    documentsOf: (question) => opensearch.documentsOf(question),
+  }
+}
+
+/** Each with questions of its own draw, but of the same kind and of the same sequence. */
+const asks = (kind: QuestionKind, peers: readonly Peer[], seed: number): TimedAsk[] =>
+  peers.map((peer) => {
+    const random = randomFrom(seed)
+    return timed(
+      () => peer.prepare(drawQuestion(kind, random)),
+      (send) => send(),
+      (sent) => {
+        const { timed_out, degraded } = parsed(sent)
+        if (timed_out || degraded) throw new Error(`${peer.name} did not answer in full: ${sent.text.slice(0, 300)}`)
+      },
+    )
+  })
+
+/** What is searched by few first questions is several times slower than in a service that has been up for a minute. */
+async function warm(name: string, kind: QuestionKind, peers: readonly Peer[], forMs: number): Promise<void> {
+  progress(`warming: ${name}`)
+  const until = performance.now() + forMs
+  const caller = async (ask: TimedAsk): Promise<void> => {
+    while (performance.now() < until) await ask()
+  }
+  await Promise.all(asks(kind, peers, 1).flatMap((ask) => [caller(ask), caller(ask)]))
+}
+
+interface Measured {
+  readonly p50: number
+  readonly p95: number
+  readonly perSecond: number
+  readonly cpuMs: number
+}
+
+async function measured(kind: QuestionKind, peers: readonly Peer[], cellMs: number): Promise<Measured[]> {
+  const before = peers.map(({ pid }) => cpuSeconds(pid))
+  const counts = peers.map(() => 0)
+  const counted = asks(kind, peers, 2).map((ask, i) => () => {
+    counts[i]!++
+    return ask()
+  })
+  const alone = await measureInTurn(counted, cellMs * peers.length)
+  const atFour = await fourEach(counted, cellMs)
+  return peers.map(({ pid }, i) => ({
+    p50: quantile(alone[i]!.sorted, 0.5),
+    p95: quantile(alone[i]!.sorted, 0.95),
+    perSecond: atFour[i]!,
+    cpuMs: (1000 * (cpuSeconds(pid) - before[i]!)) / counts[i]!,
+  }))
+}
+
+/** Requests a second of four callers, one peer after the other, some times in turn. */
+async function fourEach(peers: readonly TimedAsk[], cellMs: number): Promise<number[]> {
+  const done = peers.map(() => 0)
+  const spentMs = peers.map(() => 0)
+  for (let round = 0; round < rounds; round++) {
+    for (const [i, ask] of peers.entries()) {
+      const started = performance.now()
+      const caller = async (): Promise<void> => {
+        while (performance.now() - started < cellMs / rounds) {
+          await ask()
+          done[i]!++
+        }
+      }
+      await Promise.all(Array.from({ length: 4 }, caller))
+      spentMs[i]! += performance.now() - started
+    }
+  }
+  return done.map((count, i) => (1000 * count) / spentMs[i]!)
+}
+
+function show(name: string, mode: Mode, [own, other]: readonly Measured[]): void {
+  progress('')
+  const cells = [own!, other!].map(({ p50, p95, perSecond, cpuMs }) => {
+    const shown = [p50.toFixed(2), p95.toFixed(2), perSecond.toFixed(0), cpuMs.toFixed(2)]
+    return shown.map((cell, i) => cell.padStart(widths[i]!)).join('')
+  })
+  const [slower, more] = [own!.p50 / other!.p50, own!.perSecond / other!.perSecond]
+  const { p50Most, perSecondLeast } = aims[mode]
+  const ratios = `${slower.toFixed(2)}${slower > p50Most ? '!' : ''}, ${more.toFixed(2)}${more < perSecondLeast ? '!' : ''}`
+  console.log(`${name.padEnd(38)}${cells.join('')}   ${ratios}`)
+}
+
+/** Of the 20 nearest documents, against comparing all; of OpenSearch by how wide its graph is searched. */
+async function recall(chunks: number, [own, other]: readonly [Peer, Peer]): Promise<void> {
+  console.log(`\nrecall@${limits.resultsDefault}`)
+  for (const vectors of ['easy', 'hard'] as const) {
+    const random = randomFrom(3)
+    const kind: QuestionKind = { ...base, mode: 'vector', vectors }
+    const questions = Array.from({ length: recallQueries }, () => drawQuestion(kind, random))
+    const nearest = nearestByForce(
+      chunks,
+      questions.map(({ vector }) => vector!),
+      limits.resultsDefault,
+    )
+    const shareOf = async (peer: Peer, k: number): Promise<string> => {
+      let found = 0
+      for (const [i, question] of questions.entries()) {
+        const documents = new Set(await peer.documentsOf({ ...question, k }))
+        found += documents.intersection(nearest[i]!).size
+      }
+      return (found / (recallQueries * limits.resultsDefault)).toFixed(3)
+    }
+    const others = [20, 100, 500].map(async (k) => `k = ${k} ${await shareOf(other, k)}`)
+    console.log(
+      `${vectors} vectors: Tidemark ${await shareOf(own, 0)}, OpenSearch ${(await Promise.all(others)).join(', ')}`,
+    )
+  }
+}
+
+/** Files that are read by mapping them, as OpenSearch's index is, count as resident only. */
+function memory(pid: number): string {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8')
+  const mb = (name: string) => Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)?.[1] ?? Number.NaN) / 1024
+  const own = mb('RssAnon') + mb('RssShmem')
+  return `resident ${mb('VmRSS').toFixed(0)} MB, ${own.toFixed(0)} of it not backed by files`
+}

@@ -1,0 +1,173 @@
+import { searchLimits as limits } from '../../src/search/limits.ts'
+import { corpus } from '../index/corpus.ts'
+import { Client, parsed } from '../search/client.ts'
+import { fillerWords, languageOf, textOf, titleOf } from '../search/texts.ts'
+import { progress } from '../support/progress.ts'
+import type { Question } from './questions.ts'
+
+const index = 'peer'
+const pipeline = 'peer-hybrid'
+const bulkChunks = 500
+
+/**
+ * The same documents in OpenSearch as one would keep them there: a document for each chunk, collapsed to the best of each
+ * document; offsets of words kept, for highlights; words that Tidemark's index does not have left out of this one too.
+ */
+const settings = {
+  settings: {
+    number_of_shards: 1,
+    number_of_replicas: 0,
+    'index.knn': true,
+    refresh_interval: '-1',
+    analysis: {
+      filter: { fillers: { type: 'stop', stopwords: fillerWords } },
+      analyzer: { words: { type: 'custom', tokenizer: 'standard', filter: ['lowercase', 'fillers'] } },
+    },
+  },
+  mappings: {
+    properties: {
+      document_id: { type: 'keyword' },
+      dataset_id: { type: 'keyword' },
+      source_platform: { type: 'keyword' },
+      language: { type: 'keyword' },
+      content_type: { type: 'keyword' },
+      published_at: { type: 'date' },
+      title: { type: 'text', analyzer: 'words' },
+      body: { type: 'text', analyzer: 'words', index_options: 'offsets' },
+      vector: {
+        type: 'knn_vector',
+        dimension: 384,
+        method: { name: 'hnsw', engine: 'lucene', space_type: 'cosinesimil' },
+      },
+    },
+  },
+}
+
+const shownFields = [
+  'document_id',
+  'dataset_id',
+  'source_platform',
+  'language',
+  'content_type',
+  'published_at',
+  'title',
+]
+
+export class OpenSearchPeer {
+  readonly #client: Client
+
+  constructor(url: string) {
+    this.#client = new Client(url, 'none')
+  }
+
+  /** The process that answers, as the operating system knows it. */
+  async pid(): Promise<number> {
+    const { nodes } = await this.#client.call('GET', '/_nodes/process')
+    return (Object.values(nodes)[0] as { process: { id: number } }).process.id
+  }
+
+  async diskBytes(): Promise<number> {
+    return (await this.#client.call('GET', `/${index}/_stats/store`))._all.total.store.size_in_bytes
+  }
+
+  /** All chunks of the corpus, searchable, and in one segment as after a quiet night. */
+  async fill(chunks: number): Promise<void> {
+    await this.#client.call('PUT', `/${index}`, settings)
+    await this.#client.call('PUT', `/_search/pipeline/${pipeline}`, {
+      phase_results_processors: [
+        {
+          'normalization-processor': {
+            normalization: { technique: 'min_max' },
+            combination: { technique: 'arithmetic_mean' },
+          },
+        },
+      ],
+    })
+    const startedMs = performance.now()
+    let lines: string[] = []
+    let sent = 0
+    const flush = async (): Promise<void> => {
+      const { errors } = parsed(await this.#client.send('POST', `/${index}/_bulk`, lines.join('')))
+      if (errors) throw new Error('OpenSearch did not take all chunks')
+      sent += lines.length
+      lines = []
+      progress(`OpenSearch: ${sent} of ${chunks} chunks`)
+    }
+    for (const put of corpus(chunks, true)) {
+      const { documentId, columns } = put
+      for (const { chunkId, body, vectors } of put.chunks) {
+        const source = {
+          document_id: documentId,
+          dataset_id: columns.datasetId,
+          source_platform: columns.platform,
+          language: languageOf(put),
+          content_type: columns.contentType,
+          published_at: columns.publishedAt,
+          title: titleOf(put),
+          body: textOf(body),
+          vector: Array.from(vectors[0]!.vector),
+        }
+        lines.push(`{"index":{"_id":"${chunkId}"}}\n${JSON.stringify(source)}\n`)
+      }
+      if (lines.length >= bulkChunks) await flush()
+    }
+    if (lines.length > 0) await flush()
+    const seconds = (performance.now() - startedMs) / 1000
+    progress('OpenSearch: merging into one segment')
+    await this.#client.call('POST', `/${index}/_forcemerge?max_num_segments=1`)
+    await this.#client.call('POST', `/${index}/_refresh`)
+    progress('')
+    const mergedSeconds = (performance.now() - startedMs) / 1000
+    console.log(
+      `OpenSearch: ${(sent / seconds).toFixed(0)} chunks a second, merged after ${mergedSeconds.toFixed(0)} s`,
+    )
+  }
+
+  /** The path and body of a search; made before the clock runs. */
+  request(question: Question): { readonly path: string; readonly body: string } {
+    const { mode, text, vector, datasets, highlights } = question
+    const filter = datasets === null ? [] : [{ terms: { dataset_id: datasets } }]
+    const words = { multi_match: { query: text, fields: ['title^3', 'body'] } }
+    const k = mode === 'hybrid' ? limits.hybridCandidatesMax : (question.k ?? limits.resultsDefault)
+    const near = {
+      knn: {
+        vector: { vector, k, ...(filter.length === 0 ? {} : { filter: { bool: { filter } } }) },
+      },
+    }
+    const byWords = filter.length === 0 ? words : { bool: { must: [words], filter } }
+    const query = { keyword: byWords, vector: near, hybrid: { hybrid: { queries: [byWords, near] } } }[mode]
+    const characters = limits.summaryCharactersMax
+    const fragments = highlights ? limits.highlightsMax : 1
+    const body = {
+      size: limits.resultsDefault,
+      track_total_hits: true,
+      _source: shownFields,
+      query,
+      // The hybrid query has no total of what it collapses, and none is asked for.
+      collapse: { field: 'document_id' },
+      highlight: {
+        highlight_query: { multi_match: { query: text, fields: ['title', 'body'] } },
+        fields: {
+          body: {
+            fragment_size: Math.floor(characters / fragments),
+            number_of_fragments: fragments,
+            no_match_size: characters,
+          },
+          ...(highlights ? { title: { number_of_fragments: 0 } } : {}),
+        },
+      },
+    }
+    const asked = mode === 'hybrid' ? `?search_pipeline=${pipeline}` : ''
+    return { path: `/${index}/_search${asked}`, body: JSON.stringify(body) }
+  }
+
+  async documentsOf(question: Question): Promise<string[]> {
+    const { path, body } = this.request(question)
+    const { hits } = parsed(await this.#client.send('POST', path, body))
+    return hits.hits.map((hit: { _source: { document_id: string } }) => hit._source.document_id)
+  }
+
+  send({ path, body }: ReturnType<OpenSearchPeer['request']>) {
+    return this.#client.send('POST', path, body)
+  }
+}

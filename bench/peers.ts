@@ -8,8 +8,7 @@
  * there is nothing yet, and kept. Vectors are the caller's own: no model is measured. Both share the machine's cores with who
  * asks. CPU is that of all threads of the process, collectors of garbage included.
  */
-import { execFileSync } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -96,7 +95,7 @@ async function compare(folder: string, chunks: number, opensearch: OpenSearchPee
     }
     await recall(chunks, peers)
     for (const { name, pid } of peers) console.log(`${name}: ${memory(pid)}`)
-    const bytes = Number(execFileSync('du', ['-sb', folder], { encoding: 'utf8' }).split('\t')[0])
+    const bytes = globSync(join(folder, '**')).reduce((sum, file) => sum + statSync(file).size, 0)
     const disk = [bytes, await opensearch.diskBytes()].map((one) => `${(one / 1024 / 1024).toFixed(0)} MB`)
     console.log(`on disk: Tidemark ${disk[0]} (store and index), OpenSearch ${disk[1]}`)
   } finally {

@@ -118,6 +118,10 @@ const { collector_id, collector_key: collector } = await record('admin.collector
   body: { name: 'Harbour collector', datasets: ['news', 'community', 'video'] },
 })
 await record('admin.collectors.list', admin)
+const { token_id } = await record('admin.tokens.create', admin, { body: { name: 'Ada', role: 'operator' } })
+await record('admin.tokens.list', admin)
+await record('admin.tokens.read', admin, { path: { token_id } })
+await record('admin.tokens.revoke', admin, { path: { token_id } })
 
 const taken = linesOf('documents.ndjson').slice(0, documentsTaken)
 // As a document of the sample, but another one, and whole: who sends the example changes nothing that is there.

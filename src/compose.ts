@@ -49,6 +49,9 @@ import { startFeedRetention } from './worker/feed-retention.ts'
 import { startLive } from './worker/live.ts'
 import { startRetention } from './worker/retention.ts'
 
+/** Whoever can set the token of this process, or read its data folder, could do everything anyway. */
+const ownerOfLastResort = { kind: 'admin', keyId: null, name: null, role: 'owner' } as const
+
 /** A running instance: everything wired, listening when `listen` is called, gone when `close` has ended. */
 export interface Instance {
   readonly app: FastifyInstance
@@ -128,9 +131,7 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
 
   // After all that can fail: a token that is made must come to be shown.
   const token = await adminTokenHash(config.dataDir, config.adminToken)
-  const authenticator = new Authenticator(store.access, [
-    { hash: token.hash, principal: { kind: 'admin', keyId: null } },
-  ])
+  const authenticator = new Authenticator(store.access, [{ hash: token.hash, principal: ownerOfLastResort }])
   operator.onChange(() => authenticator.forget())
   open.onForeignWrite((port) => {
     if (port === 'content') written()

@@ -20,6 +20,11 @@ export const errorTable = {
     remedy:
       'Ask within the entitlements (`GET /v1/account`), or have the operator widen them, or enable analysis in the policy.',
   },
+  role_denied: {
+    status: 403,
+    retryable: false,
+    remedy: 'Use an admin token with the role that the message names, or have an owner make one.',
+  },
   dataset_forbidden: {
     status: 403,
     retryable: false,

@@ -26,6 +26,7 @@ export type IdPrefix =
   | 'lease'
   | 'app'
   | 'key'
+  | 'tok'
   | 'ent'
   | 'col'
   | 'aud'

@@ -26,7 +26,9 @@ import { openSqliteStore } from '../../src/storage/sqlite/open-sqlite-store.ts'
 const [dataDir, token] = process.argv.slice(2) as [string, string]
 const { store } = await openSqliteStore(dataDir)
 const { hash } = await adminTokenHash(dataDir, token)
-const authenticator = new Authenticator(store.access, [{ hash, principal: { kind: 'admin', keyId: null } }])
+const authenticator = new Authenticator(store.access, [
+  { hash, principal: { kind: 'admin', keyId: null, name: null, role: 'owner' } },
+])
 const usage = new UsageBook(store.access, silentIncidents)
 const operator = new Operator(store.operator)
 operator.onChange(() => authenticator.forget())

@@ -89,7 +89,7 @@ test('a flood of different wrong keys is not remembered without bound', async ()
   assert.equal(state.asked, 25_001)
 })
 
-const admin = { kind: 'admin', keyId: null } as const
+const admin = { kind: 'admin', keyId: null, name: null, role: 'owner' } as const
 
 test('the admin token and the keys open their own surface only, and the store is not asked for the others', async () => {
   const { secret, key } = consumerKey()

@@ -2,6 +2,7 @@ import type { ErrorCode } from '../errors.ts'
 import { inFlightMaxOf, rateOf } from './policy-limits.ts'
 import type { Principal, PrincipalOf } from './principal.ts'
 import type { Rate } from './rate-limits.ts'
+import type { Role } from './roles.ts'
 
 /** What differs between kinds of credentials. Nothing else asks which kind one is of. */
 interface Kind<Who extends Principal> {
@@ -19,6 +20,8 @@ interface Kind<Who extends Principal> {
   readonly isStored: boolean
   /** What it asks for is worked on beside all that others ask for, so that an operator can act when those are too many. */
   readonly isOperator: boolean
+  /** What it may do of what its paths have: every route there says which role it needs. Null where all may do the same. */
+  readonly role: ((who: Who) => Role) | null
   /** How often, and how many at once; null where nothing limits it. */
   limits(who: Who): Limits | null
   /** The application whose use is counted, by day and operation; null where nobody's is. */
@@ -47,6 +50,7 @@ export const credentialKinds = {
     errors: ['unauthorized', 'rate_limit_exceeded', 'overloaded'],
     isStored: true,
     isOperator: false,
+    role: null,
     limits: ({ applicationId, policy }) => ({
       caller: applicationId,
       rate: rateOf(policy),
@@ -64,6 +68,7 @@ export const credentialKinds = {
     errors: ['unauthorized', 'rate_limit_exceeded', 'overloaded'],
     isStored: true,
     isOperator: false,
+    role: null,
     limits: ({ collectorId }) => ({
       caller: collectorId,
       rate: null,
@@ -76,15 +81,16 @@ export const credentialKinds = {
   admin: {
     prefix: 'tma_',
     paths: ['/admin/v1', '/metrics'],
-    name: 'the admin token',
+    name: 'an admin token',
     // One that an operator sets may begin in any way.
-    refusal: 'send "Authorization: Bearer …" with the admin token',
-    errors: ['unauthorized', 'overloaded'],
-    isStored: false,
+    refusal: 'send "Authorization: Bearer …" with a valid admin token',
+    errors: ['unauthorized', 'role_denied', 'overloaded'],
+    isStored: true,
     isOperator: true,
+    role: ({ role }) => role,
     limits: () => null,
     counted: () => null,
-    logged: () => ({ key: 'admin-token' }),
+    logged: ({ keyId, name }) => ({ key: keyId ?? 'admin-token', ...(name === null ? {} : { admin: name }) }),
   },
 } as const satisfies { readonly [Of in CredentialKind]: Kind<PrincipalOf<Of>> }
 

@@ -1,5 +1,6 @@
 import type { EntitlementInput } from './entitlement.ts'
 import type { Policy } from './policy.ts'
+import type { Role } from './roles.ts'
 import type { ScopeEntry } from './scope.ts'
 
 export interface Consumer {
@@ -26,8 +27,11 @@ export interface Collector {
 
 export interface Admin {
   readonly kind: 'admin'
-  /** The token is no key of the store. */
-  readonly keyId: null
+  /** Null of the token that is set or kept in the data folder: it is no key of the store. */
+  readonly keyId: string | null
+  /** What people call whoever has the token; null where it has no name. */
+  readonly name: string | null
+  readonly role: Role
 }
 
 /** Who makes a request, as far as the rest of the code needs to know. */
@@ -42,4 +46,4 @@ export interface OwnerId {
 }
 
 /** The owner of a key, with all that the key stands for. */
-export type KeyOwner = Omit<Consumer, 'keyId'> | Omit<Collector, 'keyId'>
+export type KeyOwner = Omit<Consumer, 'keyId'> | Omit<Collector, 'keyId'> | Omit<Admin, 'keyId'>

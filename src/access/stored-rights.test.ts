@@ -3,9 +3,11 @@ import { test } from 'node:test'
 import {
   entitlementFault,
   policyFault,
+  roleFault,
   storedDatasets,
   storedEntitlement,
   storedPolicy,
+  storedRole,
   UnreadableRights,
 } from './stored-rights.ts'
 
@@ -69,6 +71,18 @@ test('each fault is named, and nothing unreadable is taken for "any"', () => {
   for (const [value, fault] of policies) assert.equal(policyFault(value), fault)
   for (const json of ['', '{', 'null', '"news"', '[1]', '{}']) {
     assert.throws(() => storedDatasets(json, 'col_1'), /datasets of col_1 in the store cannot be read/)
+  }
+  assert.equal(roleFault({ role: 'operator' }), null)
+  const roles: [unknown, string][] = [
+    [null, 'it is no object'],
+    [{}, 'role is missing'],
+    [{ role: null }, 'role is no text'],
+    [{ role: 'emperor' }, 'role is not known to this version'],
+    [{ role: 'owner', of: ['news'] }, 'of is not known to this version'],
+  ]
+  for (const [value, fault] of roles) {
+    assert.equal(roleFault(value), fault)
+    assert.throws(() => storedRole(value === null ? null : JSON.stringify(value), 'tok_1'), UnreadableRights)
   }
   assert.throws(() => storedPolicy('{"burst":', 'app_1'), /policy of app_1 in the store cannot be read: it is not JSON/)
 })

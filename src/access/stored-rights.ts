@@ -2,6 +2,7 @@ import { parseTime } from '../time.ts'
 import type { EntitlementInput } from './entitlement.ts'
 import { quotaOperations } from './operations.ts'
 import type { Policy, QuotaName } from './policy.ts'
+import { isRole, type Role } from './roles.ts'
 
 /**
  * Rights as they stand in the store. They were checked when they were written; but a hand in the database, a damaged disk
@@ -98,6 +99,14 @@ export function storedEntitlement(json: string, entitlementId: string): Entitlem
 export function storedDatasets(json: string | null, collectorId: string): readonly string[] | null {
   const fault = (value: unknown) => shapeFault(['text'], value, '')
   return json === null ? null : (read(json, fault, `list of datasets of ${collectorId}`) as string[])
+}
+
+export const roleFault = (value: unknown): string | null =>
+  shapeFault({ required: ['role'], fields: { role: 'text' } }, value, '') ??
+  (isRole((value as { role: string }).role) ? null : 'role is not known to this version')
+
+export function storedRole(json: string | null, tokenId: string): Role {
+  return (read(json ?? 'null', roleFault, `rights of ${tokenId}`) as { role: Role }).role
 }
 
 function read(json: string, faultOf: (value: unknown) => string | null, of: string): unknown {

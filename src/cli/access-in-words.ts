@@ -58,4 +58,4 @@ const firstNames = (names: readonly string[]): string[] => [
 ]
 
 const ofKey = ({ keyId, name, prefix, owner }: Key): string =>
-  `${keyId}${name === null ? '' : ` "${name}"`} (${prefix}…) of ${owner.id}`
+  `${keyId}${name === null ? '' : ` "${name}"`} (${prefix}…) of ${owner.id === keyId ? 'an administrator' : owner.id}`

@@ -19,7 +19,7 @@ export function apply(program: Command, context: Context): void {
   program
     .command('apply')
     .description('make the instance as a YAML file says; again changes nothing')
-    .argument('<file>', 'datasets, classifications, embedding_profiles, applications, collectors')
+    .argument('<file>', 'datasets, classifications, embedding_profiles, applications, collectors, admin_tokens')
     .option('--dry-run', 'only show the difference')
     .action(async (path: string, options: { dryRun?: boolean }) => {
       try {

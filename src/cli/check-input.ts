@@ -1,6 +1,6 @@
 import { TidemarkError } from '../errors.ts'
 
-type Input = 'ApplicationInput' | 'CollectorInput' | 'KeyInput' | 'RotateInput'
+type Input = 'ApplicationInput' | 'CollectorInput' | 'KeyInput' | 'RotateInput' | 'TokenInput'
 
 /** The rules of the admin API hold for what is typed here too. Loaded when needed: commands that only read do without. */
 export async function checkInput(name: Input, input: unknown): Promise<void> {

@@ -19,6 +19,7 @@ const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
   collect: async () => (await import('./collect.ts')).collect,
   mirror: async () => (await import('./mirror.ts')).mirror,
   erase: async () => (await import('./erase.ts')).erase,
+  admin: async () => (await import('./admin.ts')).admin,
   'admin-token': async () => (await import('./admin-token.ts')).adminToken,
   'cursor-key': async () => (await import('./cursor-key.ts')).cursorKey,
   doctor: async () => (await import('./doctor.ts')).doctor,

@@ -1,5 +1,5 @@
 import { TidemarkError } from '../errors.ts'
-import type { Application, Collector, OperatorStore } from '../operator/operator-store.ts'
+import type { Application, Collector, Key, OperatorStore } from '../operator/operator-store.ts'
 
 type Reading = Omit<OperatorStore, 'commit'>
 
@@ -9,6 +9,14 @@ export const findApplication = async (read: Reading, idOrName: string): Promise<
 
 export const findCollector = async (read: Reading, idOrName: string): Promise<Collector> =>
   only(await read.collectors(), 'collector', (one) => one.collectorId, idOrName, 'tidemark collector list')
+
+/** A name is that of the one that still works: others of that name may have been revoked. */
+export function findToken(tokens: readonly Key[], idOrName: string): Key {
+  const candidates = tokens
+    .filter(({ keyId, revokedAt }) => keyId === idOrName || revokedAt === null)
+    .map((key) => ({ key, name: key.name ?? '' }))
+  return only(candidates, 'admin token', ({ key }) => key.keyId, idOrName, 'tidemark admin list').key
+}
 
 function only<T extends { readonly name: string }>(
   all: readonly T[],

@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { rotationGraceSecondsDefault } from '../operator/operator.ts'
+import type { Key } from '../operator/operator-store.ts'
 import { formatTime, parseTime } from '../time.ts'
 import { checkInput } from './check-input.ts'
 import type { Context } from './context.ts'
@@ -16,18 +17,13 @@ export function key(program: Command, context: Context): void {
       withWorkbench(context, async ({ operator }) => {
         const ownerId =
           options.app === undefined ? null : (await findApplication(operator.read, options.app)).applicationId
-        const keys = await operator.read.keys(ownerId === null ? {} : { ownerId })
+        const keys = await operator.keys(ownerId === null ? {} : { ownerId })
         const rows = keys.map((one) => ({
           key: one.keyId,
           of: one.owner.id,
           name: one.name ?? '',
           starts: `${one.prefix}…`,
-          state:
-            one.revokedAt !== null
-              ? 'revoked'
-              : one.expiresAt !== null && one.expiresAt <= Date.now()
-                ? 'expired'
-                : 'valid',
+          state: keyState(one),
           expires: one.expiresAt === null ? 'never' : formatTime(one.expiresAt),
           'last used': one.lastUsedAt === null ? 'never' : formatTime(one.lastUsedAt),
         }))
@@ -74,7 +70,12 @@ export function key(program: Command, context: Context): void {
     )
 }
 
-function futureTime(text: string): number {
+export function keyState({ revokedAt, expiresAt }: Pick<Key, 'revokedAt' | 'expiresAt'>): string {
+  if (revokedAt !== null) return 'revoked'
+  return expiresAt !== null && expiresAt <= Date.now() ? 'expired' : 'valid'
+}
+
+export function futureTime(text: string): number {
   const time = parseTime(text)
   if (time === null || time <= Date.now()) throw new InvalidArgumentError('It must be an RFC 3339 time in the future.')
   return time

@@ -4,6 +4,7 @@ import type { Authenticator } from '../access/authenticator.ts'
 import { type CredentialKind, credentialKinds, kindOf, type Limits } from '../access/credential-kinds.ts'
 import type { Principal } from '../access/principal.ts'
 import type { Rate, RateState, Rates } from '../access/rate-limits.ts'
+import { roleRefusal } from '../access/roles.ts'
 import type { UsageBook } from '../access/usage-book.ts'
 import { TidemarkError } from '../errors.ts'
 import { Admission } from './admission.ts'
@@ -15,7 +16,7 @@ import { Permits, PermitsByCaller } from './permits.ts'
 /**
  * Who comes in, and how many at once. In this order:
  *
- *   when the headers are there   credential (401), rate (429), place among the caller's own requests in flight (429)
+ *   when the headers are there   credential (401), role (403), rate (429), place among the caller's own requests in flight (429)
  *   when the body is there       permit (503)
  *
  * A *place* is held until the request is over: answered, and its answer taken, or given up. Whoever sends slowly, reads
@@ -60,7 +61,7 @@ export function admitRequests(app: FastifyInstance, parts: AdmissionParts, conne
 
   // Hooks that wait for nothing take a callback: a promise for each of them is a tenth of what a small request costs.
   app.addHook('onRequest', (request, reply, done) => {
-    const { credential, invalid = 'invalid_request' } = request.routeOptions.config
+    const { credential, role, invalid = 'invalid_request' } = request.routeOptions.config
     /** What is done last: the rest of the request runs in here, and its failures are not ours to answer again. */
     const letIn = (): void => {
       const fault = credential === undefined ? null : addressFault(request.url)
@@ -91,7 +92,13 @@ export function admitRequests(app: FastifyInstance, parts: AdmissionParts, conne
       }
       request.principal = principal
       if (principal.keyId !== null) usage.recordKeyUse(principal.keyId, Date.now())
-      const limits = kindOf(principal).limits(principal)
+      const kind = kindOf(principal)
+      const refusal = role === undefined || kind.role === null ? null : roleRefusal(kind.role(principal), role)
+      if (refusal !== null) {
+        done(refusal)
+        return
+      }
+      const limits = kind.limits(principal)
       if (limits === null) {
         letIn()
         return

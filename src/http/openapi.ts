@@ -3,6 +3,7 @@ import type { FastifyContextConfig, FastifySchema } from 'fastify'
 import { Type } from 'typebox'
 import { credentialKinds } from '../access/credential-kinds.ts'
 import { quotaOperations } from '../access/operations.ts'
+import type { Role } from '../access/roles.ts'
 import { type ErrorCode, errorTable } from '../errors.ts'
 import { choice, named } from '../validation.ts'
 import { version } from '../version.ts'
@@ -97,16 +98,23 @@ export const openApiOptions: FastifyDynamicSwaggerOptions = {
   transform: ({ schema, url, route }) => {
     const config = route.config as FastifyContextConfig & RouteConfig
     if (route.method === 'HEAD') return { schema: { ...schema, hide: true }, url }
-    const { credential = null, operation } = config
+    const { credential = null, operation, role } = config
     const described = {
       ...schema,
       operationId: operation,
+      ...(role === undefined ? {} : roleInWords(role, schema?.description)),
       security: credential === null ? [] : [{ [credential]: [] }],
       response: { ...errorAnswers(config, schema?.body !== undefined), ...(schema?.response as object | undefined) },
     }
     return { schema: described as FastifySchema, url }
   },
 }
+
+/** The role that an operation needs, for people and for programs. */
+const roleInWords = (role: Role, description: string | undefined) => ({
+  description: `${description === undefined ? '' : `${description} `}Needs the role \`${role}\`.`,
+  'x-role': role,
+})
 
 /** Every error that a route can answer with, by status. */
 function errorAnswers(config: FastifyContextConfig & RouteConfig, takesBody: boolean): Record<number, object> {

@@ -96,7 +96,7 @@ export function publicRoutes(
   app.get(
     '/metrics',
     {
-      config: { operation: 'metrics.read', invalid: 'invalid_request' },
+      config: { operation: 'metrics.read', invalid: 'invalid_request', role: 'viewer' },
       schema: {
         ...about('Get Prometheus metrics'),
         response: { 200: { content: { 'text/plain': { schema: Type.String() } } } },

@@ -4,6 +4,7 @@ import { type AccessRequest, compileScope } from '../access/compile-scope.ts'
 import { type CredentialKind, credentialKinds } from '../access/credential-kinds.ts'
 import type { Operation } from '../access/operations.ts'
 import type { Consumer, Principal, PrincipalOf } from '../access/principal.ts'
+import type { Role } from '../access/roles.ts'
 import type { Scope } from '../access/scope.ts'
 import { type ErrorCode, TidemarkError } from '../errors.ts'
 import type { Caller } from '../turns/caller.ts'
@@ -21,6 +22,8 @@ export interface RouteConfig {
   readonly errors?: readonly ErrorCode[]
   /** Needs no credential. Every other route stands below the paths of the credential that opens it. */
   readonly isPublic?: true
+  /** What an administrator must be to use it. Said by every route of a credential that has roles, and by no other. */
+  readonly role?: Role
   /** Whether the body may also be NDJSON, which the handler then gets as a stream. */
   readonly lines?: boolean
 }
@@ -35,6 +38,7 @@ declare module 'fastify' {
     unavailable?: ErrorCode
     errors?: readonly ErrorCode[]
     lines?: boolean
+    role?: Role
   }
   interface FastifyRequest {
     principal: Principal | null

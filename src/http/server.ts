@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import cors from '@fastify/cors'
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
-import { credentialAt } from '../access/credential-kinds.ts'
+import { credentialAt, credentialKinds } from '../access/credential-kinds.ts'
 import { isUnavailability, TidemarkError } from '../errors.ts'
 import { validatorFor } from '../validation.ts'
 import { type AdmissionParts, admitRequests } from './admit-requests.ts'
@@ -123,7 +123,7 @@ export async function makeServer(parts: ServerParts): Promise<FastifyInstance> {
   }
 
   app.addHook('onRoute', (route) => {
-    const { operation, invalid, isPublic = false } = route.config ?? {}
+    const { operation, invalid, role, isPublic = false } = route.config ?? {}
     const named = `route ${route.method} ${route.url}`
     if (operation === undefined || invalid === undefined) {
       throw new Error(`${named} does not say its operation and error code`)
@@ -132,6 +132,9 @@ export async function makeServer(parts: ServerParts): Promise<FastifyInstance> {
     if (isPublic && credential !== null) throw new Error(`${named} is public, but stands where a credential is needed`)
     if (!isPublic && credential === null)
       throw new Error(`${named} stands where no credential is needed, but is not public`)
+    const hasRoles = credential !== null && credentialKinds[credential].role !== null
+    if (hasRoles && role === undefined) throw new Error(`${named} does not say which role it needs`)
+    if (!hasRoles && role !== undefined) throw new Error(`${named} needs a role, but its credential has none`)
     route.config = { ...route.config!, credential }
     table.add(route.url, route.method)
     if (route.method !== 'HEAD') routes.push(route)

@@ -1,13 +1,27 @@
+import type { FastifyRequest } from 'fastify'
 import { type TSchema, Type } from 'typebox'
 import type { Operation } from '../access/operations.ts'
-import type { ErrorCode } from '../errors.ts'
+import { type Role, roleRefusal } from '../access/roles.ts'
+import { type ErrorCode, invalidField } from '../errors.ts'
+import { principalOf } from '../http/route.ts'
+import { parseOptionalTime } from '../time.ts'
 import { idOf, named } from '../validation.ts'
 
 /** What every route of the admin API has in common. */
-export const adminApiActor = 'admin-api'
+export const route = (role: Role, operation: Operation, ...errors: ErrorCode[]) =>
+  ({ operation, invalid: 'invalid_request', errors, role }) as const
 
-export const route = (operation: Operation, ...errors: ErrorCode[]) =>
-  ({ operation, invalid: 'invalid_request', errors }) as const
+/** Who changes something, as the audit log names them: by the token's id, which no name can look like, and its name. */
+export function actorOf(request: FastifyRequest): string {
+  const { keyId, name } = principalOf(request, 'admin')
+  return keyId === null ? 'admin-api' : `${keyId} ${JSON.stringify(name)}`
+}
+
+/** Where what a request asks for needs more than its route. */
+export function needRole(request: FastifyRequest, needed: Role): void {
+  const refusal = roleRefusal(principalOf(request, 'admin').role, needed)
+  if (refusal !== null) throw refusal
+}
 
 export const about = (summary: string, description?: string) => ({
   tags: ['Admin'],
@@ -20,3 +34,10 @@ export const list = <T extends TSchema>(component: string, plural: string, item:
 
 /** `application_id` is the id of an application. */
 export const byId = (name: string) => Type.Object({ [name]: idOf(name.replace('_id', '')) })
+
+/** What a key may end at; null: never. */
+export function futureTime(path: string, text: string | undefined): number | null {
+  const time = parseOptionalTime(text)
+  if (time !== null && time <= Date.now()) throw invalidField('invalid_request', path, 'must be in the future')
+  return time
+}

@@ -1,5 +1,6 @@
 import type { Static } from 'typebox'
 import type { CredentialKind } from '../access/credential-kinds.ts'
+import type { Role } from '../access/roles.ts'
 import { formatOptionalTime, formatTime } from '../time.ts'
 import type { Application, Classification, Collector, Dataset, EmbeddingProfile, Key } from './operator-store.ts'
 import type {
@@ -9,6 +10,7 @@ import type {
   DatasetAnswer,
   KeyAnswer,
   ProfileAnswer,
+  TokenAnswer,
 } from './schemas.ts'
 
 /** Records of the store in the words of the admin API. */
@@ -61,6 +63,19 @@ export const keyAnswer = (key: Key): Static<typeof KeyAnswer> => ({
   revoked_at: formatOptionalTime(key.revokedAt),
   last_used_at: formatOptionalTime(key.lastUsedAt),
 })
+
+export const tokenAnswer = (token: Key): Static<typeof TokenAnswer> => ({
+  token_id: token.keyId,
+  name: token.name ?? '',
+  role: roleOf(token),
+  prefix: token.prefix,
+  created_at: formatTime(token.createdAt),
+  expires_at: formatOptionalTime(token.expiresAt),
+  revoked_at: formatOptionalTime(token.revokedAt),
+  last_used_at: formatOptionalTime(token.lastUsedAt),
+})
+
+export const roleOf = ({ rights }: Key): Role => (rights as { role: Role }).role
 
 export const collectorAnswer = (collector: Collector): Static<typeof CollectorAnswer> => ({
   collector_id: collector.collectorId,

@@ -3,7 +3,7 @@ import { Policy } from '../access/policy.ts'
 import { TidemarkError } from '../errors.ts'
 import type { TypedApp } from '../http/typed-app.ts'
 import { detailsOf, messageOf, noFields, validatorFor } from '../validation.ts'
-import { about, adminApiActor, byId, list, route } from './admin-route.ts'
+import { about, actorOf, byId, list, route } from './admin-route.ts'
 import { applicationAnswer } from './answers.ts'
 import type { Operator } from './operator.ts'
 import * as schemas from './schemas.ts'
@@ -14,7 +14,7 @@ export function applicationRoutes(app: TypedApp, operator: Operator): void {
   app.post(
     '/admin/v1/applications',
     {
-      config: route('admin.applications.create'),
+      config: route('operator', 'admin.applications.create'),
       schema: {
         ...about('Create an application'),
         body: schemas.ApplicationInput,
@@ -25,13 +25,13 @@ export function applicationRoutes(app: TypedApp, operator: Operator): void {
       const { name, policy = {}, entitlements = [] } = request.body
       return reply
         .status(201)
-        .send(applicationAnswer(await operator.createApplication(adminApiActor, { name, policy, entitlements })))
+        .send(applicationAnswer(await operator.createApplication(actorOf(request), { name, policy, entitlements })))
     },
   )
   app.get(
     '/admin/v1/applications',
     {
-      config: route('admin.applications.list'),
+      config: route('viewer', 'admin.applications.list'),
       schema: {
         ...about('List applications'),
         querystring: noFields,
@@ -43,7 +43,7 @@ export function applicationRoutes(app: TypedApp, operator: Operator): void {
   app.get(
     '/admin/v1/applications/:application_id',
     {
-      config: route('admin.applications.read', 'not_found'),
+      config: route('viewer', 'admin.applications.read', 'not_found'),
       schema: {
         ...about('Get an application'),
         params: byId('application_id'),
@@ -56,7 +56,7 @@ export function applicationRoutes(app: TypedApp, operator: Operator): void {
   app.patch(
     '/admin/v1/applications/:application_id',
     {
-      config: route('admin.applications.update', 'not_found', 'conflict'),
+      config: route('operator', 'admin.applications.update', 'not_found', 'conflict'),
       schema: {
         ...about('Update an application', 'Its name or its policy. Acts on the next request.'),
         params: byId('application_id'),
@@ -68,14 +68,14 @@ export function applicationRoutes(app: TypedApp, operator: Operator): void {
       const { name, policy } = request.body
       const applicationId = request.params.application_id!
       return applicationAnswer(
-        await operator.patchApplication(adminApiActor, applicationId, { name, policy }, checkedPolicy),
+        await operator.patchApplication(actorOf(request), applicationId, { name, policy }, checkedPolicy),
       )
     },
   )
   app.delete(
     '/admin/v1/applications/:application_id',
     {
-      config: route('admin.applications.delete', 'not_found', 'in_use'),
+      config: route('operator', 'admin.applications.delete', 'not_found', 'in_use'),
       schema: {
         ...about(
           'Delete an application',
@@ -87,14 +87,14 @@ export function applicationRoutes(app: TypedApp, operator: Operator): void {
       },
     },
     async (request, reply) => {
-      await operator.deleteApplication(adminApiActor, request.params.application_id!, request.query.force === true)
+      await operator.deleteApplication(actorOf(request), request.params.application_id!, request.query.force === true)
       return reply.status(204).send(null)
     },
   )
   app.put(
     '/admin/v1/applications/:application_id/entitlements',
     {
-      config: route('admin.entitlements.put', 'not_found'),
+      config: route('operator', 'admin.entitlements.put', 'not_found'),
       schema: {
         ...about('Replace entitlements', 'Acts on the next request.'),
         params: byId('application_id'),
@@ -104,7 +104,7 @@ export function applicationRoutes(app: TypedApp, operator: Operator): void {
     },
     async (request) => {
       const applicationId = request.params.application_id!
-      await operator.commit(adminApiActor, [
+      await operator.commit(actorOf(request), [
         { kind: 'entitlements.put', applicationId, entitlements: request.body.entitlements },
       ])
       return applicationAnswer(await operator.application(applicationId))

@@ -1,10 +1,9 @@
 import { Type } from 'typebox'
-import { TidemarkError } from '../errors.ts'
 import { optionalBody } from '../http/route.ts'
 import type { TypedApp } from '../http/typed-app.ts'
-import { formatOptionalTime, formatTime, parseOptionalTime } from '../time.ts'
-import { messageOf, named, noFields, strict } from '../validation.ts'
-import { about, adminApiActor, byId, list, route } from './admin-route.ts'
+import { formatOptionalTime, formatTime } from '../time.ts'
+import { named, noFields, strict } from '../validation.ts'
+import { about, actorOf, byId, futureTime, list, route } from './admin-route.ts'
 import { collectorAnswer, keyAnswer } from './answers.ts'
 import { type Operator, rotationGraceSecondsDefault } from './operator.ts'
 import * as schemas from './schemas.ts'
@@ -13,7 +12,7 @@ export function keyRoutes(app: TypedApp, operator: Operator): void {
   app.post(
     '/admin/v1/applications/:application_id/keys',
     {
-      config: route('admin.keys.create', 'not_found'),
+      config: route('operator', 'admin.keys.create', 'not_found'),
       schema: {
         ...about('Create an API key'),
         params: byId('application_id'),
@@ -23,12 +22,8 @@ export function keyRoutes(app: TypedApp, operator: Operator): void {
     },
     async (request, reply) => {
       const { name = null, expires_at: expires } = request.body ?? {}
-      const expiresAt = parseOptionalTime(expires)
-      if (expiresAt !== null && expiresAt <= Date.now()) {
-        const details = [{ path: 'expires_at', message: 'must be in the future' }]
-        throw new TidemarkError('invalid_request', messageOf(details), { details })
-      }
-      const key = await operator.createKey(adminApiActor, request.params.application_id!, { name, expiresAt })
+      const expiresAt = futureTime('expires_at', expires)
+      const key = await operator.createKey(actorOf(request), request.params.application_id!, { name, expiresAt })
       return reply
         .status(201)
         .send({ key_id: key.keyId, api_key: key.secret, expires_at: formatOptionalTime(key.expiresAt) })
@@ -37,7 +32,7 @@ export function keyRoutes(app: TypedApp, operator: Operator): void {
   app.get(
     '/admin/v1/applications/:application_id/keys',
     {
-      config: route('admin.keys.list', 'not_found'),
+      config: route('viewer', 'admin.keys.list', 'not_found'),
       schema: {
         ...about('List the API keys of an application', 'Revoked and expired ones included; never the secrets.'),
         params: byId('application_id'),
@@ -47,25 +42,25 @@ export function keyRoutes(app: TypedApp, operator: Operator): void {
     },
     async (request) => {
       const { applicationId } = await operator.application(request.params.application_id!)
-      return { keys: (await operator.read.keys({ ownerId: applicationId })).map(keyAnswer) }
+      return { keys: (await operator.keys({ ownerId: applicationId })).map(keyAnswer) }
     },
   )
   app.get(
     '/admin/v1/keys',
     {
-      config: route('admin.keys.listAll'),
+      config: route('viewer', 'admin.keys.listAll'),
       schema: {
         ...about('List all keys', 'Of applications and of collectors.'),
         querystring: noFields,
         response: { 200: list('KeyList', 'keys', schemas.KeyAnswer) },
       },
     },
-    async () => ({ keys: (await operator.read.keys({})).map(keyAnswer) }),
+    async () => ({ keys: (await operator.keys({})).map(keyAnswer) }),
   )
   app.post(
     '/admin/v1/keys/:key_id/revoke',
     {
-      config: route('admin.keys.revoke', 'not_found'),
+      config: route('operator', 'admin.keys.revoke', 'not_found'),
       schema: {
         ...about('Revoke a key', 'Refused from the next request on. Revoking twice changes nothing.'),
         params: byId('key_id'),
@@ -73,12 +68,12 @@ export function keyRoutes(app: TypedApp, operator: Operator): void {
         response: { 200: schemas.KeyAnswer },
       },
     },
-    async (request) => keyAnswer(await operator.revokeKey(adminApiActor, request.params.key_id!)),
+    async (request) => keyAnswer(await operator.revokeKey(actorOf(request), request.params.key_id!)),
   )
   app.post(
     '/admin/v1/keys/:key_id/rotate',
     {
-      config: route('admin.keys.rotate', 'not_found', 'conflict'),
+      config: route('operator', 'admin.keys.rotate', 'not_found', 'conflict'),
       schema: {
         ...about(
           'Rotate a key',
@@ -91,7 +86,7 @@ export function keyRoutes(app: TypedApp, operator: Operator): void {
     },
     async (request, reply) => {
       const grace = request.body?.grace_seconds ?? rotationGraceSecondsDefault
-      const key = await operator.rotateKey(adminApiActor, request.params.key_id!, grace)
+      const key = await operator.rotateKey(actorOf(request), request.params.key_id!, grace)
       return reply.status(201).send({
         key_id: key.keyId,
         api_key: key.secret,
@@ -107,7 +102,7 @@ export function collectorRoutes(app: TypedApp, operator: Operator): void {
   app.post(
     '/admin/v1/collectors',
     {
-      config: route('admin.collectors.create'),
+      config: route('operator', 'admin.collectors.create'),
       schema: {
         ...about('Create a collector', 'With its key.'),
         body: schemas.CollectorInput,
@@ -116,14 +111,14 @@ export function collectorRoutes(app: TypedApp, operator: Operator): void {
     },
     async (request, reply) => {
       const { name, datasets = null } = request.body
-      const made = await operator.createCollector(adminApiActor, { name, datasets })
+      const made = await operator.createCollector(actorOf(request), { name, datasets })
       return reply.status(201).send({ collector_id: made.collectorId, collector_key: made.secret, key_id: made.keyId })
     },
   )
   app.get(
     '/admin/v1/collectors',
     {
-      config: route('admin.collectors.list'),
+      config: route('viewer', 'admin.collectors.list'),
       schema: {
         ...about('List collectors'),
         querystring: noFields,
@@ -135,7 +130,7 @@ export function collectorRoutes(app: TypedApp, operator: Operator): void {
   app.delete(
     '/admin/v1/collectors/:collector_id',
     {
-      config: route('admin.collectors.delete', 'not_found', 'in_use'),
+      config: route('operator', 'admin.collectors.delete', 'not_found', 'in_use'),
       schema: {
         ...about(
           'Delete a collector',
@@ -147,7 +142,7 @@ export function collectorRoutes(app: TypedApp, operator: Operator): void {
       },
     },
     async (request, reply) => {
-      await operator.deleteCollector(adminApiActor, request.params.collector_id!, request.query.force === true)
+      await operator.deleteCollector(actorOf(request), request.params.collector_id!, request.query.force === true)
       return reply.status(204).send(null)
     },
   )

@@ -3,7 +3,7 @@ import { TidemarkError } from '../errors.ts'
 import type { TypedApp } from '../http/typed-app.ts'
 import { formatOptionalTime, formatTime } from '../time.ts'
 import { choice, dateTime, exactPattern, messageOf, named, noFields, orNull, pageSize, strict } from '../validation.ts'
-import { about, adminApiActor, byId, route } from './admin-route.ts'
+import { about, actorOf, byId, route } from './admin-route.ts'
 import { type Erasure, erasureStatuses, type Selection } from './erasure-store.ts'
 import type { Erasures } from './erasures.ts'
 import type { Operator } from './operator.ts'
@@ -101,7 +101,7 @@ export function erasureRoutes(app: TypedApp, erasures: Erasures, operator: Opera
   app.delete(
     '/admin/v1/datasets/:dataset_id',
     {
-      config: route('admin.datasets.delete', 'not_found', 'in_use', 'conflict'),
+      config: route('owner', 'admin.datasets.delete', 'not_found', 'in_use', 'conflict'),
       schema: {
         ...about(
           'Delete a dataset',
@@ -116,16 +116,16 @@ export function erasureRoutes(app: TypedApp, erasures: Erasures, operator: Opera
       const datasetId = request.params.dataset_id!
       if (request.query.force === true) {
         const asked = { keepTombstones: false, purgeArtifacts: false, deletesDataset: true }
-        return reply.status(202).send(erasureAnswer(await erasures.eraseDataset(adminApiActor, datasetId, asked)))
+        return reply.status(202).send(erasureAnswer(await erasures.eraseDataset(actorOf(request), datasetId, asked)))
       }
-      await operator.deleteDataset(adminApiActor, datasetId)
+      await operator.deleteDataset(actorOf(request), datasetId)
       return reply.status(204).send(null)
     },
   )
   app.delete(
     '/admin/v1/documents/:document_id',
     {
-      config: route('admin.documents.erase', 'not_found'),
+      config: route('operator', 'admin.documents.erase', 'not_found'),
       schema: {
         ...about(
           'Erase a document',
@@ -140,13 +140,13 @@ export function erasureRoutes(app: TypedApp, erasures: Erasures, operator: Opera
       const { keep_tombstones: keepTombstones = true, purge_artifacts: purgeArtifacts = false } = request.query
       const selection = { documentIds: [request.params.document_id!] }
       const asked = { selection, keepTombstones, purgeArtifacts, mustExist: true }
-      return reply.status(202).send(erasureAnswer(await erasures.begin(adminApiActor, asked)))
+      return reply.status(202).send(erasureAnswer(await erasures.begin(actorOf(request), asked)))
     },
   )
   app.post(
     '/admin/v1/erasures',
     {
-      config: route('admin.erasures.create', 'not_found', 'conflict'),
+      config: route('owner', 'admin.erasures.create', 'not_found', 'conflict'),
       schema: {
         ...about(
           'Erase documents',
@@ -166,15 +166,15 @@ export function erasureRoutes(app: TypedApp, erasures: Erasures, operator: Opera
       const asked = { keepTombstones, purgeArtifacts }
       const begun =
         dataset_id === undefined
-          ? await erasures.begin(adminApiActor, { ...asked, selection: selectionOf(request.body), mustExist: false })
-          : await erasures.eraseDataset(adminApiActor, dataset_id, asked)
+          ? await erasures.begin(actorOf(request), { ...asked, selection: selectionOf(request.body), mustExist: false })
+          : await erasures.eraseDataset(actorOf(request), dataset_id, asked)
       return reply.status(202).send(erasureAnswer(begun))
     },
   )
   app.get(
     '/admin/v1/erasures',
     {
-      config: route('admin.erasures.list'),
+      config: route('viewer', 'admin.erasures.list'),
       schema: {
         ...about('List erasures', 'Newest first.'),
         querystring: Type.Object(
@@ -202,7 +202,7 @@ export function erasureRoutes(app: TypedApp, erasures: Erasures, operator: Opera
   app.get(
     '/admin/v1/erasures/:erasure_id',
     {
-      config: route('admin.erasures.read', 'not_found'),
+      config: route('viewer', 'admin.erasures.read', 'not_found'),
       schema: {
         ...about('Get an erasure'),
         params: byId('erasure_id'),
@@ -215,7 +215,7 @@ export function erasureRoutes(app: TypedApp, erasures: Erasures, operator: Opera
   app.delete(
     '/admin/v1/tombstones',
     {
-      config: route('admin.tombstones.lift', 'not_found'),
+      config: route('operator', 'admin.tombstones.lift', 'not_found'),
       schema: {
         ...about('Let an erased document come in again', 'It is a new one then, with a new id.'),
         body: TombstoneInput,
@@ -224,7 +224,7 @@ export function erasureRoutes(app: TypedApp, erasures: Erasures, operator: Opera
     },
     async (request, reply) => {
       const { dataset_id: datasetId, source_platform: platform, external_id: externalId } = request.body
-      await erasures.lift(adminApiActor, { datasetId, platform, externalId })
+      await erasures.lift(actorOf(request), { datasetId, platform, externalId })
       return reply.status(204).send(null)
     },
   )

@@ -1,9 +1,10 @@
 import { access, constants, readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { entitlementFault, policyFault } from '../access/stored-rights.ts'
+import { entitlementFault, policyFault, roleFault } from '../access/stored-rights.ts'
 import { artifactFolder } from '../data-folder.ts'
 import { diskSpace, reserveSpent } from '../disk-space.ts'
 import { dayMs } from '../time.ts'
+import { isToken } from './operator.ts'
 import type { OperatorStore } from './operator-store.ts'
 
 /** One thing that was looked at, and what to do about it where it is not as it should be. */
@@ -185,6 +186,17 @@ export async function examineAccess(store: Omit<OperatorStore, 'commit'>): Promi
       if (key.expiresAt !== null && key.expiresAt - now < expiresSoonMs) {
         findings.push(warning(`key ${key.keyId} of ${named} expires within a week`, `tidemark key rotate ${key.keyId}`))
       }
+    }
+  }
+  for (const token of keys.filter((key) => isToken(key) && key.revokedAt === null)) {
+    const named = `admin token "${token.name}" (${token.keyId})`
+    const fault = roleFault(token.rights)
+    if (fault !== null) {
+      const advice = `tidemark admin revoke ${token.keyId}, then tidemark admin create`
+      findings.push(failure(`${named} is refused, because its rights cannot be read: ${fault}`, advice))
+    }
+    if (token.expiresAt !== null && token.expiresAt > now && token.expiresAt - now < expiresSoonMs) {
+      findings.push(warning(`${named} expires within a week`, 'tidemark admin create makes another'))
     }
   }
   return findings

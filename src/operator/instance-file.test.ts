@@ -22,6 +22,7 @@ before(async () => {
       { name: 'Desk', policy: { burst: 5 }, entitlements: [{ datasets: ['news'] }], keys: [{ name: 'laptop' }] },
     ],
     collectors: [{ name: 'rss' }],
+    admin_tokens: [{ name: 'deploy', role: 'operator' }],
   })
 })
 after(async () => {
@@ -60,6 +61,22 @@ const wrong: [string, unknown, RegExp][] = [
     { applications: [{ name: 'A', keys: [{ name: 'k' }, { name: 'k' }] }] },
     /key of A "k" is in the file twice/,
   ],
+  [
+    'an admin token twice',
+    { admin_tokens: ['viewer', 'owner'].map((role) => ({ name: 'ci', role })) },
+    /admin token "ci" is in the file twice/,
+  ],
+  ['an admin token without a role', { admin_tokens: [{ name: 'ci' }] }, /admin_tokens.*role/],
+  [
+    'an admin token of another role',
+    { admin_tokens: [{ name: 'deploy', role: 'owner' }] },
+    /has the role operator, which cannot change: revoke it first/,
+  ],
+  [
+    'an admin token that has expired already',
+    { admin_tokens: [{ name: 'late', role: 'viewer', expires_at: '2020-01-01T00:00:00Z' }] },
+    /"late" .* expires in the past/,
+  ],
   ['an unknown dataset', { classifications: [{ dataset_id: 'x', code: 'c', name: 'C' }] }, /names dataset x/],
   ['an unknown application', { applications: [{ application_id: 'app_x', name: 'X' }] }, /no application app_x/],
   [
@@ -85,6 +102,7 @@ test('the same file again changes nothing, whatever has become known or made sin
     embedding_profiles: [{ id: 'acme', provider: 'http', model: 'm', dimensions: null, status: 'active' }],
     applications: [{ name: 'Desk', keys: [{ name: 'laptop', expires_at: '2020-01-01T00:00:00Z' }] }],
     collectors: [{ name: 'rss' }],
+    admin_tokens: [{ name: 'deploy', role: 'operator' }],
   }
   assert.deepEqual((await plan(same)).lines, [])
   assert.deepEqual((await plan({})).lines, [])
@@ -95,6 +113,7 @@ test('only what differs is changed, in words', async () => {
   const { lines, secrets } = await plan({
     datasets: [{ dataset_id: 'news', name: 'News', description: 'Daily' }, half],
     applications: [{ name: 'Desk', policy: { burst: 6 }, entitlements: [], keys: [{ name: 'phone' }] }],
+    admin_tokens: [{ name: 'ci', role: 'viewer' }],
   })
   assert.deepEqual(lines, [
     '~ dataset news: description',
@@ -102,8 +121,12 @@ test('only what differs is changed, in words', async () => {
     '~ application Desk: policy',
     '~ entitlements of Desk: 0',
     '+ key "phone" of Desk',
+    '+ admin token "ci" (viewer)',
   ])
-  assert.equal(secrets.length, 1)
+  assert.deepEqual(
+    secrets.map(({ secret }) => secret.slice(0, 4)),
+    ['tmc_', 'tma_'],
+  )
 })
 
 test('changes are made all or none', async () => {

@@ -3,7 +3,8 @@ import { type Static, Type } from 'typebox'
 import { newId } from '../ids.ts'
 import { parseOptionalTime } from '../time.ts'
 import { detailsOf, messageOf, strict, validatorFor } from '../validation.ts'
-import { newKey } from './operator.ts'
+import { roleOf } from './answers.ts'
+import { isToken, newKey, newToken } from './operator.ts'
 import type { Change, OperatorStore } from './operator-store.ts'
 import {
   ApplicationInput,
@@ -16,11 +17,12 @@ import {
   name,
   ProfileId,
   ProfileInput,
+  TokenInput,
 } from './schemas.ts'
 
 /**
  * A whole instance in one file, for `tidemark apply`. Datasets, classifications and profiles are known by their ids,
- * applications by id or name, keys and collectors by name. What the file does not name is left alone, so applying the
+ * applications by id or name, keys, collectors and admin tokens by name. What the file does not name is left alone, so applying the
  * same file again changes nothing.
  */
 const listOf = <T extends Parameters<typeof Type.Array>[0]>(item: T) =>
@@ -43,6 +45,7 @@ const InstanceFile = Type.Object(
       ),
     ),
     collectors: listOf(Type.Object(CollectorInput.properties, strict)),
+    admin_tokens: listOf(Type.Object(TokenInput.properties, strict)),
   },
   strict,
 )
@@ -73,6 +76,7 @@ function refuseTwins(file: InstanceFile): void {
     ['application', applications.filter((one) => one.application_id === undefined).map((one) => one.name)],
     ['application', applications.flatMap((one) => one.application_id ?? [])],
     ['collector', (file.collectors ?? []).map((one) => one.name)],
+    ['admin token', (file.admin_tokens ?? []).map((one) => one.name)],
     ...applications.map((one) => [`key of ${one.name}`, (one.keys ?? []).map((key) => key.name)] as const),
   ]
   for (const [what, names] of named) {
@@ -205,6 +209,24 @@ export async function planInstance(file: InstanceFile, store: Present): Promise<
     add(`+ collector ${name}`, { kind: 'collector.create', collectorId, name, datasets: writes })
     add(`+ key of collector ${name}`, { kind: 'key.create', ...made.key })
     secrets.push({ of: `collector ${name}`, secret: made.secret })
+  }
+
+  const tokens = file.admin_tokens === undefined ? [] : (await store.keys({})).filter(isToken)
+  for (const { name, role, expires_at } of file.admin_tokens ?? []) {
+    const there = tokens.find((one) => one.name === name && one.revokedAt === null)
+    if (there !== undefined) {
+      if (roleOf(there) === role) continue
+      throw new InstanceFileError(
+        `admin token "${name}" has the role ${roleOf(there)}, which cannot change: revoke it first (tidemark admin revoke ${there.keyId})`,
+      )
+    }
+    const expiresAt = parseOptionalTime(expires_at)
+    if (expiresAt !== null && expiresAt <= Date.now()) {
+      throw new InstanceFileError(`admin token "${name}" is not there yet, but expires in the past`)
+    }
+    const made = newToken({ name, role, expiresAt })
+    add(`+ admin token "${name}" (${role})`, { kind: 'key.create', ...made.key })
+    secrets.push({ of: `admin token "${name}"`, secret: made.secret })
   }
   return { changes, lines, secrets }
 }

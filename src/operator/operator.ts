@@ -2,6 +2,7 @@ import { type CredentialKind, credentialKinds } from '../access/credential-kinds
 import type { EntitlementInput } from '../access/entitlement.ts'
 import { makeKey } from '../access/keys.ts'
 import type { Policy } from '../access/policy.ts'
+import type { Role } from '../access/roles.ts'
 import { TidemarkError } from '../errors.ts'
 import { newId } from '../ids.ts'
 import { dayMs } from '../time.ts'
@@ -117,7 +118,13 @@ export class Operator {
     return { keyId: key.keyId, secret, expiresAt: key.expiresAt }
   }
 
+  /** Of applications and collectors. */
+  async keys(of: { ownerId?: string }): Promise<readonly Key[]> {
+    return (await this.#store.keys(of)).filter((key) => !isToken(key))
+  }
+
   async revokeKey(actor: string, keyId: string): Promise<Key> {
+    await this.#key(keyId)
     await this.commit(actor, [{ kind: 'key.revoke', keyId }])
     return this.#key(keyId)
   }
@@ -148,9 +155,34 @@ export class Operator {
     return { collectorId, keyId: key.keyId, secret, expiresAt: null }
   }
 
+  async createToken(actor: string, input: { name: string; role: Role; expiresAt: number | null }): Promise<ShownKey> {
+    const { key, secret } = newToken(input)
+    await this.commit(actor, [{ kind: 'key.create', ...key }])
+    return { keyId: key.keyId, secret, expiresAt: key.expiresAt }
+  }
+
+  async tokens(): Promise<readonly Key[]> {
+    return (await this.#store.keys({})).filter(isToken)
+  }
+
+  async token(tokenId: string): Promise<Key> {
+    const token = await this.#store.key(tokenId)
+    if (token === null || !isToken(token)) {
+      throw new TidemarkError('not_found', `there is no admin token ${JSON.stringify(tokenId)}`)
+    }
+    return token
+  }
+
+  async revokeToken(actor: string, tokenId: string): Promise<Key> {
+    await this.token(tokenId)
+    await this.commit(actor, [{ kind: 'key.revoke', keyId: tokenId }])
+    return this.token(tokenId)
+  }
+
+  /** Tokens are none: whoever may rotate keys could make itself an owner. */
   async #key(keyId: string): Promise<Key> {
     const key = await this.#store.key(keyId)
-    if (key === null) throw new TidemarkError('not_found', `there is no key ${JSON.stringify(keyId)}`)
+    if (key === null || isToken(key)) throw new TidemarkError('not_found', `there is no key ${JSON.stringify(keyId)}`)
     return key
   }
 }
@@ -164,6 +196,18 @@ export function newKey(
   const { secret, ...made } = makeKey(kind)
   return { key: { keyId: newId('key'), owner: { kind, id: ownerId }, rights: null, ...made, ...input }, secret }
 }
+
+/** An admin token, which nobody owns: what it may do it says itself. */
+export function newToken({ name, role, expiresAt }: { name: string; role: Role; expiresAt: number | null }): {
+  readonly key: NewKey
+  readonly secret: string
+} {
+  const { secret, ...made } = makeKey('admin')
+  const keyId = newId('tok')
+  return { key: { keyId, owner: { kind: 'admin', id: keyId }, rights: { role }, name, expiresAt, ...made }, secret }
+}
+
+export const isToken = ({ owner }: Pick<Key, 'owner'>): boolean => owner.kind === ('admin' satisfies CredentialKind)
 
 function knownKind({ keyId, owner: { kind } }: Key): CredentialKind {
   if (Object.hasOwn(credentialKinds, kind)) return kind as CredentialKind

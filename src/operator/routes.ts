@@ -2,12 +2,13 @@ import { Type } from 'typebox'
 import type { TypedApp } from '../http/typed-app.ts'
 import { dayMs, formatTime, utcDay } from '../time.ts'
 import { named, noFields, orNull, pageSize, strict } from '../validation.ts'
-import { about, adminApiActor, byId, list, route } from './admin-route.ts'
+import { about, actorOf, byId, list, needRole, route } from './admin-route.ts'
 import { classificationAnswer, datasetAnswer, profileAnswer } from './answers.ts'
 import { applicationRoutes } from './application-routes.ts'
 import { collectorRoutes, keyRoutes } from './credential-routes.ts'
 import type { Operator } from './operator.ts'
 import * as schemas from './schemas.ts'
+import { tokenRoutes } from './token-routes.ts'
 
 const usageDaysDefault = 7
 
@@ -17,6 +18,7 @@ export function operatorRoutes(app: TypedApp, operator: Operator): void {
   applicationRoutes(app, operator)
   keyRoutes(app, operator)
   collectorRoutes(app, operator)
+  tokenRoutes(app, operator)
   reportRoutes(app, operator)
 }
 
@@ -24,9 +26,12 @@ function datasetRoutes(app: TypedApp, operator: Operator): void {
   app.put(
     '/admin/v1/datasets/:dataset_id',
     {
-      config: route('admin.datasets.put', 'conflict'),
+      config: route('operator', 'admin.datasets.put', 'conflict'),
       schema: {
-        ...about('Create or update a dataset'),
+        ...about(
+          'Create or update a dataset',
+          'To change `retain_days` needs the role `owner`: documents are erased by it.',
+        ),
         params: Type.Object({ dataset_id: schemas.DatasetId }),
         body: schemas.DatasetInput,
         response: { 200: schemas.DatasetAnswer, 201: schemas.DatasetAnswer },
@@ -35,16 +40,21 @@ function datasetRoutes(app: TypedApp, operator: Operator): void {
     async (request, reply) => {
       const datasetId = request.params.dataset_id
       const { name, description = null, retain_days: retainDays } = request.body
+      if (retainDays !== undefined) {
+        const there = (await operator.read.datasets()).find((one) => one.datasetId === datasetId)
+        // Of another number documents are erased: as by the owner's other routes.
+        if (retainDays !== (there?.retainDays ?? null)) needRole(request, 'owner')
+      }
       const kept = retainDays === undefined ? {} : { retainDays }
       const change = { kind: 'dataset.put', datasetId, name, description, ...kept } as const
-      const [outcome] = await operator.commit(adminApiActor, [change])
+      const [outcome] = await operator.commit(actorOf(request), [change])
       return reply.status(outcome === 'created' ? 201 : 200).send(datasetAnswer(await operator.dataset(datasetId)))
     },
   )
   app.get(
     '/admin/v1/datasets',
     {
-      config: route('admin.datasets.list'),
+      config: route('viewer', 'admin.datasets.list'),
       schema: {
         ...about('List datasets'),
         querystring: noFields,
@@ -56,7 +66,7 @@ function datasetRoutes(app: TypedApp, operator: Operator): void {
   app.put(
     '/admin/v1/datasets/:dataset_id/classifications/:code',
     {
-      config: route('admin.classifications.put', 'not_found'),
+      config: route('operator', 'admin.classifications.put', 'not_found'),
       schema: {
         ...about('Create or update a classification'),
         params: Type.Object({ dataset_id: schemas.DatasetId, code: schemas.ClassificationCode }),
@@ -68,14 +78,14 @@ function datasetRoutes(app: TypedApp, operator: Operator): void {
       const { dataset_id: datasetId, code } = request.params
       const { name, description = null, label_schema: labelSchema = {}, active = true } = request.body
       const one = { datasetId, code, name, description, labelSchema, active }
-      const [outcome] = await operator.commit(adminApiActor, [{ kind: 'classification.put', ...one }])
+      const [outcome] = await operator.commit(actorOf(request), [{ kind: 'classification.put', ...one }])
       return reply.status(outcome === 'created' ? 201 : 200).send(classificationAnswer(one))
     },
   )
   app.get(
     '/admin/v1/datasets/:dataset_id/classifications',
     {
-      config: route('admin.classifications.list', 'not_found'),
+      config: route('viewer', 'admin.classifications.list', 'not_found'),
       schema: {
         ...about('List the classifications of a dataset', 'Inactive ones included.'),
         params: byId('dataset_id'),
@@ -94,7 +104,7 @@ function profileRoutes(app: TypedApp, operator: Operator): void {
   app.put(
     '/admin/v1/embedding-profiles/:id',
     {
-      config: route('admin.profiles.put', 'conflict'),
+      config: route('operator', 'admin.profiles.put', 'conflict'),
       schema: {
         ...about(
           'Create or update an embedding profile',
@@ -107,7 +117,7 @@ function profileRoutes(app: TypedApp, operator: Operator): void {
     },
     async (request, reply) => {
       const profileId = request.params.id
-      const [outcome] = await operator.commit(adminApiActor, [{ kind: 'profile.put', profileId, ...request.body }])
+      const [outcome] = await operator.commit(actorOf(request), [{ kind: 'profile.put', profileId, ...request.body }])
       const profile = (await operator.read.embeddingProfiles()).find((one) => one.profileId === profileId)!
       return reply.status(outcome === 'created' ? 201 : 200).send(profileAnswer(profile))
     },
@@ -115,7 +125,7 @@ function profileRoutes(app: TypedApp, operator: Operator): void {
   app.get(
     '/admin/v1/embedding-profiles',
     {
-      config: route('admin.profiles.list'),
+      config: route('viewer', 'admin.profiles.list'),
       schema: {
         ...about('List embedding profiles'),
         querystring: noFields,
@@ -132,7 +142,7 @@ function reportRoutes(app: TypedApp, operator: Operator): void {
   app.get(
     '/admin/v1/usage',
     {
-      config: route('admin.usage.read'),
+      config: route('viewer', 'admin.usage.read'),
       schema: {
         ...about(
           'Get usage',
@@ -170,7 +180,7 @@ function reportRoutes(app: TypedApp, operator: Operator): void {
   app.get(
     '/admin/v1/audit',
     {
-      config: route('admin.audit.list'),
+      config: route('viewer', 'admin.audit.list'),
       schema: {
         ...about('List the audit log', 'Every change an operator made, newest first.'),
         querystring: Type.Object(

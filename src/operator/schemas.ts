@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import { EntitlementInput } from '../access/entitlement.ts'
 import { Policy } from '../access/policy.ts'
+import { roles } from '../access/roles.ts'
 import {
   choice,
   dateTime,
@@ -253,6 +254,36 @@ export const CollectorAnswer = named(
   }),
 )
 
+const Role = choice(roles, {
+  description:
+    '`viewer` reads all that an operator can read; `operator` does the everyday work too; `owner` everything: admin tokens, deleting datasets, erasures.',
+})
+export const TokenInput = named(
+  'AdminTokenRequest',
+  Type.Object({ name, role: Role, expires_at: KeyInput.properties.expires_at }, strict),
+)
+export const TokenCreated = named(
+  'CreatedAdminToken',
+  Type.Object({
+    token_id: Type.String(),
+    admin_token: Type.String({ description: 'Shown this once; only its hash is kept.' }),
+    expires_at: orNull(dateTime),
+  }),
+)
+export const TokenAnswer = named(
+  'AdminToken',
+  Type.Object({
+    token_id: Type.String(),
+    name: Type.String(),
+    role: Role,
+    prefix: Type.String({ description: 'The first characters of the token, to recognise it.' }),
+    created_at: dateTime,
+    expires_at: orNull(dateTime),
+    revoked_at: orNull(dateTime),
+    last_used_at: orNull(dateTime),
+  }),
+)
+
 export const UsageAnswer = named(
   'Usage',
   Type.Object({
@@ -268,7 +299,10 @@ export const AuditAnswer = named(
   Type.Object({
     audit_id: Type.String(),
     at: dateTime,
-    actor: Type.String({ description: 'Who: `admin-api`, `command-line`, `start`, `restore` or `retention`.' }),
+    actor: Type.String({
+      description:
+        'Who: the id and the name of an admin token (`tok_… "Ada"`), `admin-api` for the token that is set or kept in the data folder, `command-line`, `start`, `restore` or `retention`.',
+    }),
     action: Type.String(),
     target: Type.String(),
     detail: Type.Record(Type.String(), Type.Unknown()),

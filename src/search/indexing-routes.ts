@@ -11,7 +11,7 @@ export function indexingRoutes(
   app.get(
     '/admin/v1/indexing',
     {
-      config: { operation: 'admin.indexing.read', invalid: 'invalid_request' },
+      config: { operation: 'admin.indexing.read', invalid: 'invalid_request', role: 'viewer' },
       schema: {
         tags: ['Admin'],
         summary: 'Get the indexing status',

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { until } from '../support/until.ts'
 import { expectError } from './expect-error.ts'
 import { adminToken, startServer, type TestServer } from './harness.ts'
 
@@ -18,6 +19,21 @@ const pagePaths = [
   '/assets/packages/preact/dist/preact.mjs',
 ]
 
+/** What only the owner may, by its method and path; of the rest a viewer may read and an operator write. */
+const forOwners = [
+  'POST /admin/v1/tokens',
+  'POST /admin/v1/tokens/{token_id}/revoke',
+  'POST /admin/v1/erasures',
+  'DELETE /admin/v1/datasets/{dataset_id}',
+]
+const roles = ['viewer', 'operator', 'owner'] as const
+type Role = (typeof roles)[number]
+
+function roleFor(method: string, path: string): Role {
+  if (forOwners.includes(`${method} ${path}`)) return 'owner'
+  return method === 'GET' || method === 'HEAD' ? 'viewer' : 'operator'
+}
+
 type Surface = 'consumer' | 'collector' | 'admin' | 'public'
 
 function surfaceOf(path: string): Surface {
@@ -35,7 +51,9 @@ interface Credentials {
 }
 
 let server: TestServer
-let routes: { readonly method: string; readonly path: string; readonly surface: Surface }[]
+let routes: { readonly method: string; readonly path: string; readonly template: string; readonly surface: Surface }[]
+/** Admin tokens by their role. */
+const tokens = {} as Record<Role, { readonly id: string; readonly token: string }>
 let credentials: Record<Exclude<Surface, 'public'>, Credentials>
 
 /** A key of the owner, revoked; and one that has expired, by a rotation without grace. */
@@ -47,24 +65,41 @@ async function spentKeys(make: () => Promise<{ key: string; keyId: string }>): P
   return { revoked: revoked.key, expired: expired.key }
 }
 
+async function makeToken(role: Role, name: string, fields: object = {}): Promise<{ id: string; token: string }> {
+  const made = await server.mustAdmin('POST', '/admin/v1/tokens', { name, role, ...fields })
+  return { id: made.token_id, token: made.admin_token }
+}
+
 before(async () => {
   server = await startServer()
   await server.makeDataset('news')
   const application = await server.makeApplication({ entitlements: [{ datasets: ['news'] }] })
   const collector = await server.makeCollector()
+  for (const role of roles) tokens[role] = await makeToken(role, `the ${role}`)
+  const revoked = await makeToken('owner', 'gone')
+  await server.mustAdmin('POST', `/admin/v1/tokens/${revoked.id}/revoke`)
+  const expired = await makeToken('owner', 'of yesterday', { expires_at: new Date(Date.now() + 1000).toISOString() })
+  await until('the token has expired', async () => {
+    return (await server.as(expired.token, 'GET', '/admin/v1/datasets')).status === 401
+  })
   credentials = {
     consumer: { right: application.key, spent: await spentKeys(() => server.makeKey(application.applicationId)) },
     collector: { right: collector.key, spent: await spentKeys(() => server.makeCollector()) },
     admin: {
       right: adminToken,
-      spent: { 'another token': `${adminToken}x`, 'half the token': adminToken.slice(0, 20) },
+      spent: {
+        'another token': `${adminToken}x`,
+        'half the token': adminToken.slice(0, 20),
+        revoked: revoked.token,
+        expired: expired.token,
+      },
     },
   }
   const { paths } = (await server.call('GET', '/openapi.json')).body
   routes = Object.entries<Record<string, unknown>>(paths).flatMap(([path, methods]) =>
     Object.keys(methods).flatMap((method) => {
       const surface = surfaceOf(path)
-      const one = { path: path.replaceAll(/\{[^}]+\}/g, 'x'), surface }
+      const one = { path: path.replaceAll(/\{[^}]+\}/g, 'x'), template: path, surface }
       const upper = method.toUpperCase()
       return upper === 'GET'
         ? [
@@ -100,6 +135,45 @@ test('the description has routes of every surface, and says the same of each as 
   }
   assert.deepEqual([...met].sort(), ['admin', 'collector', 'consumer', 'public'])
   assert.ok(routes.length > 30, `only ${routes.length} routes were read`)
+})
+
+test('every route of the admin surface says its role, as decided here, and no other says one', async () => {
+  const { paths } = (await server.call('GET', '/openapi.json')).body
+  for (const [path, methods] of Object.entries<Record<string, { 'x-role'?: string }>>(paths)) {
+    for (const [method, { 'x-role': role }] of Object.entries(methods)) {
+      const expected = surfaceOf(path) === 'admin' ? roleFor(method.toUpperCase(), path) : undefined
+      assert.equal(role, expected, `${method} ${path}`)
+    }
+  }
+})
+
+test('an admin token does what its role may, and is 403 role_denied on every other route', async () => {
+  const seen = new Set<string>()
+  for (const { method, path, template, surface } of routes) {
+    if (surface !== 'admin') continue
+    const needed = roleFor(method, template)
+    for (const role of roles) {
+      const { token } = tokens[role]
+      const headers = { authorization: `Bearer ${token}` }
+      const answer = await server.call(
+        method,
+        path,
+        method === 'GET' || method === 'HEAD' ? { headers } : { headers, body: {} },
+      )
+      const what = `${method} ${template} as ${role}: ${answer.status} ${answer.text}`
+      const may = roles.indexOf(role) >= roles.indexOf(needed)
+      seen.add(`${role} ${may}`)
+      if (may) {
+        assert.ok(answer.status !== 401 && answer.status !== 403 && answer.status < 500, what)
+      } else {
+        assert.equal(answer.status, 403, what)
+        if (method === 'HEAD') continue
+        await expectError(server, answer, 403, 'role_denied')
+        assert.equal(answer.body.message, `this needs the role ${needed}, and this admin token has the role ${role}`)
+      }
+    }
+  }
+  assert.deepEqual([...seen].sort(), ['operator false', 'operator true', 'owner true', 'viewer false', 'viewer true'])
 })
 
 test('without a credential, or with garbage in its place, every closed route is 401', async () => {

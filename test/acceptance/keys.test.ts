@@ -183,6 +183,101 @@ test('a key that a process of an older version makes, during an upgrade, is like
   assert.equal((await listed(next.key_id)).collector_id, collector.collectorId)
 })
 
+test('admin tokens have a name, a role and an end, are shown once, and are named in the audit log', async () => {
+  const expires_at = new Date(Date.now() + 3_600_000).toISOString()
+  const made = await server.admin('POST', '/admin/v1/tokens', { name: 'Ada "A" L', role: 'operator', expires_at })
+  assert.equal(made.status, 201, made.text)
+  const { token_id, admin_token } = made.body
+  assert.match(token_id, /^tok_[0-9a-z]{26}$/)
+  assert.match(admin_token, /^tma_[a-z0-9]{40}$/)
+  assert.equal(made.headers.get('location'), `/admin/v1/tokens/${token_id}`)
+
+  await server.as(admin_token, 'PUT', '/admin/v1/datasets/ada', { name: 'Of Ada' })
+  const { audit } = await server.mustAdmin('GET', '/admin/v1/audit?limit=2')
+  assert.deepEqual(
+    audit.map(({ actor, action, target }: Record<string, unknown>) => [actor, action, target]),
+    [
+      [`${token_id} "Ada \\"A\\" L"`, 'dataset.put', 'ada'],
+      ['admin-api', 'key.create', token_id],
+    ],
+  )
+  assert.deepEqual(audit[1].detail.rights, { role: 'operator' })
+
+  const one = () => server.mustAdmin('GET', `/admin/v1/tokens/${token_id}`)
+  await until('last_used_at is there', async () => (await one()).last_used_at !== null)
+  const { created_at, last_used_at: _, ...rest } = await one()
+  assert.ok(Date.parse(created_at) <= Date.now())
+  const shown = { token_id, name: 'Ada "A" L', role: 'operator', prefix: admin_token.slice(0, 8) }
+  assert.deepEqual(rest, { ...shown, expires_at, revoked_at: null })
+  for (const path of ['tokens', 'audit', 'keys']) {
+    const list = await server.admin('GET', `/admin/v1/${path}`)
+    assert.ok(!list.text.includes(admin_token) && !list.text.includes('hash'), path)
+  }
+  for (const wrong of [{}, { role: 'viewer' }, { name: 'x', role: 'king' }, { name: 'x', role: 'viewer', of: 1 }]) {
+    await expectError(server, await server.admin('POST', '/admin/v1/tokens', wrong), 400, 'invalid_request')
+  }
+  const past = { name: 'x', role: 'viewer', expires_at: '2020-01-01T00:00:00Z' }
+  await expectError(server, await server.admin('POST', '/admin/v1/tokens', past), 400, 'invalid_request')
+})
+
+test('an operator makes itself no owner: tokens are none of the keys that it lists, revokes and rotates', async () => {
+  const make = (role: string) => server.mustAdmin('POST', '/admin/v1/tokens', { name: role, role })
+  const [owner, operator] = [await make('owner'), await make('operator')]
+  const as = (method: string, path: string, body?: object) =>
+    server.as(operator.admin_token, method, `/admin/v1/${path}`, body)
+  assert.equal(await listed(owner.token_id), undefined)
+  for (const step of ['revoke', 'rotate']) {
+    await expectError(server, await as('POST', `keys/${owner.token_id}/${step}`), 404, 'not_found')
+    await expectError(server, await server.admin('POST', `/admin/v1/keys/${owner.token_id}/${step}`), 404, 'not_found')
+  }
+  await expectError(server, await server.admin('POST', `/admin/v1/tokens/${keyId}/revoke`), 404, 'not_found')
+  const token = await as('POST', 'tokens', { name: 'me', role: 'owner' })
+  await expectError(server, token, 403, 'role_denied')
+  // Documents would be erased by it.
+  const days = (retain_days: number | null) => as('PUT', 'datasets/short', { name: 'Short', retain_days })
+  await expectError(server, await days(1), 403, 'role_denied')
+  assert.equal((await days(null)).status, 201)
+  await server.mustAdmin('PUT', '/admin/v1/datasets/short', { name: 'Short', retain_days: 7 })
+  assert.equal((await days(7)).status, 200)
+  await expectError(server, await days(null), 403, 'role_denied')
+  assert.equal((await as('PUT', 'datasets/short', { name: 'Shorter' })).status, 200)
+
+  const gone = await server.admin('POST', `/admin/v1/tokens/${owner.token_id}/revoke`)
+  assert.notEqual(gone.body.revoked_at, null)
+  await expectError(server, await server.as(owner.admin_token, 'GET', '/admin/v1/tokens'), 401, 'unauthorized')
+  assert.equal((await server.admin('POST', `/admin/v1/tokens/${owner.token_id}/revoke`)).status, 200)
+  await expectError(server, await server.admin('GET', '/admin/v1/tokens/tok_unknown'), 404, 'not_found')
+})
+
+test('an admin token whose rights cannot be read opens nothing', async () => {
+  const made = await server.mustAdmin('POST', '/admin/v1/tokens', { name: 'odd', role: 'owner' })
+  await operate(server, `update api_key set rights = '{"role":"emperor"}' where key_id = '${made.token_id}'`)
+  await expectError(server, await server.as(made.admin_token, 'GET', '/admin/v1/datasets'), 500, 'internal')
+  await server.mustAdmin('POST', `/admin/v1/tokens/${made.token_id}/revoke`)
+})
+
+test('tidemark admin: create prints a token once, list shows it, revoke by its name', async () => {
+  const made = await server.tidemark(['admin', 'create', 'Grace', '--role', 'viewer'])
+  assert.equal(made.code, 0, made.stderr)
+  const [, id, token] = /^admin token (tok_\S+), shown this once: (tma_\S+)\n$/.exec(made.stdout)!
+  assert.equal((await server.as(token!, 'GET', '/admin/v1/datasets')).status, 200)
+  const row = async () =>
+    (await server.tidemark(['admin', 'list'])).stdout.split('\n').find((line) => line.includes(id!))
+  assert.match((await row())!, /^tok_\S+ +Grace +viewer +tma_\S+… +valid +never/)
+  assert.doesNotMatch((await server.tidemark(['key', 'list'])).stdout, /tok_/)
+  const revoked = await server.tidemark(['admin', 'revoke', 'Grace'])
+  assert.deepEqual([revoked.code, revoked.stdout], [0, `revoked ${id}\n`])
+  await until(
+    'the server refuses it',
+    async () => (await server.as(token!, 'GET', '/admin/v1/datasets')).status === 401,
+  )
+  assert.match((await row())!, /revoked/)
+  assert.equal((await server.tidemark(['admin', 'revoke', 'Grace'])).code, 1)
+  const wrong = await server.tidemark(['admin', 'create', 'Grace', '--role', 'queen'])
+  assert.equal(wrong.code, 2)
+  assert.match(wrong.stderr, /viewer, operator, owner/)
+})
+
 test('a key revoked by another process, through the command line, is refused within a second', async () => {
   const doomed = await server.makeKey(applicationId)
   assert.equal(await status(doomed.key), 200)

@@ -69,9 +69,14 @@ describe('processes that share a store', () => {
         return body.policy.analysis_enabled === true && body.entitlements.length === 0
       })
     }
+    const token = await at(0).mustAdmin('POST', '/admin/v1/tokens', { name: 'Ada', role: 'viewer' })
+    const datasets = (i: number) => at(i).as(token.admin_token, 'GET', '/admin/v1/datasets')
+    for (const i of [0, 1, 2]) assert.equal((await datasets(i)).status, 200)
     await at(0).mustAdmin('POST', `/admin/v1/keys/${keyId}/revoke`)
+    await at(0).mustAdmin('POST', `/admin/v1/tokens/${token.token_id}/revoke`)
     for (const i of [0, 1, 2]) {
       await until(`process ${i} refuses the key`, async () => (await account(i)).status === 401)
+      await until(`process ${i} refuses the admin token`, async () => (await datasets(i)).status === 401)
     }
   })
 

@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely'
 import type { KeyOwner, OwnerId } from '../../access/principal.ts'
 import { scopeEntryOf } from '../../access/scope-entry-of.ts'
-import { storedDatasets, storedEntitlement, storedPolicy } from '../../access/stored-rights.ts'
+import { storedDatasets, storedEntitlement, storedPolicy, storedRole } from '../../access/stored-rights.ts'
 import type { ApiKeyRow, Tables } from './tables.ts'
 
 /** The tables of owners. Keys of a kind that has none belong to nobody: what they may do they say themselves. */
@@ -45,6 +45,7 @@ export async function readOwner(db: Kysely<Tables>, key: ApiKeyRow): Promise<Key
   const readers: OwnerReaders = {
     consumer: (applicationId) => readApplication(db, applicationId),
     collector: (collectorId) => readCollector(db, collectorId),
+    admin: async (_tokenId, { name, rights, key_id }) => ({ kind: 'admin', name, role: storedRole(rights, key_id) }),
   }
   return Object.hasOwn(readers, kind) ? readers[kind as KeyOwner['kind']](id, key) : null
 }

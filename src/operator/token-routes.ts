@@ -1,0 +1,76 @@
+import { Type } from 'typebox'
+import { optionalBody } from '../http/route.ts'
+import type { TypedApp } from '../http/typed-app.ts'
+import { formatOptionalTime } from '../time.ts'
+import { named, noFields, strict } from '../validation.ts'
+import { about, actorOf, byId, futureTime, list, route } from './admin-route.ts'
+import { tokenAnswer } from './answers.ts'
+import type { Operator } from './operator.ts'
+import * as schemas from './schemas.ts'
+
+export function tokenRoutes(app: TypedApp, operator: Operator): void {
+  app.post(
+    '/admin/v1/tokens',
+    {
+      config: route('owner', 'admin.tokens.create'),
+      schema: {
+        ...about(
+          'Create an admin token',
+          'For a person or a program that operates the instance: the audit log names it in every line that it causes.',
+        ),
+        body: schemas.TokenInput,
+        response: { 201: schemas.TokenCreated },
+      },
+    },
+    async (request, reply) => {
+      const { name, role, expires_at: expires } = request.body
+      const expiresAt = futureTime('expires_at', expires)
+      const made = await operator.createToken(actorOf(request), { name, role, expiresAt })
+      return reply
+        .status(201)
+        .header('location', `/admin/v1/tokens/${made.keyId}`)
+        .send({ token_id: made.keyId, admin_token: made.secret, expires_at: formatOptionalTime(made.expiresAt) })
+    },
+  )
+  app.get(
+    '/admin/v1/tokens',
+    {
+      config: route('viewer', 'admin.tokens.list'),
+      schema: {
+        ...about(
+          'List admin tokens',
+          'Revoked and expired ones included; never the secrets. The token that is set, or kept in the data folder, is not among them.',
+        ),
+        querystring: noFields,
+        response: { 200: list('AdminTokenList', 'tokens', schemas.TokenAnswer) },
+      },
+    },
+    async () => ({ tokens: (await operator.tokens()).map(tokenAnswer) }),
+  )
+  app.get(
+    '/admin/v1/tokens/:token_id',
+    {
+      config: route('viewer', 'admin.tokens.read', 'not_found'),
+      schema: {
+        ...about('Get an admin token', 'Never its secret.'),
+        params: byId('token_id'),
+        querystring: noFields,
+        response: { 200: schemas.TokenAnswer },
+      },
+    },
+    async (request) => tokenAnswer(await operator.token(request.params.token_id!)),
+  )
+  app.post(
+    '/admin/v1/tokens/:token_id/revoke',
+    {
+      config: route('owner', 'admin.tokens.revoke', 'not_found'),
+      schema: {
+        ...about('Revoke an admin token', 'Refused from the next request on. Revoking twice changes nothing.'),
+        params: byId('token_id'),
+        body: optionalBody(named('RevokeAdminTokenRequest', Type.Object({}, strict))),
+        response: { 200: schemas.TokenAnswer },
+      },
+    },
+    async (request) => tokenAnswer(await operator.revokeToken(actorOf(request), request.params.token_id!)),
+  )
+}

@@ -195,7 +195,10 @@ test('what clients are generated from: servers, license, what may be absent, val
   )
   assert.deepEqual(
     operations.filter(({ requestBody }) => requestBody?.required === false).map(({ operationId }) => operationId),
-    ['admin.keys.create', 'admin.keys.revoke', 'admin.keys.rotate', 'collector.tasks.heartbeat'],
+    [
+      ...['admin.keys.create', 'admin.keys.revoke', 'admin.keys.rotate', 'admin.tokens.revoke'],
+      'collector.tasks.heartbeat',
+    ],
   )
   assert.equal(parameter('live.create', 'Idempotency-Key').required, true)
   assert.equal(parameter('search.default', 'Idempotency-Key').required, false)

@@ -1,9 +1,8 @@
-import type { FastifyRequest } from 'fastify'
 import { type TSchema, Type } from 'typebox'
 import type { Operation } from '../access/operations.ts'
+import type { Admin, Principal } from '../access/principal.ts'
 import { type Role, roleRefusal } from '../access/roles.ts'
-import { type ErrorCode, invalidField } from '../errors.ts'
-import { principalOf } from '../http/route.ts'
+import { type ErrorCode, invalidField, TidemarkError } from '../errors.ts'
 import { parseOptionalTime } from '../time.ts'
 import { idOf, named } from '../validation.ts'
 
@@ -11,15 +10,25 @@ import { idOf, named } from '../validation.ts'
 export const route = (role: Role, operation: Operation, ...errors: ErrorCode[]) =>
   ({ operation, invalid: 'invalid_request', errors, role }) as const
 
+/** A request, as far as it matters here. */
+interface OfAdmin {
+  readonly principal: Principal | null
+}
+
+function adminOf({ principal }: OfAdmin): Admin {
+  if (principal?.kind === 'admin') return principal
+  throw new TidemarkError('unauthorized', 'an admin token is needed')
+}
+
 /** Who changes something, as the audit log names them: by the token's id, which no name can look like, and its name. */
-export function actorOf(request: FastifyRequest): string {
-  const { keyId, name } = principalOf(request, 'admin')
+export function actorOf(request: OfAdmin): string {
+  const { keyId, name } = adminOf(request)
   return keyId === null ? 'admin-api' : `${keyId} ${JSON.stringify(name)}`
 }
 
 /** Where what a request asks for needs more than its route. */
-export function needRole(request: FastifyRequest, needed: Role): void {
-  const refusal = roleRefusal(principalOf(request, 'admin').role, needed)
+export function needRole(request: OfAdmin, needed: Role): void {
+  const refusal = roleRefusal(adminOf(request).role, needed)
   if (refusal !== null) throw refusal
 }
 

@@ -9,14 +9,23 @@ import { isUnavailability } from './errors.ts'
 import type { Check } from './http/public-routes.ts'
 import type { Incidents } from './incidents.ts'
 import type { Log } from './log.ts'
+import type { Measures } from './measures.ts'
 import type { OpenParts } from './open-parts.ts'
 import type { Operator } from './operator/operator.ts'
 import { HttpCrossEncoder } from './search/cross-encoder.ts'
 import { CurrentIndex } from './search/current-index.ts'
 import { defaultWeights } from './search/fuse.ts'
-import { type IndexingState, indexingState, readiness, readinessAlone } from './search/indexing-state.ts'
+import { IndexingMeasures } from './search/indexing-measures.ts'
+import {
+  type IndexingState,
+  indexingState,
+  pendingCountedMax,
+  readiness,
+  readinessAlone,
+} from './search/indexing-state.ts'
 import type { ValuesParts } from './search/list-values.ts'
 import { defaultRerankWeights } from './search/rerank.ts'
+import { SearchMeasures } from './search/search-measures.ts'
 import { Searcher } from './search/searcher.ts'
 import { indexHomeOf } from './storage/index-homes.ts'
 import type { OpenStore } from './storage/open-store.ts'
@@ -31,6 +40,7 @@ import { startStandIns } from './worker/stand-ins.ts'
 export interface SearchSide {
   readonly embedder: Embedder
   readonly searcher: Searcher
+  readonly measures: SearchMeasures
   readonly values: ValuesParts
   readonly check: Check
   /** How far the index is, and what an operator should know of it. */
@@ -51,6 +61,7 @@ interface SearchParts {
   readonly incidents: Incidents
   readonly logger: Log
   readonly pools: PoolWatch
+  readonly measures: Measures
 }
 
 export async function composeSearch({
@@ -62,6 +73,7 @@ export async function composeSearch({
   incidents,
   logger,
   pools,
+  measures,
 }: SearchParts): Promise<SearchSide> {
   const source = open.store.indexSource
   const profiles: ProfileRegistry = {
@@ -95,6 +107,7 @@ export async function composeSearch({
       'several processes answer for this database, and each keeps a search index of its own, fed from there: their memory adds up, and they can be moments apart; TIDEMARK_SEARCH_URL names a cluster that keeps one for all of them',
     )
   }
+  const indexingMeasures = new IndexingMeasures(measures)
   const indexing = await startIndexing({
     source,
     index,
@@ -105,6 +118,7 @@ export async function composeSearch({
     elected: (office) => open.elected(office),
     incidents,
     logger,
+    measures: indexingMeasures,
   })
   parts.opened('indexing', () => indexing.stop())
   const isOneForAll = home.fedBy === 'one'
@@ -145,19 +159,21 @@ export async function composeSearch({
   })
   const adopting = startAdopting(home, index, indexing, incidents, logger)
   parts.opened('adoption of a rebuilt index', () => adopting.stop())
-  const state = async () => {
-    const found = await indexingState(index, source, indexing, embedder.profileId)
+  const state = async (countedMax?: number) => {
+    const found = await indexingState(index, source, indexing, embedder.profileId, countedMax)
     const unserved = adopting.trouble === null ? [] : [`a rebuilt index is not served: ${adopting.trouble}`]
     return { ...found, warnings: [...found.warnings, ...unserved] }
   }
+  indexingMeasures.watch(indexing, () => state(pendingCountedMax))
   return {
     embedder,
     searcher,
     values: { index, turns, isRefilling: () => indexing.isRefilling },
-    indexing: state,
+    measures: new SearchMeasures(measures),
+    indexing: () => state(),
     check: async () => {
       try {
-        return readiness(await state(), shared)
+        return readiness(await state(pendingCountedMax), shared)
       } catch (error) {
         if (!isUnavailability(error)) throw error
         return readinessAlone(await index.health())

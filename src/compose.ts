@@ -17,13 +17,13 @@ import { diskCheck, storeCheck } from './compose-checks.ts'
 import { composeSearch } from './compose-search.ts'
 import type { Config } from './config.ts'
 import { Cursors } from './cursors.ts'
+import { measureDisk } from './disk-space.ts'
 import { exportRoutes } from './export/routes.ts'
 import { consoleRoutes } from './http/console-routes.ts'
 import { Metrics } from './http/metrics.ts'
 import { type Check, publicRoutes } from './http/public-routes.ts'
 import { makeServer } from './http/server.ts'
 import type { TypedApp } from './http/typed-app.ts'
-import { watchPools } from './http/watch-pools.ts'
 import { LoggedIncidents } from './incidents.ts'
 import { Ingest } from './ingest/ingest.ts'
 import { ingestRoutes } from './ingest/routes.ts'
@@ -44,6 +44,8 @@ import { searchRoutes } from './search/routes.ts'
 import { valuesRoutes } from './search/values-routes.ts'
 import { backendOf } from './storage/backends.ts'
 import type { OpenStore } from './storage/open-store.ts'
+import { measureStore } from './storage/store-measures.ts'
+import { watchPools } from './threads/watch-pools.ts'
 import { startErasures } from './worker/erasures.ts'
 import { startFeedRetention } from './worker/feed-retention.ts'
 import { startLive } from './worker/live.ts'
@@ -76,12 +78,13 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
   await finishRestore(config.dataDir)
   await using parts = new OpenParts(logger)
   const metrics = new Metrics()
-  const incidents = new LoggedIncidents(logger, (job) => metrics.backgroundFailed(job))
+  const incidents = new LoggedIncidents(logger, metrics)
+  metrics.reportTo(incidents)
   const pools = watchPools(metrics, logger)
 
   const backend = backendOf(config)
   const { shared } = backend
-  const open = await backend.open({ watch: pools })
+  const open = await backend.open({ watch: pools, measures: metrics })
   parts.opened('store', () => open.close())
   const { store } = open
   const usage = new UsageBook(store.access, incidents)
@@ -90,7 +93,7 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
   const cursors = await Cursors.load(store.access, incidents)
   const signal = new ChangeSignal(async () => (await store.changes.state()).newest, incidents)
   const search = answers
-    ? await composeSearch({ config, open, shared, operator, parts, incidents, logger, pools })
+    ? await composeSearch({ config, open, shared, operator, parts, incidents, logger, pools, measures: metrics })
     : null
   const analysis = composeAnalysis({
     config,
@@ -139,8 +142,8 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
     else if (port === 'analysis') analysis.wake()
   }, incidents)
 
-  metrics.gauge('tidemark_store_writer_calls', 'Calls waiting for or running on the writer.', () => open.load().writer)
-  metrics.gauge('tidemark_store_reader_calls', 'Calls waiting for or running on readers.', () => open.load().readers)
+  measureStore(metrics, open)
+  measureDisk(metrics, config.dataDir)
   const signInCodes = new SignInCodes()
   let stopping = false
   const checks: Record<string, Check> = {
@@ -154,7 +157,7 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
     authenticator,
     usage,
     rates: shared ? new SharedRates(store.access, incidents) : new RateLimits(),
-    metrics,
+    measures: metrics,
     corsOrigins: config.corsOrigins,
     requestsInFlightMax: config.requestsInFlightMax,
     connectionsMax: config.connectionsMax,
@@ -187,7 +190,7 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
       documentRoutes(typed, store.catalog, cursors)
       catalogRoutes(typed, { store: store.catalog, cursors, timeoutMs: config.catalogTimeoutMs })
       valuesRoutes(typed, { ...values, cursors })
-      searchRoutes(typed, { searcher, source: store.indexSource, cursors, usage, live })
+      searchRoutes(typed, { searcher, measures: search.measures, source: store.indexSource, cursors, usage, live })
       liveRoutes(typed, live)
       liveResultRoutes(typed, { live, cursors })
       taskRoutes(typed, store.live, written)

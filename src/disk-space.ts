@@ -3,6 +3,7 @@ import { stat, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import { reserveFile } from './data-folder.ts'
 import { TidemarkError } from './errors.ts'
+import type { Measures } from './measures.ts'
 
 type Blocks = Pick<StatsFs, 'bavail' | 'blocks' | 'bsize'>
 
@@ -56,6 +57,17 @@ export async function diskSpace(folder: string): Promise<DiskSpace> {
     free: inWords(bytes),
     isReserveSpent: reserve !== null && reserve.size < reserveNeededBytes,
   }
+}
+
+export function measureDisk(measures: Measures, folder: string): void {
+  const series = {
+    tidemark_disk_free_bytes: 'Room on the disk of the data folder.',
+    tidemark_disk_bytes: 'Size of the disk of the data folder.',
+  }
+  measures.gauges(series, async () => {
+    const blocks = await statfs(folder)
+    return { tidemark_disk_free_bytes: freeBytes(blocks), tidemark_disk_bytes: blocks.blocks * blocks.bsize }
+  })
 }
 
 function inWords(bytes: number): string {

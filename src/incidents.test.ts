@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { TidemarkError, UnavailableError } from './errors.ts'
 import { LoggedIncidents } from './incidents.ts'
+import { silentMeasures } from './measures.ts'
 
 function watched() {
   const lines: string[] = []
@@ -11,7 +12,11 @@ function watched() {
     lines.push([level, job, err?.message, run].filter((part) => part !== undefined).join(' '))
   }
   const logger = { error: log('error'), warn: log('warn'), info: log('info') }
-  const incidents = new LoggedIncidents(logger, (job) => void counts.push(job))
+  const counted = {
+    ...silentMeasures,
+    counter: () => (labels: object, by?: number) => void counts.push(`${Object.values(labels)}${by ?? ''}`),
+  }
+  const incidents = new LoggedIncidents(logger, counted)
   return { incidents, lines, counts }
 }
 
@@ -25,7 +30,7 @@ suite('incidents', () => {
     incidents.worked('a')
     incidents.failed('a', new UnavailableError('down'))
     assert.deepEqual(lines, ['warn a down', 'warn b down', 'info a', 'warn a down'])
-    assert.deepEqual(counts, ['a', 'a', 'a', 'b', 'a'])
+    assert.deepEqual(counts, ['a0', 'a', 'a', 'a', 'b', 'a'], 'a job is told of before it fails')
   })
 
   test('another cause in the same row is logged: a defect does not hide behind a trouble', () => {

@@ -1,5 +1,6 @@
 import { isUnavailability } from './errors.ts'
 import type { Log } from './log.ts'
+import type { Count, Measures } from './measures.ts'
 
 /**
  * Where failures go that no answer tells of: of work that nobody waits for. Each is counted; the log has each cause
@@ -13,17 +14,22 @@ export interface Incidents {
 
 export class LoggedIncidents implements Incidents {
   readonly #logger: Log
-  readonly #count: (job: string) => void
+  readonly #count: Count<'job'>
   /** What was said of the jobs that fail at the moment. */
   readonly #said = new Map<string, Set<string>>()
+  readonly #known = new Set<string>()
 
-  constructor(logger: Log, count: (job: string) => void) {
+  constructor(logger: Log, measures: Measures) {
     this.#logger = logger
-    this.#count = count
+    this.#count = measures.counter({
+      name: 'tidemark_background_failures_total',
+      help: 'Steps of background jobs that failed.',
+      labels: ['job'],
+    })
   }
 
   failed(job: string, error: unknown, about: Readonly<Record<string, unknown>> = {}): void {
-    this.#count(job)
+    this.#count({ job })
     const said = this.#said.get(job) ?? new Set()
     const cause = `${JSON.stringify(about)} ${error instanceof Error ? error.message : String(error)}`
     if (said.has(cause)) return
@@ -37,6 +43,9 @@ export class LoggedIncidents implements Incidents {
   }
 
   worked(job: string): void {
+    // Told of before it fails, so that the first failure is seen as a rise.
+    if (!this.#known.has(job)) this.#count({ job }, 0)
+    this.#known.add(job)
     if (this.#said.delete(job)) this.#logger.info({ job }, 'a background job works again')
   }
 }

@@ -40,7 +40,7 @@ const app = await makeServer({
   authenticator,
   usage,
   rates: new RateLimits(),
-  metrics: new Metrics(),
+  measures: new Metrics(),
   corsOrigins: [],
   requestsInFlightMax: 512,
   connectionsMax: 10_000,

@@ -7,10 +7,10 @@ import type { Rate, RateState, Rates } from '../access/rate-limits.ts'
 import { roleRefusal } from '../access/roles.ts'
 import type { UsageBook } from '../access/usage-book.ts'
 import { TidemarkError } from '../errors.ts'
+import type { Measures } from '../measures.ts'
 import { Admission } from './admission.ts'
 import type { Connections } from './connections.ts'
 import { wrongEscape } from './error-replies.ts'
-import type { Metrics } from './metrics.ts'
 import { Permits, PermitsByCaller } from './permits.ts'
 
 /**
@@ -31,19 +31,20 @@ export interface AdmissionParts {
   readonly authenticator: Authenticator
   readonly usage: UsageBook
   readonly rates: Rates
-  readonly metrics: Metrics
+  readonly measures: Measures
   readonly requestsInFlightMax: number
 }
 
 export function admitRequests(app: FastifyInstance, parts: AdmissionParts, connections: Connections): void {
-  const { authenticator, usage, rates, metrics, requestsInFlightMax } = parts
+  const { authenticator, usage, rates, measures, requestsInFlightMax } = parts
   const places = new PermitsByCaller()
   const work = new Permits(requestsInFlightMax)
   const lineStreams = new Permits(Math.ceil(requestsInFlightMax * lineStreamsShare))
   const operators = new Permits(adminPermits)
-  metrics.gauge('tidemark_requests_in_flight', 'Requests of applications and collectors.', () => places.taken)
-  metrics.gauge('tidemark_requests_working', 'Requests that are worked on.', () => work.taken)
-  metrics.gauge('tidemark_line_streams', 'Streams of documents that are read.', () => lineStreams.taken)
+  const gauge = (name: string, help: string, read: () => number): void => measures.gauge({ name, help }, read)
+  gauge('tidemark_requests_in_flight', 'Requests of applications and collectors.', () => places.taken)
+  gauge('tidemark_requests_working', 'Requests that are worked on.', () => work.taken)
+  gauge('tidemark_line_streams', 'Streams of documents that are read.', () => lineStreams.taken)
 
   app.decorateRequest('principal', null)
   app.decorateRequest('admission', null)

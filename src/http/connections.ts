@@ -1,6 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import type { Metrics } from './metrics.ts'
+import type { Measures } from '../measures.ts'
 
 /** How long the rest of a body that nobody reads any more may take to arrive. */
 const restOfBodyMs = 5000
@@ -20,15 +20,16 @@ export class Connections {
   #slow = new WeakSet<Socket>()
   #server: Server
 
-  constructor(server: Server, most: number, metrics: Metrics) {
+  constructor(server: Server, most: number, measures: Measures) {
     this.#server = server
     server.maxConnections = most
     server.on('connection', (socket: Socket) => this.#opened(socket))
     server.on('timeout', (socket: Socket) => this.cutSlow(socket))
     let refused = 0
     server.on('drop', () => refused++)
-    metrics.gauge('tidemark_connections', 'Open connections.', () => this.#connections.size)
-    metrics.gauge('tidemark_connections_refused', 'Connections there was no room for, so far.', () => refused)
+    measures.gauge({ name: 'tidemark_connections', help: 'Open connections.' }, () => this.#connections.size)
+    const help = 'Connections there was no room for, so far.'
+    measures.gauge({ name: 'tidemark_connections_refused', help }, () => refused)
   }
 
   /**

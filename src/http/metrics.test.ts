@@ -19,3 +19,56 @@ test('the first who asks is told of the process since it was started, and nothin
   assert.match(again, /^process_cpu_seconds_total /m)
   assert.doesNotMatch(again, /NaN|9223372036/)
 })
+
+const shown = (text: string, name: string) => text.split('\n').filter((line) => line.startsWith(name))
+
+test('what has to be asked for is asked for once by many, and what is not there in time or fails is not shown', async () => {
+  const metrics = new Metrics()
+  const failures: string[] = []
+  metrics.reportTo({ failed: (_, error) => failures.push((error as Error).message), worked: () => {} })
+  let looks = 0
+  metrics.gauges({ a_one: 'One.', a_many: { help: 'Many.', labels: ['of'] } }, async () => {
+    looks++
+    return { a_one: 7, a_many: [{ labels: { of: 'x' }, value: 1 }] }
+  })
+  metrics.gauges({ b_failing: 'Fails.', b_labelled: { help: 'Fails too.', labels: ['of'] } }, async () => {
+    throw new Error('away')
+  })
+  metrics.gauges({ c_silent: 'Never comes.' }, () => new Promise(() => {}))
+  const [text] = await Promise.all([metrics.text(), metrics.text(), metrics.text()])
+  assert.equal(looks, 1)
+  assert.deepEqual(shown(text, 'a_'), ['a_one 7', 'a_many{of="x"} 1'])
+  assert.deepEqual([...shown(text, 'b_'), ...shown(text, 'c_')], [])
+  assert.ok(failures.includes('away') && failures.includes('c_silent: not known within 2000 ms'), failures.join())
+})
+
+test('a value that is not there is not shown, and one of a label that is gone no longer', async () => {
+  const metrics = new Metrics()
+  let value: number | null = null
+  let of = 'x'
+  metrics.gauge({ name: 'maybe', help: 'Sometimes.' }, () => value)
+  metrics.gauge({ name: 'some', help: 'Some.', labels: ['of'] }, () => [{ labels: { of }, value: 1 }])
+  assert.deepEqual(shown(await metrics.text(), 'maybe'), [])
+  assert.deepEqual(shown(await metrics.text(), 'some'), ['some{of="x"} 1'])
+  value = 3
+  of = 'y'
+  assert.deepEqual(shown(await metrics.text(), 'maybe'), ['maybe 3'])
+  assert.deepEqual(shown(await metrics.text(), 'some'), ['some{of="y"} 1'])
+})
+
+test('of a label with any number of values some have a series, and all others one', async () => {
+  const metrics = new Metrics()
+  const count = metrics.counter({
+    name: 'refused_total',
+    help: 'Refused.',
+    labels: ['code', 'who'],
+    known: [{ code: 'rate', who: 'other' }],
+    anyNumber: 'who',
+  })
+  for (let i = 0; i < 1000; i++) count({ code: 'rate', who: `app_${i}` })
+  count({ code: 'quota', who: 'app_0' })
+  const series = shown(await metrics.text(), 'refused_total')
+  assert.equal(series.length, 20 + 1 + 1)
+  assert.ok(series.includes('refused_total{code="rate",who="other"} 980'))
+  assert.ok(series.includes('refused_total{code="quota",who="app_0"} 1'))
+})

@@ -3,7 +3,20 @@ import Counter from 'prom-client/lib/counter.js'
 import Gauge from 'prom-client/lib/gauge.js'
 import Histogram from 'prom-client/lib/histogram.js'
 import Registry from 'prom-client/lib/registry.js'
-import { type ErrorCode, errorTable } from '../errors.ts'
+import { UnavailableError } from '../errors.ts'
+import { type Incidents, silentIncidents } from '../incidents.ts'
+import type {
+  Count,
+  Histogram as HistogramSeries,
+  Labels,
+  Looked,
+  Measures,
+  Observe,
+  Readings,
+  Sample,
+  Series,
+} from '../measures.ts'
+import { FewNames } from './few-names.ts'
 
 /** How often the delay of the event loop is looked at. */
 const delaySampleMs = 10
@@ -11,77 +24,105 @@ const delaySampleMs = 10
 /** What Node says of an event loop that had no turn since it was last asked: the largest number of nanoseconds, or none. */
 const unmeasured = /^nodejs_eventloop_lag_\w+ (?:NaN|9223372036\S*)\n/gm
 
-/** What `/metrics` tells, in Prometheus's text form. */
-export class Metrics {
-  #registry = new Registry()
+/** Several who ask within this time are told the same, and nobody waits longer than this for what has to be asked for. */
+const lookedAtEveryMs = 2000
+const lookWithinMs = 2000
+
+/** What `/metrics` tells, in Prometheus's text form: what every part has said that it measures. */
+export class Metrics implements Measures {
+  readonly #registry = new Registry()
+  readonly #looks: (() => Promise<void>)[] = []
   #ofProcess: Promise<void> | null = null
-  #requests = new Histogram({
-    name: 'tidemark_http_request_seconds',
-    help: 'Time to answer, by operation and status.',
-    labelNames: ['operation', 'status'] as const,
-    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
-    registers: [this.#registry],
-  })
-  #poolMembers = new Gauge({
-    name: 'tidemark_pool_members',
-    help: 'Threads or processes that serve, by what they do.',
-    labelNames: ['pool'] as const,
-    registers: [this.#registry],
-  })
-  #poolReplaced = this.#counter(
-    'tidemark_pool_replaced_total',
-    'Threads or processes that took the place of one that died.',
-    'pool',
-  )
-  #errors = this.#counter('tidemark_errors_total', 'Answers of 5xx, by their code.', 'code')
-  #degraded = this.#counter('tidemark_degraded_answers_total', 'Answers that lack something, by what.', 'warning')
-  #background = this.#counter('tidemark_background_failures_total', 'Steps of background jobs that failed.', 'job')
+  #incidents: Incidents = silentIncidents
 
-  constructor() {
-    // Known from the start, so that the first one is seen as a rise.
-    for (const [code, { status }] of Object.entries(errorTable)) if (status >= 500) this.#errors.inc({ code }, 0)
+  /** Who hears of what could not be asked for. */
+  reportTo(incidents: Incidents): void {
+    this.#incidents = incidents
   }
 
-  errorAnswered(code: ErrorCode): void {
-    this.#errors.inc({ code })
+  counter<Label extends string = never>({ name, help, labels = [], known, anyNumber }: Series<Label>): Count<Label> {
+    const counter = new Counter({ name, help, labelNames: [...labels], registers: [this.#registry] })
+    for (const one of known ?? []) counter.inc(one, 0)
+    if (labels.length === 0) return (_, by) => counter.inc(by)
+    if (anyNumber === undefined) return (one, by) => counter.inc(one, by)
+    return countFew(counter, anyNumber)
   }
 
-  answerDegraded(warning: string): void {
-    this.#degraded.inc({ warning })
-  }
-
-  backgroundFailed(job: string): void {
-    this.#background.inc({ job })
-  }
-
-  request(operation: string, status: number, seconds: number): void {
-    this.#requests.observe({ operation, status }, seconds)
-  }
-
-  poolMembers(pool: string, change: 1 | -1): void {
-    this.#poolMembers.inc({ pool }, change)
-    this.#poolReplaced.inc({ pool }, 0)
-  }
-
-  poolReplaced(pool: string): void {
-    this.#poolReplaced.inc({ pool })
-  }
-
-  /** A value that is read when the metrics are. */
-  gauge(name: string, help: string, read: () => number): void {
-    new Gauge({
+  histogram<Label extends string = never>(series: HistogramSeries<Label>): Observe<Label> {
+    const { name, help, labels = [], known, buckets } = series
+    const histogram = new Histogram({
       name,
       help,
+      labelNames: [...labels],
+      buckets: [...buckets],
+      registers: [this.#registry],
+    })
+    for (const one of known ?? []) histogram.zero(one)
+    return labels.length === 0 ? (_, value) => histogram.observe(value) : (one, value) => histogram.observe(one, value)
+  }
+
+  gauge<Label extends string = never>(
+    { name, help, labels = [] }: Series<Label>,
+    read: () => number | null | readonly Sample<Label>[],
+  ): void {
+    const isLabelled = labels.length > 0
+    new Gauge<string>({
+      name,
+      help,
+      labelNames: [...labels],
       registers: [this.#registry],
       collect() {
-        this.set(read())
+        show({ gauge: this, isLabelled }, read())
       },
+    })
+  }
+
+  gauges<Name extends string>(series: Looked<Name>, look: () => Promise<Readings<Name>>): void {
+    const gauges = Object.entries<Looked<Name>[Name]>(series).map(([name, said]) => {
+      const { help, labels } = typeof said === 'string' ? { help: said, labels: [] } : said
+      const gauge = new Gauge<string>({ name, help, labelNames: [...labels], registers: [this.#registry] })
+      return { name: name as Name, gauge, isLabelled: labels.length > 0 }
+    })
+    const hide = (): void => {
+      for (const one of gauges) show(one, null)
+    }
+    let lookedAt = Number.NEGATIVE_INFINITY
+    let looking: Promise<void> | null = null
+    const lookNow = async (): Promise<void> => {
+      const read = look().then(
+        (readings) => {
+          lookedAt = performance.now()
+          for (const one of gauges) show(one, readings[one.name])
+          this.#incidents.worked('metrics')
+        },
+        (error: unknown) => {
+          hide()
+          this.#incidents.failed('metrics', error)
+        },
+      )
+      // One that is late is not begun again before it has ended.
+      looking = read.finally(() => {
+        looking = null
+      })
+    }
+    this.#looks.push(async () => {
+      if (looking === null && performance.now() - lookedAt >= lookedAtEveryMs) void lookNow()
+      if (looking === null) return
+      const late = new AbortController()
+      const isLate = await Promise.race([
+        looking.then(() => false),
+        pause(lookWithinMs, true, { ref: false, signal: late.signal }).catch(() => false),
+      ])
+      late.abort()
+      if (!isLate) return
+      hide()
+      this.#incidents.failed('metrics', new UnavailableError(`${gauges[0]!.name}: not known within ${lookWithinMs} ms`))
     })
   }
 
   async text(): Promise<string> {
     this.#ofProcess ??= this.#watchProcess()
-    await this.#ofProcess
+    await Promise.all([this.#ofProcess, ...this.#looks.map((look) => look())])
     return (await this.#registry.metrics()).replace(unmeasured, '')
   }
 
@@ -100,8 +141,33 @@ export class Metrics {
     }
     await pause(2 * delaySampleMs)
   }
+}
 
-  #counter<Label extends string>(name: string, help: string, label: Label): Counter<Label> {
-    return new Counter({ name, help, labelNames: [label], registers: [this.#registry] })
+interface OwnGauge {
+  readonly gauge: Gauge
+  readonly isLabelled: boolean
+}
+
+/** What is no more is not shown with its last value. */
+function show({ gauge, isLabelled }: OwnGauge, value: number | null | readonly Sample[]): void {
+  gauge.reset()
+  if (typeof value === 'number') gauge.set(value)
+  else if (value !== null) for (const sample of value) gauge.set(sample.labels, sample.value)
+  // Without labels, reset leaves a 0 behind.
+  else if (!isLabelled) gauge.remove()
+}
+
+function countFew<Label extends string>(counter: Counter<Label>, anyNumber: Label): Count<Label> {
+  const shown = new Map<string, Map<string, Labels<Label>>>()
+  const names = new FewNames((left) => {
+    for (const labels of shown.get(left)?.values() ?? []) counter.remove(labels)
+    shown.delete(left)
+  })
+  return (given, by) => {
+    const name = names.of(given[anyNumber])
+    const labels = { ...given, [anyNumber]: name }
+    const known = shown.get(name) ?? new Map()
+    shown.set(name, known.set(JSON.stringify(labels), labels))
+    counter.inc(labels, by)
   }
 }

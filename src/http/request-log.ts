@@ -4,11 +4,11 @@ import { quotaOperations } from '../access/operations.ts'
 import type { UsageBook } from '../access/usage-book.ts'
 import { errorTable } from '../errors.ts'
 import type { Connections } from './connections.ts'
-import type { Metrics } from './metrics.ts'
+import type { HttpMeasures } from './http-measures.ts'
 
 interface LogParts {
   readonly logger: FastifyBaseLogger
-  readonly metrics: Metrics
+  readonly measures: HttpMeasures
   readonly usage: UsageBook
 }
 
@@ -33,16 +33,16 @@ export interface Unrouted {
   readonly reason: string
 }
 
-export function logUnrouted({ logger, metrics }: Omit<LogParts, 'usage'>, request: Unrouted): void {
+export function logUnrouted({ logger, measures }: Omit<LogParts, 'usage'>, request: Unrouted): void {
   const { reqId, method, status, ip, reason } = request
-  metrics.request('unknown', status, 0)
+  measures.request('unknown', status, 0)
   logger.info({ reqId, method, operation: 'unknown', status, ms: 0, ip, reason }, 'request')
 }
 
 /** One line and one measurement for every request when it is over, however it ended. */
 export function logRequests(
   app: FastifyInstance,
-  { logger, metrics, usage }: LogParts,
+  { logger, measures, usage }: LogParts,
   connections: Connections,
 ): void {
   app.addHook('onRequest', (request, reply, done) => {
@@ -52,7 +52,7 @@ export function logRequests(
       const { operation = 'unknown' } = request.routeOptions.config
       const { principal } = request
       const status = reply.raw.writableFinished ? reply.statusCode : unanswered[connections.endOf(request.raw)]
-      metrics.request(operation, status, reply.elapsedTime / 1000)
+      measures.request(operation, status, reply.elapsedTime / 1000)
       const counted = principal === null ? null : kindOf(principal).counted(principal)
       if (counted !== null && status < 400 && operation !== 'unknown' && !(operation in quotaOperations)) {
         usage.count(counted, operation, Date.now())

@@ -10,6 +10,7 @@ import { type ErrorCode, TidemarkError } from '../errors.ts'
 import type { Caller } from '../turns/caller.ts'
 import { orNull } from '../validation.ts'
 import type { Admission } from './admission.ts'
+import type { Degradation } from './http-measures.ts'
 
 /** What every route says of itself in its `config`. The server refuses to start with a route that does not. */
 export interface RouteConfig {
@@ -51,7 +52,7 @@ declare module 'fastify' {
      */
     recheckCredential(): Promise<void>
     /** The answer lacks something: counted by what it lacks, and logged with the cause. Once a cause and request. */
-    degraded(warning: string, cause: unknown): void
+    degraded(warning: Degradation, cause: unknown): void
   }
 }
 

@@ -9,7 +9,7 @@ import { makeServer, type ServerParts } from './server.ts'
 function serverWith(url: string, config: Partial<RouteConfig>) {
   const parts = {
     logger: pino({ level: 'silent' }),
-    metrics: new Metrics(),
+    measures: new Metrics(),
     corsOrigins: [],
     requestsInFlightMax: 1,
     connectionsMax: 1,

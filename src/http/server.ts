@@ -13,6 +13,7 @@ import { CutOffAnswers } from './cut-off-answers.ts'
 import { type DescribedRoute, describeRoutes } from './describe-routes.ts'
 import { answerError, errorFrom } from './error-replies.ts'
 import { headerFault } from './header-fault.ts'
+import { type Degradation, HttpMeasures } from './http-measures.ts'
 import { readBodies } from './read-bodies.ts'
 import { requestIdOf } from './request-id.ts'
 import { logRequests, logUnrouted } from './request-log.ts'
@@ -47,11 +48,12 @@ export interface ServerParts extends AdmissionParts {
 export async function makeServer(parts: ServerParts): Promise<FastifyInstance> {
   const table = new RouteTable()
   const routes: DescribedRoute[] = []
-  const { metrics } = parts
+  const measures = new HttpMeasures(parts.measures)
+  const log = { ...parts, measures }
   /** Here every error passes that is answered: those of 5xx are logged, each once, and counted. */
   const answer = (error: TidemarkError, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+    measures.errorAnswered(error.code, request.principal ?? null)
     if (error.status >= 500) {
-      metrics.errorAnswered(error.code)
       const line = { reqId: request.id, code: error.code, err: error.code === 'internal' ? error.cause : error }
       if (error.code === 'internal') request.log.error(line, 'request failed')
       else request.log.warn(line, 'request failed')
@@ -59,7 +61,7 @@ export async function makeServer(parts: ServerParts): Promise<FastifyInstance> {
     return answerError(error, request, reply)
   }
 
-  const bareAnswers = new BareAnswers((request) => logUnrouted(parts, request))
+  const bareAnswers = new BareAnswers((request) => logUnrouted(log, request))
 
   const app = Fastify({
     loggerInstance: parts.logger,
@@ -73,7 +75,7 @@ export async function makeServer(parts: ServerParts): Promise<FastifyInstance> {
     frameworkErrors: (error, request, reply) => {
       const refusal = errorFrom(error, { invalid: 'not_found' })
       const { id: reqId, method, ip } = request
-      logUnrouted(parts, { reqId, method, status: refusal.status, ip, reason: error.code })
+      logUnrouted(log, { reqId, method, status: refusal.status, ip, reason: error.code })
       return answer(refusal, request, reply.headers(securityHeaders))
     },
     clientErrorHandler: (error, socket) => bareAnswers.unparsed(error, socket, connections.unanswered(socket)),
@@ -88,18 +90,18 @@ export async function makeServer(parts: ServerParts): Promise<FastifyInstance> {
     schemaController: { compilersFactory: compileLater },
   })
   app.setValidatorCompiler(({ schema, httpPart }) => validatorFor(schema as object, httpPart))
-  app.decorateRequest('degraded', function (this: FastifyRequest, warning: string, cause: unknown) {
-    metrics.answerDegraded(warning)
+  app.decorateRequest('degraded', function (this: FastifyRequest, warning: Degradation, cause: unknown) {
+    measures.answerDegraded(warning)
     const line = { reqId: this.id, warning, err: cause }
     if (isUnavailability(cause)) this.log.warn(line, 'the answer lacks something')
     else this.log.error(line, 'the answer lacks something')
   })
   bareAnswers.listen(app.server)
 
-  const connections = new Connections(app.server, parts.connectionsMax, metrics)
+  const connections = new Connections(app.server, parts.connectionsMax, parts.measures)
   app.addHook('preClose', () => connections.drain(parts.shutdownDrainMs))
 
-  logRequests(app, parts, connections)
+  logRequests(app, log, connections)
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id)
     reply.headers(securityHeaders)

@@ -3,14 +3,8 @@ import { queryWordReader } from '../text/query-words.ts'
 import type { Clause, KeywordQuery, LooseMatch, TermGroup, WordClause } from '../text/types.ts'
 import { isMarkedWord, isPrefixTerm, WORD_MARK } from '../text/word-terms.ts'
 import { searchLimits as limits } from './limits.ts'
-import type {
-  CatalogConditions,
-  SearchFilters,
-  SearchIndex,
-  SimilarWords,
-  TimedOut,
-  Unavailable,
-} from './search-index.ts'
+import type { CatalogConditions, SearchFilters, SimilarWords, TimedOut, Unavailable } from './search-index.ts'
+import type { AskedIndex } from './search-time.ts'
 
 export const typoModes = ['off', 'auto', 'always'] as const
 export type TypoMode = (typeof typoModes)[number]
@@ -50,7 +44,7 @@ interface Correcting {
 type Correctable = WordClause & { readonly correctable: string }
 
 export async function correctQuery(
-  index: SearchIndex,
+  index: AskedIndex,
   query: KeywordQuery,
   { text, typo, ...within }: Correcting,
 ): Promise<CorrectedQuery | TimedOut | Unavailable> {

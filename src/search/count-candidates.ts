@@ -1,15 +1,15 @@
 import { type FieldPermission, readableFields, type Scope } from '../access/scope.ts'
 import { opens } from './column-permissions.ts'
 import { bucketOfDay, dayOf, type Facet, type ValueCount } from './facets.ts'
-import type { IndexSource } from './index-source.ts'
 import type { CatalogColumns, FacetsRequest, IndexedColumns } from './search-index.ts'
+import type { AskedSource } from './search-time.ts'
 
 /**
  * Counts of documents that were found by their nearness, as far as they are candidates: by the rules of the index, but
  * from the store, because they are few and the index does not know how near is near enough.
  */
 export async function countCandidates(
-  source: IndexSource,
+  source: AskedSource,
   scope: Scope,
   candidates: readonly { readonly documentId: string; readonly versionId: string }[],
   { of, limit }: FacetsRequest,

@@ -42,7 +42,8 @@ export interface IndexSource {
   refuseVectors(profileId: string, chunkIds: readonly string[]): Promise<void>
   /** Looks at every chunk. */
   vectorGaps(): Promise<VectorGaps>
-  backlog(indexedRevision: number): Promise<Backlog>
+  /** Counts stop at `countedMax`, where one is given: to be asked for often, however much waits. */
+  backlog(indexedRevision: number, countedMax?: number): Promise<Backlog>
   /** Without those that are replaced. */
   chunkCount(): Promise<number>
   /** What a page of results shows of its documents. Documents that are gone are left out. */

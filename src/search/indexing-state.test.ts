@@ -21,7 +21,7 @@ function stateOf(
       return { ...idle, ...backlog }
     },
   } as unknown as IndexSource
-  const work = { isRefilling, isFeeding: true, documentsPerSecond: null, vectorsPerSecond }
+  const work = { isRefilling, isFeeding: true, isMakingVectors: true, documentsPerSecond: null, vectorsPerSecond }
   return indexingState(index, source, work, 'new').then((state) => ({ state, asked }))
 }
 

@@ -4,6 +4,9 @@ import { inWords } from './vector-rate.ts'
 
 const behindSecondsMax = 60
 
+/** What is asked for often, whatever waits, counts no further than this. */
+export const pendingCountedMax = 100_000
+
 /** What this process does for the index. */
 export interface IndexingWork {
   /**
@@ -12,6 +15,8 @@ export interface IndexingWork {
    */
   readonly isRefilling: boolean
   readonly isFeeding: boolean
+  /** Making vectors fell to this process when it last asked. */
+  readonly isMakingVectors: boolean
   /** Null while it feeds none. */
   readonly documentsPerSecond: number | null
   /** Null while it makes none. */
@@ -33,11 +38,12 @@ export interface IndexingState extends IndexingWork {
 export async function indexingState(
   index: SearchIndex,
   source: IndexSource,
-  { isRefilling, isFeeding, documentsPerSecond, vectorsPerSecond }: IndexingWork,
+  { isRefilling, isFeeding, isMakingVectors, documentsPerSecond, vectorsPerSecond }: IndexingWork,
   profileId: string,
+  countedMax?: number,
 ): Promise<IndexingState> {
   const health = await index.health()
-  const backlog = await source.backlog(health.state === 'ready' ? health.position : 0)
+  const backlog = await source.backlog(health.state === 'ready' ? health.position : 0, countedMax)
   const oldestPendingSeconds = backlog.oldestAt === null ? null : Math.max(0, (Date.now() - backlog.oldestAt) / 1000)
   const warnings = [...health.warnings]
   if (health.state === 'needs_rebuild') warnings.push(`the index is being built anew: ${health.reason}`)
@@ -61,7 +67,7 @@ export async function indexingState(
       )
     }
   }
-  const work = { isRefilling, isFeeding, documentsPerSecond, vectorsPerSecond }
+  const work = { isRefilling, isFeeding, isMakingVectors, documentsPerSecond, vectorsPerSecond }
   return { health, backlog, oldestPendingSeconds, ...work, warnings }
 }
 
@@ -79,7 +85,8 @@ export function readiness(
   { health, backlog, isRefilling, warnings }: IndexingState,
   othersServe: boolean,
 ): { ok: boolean; detail: string } {
-  const behind = `${backlog.documents} documents and ${backlog.waitingVectors} vectors behind`
+  const counted = (count: number): string => (count < pendingCountedMax ? `${count}` : `${pendingCountedMax} or more`)
+  const behind = `${counted(backlog.documents)} documents and ${counted(backlog.waitingVectors)} vectors behind`
   const isUpToDate = backlog.documents + backlog.waitingVectors === 0
   const size = `${health.chunks} chunks in ${Math.round(health.memoryBytes / 2 ** 20)} MiB`
   const ok = health.searchable && !(othersServe && isRefilling)

@@ -4,12 +4,12 @@ import type {
   DocumentHit,
   ScoreRequest,
   SearchFilters,
-  SearchIndex,
   TimedOut,
   Unavailable,
   VectorPage,
   VectorRequest,
 } from './search-index.ts'
+import type { AskedIndex } from './search-time.ts'
 
 /** The query as one embedding profile has it. */
 export interface QueryVector {
@@ -54,7 +54,7 @@ type Search = Omit<VectorRequest, 'profileId' | 'vector' | 'topK'>
  * document does not depend on who found it. `vectorsPending` is of the first.
  */
 export async function findNearest(
-  index: SearchIndex,
+  index: AskedIndex,
   vectors: readonly QueryVector[],
   search: Search,
   topK: number,
@@ -92,7 +92,7 @@ export async function findNearest(
 
 /** What given documents have, as `findNearest` would have given it; null without a visible vector. */
 export async function scoreNearest(
-  index: SearchIndex,
+  index: AskedIndex,
   vectors: readonly QueryVector[],
   documentIds: readonly string[],
   search: Search,
@@ -107,7 +107,7 @@ export async function scoreNearest(
 }
 
 async function scoreAll(
-  index: SearchIndex,
+  index: AskedIndex,
   vectors: readonly QueryVector[],
   documentIdsOf: (i: number) => readonly string[],
   search: Search,

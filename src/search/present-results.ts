@@ -6,10 +6,11 @@ import { highlight, summarise } from '../text/highlight.ts'
 import { formatOptionalTime } from '../time.ts'
 import { choice, dateTime, named, orNull } from '../validation.ts'
 import { Explanation } from './explain.ts'
-import type { ChunkText, DocumentDetails, IndexSource, ShownChunk, ShownPage } from './index-source.ts'
+import type { ChunkText, DocumentDetails, ShownChunk, ShownPage } from './index-source.ts'
 import { searchLimits as limits } from './limits.ts'
 import type { VersionColumns } from './search-index.ts'
 import { openedBy, type ResultField, type SearchRequest } from './search-request.ts'
+import type { AskedSource } from './search-time.ts'
 import type { FoundDocument, SearchResult } from './searcher.ts'
 
 export const ResultItem = named(
@@ -79,7 +80,7 @@ export async function presentResults(
   result: SearchResult,
   request: SearchRequest,
   scope: Scope,
-  source: IndexSource,
+  source: AskedSource,
 ): Promise<ResultItem[]> {
   const { found } = result
   const { fields } = request

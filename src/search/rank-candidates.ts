@@ -4,18 +4,19 @@ import type { KeywordQuery } from '../text/types.ts'
 import type { Caller } from '../turns/caller.ts'
 import type { Parts } from './explain.ts'
 import { type Candidate, type FusionWeights, fuse } from './fuse.ts'
-import type { ChunkText, IndexSource, ResultDocument, ShownChunk } from './index-source.ts'
+import type { ChunkText, ResultDocument, ShownChunk } from './index-source.ts'
 import { searchLimits as limits } from './limits.ts'
 import { type NearChunk, type NearHit, type QueryVector, scoreNearest } from './nearest.ts'
 import { type RerankWeights, rerankerOf } from './rerank.ts'
-import type { ChunkScore, DocumentHit, SearchIndex, TimedOut, Unavailable } from './search-index.ts'
+import type { ChunkScore, DocumentHit, TimedOut, Unavailable } from './search-index.ts'
 import type { SearchRequest } from './search-request.ts'
+import type { AskedIndex, AskedSource } from './search-time.ts'
 import { causeOf, type Shortfall } from './shortfall.ts'
 import { wordEvidence } from './word-evidence.ts'
 
 export interface RankingParts {
-  readonly index: SearchIndex
-  readonly source: IndexSource
+  readonly index: AskedIndex
+  readonly source: AskedSource
   /** Of the default profile. */
   readonly embedder: Embedder
   readonly weights: FusionWeights
@@ -159,7 +160,7 @@ export async function rankCandidates(
 /** Documents of which an earlier version was found have the title and the language of that one: it is what is read. */
 async function asFound<One extends { readonly document: ResultDocument; readonly best: ChunkScore }>(
   found: readonly One[],
-  source: IndexSource,
+  source: AskedSource,
 ): Promise<readonly One[]> {
   const earlier = found.filter(({ document, best }) => best.versionId !== document.currentVersionId)
   if (earlier.length === 0) return found

@@ -18,6 +18,7 @@ import type { IndexSource } from './index-source.ts'
 import { KeywordCursors } from './keyword-cursors.ts'
 import { searchLimits as limits } from './limits.ts'
 import { presentResults, ResultItem } from './present-results.ts'
+import type { SearchMeasures } from './search-measures.ts'
 import {
   bindingOf,
   checkSearch,
@@ -29,6 +30,7 @@ import {
   SearchWithLiveBody,
   searchBodyOf,
 } from './search-request.ts'
+import { SearchTime } from './search-time.ts'
 import type { Searcher } from './searcher.ts'
 import type { Shortfall, Warning } from './shortfall.ts'
 
@@ -86,6 +88,7 @@ const Answer = named(
 
 export interface SearchParts {
   readonly searcher: Searcher
+  readonly measures: SearchMeasures
   readonly source: IndexSource
   readonly cursors: Cursors
   readonly usage: UsageBook
@@ -170,7 +173,7 @@ async function answer(
   reply: FastifyReply,
   body: Static<typeof SearchWithLiveBody>,
   fixedMode: Mode | null,
-  { searcher, source, cursors, usage, live }: SearchParts,
+  { searcher, measures, source, cursors, usage, live }: SearchParts,
   operation: Operation,
 ): Promise<never> {
   const consumer = consumerOf(request)
@@ -194,8 +197,10 @@ async function answer(
     if (started !== null && 'liveQuery' in started) await live.takeBack(started)
     throw error
   }
-  const result = await searcher.search(search, scope, after, callerOf(request, reply))
-  const results = await presentResults(result, search, scope, source)
+  const time = new SearchTime()
+  const result = await searcher.search(search, scope, after, callerOf(request, reply), time)
+  const results = await presentResults(result, search, scope, time.source(source))
+  measures.searched(search.mode, time)
   const corrections = asWritten(result.corrections, results)
   const shortfalls: Shortfall[] = [...result.shortfalls]
   if (started !== null && 'cause' in started) shortfalls.push({ what: 'live_query_unavailable', cause: started.cause })

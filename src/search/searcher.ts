@@ -22,6 +22,7 @@ import { findNearest, type NearestOutcome, type QueryVector } from './nearest.ts
 import { byScore, type RankingParts, type ReadCandidate, rankCandidates } from './rank-candidates.ts'
 import type { ChunkScore, DocumentHit, FacetsRequest, KeywordOutcome } from './search-index.ts'
 import type { SearchRequest } from './search-request.ts'
+import { type AskedIndex, type AskedSource, SearchTime } from './search-time.ts'
 import { causeOf, type Shortfall } from './shortfall.ts'
 
 /** A result before it is put into the words and permissions of the answer. */
@@ -94,6 +95,7 @@ export class Searcher {
     scope: Scope,
     after: PagePosition | null,
     caller: Caller,
+    time: SearchTime = new SearchTime(),
   ): Promise<SearchResult> {
     // Asked before: what the last step of the refilling adds may come too late for this search.
     const isRefilling = this.#parts.isRefilling()
@@ -102,10 +104,15 @@ export class Searcher {
     // A vector is made from a body: who may read none can be found nothing by it, and does not wait for it.
     const isOfUse = request.mode !== 'keyword' && scope.entries.some(({ fields }) => fields.includes('body'))
     const languages = queryLanguages(request.text, request.filters.languages)
-    const vectors = isOfUse ? await this.#queryVectors(request, languages, caller) : { found: [], failed: null }
+    const vectors = isOfUse
+      ? await time.spend('embedding', () => this.#queryVectors(request, languages, caller))
+      : { found: [], failed: null }
     caller.signal.throwIfAborted()
     const keywordUntil = Date.now() + limits.keywordWaitMs
-    const asked = { request, scope, query, languages, after, caller, vectors, keywordUntil, vectorUntil }
+    const index = time.index(this.#parts.index)
+    const source = time.source(this.#parts.source)
+    const untils = { keywordUntil, vectorUntil }
+    const asked = { request, scope, query, languages, after, caller, vectors, ...untils, index, source, time }
     const result = await this.#searchBy(asked)
     if (!isRefilling) return result
     return { ...result, facetsExact: false, shortfalls: [...result.shortfalls, rebuilding] }
@@ -126,11 +133,10 @@ export class Searcher {
    * Callers take turns at what the cores do: index, store and ranking. Vectors and the cross-encoder are waited for
    * outside. One whose time is over before its turn has none left for its branches, and they say so.
    */
-  async #inTurn<T>({ caller, vectors, keywordUntil, vectorUntil }: Asked, work: () => Promise<T>): Promise<T> {
+  async #inTurn<T>({ caller, vectors, keywordUntil, vectorUntil, time }: Asked, work: () => Promise<T>): Promise<T> {
     const until = vectors.found.length > 0 ? Math.max(keywordUntil, vectorUntil) : keywordUntil
-    const endTurn = await withDeadline(until - Date.now(), caller.signal, (signal) =>
-      this.#parts.turns.take(new Callers(caller.id), signal),
-    )
+    const take = (signal: AbortSignal) => this.#parts.turns.take(new Callers(caller.id), signal)
+    const endTurn = await time.spend('queue', () => withDeadline(until - Date.now(), caller.signal, take))
     try {
       caller.signal.throwIfAborted()
       return await work()
@@ -275,7 +281,15 @@ export class Searcher {
     const keywordHits = keyword.outcome === 'found' ? keyword.hits : []
     const vectorHits = vector.outcome === 'found' ? vector.hits : []
     const near = vector.outcome === 'found' ? asked.vectors.found : []
-    const read = await rankCandidates(this.#parts, asked, keywordHits, vectorHits, near, shortfalls)
+    const { index, source } = asked
+    const read = await rankCandidates(
+      { ...this.#parts, index, source },
+      asked,
+      keywordHits,
+      vectorHits,
+      near,
+      shortfalls,
+    )
     const candidates = read.map(({ documentId, best }) => ({ documentId, versionId: best.versionId }))
     return {
       read,
@@ -286,16 +300,16 @@ export class Searcher {
   }
 
   /** The query as it is, where no typing errors are to be put right. */
-  async #corrected({ request, scope, query, keywordUntil }: Asked) {
+  async #corrected({ request, scope, query, keywordUntil, index }: Asked) {
     const { text, typo, filters, conditions } = request
     if (typo === 'off') return { outcome: 'corrected', query, corrections: [] } as const
     const timeoutMs = keywordUntil - Date.now()
     if (timeoutMs <= 0) return { outcome: 'timed_out' } as const
-    return correctQuery(this.#parts.index, query, { text, typo, scope, filters, conditions, timeoutMs })
+    return correctQuery(index, query, { text, typo, scope, filters, conditions, timeoutMs })
   }
 
   async #keywordBranch(
-    { request, scope, query, after, keywordUntil }: Asked,
+    { request, scope, query, after, keywordUntil, index }: Asked,
     limit: number,
     facets: FacetsRequest | null,
   ): Promise<KeywordOutcome> {
@@ -305,18 +319,18 @@ export class Searcher {
     const { filters, conditions, order, explain } = request
     const counted = facets === null ? {} : { facets }
     const asked = { query, scope, filters, conditions, order, ...counted, limit, after, otherChunksMax, timeoutMs }
-    return this.#parts.index.keyword({ ...asked, statistics: after?.statistics, explain })
+    return index.keyword({ ...asked, statistics: after?.statistics, explain })
   }
 
   async #countCandidates(
-    { request, scope }: Asked,
+    { request, scope, source }: Asked,
     candidates: readonly { readonly documentId: string; readonly versionId: string }[],
   ): Promise<SearchResult['facets']> {
-    return request.facets === null ? [] : countCandidates(this.#parts.source, scope, candidates, request.facets)
+    return request.facets === null ? [] : countCandidates(source, scope, candidates, request.facets)
   }
 
   /** Every trouble is one outcome, this branch is not there; a defect is not. */
-  async #vectorBranch({ request, scope, vectors, vectorUntil }: Asked, topK: number): Promise<VectorBranch> {
+  async #vectorBranch({ request, scope, vectors, vectorUntil, index }: Asked, topK: number): Promise<VectorBranch> {
     if (vectors.found.length === 0) {
       if (vectors.failed !== null) return { outcome: 'failed', cause: vectors.failed }
       return { outcome: 'found', hits: [], vectorsPending: false }
@@ -326,7 +340,7 @@ export class Searcher {
       const outcome: NearestOutcome =
         timeoutMs <= 0
           ? { outcome: 'timed_out' }
-          : await findNearest(this.#parts.index, vectors.found, { scope, filters: request.filters, timeoutMs }, topK)
+          : await findNearest(index, vectors.found, { scope, filters: request.filters, timeoutMs }, topK)
       if (outcome.outcome === 'found') return outcome
       return { outcome: 'failed', cause: causeOf(outcome, limits.vectorWaitMs) }
     } catch (error) {
@@ -383,7 +397,7 @@ export class Searcher {
 
   /** The best get the cross-encoder's scores, where there is one and it answers; the others stay below them. */
   async #crossEncoded(
-    { request, caller }: Asked,
+    { request, caller, time }: Asked,
     read: readonly ReadCandidate[],
     shortfalls: Shortfall[],
   ): Promise<readonly { readonly score: number; readonly rerank: Parts }[]> {
@@ -391,7 +405,7 @@ export class Searcher {
     if (crossEncoder === null) return read
     const texts = read.slice(0, limits.crossEncoderMax).map(({ title, body }) => `${title}\n${body}`.trim())
     try {
-      const given = await crossEncoder.scores(request.text, texts, caller)
+      const given = await time.spend('rerank', () => crossEncoder.scores(request.text, texts, caller))
       const lowest = Math.min(...given)
       return read.map(({ score, rerank }, i) => {
         const own = given[i]
@@ -420,6 +434,10 @@ interface Asked {
   /** When the time of a branch is over. */
   readonly keywordUntil: number
   readonly vectorUntil: number
+  /** Asked so, their time counts as that of this search. */
+  readonly index: AskedIndex
+  readonly source: AskedSource
+  readonly time: SearchTime
 }
 
 interface QueryVectors {

@@ -1,3 +1,4 @@
+import type { Measures } from '../measures.ts'
 import type { CopySource, CopyTarget } from '../operator/copy-instance.ts'
 import type { Finding } from '../operator/examine.ts'
 import type { BackupParts } from '../operator/make-backup.ts'
@@ -9,6 +10,7 @@ import type { Schema } from './sql/migrate.ts'
 
 export interface OpenOptions {
   readonly watch?: PoolWatch
+  readonly measures?: Measures
   /** A command asks one thing after the other, and need not be answered by several threads. */
   readonly callers?: 'many' | 'one'
 }

@@ -5,7 +5,9 @@ import { plainColumns } from '../../test/support/plain-columns.ts'
 import type { Embedder } from '../embedding/embedder.ts'
 import { newId } from '../ids.ts'
 import { silentIncidents } from '../incidents.ts'
+import { silentMeasures } from '../measures.ts'
 import type { ChunkRecord, IndexSource, SourceDocument } from '../search/index-source.ts'
+import { IndexingMeasures } from '../search/indexing-measures.ts'
 import type { IndexBatch, IndexHealth, SearchIndex } from '../search/search-index.ts'
 import { startIndexing } from './indexing.ts'
 
@@ -146,6 +148,7 @@ class Fakes {
       learn: async () => {},
       shared: false,
       elected: async () => true,
+      measures: new IndexingMeasures(silentMeasures),
       incidents: silentIncidents,
       logger: quiet,
     })

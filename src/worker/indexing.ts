@@ -6,6 +6,7 @@ import { feedIndex } from '../search/feed-index.ts'
 import { ReplacedVectors, VectorFollower } from '../search/follow-vectors.ts'
 import type { IndexHome } from '../search/index-home.ts'
 import type { IndexSource } from '../search/index-source.ts'
+import type { IndexingMeasures } from '../search/indexing-measures.ts'
 import type { IndexingWork } from '../search/indexing-state.ts'
 import { makeVectors } from '../search/make-vectors.ts'
 import { Rate } from '../search/rate.ts'
@@ -39,6 +40,7 @@ export interface IndexingParts {
   readonly elected: (office: 'vectors' | 'feeding') => Promise<boolean>
   readonly incidents: Incidents
   readonly logger: Log
+  readonly measures: Pick<IndexingMeasures, 'fed' | 'madeVectors'>
 }
 
 /**
@@ -56,7 +58,7 @@ export interface IndexingParts {
  * for elected: the index takes no batch twice.
  */
 export async function startIndexing(parts: IndexingParts): Promise<Indexing> {
-  const { source, index, fedBy, embedders, learn, shared, elected, incidents, logger } = parts
+  const { source, index, fedBy, embedders, learn, shared, elected, incidents, logger, measures } = parts
   /** Where the index stands; null while that is not known. */
   let position: number | null = null
   /** The index had all there was at this revision. 0 while that is not known: it may have been stopped half fed. */
@@ -64,6 +66,7 @@ export async function startIndexing(parts: IndexingParts): Promise<Indexing> {
   /** Where the index has all that it was found to lack; 0 before it was looked at, null when it has all. */
   let refilledAt: number | null = 0
   let isFeeding = fedBy === 'each'
+  let isMakingVectors = false
   const abort = new AbortController()
   const alone = oneAtATime()
   const fed = new Rate()
@@ -98,6 +101,17 @@ export async function startIndexing(parts: IndexingParts): Promise<Indexing> {
     if (falls && !isFeeding) forget()
     isFeeding = falls
     return falls
+  }
+
+  /** Whether it falls to this process to make vectors; not, as long as it cannot be asked. */
+  const makesVectors = async (): Promise<boolean> => {
+    try {
+      isMakingVectors = await elected('vectors')
+    } catch (error) {
+      isMakingVectors = false
+      throw error
+    }
+    return isMakingVectors
   }
 
   /** Where the index stands; an index that cannot be gone on from is emptied. */
@@ -139,6 +153,7 @@ export async function startIndexing(parts: IndexingParts): Promise<Indexing> {
       const beganAt = performance.now()
       const step = await feedIndex(source, index, position, fedBy, wholeAt)
       fed.made(step.documents, beganAt)
+      measures.fed(step.documents)
       position = step.position
       if (step.documents === 0) wholeAt = position
       if (refilledAt !== null && (position >= refilledAt || step.documents === 0)) refilledAt = null
@@ -163,6 +178,7 @@ export async function startIndexing(parts: IndexingParts): Promise<Indexing> {
     const beganAt = performance.now()
     const { made, refused } = await makeVectors(source, index, embedder, handOver, abort.signal)
     rate.made(made.length, beganAt)
+    measures.madeVectors(embedder.profileId, made.length)
     follower.have([...made, ...refused])
     if (refused.length > 0) {
       logger.warn({ chunks: refused }, 'the embedding model refuses the texts of these chunks: only words find them')
@@ -184,7 +200,7 @@ export async function startIndexing(parts: IndexingParts): Promise<Indexing> {
     'vectors',
     lookEveryMs,
     async () => {
-      if (!(await elected('vectors'))) return false
+      if (!(await makesVectors())) return false
       const failures: unknown[] = []
       let more = false
       // In turn, and a model that fails does not keep the others from theirs.
@@ -209,6 +225,9 @@ export async function startIndexing(parts: IndexingParts): Promise<Indexing> {
     },
     get isFeeding() {
       return isFeeding
+    },
+    get isMakingVectors() {
+      return isMakingVectors
     },
     get documentsPerSecond() {
       return fed.perSecond

@@ -500,6 +500,18 @@ export function checkIndexSource(name: string, openStore: () => Promise<IndexSou
       assert.deepEqual(await source.backlog(seen), { documents: 0, waitingVectors: 0, oldestAt: null })
     })
 
+    test('the backlog is counted no further than asked, and the oldest told all the same', async () => {
+      await send('a')
+      const firstMs = clockMs
+      for (const id of ['b', 'c', 'd']) await send(id)
+      assert.deepEqual(await source.backlog(0, 3), { documents: 3, waitingVectors: 0, oldestAt: firstMs })
+      assert.deepEqual(await source.backlog(0, 4), await source.backlog(0))
+      await keep(await documentsAfter(source, 0, wide))
+      const seen = await source.newestRevision()
+      assert.deepEqual(await source.backlog(seen, 3), { documents: 0, waitingVectors: 3, oldestAt: firstMs })
+      assert.deepEqual(await source.backlog(seen, 5), { documents: 0, waitingVectors: 4, oldestAt: firstMs })
+    })
+
     test('what is shown: documents as they are, chunks with the text and title of their own version', async () => {
       const a = await send('a', { title: 'Old', body: 'Old 🌊 body.', language: 'en', quality: 0.5 })
       const old = (await keep(await documentsAfter(source, 0, wide)))[0]!

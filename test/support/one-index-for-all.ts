@@ -4,6 +4,8 @@ import { join } from 'node:path'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Embedder } from '../../src/embedding/embedder.ts'
 import { silentIncidents } from '../../src/incidents.ts'
+import { silentMeasures } from '../../src/measures.ts'
+import { IndexingMeasures } from '../../src/search/indexing-measures.ts'
 import { noFilters, type SearchIndex } from '../../src/search/search-index.ts'
 import type { OpenStore } from '../../src/storage/open-store.ts'
 import { openSegmentsIndex } from '../../src/storage/segments/segments-index.ts'
@@ -80,6 +82,7 @@ export class OneIndexForAll {
       learn: async () => {},
       shared: true,
       elected,
+      measures: new IndexingMeasures(silentMeasures),
       incidents: silentIncidents,
       logger: quiet,
     })

@@ -1,5 +1,6 @@
 import { Kysely, PostgresDialect, type PostgresPoolClient } from 'kysely'
 import pg from 'pg'
+import type { Measures } from '../../measures.ts'
 import type { Tables } from '../sql/tables.ts'
 
 /** Statement texts that are kept prepared in each connection; listings have many forms, and rare ones need not be. */
@@ -49,9 +50,13 @@ export class Connections {
     this.#pool.on('connect', (client) => client.on('error', () => {}))
   }
 
-  /** Waiting for a connection, or having one. */
-  get inUse(): number {
-    return this.#pool.totalCount - this.#pool.idleCount + this.#pool.waitingCount
+  measure(measures: Measures): void {
+    const help = 'Connections that are used and idle, calls that wait for one, and how many there may be.'
+    measures.gauge({ name: 'tidemark_database_connections', help, labels: ['state'] }, () => {
+      const { totalCount, idleCount, waitingCount, options } = this.#pool
+      const counts = { used: totalCount - idleCount, idle: idleCount, waiting: waitingCount, most: options.max }
+      return Object.entries(counts).map(([state, value]) => ({ labels: { state }, value }))
+    })
   }
 
   async take(): Promise<Connection> {

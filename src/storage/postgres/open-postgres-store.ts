@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type pg from 'pg'
 import { storageFull } from '../../disk-space.ts'
 import { TidemarkError } from '../../errors.ts'
+import { type Measures, silentMeasures } from '../../measures.ts'
 import { oneAtATime } from '../../one-at-a-time.ts'
 import { RoomForWrites } from '../full-disk.ts'
 import { type OpenStore, UnusableStoreError } from '../open-store.ts'
@@ -28,8 +29,18 @@ export const oldestVersion = 140_000
  * The store on PostgreSQL: a call of a port is one transaction on one connection. Any number of processes may have it
  * open; `write-locks.ts` says what keeps them in order, `sql/store-calls.ts` what each call is.
  */
-export async function openPostgresStore(url: string, connectionsMax: number): Promise<OpenStore> {
+export async function openPostgresStore(
+  url: string,
+  connectionsMax: number,
+  measures: Measures = silentMeasures,
+): Promise<OpenStore> {
   const connections = new Connections(url, connectionsMax)
+  connections.measure(measures)
+  const retried = measures.counter({
+    name: 'tidemark_database_retries_total',
+    help: 'Transactions begun again, because they gave way to others or lost their connection.',
+    known: [{}],
+  })
   const stores = new WeakMap<Connection, Store>()
   const processId = randomUUID()
   const foreign = new ForeignWrites(url, processId)
@@ -101,7 +112,12 @@ export async function openPostgresStore(url: string, connectionsMax: number): Pr
     const { write } = call
     const since = Date.now()
     const attempt: Attempt = { isAbandoned: false, connection: null }
-    const work = () => withRetries(() => transact(call, args, attempt), since)
+    const work = () =>
+      withRetries(
+        () => transact(call, args, attempt),
+        since,
+        () => retried({}),
+      )
     const unlessSilent = (working: Promise<unknown>) =>
       pulse.guard(working, () => {
         attempt.isAbandoned = true

@@ -7,7 +7,8 @@ export function postgresBackend(url: string, connectionsMax: number) {
     shared: true,
     // Nobody knows before it is asked.
     isThere: () => true,
-    open: async () => (await import('./open-postgres-store.ts')).openPostgresStore(url, connectionsMax),
+    open: async ({ measures } = {}) =>
+      (await import('./open-postgres-store.ts')).openPostgresStore(url, connectionsMax, measures),
     upkeep: async () => (await import('./postgres-upkeep.ts')).postgresUpkeep(url, connectionsMax),
   } as const satisfies Backend
 }

@@ -75,9 +75,13 @@ export class OutcomeUnknown extends Error {
 
 /**
  * Does the work again while the trouble is one that passes and none of it was done. `calledAt` is when a caller began to
- * wait for it; null where nobody does.
+ * wait for it; null where nobody does. `retried` hears of every further attempt.
  */
-export async function withRetries<T>(work: () => Promise<T>, calledAt: number | null = null): Promise<T> {
+export async function withRetries<T>(
+  work: () => Promise<T>,
+  calledAt: number | null = null,
+  retried: () => void = () => {},
+): Promise<T> {
   const since = calledAt ?? Date.now()
   for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMaxMs, pauseMs * 2)) {
     try {
@@ -87,6 +91,7 @@ export async function withRetries<T>(work: () => Promise<T>, calledAt: number | 
       const waitMs = pauseMs * (0.5 + Math.random())
       const withinMs = calledAt !== null && isConnectionLost(error) ? reconnectWithinMs : retryWithinMs
       if (!isPassing(error) || Date.now() + waitMs > since + withinMs) throw error
+      retried()
       await delay(waitMs)
     }
   }

@@ -1,6 +1,5 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import { type Scope, versionLanguage } from '../../access/scope.ts'
-import { idTimeMs } from '../../ids.ts'
 import type {
   ChunkText,
   DocumentDetails,
@@ -14,6 +13,7 @@ import type { CatalogColumns, VersionColumns } from '../../search/search-index.t
 import { dayMs } from '../../time.ts'
 import { isVersionOpen } from './browse-conditions.ts'
 import { detailColumns, detailsOf, statusOf, valuesOf } from './document-rows.ts'
+import { backlogOf } from './index-backlog.ts'
 import { lastRevision } from './index-revisions.ts'
 import type { ChunkRow, DocumentRow, DocumentVersionRow, Tables } from './tables.ts'
 import { asFloats, sqlVectorQueue } from './vector-queue.ts'
@@ -90,35 +90,7 @@ export function sqlIndexSource(db: Kysely<Tables>): IndexSource {
         .execute()
     },
 
-    async backlog(indexedRevision) {
-      const documents = await db
-        .selectFrom('document')
-        .select((eb) => [eb.fn.countAll<number>().as('count'), eb.fn.min('updated_at').as('oldest')])
-        .where('index_revision', '>', indexedRevision)
-        .executeTakeFirstOrThrow()
-      const erased = await db
-        .selectFrom('erased_document')
-        .select((eb) => [eb.fn.countAll<number>().as('count'), eb.fn.min('erasure_id').as('oldest')])
-        .where('index_revision', '>', indexedRevision)
-        .executeTakeFirstOrThrow()
-      const vectors = await db
-        .selectFrom('pending_vector')
-        .select((eb) => [eb.fn.countAll<number>().as('count'), eb.fn.min('chunk_id').as('oldest')])
-        .where('profile_id', 'in', (eb) =>
-          eb.selectFrom('embedding_profile').select('profile_id').where('vectors_for', 'is not', null),
-        )
-        .executeTakeFirstOrThrow()
-      const times = [
-        ...(documents.oldest === null ? [] : [Number(documents.oldest)]),
-        ...(erased.oldest === null ? [] : [idTimeMs(erased.oldest)]),
-        ...(vectors.oldest === null ? [] : [idTimeMs(vectors.oldest)]),
-      ]
-      return {
-        documents: Number(documents.count) + Number(erased.count),
-        waitingVectors: Number(vectors.count),
-        oldestAt: times.length === 0 ? null : Math.min(...times),
-      }
-    },
+    backlog: (indexedRevision, countedMax) => backlogOf(db, indexedRevision, countedMax),
 
     async chunkCount() {
       const row = await db

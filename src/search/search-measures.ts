@@ -1,0 +1,39 @@
+import { type Measures, type Observe, secondsBuckets } from '../measures.ts'
+import { type Mode, modes } from './search-request.ts'
+import { type SearchPart, type SearchTime, searchParts } from './search-time.ts'
+
+/** How long searches take that are answered, and where. */
+export class SearchMeasures {
+  readonly #seconds: Observe<'mode'>
+  readonly #part: Observe<'mode' | 'part'>
+
+  constructor(measures: Measures) {
+    this.#seconds = measures.histogram({
+      name: 'tidemark_search_seconds',
+      help: 'Time of searches that were answered, by mode.',
+      labels: ['mode'],
+      known: modes.map((mode) => ({ mode })),
+      buckets: secondsBuckets,
+    })
+    this.#part = measures.histogram({
+      name: 'tidemark_search_part_seconds',
+      help: 'Of that, the time in each part of the search; parts that went on at once overlap.',
+      labels: ['mode', 'part'],
+      known: modes.flatMap((mode) => partsOf(mode).map((part) => ({ mode, part }))),
+      buckets: secondsBuckets,
+    })
+  }
+
+  searched(mode: Mode, time: SearchTime): void {
+    this.#seconds({ mode }, time.seconds)
+    for (const [part, seconds] of time.parts()) this.#part({ mode, part }, seconds)
+  }
+}
+
+/** A search by words has no vector, and only a hybrid one is put into another order. */
+const partsOf = (mode: Mode): readonly SearchPart[] =>
+  mode === 'hybrid'
+    ? searchParts
+    : mode === 'vector'
+      ? ['queue', 'index', 'store', 'embedding']
+      : ['queue', 'index', 'store']

@@ -29,10 +29,22 @@ const query = (after: number | null, datasets: readonly string[] = ['d']): Chang
   ingestedTo: null,
 })
 
+let nowMs = 0
+const clock = () => nowMs
+
 suite('reading ahead', () => {
+  test('a page that nobody came for at once is read again: of what is erased it may tell less by now', async () => {
+    const log = new Log()
+    const pages = readAhead(log, clock)
+    await pages.read(query(10))
+    nowMs += 1001
+    await pages.read(query(20))
+    assert.deepEqual(log.reads, [10, 20, 20, 30])
+  })
+
   test('gives the pages that reading gives, each read once', async () => {
     const log = new Log()
-    const pages = readAhead(log)
+    const pages = readAhead(log, clock)
     let text = ''
     for (let after: number | null = null; ; ) {
       const page = await pages.read(query(after))
@@ -46,7 +58,7 @@ suite('reading ahead', () => {
 
   test('has the next page under way before it is asked for, from the second on', async () => {
     const log = new Log()
-    const pages = readAhead(log)
+    const pages = readAhead(log, clock)
     await pages.read(query(null))
     assert.deepEqual(log.reads, [null])
     await pages.read(query(10))
@@ -56,7 +68,7 @@ suite('reading ahead', () => {
   test('a page that was not full is read again, with what has come since', async () => {
     const log = new Log()
     log.newest = 25
-    const pages = readAhead(log)
+    const pages = readAhead(log, clock)
     await pages.read(query(10))
     log.newest = 40
     assert.equal((await pages.read(query(20))).text, '21,22,23,24,25,26,27,28,29,30')
@@ -64,7 +76,7 @@ suite('reading ahead', () => {
 
   test('other entitlements and other limits never get a page that was read for these', async () => {
     const log = new Log()
-    const pages = readAhead(log)
+    const pages = readAhead(log, clock)
     await pages.read(query(10))
     await pages.read(query(20, ['e']))
     await pages.read({ ...query(20), limit: 5 })
@@ -76,7 +88,7 @@ suite('reading ahead', () => {
 
   test('a failure ahead is forgotten, one now is told', async () => {
     const log = new Log()
-    const pages = readAhead(log)
+    const pages = readAhead(log, clock)
     const first = pages.read(query(10))
     await Promise.resolve()
     log.failing = true
@@ -89,7 +101,7 @@ suite('reading ahead', () => {
   test('keeps no more than some pages', async () => {
     const log = new Log()
     log.newest = 1_000_000
-    const pages = readAhead(log)
+    const pages = readAhead(log, clock)
     for (let i = 0; i < 100; i++) await pages.read(query(i * 1000 + 1))
     log.reads = []
     await pages.read(query(11))

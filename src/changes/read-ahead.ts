@@ -2,17 +2,22 @@ import type { ChangeLog, ChangePage, ChangeQuery } from './change-log.ts'
 
 /** Pages kept for readers that come back for them, some tens of kilobytes each. */
 const pagesMax = 32
+/** And for so long: who catches up comes at once, and of what is erased events tell less from some moment on. */
+const keptForMs = 1000
 
 /**
  * Reads the next page while a consumer takes the one before. Without it a consumer that catches up waits for the store,
  * then the store for the consumer, and each page costs two more turns between threads than it need.
  *
- * Only full pages are given out: no event ever comes to stand between those of a full page, so it stays right however
- * long it is kept. What a page depends on, the entitlements included, is its query, and that is its key. Whether
+ * Only full pages are given out: no event ever comes to stand between those of a full page, so what it has stays
+ * right. What a page depends on, the entitlements included, is its query, and that is its key. Whether
  * retention has passed the reader by is asked before (`startOf`).
  */
-export function readAhead(log: Pick<ChangeLog, 'read'>): Pick<ChangeLog, 'read'> {
-  const ahead = new Map<string, Promise<ChangePage>>()
+export function readAhead(
+  log: Pick<ChangeLog, 'read'>,
+  now: () => number = () => performance.now(),
+): Pick<ChangeLog, 'read'> {
+  const ahead = new Map<string, { readonly page: Promise<ChangePage>; readonly begunAt: number }>()
 
   const begin = (query: ChangeQuery): void => {
     const page = log.read(query)
@@ -20,13 +25,15 @@ export function readAhead(log: Pick<ChangeLog, 'read'>): Pick<ChangeLog, 'read'>
     page.catch(() => {})
     const [oldest] = ahead.keys()
     if (ahead.size >= pagesMax && oldest !== undefined) ahead.delete(oldest)
-    ahead.set(JSON.stringify(query), page)
+    ahead.set(JSON.stringify(query), { page, begunAt: now() })
   }
   const kept = async (query: ChangeQuery): Promise<ChangePage | null> => {
     if (ahead.size === 0) return null
     const key = JSON.stringify(query)
-    const page = await ahead.get(key)?.catch(() => null)
+    const begun = ahead.get(key)
     ahead.delete(key)
+    if (begun === undefined || now() - begun.begunAt > keptForMs) return null
+    const page = await begun.page.catch(() => null)
     return page?.count === query.limit ? page : null
   }
 

@@ -19,27 +19,33 @@ const starts = ['earliest', 'latest'] as const
 
 const Event = named(
   'ChangeEvent',
-  Type.Object({
-    sequence: Type.Integer({ description: 'Position in the one sequence of the instance; strictly increasing.' }),
-    event_id: Type.String({ description: 'Handle events idempotently by this.' }),
-    schema_version: Type.Integer(),
-    event_type: choice(eventTypes, {
+  Type.Object(
+    {
+      sequence: Type.Integer({ description: 'Position in the one sequence of the instance; strictly increasing.' }),
+      event_id: Type.String({ description: 'Handle events idempotently by this.' }),
+      schema_version: Type.Integer(),
+      event_type: choice(eventTypes, {
+        description:
+          '`document.created`; `document.version.created`: title or body changed; `document.metrics.updated`: score or metrics changed. ' +
+          'Only for readers that name them in `event_type`: `document.updated`, another field of the document object changed, and ' +
+          '`document.erased`, it is gone for good: remove it.',
+      }),
+      dataset_id: Type.String(),
+      source_platform: Type.String(),
+      document_id: Type.String(),
+      version_id: Type.Optional(Type.String({ description: 'For created documents and new versions.' })),
+      changed_fields: Type.Array(
+        Type.String({ description: 'Names of fields. In `document.updated` those of the document object.' }),
+      ),
+      occurred_at: dateTime,
+      observed_at: dateTime,
+      ingested_at: dateTime,
+    },
+    {
       description:
-        '`document.created`; `document.version.created`: title or body changed; `document.metrics.updated`: score or metrics changed. ' +
-        'Only for readers that name them in `event_type`: `document.updated`, another field of the document object changed, and ' +
-        '`document.erased`, it is gone for good: remove it.',
-    }),
-    dataset_id: Type.String(),
-    source_platform: Type.String(),
-    document_id: Type.String(),
-    version_id: Type.Optional(Type.String({ description: 'For created documents and new versions.' })),
-    changed_fields: Type.Array(
-      Type.String({ description: 'Names of fields. In `document.updated` those of the document object.' }),
-    ),
-    occurred_at: dateTime,
-    observed_at: dateTime,
-    ingested_at: dateTime,
-  }),
+        'Of a document that was erased since, its earlier events keep their ids alone: no field is named, and each time is that of `ingested_at`.',
+    },
+  ),
 )
 
 const Query = Type.Object(

@@ -6,6 +6,7 @@ import type { AuditMark } from './operator-store.ts'
  *
  *   hide      the documents themselves go, with an event each: from here on no reader finds them
  *   remove    their versions, facts, snapshots, chunks, vectors and what live queries know of them go
+ *   forget    past events of the feed say their ids and when they were made, and nothing else any more
  *   purge     every copy of the search index is rid of them (`IndexSource.reportPurged`)
  *   complete  the bytes are gone, as far as the store can say
  *
@@ -19,6 +20,11 @@ export interface ErasureStore {
   hide(erasureId: string, most: number, nowMs: number): Promise<boolean>
   /** Removes what is left of up to `most` hidden documents. Returns whether there are more. */
   remove(erasureId: string, most: number): Promise<boolean>
+  /**
+   * Looks at up to `most` events after a position, and leaves of those of the job's documents their ids alone. Returns the
+   * position that it came to; null at the end of the feed.
+   */
+  forgetEvents(erasureId: string, after: number, most: number): Promise<number | null>
   /** Whether no search index that is in use holds any of it. */
   isPurged(erasureId: string, nowMs: number): Promise<boolean>
   /** Writes that the job is done, and how many documents it took away into the audit log. */

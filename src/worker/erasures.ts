@@ -5,6 +5,7 @@ import { type Repeating, repeat } from './repeating.ts'
 /** Small enough that a writer never waits noticeably behind one portion. */
 const hiddenAtOnce = 200
 const removedAtOnce = 20
+const eventsAtOnce = 5000
 /** Jobs that another process began are found this late, and so is that an index is rid of the documents. */
 const everyMs = 1000
 
@@ -19,14 +20,14 @@ export interface ErasureParts {
 
 /** Brings every erasure to its end, however often it is interrupted. Several processes may do so at once. */
 export function startErasures(parts: ErasureParts, incidents: Incidents): Repeating {
-  const removed = new Set<string>()
+  const progress = new Map<string, Progress>()
   return repeat(
     'erasures',
     everyMs,
     async () => {
       let more = false
       for (const { erasureId, isHidden, purgeArtifacts } of await parts.store.unfinished()) {
-        more = (await advance(parts, { erasureId, isHidden, purgeArtifacts }, removed)) || more
+        more = (await advance(parts, { erasureId, isHidden, purgeArtifacts }, progress)) || more
       }
       return more
     },
@@ -34,24 +35,40 @@ export function startErasures(parts: ErasureParts, incidents: Incidents): Repeat
   )
 }
 
+/** What this process knows to be done of a job that is hidden; another one does it again. */
+interface Progress {
+  readonly isRemoved: boolean
+  /** How far the feed has been looked through; null when all of it has. */
+  readonly eventsThrough: number | null
+}
+
+const nothingDone: Progress = { isRemoved: false, eventsThrough: 0 }
+
 /** One step of one job. Returns whether the next can follow at once. */
 async function advance(
   { store, scrub, expireRuns, now }: ErasureParts,
   { erasureId, isHidden, purgeArtifacts }: { erasureId: string; isHidden: boolean; purgeArtifacts: boolean },
-  removed: Set<string>,
+  progress: Map<string, Progress>,
 ): Promise<boolean> {
   if (!isHidden) {
     await store.hide(erasureId, hiddenAtOnce, now())
     return true
   }
-  if (!removed.has(erasureId)) {
-    if (await store.remove(erasureId, removedAtOnce)) return true
-    removed.add(erasureId)
+  const { isRemoved, eventsThrough } = progress.get(erasureId) ?? nothingDone
+  if (!isRemoved) {
+    const isMore = await store.remove(erasureId, removedAtOnce)
+    progress.set(erasureId, { isRemoved: !isMore, eventsThrough })
+    return true
+  }
+  if (eventsThrough !== null) {
+    const through = await store.forgetEvents(erasureId, eventsThrough, eventsAtOnce)
+    progress.set(erasureId, { isRemoved, eventsThrough: through })
+    return true
   }
   if (!(await store.isPurged(erasureId, now()))) return false
   if (purgeArtifacts && (await expireRuns())) return true
   await scrub()
   await store.complete(erasureId, now())
-  removed.delete(erasureId)
+  progress.delete(erasureId)
   return true
 }

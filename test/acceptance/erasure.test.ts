@@ -27,6 +27,8 @@ const marked = (externalId: string, name: string, fields: Sent = {}): Sent =>
     topics: [`topic-${mark(name)}`],
     url: `https://example.org/${mark(name)}`,
     score: 1,
+    published_at: '2026-01-02T03:04:05Z',
+    observed_at: '2026-01-03T03:04:05Z',
     metrics: { likes: 1 },
     facts: [{ kind: 'category', level: 'document', metadata: { label_code: mark(name) } }],
     extra_payload: { note: mark(name) },
@@ -75,7 +77,10 @@ test('what is erased nobody finds from the answer on, and nothing is left of it 
     marked('e-1', 'gone', { body: `Another body with ${mark('gone')} and ${mark('later')}` }),
   )
   await world.indexed()
-  const { sequence } = (await wholeFeed(server, key)).events.at(-1)!
+  const { events: all } = await wholeFeed(server, key)
+  const { sequence } = all.at(-1)!
+  const before = all.filter((one) => one.document_id === gone!.document_id)
+  assert.ok(before.every((one) => one.changed_fields.length > 0 && one.occurred_at !== one.ingested_at))
   assert.deepEqual((await world.search({ query: mark('gone') })).results.length, 1)
   assert.ok((await kept()).includes(mark('gone')))
 
@@ -122,11 +127,18 @@ test('what is erased nobody finds from the answer on, and nothing is left of it 
   assert.ok(everything.includes(mark('stays')))
   assert.equal((await world.search({ query: mark('stays') })).results.length, 1)
 
-  // The feed has it for those who name it, and past events keep their ids.
+  // The feed has it for those who name it, and past events keep their ids alone.
   const events = (await wholeFeed(server, key)).events.filter((one) => one.document_id === id)
   assert.deepEqual(
     events.map((one) => one.event_type),
     ['document.created', 'document.version.created'],
+  )
+  for (const { changed_fields, occurred_at, observed_at, ingested_at } of events) {
+    assert.deepEqual([changed_fields, occurred_at, observed_at], [[], ingested_at, ingested_at])
+  }
+  assert.deepEqual(
+    events.map(({ sequence, event_id, version_id }) => [sequence, event_id, version_id]),
+    before.map(({ sequence, event_id, version_id }) => [sequence, event_id, version_id]),
   )
   const named = await feedPage(server, key, { event_type: 'document.erased' })
   assert.deepEqual(

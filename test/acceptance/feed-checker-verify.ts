@@ -52,6 +52,7 @@ export function verify({ acknowledged, feed, passes }: Trace): Verdict {
     if (versions.has(event.version_id)) fault('repeated', `version ${event.version_id} is told of twice`)
     versions.set(event.version_id, event)
   }
+  const erased = new Set(feed.flatMap((one) => (one.event_type === 'document.erased' ? one.document_id : [])))
   const created = new Set<string>()
   for (const event of feed) {
     if (event.event_type === 'document.created') {
@@ -72,7 +73,8 @@ export function verify({ acknowledged, feed, passes }: Trace): Verdict {
     for (const event of events) {
       seen.add(event.event_id)
       const known = byId.get(event.event_id)
-      if (known === undefined || !sameEvent(known, event)) {
+      const isSame = erased.has(event.document_id) ? isStill : sameEvent
+      if (known === undefined || !isSame(event, known)) {
         fault('altered', `${name} saw ${event.event_id} (${event.sequence}) as the feed does not have it`)
       } else if (!wants(known)) fault('altered', `${name} saw ${event.event_id}, which its filter excludes`)
     }
@@ -98,4 +100,15 @@ function inOrder(
   }
 }
 
-export const sameEvent = (a: FeedEvent, b: FeedEvent): boolean => JSON.stringify(a) === JSON.stringify(b)
+/** Whether an event is as it was, or has its ids alone, which is what an erasure leaves of those of its documents. */
+export const isStill = (before: FeedEvent, now: FeedEvent): boolean =>
+  sameEvent(before, now) || sameEvent(idsOf(before), now)
+
+const idsOf = (event: FeedEvent): FeedEvent => ({
+  ...event,
+  changed_fields: [],
+  occurred_at: event.ingested_at,
+  observed_at: event.ingested_at,
+})
+
+const sameEvent = (a: FeedEvent, b: FeedEvent): boolean => JSON.stringify(a) === JSON.stringify(b)

@@ -14,10 +14,10 @@ suite('the checker of the feed', () => {
     source_platform: 'p',
     document_id: `doc_${sequence}`,
     version_id: `ver_${sequence}`,
-    changed_fields: [],
-    occurred_at: '',
-    observed_at: '',
-    ingested_at: '',
+    changed_fields: ['title'],
+    occurred_at: 'occurred',
+    observed_at: 'observed',
+    ingested_at: 'ingested',
   })
   const events = Array.from({ length: 10 }, (_, i) => event(i + 1))
   const acknowledged = events.map((one) => ({ documentId: one.document_id, versionId: one.version_id! }))
@@ -53,6 +53,17 @@ suite('the checker of the feed', () => {
     assert.deepEqual(judge({ seen: events.toSpliced(5, 0, events[4]!) }), { ...none, repeated: 1 })
     assert.deepEqual(judge({ seen: [...events, events[0]!] }), { ...none, repeated: 1 })
     assert.deepEqual(judge({ seen: events.toSpliced(4, 2, events[5]!, events[4]!) }), { ...none, outOfOrder: 1 })
+  })
+
+  test('an event of what was erased since may have its ids alone, and no other', () => {
+    const forgotten = { changed_fields: [], occurred_at: 'ingested', observed_at: 'ingested' }
+    const feed = events.with(3, { ...events[3]!, ...forgotten })
+    assert.deepEqual(judge({ feed }), { ...none, altered: 1 })
+    const { version_id: _, ...last } = event(11)
+    const gone: FeedEvent = { ...last, ...forgotten, event_type: 'document.erased', document_id: 'doc_4' }
+    assert.deepEqual(judge({ feed: [...feed, gone], seen: [...events, gone] }), none)
+    const other = { ...events[3]!, ...forgotten, document_id: 'doc_5' }
+    assert.deepEqual(judge({ feed: [...feed, gone], seen: [...events.with(3, other), gone] }), { ...none, altered: 1 })
   })
 
   test('finds what a reader saw and the feed does not have', () => {

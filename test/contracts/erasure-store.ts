@@ -6,7 +6,7 @@ import type { AnalysisStore } from '../../src/analysis/analysis-store.ts'
 import type { CatalogStore } from '../../src/catalog/catalog-store.ts'
 import type { ChangeLog } from '../../src/changes/change-log.ts'
 import { eventTypes } from '../../src/changes/change-log.ts'
-import { firstIdAt, newId } from '../../src/ids.ts'
+import { firstIdAt, idTimeMs, newId } from '../../src/ids.ts'
 import type { ContentStore, IncomingDocument } from '../../src/ingest/content-store.ts'
 import type { ErasureStore, Selection } from '../../src/operator/erasure-store.ts'
 import type { OperatorStore } from '../../src/operator/operator-store.ts'
@@ -154,6 +154,8 @@ async function walk(store: ErasureFixture, steps: readonly (typeof step extends 
         author: { external_author_id: `a${one.author}`, nickname: text },
         tags: [text],
         metrics: { likes: number },
+        publishedAt: now - 5000,
+        observedAt: now - 3000,
         facts: [{ kind: 'note', level: 'document', metadata: { text } }],
       }
       const [result] = await content.ingest([sent], now)
@@ -215,6 +217,9 @@ async function walk(store: ErasureFixture, steps: readonly (typeof step extends 
 
   // To the end of everything.
   for (const job of jobs) while (await erasures.remove(job, 2));
+  for (const job of jobs) {
+    for (let after: number | null = 0; after !== null; ) after = await erasures.forgetEvents(job, after, 3)
+  }
   do await feed()
   while (read.length > 0)
   assert.deepEqual([...index].sort(), [...there.values()].map(({ documentId }) => documentId).sort())
@@ -247,6 +252,14 @@ async function walk(store: ErasureFixture, steps: readonly (typeof step extends 
   const allowed = [{ datasets: ['d0', 'd1'], platforms: null }]
   const page = await changes.read({ ...everything, allowed, eventTypes })
   const told = eventsOf(page).filter(({ eventType }) => eventType === 'document.erased')
+  // Of the past of what is erased the ids are left, and when the event itself was made, which its id says too.
+  for (const event of eventsOf(page)) {
+    const isGone = erasedIds.includes(event.documentId)
+    const { changedFields, occurredAt, observedAt, ingestedAt } = event
+    assert.equal(changedFields.length === 0, isGone, event.eventType)
+    assert.deepEqual([occurredAt === ingestedAt, observedAt === ingestedAt], [isGone, isGone], event.eventType)
+    assert.equal(idTimeMs(event.eventId), ingestedAt)
+  }
   assert.deepEqual(
     told.map(({ documentId }) => documentId),
     [...erasedIds].sort(

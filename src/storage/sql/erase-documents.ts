@@ -83,6 +83,29 @@ export async function removeRemains(db: Kysely<Tables>, documentIds: readonly st
   }
 }
 
+/**
+ * Events between two places that tell of documents which one job, or any, has erased: their ids stay, and when each was made,
+ * which its id says too. What they said of the document goes.
+ */
+export async function forgetEvents(
+  db: Kysely<Tables>,
+  { after, through }: { readonly after: number; readonly through: number },
+  erasureId: string | null,
+): Promise<void> {
+  await db
+    .updateTable('event')
+    .set((eb) => ({ changed_fields: '[]', occurred_at: eb.ref('ingested_at'), observed_at: eb.ref('ingested_at') }))
+    .where('sequence', '>', after)
+    .where('sequence', '<=', through)
+    .where(({ exists, selectFrom }) => {
+      const erased = selectFrom('erased_document')
+        .select('erased_document.document_id')
+        .whereRef('erased_document.document_id', '=', 'event.document_id')
+      return exists(erasureId === null ? erased : erased.where('erasure_id', '=', erasureId))
+    })
+    .execute()
+}
+
 async function removeChunks(db: Kysely<Tables>, versionIds: readonly string[]): Promise<void> {
   const chunks = await db
     .selectFrom('chunk')

@@ -4,7 +4,7 @@ import { firstIdAt, newId } from '../../ids.ts'
 import type { DatasetPart, Erasure, ErasureStatus, ErasureStore, Selection } from '../../operator/erasure-store.ts'
 import type { AuditMark } from '../../operator/operator-store.ts'
 import { dayMs } from '../../time.ts'
-import { hideDocuments, removeRemains } from './erase-documents.ts'
+import { forgetEvents, hideDocuments, removeRemains } from './erase-documents.ts'
 import { runsWith } from './runs-with-documents.ts'
 import type { DocumentRow, ErasureRow, Tables } from './tables.ts'
 import { knownTombstones } from './tombstones.ts'
@@ -70,6 +70,15 @@ export function sqlErasureStore(db: Kysely<Tables>): ErasureStore {
         rows.map((row) => row.document_id),
       )
       return rows.length === most
+    },
+
+    async forgetEvents(erasureId, after, most) {
+      const next = db.selectFrom('event').select('sequence').where('sequence', '>', after).orderBy('sequence')
+      const looked = await next.limit(most).execute()
+      const through = looked.at(-1)?.sequence
+      if (through === undefined) return null
+      await forgetEvents(db, { after, through }, erasureId)
+      return looked.length < most ? null : through
     },
 
     async isPurged(erasureId, nowMs) {
@@ -239,7 +248,7 @@ function selected(db: Kysely<Tables>, selection: Selection, most: number): Promi
 }
 
 /** Who, when and how many; what it was is to be forgotten here too. */
-async function audit(
+export async function audit(
   db: Kysely<Tables>,
   action: string,
   target: string,

@@ -134,6 +134,8 @@ export const storeCalls = {
     hide: { locks: ['operator', 'content', 'analysis', 'erasures'], announces: 'content' },
     // Whoever keeps chunks or vectors looks under this lock whether their document is there.
     remove: { locks: ['indexSource', 'erasures'] },
+    // Events that are removed meanwhile are removed under this lock.
+    forgetEvents: { locks: ['changes', 'erasures'] },
     isPurged: 'reads',
     overdue: 'reads',
     complete: { locks: ['erasures'] },

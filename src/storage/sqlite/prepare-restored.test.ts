@@ -113,7 +113,6 @@ test('runs that a subscription starts after a restore come after all that reader
   await open.close()
   await prepareRestored(storePath(dataDir), storePath(folder(t)), madeAt, 2)
   const restored = await openSqliteStore(dataDir)
-  t.after(() => restored.close())
   const start = { subscriptionId: 'sub_1', run, concurrentMax: null }
   assert.equal(await restored.store.analysis.startRun({ ...start, afterTurn: 0 }), null)
   const started = await restored.store.analysis.startRun({ ...start, afterTurn: 1_000_000 })
@@ -198,6 +197,8 @@ test('what was erased since the backup is erased in it again, to the last byte, 
     title: word,
     body: word,
     tags: [word],
+    publishedAt: 500,
+    observedAt: 600,
   }))
   const results = await open.store.content.ingest(sent, 1000)
   const idOf = (i: number): string => (results[i] as { documentId: string }).documentId
@@ -233,12 +234,36 @@ test('what was erased since the backup is erased in it again, to the last byte, 
     [true, false, false, false],
   )
   const restored = await openSqliteStore(backup)
+  t.after(() => restored.close())
   const expiresAt = async (runId: string) => (await restored.store.analysis.run('app', runId))?.expiresAt
   assert.deepEqual([await expiresAt('run_kept'), await expiresAt('run_purged')], [9000, 5000])
   const known = await restored.store.catalog.documents([0, 1, 2, 3].map(idOf), { snapshot: false })
   assert.deepEqual(
     known.map(({ documentId }) => documentId),
     [idOf(0)],
+  )
+  const past = await restored.store.changes.read({
+    after: null,
+    limit: 4,
+    scanMax: 1_000_000,
+    allowed: [{ datasets: ['d'], platforms: null }],
+    eventTypes: plainEventTypes,
+    ingestedFrom: null,
+    ingestedTo: null,
+  })
+  const events: { document_id: string; changed_fields: string[]; occurred_at: string }[] = JSON.parse(`[${past.text}]`)
+  assert.deepEqual(
+    events.map((one) => [one.document_id, one.changed_fields.length > 0, Date.parse(one.occurred_at)]),
+    [0, 1, 2, 3].map((i) => [idOf(i), i === 0, i === 0 ? 500 : 1000]),
+    'past events of what is gone have their ids alone',
+  )
+  const audit = await restored.store.operator.audit({ before: null, limit: 100 })
+  const replayed = audit.filter(({ action, actor }) => action === 'erasure.replay' && actor === 'restore')
+  const by = { erasedBy: 'test', erasedAt: '1970-01-01T00:00:02.000Z' }
+  assert.deepEqual(
+    Object.fromEntries(replayed.map(({ target, detail }) => [target, detail])),
+    { ers_later: { ...by, documents: 2, erasedAgain: 2 }, ers_late: { ...by, documents: 1, erasedAgain: 0 } },
+    'each erasure that the backup does not know',
   )
   const again = await restored.store.content.ingest([...sent, { ...sent[0]!, externalId: 'late' }], 6000)
   assert.deepEqual(
@@ -250,7 +275,6 @@ test('what was erased since the backup is erased in it again, to the last byte, 
     jobs.map(({ erasureId }) => erasureId),
     ['ers_early', 'ers_late', 'ers_later'],
   )
-  await restored.close()
 })
 
 test('a backup of an older version is brought up to date before it is compared', async (t) => {

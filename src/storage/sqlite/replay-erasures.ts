@@ -1,6 +1,8 @@
 import { existsSync } from 'node:fs'
 import type { Kysely } from 'kysely'
-import { hideDocuments, removeRemains } from '../sql/erase-documents.ts'
+import { formatTime } from '../../time.ts'
+import { forgetEvents, hideDocuments, removeRemains } from '../sql/erase-documents.ts'
+import { audit } from '../sql/erasure-store.ts'
 import { lastRevision } from '../sql/index-revisions.ts'
 import { insertRows } from '../sql/insert-rows.ts'
 import type { ErasedDocumentRow, Tables } from '../sql/tables.ts'
@@ -11,8 +13,8 @@ const portion = 200
 
 /**
  * A backup is of an earlier time, and what was erased since must not come back with it. Erases in the restored store what
- * the one at `replaced` knows to be erased, takes over what may not come in again, and jobs that were not done. Returns how
- * many documents it erased: 0 where that store is not there or of another instance, null where it cannot be read to its end.
+ * the one at `replaced` knows to be erased, takes over what may not come in again, and the jobs, each with a line of the audit
+ * log: what that log said of them is gone with the store. Returns how many documents it erased: 0 where that store is not there or of another instance, null where it cannot be read to its end.
  */
 export async function replayErasures(replaced: string, db: Kysely<Tables>, nowMs: number): Promise<number | null> {
   if (!existsSync(replaced)) return 0
@@ -21,8 +23,8 @@ export async function replayErasures(replaced: string, db: Kysely<Tables>, nowMs
     if (!(await sqliteMigrationDialect.hasTable(known, 'erased_document'))) return 0
     if ((await reading(instanceOf(known))) !== (await instanceOf(db))) return 0
     await takeOverKey(known, db)
-    await takeOverJobs(known, db, nowMs)
-    let erased = 0
+    const jobs = await takeOverJobs(known, db, nowMs)
+    const erasedAgain = new Map<string, number>()
     for (let after = ''; ; ) {
       const rows = await reading(
         known
@@ -33,10 +35,20 @@ export async function replayErasures(replaced: string, db: Kysely<Tables>, nowMs
           .limit(portion)
           .execute(),
       )
-      erased += await replay(db, rows, nowMs)
-      if (rows.length < portion) return erased
+      for (const erasureId of await replay(db, rows, nowMs)) {
+        erasedAgain.set(erasureId, (erasedAgain.get(erasureId) ?? 0) + 1)
+      }
+      if (rows.length < portion) break
       after = rows.at(-1)!.document_id
     }
+    await forgetEvents(db, { after: 0, through: Number.MAX_SAFE_INTEGER }, null)
+    for (const { erasure_id, actor, created_at, documents, isNew } of jobs) {
+      const again = erasedAgain.get(erasure_id) ?? 0
+      if (!isNew && again === 0) continue
+      const detail = { erasedBy: actor, erasedAt: formatTime(created_at), documents, erasedAgain: again }
+      await audit(db, 'erasure.replay', erasure_id, detail, { actor: 'restore', at: nowMs })
+    }
+    return erasedAgain.values().reduce((sum, count) => sum + count, 0)
   } catch (error) {
     // It is replaced all the same: a store beyond reading is what backups are for.
     if (error instanceof Unreadable) return null
@@ -66,7 +78,7 @@ async function takeOverKey(known: Kysely<Tables>, db: Kysely<Tables>): Promise<v
 }
 
 /** And the runs that they were to delete are over here too: the server deletes their files when it starts. */
-async function takeOverJobs(known: Kysely<Tables>, db: Kysely<Tables>, nowMs: number): Promise<void> {
+async function takeOverJobs(known: Kysely<Tables>, db: Kysely<Tables>, nowMs: number) {
   const there = new Set((await db.selectFrom('erasure').select('erasure_id').execute()).map((row) => row.erasure_id))
   const jobs = await reading(known.selectFrom('erasure').selectAll().execute())
   await insertRows(
@@ -79,10 +91,12 @@ async function takeOverJobs(known: Kysely<Tables>, db: Kysely<Tables>, nowMs: nu
     const runs = db.updateTable('analysis_run').set({ expires_at: nowMs })
     await runs.where('run_id', '=', runId).where('expires_at', '>', nowMs).execute()
   }
+  return jobs.map((job) => ({ ...job, isNew: !there.has(job.erasure_id) }))
 }
 
-async function replay(db: Kysely<Tables>, rows: readonly ErasedDocumentRow[], nowMs: number): Promise<number> {
-  if (rows.length === 0) return 0
+/** Returns of each document that was erased again the job that had erased it. */
+async function replay(db: Kysely<Tables>, rows: readonly ErasedDocumentRow[], nowMs: number): Promise<string[]> {
+  if (rows.length === 0) return []
   const ids = rows.map((row) => row.document_id)
   const there = await db.selectFrom('erased_document').selectAll().where('document_id', 'in', ids).execute()
   const before = new Map(there.map((row) => [row.document_id, row]))
@@ -107,5 +121,6 @@ async function replay(db: Kysely<Tables>, rows: readonly ErasedDocumentRow[], no
     db,
     documents.map((row) => row.document_id),
   )
-  return documents.length
+  const again = new Set(documents.map((row) => row.document_id))
+  return rows.flatMap((row) => (again.has(row.document_id) ? row.erasure_id : []))
 }

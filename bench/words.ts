@@ -130,14 +130,16 @@ async function measure(index: SearchIndex, datasets: number, only: string): Prom
   }
   const within = { scope, filters: noFilters, timeoutMs }
   console.log(`\n${datasets} of 20 datasets, one caller, load of the machine ${loadavg()[0]!.toFixed(1)}`)
-  console.log('ms                            p50       p99   matches')
+  console.log('ms                            p50       p99  p50 CPU   matches')
   for (const [name, { text, typo, prefix }] of Object.entries(kinds)) {
     if (!name.startsWith(only)) continue
     const random = randomFrom(7)
     const times: number[] = []
+    const cpu: number[] = []
     let matches = 0
     for (let i = 0; i < queriesPerRow + 20; i++) {
       const typed = text(random)
+      const used = process.cpuUsage()
       const start = performance.now()
       const parsed = parseQuery(typed, ['en'], { lastIsBeginning: prefix })
       const corrected =
@@ -146,13 +148,17 @@ async function measure(index: SearchIndex, datasets: number, only: string): Prom
           : await correctQuery(index, parsed, { text: typed, typo, ...within })
       if (corrected.outcome !== 'corrected') throw new Error(corrected.outcome)
       const page = await index.keyword({ query: corrected.query, ...within, limit: 20, after: null, otherChunksMax: 0 })
-      if (i >= 20) times.push(performance.now() - start)
+      if (i >= 20) {
+        times.push(performance.now() - start)
+        const { user, system } = process.cpuUsage(used)
+        cpu.push((user + system) / 1000)
+      }
       if (page.outcome === 'found') matches += page.totalChunks
     }
-    times.sort((a, b) => a - b)
-    const at = (share: number) => times[Math.floor(times.length * share)]!.toFixed(2).padStart(9)
-    console.log(
-      `${name.padEnd(24)} ${at(0.5)} ${at(0.99)} ${String(Math.round(matches / (queriesPerRow + 20))).padStart(9)}`,
-    )
+    const at = (sorted: readonly number[], share: number) =>
+      sorted[Math.floor(sorted.length * share)]!.toFixed(2).padStart(9)
+    for (const list of [times, cpu]) list.sort((a, b) => a - b)
+    const found = String(Math.round(matches / (queriesPerRow + 20))).padStart(9)
+    console.log(`${name.padEnd(24)} ${at(times, 0.5)} ${at(times, 0.99)} ${at(cpu, 0.5)} ${found}`)
   }
 }

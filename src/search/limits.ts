@@ -10,7 +10,7 @@ export const searchLimits = {
   summaryCharactersMax: 500,
   highlightsMax: 3,
   /** Words of the texts that a mistyped one may have been meant for, the nearest and most frequent. */
-  correctionsMax: 50,
+  correctionsMax: 10,
   /** Chunks of one document listed in `matched_chunks`. */
   chunksPerDocumentMax: 5,
   /**

@@ -5,24 +5,56 @@
 export class EditDistance {
   readonly #wanted: Int32Array
   readonly #max: number
+  /** By letter: a bit for each place of the wanted word where it stands. `null` where there are no such bits. */
+  readonly #places: LetterPlaces | null
   readonly #rows: [Int32Array, Int32Array, Int32Array]
 
   /** From the word that was typed, as long as it is within `max`. */
   constructor(wanted: Int32Array, max: number) {
     this.#wanted = wanted
     this.#max = max
+    this.#places = wanted.length > 0 && wanted.length <= bitsMax ? new LetterPlaces(wanted) : null
     this.#rows = [0, 1, 2].map(() => new Int32Array(wanted.length + 1)) as [Int32Array, Int32Array, Int32Array]
   }
 
   /** To the first `length` letters of a word; above `max` for anything further. */
   to(word: Int32Array, length: number): number {
     if (Math.abs(length - this.#wanted.length) > this.#max) return this.#max + 1
-    return this.#walk(word, length, false)
+    return this.#places === null ? this.#walk(word, length, false) : this.#walkBits(this.#places, word, length, false)
   }
 
   /** To the nearest beginning of a word. */
   toBeginning(word: Int32Array, length: number): number {
-    return this.#walk(word, length, true)
+    return this.#places === null ? this.#walk(word, length, true) : this.#walkBits(this.#places, word, length, true)
+  }
+
+  /**
+   * A row of the table at once (Hyyrö, "A bit-vector algorithm for computing Levenshtein and Damerau edit distances"): bits
+   * say where a distance is one more, or one less, than that beside or above it. Only the last column is ever worked out.
+   */
+  #walkBits(places: LetterPlaces, word: Int32Array, length: number, anyBeginning: boolean): number {
+    const columns = this.#wanted.length
+    const max = this.#max
+    const lastColumn = columns - 1
+    let [more, less] = [-1, 0]
+    let [same, before] = [0, 0]
+    let distance = columns
+    let best = anyBeginning ? columns : max + 1
+    for (let i = 0; i < length; i++) {
+      const here = places.of(word[i]!)
+      const changedAbout = ((~same & here) << 1) & before
+      same = ((((here & more) + more) | 0) ^ more) | here | less | changedAbout
+      const besideMore = less | ~(same | more)
+      const besideLess = same & more
+      distance += ((besideMore >>> lastColumn) & 1) - ((besideLess >>> lastColumn) & 1)
+      if (anyBeginning) best = Math.min(best, distance)
+      else if (distance - (length - 1 - i) > max) return best
+      const shifted = (besideMore << 1) | 1
+      more = (besideLess << 1) | ~(same | shifted)
+      less = shifted & same
+      before = here
+    }
+    return anyBeginning ? best : distance
   }
 
   #walk(word: Int32Array, length: number, anyBeginning: boolean): number {
@@ -56,5 +88,24 @@ export class EditDistance {
       ;[before, last, row] = [last, row, before]
     }
     return anyBeginning ? best : last[columns]!
+  }
+}
+
+/** Of a 32-bit number, the last one left free for what is carried over. */
+const bitsMax = 31
+
+class LetterPlaces {
+  readonly #low = new Int32Array(128)
+  readonly #others = new Map<number, number>()
+
+  constructor(word: Int32Array) {
+    for (const [place, letter] of word.entries()) {
+      if (letter < 128) this.#low[letter]! |= 1 << place
+      else this.#others.set(letter, (this.#others.get(letter) ?? 0) | (1 << place))
+    }
+  }
+
+  of(letter: number): number {
+    return letter < 128 ? this.#low[letter]! : (this.#others.get(letter) ?? 0)
   }
 }

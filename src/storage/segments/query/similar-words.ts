@@ -59,14 +59,9 @@ function isWordFound(search: SimilarWordsSearch, { word, group, isBeginning }: T
 
 interface Candidate extends SimilarWord {
   /** A word may have two: a marked one where it is stemmed, and its own. */
-  readonly terms: CandidateTerm[]
+  readonly terms: SimilarTerm[]
   /** That it stands in, or can stand in at most, those that are not visible included. */
   chunks: number
-}
-
-interface CandidateTerm extends SimilarTerm {
-  /** By segment: its place in the list of terms. */
-  readonly places: readonly number[]
 }
 
 /** Those with fewer errors first, then those in more chunks. */
@@ -90,18 +85,13 @@ function similarTo(search: SimilarWordsSearch, { word, editsMax, isBeginning }: 
 const inOrder = (a: Candidate, b: Candidate): number =>
   a.edits - b.edits || b.chunks - a.chunks || (a.word < b.word ? -1 : 1)
 
-function candidatesFor({ view }: SimilarWordsSearch, terms: readonly SimilarTerm[]): Candidate[] {
+function candidatesFor({ dictionary }: SimilarWordsSearch, terms: readonly SimilarTerm[]): Candidate[] {
   const byWord = new Map<string, Candidate>()
   for (const term of terms) {
     const { word, edits } = term
     const candidate = byWord.get(word) ?? { word, edits, terms: [], chunks: 0 }
-    const places = view.segments.map(({ image }) => findTerm(image, term.term))
-    candidate.terms.push({ ...term, places })
-    for (const [i, { image }] of view.segments.entries()) {
-      const place = places[i]!
-      if (place >= 0) candidate.chunks += image.postingStart[place + 1]! - image.postingStart[place]!
-    }
-    candidate.chunks = Math.min(countedMax, candidate.chunks)
+    candidate.terms.push(term)
+    candidate.chunks = Math.min(countedMax, candidate.chunks + dictionary.postings[term.term]!)
     byWord.set(word, candidate)
   }
   return [...byWord.values()]
@@ -118,13 +108,14 @@ const known = new ChunkSet()
  */
 function countChunks(search: SimilarWordsSearch, { terms }: Candidate): number {
   let count = 0
-  for (const [i, segment] of search.view.segments.entries()) {
+  for (const segment of search.view.segments) {
     if (terms.length > 1) known.clear()
-    for (const { term, isWordOnly, places } of terms) {
-      if (places[i]! < 0) continue
+    for (const { term, isWordOnly } of terms) {
+      const place = findTerm(segment.image, term)
+      if (place < 0) continue
       const { postingStart } = segment.image
-      const end = postingStart[places[i]! + 1]!
-      for (let posting = postingStart[places[i]!]!; posting < end; ) {
+      const end = postingStart[place + 1]!
+      for (let posting = postingStart[place]!; posting < end; ) {
         let left = 0
         for (; posting < end && left < countedMax - count; posting++) {
           masks[left] = visibleMask(search, segment, posting)

@@ -202,7 +202,6 @@ export class PublishedSegments {
     const removed = new Set(remove)
     this.list = [...this.list.filter((segment) => !removed.has(segment)), ...add]
     for (const { image } of add) this.#count(image, 1)
-    for (const { image } of remove) this.#count(image, -1)
     for (const { segment, document } of deaths) {
       const from = segment.image.documentFirstChunk[document]!
       const to = segment.image.documentFirstChunk[document + 1]!
@@ -227,6 +226,8 @@ export class PublishedSegments {
     this.#control.publish({ version, chunks: this.chunks }, (generation) => {
       for (const death of deaths) bury(death, generation)
     })
+    // Not before: a search of the list until now takes them for the most that there can be.
+    for (const { image } of remove) this.#count(image, -1)
     if (remove.length > 0) this.#retired.push({ version, places: remove.map((segment) => segment.place) })
     this.reclaim()
   }

@@ -35,7 +35,9 @@ test('typing errors are letters put in, left out, changed or changed about', () 
 
 test('distances are those of the whole table, within the limit, to words and to their beginnings', () => {
   const short = fc.string({ unit: fc.constantFrom('a', 'b', 'c', 'ä', '😀'), maxLength: 9 })
-  const word = fc.tuple(fc.constantFrom('', 'cab', 'c'.repeat(26), 'ab'.repeat(16)), short).map((parts) => parts.join(''))
+  const word = fc
+    .tuple(fc.constantFrom('', 'cab', 'c'.repeat(26), 'ab'.repeat(16)), short)
+    .map((parts) => parts.join(''))
   fc.assert(
     fc.property(word, fc.array(word), fc.constantFrom(1, 2), (typed, words, max) => {
       // One for all words, as it is used: what one word leaves behind must not matter to the next.

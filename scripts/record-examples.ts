@@ -140,6 +140,8 @@ await until('everything is indexed', async () => {
   return body.pending_chunks === 0 && body.indexed_documents > documentsTaken
 })
 await record('admin.indexing.read', admin)
+await record('admin.entitlements.count', admin, { body: { entitlements: [{ datasets: ['news'], languages: ['en'] }] } })
+await record('admin.findings.list', admin)
 
 const account = await record('account.read', key)
 const [profile] = account.embedding_profiles
@@ -201,6 +203,7 @@ await record('collector.tasks.documents', collector, {
   path: task,
   body: { documents: [{ external_id: 'a-1', title: 'Ferry crews return', body: 'Boats run again from Monday.' }] },
 })
+await record('admin.tasks.list', admin, { query: { unfinished: true } })
 await record('collector.tasks.complete', collector, { path: task, body: { status: 'succeeded' } })
 const query = { live_query_id: live.id }
 await record('live.read', key, { path: query })
@@ -216,6 +219,7 @@ await until('the run has succeeded', async () => {
 })
 await record('analysis.runs.read', key, { path: run })
 await record('analysis.runs.list', key, { query: { limit: 2 } })
+await record('admin.runs.list', admin, { query: { limit: 2 } })
 const { artifacts } = await record('analysis.artifacts.list', key, { path: run })
 await record('analysis.artifacts.download', key, { path: { ...run, artifact_id: artifacts[0].artifact_id } })
 const { body: second } = await server.consumer(key, 'POST', '/v1/analysis/runs', request)

@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os'
 import { analysisArtifactRoutes } from './analysis/artifact-routes.ts'
 import { type ComputeWork, computeInProcess } from './analysis/compute/compute-in-process.ts'
 import type { Computed } from './analysis/compute/compute-process.ts'
+import { runQueueRoutes } from './analysis/run-queue-routes.ts'
 import { analysisRunRoutes } from './analysis/run-routes.ts'
 import { AnalysisRuns } from './analysis/runs.ts'
 import { analysisSubscriptionRoutes } from './analysis/subscription-routes.ts'
@@ -65,6 +66,7 @@ export function composeAnalysis(analysis: AnalysisParts): AnalysisSide {
       analysisRunRoutes(app, runs, cursors)
       analysisArtifactRoutes(app, runs)
       analysisSubscriptionRoutes(app, subscriptions, cursors)
+      runQueueRoutes(app, store)
     },
     expireRuns: () => applyRetention({ store, files, now: Date.now }),
     wake: () => worker?.wake(),

@@ -29,6 +29,7 @@ import { Ingest } from './ingest/ingest.ts'
 import { ingestRoutes } from './ingest/routes.ts'
 import { LiveQueries } from './live/live-queries.ts'
 import { liveRoutes } from './live/routes.ts'
+import { taskListRoutes } from './live/task-list-routes.ts'
 import { taskRoutes } from './live/task-routes.ts'
 import { makeFolder } from './make-folder.ts'
 import { OpenParts } from './open-parts.ts'
@@ -37,6 +38,7 @@ import { Erasures } from './operator/erasures.ts'
 import { Operator } from './operator/operator.ts'
 import { finishRestore } from './operator/restore-backup.ts'
 import { operatorRoutes } from './operator/routes.ts'
+import { entitlementCountRoutes } from './search/entitlement-count-routes.ts'
 import type { Backlog } from './search/index-source.ts'
 import { indexingRoutes } from './search/indexing-routes.ts'
 import { liveResultRoutes } from './search/live-result-routes.ts'
@@ -190,10 +192,12 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
       documentRoutes(typed, store.catalog, cursors)
       catalogRoutes(typed, { store: store.catalog, cursors, timeoutMs: config.catalogTimeoutMs })
       valuesRoutes(typed, { ...values, cursors })
+      entitlementCountRoutes(typed, values)
       searchRoutes(typed, { searcher, measures: search.measures, source: store.indexSource, cursors, usage, live })
       liveRoutes(typed, live)
       liveResultRoutes(typed, { live, cursors })
       taskRoutes(typed, store.live, written)
+      taskListRoutes(typed, store.live)
       indexingRoutes(typed, { embedder, state: indexing })
       analysis.routes(typed, cursors)
       classificationRoutes(typed, { store: store.catalog, timeoutMs: config.catalogTimeoutMs })

@@ -14,6 +14,8 @@ export interface AnalysisStore {
   run(applicationId: string, runId: string): Promise<Run | null>
   /** Newest first. Runs that expired before `goneBefore` are left out. */
   runs(query: RunsQuery): Promise<readonly Run[]>
+  /** Of all applications, newest first. */
+  runQueue(query: RunQueueQuery): Promise<readonly QueuedRun[]>
   /** Cancels where the states allow it; gives the run as it is then. */
   cancelRun(applicationId: string, runId: string, now: number): Promise<Run | null>
   /** In the order in which the run gave them. */
@@ -126,6 +128,11 @@ export interface TakenRun extends Run {
   readonly attempts: number
 }
 
+/** A run as it stands among those of all applications. */
+export interface QueuedRun extends Run {
+  readonly attempts: number
+}
+
 export interface Lease {
   readonly workerId: string
   readonly now: number
@@ -153,6 +160,14 @@ export interface RunsQuery {
   readonly limit: number
   readonly now: number
   readonly goneBefore: number
+}
+
+export interface RunQueueQuery {
+  /** Those alone that wait or are under way. */
+  readonly unfinished: boolean
+  readonly before: string | null
+  readonly limit: number
+  readonly now: number
 }
 
 export interface ApplicationAccess {

@@ -10,6 +10,8 @@ export interface LiveStore {
   cancel(liveQueryId: string, nowMs: number): Promise<void>
   /** As it was last written down; null where the application has no such live query. */
   find(applicationId: string, liveQueryId: string): Promise<LiveQuery | null>
+  /** The tasks of all live queries, newest first. */
+  tasks(query: TasksQuery, nowMs: number): Promise<readonly ListedTask[]>
   /** What the runs brought, after a place, first items of all platforms first. */
   items(liveQueryId: string, after: ItemPlace | null, limit: number): Promise<readonly LiveItem[]>
   /** The texts of some versions, in no particular order. Asked only for those that may be read. */
@@ -79,6 +81,34 @@ export interface LiveRun {
   readonly items: number
   readonly error: RunError | null
   readonly leaseExpiresAt: number | null
+}
+
+export interface TasksQuery {
+  /** Those alone that wait for a collector or are being worked on. */
+  readonly unfinished: boolean
+  /** The last task already seen. */
+  readonly before: string | null
+  readonly limit: number
+}
+
+export interface ListedTask {
+  readonly taskId: string
+  readonly liveQueryId: string
+  readonly applicationId: string
+  readonly datasetId: string
+  readonly platform: string
+  readonly resourceKind: ResourceKind
+  readonly query: string
+  /** As of the moment of the question. */
+  readonly status: RunState
+  readonly items: number
+  readonly maxItems: number
+  /** Who works on it, or did last. */
+  readonly collectorId: string | null
+  readonly leaseExpiresAt: number | null
+  readonly createdAt: number
+  readonly deadlineAt: number
+  readonly error: RunError | null
 }
 
 export interface RunError {

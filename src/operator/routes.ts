@@ -6,6 +6,7 @@ import { about, actorOf, byId, list, needRole, route } from './admin-route.ts'
 import { classificationAnswer, datasetAnswer, profileAnswer } from './answers.ts'
 import { applicationRoutes } from './application-routes.ts'
 import { collectorRoutes, keyRoutes } from './credential-routes.ts'
+import { examineAccess } from './examine.ts'
 import type { Operator } from './operator.ts'
 import * as schemas from './schemas.ts'
 import { tokenRoutes } from './token-routes.ts'
@@ -216,5 +217,20 @@ function reportRoutes(app: TypedApp, operator: Operator): void {
         next_before: lines.length === limit ? (lines.at(-1)?.auditId ?? null) : null,
       }
     },
+  )
+  app.get(
+    '/admin/v1/findings',
+    {
+      config: route('viewer', 'admin.findings.list'),
+      schema: {
+        ...about(
+          'Get what doctor finds',
+          'An addition: what `tidemark doctor` says of datasets, applications, their entitlements and keys, and what to do. Of the machine, the store and the index it says more; `GET /readyz` and `GET /admin/v1/indexing` tell how those are.',
+        ),
+        querystring: noFields,
+        response: { 200: list('FindingList', 'findings', schemas.FindingAnswer) },
+      },
+    },
+    async () => ({ findings: [...(await examineAccess(operator.read))] }),
   )
 }

@@ -309,6 +309,15 @@ export const AuditAnswer = named(
   }),
 )
 
+export const FindingAnswer = named(
+  'Finding',
+  Type.Object({
+    state: choice(['ok', 'warning', 'failure']),
+    about: Type.String({ description: 'What was looked at, and how it is.' }),
+    advice: orNull(Type.String({ description: 'What to do about it.' })),
+  }),
+)
+
 export const DeleteQuery = Type.Object(
   { force: Type.Optional(Type.Boolean({ default: false, description: 'Even where it is in use.' })) },
   strict,

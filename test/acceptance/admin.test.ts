@@ -231,6 +231,22 @@ test('usage: by day and application, with days that exist', async () => {
   await refused('GET', '/admin/v1/usage?day=2026-01-01', undefined, /^day is not known/)
 })
 
+test('findings: what doctor says of applications and keys, and what to do', async () => {
+  const { applicationId } = await server.makeApplication({
+    name: 'Found wanting',
+    entitlements: [{ datasets: ['not-there'] }],
+  })
+  const { findings } = await server.mustAdmin('GET', '/admin/v1/findings')
+  const own = findings.filter(({ about }: { about: string }) => about.includes(applicationId))
+  assert.deepEqual(own, [
+    {
+      state: 'warning',
+      about: `application "Found wanting" (${applicationId}) is entitled to datasets that do not exist: not-there`,
+      advice: 'check the spelling, or make them',
+    },
+  ])
+})
+
 type Detail = Readonly<Record<string, unknown>>
 
 test('the audit log has a line for every change, in order, of whoever made it, and no secret', async () => {

@@ -71,6 +71,14 @@ suite('the life of a run', () => {
   test('cancelled while it waits', async () => {
     const first = await held()
     const second = await world.create(short)
+    const { runs } = await world.server.mustAdmin('GET', '/admin/v1/analysis/runs?unfinished=true&limit=2')
+    assert.deepEqual(
+      runs.map((run: RunBody) => [run.run_id, run.status]),
+      [
+        [second.run_id, 'queued'],
+        [first, 'running'],
+      ],
+    )
     assert.equal((await cancel(second.run_id)).body.status, 'cancelled')
     assert.equal((await world.read(second.run_id)).started_at, null)
     await cancel(first)

@@ -29,6 +29,21 @@ suite('leases', () => {
       }),
     )
     assert.deepEqual(leased.sort(), live.map(({ runs }) => runs[0].collection_task_id).sort())
+    const listed: string[] = []
+    for (let before: string | null = ''; before !== null; ) {
+      const { tasks, next_before } = await world.server.mustAdmin(
+        'GET',
+        `/admin/v1/live/tasks?limit=10${before && `&before=${before}`}`,
+      )
+      for (const { task_id, status } of tasks) if (leased.includes(task_id)) listed.push(`${task_id} ${status}`)
+      before = next_before
+    }
+    assert.deepEqual(
+      listed,
+      leased.toReversed().map((id) => `${id} succeeded`),
+    )
+    const open = (await world.server.mustAdmin('GET', '/admin/v1/live/tasks?unfinished=true')).tasks
+    assert.ok(!open.some(({ task_id }: { task_id: string }) => leased.includes(task_id)))
   })
 
   test('a lease that runs out goes back, and whoever held it has lost it', async () => {

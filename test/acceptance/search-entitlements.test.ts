@@ -59,8 +59,29 @@ suite('which documents', () => {
       const found = await world.search({ query: searchable }, '/v1/search', key)
       assert.deepEqual([found.total, found.total_documents, found.total_chunks], Array(3).fill(names.length))
       assert.equal(found.cursor, undefined)
+      const counted = await world.server.mustAdmin('POST', '/admin/v1/entitlements/count', { entitlements })
+      const byDataset = counted.datasets.map((one: { documents: number }) => one.documents)
+      assert.deepEqual(
+        [counted.documents, byDataset.reduce((a: number, b: number) => a + b)],
+        [names.length, names.length],
+      )
     })
   }
+
+  test('counted for an operator: nothing without an entry, by dataset in order, and only what entitlements can be', async () => {
+    const count = (entitlements: unknown) =>
+      world.server.admin('POST', '/admin/v1/entitlements/count', { entitlements })
+    assert.deepEqual((await count([])).body, { documents: 0, datasets: [] })
+    assert.deepEqual((await count([{ datasets: [news, forum], fields: ['title'] }, { datasets: [forum] }])).body, {
+      documents: 5,
+      datasets: [
+        { dataset_id: forum, documents: 1 },
+        { dataset_id: news, documents: 4 },
+      ],
+    })
+    await expectError(world.server, await count([{ datasets: [] }]), 400, 'invalid_request')
+    await expectError(world.server, await count(Array(1001).fill({ datasets: [news] })), 400, 'invalid_request')
+  })
 
   test('words that stand only where one may not read find nothing', async () => {
     const key = await world.application([{ datasets: [news, forum] }])

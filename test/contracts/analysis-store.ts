@@ -276,6 +276,32 @@ export function analysisStoreContract(open: () => Promise<AnalysisStore>, numRun
     assert.deepEqual(taken, [ofCrowd[0], single[0], ofCrowd[1], single[1], ofCrowd[2], ofCrowd[3]])
   })
 
+  test('the queue has the runs of all applications, newest first; those that are over can be left out', async () => {
+    const store = await open()
+    const now = Date.now()
+    const [done, taken, due, waiting] = [0, 1, 2, 3].map((i) => newId('run', now + i)) as [
+      string,
+      string,
+      string,
+      string,
+    ]
+    for (const runId of [done, taken, due]) await store.addRun(newRun(runId, now, runId === due ? 10 : 10_000), null)
+    await store.addRun({ ...newRun(waiting, now, 10_000), applicationId: crowd }, null)
+    await store.cancelRun(application, done, now)
+    await store.takeRun({ workerId: 'w', now: now + 5, until: now + 9000 })
+    const queue = async (unfinished: boolean, before: string | null = null, limit = 10) =>
+      (await store.runQueue({ unfinished, before, limit, now: now + 10 }))
+        .filter(({ runId }) => runId >= done && runId <= waiting)
+        .map(({ runId, status, attempts, applicationId }) => [runId, status, attempts, applicationId])
+    const newest = [waiting, 'queued', 0, crowd]
+    const held = [taken, 'validating', 1, application]
+    assert.deepEqual(await queue(true), [newest, held])
+    const all = [newest, [due, 'queued', 0, application], held, [done, 'cancelled', 0, application]]
+    assert.deepEqual(await queue(false), all)
+    assert.deepEqual(await queue(false, null, 1), [newest])
+    assert.deepEqual(await queue(false, waiting, 2), all.slice(1, 3))
+  })
+
   test('which artifacts there are', async () => {
     const store = await open()
     assert.deepEqual(await store.knownArtifacts([]), [])

@@ -110,6 +110,38 @@ export function checkLiveStore(name: string, open: () => Promise<LiveFixture>, c
       assert.equal((await store.live.create(request({ ...limited, concurrentMax: 0 }), now + 90_000)).kind, 'too_many')
     })
 
+    test('tasks are listed newest first, as they are at that moment; those that are over can be left out', async () => {
+      const now = freshHour()
+      await poll('c1', now)
+      const first = created(await store.live.create(request({ deadlineMs: 20_000 }), now))
+      const second = created(await store.live.create(request({ platforms: ['rss'] }), now + 1))
+      const [task] = await poll('c1', now + 2)
+      const taskIds = [second, first].map(({ runs }) => runs[0]!.taskId)
+      const listed = async (unfinished: boolean, atMs: number, before: string | null = null) =>
+        (await store.live.tasks({ unfinished, before, limit: 100 }, atMs)).filter(({ taskId }) =>
+          taskIds.includes(taskId),
+        )
+      const states = async (unfinished: boolean, atMs: number, before: string | null = null) =>
+        (await listed(unfinished, atMs, before)).map(({ taskId, status }) => [taskId, status])
+      assert.deepEqual(
+        await states(true, now + 3),
+        taskIds.map((id) => [id, 'running']),
+      )
+      // Leases of 10 s and the deadline have passed, whether or not a worker wrote that down.
+      assert.deepEqual(await states(true, now + 20_000), [[taskIds[0], 'pending']])
+      assert.deepEqual(await states(false, now + 20_000), [
+        [taskIds[0], 'pending'],
+        [taskIds[1], 'timed_out'],
+      ])
+      assert.deepEqual(await states(false, now + 3, taskIds[0]), [[taskIds[1], 'running']])
+      const [one] = await listed(false, now + 3, taskIds[0])
+      assert.deepEqual(
+        [one!.liveQueryId, one!.applicationId, one!.collectorId, one!.platform, one!.items, one!.error, one!.createdAt],
+        [first.liveQueryId, 'app', 'c1', task!.platform, 0, null, now],
+      )
+      assert.equal((await store.live.tasks({ unfinished: false, before: null, limit: 1 }, now)).length, 1)
+    })
+
     test('cancelled, a live query is over, its task is closed and its key is free', async () => {
       const now = freshHour()
       await poll('c1', now)

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
 import type { TakenRun } from '../../analysis/analysis-store.ts'
-import { heldStatuses, type RunStatus, statusesBefore } from '../../analysis/run-states.ts'
+import { heldStatuses, type RunStatus, statusesBefore, unfinishedStatuses } from '../../analysis/run-states.ts'
 import type { SubscriptionStore } from '../../analysis/subscription-store.ts'
 import { sqlAnalysisInput } from './analysis-input.ts'
 import { hasPlace, insertRun, runOf } from './analysis-run-rows.ts'
@@ -51,6 +51,13 @@ export function sqlAnalysisStore(db: Kysely<Tables>): SubscriptionStore {
       if (status === 'expired') query = query.where('expires_at', '<=', now)
       else if (status !== null) query = query.where('status', '=', status).where('expires_at', '>', now)
       return (await query.execute()).map(runOf)
+    },
+
+    async runQueue({ unfinished, before, limit, now }) {
+      let query = db.selectFrom('analysis_run').selectAll().orderBy('run_id', 'desc').limit(limit)
+      if (unfinished) query = query.where('status', 'in', unfinishedStatuses).where('expires_at', '>', now)
+      if (before !== null) query = query.where('run_id', '<', before)
+      return (await query.execute()).map((row) => ({ ...runOf(row), attempts: row.attempts }))
     },
 
     async cancelRun(applicationId, runId, now) {

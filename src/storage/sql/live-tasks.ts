@@ -11,7 +11,7 @@ import type { LiveRunRow, Tables } from './tables.ts'
 /** That a collector asks is written down at most this often: a poll that finds nothing should not cost the disk a write. */
 const pollNotedEveryMs = 20_000
 
-type TaskMethods = 'lease' | 'task' | 'heartbeat' | 'deliver' | 'complete' | 'due' | 'settle'
+type TaskMethods = 'tasks' | 'lease' | 'task' | 'heartbeat' | 'deliver' | 'complete' | 'due' | 'settle'
 
 type RunWithQuery = LiveRunRow & {
   dataset_id: string
@@ -27,6 +27,34 @@ type RunWithQuery = LiveRunRow & {
  */
 export function liveTasks(db: Kysely<Tables>): Pick<LiveStore, TaskMethods> {
   return {
+    async tasks({ unfinished, before, limit }, nowMs) {
+      let query = runsWithQuery(db)
+        .select(['live_query.application_id', 'live_query.created_at'])
+        .orderBy('live_run.task_id', 'desc')
+        .limit(limit)
+      if (unfinished) {
+        query = query.where('live_run.status', 'in', ['pending', 'running']).where('live_query.deadline_at', '>', nowMs)
+      }
+      if (before !== null) query = query.where('live_run.task_id', '<', before)
+      return (await query.execute()).map((run) => ({
+        taskId: run.task_id,
+        liveQueryId: run.live_query_id,
+        applicationId: run.application_id,
+        datasetId: run.dataset_id,
+        platform: run.platform,
+        resourceKind: run.resource_kind as ResourceKind,
+        query: run.query,
+        status: stateOf(run, nowMs),
+        items: run.items,
+        maxItems: run.max_items,
+        collectorId: run.collector_id,
+        leaseExpiresAt: run.lease_expires_at,
+        createdAt: run.created_at,
+        deadlineAt: run.deadline_at,
+        error: run.error_code === null ? null : { code: run.error_code, message: run.error_message ?? '' },
+      }))
+    },
+
     async lease(request, nowMs) {
       await notePoll(db, request.collectorId, request.platforms, request.resourceKinds ?? [''], nowMs)
       let query = runsWithQuery(db)

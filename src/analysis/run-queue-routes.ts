@@ -1,0 +1,82 @@
+import { type Static, Type } from 'typebox'
+import { analysisTypes } from '../access/analysis-types.ts'
+import type { TypedApp } from '../http/typed-app.ts'
+import { formatOptionalTime, formatTime } from '../time.ts'
+import { choice, dateTime, named, orNull, pageSize, strict } from '../validation.ts'
+import type { AnalysisStore, QueuedRun } from './analysis-store.ts'
+import { runStatuses } from './run-states.ts'
+
+const [limitMax, limitDefault] = [200, 50]
+
+const QueuedRunAnswer = named(
+  'QueuedRun',
+  Type.Object({
+    run_id: Type.String(),
+    application_id: Type.String(),
+    analysis_type: choice(analysisTypes),
+    subscription_id: orNull(Type.String()),
+    status: choice(runStatuses),
+    progress: Type.Number({ description: 'How much of the computation is done, from 0 to 1.' }),
+    attempts: Type.Integer({ description: 'How many workers have taken it up.' }),
+    created_at: dateTime,
+    started_at: orNull(dateTime),
+    completed_at: orNull(dateTime),
+    expires_at: dateTime,
+    error: orNull(named('QueuedRunError', Type.Object({ code: Type.String(), message: Type.String() }))),
+  }),
+)
+
+/** A run whose time is over is expired, whether retention has come by or not. */
+const answerOf = (run: QueuedRun, now: number): Static<typeof QueuedRunAnswer> => ({
+  run_id: run.runId,
+  application_id: run.applicationId,
+  analysis_type: run.analysisType,
+  subscription_id: run.subscription?.subscriptionId ?? null,
+  status: now >= run.expiresAt ? 'expired' : run.status,
+  progress: run.progress,
+  attempts: run.attempts,
+  created_at: formatTime(run.createdAt),
+  started_at: formatOptionalTime(run.startedAt),
+  completed_at: formatOptionalTime(run.completedAt),
+  expires_at: formatTime(run.expiresAt),
+  error: run.error,
+})
+
+/** What an operator sees of the runs of all applications; not what they are about. */
+export function runQueueRoutes(app: TypedApp, store: Pick<AnalysisStore, 'runQueue'>): void {
+  app.get(
+    '/admin/v1/analysis/runs',
+    {
+      config: { operation: 'admin.runs.list', invalid: 'invalid_request', role: 'viewer' },
+      schema: {
+        tags: ['Admin'],
+        summary: 'List the analysis runs of all applications',
+        description:
+          'An addition. Newest first. With `unfinished` those alone that wait or are under way: of each application the oldest is taken up first, and applications take turns.',
+        querystring: Type.Object(
+          {
+            unfinished: Type.Optional(Type.Boolean({ default: false, description: 'Those alone that are not over.' })),
+            limit: pageSize(limitMax, limitDefault),
+            before: Type.Optional(Type.String({ description: '`next_before` of the previous page.' })),
+          },
+          strict,
+        ),
+        response: {
+          200: named(
+            'RunQueuePage',
+            Type.Object({ runs: Type.Array(QueuedRunAnswer), next_before: orNull(Type.String()) }),
+          ),
+        },
+      },
+    },
+    async (request) => {
+      const { unfinished = false, limit = limitDefault, before = null } = request.query
+      const now = Date.now()
+      const found = await store.runQueue({ unfinished, before, limit, now })
+      return {
+        runs: found.map((run) => answerOf(run, now)),
+        next_before: found.length === limit ? found.at(-1)!.runId : null,
+      }
+    },
+  )
+}

@@ -1,0 +1,83 @@
+import { type Static, Type } from 'typebox'
+import type { TypedApp } from '../http/typed-app.ts'
+import { formatOptionalTime, formatTime } from '../time.ts'
+import { choice, dateTime, named, orNull, pageSize, strict } from '../validation.ts'
+import { resourceKinds } from './limits.ts'
+import type { ListedTask, LiveStore } from './live-store.ts'
+import { runStates } from './states.ts'
+
+const [limitMax, limitDefault] = [200, 50]
+
+const ListedTaskAnswer = named(
+  'ListedTask',
+  Type.Object({
+    task_id: Type.String(),
+    live_query_id: Type.String(),
+    application_id: Type.String(),
+    dataset_id: Type.String(),
+    platform: Type.String(),
+    resource_kind: choice(resourceKinds),
+    query: Type.String(),
+    status: choice(runStates),
+    items: Type.Integer({ description: 'Documents that it brought so far.' }),
+    max_items: Type.Integer(),
+    collector_id: orNull(Type.String(), { description: 'Who works on it, or did last.' }),
+    lease_expires_at: orNull(dateTime),
+    created_at: dateTime,
+    deadline_at: dateTime,
+    error: orNull(named('ListedTaskError', Type.Object({ code: Type.String(), message: Type.String() }))),
+  }),
+)
+
+const answerOf = (task: ListedTask): Static<typeof ListedTaskAnswer> => ({
+  task_id: task.taskId,
+  live_query_id: task.liveQueryId,
+  application_id: task.applicationId,
+  dataset_id: task.datasetId,
+  platform: task.platform,
+  resource_kind: task.resourceKind,
+  query: task.query,
+  status: task.status,
+  items: task.items,
+  max_items: task.maxItems,
+  collector_id: task.collectorId,
+  lease_expires_at: formatOptionalTime(task.leaseExpiresAt),
+  created_at: formatTime(task.createdAt),
+  deadline_at: formatTime(task.deadlineAt),
+  error: task.error,
+})
+
+/** What an operator sees of the tasks of all live queries. */
+export function taskListRoutes(app: TypedApp, store: Pick<LiveStore, 'tasks'>): void {
+  app.get(
+    '/admin/v1/live/tasks',
+    {
+      config: { operation: 'admin.tasks.list', invalid: 'invalid_request', role: 'viewer' },
+      schema: {
+        tags: ['Admin'],
+        summary: 'List the tasks of live queries',
+        description:
+          'An addition. Newest first, of all applications and collectors. With `unfinished` those alone that wait for a collector or are being worked on.',
+        querystring: Type.Object(
+          {
+            unfinished: Type.Optional(Type.Boolean({ default: false, description: 'Those alone that are not over.' })),
+            limit: pageSize(limitMax, limitDefault),
+            before: Type.Optional(Type.String({ description: '`next_before` of the previous page.' })),
+          },
+          strict,
+        ),
+        response: {
+          200: named(
+            'TaskListPage',
+            Type.Object({ tasks: Type.Array(ListedTaskAnswer), next_before: orNull(Type.String()) }),
+          ),
+        },
+      },
+    },
+    async (request) => {
+      const { unfinished = false, limit = limitDefault, before = null } = request.query
+      const found = await store.tasks({ unfinished, before, limit }, Date.now())
+      return { tasks: found.map(answerOf), next_before: found.length === limit ? found.at(-1)!.taskId : null }
+    },
+  )
+}

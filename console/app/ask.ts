@@ -53,7 +53,8 @@ export async function ask<Body>(method: string, path: string, asked: Asked = {})
   return (await (await askRaw(method, path, asked)).json()) as Body
 }
 
-async function askRaw(method: string, path: string, asked: Asked = {}): Promise<Response> {
+/** The same, for an answer that is no JSON, or empty. */
+export async function askRaw(method: string, path: string, asked: Asked = {}): Promise<Response> {
   const { as = 'consumer', repeatable = method === 'GET', signal: until } = asked
   for (;;) {
     const key = credential(as).value

@@ -39,6 +39,14 @@ export const views: readonly View[] = [
     load: async () => (await import('../account/account-view.ts')).AccountView,
   },
   {
+    path: '/operate/overview',
+    title: 'Overview',
+    listed: { group: 'Operate', icon: 'gauge' },
+    needs: 'admin',
+    styles: ['operate.css'],
+    load: async () => (await import('../operate/overview-view.ts')).OverviewView,
+  },
+  {
     path: '/',
     title: 'Welcome',
     listed: { group: 'Learn', icon: 'home' },

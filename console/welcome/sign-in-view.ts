@@ -3,15 +3,15 @@ import { type ComponentChild, h } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { inWords } from '../app/ask.ts'
 import { go } from '../app/router.ts'
-import { credential } from '../app/session.ts'
 import { signInByCode } from './check-credential.ts'
+import { firstView } from './first-view.ts'
 import { SignIn } from './sign-in.ts'
 
 /** Signs in by a form, or by the one-time code behind the # of its address. */
 export function SignInView(): ComponentChild {
   const fault = useSignal<string | null>(null)
   const isBusy = useSignal(location.hash.length > 1)
-  const enter = (): void => go(credential('consumer').value === '' ? '/' : '/search', { replace: true })
+  const enter = (): void => go(firstView(), { replace: true })
   const redeem = (): void => {
     const code = location.hash.slice(1)
     if (code === '') return

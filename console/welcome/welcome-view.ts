@@ -5,6 +5,7 @@ import { go } from '../app/router.ts'
 import { credential, isSignedIn } from '../app/session.ts'
 import { CodeBox } from '../shared/code-box.ts'
 import { daysAgo } from '../shared/days-ago.ts'
+import { firstView } from './first-view.ts'
 import { SignIn } from './sign-in.ts'
 
 /** What this is, how it is, how to sign in, and three lines to begin with. */
@@ -73,9 +74,7 @@ export function WelcomeView(): ComponentChild {
   )
 }
 
-const enter = (): void => {
-  if (credential('consumer').value !== '') go('/search')
-}
+const enter = (): void => go(firstView())
 
 function SignedIn(): ComponentChild {
   const name = account.value?.name
@@ -84,9 +83,13 @@ function SignedIn(): ComponentChild {
     { class: 'sign-in' },
     h('h2', null, 'Signed in'),
     credential('consumer').value === ''
-      ? h('p', null, 'With the admin token: the reference sends it where you try an operation of the operator.')
+      ? h('p', null, 'With an admin token.')
       : h('p', null, name === undefined ? 'With an application key.' : ['As ', h('strong', null, name), '.']),
-    credential('consumer').value === '' ? null : h('a', { class: 'button main', href: '/search' }, 'Search'),
+    h(
+      'a',
+      { class: 'button main', href: firstView() },
+      credential('consumer').value === '' ? 'See how it is' : 'Search',
+    ),
   )
 }
 

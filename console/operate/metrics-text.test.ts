@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { answersOf, quantile, readMetrics, since, soleValue } from './metrics-text.ts'
+
+const text = (fast: number, slow: number, failed: number): string => `# HELP x y
+# TYPE tidemark_http_request_seconds histogram
+tidemark_http_request_seconds_bucket{le="0.1",operation="search.default",status="200"} ${fast}
+tidemark_http_request_seconds_bucket{le="1",operation="search.default",status="200"} ${fast + slow}
+tidemark_http_request_seconds_bucket{le="+Inf",operation="search.default",status="200"} ${fast + slow}
+tidemark_http_request_seconds_count{operation="search.default",status="200"} ${fast + slow}
+tidemark_http_request_seconds_bucket{le="0.1",operation="search.default",status="503"} ${failed}
+tidemark_http_request_seconds_bucket{le="+Inf",operation="search.default",status="503"} ${failed}
+tidemark_http_request_seconds_count{operation="search.default",status="503"} ${failed}
+process_resident_memory_bytes 1.5e+08
+odd{a="x\\"y\\\\z\\n",b=""} NaN
+not a line {
+`
+
+test('samples are read with their labels, and what is no sample is passed over', () => {
+  const series = readMetrics(text(1, 2, 3))
+  assert.equal(soleValue(series, 'process_resident_memory_bytes'), 150_000_000)
+  assert.equal(soleValue(series, 'not_there'), null)
+  assert.deepEqual(series.get('odd'), [{ labels: { a: 'x"y\\z\n', b: '' }, value: Number.NaN }])
+  assert.deepEqual([...readMetrics('')], [])
+})
+
+test('answers of all statuses are put together, by operation', () => {
+  const found = answersOf(readMetrics(text(6, 3, 1))).get('search.default')!
+  assert.deepEqual([found.requests, found.failures], [10, 1])
+  assert.equal(quantile(found, 0.35), 0.05)
+  assert.equal(quantile({ ...found, within: [] }, 0.5), null)
+})
+
+test('between two looks only what is new counts, and everything after a new start', () => {
+  const [before, now] = [text(6, 3, 1), text(8, 3, 1)].map((one) => answersOf(readMetrics(one)).get('search.default')!)
+  const between = since(before, now!)
+  assert.deepEqual([between.requests, between.failures], [2, 0])
+  assert.equal(quantile(between, 1), 0.1)
+  assert.deepEqual(since(now, before!), before)
+  assert.deepEqual(since(undefined, now!), now)
+})

@@ -1,0 +1,92 @@
+/** The text that `/metrics` gives, read as far as the console shows it. */
+export interface Sample {
+  readonly labels: Readonly<Record<string, string>>
+  readonly value: number
+}
+export type Series = ReadonlyMap<string, readonly Sample[]>
+
+const line = /^([A-Za-z_:][\w:]*)(?:\{(.*)\})? (\S+)/
+const label = /(\w+)="((?:\\.|[^"\\])*)"/g
+const escapes: Readonly<Record<string, string>> = { '\\n': '\n', '\\"': '"', '\\\\': '\\' }
+
+export function readMetrics(text: string): Series {
+  const series = new Map<string, Sample[]>()
+  for (const one of text.split('\n')) {
+    const found = line.exec(one)
+    if (found === null) continue
+    const [, name, within = '', value] = found
+    const labels: Record<string, string> = {}
+    for (const [, key, raw] of within.matchAll(label))
+      labels[key!] = raw!.replace(/\\["\\n]/g, (found) => escapes[found]!)
+    const samples = series.get(name!) ?? []
+    samples.push({ labels, value: Number(value === '+Inf' ? Number.POSITIVE_INFINITY : value) })
+    series.set(name!, samples)
+  }
+  return series
+}
+
+/** The value of a series without labels; null where it is not told. */
+export const soleValue = (series: Series, name: string): number | null => series.get(name)?.[0]?.value ?? null
+
+/** Answers of one operation: how many, how many of them failed on this side, and how many took so long at the most. */
+export interface Answered {
+  readonly operation: string
+  readonly requests: number
+  readonly failures: number
+  /** By upper bound in seconds, ascending; each has those before it too. */
+  readonly within: readonly (readonly [seconds: number, requests: number])[]
+}
+
+const histogram = 'tidemark_http_request_seconds'
+
+export function answersOf(series: Series): ReadonlyMap<string, Answered> {
+  const found = new Map<string, { requests: number; failures: number; within: Map<number, number> }>()
+  const of = (operation: string) => {
+    const known = found.get(operation) ?? { requests: 0, failures: 0, within: new Map<number, number>() }
+    found.set(operation, known)
+    return known
+  }
+  for (const { labels, value } of series.get(`${histogram}_count`) ?? []) {
+    const one = of(labels.operation ?? '')
+    one.requests += value
+    if (Number(labels.status) >= 500) one.failures += value
+  }
+  for (const { labels, value } of series.get(`${histogram}_bucket`) ?? []) {
+    const { within } = of(labels.operation ?? '')
+    const bound = labels.le === '+Inf' ? Number.POSITIVE_INFINITY : Number(labels.le)
+    within.set(bound, (within.get(bound) ?? 0) + value)
+  }
+  return new Map(
+    [...found].map(([operation, { requests, failures, within }]) => [
+      operation,
+      { operation, requests, failures, within: [...within].sort(([a], [b]) => a - b) },
+    ]),
+  )
+}
+
+/** What came between two looks; a server that was started anew counts from nothing. */
+export function since(before: Answered | undefined, now: Answered): Answered {
+  if (before === undefined || before.requests > now.requests) return now
+  const earlier = new Map(before.within)
+  return {
+    operation: now.operation,
+    requests: now.requests - before.requests,
+    failures: now.failures - before.failures,
+    within: now.within.map(([bound, requests]) => [bound, requests - (earlier.get(bound) ?? 0)]),
+  }
+}
+
+/** Within how many seconds that share of them was answered, by the buckets: even between their bounds. Null of none. */
+export function quantile({ within }: Answered, share: number): number | null {
+  const total = within.at(-1)?.[1] ?? 0
+  if (total === 0) return null
+  let [below, fewer] = [0, 0]
+  for (const [bound, requests] of within) {
+    if (requests >= share * total) {
+      if (bound === Number.POSITIVE_INFINITY) return below
+      return requests === fewer ? bound : below + ((bound - below) * (share * total - fewer)) / (requests - fewer)
+    }
+    ;[below, fewer] = [bound, requests]
+  }
+  return below
+}

@@ -1,0 +1,138 @@
+import { type ComponentChild, Fragment, h } from 'preact'
+import { health } from '../app/health.ts'
+import type { Finding, Indexing } from './answers.ts'
+import { Head } from './head.ts'
+import { type Read, useRead } from './read.ts'
+import { Standing } from './standing.ts'
+import { state } from './state.ts'
+import { Traffic } from './traffic.ts'
+import { count, counted, rate, size, span } from './words.ts'
+
+const everyMs = 5_000
+
+/** Whether all is well, and if not, what to do. */
+export function OverviewView(): ComponentChild {
+  const indexing = useRead<Indexing>('/admin/v1/indexing', {}, everyMs)
+  const doctor = useRead<{ findings: readonly Finding[] }>('/admin/v1/findings', {}, 12 * everyMs)
+  return h(
+    Fragment,
+    null,
+    h(Head, { title: 'Overview', path: '/admin/v1/indexing' }),
+    h(Attention, { indexing, doctor }),
+    h(Standing, { fault: indexing.fault, isKnown: indexing.body !== null, isEmpty: false }),
+    indexing.body === null ? null : h(Tiles, { indexing: indexing.body }),
+    h(Traffic, null),
+  )
+}
+
+/** What is the matter, and what to do about it. */
+interface Trouble {
+  readonly level: 'warning' | 'failure'
+  readonly about: string
+  readonly advice: string | null
+}
+
+interface AttentionProps {
+  readonly indexing: Read<Indexing>
+  readonly doctor: Read<{ readonly findings: readonly Finding[] }>
+}
+
+function Attention({ indexing, doctor }: AttentionProps): ComponentChild {
+  const troubles: Trouble[] = [
+    ...health.value.rows
+      .filter(([, isGood]) => !isGood)
+      .map(([name, , detail]): Trouble => ({ level: 'failure', about: `${name}: ${detail}`, advice: null })),
+    ...(indexing.body?.warnings ?? []).map((about): Trouble => ({ level: 'warning', about, advice: null })),
+    ...(doctor.body?.findings ?? []).flatMap((one): Trouble[] =>
+      one.state === 'ok' ? [] : [{ level: one.state, about: one.about, advice: one.advice }],
+    ),
+  ].sort((a, b) => a.level.localeCompare(b.level))
+  const isKnown = indexing.body !== null && doctor.body !== null
+  return h(
+    'section',
+    { class: 'card attention', 'aria-labelledby': 'attention' },
+    h('h2', { id: 'attention' }, 'What needs attention'),
+    doctor.fault === null ? null : h('p', { class: 'fault', role: 'alert' }, doctor.fault),
+    troubles.length === 0
+      ? h('p', { role: 'status' }, isKnown ? 'Nothing: everything that was looked at is well.' : 'Asking …')
+      : h(
+          'ul',
+          null,
+          troubles.map(({ level, about, advice }) =>
+            h(
+              'li',
+              { key: about },
+              state(level),
+              h(
+                'div',
+                null,
+                h('span', { dir: 'auto' }, about),
+                advice === null ? null : h('span', { class: 'note', dir: 'auto' }, advice),
+              ),
+            ),
+          ),
+        ),
+  )
+}
+
+function Tiles({ indexing }: { readonly indexing: Indexing }): ComponentChild {
+  const waiting = indexing.pending_documents + indexing.pending_vectors
+  const disk = health.value.rows.find(([name]) => name === 'Disk')
+  return h(
+    'dl',
+    { class: 'tiles' },
+    h(Tile, {
+      name: 'Documents',
+      value: count(indexing.indexed_documents),
+      note: `${counted(indexing.indexed_chunks, 'chunk')} in the search index`,
+    }),
+    h(Tile, {
+      name: 'Backlog',
+      value: waiting === 0 ? 'none' : count(waiting),
+      note: waiting === 0 ? 'Everything that came in can be found' : backlogInWords(indexing),
+    }),
+    h(Tile, {
+      name: 'Search index',
+      value: size(indexing.memory_bytes),
+      note: `in memory, ${size(indexing.disk_bytes)} on disk`,
+    }),
+    disk === undefined ? null : h(Tile, { name: 'Disk', ...diskWords(disk[2]) }),
+  )
+}
+
+/** The number at the beginning of what the server says of its disk is what one looks for. */
+function diskWords(detail: string): { readonly value: string; readonly note: string } {
+  const [, free, rest = ''] = /^(?:only )?([\d.,]+ ?[KMGTP]i?B)(.*)$/.exec(detail) ?? []
+  return free === undefined ? { value: '', note: detail } : { value: free, note: rest.trim() }
+}
+
+export function backlogInWords(indexing: Indexing): string {
+  const { pending_documents: documents, pending_vectors: vectors, oldest_pending_seconds: oldest } = indexing
+  const parts = [
+    documents > 0
+      ? `${counted(documents, 'document')} to be read${indexing.documents_per_second === null ? '' : `, ${rate(indexing.documents_per_second)} a second`}`
+      : null,
+    vectors > 0
+      ? `${counted(vectors, 'vector')} to be made${indexing.vectors_per_second === null ? '' : `, ${rate(indexing.vectors_per_second)} a second`}`
+      : null,
+    indexing.vectors_ready_in_seconds === null ? null : `done in about ${span(indexing.vectors_ready_in_seconds)}`,
+    oldest === null ? null : `the oldest waits for ${span(oldest)}`,
+  ]
+  return parts.filter((part) => part !== null).join('; ')
+}
+
+interface TileProps {
+  readonly name: string
+  readonly value: string
+  readonly note: string
+}
+
+function Tile({ name, value, note }: TileProps): ComponentChild {
+  return h(
+    'div',
+    { class: 'card tile' },
+    h('dt', null, name),
+    h('dd', { class: 'tile-value' }, value),
+    h('dd', { class: 'note' }, note),
+  )
+}

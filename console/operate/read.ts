@@ -1,0 +1,87 @@
+import { type Signal, useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import { type Asked, ask, inWords } from '../app/ask.ts'
+
+/** What the server said, or why it did not; `again` asks once more and keeps what is shown until the answer is there. */
+export interface Read<Body> {
+  readonly body: Body | null
+  readonly fault: string | null
+  readonly again: () => Promise<void>
+}
+
+/** Asks the admin API when the view is opened, and whenever what is asked changes. `everyMs`: and every now and then. */
+export function useRead<Body>(path: string, query: Asked['query'] = {}, everyMs: number | null = null): Read<Body> {
+  const body = useSignal<Body | null>(null)
+  const fault = useSignal<string | null>(null)
+  const asked = JSON.stringify([path, query])
+  const read = async (signal?: AbortSignal): Promise<void> => {
+    try {
+      body.value = await ask<Body>('GET', path, { as: 'admin', query, ...(signal && { signal }) })
+      fault.value = null
+    } catch (error) {
+      fault.value = inWords(error) ?? fault.value
+    }
+  }
+  useEffect(() => {
+    const leaving = new AbortController()
+    repeat(() => read(leaving.signal), everyMs, leaving.signal)
+    return () => leaving.abort()
+  }, [asked])
+  return { body: body.value, fault: fault.value, again: () => read() }
+}
+
+/** Once, or again and again while somebody looks, never twice at a time. */
+export async function repeat(step: () => Promise<void>, everyMs: number | null, until: AbortSignal): Promise<void> {
+  for (;;) {
+    if (!document.hidden) await step()
+    if (everyMs === null || until.aborted) return
+    await new Promise((resolve) => setTimeout(resolve, everyMs))
+    if (until.aborted) return
+  }
+}
+
+/** A list that comes in pages, newest first. */
+export interface Pages<Item> {
+  readonly items: readonly Item[] | null
+  readonly fault: string | null
+  /** Null where there is nothing more. */
+  readonly more: (() => Promise<void>) | null
+  /** From the beginning. */
+  readonly again: () => Promise<void>
+}
+
+/** `name` is what the answer calls the list; the next page goes on from `next_before`. */
+export function usePages<Item>(path: string, name: string, query: Asked['query'] = {}): Pages<Item> {
+  const items: Signal<readonly Item[] | null> = useSignal(null)
+  const next = useSignal<string | null>(null)
+  const fault = useSignal<string | null>(null)
+  const read = async (before: string | null, signal?: AbortSignal): Promise<void> => {
+    try {
+      const asked = { ...query, ...(before !== null && { before }) }
+      const page = await ask<Record<string, unknown>>('GET', path, {
+        as: 'admin',
+        query: asked,
+        ...(signal && { signal }),
+      })
+      const found = page[name] as readonly Item[]
+      items.value = before === null ? found : [...(items.value ?? []), ...found]
+      next.value = page.next_before as string | null
+      fault.value = null
+    } catch (error) {
+      fault.value = inWords(error) ?? fault.value
+    }
+  }
+  useEffect(() => {
+    const leaving = new AbortController()
+    items.value = null
+    read(null, leaving.signal)
+    return () => leaving.abort()
+  }, [JSON.stringify([path, query])])
+  const { value: after } = next
+  return {
+    items: items.value,
+    fault: fault.value,
+    more: after === null ? null : () => read(after),
+    again: () => read(null),
+  }
+}

@@ -1,0 +1,19 @@
+import type { ComponentChild, ComponentChildren } from 'preact'
+import { h } from 'preact'
+
+/** What stands in the place of a list: that it is being asked for, what failed, or what to do where there is nothing. */
+export function Standing({
+  fault,
+  isKnown,
+  isEmpty,
+  children,
+}: {
+  readonly fault: string | null
+  readonly isKnown: boolean
+  readonly isEmpty: boolean
+  readonly children?: ComponentChildren
+}): ComponentChild {
+  if (fault !== null) return h('p', { class: 'notice bad', role: 'alert' }, fault)
+  if (!isKnown) return h('p', { class: 'empty', role: 'status' }, 'Asking …')
+  return isEmpty ? h('div', { class: 'empty' }, children) : null
+}

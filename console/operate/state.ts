@@ -1,0 +1,24 @@
+import { type ComponentChild, h } from 'preact'
+
+const tones: Readonly<Record<string, string>> = {
+  ok: 'good',
+  active: 'good',
+  succeeded: 'good',
+  completed: 'good',
+  running: 'blue',
+  validating: 'blue',
+  erasing: 'blue',
+  queued: 'warn',
+  pending: 'warn',
+  warning: 'warn',
+  'expires soon': 'warn',
+  failed: 'bad',
+  failure: 'bad',
+  timed_out: 'bad',
+  revoked: 'bad',
+  expired: 'bad',
+}
+
+/** A state in a word, coloured as well as said. */
+export const state = (word: string): ComponentChild =>
+  h('span', { class: 'state', 'data-tone': tones[word] ?? 'plain' }, word.replaceAll('_', ' '))

@@ -1,0 +1,77 @@
+import { useSignal } from '@preact/signals'
+import { type ComponentChild, Fragment, h } from 'preact'
+
+export interface Column<Row> {
+  readonly title: string
+  readonly cell: (row: Row) => ComponentChild
+  readonly isNumber?: boolean
+}
+
+export interface TableProps<Row> {
+  /** What it lists, for whoever follows by ear. */
+  readonly label: string
+  readonly columns: readonly Column<Row>[]
+  readonly rows: readonly Row[]
+  readonly keyOf: (row: Row) => string
+}
+
+/** More are drawn when they are asked for: nobody reads ten thousand rows, and drawing them holds the page up. */
+const rowsAtOnce = 200
+
+/** On a phone each row is a card, and each cell says what it is. */
+export function Table<Row>({ label, columns, rows, keyOf }: TableProps<Row>): ComponentChild {
+  const shown = useSignal(rowsAtOnce)
+  return h(
+    Fragment,
+    null,
+    h(
+      'div',
+      { class: 'table-frame', tabindex: 0, role: 'region', 'aria-label': label },
+      h(
+        'table',
+        { role: 'table' },
+        h(
+          'thead',
+          { role: 'rowgroup' },
+          h(
+            'tr',
+            { role: 'row' },
+            columns.map(({ title, isNumber }) =>
+              h('th', { key: title, role: 'columnheader', class: isNumber ? 'number' : undefined }, title),
+            ),
+          ),
+        ),
+        h(
+          'tbody',
+          { role: 'rowgroup' },
+          rows.slice(0, shown.value).map((row) =>
+            h(
+              'tr',
+              { key: keyOf(row), role: 'row' },
+              columns.map(({ title, cell, isNumber }) =>
+                h(
+                  'td',
+                  { key: title, role: 'cell', 'data-label': title, class: isNumber ? 'number' : undefined },
+                  cell(row),
+                ),
+              ),
+            ),
+          ),
+        ),
+      ),
+    ),
+    rows.length > shown.value
+      ? h(
+          'button',
+          {
+            type: 'button',
+            class: 'button small more',
+            onClick: () => {
+              shown.value += rowsAtOnce
+            },
+          },
+          `Show more of ${rows.length.toLocaleString()}`,
+        )
+      : null,
+  )
+}

@@ -1,0 +1,86 @@
+import { useSignal } from '@preact/signals'
+import { type ComponentChild, h } from 'preact'
+import { useEffect } from 'preact/hooks'
+import { askRaw, inWords } from '../app/ask.ts'
+import { type Answered, answersOf, quantile, readMetrics, type Series, since, soleValue } from './metrics-text.ts'
+import { repeat } from './read.ts'
+import { Table } from './table.ts'
+import { count, latency, rate, size } from './words.ts'
+
+const everyMs = 5_000
+
+interface Look {
+  readonly at: number
+  readonly series: Series
+  readonly answers: ReadonlyMap<string, Answered>
+}
+
+interface Row extends Answered {
+  /** A second, lately; null until it was looked twice. */
+  readonly perSecond: number | null
+  readonly median: number | null
+  readonly slow: number | null
+}
+
+/** What is asked of this process, how often and how fast: since it began, and between the last two looks. */
+export function Traffic(): ComponentChild {
+  const looks = useSignal<readonly Look[]>([])
+  const fault = useSignal<string | null>(null)
+  useEffect(() => {
+    const leaving = new AbortController()
+    const look = async (): Promise<void> => {
+      try {
+        const answer = await askRaw('GET', '/metrics', { as: 'admin', signal: leaving.signal })
+        const series = readMetrics(await answer.text())
+        looks.value = [...looks.value.slice(-1), { at: performance.now(), series, answers: answersOf(series) }]
+        fault.value = null
+      } catch (error) {
+        fault.value = inWords(error) ?? fault.value
+      }
+    }
+    repeat(look, everyMs, leaving.signal)
+    return () => leaving.abort()
+  }, [])
+  const [before, now] = looks.value.length === 2 ? looks.value : [null, looks.value[0]]
+  if (fault.value !== null) return h('p', { class: 'notice bad', role: 'alert' }, fault.value)
+  if (now === undefined) return null
+  const rows = [...now.answers.values()].map((one) => rowOf(one, before, now)).sort((a, b) => b.requests - a.requests)
+  const lately = rows.reduce((sum, { perSecond }) => sum + (perSecond ?? 0), 0)
+  const memory = soleValue(now.series, 'process_resident_memory_bytes')
+  return h(
+    'section',
+    { 'aria-labelledby': 'traffic' },
+    h('h2', { id: 'traffic' }, 'Requests'),
+    h(
+      'p',
+      { class: 'note' },
+      `Of the process that answered, since it began${before === null ? '' : `: ${rate(lately)} a second now`}${memory === null ? '' : `; it takes ${size(memory)} of memory`}.`,
+    ),
+    h(Table<Row>, {
+      label: 'Requests by operation',
+      keyOf: ({ operation }) => operation,
+      rows,
+      columns: [
+        { title: 'Operation', cell: ({ operation }) => h('code', null, operation) },
+        { title: 'Requests', isNumber: true, cell: ({ requests }) => count(requests) },
+        { title: 'A second', isNumber: true, cell: ({ perSecond }) => (perSecond === null ? '…' : rate(perSecond)) },
+        { title: 'Median', isNumber: true, cell: ({ median }) => (median === null ? '' : latency(median)) },
+        { title: '95 %', isNumber: true, cell: ({ slow }) => (slow === null ? '' : latency(slow)) },
+        {
+          title: 'Failed',
+          isNumber: true,
+          cell: ({ failures }) =>
+            failures === 0 ? '0' : h('strong', { class: 'bad-number', title: 'Answers of 5xx' }, count(failures)),
+        },
+      ],
+    }),
+  )
+}
+
+function rowOf(one: Answered, before: Look | null, now: Look): Row {
+  const perSecond =
+    before === null
+      ? null
+      : since(before.answers.get(one.operation), one).requests / Math.max(0.001, (now.at - before.at) / 1000)
+  return { ...one, perSecond, median: quantile(one, 0.5), slow: quantile(one, 0.95) }
+}

@@ -1,0 +1,35 @@
+/** Numbers and times as operators read them. */
+export const moment = (time: string): string =>
+  new Date(time).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'short' })
+
+export const count = (number: number): string => Math.round(number).toLocaleString()
+
+export const counted = (number: number, one: string, many = `${one}s`): string =>
+  `${count(number)} ${Math.round(number) === 1 ? one : many}`
+
+/** Two figures that mean something: 0.031, 3.1, 310. */
+export const rate = (number: number): string => (number >= 100 ? count(number) : String(Number(number.toPrecision(2))))
+
+const sizes = ['B', 'KB', 'MB', 'GB', 'TB', 'PB']
+
+export function size(bytes: number): string {
+  const power = bytes < 1 ? 0 : Math.min(sizes.length - 1, Math.floor(Math.log(bytes) / Math.log(1000)))
+  return `${rate(bytes / 1000 ** power)} ${sizes[power]}`
+}
+
+const units = [
+  ['day', 86_400],
+  ['hour', 3600],
+  ['minute', 60],
+] as const
+
+/** A span of time, in the largest unit of which there is one at least. */
+export function span(seconds: number): string {
+  const found = units.find(([, length]) => seconds >= length)
+  return found === undefined ? counted(Math.max(0, seconds), 'second') : counted(seconds / found[1], found[0])
+}
+
+/** How long a request takes. */
+export const latency = (seconds: number): string => (seconds < 1 ? `${rate(seconds * 1000)} ms` : `${rate(seconds)} s`)
+
+export const ago = (time: string, now = Date.now()): string => `${span((now - Date.parse(time)) / 1000)} ago`

@@ -1,4 +1,4 @@
-import { type Signal, useSignal } from '@preact/signals'
+import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { type Asked, ask, inWords } from '../app/ask.ts'
 
@@ -37,51 +37,5 @@ export async function repeat(step: () => Promise<void>, everyMs: number | null, 
     if (everyMs === null || until.aborted) return
     await new Promise((resolve) => setTimeout(resolve, everyMs))
     if (until.aborted) return
-  }
-}
-
-/** A list that comes in pages, newest first. */
-export interface Pages<Item> {
-  readonly items: readonly Item[] | null
-  readonly fault: string | null
-  /** Null where there is nothing more. */
-  readonly more: (() => Promise<void>) | null
-  /** From the beginning. */
-  readonly again: () => Promise<void>
-}
-
-/** `name` is what the answer calls the list; the next page goes on from `next_before`. */
-export function usePages<Item>(path: string, name: string, query: Asked['query'] = {}): Pages<Item> {
-  const items: Signal<readonly Item[] | null> = useSignal(null)
-  const next = useSignal<string | null>(null)
-  const fault = useSignal<string | null>(null)
-  const read = async (before: string | null, signal?: AbortSignal): Promise<void> => {
-    try {
-      const asked = { ...query, ...(before !== null && { before }) }
-      const page = await ask<Record<string, unknown>>('GET', path, {
-        as: 'admin',
-        query: asked,
-        ...(signal && { signal }),
-      })
-      const found = page[name] as readonly Item[]
-      items.value = before === null ? found : [...(items.value ?? []), ...found]
-      next.value = page.next_before as string | null
-      fault.value = null
-    } catch (error) {
-      fault.value = inWords(error) ?? fault.value
-    }
-  }
-  useEffect(() => {
-    const leaving = new AbortController()
-    items.value = null
-    read(null, leaving.signal)
-    return () => leaving.abort()
-  }, [JSON.stringify([path, query])])
-  const { value: after } = next
-  return {
-    items: items.value,
-    fault: fault.value,
-    more: after === null ? null : () => read(after),
-    again: () => read(null),
   }
 }

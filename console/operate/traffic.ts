@@ -8,6 +8,8 @@ import { Table } from './table.ts'
 import { count, latency, rate, size } from './words.ts'
 
 const everyMs = 5_000
+/** Files of the console and probes, which nobody waits for. */
+const isOfBrowsers = /^(pages|health)\./
 
 interface Look {
   readonly at: number
@@ -44,7 +46,10 @@ export function Traffic(): ComponentChild {
   const [before, now] = looks.value.length === 2 ? looks.value : [null, looks.value[0]]
   if (fault.value !== null) return h('p', { class: 'notice bad', role: 'alert' }, fault.value)
   if (now === undefined) return null
-  const rows = [...now.answers.values()].map((one) => rowOf(one, before, now)).sort((a, b) => b.requests - a.requests)
+  const rows = [...now.answers.values()]
+    .filter(({ operation }) => !isOfBrowsers.test(operation))
+    .map((one) => rowOf(one, before, now))
+    .sort((a, b) => b.requests - a.requests)
   const lately = rows.reduce((sum, { perSecond }) => sum + (perSecond ?? 0), 0)
   const memory = soleValue(now.series, 'process_resident_memory_bytes')
   return h(

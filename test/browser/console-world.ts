@@ -4,7 +4,7 @@ import { connect, createServer, type Server, type Socket } from 'node:net'
 import { after, afterEach } from 'node:test'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
 import { parse } from 'yaml'
-import { sharedServer, type TestServer } from '../acceptance/harness.ts'
+import { adminToken, sharedServer, type TestServer } from '../acceptance/harness.ts'
 import { until } from '../support/until.ts'
 import { findChromium } from './find-chromium.ts'
 
@@ -156,7 +156,8 @@ async function openPage(
     if (new URL(request.url()).origin !== new URL(url).origin) faults.push(`a request to ${request.url()}`)
   })
   if (key !== undefined) {
-    await page.addInitScript(`sessionStorage.setItem('tidemark.key.consumer', ${JSON.stringify(key)})`)
+    const scheme = key === adminToken ? 'admin' : 'consumer'
+    await page.addInitScript(`sessionStorage.setItem('tidemark.key.${scheme}', ${JSON.stringify(key)})`)
   }
   await page.goto(url)
   return { page, faults }

@@ -120,6 +120,7 @@ const { collector_id, collector_key: collector } = await record('admin.collector
 await record('admin.collectors.list', admin)
 const { token_id } = await record('admin.tokens.create', admin, { body: { name: 'Ada', role: 'operator' } })
 await record('admin.tokens.list', admin)
+await record('admin.self.read', admin)
 await record('admin.tokens.read', admin, { path: { token_id } })
 await record('admin.tokens.revoke', admin, { path: { token_id } })
 

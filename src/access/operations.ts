@@ -66,6 +66,7 @@ export const operations = [
   'admin.collectors.delete',
   'admin.tokens.create',
   'admin.tokens.list',
+  'admin.self.read',
   'admin.tokens.read',
   'admin.tokens.revoke',
   'admin.documents.erase',

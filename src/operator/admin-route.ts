@@ -15,7 +15,7 @@ interface OfAdmin {
   readonly principal: Principal | null
 }
 
-function adminOf({ principal }: OfAdmin): Admin {
+export function adminOf({ principal }: OfAdmin): Admin {
   if (principal?.kind === 'admin') return principal
   throw new TidemarkError('unauthorized', 'an admin token is needed')
 }

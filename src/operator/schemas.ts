@@ -284,6 +284,17 @@ export const TokenAnswer = named(
   }),
 )
 
+export const SelfAnswer = named(
+  'AdminSelf',
+  Type.Object({
+    token_id: orNull(Type.String(), {
+      description: 'Null of the token that is set or kept in the data folder, which is the owner of last resort.',
+    }),
+    name: orNull(Type.String()),
+    role: Role,
+  }),
+)
+
 export const UsageAnswer = named(
   'Usage',
   Type.Object({

@@ -3,7 +3,7 @@ import { optionalBody } from '../http/route.ts'
 import type { TypedApp } from '../http/typed-app.ts'
 import { formatOptionalTime } from '../time.ts'
 import { named, noFields, strict } from '../validation.ts'
-import { about, actorOf, byId, futureTime, list, route } from './admin-route.ts'
+import { about, actorOf, adminOf, byId, futureTime, list, route } from './admin-route.ts'
 import { tokenAnswer } from './answers.ts'
 import type { Operator } from './operator.ts'
 import * as schemas from './schemas.ts'
@@ -46,6 +46,21 @@ export function tokenRoutes(app: TypedApp, operator: Operator): void {
       },
     },
     async () => ({ tokens: (await operator.tokens()).map(tokenAnswer) }),
+  )
+  app.get(
+    '/admin/v1/self',
+    {
+      config: route('viewer', 'admin.self.read'),
+      schema: {
+        ...about('Get who asks', 'An addition: whose admin token the request carries, and what it may do.'),
+        querystring: noFields,
+        response: { 200: schemas.SelfAnswer },
+      },
+    },
+    async (request) => {
+      const { keyId, name, role } = adminOf(request)
+      return { token_id: keyId, name, role }
+    },
   )
   app.get(
     '/admin/v1/tokens/:token_id',

@@ -26,11 +26,14 @@ const forOwners = [
   'POST /admin/v1/erasures',
   'DELETE /admin/v1/datasets/{dataset_id}',
 ]
+/** What changes nothing, though it is asked with a body. */
+const forViewers = ['POST /admin/v1/entitlements/count']
 const roles = ['viewer', 'operator', 'owner'] as const
 type Role = (typeof roles)[number]
 
 function roleFor(method: string, path: string): Role {
   if (forOwners.includes(`${method} ${path}`)) return 'owner'
+  if (forViewers.includes(`${method} ${path}`)) return 'viewer'
   return method === 'GET' || method === 'HEAD' ? 'viewer' : 'operator'
 }
 
@@ -174,6 +177,14 @@ test('an admin token does what its role may, and is 403 role_denied on every oth
     }
   }
   assert.deepEqual([...seen].sort(), ['operator false', 'operator true', 'owner true', 'viewer false', 'viewer true'])
+})
+
+test('whoever asks who they are is told their name and role, and nothing of others', async () => {
+  const asked = async (token: string) =>
+    (await server.call('GET', '/admin/v1/self', { headers: { authorization: `Bearer ${token}` } })).body
+  const { id, token } = tokens.viewer
+  assert.deepEqual(await asked(token), { token_id: id, name: 'the viewer', role: 'viewer' })
+  assert.deepEqual(await asked(adminToken), { token_id: null, name: null, role: 'owner' })
 })
 
 test('without a credential, or with garbage in its place, every closed route is 401', async () => {

@@ -128,7 +128,7 @@ const light: { readonly says: string; readonly start: RegExp; readonly never: Re
   {
     says: 'a server has queries in threads; what whole libraries bring along, as node:http does fetch, is not needed at a start',
     start: /^src\/cli\/(serve|start)\.ts$/,
-    never: /^(kysely|pg|node:http|@aws-sdk\/.*|@fastify\/swagger|yaml|prom-client$)/,
+    never: /^(kysely|pg|node:http|@aws-sdk\/.*|@fastify\/swagger|@modelcontextprotocol\/.*|yaml|prom-client$)/,
   },
 ]
 

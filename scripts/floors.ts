@@ -7,7 +7,7 @@ export const floors: readonly (readonly string[])[] = [
   ['text', 'turns', 'threads', 'outbound'],
   ['access'],
   ['http'],
-  ['account', 'operator', 'ingest', 'changes', 'embedding', 'analysis', 'feeds', 'mirror'],
+  ['account', 'operator', 'ingest', 'changes', 'embedding', 'analysis', 'feeds', 'mirror', 'mcp'],
   ['catalog', 'live'],
   ['search', 'export'],
   ['worker', 'storage'],

@@ -32,6 +32,7 @@ import { liveRoutes } from './live/routes.ts'
 import { taskListRoutes } from './live/task-list-routes.ts'
 import { taskRoutes } from './live/task-routes.ts'
 import { makeFolder } from './make-folder.ts'
+import { mcpRoutes } from './mcp/routes.ts'
 import { OpenParts } from './open-parts.ts'
 import { erasureRoutes } from './operator/erasure-routes.ts'
 import { Erasures } from './operator/erasures.ts'
@@ -200,6 +201,7 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
       taskListRoutes(typed, store.live)
       indexingRoutes(typed, { embedder, state: indexing })
       analysis.routes(typed, cursors)
+      mcpRoutes(typed)
       classificationRoutes(typed, { store: store.catalog, timeoutMs: config.catalogTimeoutMs })
     },
   })

@@ -44,7 +44,7 @@ const collectorInFlightMax = 32
 export const credentialKinds = {
   consumer: {
     prefix: 'tmc_',
-    paths: ['/v1'],
+    paths: ['/v1', '/mcp'],
     name: 'a consumer API key',
     refusal: 'send "Authorization: Bearer tmc_…" with a valid consumer API key',
     errors: ['unauthorized', 'rate_limit_exceeded', 'overloaded'],

@@ -37,6 +37,7 @@ export const operations = [
   'analysis.subscriptions.resume',
   'analysis.subscriptions.runs',
   'analysis.subscriptions.checkpoint',
+  'mcp.call',
   'collector.documents',
   'collector.tasks.lease',
   'collector.tasks.documents',

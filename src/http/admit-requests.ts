@@ -11,6 +11,7 @@ import type { Measures } from '../measures.ts'
 import { Admission } from './admission.ts'
 import type { Connections } from './connections.ts'
 import { wrongEscape } from './error-replies.ts'
+import { askedWithin } from './own-requests.ts'
 import { Permits, PermitsByCaller } from './permits.ts'
 
 /**
@@ -73,6 +74,17 @@ export function admitRequests(app: FastifyInstance, parts: AdmissionParts, conne
       return
     }
     reply.header('cache-control', 'no-store')
+    const asked = askedWithin()
+    if (asked !== undefined) {
+      if (asked.principal.kind !== credential) {
+        done(unauthorized(credential))
+        return
+      }
+      request.principal = asked.principal
+      asked.signal.addEventListener('abort', () => reply.raw.destroy(), { once: true })
+      letIn()
+      return
+    }
     const admission = new Admission()
     request.admission = admission
     connections.whenOver(request.raw, reply.raw, () => admission.over())

@@ -72,6 +72,7 @@ export const openApiOptions: FastifyDynamicSwaggerOptions = {
         name: 'Analysis',
         description: 'Preview. Runs over a slice of the content with files as results, and subscriptions to them.',
       },
+      { name: 'Agents', description: 'The same by the Model Context Protocol.' },
       { name: 'Collector', description: 'Putting content in, and collecting on demand.' },
       { name: 'Admin', description: 'Datasets, applications, keys and everything else an operator sets.' },
       { name: 'Service', description: 'Description, probes and metrics.' },

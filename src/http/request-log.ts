@@ -5,6 +5,7 @@ import type { UsageBook } from '../access/usage-book.ts'
 import { errorTable } from '../errors.ts'
 import type { Connections } from './connections.ts'
 import type { HttpMeasures } from './http-measures.ts'
+import { askedWithin } from './own-requests.ts'
 
 interface LogParts {
   readonly logger: FastifyBaseLogger
@@ -48,10 +49,13 @@ export function logRequests(
   app.addHook('onRequest', (request, reply, done) => {
     // Not known any more when the connection is gone.
     const { ip } = request
+    const isWithin = askedWithin() !== undefined
     connections.whenOver(request.raw, reply.raw, () => {
       const { operation = 'unknown' } = request.routeOptions.config
       const { principal } = request
-      const status = reply.raw.writableFinished ? reply.statusCode : unanswered[connections.endOf(request.raw)]
+      // Of a request within another one nothing is sent: it is answered when its answer has ended.
+      const isAnswered = isWithin ? reply.raw.writableEnded : reply.raw.writableFinished
+      const status = isAnswered ? reply.statusCode : unanswered[connections.endOf(request.raw)]
       measures.request(operation, status, reply.elapsedTime / 1000)
       const counted = principal === null ? null : kindOf(principal).counted(principal)
       if (counted !== null && status < 400 && operation !== 'unknown' && !(operation in quotaOperations)) {

@@ -15,8 +15,8 @@ export async function takeQuota(
   if (quota.limit === null) return
   const policy = `"daily";q=${quota.limit};w=86400`
   const remaining = quota.taken ? quota.limit - quota.used! : 0
-  reply.header('ratelimit-policy', `${reply.getHeader('ratelimit-policy')}, ${policy}`)
-  reply.header('ratelimit', `${reply.getHeader('ratelimit')}, "daily";r=${remaining}`)
+  addTo(reply, 'ratelimit-policy', policy)
+  addTo(reply, 'ratelimit', `"daily";r=${remaining}`)
   if (!quota.taken) {
     throw new TidemarkError(
       'quota_exceeded',
@@ -26,4 +26,10 @@ export async function takeQuota(
       },
     )
   }
+}
+
+/** To what the rate said there; of a request within another one it said nothing. */
+function addTo(reply: FastifyReply, header: string, value: string): void {
+  const before = reply.getHeader(header)
+  reply.header(header, before === undefined ? value : `${before}, ${value}`)
 }

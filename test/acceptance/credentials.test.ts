@@ -43,7 +43,7 @@ function surfaceOf(path: string): Surface {
   if (publicPaths.includes(path)) return 'public'
   if (path === '/metrics' || path.startsWith('/admin/v1/')) return 'admin'
   if (path.startsWith('/collector/v1/')) return 'collector'
-  if (path.startsWith('/v1/')) return 'consumer'
+  if (path === '/mcp' || path.startsWith('/v1/')) return 'consumer'
   throw new Error(`${path} belongs to no surface: name it here`)
 }
 

@@ -1,0 +1,58 @@
+import { type Static, type TProperties, Type } from 'typebox'
+import { strict } from '../validation.ts'
+import type { Api } from './api.ts'
+import { tokenLimits } from './token-budget.ts'
+
+/** Something that an agent can do. What it may read and how often is for the routes to say that it asks. */
+export interface Tool {
+  readonly name: string
+  readonly title: string
+  /** For the agent: when to use it, and how to go on from its answer. */
+  readonly description: string
+  readonly input: object
+  /** Whether it makes something; else it only reads. */
+  readonly makes: boolean
+  /** Whether its answers have a part `quoted`. */
+  readonly quotes: boolean
+  /** The answer, which is told as JSON and weighs no more than `tokens`. */
+  run(input: never, api: Api, tokens: number): Promise<object>
+}
+
+const budget = {
+  max_tokens: Type.Optional(
+    Type.Integer({
+      minimum: tokenLimits.min,
+      maximum: tokenLimits.max,
+      default: tokenLimits.default,
+      description: 'The most that the answer may weigh. What does not fit is told by id, or begins at `next_offset`.',
+    }),
+  ),
+}
+
+export function tool<const Fields extends TProperties>(
+  about: Omit<Tool, 'input' | 'makes' | 'run'> & { readonly makes?: true; readonly fields: Fields },
+  run: (input: Static<ReturnType<typeof Type.Object<Fields>>>, api: Api, tokens: number) => Promise<object>,
+): Tool {
+  const { fields, makes = false, ...said } = about
+  return { ...said, makes, input: Type.Object({ ...fields, ...budget }, strict), run: run as Tool['run'] }
+}
+
+/** For what takes parts in several tools. */
+export const codes = (description: string) =>
+  Type.Optional(
+    Type.Array(Type.String({ minLength: 1, maxLength: 128, pattern: '^[^,]*$' }), {
+      minItems: 1,
+      maxItems: 50,
+      uniqueItems: true,
+      description,
+    }),
+  )
+
+export const time = (description: string) =>
+  Type.Optional(Type.String({ format: 'date-time', description: `${description} RFC 3339, as 2026-11-15T00:00:00Z.` }))
+
+export const cursor = (description: string) =>
+  Type.Optional(Type.String({ minLength: 1, maxLength: 4096, description }))
+
+export const listLength = (most: number, fallback: number) =>
+  Type.Integer({ minimum: 1, maximum: most, default: fallback, description: 'So many at most.' })

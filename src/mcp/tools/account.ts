@@ -1,0 +1,34 @@
+import { tool } from '../tool.ts'
+
+interface Account {
+  readonly name: string
+  readonly entitlements: readonly object[]
+  readonly policy: object
+  readonly embedding_profiles: readonly { readonly id: string; readonly is_default: boolean }[]
+  readonly earliest_ingested_at: string | null
+  readonly latest_ingested_at: string | null
+  readonly usage: object
+}
+
+export const account = tool(
+  {
+    name: 'account',
+    title: 'See what may be read',
+    description:
+      'What this key may read (datasets, platforms, languages, fields), its limits, what it has used today, and from when to when documents came in. ' +
+      'Call it where something is refused, and once before you plan many calls. Conditions that are absent from an entitlement are open.',
+    quotes: false,
+    fields: {},
+  },
+  async (_input, api, tokens) => {
+    const { name, entitlements, policy, embedding_profiles, earliest_ingested_at, latest_ingested_at, usage } =
+      await api.get<Account>('/v1/account')
+    const told = { name, policy, embedding_profiles, earliest_ingested_at, latest_ingested_at, usage }
+    // Some tens at the most; a list that is cut off would say too little may be read, and is told as such.
+    const shown = entitlements.slice(0, Math.floor(tokens / tokensOfEntitlement))
+    const left = entitlements.length - shown.length
+    return { ...told, entitlements: shown, entitlements_not_shown: left === 0 ? undefined : left }
+  },
+)
+
+const tokensOfEntitlement = 100

@@ -1,0 +1,64 @@
+import { Type } from 'typebox'
+import { type ListedDocument, listed } from '../documents.ts'
+import { fitting } from '../token-budget.ts'
+import { codes, cursor, listLength, time, tool } from '../tool.ts'
+
+interface Entry extends ListedDocument {
+  readonly id: string
+}
+
+export interface Listing {
+  readonly documents: readonly { readonly document: Entry }[]
+  readonly next_cursor?: string
+  readonly created_from: string | null
+  readonly created_to: string | null
+}
+
+const documentsDefault = 20
+
+export const browse = tool(
+  {
+    name: 'browse',
+    title: 'Browse documents',
+    description:
+      'Lists documents by exact conditions, the latest to come in first; use it for what is new, and for all of a topic, tag or category. It does not look into texts: for that use `search`. ' +
+      'Without `created_from` and `created_to` it is about the last 24 hours; a window has 31 days at most. Go on with `cursor` = `next_cursor`, all else unchanged.',
+    quotes: true,
+    fields: {
+      dataset_id: Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: 'One dataset.' })),
+      source_platforms: codes('Only these platforms.'),
+      topics: codes('One of these topics, to the letter.'),
+      tags: codes('One of these tags, to the letter.'),
+      classification_codes: codes('One of these categories.'),
+      content_types: codes('Only these content types.'),
+      created_from: time('Came in then or later.'),
+      created_to: time('Came in before.'),
+      published_from: time('Published then or later.'),
+      published_to: time('Published before.'),
+      query: Type.Optional(
+        Type.String({
+          minLength: 1,
+          maxLength: 4096,
+          description: 'The one document with this address or id, to the letter; needs no window. Not a search.',
+        }),
+      ),
+      limit: Type.Optional(listLength(50, documentsDefault)),
+      cursor: cursor('`next_cursor` of the answer before.'),
+    },
+  },
+  async ({ ...asked }, api, tokens) =>
+    listingAnswer(await api.get<Listing>('/v1/documents/browse', { limit: documentsDefault, ...asked }), tokens),
+)
+
+/** What of a page of the catalog fits. */
+export function listingAnswer({ documents, next_cursor, created_from, created_to }: Listing, tokens: number): object {
+  const items = documents.map(({ document }) => listed(document.id, document))
+  const { shown, left } = fitting(items, ({ document_id }) => document_id, tokens - 250)
+  return {
+    came_in_from: created_from ?? undefined,
+    came_in_to: created_to ?? undefined,
+    documents: shown,
+    not_shown: left.length === 0 ? undefined : left,
+    next_cursor,
+  }
+}

@@ -1,0 +1,71 @@
+import { Type } from 'typebox'
+import { choice } from '../../validation.ts'
+import { codes, cursor, listLength, tool } from '../tool.ts'
+
+interface Event {
+  readonly event_type: string
+  readonly document_id: string
+  readonly version_id?: string
+  readonly dataset_id: string
+  readonly source_platform: string
+  readonly changed_fields: readonly string[]
+  readonly occurred_at: string
+}
+
+const eventTypes = [
+  'document.created',
+  'document.version.created',
+  'document.metrics.updated',
+  'document.updated',
+  'document.erased',
+] as const
+const eventsDefault = 25
+
+/** More than one takes: a page is asked for that fits, because what were cut off it the cursor would pass over. */
+const tokensOfEvent = 150
+
+export const changes = tool(
+  {
+    name: 'changes',
+    title: 'Read what changed',
+    description:
+      'What happened to documents since a cursor, in order, nothing left out. To follow what comes: call once with `start` = `latest` and keep `next_cursor`, which is your place; later call with `cursor` = that, until `events` is empty. ' +
+      'Events have ids alone; read what you need by `read_document`. A cursor goes with the same conditions; it is good for 30 days.',
+    quotes: false,
+    fields: {
+      cursor: cursor('`next_cursor` of the answer before.'),
+      start: Type.Optional(
+        choice(['earliest', 'latest'], {
+          description: 'Without a cursor: from the earliest event that is kept, or from now on.',
+        }),
+      ),
+      event_type: Type.Optional(
+        Type.Array(choice(eventTypes), {
+          minItems: 1,
+          maxItems: eventTypes.length,
+          uniqueItems: true,
+          description: 'Only these; the first three when absent.',
+        }),
+      ),
+      dataset_id: codes('Only these datasets.'),
+      source_platform: codes('Only these platforms.'),
+      limit: Type.Optional(listLength(100, eventsDefault)),
+    },
+  },
+  async ({ limit = eventsDefault, ...asked }, api, tokens) => {
+    const page = await api.get<{ readonly items: readonly Event[]; readonly next_cursor: string }>('/v1/changes', {
+      ...asked,
+      limit: Math.min(limit, Math.floor(tokens / tokensOfEvent)),
+    })
+    const events = page.items.map((event) => ({
+      event_type: event.event_type,
+      document_id: event.document_id,
+      version_id: event.version_id,
+      dataset_id: event.dataset_id,
+      source_platform: event.source_platform,
+      changed_fields: event.changed_fields,
+      occurred_at: event.occurred_at,
+    }))
+    return { events, next_cursor: page.next_cursor, is_end_for_now: events.length === 0 ? true : undefined }
+  },
+)

@@ -1,0 +1,85 @@
+import { Type } from 'typebox'
+import { choice } from '../../validation.ts'
+import { Refusal } from '../api.ts'
+import { clipped, fitting } from '../token-budget.ts'
+import { codes, listLength, time, tool } from '../tool.ts'
+
+interface ValueCount {
+  readonly value: string
+  readonly count: number
+}
+
+const listable = ['dataset', 'platform', 'language', 'content_type', 'topics', 'tags', 'classifications'] as const
+const fields = [...listable, 'region', 'status', 'author', 'published_at'] as const
+const valuesDefault = 20
+
+export const counts = tool(
+  {
+    name: 'counts',
+    title: 'Count documents by a field',
+    description:
+      'Counts documents by the values of a field, exactly: how many, where from, in which languages, on which days. ' +
+      'With `query` those that match it by words, the most frequent values first; without it everything that may be read, ordered by value, for the fields ' +
+      `${listable.join(', ')}. Use it to learn which values a condition can have before you filter by them, and for trends (\`published_at\` with \`bucket\`).`,
+    quotes: true,
+    fields: {
+      by: choice(fields, { description: 'The field.' }),
+      query: Type.Optional(
+        Type.String({ minLength: 1, maxLength: 1000, description: 'As `query` of `search` in keyword mode.' }),
+      ),
+      bucket: Type.Optional(
+        choice(['day', 'week', 'month'], { default: 'day', description: 'Of `published_at`, in UTC.' }),
+      ),
+      datasets: codes('Only these datasets; without `query` one at most.'),
+      platforms: codes('With `query`: only these platforms.'),
+      languages: codes('With `query`: only these languages.'),
+      published_from: time('With `query`: published then or later.'),
+      published_to: time('With `query`: published before.'),
+      prefix: Type.Optional(
+        Type.String({
+          minLength: 1,
+          maxLength: 512,
+          description: 'Without `query`: values that begin so, to the letter.',
+        }),
+      ),
+      limit: Type.Optional(listLength(100, valuesDefault)),
+    },
+  },
+  async ({ by, query, bucket = 'day', prefix, limit = valuesDefault, datasets, ...narrowing }, api, tokens) => {
+    const told = (values: readonly ValueCount[], more: object) => {
+      const { shown, left } = fitting(
+        values.map(({ value, count }) => ({ value: clipped(value, 200), count })),
+        ({ value }) => value,
+        tokens - 100,
+      )
+      return { by, ...more, quoted: shown, not_shown: left.length === 0 ? undefined : left.length }
+    }
+    if (query !== undefined) {
+      const facet = by === 'published_at' ? { published_at: bucket } : by
+      const body = { query, datasets, ...narrowing, facets: [facet], facet_limit: limit, limit: 1, fields: ['status'] }
+      const answer = await api.post<{
+        readonly facets: Readonly<Record<string, readonly ValueCount[]>>
+        readonly facets_exact: boolean
+      }>('/v1/search/keyword', body)
+      return told(answer.facets[by] ?? [], { exact: answer.facets_exact })
+    }
+    const unusable = Object.keys(narrowing).filter((name) => narrowing[name as keyof typeof narrowing] !== undefined)
+    if (!(listable as readonly string[]).includes(by)) throw needsQuery('by', `${by} can be counted with a query alone`)
+    if (unusable.length > 0) throw needsQuery(unusable[0]!, 'narrows what a query finds: give a query, or leave it out')
+    if ((datasets?.length ?? 0) > 1) throw needsQuery('datasets', 'must be one without a query')
+    const answer = await api.get<{ readonly values: readonly ValueCount[]; readonly next_cursor?: string }>(
+      `/v1/values/${by}`,
+      { dataset_id: datasets?.[0], prefix, limit },
+    )
+    const hasMore = answer.next_cursor !== undefined
+    return told(answer.values, hasMore ? { more: 'there are further values: give a prefix or a larger limit' } : {})
+  },
+)
+
+function needsQuery(path: string, message: string): Refusal {
+  const details = [{ path, message }]
+  return new Refusal(
+    { status: 400, retryAfterSeconds: null },
+    { code: 'invalid_request', message: `${path} ${message}`, details },
+  )
+}

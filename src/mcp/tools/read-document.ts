@@ -1,0 +1,90 @@
+import { Type } from 'typebox'
+import { Refusal } from '../api.ts'
+import { type ListedDocument, listed } from '../documents.ts'
+import { partOf, tokensIn } from '../token-budget.ts'
+import { tool } from '../tool.ts'
+
+interface Detail extends ListedDocument {
+  readonly id: string
+  readonly content_type: string | null
+  readonly region: string | null
+  readonly created_at: string
+  readonly observed_at: string
+  readonly version_count: number
+  readonly classifications?: readonly string[]
+  readonly score?: number | null
+  readonly snapshot?: { readonly observed_at: string; readonly metrics: Readonly<Record<string, number>> } | null
+}
+
+interface Content {
+  readonly version_id: string
+  readonly is_current: boolean
+  readonly title?: string | null
+  readonly body: string | null
+}
+
+const metricsMax = 30
+
+export const readDocument = tool(
+  {
+    name: 'read_document',
+    title: 'Read a document',
+    description:
+      'The text of one document with what is known about it. A long text comes in parts: go on with `offset` = `next_offset` until that is absent. ' +
+      'Ids come from `search`, `browse`, `changes` and `author`.',
+    quotes: true,
+    fields: {
+      document_id: Type.String({ minLength: 1, maxLength: 128, description: 'As another tool told it: doc_…' }),
+      version_id: Type.Optional(
+        Type.String({ minLength: 1, maxLength: 128, description: 'An earlier text; the current one when absent.' }),
+      ),
+      offset: Type.Optional(
+        Type.Integer({ minimum: 0, maximum: 1_000_000_000, default: 0, description: 'Where in the text to begin.' }),
+      ),
+    },
+  },
+  async ({ document_id, version_id, offset = 0 }, api, tokens) => {
+    const path = `/v1/documents/${encodeURIComponent(document_id)}`
+    // Of some documents an earlier text may be read and not the current one: then there is no more than that text.
+    const detail = await allowing(version_id === undefined ? [] : [404], api.get<Detail>(path))
+    const content = await allowing(detail === null ? [] : [403], api.get<Content>(`${path}/content`, { version_id }))
+    const head = {
+      ...(detail === null
+        ? { document_id, quoted: { title: content?.title } }
+        : listed(detail.id, { ...detail, title: content?.title ?? detail.title ?? null })),
+      content_type: detail?.content_type,
+      region: detail?.region,
+      first_seen_at: detail?.created_at,
+      last_seen_at: detail?.observed_at,
+      versions: detail?.version_count,
+      version_id: content?.version_id,
+      is_current_version: content?.is_current,
+      classifications: detail?.classifications,
+      score: detail?.score,
+      metrics:
+        detail?.snapshot == null
+          ? undefined
+          : Object.fromEntries(Object.entries(detail.snapshot.metrics).slice(0, metricsMax)),
+    }
+    if (content === null) return { ...head, note: 'this key may not read texts (permission body)' }
+    const text = content.body ?? ''
+    const { part, next } = partOf(text, offset, tokens - tokensIn(JSON.stringify(head)) - 60)
+    return {
+      ...head,
+      text_characters: text.length,
+      offset,
+      next_offset: next ?? undefined,
+      quoted: { ...head.quoted, text: part },
+    }
+  },
+)
+
+/** Null where it is refused with one of these statuses. */
+async function allowing<Answer>(statuses: readonly number[], asked: Promise<Answer>): Promise<Answer | null> {
+  try {
+    return await asked
+  } catch (error) {
+    if (error instanceof Refusal && statuses.includes(error.status)) return null
+    throw error
+  }
+}

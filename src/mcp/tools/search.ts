@@ -1,0 +1,79 @@
+import { Type } from 'typebox'
+import { choice } from '../../validation.ts'
+import type { Api } from '../api.ts'
+import { type ListedDocument, listed } from '../documents.ts'
+import { fitting, tokensIn } from '../token-budget.ts'
+import { codes, cursor, listLength, time, tool } from '../tool.ts'
+
+interface Found extends ListedDocument {
+  readonly document_id: string
+  readonly score: number
+  readonly body?: string
+}
+
+interface SearchAnswer {
+  readonly results: readonly Found[]
+  readonly cursor?: string
+  readonly corrections?: readonly object[]
+  readonly warnings: readonly { readonly message: string }[]
+}
+
+const resultsDefault = 10
+
+/** What only a search by words can do: a request that asks for it, and for no mode, is one. */
+const byWords = ['cursor', 'topics', 'tags', 'classification_codes', 'external_author_id', 'sort', 'typo'] as const
+
+export const search = tool(
+  {
+    name: 'search',
+    title: 'Search documents',
+    description:
+      'Finds documents by what they say, best first, each with a passage of up to 500 characters. Use it first for any question about the content. ' +
+      'Mode `hybrid` (the default) takes a question or phrase in natural language; `keyword` is for exact names, codes and quotations: bare words are alternatives, "…" is a phrase, +word must be there, -word must not. ' +
+      'A passage is not the whole text: before you state what a document says, call `read_document` with its `document_id`. ' +
+      'Few or no results: use fewer or other words, leave conditions out, or see by `counts` which values there are. For how many documents match, use `counts`, not the length of this list.',
+    quotes: true,
+    fields: {
+      query: Type.String({ minLength: 1, maxLength: 1000, description: 'What to look for.' }),
+      mode: Type.Optional(choice(['hybrid', 'keyword', 'vector'], { description: '`vector` is by meaning alone.' })),
+      datasets: codes('Only these datasets; `account` tells which there are.'),
+      platforms: codes('Only these platforms.'),
+      languages: codes('Only these languages, ISO 639-1 codes such as en.'),
+      published_from: time('Published then or later.'),
+      published_to: time('Published before.'),
+      topics: codes('Keyword mode: one of these topics, to the letter.'),
+      tags: codes('Keyword mode: one of these tags, to the letter.'),
+      classification_codes: codes('Keyword mode: one of these categories.'),
+      external_author_id: Type.Optional(
+        Type.String({ minLength: 1, maxLength: 512, description: 'Keyword mode: of one author; needs one platform.' }),
+      ),
+      sort: Type.Optional(
+        choice(['relevance', 'published_at', '-published_at', '-score'], {
+          description: 'Keyword mode: `-published_at` has the newest first.',
+        }),
+      ),
+      typo: Type.Optional(
+        choice(['off', 'auto', 'always'], { description: 'Keyword mode: `auto` mends mistyped words.' }),
+      ),
+      limit: Type.Optional(listLength(50, resultsDefault)),
+      cursor: cursor('Keyword mode: `cursor` of the answer before, all else unchanged, for the results behind it.'),
+    },
+  },
+  async ({ mode, ...asked }, api: Api, tokens) => {
+    const chosen = mode ?? (byWords.some((name) => asked[name] !== undefined) ? 'keyword' : 'hybrid')
+    const body = { limit: resultsDefault, ...asked }
+    const answer = await api.post<SearchAnswer>(`/v1/search/${chosen}`, body)
+    const head = {
+      mode: chosen,
+      corrections: answer.corrections,
+      warnings: answer.warnings.length === 0 ? undefined : answer.warnings.map(({ message }) => message),
+      cursor: answer.cursor,
+    }
+    const results = answer.results.map((one) => ({
+      score: Number(one.score.toFixed(4)),
+      ...listed(one.document_id, one, { text: one.body }),
+    }))
+    const { shown, left } = fitting(results, ({ document_id }) => document_id, tokens - tokensIn(JSON.stringify(head)))
+    return { ...head, results: shown, not_shown: left.length === 0 ? undefined : left }
+  },
+)

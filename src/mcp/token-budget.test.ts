@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { clipped, fitting, partOf, tokensIn } from './token-budget.ts'
+
+const text = fc.string({ unit: 'binary', maxLength: 300 })
+
+test('a text comes in parts that fit as JSON writes them, and together are the text', () => {
+  fc.assert(
+    fc.property(text, fc.integer({ min: 12, max: 60 }), (whole, tokens) => {
+      let read = ''
+      for (let from: number | null = 0; from !== null; ) {
+        const { part, next } = partOf(whole, from, tokens)
+        assert.ok(tokensIn(JSON.stringify(part)) <= tokens + 2, `${tokensIn(JSON.stringify(part))} of ${tokens}`)
+        assert.ok(part.isWellFormed())
+        assert.ok(next === null || next > from, 'it goes on')
+        read += part
+        from = next
+      }
+      assert.equal(read, whole)
+    }),
+  )
+})
+
+test('a part that is asked for within a character begins behind it', () => {
+  assert.deepEqual(partOf('🌊!', 1, 10), { part: '!', next: null })
+  assert.deepEqual(partOf('abc', 9, 10), { part: '', next: null })
+})
+
+test('what does not fit into a list is named by its id, and the list with those ids fits', () => {
+  const items = fc.array(fc.record({ id: fc.uuid(), words: text }), { maxLength: 40 })
+  fc.assert(
+    fc.property(items, fc.integer({ min: 1000, max: 4000 }), (all, tokens) => {
+      const { shown, left } = fitting(all, ({ id }) => id, tokens)
+      assert.deepEqual(
+        [...shown.map(({ id }) => id), ...left],
+        all.map(({ id }) => id),
+      )
+      assert.ok(tokensIn(JSON.stringify(shown)) <= tokens + all.length)
+      const next = all[shown.length]
+      const withNext = tokensIn(JSON.stringify([...shown, next])) + left.length * 14
+      assert.ok(next === undefined || withNext > tokens, 'no more would have fit')
+    }),
+  )
+})
+
+test('what is clipped has no half of a character at its end', () => {
+  assert.equal(clipped('a🌊b', 2), 'a…')
+  assert.equal(clipped('a🌊', 3), 'a🌊')
+})

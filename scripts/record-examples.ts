@@ -167,6 +167,8 @@ await record('search.keyword', key, {
 })
 await record('search.vector', key, { body: { ...search, query: 'where can I swim safely?' } })
 await record('search.hybrid', key, { body: { ...search, include_chunks: true } })
+const call = { name: 'search', arguments: { query: 'where can I swim safely?' } }
+await record('mcp.call', key, { body: { jsonrpc: '2.0', id: 1, method: 'tools/call', params: call } })
 
 const { document_id } = found.results[0]
 const document = { document_id }

@@ -27,7 +27,7 @@ export interface MessageAnswer {
  */
 export async function answerMessage(
   message: unknown,
-  headers: { readonly accept: string; readonly protocolVersion: string | null },
+  protocolVersion: string | null,
   make: MakeRequest,
   failed: (tool: string, error: unknown) => void,
 ): Promise<MessageAnswer> {
@@ -56,9 +56,10 @@ export async function answerMessage(
     const request = new Request('http://localhost/mcp', {
       method: 'POST',
       headers: {
-        accept: headers.accept,
+        // Whatever the client said: it is always answered with JSON.
+        accept: 'application/json, text/event-stream',
         'content-type': 'application/json',
-        ...(headers.protocolVersion === null ? {} : { 'mcp-protocol-version': headers.protocolVersion }),
+        ...(protocolVersion === null ? {} : { 'mcp-protocol-version': protocolVersion }),
       },
     })
     const answer = await transport.handleRequest(request, { parsedBody: message })

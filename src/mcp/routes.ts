@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { askOwnRoutes } from '../http/own-requests.ts'
 import type { TypedApp } from '../http/typed-app.ts'
-import { named, noFields } from '../validation.ts'
+import { choice, named, noFields, printablePattern } from '../validation.ts'
 
 /** What an agent asks is short. */
 const messageBytesMax = 65_536
@@ -10,12 +10,19 @@ const Message = named(
   'McpMessage',
   Type.Object(
     {
-      jsonrpc: Type.String({ pattern: '^2\\.0$', maxLength: 3, description: 'Always `2.0`.' }),
-      method: Type.String({ minLength: 1, maxLength: 128, description: 'Such as `tools/call`.' }),
+      jsonrpc: choice(['2.0']),
+      method: Type.String({
+        minLength: 1,
+        maxLength: 128,
+        pattern: printablePattern,
+        description: 'Such as `tools/call`.',
+      }),
       id: Type.Optional(
-        Type.Union([Type.String({ maxLength: 128 }), Type.Integer()], { description: 'Absent from notifications.' }),
+        Type.Union([Type.String({ maxLength: 128, pattern: printablePattern }), Type.Integer()], {
+          description: 'Absent from notifications.',
+        }),
       ),
-      params: Type.Optional(Type.Object({}, { additionalProperties: true })),
+      params: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { description: 'As the method takes them.' })),
     },
     { additionalProperties: false, description: 'One message of JSON-RPC 2.0; no batches.' },
   ),
@@ -50,10 +57,10 @@ export function mcpRoutes(app: TypedApp): void {
     async (request, reply) => {
       // Some 30 MB and .15 s of CPU: most instances are never asked.
       const { answerMessage } = await import('./answer-message.ts')
-      const { accept = '', 'mcp-protocol-version': protocolVersion } = request.headers
+      const { 'mcp-protocol-version': protocolVersion } = request.headers
       const answer = await answerMessage(
         request.body,
-        { accept, protocolVersion: typeof protocolVersion === 'string' ? protocolVersion : null },
+        typeof protocolVersion === 'string' ? protocolVersion : null,
         askOwnRoutes(request, reply),
         (tool, err) => request.log.error({ reqId: request.id, tool, err }, 'a tool failed'),
       )

@@ -76,7 +76,8 @@ export function admitRequests(app: FastifyInstance, parts: AdmissionParts, conne
     reply.header('cache-control', 'no-store')
     const asked = askedWithin()
     if (asked !== undefined) {
-      if (asked.principal.kind !== credential) {
+      // Nothing that needs a role is done in the name of somebody else.
+      if (asked.principal.kind !== credential || role !== undefined) {
         done(unauthorized(credential))
         return
       }

@@ -4,6 +4,7 @@ import { useEffect, useId } from 'preact/hooks'
 import { type Account, account, readAccount } from '../app/account.ts'
 import { inWords } from '../app/ask.ts'
 import { AsCode } from '../shared/as-code.ts'
+import { momentInWords } from '../shared/words-of-time.ts'
 import { entitlementInWords } from './entitlement-words.ts'
 import { WhyHidden } from './why-hidden.ts'
 
@@ -65,7 +66,7 @@ function Times({ known }: { readonly known: Account }): ComponentChild {
     'dl',
     { class: 'facts' },
     times.map(([name, time]) =>
-      h('div', { key: name }, h('dt', null, name), h('dd', null, time === null ? 'none yet' : moment(time))),
+      h('div', { key: name }, h('dt', null, name), h('dd', null, time === null ? 'none yet' : momentInWords(time))),
     ),
     h(
       'div',
@@ -80,9 +81,6 @@ function Times({ known }: { readonly known: Account }): ComponentChild {
     ),
   )
 }
-
-const moment = (time: string): string =>
-  new Date(time).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'short' })
 
 /** What a quota is called, and the operations that it counts. */
 const quotas: Readonly<Record<string, readonly [name: string, operations: readonly string[]]>> = {

@@ -6,6 +6,7 @@ import { account } from './account.ts'
 import { inWords, isAway, waitsUntil } from './ask.ts'
 import { health } from './health.ts'
 import { icon } from './icons.ts'
+import { loadStyles } from './load-styles.ts'
 import { place } from './router.ts'
 import { credential, isSignedIn, signOut } from './session.ts'
 import { nextTheme, theme } from './theme.ts'
@@ -137,28 +138,6 @@ function Trouble(): ComponentChild {
 }
 
 const loaded = new Map<View, ComponentType<ViewProps>>()
-const sheets = new Map<string, Promise<void>>()
-
-/** A view comes with its styles, so that nothing is seen without them. */
-function loadStyles(name: string): Promise<void> {
-  const known = sheets.get(name)
-  if (known !== undefined) return known
-  const sheet = document.createElement('link')
-  sheet.rel = 'stylesheet'
-  sheet.href = `/assets/styles/${name}`
-  const loading = new Promise<void>((resolve, reject) => {
-    sheet.addEventListener('load', () => resolve())
-    sheet.addEventListener('error', () => {
-      sheet.remove()
-      sheets.delete(name)
-      reject(new TypeError(`${name} could not be loaded`))
-    })
-  })
-  sheets.set(name, loading)
-  document.head.append(sheet)
-  return loading
-}
-
 function Stage({ view, params, place: at }: ViewProps & { readonly view: View }): ComponentChild {
   const main = useRef<HTMLElement>(null)
   const shown = useSignal(loaded.get(view) ?? null)
@@ -166,7 +145,7 @@ function Stage({ view, params, place: at }: ViewProps & { readonly view: View })
   const isOpen = view.needs === null || credential(view.needs).value !== ''
   const load = (): void => {
     fault.value = null
-    Promise.all([view.load(), loadStyles('sign-in.css'), ...view.styles.map(loadStyles)]).then(
+    Promise.all([view.load(), ...['sign-in.css', ...view.styles].map((name) => loadStyles(`styles/${name}`))]).then(
       ([component]) => {
         loaded.set(view, component)
         shown.value = component

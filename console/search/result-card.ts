@@ -1,4 +1,5 @@
 import { type ComponentChild, h } from 'preact'
+import { icon } from '../app/icons.ts'
 import { safeUrl } from '../shared/safe-url.ts'
 import { dayInWords } from '../shared/words-of-time.ts'
 import { highlightParts } from './highlight-parts.ts'
@@ -32,9 +33,21 @@ export function ResultCard({ result, best }: { readonly result: Result; readonly
       h(
         'h2',
         { dir: 'auto' },
+        h('a', { class: 'title', href: `/documents/${result.document_id}` }, titleOf(titleParts, title)),
         url === null
-          ? h('span', { class: 'title', tabindex: 0 }, titleOf(titleParts, title))
-          : h('a', { class: 'title', href: url, target: '_blank', rel: 'noreferrer' }, titleOf(titleParts, title)),
+          ? null
+          : h(
+              'a',
+              {
+                class: 'original',
+                href: url,
+                target: '_blank',
+                rel: 'noreferrer',
+                title: 'The original, in a new tab',
+              },
+              icon('out'),
+              h('span', { class: 'hidden-label' }, 'The original'),
+            ),
       ),
       h(ScoreBar, { result, best }),
     ),

@@ -1,3 +1,5 @@
+import type { Counted } from '../shared/facet-list.ts'
+
 /** What the console reads of the answers of searches. */
 export interface Result {
   readonly document_id: string
@@ -25,12 +27,6 @@ export interface Explanation {
   readonly rerank?: Parts
 }
 export type Parts = Readonly<Record<string, number>>
-
-export interface Counted {
-  readonly value: string
-  /** Null where it was not counted. */
-  readonly count: number | null
-}
 
 export interface Found {
   readonly mode: 'keyword' | 'vector' | 'hybrid'

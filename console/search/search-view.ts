@@ -7,13 +7,15 @@ import { icon } from '../app/icons.ts'
 import { addressOf, go } from '../app/router.ts'
 import type { ViewProps } from '../app/view-props.ts'
 import { AsCode } from '../shared/as-code.ts'
+import { ChosenFilters } from '../shared/chosen-filters.ts'
+import { type Counted, FacetList } from '../shared/facet-list.ts'
 import { dayInWords } from '../shared/words-of-time.ts'
-import { FacetList } from './facet-list.ts'
 import { LiveTopUp } from './live-top-up.ts'
 import { ResultCard } from './result-card.ts'
 import {
   bucketsMax,
   modes,
+  type Narrowing,
   narrowing,
   narrowings,
   parametersOf,
@@ -23,7 +25,7 @@ import {
   searchOf,
   type TimeUnit,
 } from './search-request.ts'
-import type { Counted, Found, Result } from './search-types.ts'
+import type { Found, Result } from './search-types.ts'
 import { Suggestions } from './suggestions.ts'
 import { TimeHistogram } from './time-histogram.ts'
 
@@ -229,37 +231,20 @@ function QueryBar({ search }: { readonly search: Search }): ComponentChild {
   )
 }
 
-/** What narrows the search, each with a way to let it go: on a phone the lists are folded away. */
 function Chosen({ search }: { readonly search: Search }): ComponentChild {
   const { lists, from, to } = search
+  const isIdle = (name: Narrowing): boolean => search.mode !== 'keyword' && narrowing[name].keywordOnly
   const chips = narrowings.flatMap((name) =>
     lists[name].map((value) => ({
-      words: `${narrowing[name].title}: ${value}`,
-      isIdle: search.mode !== 'keyword' && narrowing[name].keywordOnly,
+      words: `${narrowing[name].title}: ${value}${isIdle(name) ? ' (with words only)' : ''}`,
       drop: () => change(search, { lists: { ...lists, [name]: lists[name].filter((one) => one !== value) } }),
     })),
   )
   if (from !== '' || to !== '') {
     const words = `Published ${[from && `from ${dayInWords(from)}`, to && `until ${dayInWords(to)}`].filter(Boolean).join(' ')}`
-    chips.push({ words, isIdle: false, drop: () => change(search, { from: '', to: '' }) })
+    chips.push({ words, drop: () => change(search, { from: '', to: '' }) })
   }
-  if (chips.length === 0) return null
-  return h(
-    'ul',
-    { class: 'chosen', 'aria-label': 'Filters' },
-    chips.map(({ words, isIdle, drop }) =>
-      h(
-        'li',
-        { key: words },
-        h(
-          'button',
-          { type: 'button', class: 'chip', onClick: drop, title: 'Remove this filter' },
-          h('bdi', null, isIdle ? `${words} (with words only)` : words),
-          icon('close'),
-        ),
-      ),
-    ),
-  )
+  return h(ChosenFilters, { chosen: chips })
 }
 
 function Filters({ search, found }: { readonly search: Search; readonly found: Found | null }): ComponentChild {

@@ -1,7 +1,7 @@
 import { type ComponentChild, h } from 'preact'
+import type { Counted } from '../shared/facet-list.ts'
 import { dayInWords } from '../shared/words-of-time.ts'
 import type { TimeUnit } from './search-request.ts'
-import type { Counted } from './search-types.ts'
 
 interface Bucket {
   readonly value: string

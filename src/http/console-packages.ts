@@ -16,6 +16,8 @@ const libraries: Readonly<Record<string, Library>> = {
   'preact/hooks': { packageName: 'preact', file: 'hooks/dist/hooks.mjs' },
   '@preact/signals': { packageName: '@preact/signals', file: 'dist/signals.mjs' },
   '@preact/signals-core': { packageName: '@preact/signals-core', file: 'dist/signals-core.mjs' },
+  'diff/lib/diff/array.js': { packageName: 'diff', file: 'libesm/diff/array.js' },
+  uplot: { packageName: 'uplot', file: 'dist/uPlot.esm.js' },
 }
 
 /** Below `/assets/packages/` a file has its path in node_modules, so that what imports its neighbours finds them. */

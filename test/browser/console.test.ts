@@ -146,28 +146,36 @@ interface Violation {
 }
 
 /** What of a page somebody with other eyes, ears or hands would be stopped by. */
-async function seriousFindings(page: Page): Promise<string[]> {
+async function seriousFindings(page: Page, parts: readonly string[]): Promise<string[]> {
   await page.evaluate(axe.source)
-  const { violations } = (await page.evaluate('axe.run()')) as { violations: Violation[] }
+  const { violations } = (await page.evaluate(`axe.run(${JSON.stringify(parts)})`)) as { violations: Violation[] }
   return violations
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')
     .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(' | ')}`)
 }
 
-const places: readonly (readonly [path: string, shown: string])[] = [
+const updated = await world.server.consumer(world.key, 'POST', '/v1/search', { query: 'ferry crews begin strike' })
+
+/** Of the reference, which is as long as a book, those parts of which it has many. */
+const parts = ['.rail', '#nav', '#overview', '[id="changes.read"]', '#errors']
+
+const places: readonly (readonly [path: string, shown: string, parts?: readonly string[]])[] = [
   ['/', 'Three lines to begin with'],
   ['/account', 'Why can’t I see it?'],
+  ['/docs', 'Read the change feed', parts],
   ['/search?q=tidel+power', 'Nothing has “tidel”'],
   ['/operate/overview', 'Of the process that answered'],
+  ['/documents', 'the newest first'],
+  [`/documents/${updated.body.results[0].document_id}`, 'Correction: an earlier version'],
 ]
 
 for (const scheme of ['light', 'dark'] as const) {
   test(`every view in ${scheme}: no serious finding of axe, nothing over the edge of a phone`, async () => {
-    for (const [path, shown] of places) {
+    for (const [path, shown, looked = ['html']] of places) {
       const { page, faults } = await open(path, { key: path.startsWith('/operate/') ? adminToken : world.key })
       await page.emulateMedia({ colorScheme: scheme, reducedMotion: 'reduce' })
       await page.getByText(shown).first().waitFor()
-      assert.deepEqual(await seriousFindings(page), [], `${path} in ${scheme}`)
+      assert.deepEqual(await seriousFindings(page, looked), [], `${path} in ${scheme}`)
       await page.setViewportSize({ width: 390, height: 844 })
       const over = await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')
       assert.ok(Number(over) <= 0, `${path} is ${over} px too wide for a phone`)

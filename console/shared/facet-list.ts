@@ -1,6 +1,12 @@
 import { useSignal } from '@preact/signals'
 import { type ComponentChild, h } from 'preact'
-import type { Counted } from './search-types.ts'
+
+/** A value of a field, and how many documents have it. */
+export interface Counted {
+  readonly value: string
+  /** Null where it was not counted. */
+  readonly count: number | null
+}
 
 const shownAtFirst = 7
 
@@ -9,15 +15,17 @@ export interface FacetListProps {
   readonly counts: readonly Counted[]
   readonly chosen: readonly string[]
   readonly choose: (values: readonly string[]) => void
+  /** What stands above the values. */
+  readonly children?: ComponentChild
 }
 
-/** The values of a field among what was found: each narrows the search, and lets it go again. */
-export function FacetList({ title, counts, chosen, choose }: FacetListProps): ComponentChild {
+/** The values of a field among what is there: each narrows what is shown, and lets it go again. */
+export function FacetList({ title, counts, chosen, choose, children }: FacetListProps): ComponentChild {
   const isOpen = useSignal(false)
   // What is chosen stays in sight, though nothing may be left of it.
   const missing = chosen.filter((value) => !counts.some((one) => one.value === value))
   const all = [...missing.map((value) => ({ value, count: null })), ...counts]
-  if (all.length === 0) return null
+  if (all.length === 0 && !children) return null
   const shown = isOpen.value ? all : all.filter(({ value }, i) => i < shownAtFirst || chosen.includes(value))
   const toggle = (value: string): void =>
     choose(chosen.includes(value) ? chosen.filter((one) => one !== value) : [...chosen, value])
@@ -25,6 +33,7 @@ export function FacetList({ title, counts, chosen, choose }: FacetListProps): Co
     'fieldset',
     { class: 'facet' },
     h('legend', null, title),
+    children,
     shown.map(({ value, count }) =>
       h(
         'label',

@@ -1,0 +1,21 @@
+const sheets = new Map<string, Promise<void>>()
+
+/** A view or a part of one comes with its styles, so that nothing is seen without them. `path` is below /assets/. */
+export function loadStyles(path: string): Promise<void> {
+  const known = sheets.get(path)
+  if (known !== undefined) return known
+  const sheet = document.createElement('link')
+  sheet.rel = 'stylesheet'
+  sheet.href = `/assets/${path}`
+  const loading = new Promise<void>((resolve, reject) => {
+    sheet.addEventListener('load', () => resolve())
+    sheet.addEventListener('error', () => {
+      sheet.remove()
+      sheets.delete(path)
+      reject(new TypeError(`${path} could not be loaded`))
+    })
+  })
+  sheets.set(path, loading)
+  document.head.append(sheet)
+  return loading
+}

@@ -1,0 +1,116 @@
+import { useSignal } from '@preact/signals'
+import { type ComponentChild, h } from 'preact'
+import { useEffect } from 'preact/hooks'
+import { account } from '../app/account.ts'
+import { inWords } from '../app/ask.ts'
+import { addressOf } from '../app/router.ts'
+import { safeUrl } from '../shared/safe-url.ts'
+import { DocumentLinks } from './document-links.ts'
+import type { Author, Detail, Document } from './document-types.ts'
+import { readListing } from './read-listing.ts'
+
+const shown = 5
+
+/** Who wrote it, and what else of theirs may be read. */
+export function AuthorCard({
+  document,
+  author,
+}: {
+  readonly document: Detail
+  readonly author: Author
+}): ComponentChild {
+  const { nickname, external_author_id: id, home_page, biography, follower_count, verified } = author
+  const name = nickname ?? id ?? 'Unknown'
+  const home = safeUrl(home_page)
+  const facts = [
+    verified ? 'verified' : null,
+    follower_count === null ? null : `${follower_count.toLocaleString()} followers`,
+  ].filter((fact) => fact !== null)
+  return h(
+    'section',
+    { class: 'card', 'aria-labelledby': 'author' },
+    h('h2', { id: 'author' }, 'Author'),
+    h(
+      'div',
+      { class: 'author' },
+      h('span', { class: 'author-sign', 'aria-hidden': 'true' }, [...name][0]?.toUpperCase()),
+      h(
+        'div',
+        null,
+        h(
+          'p',
+          { class: 'author-name', dir: 'auto' },
+          home === null ? name : h('a', { href: home, target: '_blank', rel: 'noreferrer' }, name),
+        ),
+        facts.length === 0 ? null : h('p', { class: 'note' }, facts.join(' · ')),
+      ),
+    ),
+    biography ? h('p', { class: 'author-words', dir: 'auto' }, biography) : null,
+    id === null ? null : h(OtherDocuments, { key: document.id, document, authorId: id }),
+  )
+}
+
+function OtherDocuments({
+  document,
+  authorId,
+}: {
+  readonly document: Detail
+  readonly authorId: string
+}): ComponentChild {
+  const others = useSignal<readonly Document[] | null>(null)
+  const fault = useSignal<string | null>(null)
+  const known = account.value
+  useEffect(() => {
+    if (known === null) return
+    const left = new AbortController()
+    const listing = {
+      path: `/v1/users/${encodeURIComponent(document.source_platform)}/${encodeURIComponent(authorId)}/documents`,
+      query: { dataset_id: document.dataset_id },
+      pageSize: shown + 1,
+      earliest: known.earliest_ingested_at,
+      latest: known.latest_ingested_at,
+    }
+    const read = async (): Promise<void> => {
+      const found: Document[] = []
+      for await (const page of readListing(listing, left.signal)) {
+        found.push(...page.filter(({ id }) => id !== document.id))
+        if (found.length >= shown) break
+      }
+      others.value = found.slice(0, shown)
+    }
+    read().catch((error: unknown) => {
+      if (!left.signal.aborted) fault.value = inWords(error)
+    })
+    return () => left.abort()
+  }, [document.id, known?.application_id])
+  if (fault.value !== null) return h('p', { class: 'note' }, fault.value)
+  if (others.value === null) return h('p', { class: 'note' }, 'Looking for others …')
+  if (others.value.length === 0) return h('p', { class: 'note' }, 'Nothing else of this author is here.')
+  return [
+    h('h3', { key: 'title' }, 'Others by the same author'),
+    h(DocumentLinks, {
+      key: 'links',
+      documents: others.value.map(({ id, title, source_platform: platform, published_at }) => ({
+        id,
+        platform,
+        published_at,
+        title: title ?? null,
+      })),
+    }),
+    h(
+      'p',
+      { key: 'all' },
+      h(
+        'a',
+        {
+          href: addressOf('/documents', {
+            dataset: document.dataset_id,
+            platforms: document.source_platform,
+            author: authorId,
+          }),
+        },
+        'All of this author',
+      ),
+    ),
+  ]
+}

@@ -1,0 +1,43 @@
+import { type ComponentChild, h } from 'preact'
+import { dayInWords } from '../shared/words-of-time.ts'
+import { type Document, titleOf } from './document-types.ts'
+
+/** As high as that, whatever the texts: what does not fit is cut. On a phone a title has two lines. */
+export const rowRem = (isNarrow: boolean): number => (isNarrow ? 5.6 : 4.4)
+
+/** One document of a list, in two lines. Its texts came from outside: they go in as texts, in the direction they are written in. */
+export function DocumentRow({ document }: { readonly document: Document }): ComponentChild {
+  const { author, classifications = [], topics = [], score } = document
+  const facts = [
+    document.dataset_id,
+    document.source_platform,
+    document.language,
+    document.published_at ? dayInWords(document.published_at) : null,
+    author?.nickname ?? author?.external_author_id,
+  ].filter((fact): fact is string => Boolean(fact))
+  return h(
+    'a',
+    { class: 'document-row', href: `/documents/${document.id}` },
+    h('span', { class: 'document-title', dir: 'auto' }, titleOf(document)),
+    h(
+      'span',
+      { class: 'document-facts' },
+      document.status === 'unavailable' ? h('span', { class: 'chip' }, 'no longer there') : null,
+      facts.map((fact, i) => h('bdi', { key: i }, fact)),
+    ),
+    h(
+      'span',
+      { class: 'document-side' },
+      h(
+        'span',
+        { class: 'document-score', title: 'Score' },
+        typeof score === 'number' ? [h('span', { class: 'hidden-label' }, 'Score '), score.toLocaleString()] : null,
+      ),
+      h(
+        'span',
+        { class: 'document-words' },
+        [...classifications, ...topics].slice(0, 3).map((word) => h('bdi', { key: word, class: 'chip' }, word)),
+      ),
+    ),
+  )
+}

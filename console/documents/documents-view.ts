@@ -1,0 +1,176 @@
+import { useSignal } from '@preact/signals'
+import { type ComponentChild, h } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
+import { account } from '../app/account.ts'
+import { inWords } from '../app/ask.ts'
+import { icon } from '../app/icons.ts'
+import { addressOf, go } from '../app/router.ts'
+import type { ViewProps } from '../app/view-props.ts'
+import { AsCode } from '../shared/as-code.ts'
+import { type ChosenFilter, ChosenFilters } from '../shared/chosen-filters.ts'
+import { daysAgo } from '../shared/days-ago.ts'
+import { useNarrow } from '../shared/use-narrow.ts'
+import { WindowList } from '../shared/window-list.ts'
+import { dayInWords } from '../shared/words-of-time.ts'
+import { type Browsing, browsingOf, narrowing, narrowings, parametersOf, queryOf } from './browse-request.ts'
+import { DocumentFilters } from './document-filters.ts'
+import { DocumentRow, rowRem } from './document-row.ts'
+import type { Document } from './document-types.ts'
+import { readListing } from './read-listing.ts'
+
+const pageSize = 100
+/** So many rows before the end the next ones are asked for. */
+const ahead = 40
+
+/** Everything that may be read, the newest first, for as long as somebody scrolls; what narrows it is in the address. */
+export function DocumentsView({ place }: ViewProps): ComponentChild {
+  const browsing = browsingOf(place.query)
+  const query = queryOf(browsing)
+  const change = (changes: Partial<Browsing>): void =>
+    go(addressOf('/documents', parametersOf({ ...browsing, ...changes })))
+  const isNarrow = useNarrow()
+  const { documents, isWhole, isBusy, fault, readOn } = useListing(query)
+  return h(
+    'div',
+    null,
+    h(
+      'div',
+      { class: 'view-head' },
+      h('h1', null, 'Documents'),
+      h(AsCode, { request: { method: 'GET', path: addressOf('/v1/documents/browse', shownQuery(query)) } }),
+    ),
+    h(Lookup, { exactly: browsing.exactly, look: (exactly) => change({ exactly }) }),
+    h(ChosenFilters, { chosen: chosenOf(browsing, change) }),
+    h(
+      'div',
+      { class: 'documents-columns' },
+      h(DocumentFilters, { browsing, change }),
+      h(
+        'div',
+        { class: 'documents' },
+        fault === null ? null : h('p', { class: 'notice bad', role: 'alert' }, fault),
+        h('p', { class: 'note summary', role: 'status' }, summaryOf(documents.length, isWhole, isBusy, fault !== null)),
+        h(WindowList<Document>, {
+          label: 'Documents',
+          items: documents,
+          rowRem: rowRem(isNarrow),
+          keyOf: ({ id }) => id,
+          row: (document) => h(DocumentRow, { document }),
+          isOpenEnded: !isWhole,
+          seen: (_, last) => {
+            if (last > documents.length - ahead) readOn()
+          },
+        }),
+      ),
+    ),
+  )
+}
+
+/** A listing page by page, each when it is wanted. */
+function useListing(query: Readonly<Record<string, string>>) {
+  const documents = useSignal<readonly Document[]>([])
+  const isWhole = useSignal(false)
+  const isBusy = useSignal(true)
+  const fault = useSignal<string | null>(null)
+  const pages = useRef<AsyncGenerator<readonly Document[], void> | null>(null)
+  const known = account.value
+  const readOn = async (): Promise<void> => {
+    const reading = pages.current
+    if (reading === null || isBusy.value || isWhole.value || fault.value !== null) return
+    isBusy.value = true
+    try {
+      const { value, done } = await reading.next()
+      if (reading !== pages.current) return
+      if (value) documents.value = [...documents.value, ...value]
+      isWhole.value = done === true
+    } catch (error) {
+      if (reading === pages.current) fault.value = inWords(error)
+    }
+    isBusy.value = false
+  }
+  useEffect(() => {
+    if (known === null) return
+    const left = new AbortController()
+    const { earliest_ingested_at: earliest, latest_ingested_at: latest } = known
+    pages.current = readListing({ path: '/v1/documents/browse', query, pageSize, earliest, latest }, left.signal)
+    documents.value = []
+    isWhole.value = false
+    isBusy.value = false
+    fault.value = null
+    readOn()
+    return () => {
+      pages.current = null
+      left.abort()
+    }
+  }, [JSON.stringify(query), known?.application_id])
+  return { documents: documents.value, isWhole: isWhole.value, isBusy: isBusy.value, fault: fault.value, readOn }
+}
+
+/** Of the listing as it begins: a window of 31 days at most, of which the newest page is asked for. */
+const shownQuery = (query: Readonly<Record<string, string>>): Record<string, string> => ({
+  ...query,
+  ...(query.query === '' ? { created_from: daysAgo(30) } : {}),
+  limit: String(pageSize),
+})
+
+function summaryOf(count: number, isWhole: boolean, isBusy: boolean, hasFailed: boolean): string {
+  if (count === 0) return isBusy ? 'Reading …' : hasFailed ? '' : 'Nothing is here. Fewer filters show more.'
+  const documents = `${count.toLocaleString()} document${count === 1 ? '' : 's'}`
+  return isWhole ? `${documents}, the newest first` : `${documents} so far, the newest first: scrolling reads on`
+}
+
+function Lookup({
+  exactly,
+  look,
+}: {
+  readonly exactly: string
+  readonly look: (exactly: string) => void
+}): ComponentChild {
+  const submit = (event: Event): void => {
+    event.preventDefault()
+    look(String(new FormData(event.currentTarget as HTMLFormElement).get('exactly') ?? '').trim())
+  }
+  return h(
+    'form',
+    { class: 'lookup', role: 'search', onSubmit: submit },
+    icon('search'),
+    h('label', { class: 'hidden-label', for: 'exactly' }, 'Document id or address'),
+    h('input', {
+      id: 'exactly',
+      name: 'exactly',
+      type: 'search',
+      // What is typed stays while documents come in below.
+      key: exactly,
+      defaultValue: exactly,
+      maxLength: 4096,
+      placeholder: 'A document id, or its address on the web',
+      autocomplete: 'off',
+      spellcheck: false,
+    }),
+    h('button', { type: 'submit', class: 'button' }, 'Find'),
+  )
+}
+
+function chosenOf(browsing: Browsing, change: (changes: Partial<Browsing>) => void): readonly ChosenFilter[] {
+  const { exactly, dataset, lists, author, scoreMin, scoreMax, from, to, status } = browsing
+  const one = (value: string, words: string, changes: Partial<Browsing>): ChosenFilter[] =>
+    value === '' ? [] : [{ words, drop: () => change(changes) }]
+  return [
+    ...one(exactly, `Exactly: ${exactly}`, { exactly: '' }),
+    ...one(dataset, `Dataset: ${dataset}`, { dataset: '' }),
+    ...narrowings.flatMap((name) =>
+      lists[name].map((value) => ({
+        words: `${narrowing[name].title}: ${value}`,
+        drop: () => change({ lists: { ...lists, [name]: lists[name].filter((kept) => kept !== value) } }),
+      })),
+    ),
+    ...one(author, `Author: ${author}`, { author: '' }),
+    ...one(from, `Published since ${dayOf(from)}`, { from: '' }),
+    ...one(to, `Published until ${dayOf(to)}`, { to: '' }),
+    ...one(scoreMin, `Score at least ${scoreMin}`, { scoreMin: '' }),
+    ...one(scoreMax, `Score at most ${scoreMax}`, { scoreMax: '' }),
+    ...one(status, status === 'active' ? 'Still there' : 'No longer there', { status: '' }),
+  ]
+}
+
+const dayOf = (text: string): string => (Number.isNaN(Date.parse(text)) ? text : dayInWords(text))

@@ -1,0 +1,58 @@
+import { useSignal } from '@preact/signals'
+import { type ComponentChild, h } from 'preact'
+import { useEffect } from 'preact/hooks'
+import { useAnswer } from '../app/use-answer.ts'
+import { type Counted, FacetList } from '../shared/facet-list.ts'
+
+interface Values {
+  readonly values: readonly Counted[]
+  readonly next_cursor?: string
+}
+
+export interface ValueFilterProps {
+  readonly title: string
+  readonly field: string
+  /** Of this dataset alone; empty for all. */
+  readonly dataset: string
+  readonly chosen: readonly string[]
+  readonly choose: (values: readonly string[]) => void
+}
+
+const valuesMax = 100
+
+/** The values that readable documents have in a field, those of most documents first; among many, those that begin as typed. */
+export function ValueFilter({ title, field, dataset, chosen, choose }: ValueFilterProps): ComponentChild {
+  const prefix = useSignal('')
+  const isMany = useSignal(false)
+  const shown = useSignal<readonly Counted[]>([])
+  const { body, status } = useAnswer<Values>({
+    path: `/v1/values/${field}`,
+    query: { dataset_id: dataset, prefix: prefix.value, limit: valuesMax },
+  })
+  useEffect(() => {
+    // What was there stays until the next is: a list that blinks cannot be clicked.
+    if (body.value === null) return
+    shown.value = body.value.values.toSorted((a, b) => (b.count ?? 0) - (a.count ?? 0))
+    if (prefix.value === '') isMany.value = body.value.next_cursor !== undefined
+  }, [body.value])
+  // An application may lack the permission for a field in this dataset: then there is nothing to choose.
+  if (status.value === 403) return null
+  return h(
+    FacetList,
+    { title, counts: shown.value, chosen, choose },
+    isMany.value ? h(Beginning, { title, prefix }) : null,
+  )
+}
+
+function Beginning({ title, prefix }: { readonly title: string; readonly prefix: { value: string } }): ComponentChild {
+  return h('input', {
+    type: 'search',
+    class: 'facet-prefix',
+    'aria-label': `${title} begins with`,
+    placeholder: 'Begins with …',
+    maxLength: 128,
+    onInput: (event: Event) => {
+      prefix.value = (event.currentTarget as HTMLInputElement).value
+    },
+  })
+}

@@ -1,0 +1,145 @@
+import { useSignal } from '@preact/signals'
+import { type ComponentChild, h } from 'preact'
+import { useEffect } from 'preact/hooks'
+import { inWords } from '../app/ask.ts'
+import { addressOf, go } from '../app/router.ts'
+import { useAnswer } from '../app/use-answer.ts'
+import type { ViewProps } from '../app/view-props.ts'
+import { momentInWords } from '../shared/words-of-time.ts'
+import type { Content, Version } from './document-types.ts'
+import type { Piece, Row } from './text-difference.ts'
+
+/** As many as can be chosen from; older ones are in the API. */
+const versionsMax = 100
+/** Rows that are the same are shown this near to one that is not. */
+const contextRows = 1
+
+export interface VersionDifferenceProps extends Pick<ViewProps, 'place'> {
+  readonly documentId: string
+}
+
+/** Two versions side by side, with what the other lacks marked: the present one and that before it, or as chosen. */
+export function VersionDifference({ documentId, place }: VersionDifferenceProps): ComponentChild {
+  const path = `/v1/documents/${encodeURIComponent(documentId)}`
+  const listed = useAnswer<{ versions: readonly Version[] }>({
+    path: `${path}/versions`,
+    query: { limit: versionsMax },
+  })
+  const versions = listed.body.value?.versions ?? []
+  const newId = place.query.get('new') ?? versions[0]?.version_id ?? null
+  const oldId = place.query.get('old') ?? versions[1]?.version_id ?? null
+  const read = (id: string | null) => (id === null ? null : { path: `${path}/content`, query: { version_id: id } })
+  const older = useAnswer<Content>(read(oldId))
+  const newer = useAnswer<Content>(read(newId))
+  if (listed.body.value !== null && versions.length < 2) return null
+  const choose = (changes: Record<string, string>): void =>
+    go(addressOf(place.path, { old: oldId ?? '', new: newId ?? '', ...changes }), { replace: true })
+  const fault = listed.fault.value ?? older.fault.value ?? newer.fault.value
+  return h(
+    'section',
+    { class: 'card versions', 'aria-labelledby': 'versions' },
+    h('h2', { id: 'versions' }, `Versions${versions.length > 0 ? `: ${versions.length}` : ''}`),
+    fault === null ? null : h('p', { class: 'notice bad', role: 'alert' }, fault),
+    versions.length === 0
+      ? null
+      : h(
+          'div',
+          { class: 'version-choice' },
+          h(Choice, { words: 'Before', versions, chosen: oldId, choose: (old) => choose({ old }) }),
+          h(Choice, { words: 'After', versions, chosen: newId, choose: (id) => choose({ new: id }) }),
+        ),
+    older.body.value === null || newer.body.value === null
+      ? h('p', { class: 'note', role: 'status' }, fault === null ? 'Reading …' : '')
+      : h(Difference, { older: older.body.value, newer: newer.body.value }),
+  )
+}
+
+interface ChoiceProps {
+  readonly words: string
+  readonly versions: readonly Version[]
+  readonly chosen: string | null
+  readonly choose: (versionId: string) => void
+}
+
+function Choice({ words, versions, chosen, choose }: ChoiceProps): ComponentChild {
+  return h(
+    'label',
+    null,
+    h('span', null, words),
+    h(
+      'select',
+      {
+        value: chosen ?? '',
+        onChange: (event: Event) => choose((event.currentTarget as HTMLSelectElement).value),
+      },
+      versions.map(({ version_id, is_current, created_at }) =>
+        h(
+          'option',
+          { key: version_id, value: version_id },
+          `${momentInWords(created_at, { seconds: true })}${is_current ? ' (current)' : ''}`,
+        ),
+      ),
+    ),
+  )
+}
+
+function Difference({ older, newer }: { readonly older: Content; readonly newer: Content }): ComponentChild {
+  const rows = useSignal<readonly (Row & { readonly isSame: boolean })[] | null>(null)
+  const fault = useSignal<string | null>(null)
+  const isWhole = useSignal(false)
+  useEffect(() => {
+    rows.value = null
+    // What compares is loaded when somebody compares.
+    import('./text-difference.ts').then(
+      ({ differenceOf, isSame }) => {
+        const found = differenceOf(textOf(older), textOf(newer), newer.language)
+        rows.value = found.map((row) => ({ ...row, isSame: isSame(row) }))
+      },
+      (error: unknown) => {
+        fault.value = inWords(error)
+      },
+    )
+  }, [older.version_id, newer.version_id])
+  if (fault.value !== null) return h('p', { class: 'notice bad', role: 'alert' }, fault.value)
+  const all = rows.value
+  if (all === null) return h('p', { class: 'note' }, 'Comparing …')
+  if (all.every(({ isSame }) => isSame)) return h('p', { class: 'note' }, 'Both have the same text.')
+  const isNear = (i: number): boolean =>
+    all.slice(Math.max(0, i - contextRows), i + contextRows + 1).some(({ isSame }) => !isSame)
+  const shown = all.filter(({ isSame }, i) => isWhole.value || !isSame || isNear(i))
+  const hidden = all.length - shown.length
+  return h(
+    'div',
+    null,
+    h(
+      'div',
+      { class: 'difference', role: 'table', 'aria-label': 'What changed' },
+      shown.map(({ before, after, isSame }, i) =>
+        h(
+          'div',
+          { key: i, role: 'row', class: isSame ? 'same' : 'changed' },
+          h('div', { role: 'cell', dir: 'auto', class: 'before' }, piecesOf(before, 'del')),
+          h('div', { role: 'cell', dir: 'auto', class: 'after' }, piecesOf(after, 'ins')),
+        ),
+      ),
+    ),
+    hidden > 0
+      ? h(
+          'button',
+          {
+            type: 'button',
+            class: 'quiet-button',
+            onClick: () => {
+              isWhole.value = true
+            },
+          },
+          `Show ${hidden} paragraph${hidden === 1 ? ' that is' : 's that are'} the same`,
+        )
+      : null,
+  )
+}
+
+const textOf = ({ title, body }: Content): string => [title, body].filter(Boolean).join('\n')
+
+const piecesOf = (pieces: readonly Piece[] | null, mark: 'del' | 'ins'): ComponentChild =>
+  pieces?.map(({ text, isChanged }, i) => (isChanged ? h(mark, { key: i }, text) : text)) ?? null

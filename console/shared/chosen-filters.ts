@@ -1,0 +1,28 @@
+import { type ComponentChild, h } from 'preact'
+import { icon } from '../app/icons.ts'
+
+export interface ChosenFilter {
+  readonly words: string
+  readonly drop: () => void
+}
+
+/** What narrows a list, each with a way to let it go: on a phone the choices are folded away. */
+export function ChosenFilters({ chosen }: { readonly chosen: readonly ChosenFilter[] }): ComponentChild {
+  if (chosen.length === 0) return null
+  return h(
+    'ul',
+    { class: 'chosen', 'aria-label': 'Filters' },
+    chosen.map(({ words, drop }) =>
+      h(
+        'li',
+        { key: words },
+        h(
+          'button',
+          { type: 'button', class: 'chip', onClick: drop, title: 'Remove this filter' },
+          h('bdi', null, words),
+          icon('close'),
+        ),
+      ),
+    ),
+  )
+}

@@ -1,0 +1,85 @@
+import { useSignal } from '@preact/signals'
+import { type ComponentChild, h } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
+
+export interface WindowListProps<Item> {
+  readonly label: string
+  readonly items: readonly Item[]
+  /** Every row is as high as that. */
+  readonly rowRem: number
+  readonly keyOf: (item: Item) => string
+  readonly row: (item: Item) => ComponentChild
+  /** More may follow: how many there are is not known. */
+  readonly isOpenEnded: boolean
+  /** Told when the reader sees other rows. */
+  readonly seen?: (first: number, last: number) => void
+}
+
+/** Rows beyond the edges, so that scrolling shows no gap and the arrow keys find the next one. */
+const beyond = 12
+
+/** A list of any length, of which the page has only the rows in sight: each costs the same, whatever their number. */
+export function WindowList<Item>(props: WindowListProps<Item>): ComponentChild {
+  const { label, items, rowRem, keyOf, row, isOpenEnded, seen } = props
+  const list = useRef<HTMLUListElement>(null)
+  const range = useSignal({ first: 0, last: 3 * beyond })
+  const rowPx = rowRem * rootFontPx()
+  const count = items.length
+  useEffect(() => {
+    const look = (): void => {
+      const top = -(list.current?.getBoundingClientRect().top ?? 0)
+      const first = Math.max(0, Math.min(count - 1, Math.floor(top / rowPx)))
+      const last = Math.max(first, Math.min(count, Math.ceil((top + innerHeight) / rowPx)))
+      if (first !== range.value.first || last !== range.value.last) range.value = { first, last }
+    }
+    let asked = 0
+    const soon = (): void => {
+      cancelAnimationFrame(asked)
+      asked = requestAnimationFrame(look)
+    }
+    look()
+    addEventListener('scroll', soon, { passive: true })
+    addEventListener('resize', soon)
+    return () => {
+      cancelAnimationFrame(asked)
+      removeEventListener('scroll', soon)
+      removeEventListener('resize', soon)
+    }
+  }, [count, rowPx])
+  const { first, last } = range.value
+  useEffect(() => seen?.(first, Math.min(last, count)), [first, last, count])
+  const from = Math.max(0, first - beyond)
+  return h(
+    'ul',
+    { class: 'window-list', ref: list, 'aria-label': label, style: { height: `${count * rowPx}px` }, onKeyDown: move },
+    items.slice(from, last + beyond).map((item, i) =>
+      h(
+        'li',
+        {
+          key: keyOf(item),
+          style: { height: `${rowPx}px`, transform: `translateY(${(from + i) * rowPx}px)` },
+          'aria-posinset': from + i + 1,
+          'aria-setsize': isOpenEnded ? -1 : count,
+        },
+        row(item),
+      ),
+    ),
+  )
+}
+
+const rootFontPx = (): number => Number.parseFloat(getComputedStyle(document.documentElement).fontSize)
+
+/** Arrows go from row to row. */
+function move(event: KeyboardEvent): void {
+  const at = (event.target as Element).closest('li')
+  const next =
+    event.key === 'ArrowDown'
+      ? at?.nextElementSibling
+      : event.key === 'ArrowUp'
+        ? at?.previousElementSibling
+        : undefined
+  const link = next?.querySelector<HTMLElement>('a, button')
+  if (!link) return
+  event.preventDefault()
+  link.focus()
+}

@@ -1,0 +1,217 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { until } from '../support/until.ts'
+import { consoleInBrowser } from './console-world.ts'
+
+/** Browsing and reading documents in a real browser, on the sample; and documents of people who mean harm. */
+const { world, open: openPage } = await consoleInBrowser()
+const open = (path: string, key = world.key) => openPage(path, { key })
+const rows = (page: Page) => page.locator('.document-row')
+
+/** The id of the document that a search finds first. */
+async function idOf(query: string): Promise<string> {
+  const { body } = await world.server.consumer(world.key, 'POST', '/v1/search', { query, limit: 1 })
+  return body.results[0].document_id
+}
+
+test('the list reads on as somebody scrolls, to the first document of all, and has few rows in the page', async () => {
+  const { page, faults } = await open('/documents')
+  await page.getByText('100 documents so far').waitFor()
+  const summary = page.locator('.summary')
+  await until('everything was read', async () => {
+    await page.mouse.wheel(0, 20_000)
+    return /^\d+ documents, the newest first$/.test(await summary.innerText())
+  })
+  const count = Number(/^\d+/.exec(await summary.innerText())![0])
+  assert.ok(count >= 323, `${count} documents`)
+  assert.ok((await rows(page).count()) < 100, 'only what is in sight is in the page')
+  await until('the last row is in sight', async () => {
+    await page.mouse.wheel(0, 20_000)
+    return (await page.locator(`li[aria-posinset="${count}"]`).count()) === 1
+  })
+  // From row to row without a mouse, and into a document and back.
+  await page.locator(`li[aria-posinset="${count}"] a`).focus()
+  await page.keyboard.press('ArrowUp')
+  assert.equal(await page.evaluate('document.activeElement.closest("li").ariaPosInSet'), String(count - 1))
+  await page.keyboard.press('Enter')
+  await page.waitForURL(/\/documents\/doc_/)
+  await page.goBack()
+  await page.getByRole('heading', { name: 'Documents', exact: true }).waitFor()
+  assert.deepEqual(faults, [])
+})
+
+test('ten thousand rows cost what fifty do: the page has those in sight, wherever the reader is', async () => {
+  const { page, faults } = await open('/documents')
+  await rows(page).first().waitFor()
+  await page.evaluate(`(async () => {
+    const { h, render } = await import('preact')
+    const { WindowList } = await import('/assets/shared/window-list.ts')
+    const items = Array.from({ length: 10000 }, (_, i) => 'row ' + i)
+    const row = (text) => h('a', { href: '#' }, text)
+    const place = document.createElement('div')
+    place.id = 'long'
+    place.className = 'view-documents'
+    document.body.replaceChildren(place)
+    render(h(WindowList, { label: 'Long', items, rowRem: 4, keyOf: (text) => text, row, isOpenEnded: false }), place)
+  })()`)
+  const long = page.locator('#long li')
+  for (const at of [0, 5_000, 9_999]) {
+    await page.evaluate(`scrollTo(0, ${at} * 64)`)
+    await page.getByText(`row ${at}`, { exact: true }).waitFor()
+    assert.ok((await long.count()) < 60, `${await long.count()} rows at ${at}`)
+  }
+  assert.deepEqual(faults, [])
+})
+
+test('what is chosen narrows the list, is in the address, and can be let go; a document is found by its id', async () => {
+  const { page, faults } = await open('/documents')
+  const facet = (name: string) => page.getByRole('group', { name, exact: true })
+  await facet('Dataset').getByLabel('news').check()
+  await page.getByRole('button', { name: 'Dataset: news' }).waitFor()
+  await facet('Classification').getByLabel('energy').check()
+  await facet('Score').getByLabel('At least').fill('10')
+  await facet('Score').getByLabel('At least').press('Enter')
+  await facet('Published').getByLabel('To').fill('2026-11-10')
+  await page.getByRole('button', { name: 'Published until Nov 10, 2026' }).waitFor()
+  assert.equal(new URL(page.url()).search, '?dataset=news&classifications=energy&score_min=10&to=2026-11-10')
+  const asked = new URLSearchParams({
+    dataset_id: 'news',
+    classification_codes: 'energy',
+    score_min: '10',
+    published_to: '2026-11-11T00:00:00Z',
+    created_from: new Date(Date.now() - 86_400_000).toISOString(),
+    limit: '200',
+  })
+  const { body } = await world.server.consumer(world.key, 'GET', `/v1/documents/browse?${asked}`)
+  assert.ok(body.documents.length > 0)
+  await page.getByText(new RegExp(`^${body.documents.length} documents?, the newest first$`)).waitFor()
+  const expected = body.documents.map(({ document }: { document: { title: string } }) => document.title)
+  assert.deepEqual(await page.locator('.document-title').allInnerTexts(), expected)
+  await page.getByRole('button', { name: 'Code' }).click()
+  assert.match(await page.locator('.as-code pre').innerText(), /classification_codes=energy/)
+
+  await page.getByRole('button', { name: 'Classification: energy' }).click()
+  await until('it is let go', async () => !page.url().includes('energy'))
+  const id = await idOf('Ferry crews begin three-day strike')
+  await page.goto(`${world.address}/documents`)
+  // What somebody types is not lost while the list below comes in.
+  await page.getByLabel('Document id or address').fill(id)
+  await page.getByText('100 documents so far').waitFor()
+  await page.getByRole('button', { name: 'Find' }).click()
+  await page.getByText('1 document, the newest first').waitFor()
+  await page.getByText('Ferry crews begin three-day strike on the Tarnsay crossing').waitFor()
+  assert.deepEqual(faults, [])
+})
+
+test('a document: what changed in its text, its metrics, its author and others, what is near; from a search', async () => {
+  const { page, faults } = await open('/search?q=ferry+crews+strike')
+  await page.locator('.result .title', { hasText: 'Ferry crews begin three-day strike' }).click()
+  await page.getByRole('heading', { name: 'Ferry crews begin three-day strike on the Tarnsay crossing' }).waitFor()
+  const { id } = /\/documents\/(?<id>doc_\w+)$/.exec(page.url())!.groups!
+  await page.locator('.difference del', { hasText: 'vote for a' }).waitFor()
+  await page.locator('.difference ins', { hasText: 'Correction: an earlier version said' }).waitFor()
+  await page
+    .getByRole('img', { name: /^views: from 4,\d+ .* to 7,519 / })
+    .locator('canvas')
+    .waitFor()
+  const about = page.getByRole('region', { name: 'About' })
+  await about.getByRole('link', { name: 'transport' }).waitFor()
+  const author = page.getByRole('region', { name: 'Author' })
+  await author.getByText('8,432 followers').waitFor()
+  await author.getByRole('link', { name: 'Ferry dispute settled: crews accept new winter roster' }).waitFor()
+  const near = page.getByRole('region', { name: 'Near in meaning' })
+  await near.getByRole('link').first().waitFor()
+  assert.equal(await near.locator(`a[href="/documents/${id}"]`).count(), 0, 'it is not its own neighbour')
+
+  // The versions that are compared are in the address.
+  await page.getByLabel('Before').selectOption({ index: 0 })
+  await page.getByText('Both have the same text.').waitFor()
+  await page.reload()
+  await page.getByText('Both have the same text.').waitFor()
+  await author.getByRole('link', { name: 'All of this author' }).click()
+  await page.getByRole('button', { name: /^Author: / }).waitFor()
+  await until('all are of the author', async () => {
+    const facts = await page.locator('.document-row .document-facts').allInnerTexts()
+    return facts.length > 1 && facts.every((text) => text.includes('Inga Tolland'))
+  })
+  assert.deepEqual(faults, [])
+})
+
+test('a document that is not there, or not for this application, is told as such', async () => {
+  const { key } = await world.server.makeApplication({
+    name: 'Titles only',
+    entitlements: [{ datasets: ['news'], fields: ['title'] }],
+  })
+  const path = `/documents/${await idOf('Ferry crews begin three-day strike')}`
+  const { page, faults } = await openPage(path, { key, expected: /status of 40[34]/ })
+  await page.getByRole('heading', { name: 'Ferry crews begin three-day strike on the Tarnsay crossing' }).waitFor()
+  await page.getByText('This application may read what is known of it, and not its text.').waitFor()
+  assert.equal(await page.getByRole('region', { name: 'Metrics' }).count(), 0)
+  await page.goto(`${world.address}/documents/doc_that_never_was`)
+  await page.getByRole('link', { name: 'The account' }).waitFor()
+  assert.deepEqual(faults, [])
+})
+
+const harm = '<img src=x onerror="window.harmed=1"><script>window.harmed=1</script>'
+
+test('what a document says is shown as text, in its direction, and no address but of the web is a link', async () => {
+  const { server } = world
+  await server.makeDataset('hostile-documents')
+  const { key } = await server.makeApplication({
+    name: 'Reader of harm',
+    entitlements: [{ datasets: ['hostile-documents'] }],
+  })
+  const document = {
+    dataset_id: 'hostile-documents',
+    source_platform: '"><img/src=x/onerror=alert(1)>',
+    external_id: harm,
+    title: `mistral ${harm}`,
+    body: `mistral ${harm}\n&lt;b&gt;`,
+    url: 'javascript:window.harmed=1',
+    author: { external_author_id: 'x', nickname: harm, home_page: 'javascript:window.harmed=1', biography: harm },
+    topics: [harm],
+    tags: [harm],
+    metrics: { [harm]: 1 },
+    published_at: '2026-11-01T00:00:00Z',
+  }
+  const changed = { ...document, body: `sirocco ${harm}`, metrics: { [harm]: 2 }, observed_at: '2026-11-02T00:00:00Z' }
+  const hebrew = {
+    dataset_id: 'hostile-documents',
+    source_platform: 'rss',
+    external_id: 'b',
+    title: 'סערה בנמל',
+    body: 'סערה גדולה',
+  }
+  const send = async (documents: readonly object[]): Promise<string[]> => {
+    const sent = await server.collector(world.collectorKey, 'POST', '/collector/v1/documents', { documents })
+    assert.equal(
+      sent.body.results.every(({ error }: { error?: object }) => error === undefined),
+      true,
+      sent.text,
+    )
+    return sent.body.results.map(({ document_id }: { document_id: string }) => document_id)
+  }
+  const [harmful, rightToLeft] = await send([document, hebrew])
+  await send([changed])
+  const { page, faults } = await open(`/documents/${harmful}`, key)
+  await page.locator('.difference ins', { hasText: 'sirocco' }).waitFor()
+  await page.getByText(`mistral ${harm}`).first().waitFor()
+  await page.getByRole('region', { name: 'Metrics' }).locator('canvas').waitFor()
+  assert.equal(await page.locator('main img, main script').count(), 0)
+  assert.equal(await page.locator('a[href^="javascript"]').count(), 0)
+  await page.goto(`${world.address}/documents?tags=${encodeURIComponent(harm)}`)
+  await page.getByRole('button', { name: `Tag: ${harm}` }).waitFor()
+  await rows(page).filter({ hasText: harm }).first().waitFor()
+  assert.equal(await page.locator('main img, main script').count(), 0)
+  assert.equal(await page.evaluate('window.harmed'), undefined)
+  await page.goto(`${world.address}/documents/${rightToLeft}`)
+  await page.getByText('סערה גדולה').waitFor()
+  for (const place of ['h1', '.document-text p']) {
+    assert.equal(
+      await page.evaluate(`getComputedStyle(document.querySelector(${JSON.stringify(place)})).direction`),
+      'rtl',
+    )
+  }
+  assert.deepEqual(faults, [])
+})

@@ -176,7 +176,7 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
       accountRoutes(typed, {
         usage,
         embeddingProfiles: () => operator.read.embeddingProfiles(),
-        ingestTimes: (of) => store.catalog.ingestTimes(of),
+        ingestTimes: (scope) => store.catalog.ingestTimes(scope),
         feedRetentionMs: retentionMs,
       })
       operatorRoutes(typed, operator)

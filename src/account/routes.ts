@@ -3,7 +3,7 @@ import { EntitlementInput } from '../access/entitlement.ts'
 import { Policy } from '../access/policy.ts'
 import { inFlightMaxOf, rateOf } from '../access/policy-limits.ts'
 import type { Consumer } from '../access/principal.ts'
-import type { ScopeEntry } from '../access/scope.ts'
+import type { Scope, ScopeEntry } from '../access/scope.ts'
 import type { UsageBook } from '../access/usage-book.ts'
 import { consumerOf, scopeOf } from '../http/route.ts'
 import type { TypedApp } from '../http/typed-app.ts'
@@ -34,11 +34,11 @@ const Account = named(
     ),
     earliest_ingested_at: orNull(dateTime, {
       description:
-        'An addition: first-ingest time of the oldest document of the entitled datasets and platforms, as the change feed goes by them; null where there is none.',
+        'An addition: first-ingest time of the oldest document that may be read; null where there is none, and where narrow entitlements over much content make it too long a search.',
     }),
     latest_ingested_at: orNull(dateTime, { description: 'An addition: and of the newest, a moment ago.' }),
     feed_retained_from: orNull(dateTime, {
-      description: 'An addition: the change feed has every event of them that was ingested since.',
+      description: 'An addition: the change feed has every event of these documents that was ingested since.',
     }),
     usage: named(
       'DailyUsage',
@@ -62,7 +62,7 @@ interface EmbeddingProfile {
 export interface AccountParts {
   readonly usage: UsageBook
   readonly embeddingProfiles: () => Promise<readonly EmbeddingProfile[]>
-  readonly ingestTimes: (of: readonly ScopeEntry[]) => Promise<IngestTimes | null>
+  readonly ingestTimes: (scope: Scope) => Promise<IngestTimes | null>
   readonly feedRetentionMs: number
 }
 
@@ -79,7 +79,7 @@ export function accountRoutes(app: TypedApp, parts: AccountParts): void {
     const { entries } = consumer
     let times = known.get(entries)
     if (times === undefined) {
-      times = entries.length === 0 ? Promise.resolve(null) : parts.ingestTimes(scopeOf(consumer, {}).entries)
+      times = entries.length === 0 ? Promise.resolve(null) : parts.ingestTimes(scopeOf(consumer, {}))
       known.set(entries, times)
       times.catch(() => known.delete(entries))
     }

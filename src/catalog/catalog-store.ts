@@ -1,4 +1,4 @@
-import type { Scope, ScopedDocument, ScopeEntry } from '../access/scope.ts'
+import type { Scope, ScopedDocument } from '../access/scope.ts'
 import type { DocumentStatus } from '../ingest/content-store.ts'
 
 /** The port: documents as they are read. */
@@ -17,10 +17,10 @@ export interface CatalogStore {
   /** Documents by exact conditions, newest first. */
   browse(query: BrowseQuery): Promise<readonly DocumentRecord[]>
   /**
-   * First-ingest times of the oldest and the newest document of these datasets and platforms (null = any); null where
-   * there is none.
+   * First-ingest times of the oldest and the newest document that the scope opens; null where there is none, and where
+   * that cannot be said by looking at a bounded number of documents.
    */
-  ingestTimes(of: readonly DatasetsAndPlatforms[]): Promise<IngestTimes | null>
+  ingestTimes(scope: Scope): Promise<IngestTimes | null>
   /** Active classifications of a dataset, by code. */
   classifications(datasetId: string, after: string | null, limit: number): Promise<readonly ClassificationRecord[]>
 }
@@ -51,8 +51,6 @@ export interface BrowseQuery {
   /** When nobody waits for the answer any longer: the store then gives up. Null = whenever it comes. */
   readonly answerBy: number | null
 }
-
-export type DatasetsAndPlatforms = Pick<ScopeEntry, 'datasets' | 'platforms'>
 
 export interface IngestTimes {
   readonly earliest: number

@@ -43,7 +43,7 @@ export function collector(program: Command, context: Context): void {
     .command('delete')
     .description('remove a collector with its keys; what it sent stays, and the audit log keeps its lines')
     .argument('<collector>', 'its id or name')
-    .option('--force', 'even while it works on tasks')
+    .option('--force', 'even while a key of it works, or it holds tasks')
     .action((idOrName: string, options: { force?: boolean }) =>
       withWorkbench(context, async ({ operator }) => {
         const { collectorId } = await findCollector(operator.read, idOrName)

@@ -13,6 +13,8 @@ export interface ExportProgress {
   readonly documents: number
   /** The feed's newest event at its first start. */
   readonly changesPosition: number
+  /** What the application was entitled to then, as a digest. */
+  readonly entitlements: string
 }
 
 export interface ExportRun {
@@ -21,7 +23,7 @@ export interface ExportRun {
   /** Lines of documents of this answer; null for all. */
   readonly limit: number | null
   readonly applicationId: string
-  /** What the caller may read at this moment; rejects where that is nothing any more. */
+  /** What the caller may read at this moment; rejects where that is nothing any more, or of other entitlements. */
   readonly scope: () => Promise<Scope>
   readonly gone: AbortSignal
 }
@@ -39,7 +41,7 @@ export interface ExportStep {
  * read while the one before goes out. Of all exports one portion is read at a time, in turn between applications: what
  * else reads waits behind one of them at the most.
  *
- * A portion that was read under other entitlements than the caller has when it goes out is read again.
+ * A portion that was read while the caller could read something else than when it goes out is read again.
  */
 export async function* readExport(run: ExportRun, source: ExportSource, turns: FairTurns): AsyncGenerator<ExportStep> {
   const until = run.limit === null ? Number.POSITIVE_INFINITY : run.from.documents + run.limit

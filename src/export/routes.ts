@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import type { FastifyRequest } from 'fastify'
 import { type TSchema, Type } from 'typebox'
@@ -10,6 +11,7 @@ import { feedBinding } from '../changes/feed-binding.ts'
 import { expired } from '../changes/read-changes.ts'
 import type { Cursors } from '../cursors.ts'
 import { invalidField, TidemarkError } from '../errors.ts'
+import { acceptedWeights } from '../http/accepted-weights.ts'
 import { listParameter, splitList } from '../http/list-parameter.ts'
 import { abortSignalOf, consumerOf, scopeOf } from '../http/route.ts'
 import { takeQuota } from '../http/take-quota.ts'
@@ -29,8 +31,13 @@ const pageLimits = { usual: 1000, most: 10_000, lineBytes: 16 * 1024 * 1024 }
 const nextCursorHeader = 'Tidemark-Next-Cursor'
 const changesCursorHeader = 'Tidemark-Changes-Cursor'
 
-const acceptsParquet = (accept: string | undefined): boolean =>
-  (accept ?? '').split(',').some((one) => one.split(';')[0]!.trim().toLowerCase() === parquet)
+/** Who names it gets it, unless lines are taken more gladly; who takes anything gets lines. */
+function acceptsParquet(accept = ''): boolean {
+  const weights = acceptedWeights(accept)
+  const lines = weights.get(ndjson) ?? 0
+  const file = weights.get(parquet) ?? 0
+  return file > 0 && file >= lines
+}
 
 const Query = Type.Object(
   {
@@ -100,7 +107,7 @@ const Line = named(
       'ExportError',
       'error',
       { code: Type.String(), message: Type.String(), request_id: Type.String() },
-      'Instead of the end: why it broke off. Go on from the last checkpoint.',
+      'Instead of the end: why it broke off. Go on from the last checkpoint; with `cursor_expired` begin anew, and replace what came.',
     ),
   ]),
 )
@@ -138,7 +145,8 @@ export function exportRoutes(app: TypedApp, parts: ExportParts): void {
         description:
           'An addition: everything the application may read, with texts, in the order of document ids, one JSON object a line. It is read while it is sent and as fast as it is taken. ' +
           'It is no snapshot: a document is as it was when its line was read. With the feed from `changes_cursor` it is complete: what came, changed or was erased meanwhile is told there. ' +
-          'An answer without `end` as its last line is not complete: ask again with the last `cursor` that came; documents behind that checkpoint come once more.',
+          'An answer without `end` as its last line is not complete: ask again with the last `cursor` that came; documents behind that checkpoint come once more. ' +
+          'An export is of what the application is entitled to when it begins: after a change of that it breaks off with `cursor_expired`, and so does every cursor of it (410); begin anew then.',
         querystring: Query,
         response: {
           200: {
@@ -166,9 +174,10 @@ export function exportRoutes(app: TypedApp, parts: ExportParts): void {
       }
       const { applicationId } = consumerOf(request)
       const binding = ['export', applicationId, sorted(filter.datasets), sorted(filter.platforms), versions]
-      const from = await progressOf(request.query.cursor ?? null, binding)
-      const scope = currentScope(request, filter)
+      const begun = await progressOf(request.query.cursor ?? null, binding)
+      const scope = currentScope(request, filter, begun.entitlements)
       await scope()
+      const from = { ...begun, entitlements: entitlementsOf(request) }
       await takeQuota(request, reply, usage)
       reply.type(isFile ? parquet : `${ndjson}; charset=utf-8`)
       // For the head alone nothing is read.
@@ -194,9 +203,9 @@ export function exportRoutes(app: TypedApp, parts: ExportParts): void {
     },
   )
 
-  async function progressOf(cursor: string | null, binding: unknown): Promise<ExportProgress> {
+  async function progressOf(cursor: string | null, binding: unknown): Promise<BegunExport> {
     const { newest, removedThrough } = await log.state()
-    if (cursor === null) return { position: null, documents: 0, changesPosition: newest }
+    if (cursor === null) return { position: null, documents: 0, changesPosition: newest, entitlements: null }
     const opened = await cursors.open<Packed>(cursor, binding)
     if (!opened.ok) {
       throw invalidField('invalid_cursor', 'cursor', 'is not of an export with these filters: send one as it was given')
@@ -243,37 +252,70 @@ async function* linesOf(
 
 const lineOf = (value: object): string => `${JSON.stringify(value)}\n`
 
-/** What the caller may read now: the same object for as long as that does not change. */
+/** The entitlements are known from its cursor; null for an export that begins now. */
+type BegunExport = Omit<ExportProgress, 'entitlements'> & { readonly entitlements: string | null }
+
+/** What the caller is entitled to, whatever the entries are called. */
+function entitlementsOf(request: FastifyRequest): string {
+  const entries = consumerOf(request).entitlements.map(({ entitlement_id: _, ...entry }) => entry)
+  return hash('sha256', JSON.stringify(entries), 'base64url')
+}
+
+/**
+ * What the caller may read now: the same object for as long as that does not change. Of entitlements that are not those of
+ * the beginning there is no such export: what came already may not be readable any more, and what became readable may be
+ * behind. A dataset that is being erased is no such change: the feed tells what goes.
+ */
 function currentScope(
   request: FastifyRequest,
   filter: { readonly datasets: readonly string[] | null; readonly platforms: readonly string[] | null },
+  begunWith: string | null,
 ): () => Promise<Scope> {
+  let entitlements = begunWith
   let known: { readonly entries: unknown; readonly text: string; readonly scope: Scope } | null = null
   return async () => {
     await request.recheckCredential()
     const consumer = consumerOf(request)
     if (known !== null && consumer.entries === known.entries) return known.scope
     const scope = scopeOf(consumer, filter, { datasets: 'dataset_id', platforms: 'source_platform' })
+    entitlements ??= entitlementsOf(request)
+    if (entitlements !== entitlementsOf(request)) throw entitledOtherwise()
     const text = JSON.stringify(scope)
     known = { entries: consumer.entries, text, scope: known?.text === text ? known.scope : scope }
     return known.scope
   }
 }
 
+const entitledOtherwise = (): TidemarkError =>
+  new TidemarkError(
+    'cursor_expired',
+    'the application is entitled to something else than when this export began: begin anew by GET /v1/export without a cursor, and replace what came before',
+    { details: [{ path: 'cursor', message: 'is of other entitlements: begin without it' }] },
+  )
+
 const sorted = (values: readonly string[] | null) => values && [...values].sort()
 
 /** As a cursor holds it. */
-type Packed = readonly [documentId: string | null, versionId: string | null, documents: number, changesPosition: number]
+type Packed = readonly [
+  documentId: string | null,
+  versionId: string | null,
+  documents: number,
+  changesPosition: number,
+  /** Absent in cursors of earlier versions. */
+  entitlements?: string,
+]
 
-const packed = ({ position, documents, changesPosition }: ExportProgress): Packed => [
+const packed = ({ position, documents, changesPosition, entitlements }: ExportProgress): Packed => [
   position?.documentId ?? null,
   position?.versionId ?? null,
   documents,
   changesPosition,
+  entitlements,
 ]
 
-const unpacked = ([documentId, versionId, documents, changesPosition]: Packed): ExportProgress => ({
+const unpacked = ([documentId, versionId, documents, changesPosition, entitlements]: Packed): BegunExport => ({
   position: documentId === null ? null : { documentId, versionId },
   documents,
   changesPosition,
+  entitlements: entitlements ?? null,
 })

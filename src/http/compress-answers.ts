@@ -1,6 +1,7 @@
 import { promisify } from 'node:util'
 import * as zlib from 'node:zlib'
 import type { FastifyInstance } from 'fastify'
+import { acceptedWeights } from './accepted-weights.ts'
 
 /**
  * JSON is sent compressed to whoever takes it so. Only what is there as a whole, and large enough to gain by it: streams
@@ -29,13 +30,7 @@ const preferred = Object.keys(encodings) as Encoding[]
 /** What of `Accept-Encoding` to use; null for none. */
 export function encodingFor(accepted: string | undefined): Encoding | null {
   if (accepted === undefined) return null
-  const weights = new Map<string, number>()
-  for (const one of accepted.split(',')) {
-    const [name = '', ...parameters] = one.split(';').map((part) => part.trim().toLowerCase())
-    const weight = parameters.find((parameter) => parameter.startsWith('q='))
-    // A weight that is no number is none.
-    weights.set(name, weight === undefined ? 1 : Number(weight.slice(2)) || 0)
-  }
+  const weights = acceptedWeights(accepted)
   let best: Encoding | null = null
   let most = 0
   for (const encoding of preferred) {

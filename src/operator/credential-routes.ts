@@ -134,7 +134,7 @@ export function collectorRoutes(app: TypedApp, operator: Operator): void {
       schema: {
         ...about(
           'Delete a collector',
-          'Its keys are refused from the next request on; what it sent stays, and so does the audit log. While it holds tasks, it is 409 `in_use` with their count in `details`, unless `force` is true.',
+          'Its keys are refused from the next request on; what it sent stays, and so does the audit log. While a key of it works or it holds tasks, it is 409 `in_use` with counts in `details`, unless `force` is true.',
         ),
         params: byId('collector_id'),
         querystring: schemas.DeleteQuery,

@@ -71,9 +71,25 @@ test('a collector that holds a task is deleted only by force; another gets the t
   const path = `/admin/v1/collectors/${collectorId}`
   const refused = await server.admin('DELETE', path)
   await expectError(server, refused, 409, 'in_use')
-  assert.deepEqual(refused.body.details, [{ path: 'tasks', message: 'tasks that it holds: 1' }])
+  assert.deepEqual(refused.body.details, [
+    { path: 'keys', message: 'keys that work: 1' },
+    { path: 'tasks', message: 'tasks that it holds: 1' },
+  ])
   assert.equal((await server.admin('DELETE', `${path}?force=true`)).status, 204)
   await expectError(server, await world.lease({}, key), 401, 'unauthorized')
   await expectError(server, await server.admin('DELETE', path), 404, 'not_found')
   assert.deepEqual(await audited('collector.delete'), [collectorId])
+})
+
+test('a collector whose key works is in use; one whose keys are revoked is deleted as it is', async () => {
+  const { server } = world
+  const { collectorId } = await server.makeCollector()
+  const path = `/admin/v1/collectors/${collectorId}`
+  const refused = await server.admin('DELETE', path)
+  await expectError(server, refused, 409, 'in_use')
+  assert.deepEqual(refused.body.details, [{ path: 'keys', message: 'keys that work: 1' }])
+  const { keys } = await server.mustAdmin('GET', '/admin/v1/keys')
+  const own = keys.find((one: { collector_id?: string }) => one.collector_id === collectorId)
+  await server.mustAdmin('POST', `/admin/v1/keys/${own.key_id}/revoke`)
+  assert.equal((await server.admin('DELETE', path)).status, 204)
 })

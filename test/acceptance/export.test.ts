@@ -230,6 +230,18 @@ describe('the export', () => {
     assert.deepEqual((await page(await keyFor([{ datasets: ['empty'] }]), {})).rows, [])
     const headers = { authorization: `Bearer ${all}`, accept: 'application/vnd.apache.parquet' }
     assert.equal((await server.call('GET', '/v1/export?limit=10001', { headers })).status, 400)
+    const [file, lines] = ['application/vnd.apache.parquet', 'application/x-ndjson']
+    const cases: [accept: string, type: string][] = [
+      [`${file}, ${lines}`, file],
+      [`${lines};q=0.5, ${file};q=0.6`, file],
+      [`${file};q=0.1, ${lines}`, lines],
+      [`${file};q=0, */*`, lines],
+      ['*/*', lines],
+    ]
+    for (const [accept, type] of cases) {
+      const answer = await server.call('GET', '/v1/export?limit=1', { headers: { ...headers, accept } })
+      assert.deepEqual([answer.status, answer.headers.get('content-type')?.split(';')[0]], [200, type], accept)
+    }
   })
 
   test('the account says from when on there is something, and how far back the feed goes', async () => {
@@ -243,6 +255,25 @@ describe('the export', () => {
     const none = [null, null, null]
     assert.deepEqual(await times(await keyFor([{ datasets: ['blogs'], platforms: ['nowhere'] }])), none)
     assert.deepEqual(await times(await keyFor([])), none)
+    // What it may not read moves nothing, whether by language or by time of publication.
+    const within = { published_from: '2001-01-01T00:00:00Z', published_to: '2001-02-01T00:00:00Z' }
+    const narrow = [
+      await keyFor([{ datasets: ['blogs'], languages: ['is'] }]),
+      await keyFor([{ datasets: ['blogs'], ...within }]),
+    ]
+    for (const key of narrow) assert.deepEqual(await times(key), none)
+    const only = documentOf('only', { dataset_id: 'blogs', language: 'is', published_at: '2001-01-15T00:00:00Z' })
+    const { body: own } = await server.consumer(
+      all,
+      'GET',
+      `/v1/documents/${(await sendOne(server, collector, only)).document_id}`,
+    )
+    const other = documentOf('other', { dataset_id: 'blogs', language: 'en', published_at: '2001-03-01T00:00:00Z' })
+    await sendOne(server, collector, other)
+    for (const key of narrow) {
+      await until('its times are known', async () => (await times(key))[0] !== null)
+      assert.deepEqual(await times(key), [own.created_at, own.created_at, own.created_at])
+    }
     const late = (await sendOne(server, collector, documentOf('late', { dataset_id: 'blogs' }))).document_id
     const [, newest] = await times(await keyFor([{ datasets: ['blogs', 'small'] }]))
     const { body } = await server.consumer(all, 'GET', `/v1/documents/${late}`)
@@ -312,11 +343,23 @@ describe('the export', () => {
       entitlements: [{ datasets: ['news'] }],
     })
     const lines = await rest(narrowed)
-    const isBlog = (line: Line): boolean => line.document?.dataset_id === 'blogs'
-    const lastBlog = lines.findLastIndex(isBlog)
-    assert.ok(lastBlog < count / 2, `a line of what is not entitled any more at ${lastBlog}`)
-    assert.equal(lines.at(-1)!.type, 'end')
-    assert.ok(idsOf(lines.slice(lastBlog)).length > 400)
+    // What had been read is all that came; and it says so, because none of it need be readable any more.
+    assert.ok(idsOf(lines).length < count / 2)
+    assert.deepEqual([lines.at(-1)!.type, lines.at(-1)!.code], ['error', 'cursor_expired'])
+
+    const anew = await exported(key, { limit: 10 })
+    const { cursor } = anew.at(-1)!
+    assert.equal((await ask(key, { cursor, limit: 1 })).status, 200)
+    // The same once more is no change; more than before is one.
+    const put = (...datasets: string[]) =>
+      server.mustAdmin('PUT', `/admin/v1/applications/${applicationId}/entitlements`, {
+        entitlements: [{ datasets }],
+      })
+    await put('news')
+    assert.equal((await ask(key, { cursor, limit: 1 })).status, 200)
+    await put('news', 'blogs')
+    const old = await ask(key, { cursor, limit: 1 })
+    assert.deepEqual([old.status, old.body.code, old.body.details[0].path], [410, 'cursor_expired', 'cursor'])
 
     const revoked = await held(key)
     await server.mustAdmin('POST', `/admin/v1/keys/${keyId}/revoke`)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import fc from 'fast-check'
-import { fieldPermissions, type ScopeEntry } from '../../src/access/scope.ts'
+import { fieldPermissions, readableFields, type Scope, type ScopeEntry } from '../../src/access/scope.ts'
 import type { BrowseQuery, CatalogStore, DocumentRecord } from '../../src/catalog/catalog-store.ts'
 import { UnavailableError } from '../../src/errors.ts'
 import type { ContentStore, IncomingDocument } from '../../src/ingest/content-store.ts'
@@ -314,32 +314,23 @@ export function checkCatalogStore(name: string, openStore: () => Promise<Catalog
       assert.ok((await browse({ answerBy: Date.now() + 60_000 })).length > 0)
     })
 
-    test('ingest times are those of the oldest and newest document of the datasets and platforms', async () => {
+    test('ingest times are those of the oldest and newest document that a scope opens', async () => {
       const all = await store.catalog.browse({ ...plain, limit: 100_000 })
       assert.ok(all.length > 1)
-      const some = <T>(...values: T[]) => fc.uniqueArray(fc.constantFrom(...values), { minLength: 1 })
-      const pair = fc.record({
-        datasets: some(...datasets, 'nowhere'),
-        platforms: fc.option(some('p1', 'p2', 'p3', 'p9'), { nil: null }),
-      })
+      const timesOf = (scope: Scope) => {
+        const times = all.filter((one) => readableFields(scope, one) !== null).map(({ createdAt }) => createdAt)
+        return times.length === 0 ? null : { earliest: Math.min(...times), latest: Math.max(...times) }
+      }
       await fc.assert(
-        fc.asyncProperty(fc.array(pair, { minLength: 1, maxLength: 3 }), async (pairs) => {
-          const times = all
-            .filter(({ datasetId, platform }) =>
-              pairs.some((one) => one.datasets.includes(datasetId) && (one.platforms?.includes(platform) ?? true)),
-            )
-            .map(({ createdAt }) => createdAt)
-          const expected = times.length === 0 ? null : { earliest: Math.min(...times), latest: Math.max(...times) }
-          assert.deepEqual(await store.catalog.ingestTimes(pairs), expected)
+        fc.asyncProperty(listing, async ({ scope }) => {
+          assert.deepEqual(await store.catalog.ingestTimes(scope), timesOf(scope))
         }),
-        { numRuns: 40 },
+        { numRuns: 100 },
       )
       const many = Array.from({ length: 200 }, (_, i) => `none${i}`)
-      const [oldest, newest] = [all.at(-1)!.createdAt, all[0]!.createdAt]
-      assert.deepEqual(await store.catalog.ingestTimes([{ datasets: [...many, ...datasets], platforms: null }]), {
-        earliest: oldest,
-        latest: newest,
-      })
+      const wide = { entries: [{ ...everything, datasets: [...many, ...datasets] }] }
+      assert.deepEqual(await store.catalog.ingestTimes(wide), timesOf(wide))
+      assert.deepEqual(await store.catalog.ingestTimes({ entries: [] }), null)
     })
 
     test('a scope without entries opens nothing', async () => {

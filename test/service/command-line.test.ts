@@ -281,7 +281,9 @@ test('app and collector: doubtful names and datasets are said, keys are made by 
 
   const collector = await server.tidemark(['collector', 'create', 'gone soon', '--dataset', 'nope'])
   assert.match(collector.stderr, /^note: no dataset nope yet/)
-  const gone = await server.tidemark(['collector', 'delete', 'gone soon'])
+  const works = await server.tidemark(['collector', 'delete', 'gone soon'])
+  assert.match(works.stderr, /is in use: keys that work: 1; --force deletes it all the same\n$/)
+  const gone = await server.tidemark(['collector', 'delete', 'gone soon', '--force'])
   assert.match(gone.stdout, /^deleted col_/)
   const again = await server.tidemark(['collector', 'delete', 'gone soon'])
   assert.equal(again.code, 1)

@@ -84,6 +84,9 @@ function scopeTest(scope: Scope, row: string, language: Fragment = sql.ref(`${ro
   return sql`(${sql.join(entries, sql` or `)})`
 }
 
+export const isDocumentOpen = (scope: Scope, document: string): RawBuilder<boolean> =>
+  sql<boolean>`(${scopeTest(scope, document)}) is true`
+
 /** True for versions that the scope opens: by their own language, by the document's where they have none. */
 export const isVersionOpen = (scope: Scope, version: string, document: string): RawBuilder<boolean> => {
   const language = sql`coalesce(${sql.ref(`${version}.language`)}, ${sql.ref(`${document}.language`)})`

@@ -147,7 +147,7 @@ export function laneDocumentsQuery(
 }
 
 /** The values of the lanes as a table `lane`. One flat fragment: they can be thousands. Numbers are ours and literal. */
-function lanesOf(set: LaneSet): RawBuilder<unknown> {
+export function lanesOf(set: LaneSet): RawBuilder<unknown> {
   const texts = ['(values (']
   const parameters: string[] = []
   set.lanes.forEach((lane, row) => {
@@ -166,7 +166,7 @@ function lanesOf(set: LaneSet): RawBuilder<unknown> {
   return sql(Object.assign(texts, { raw: texts }), ...parameters)
 }
 
-function inLane({ index }: LaneSet): RawBuilder<unknown> {
+export function inLane({ index }: LaneSet): RawBuilder<unknown> {
   const tests = listingIndexes[index].leading.map((column, i) => `${column('lane_key')} = lane.column${i + 1}`)
   return sql.raw(tests.length === 0 ? '1 = 1' : tests.join(' and '))
 }
@@ -180,7 +180,7 @@ function boundsOf(query: BrowseQuery): { from: string; below: string } {
   }
 }
 
-function lookIn(db: Kysely<Tables>): LaneLookup {
+export function lookIn(db: Kysely<Tables>): LaneLookup {
   return {
     async publishedDays(datasets) {
       const day = sql.raw(dayExpression('document.published_at'))

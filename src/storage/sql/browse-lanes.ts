@@ -111,7 +111,7 @@ function exactDriver(query: BrowseQuery, { text, platforms }: NonNullable<Browse
 }
 
 /** Entries that restrict the same dimensions share a part, so that many entries are not many statements. */
-async function scopeDriver(entries: readonly ScopeEntry[], look: LaneLookup): Promise<Driver> {
+export async function scopeDriver(entries: readonly ScopeEntry[], look: LaneLookup): Promise<Driver> {
   const alike = Map.groupBy(entries, (entry) =>
     [entry.platforms, entry.languages, entry.regions, entry.publishedFrom ?? entry.publishedTo]
       .map((limit) => (limit === null ? '-' : '+'))

@@ -1,12 +1,12 @@
-import { type Kysely, sql } from 'kysely'
+import type { Kysely } from 'kysely'
 import type { Scope } from '../../access/scope.ts'
 import type { CatalogStore, DocumentRecord, Page, SnapshotRecord } from '../../catalog/catalog-store.ts'
 import { idTimeMs } from '../../ids.ts'
 import { isVersionOpen } from './browse-conditions.ts'
 import { browseIds } from './browse-ids.ts'
 import { statusOf } from './document-rows.ts'
+import { ingestTimes } from './ingest-times.ts'
 import { readBodies } from './read-bodies.ts'
-import { alongLanes, isInLane, type Lane, lanesOf } from './scope-lanes.ts'
 import type { DocumentRow, SnapshotRow, Tables } from './tables.ts'
 
 /** What a record shows. Not the rest: facts and the extra payload can be far larger than all of this. */
@@ -109,18 +109,7 @@ export function sqlCatalogStore(db: Kysely<Tables>): CatalogStore {
       return ids.map((id) => byId.get(id)!)
     },
 
-    async ingestTimes(of) {
-      const edge = (lane: Lane, direction: 'asc' | 'desc') =>
-        sql`(select document_id from document where ${isInLane(lane)} order by document_id ${sql.raw(direction)} limit 1)`
-      const found = await alongLanes<{ first: string | null; last: string | null }>(
-        db,
-        lanesOf(of),
-        (lane) => sql`select ${edge(lane, 'asc')} as first, ${edge(lane, 'desc')} as last`,
-      )
-      const firsts = found.flatMap(({ first }) => first ?? []).sort()
-      const lasts = found.flatMap(({ last }) => last ?? []).sort()
-      return firsts.length === 0 ? null : { earliest: idTimeMs(firsts[0]!), latest: idTimeMs(lasts.at(-1)!) }
-    },
+    ingestTimes: (scope) => ingestTimes(db, scope),
 
     async classifications(datasetId, after, limit) {
       let select = db

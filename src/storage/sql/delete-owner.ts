@@ -29,10 +29,8 @@ export async function deleteApplication(
     .where('expires_at', '>', nowMs)
   const subscriptions = db.selectFrom('analysis_subscription').where('application_id', '=', applicationId)
   if (!force) {
-    const keys = await keysOf(db, applicationId)
-    const valid = keys.filter((key) => key.revoked_at === null && (key.expires_at === null || key.expires_at > nowMs))
     refuseInUse(`application ${applicationId}`, {
-      keys: { count: valid.length, of: 'keys that work' },
+      keys: { count: await workingKeys(db, applicationId, nowMs), of: 'keys that work' },
       runs: { count: (await unfinished.select('run_id').execute()).length, of: 'unfinished runs' },
       subscriptions: { count: (await subscriptions.select('subscription_id').execute()).length, of: 'subscriptions' },
     })
@@ -63,7 +61,10 @@ export async function deleteCollector(
       .where('status', '=', 'running')
       .where('lease_expires_at', '>', nowMs)
       .execute()
-    refuseInUse(`collector ${collectorId}`, { tasks: { count: held.length, of: 'tasks that it holds' } })
+    refuseInUse(`collector ${collectorId}`, {
+      keys: { count: await workingKeys(db, collectorId, nowMs), of: 'keys that work' },
+      tasks: { count: held.length, of: 'tasks that it holds' },
+    })
   }
   await db.deleteFrom('collector_poll').where('collector_id', '=', collectorId).execute()
   await endKeys(db, { kind: 'collector', id: collectorId }, nowMs)
@@ -106,14 +107,16 @@ export async function refuseLeaving(db: Kysely<Tables>, datasetId: string): Prom
   throw new TidemarkError('conflict', `dataset ${datasetId} is being deleted, by erasure ${leaving.erasure_id}`)
 }
 
-const keysOf = (db: Kysely<Tables>, ownerId: string) =>
-  db
+async function workingKeys(db: Kysely<Tables>, ownerId: string, nowMs: number): Promise<number> {
+  const keys = await db
     .selectFrom('api_key')
     .select(['revoked_at', 'expires_at'])
     .where(({ eb, or }) =>
       or([eb('owner_id', '=', ownerId), eb('application_id', '=', ownerId), eb('collector_id', '=', ownerId)]),
     )
     .execute()
+  return keys.filter((key) => key.revoked_at === null && (key.expires_at === null || key.expires_at > nowMs)).length
+}
 
 /** They stay in the lists as revoked: a backup of an earlier time that is restored must not bring them back to life. */
 async function endKeys(

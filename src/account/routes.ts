@@ -45,7 +45,8 @@ const Account = named(
       Type.Object({
         day: Type.String({ description: 'The UTC calendar day that is counted.' }),
         operations: Type.Record(Type.String(), Type.Integer(), {
-          description: 'Requests answered today, by operation.',
+          description:
+            'Requests answered today, by operation. A daily quota counts the operations of its name: `changes` those of `changes.read`, `export` of `export.read`, `search_keyword` of `search.keyword`.',
         }),
       }),
     ),

@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os'
 import { analysisArtifactRoutes } from './analysis/artifact-routes.ts'
 import { type ComputeWork, computeInProcess } from './analysis/compute/compute-in-process.ts'
 import type { Computed } from './analysis/compute/compute-process.ts'
+import { countEnds, measureRuns } from './analysis/run-measures.ts'
 import { runQueueRoutes } from './analysis/run-queue-routes.ts'
 import { analysisRunRoutes } from './analysis/run-routes.ts'
 import { AnalysisRuns } from './analysis/runs.ts'
@@ -13,6 +14,7 @@ import type { Cursors } from './cursors.ts'
 import type { TypedApp } from './http/typed-app.ts'
 import type { Incidents } from './incidents.ts'
 import type { Log } from './log.ts'
+import type { Measures } from './measures.ts'
 import type { OpenParts } from './open-parts.ts'
 import { artifactFilesOf } from './storage/artifact-stores.ts'
 import { CallLost } from './threads/calls.ts'
@@ -39,15 +41,21 @@ interface AnalysisParts {
   readonly incidents: Incidents
   readonly logger: Log
   readonly pools: PoolWatch
+  readonly measures: Measures
 }
 
 export function composeAnalysis(analysis: AnalysisParts): AnalysisSide {
-  const { config, store, clock, works, parts, incidents, logger, pools } = analysis
+  const { config, store, clock, works, parts, incidents, logger, pools, measures } = analysis
   const files = artifactFilesOf(config)
   // Half of the cores at low priority: requests get theirs without waiting.
   const threads = Math.max(1, Math.floor(availableParallelism() / 2))
+  measureRuns(measures, store)
   const worker = works
-    ? startAnalysis({ store, files, compute: counted(pools), threads, now: Date.now }, incidents, logger)
+    ? startAnalysis(
+        { store: countEnds(measures, store), files, compute: counted(pools), threads, now: Date.now },
+        incidents,
+        logger,
+      )
     : null
   parts.opened('analysis', () => worker?.stop())
   if (worker !== null) {

@@ -12,6 +12,7 @@ import type { Log } from './log.ts'
 import type { Measures } from './measures.ts'
 import type { OpenParts } from './open-parts.ts'
 import type { Operator } from './operator/operator.ts'
+import { measureBreakers } from './outbound/breaker-measures.ts'
 import { HttpCrossEncoder } from './search/cross-encoder.ts'
 import { CurrentIndex } from './search/current-index.ts'
 import { defaultWeights } from './search/fuse.ts'
@@ -139,6 +140,14 @@ export async function composeSearch({
   const endModels = async (): Promise<void> => void (await Promise.all(ended.map((one) => one.close())))
   const standIns = startStandIns(source, embedder.profileId, before, endModels, incidents)
   parts.opened('stand-ins', () => standIns.stop())
+  const crossEncoder =
+    config.rerankUrl === null
+      ? null
+      : new HttpCrossEncoder({ url: config.rerankUrl, timeoutMs: config.rerankTimeoutMs })
+  measureBreakers(measures, {
+    ...(embedder.breaker === undefined ? {} : { embedding: () => embedder.breaker! }),
+    ...(crossEncoder === null ? {} : { rerank: () => crossEncoder.breaker }),
+  })
   const searcher = new Searcher({
     index,
     source,
@@ -151,10 +160,7 @@ export async function composeSearch({
     turns,
     weights: config.hybridWeights ?? defaultWeights,
     rerankWeights: defaultRerankWeights,
-    crossEncoder:
-      config.rerankUrl === null
-        ? null
-        : new HttpCrossEncoder({ url: config.rerankUrl, timeoutMs: config.rerankTimeoutMs }),
+    crossEncoder,
     isRefilling: () => indexing.isRefilling,
   })
   const adopting = startAdopting(home, index, indexing, incidents, logger)

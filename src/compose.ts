@@ -10,6 +10,7 @@ import { catalogRoutes } from './catalog/catalog-routes.ts'
 import { classificationRoutes } from './catalog/classification-routes.ts'
 import { documentRoutes } from './catalog/document-routes.ts'
 import { ChangeSignal } from './changes/change-signal.ts'
+import { FeedMeasures } from './changes/feed-measures.ts'
 import { retentionMs } from './changes/read-changes.ts'
 import { changesRoutes } from './changes/routes.ts'
 import { composeAnalysis } from './compose-analysis.ts'
@@ -26,7 +27,9 @@ import { makeServer } from './http/server.ts'
 import type { TypedApp } from './http/typed-app.ts'
 import { LoggedIncidents } from './incidents.ts'
 import { Ingest } from './ingest/ingest.ts'
+import { IngestMeasures } from './ingest/ingest-measures.ts'
 import { ingestRoutes } from './ingest/routes.ts'
+import { measureTasks } from './live/live-measures.ts'
 import { LiveQueries } from './live/live-queries.ts'
 import { liveRoutes } from './live/routes.ts'
 import { taskListRoutes } from './live/task-list-routes.ts'
@@ -107,6 +110,7 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
     incidents,
     logger,
     pools,
+    measures: metrics,
   })
   const written = (): void => {
     signal.notify()
@@ -147,6 +151,7 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
 
   measureStore(metrics, open)
   measureDisk(metrics, config.dataDir)
+  measureTasks(metrics, store.live)
   const signInCodes = new SignInCodes()
   let stopping = false
   const checks: Record<string, Check> = {
@@ -181,8 +186,10 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
       })
       operatorRoutes(typed, operator)
       erasureRoutes(typed, erasures, operator)
-      ingestRoutes(typed, ingest)
-      changesRoutes(typed, { log: store.changes, signal, cursors, usage })
+      const ingestMeasures = new IngestMeasures(metrics)
+      ingestRoutes(typed, ingest, ingestMeasures)
+      const feedMeasures = new FeedMeasures(metrics, signal)
+      changesRoutes(typed, { log: store.changes, signal, cursors, usage, measures: feedMeasures })
       exportRoutes(typed, {
         source: store.exportSource,
         log: store.changes,
@@ -197,7 +204,7 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
       searchRoutes(typed, { searcher, measures: search.measures, source: store.indexSource, cursors, usage, live })
       liveRoutes(typed, live)
       liveResultRoutes(typed, { live, cursors })
-      taskRoutes(typed, store.live, written)
+      taskRoutes(typed, store.live, written, ingestMeasures)
       taskListRoutes(typed, store.live)
       indexingRoutes(typed, { embedder, state: indexing })
       analysis.routes(typed, cursors)

@@ -3,6 +3,7 @@
  * search index beside it. `node bench/support/content-server.ts FOLDER` prints its address and, once, the admin token's
  * place is taken by TIDEMARK_ADMIN_TOKEN.
  */
+
 import { pino } from 'pino'
 import { adminTokenHash } from '../../src/access/admin-token.ts'
 import { Authenticator } from '../../src/access/authenticator.ts'
@@ -10,6 +11,7 @@ import { RateLimits } from '../../src/access/rate-limits.ts'
 import { UsageBook } from '../../src/access/usage-book.ts'
 import { documentRoutes } from '../../src/catalog/document-routes.ts'
 import { ChangeSignal } from '../../src/changes/change-signal.ts'
+import { FeedMeasures } from '../../src/changes/feed-measures.ts'
 import { changesRoutes } from '../../src/changes/routes.ts'
 import { Cursors } from '../../src/cursors.ts'
 import { exportRoutes } from '../../src/export/routes.ts'
@@ -18,7 +20,9 @@ import { makeServer } from '../../src/http/server.ts'
 import type { TypedApp } from '../../src/http/typed-app.ts'
 import { silentIncidents } from '../../src/incidents.ts'
 import { Ingest } from '../../src/ingest/ingest.ts'
+import { IngestMeasures } from '../../src/ingest/ingest-measures.ts'
 import { ingestRoutes } from '../../src/ingest/routes.ts'
+import { silentMeasures } from '../../src/measures.ts'
 import { Operator } from '../../src/operator/operator.ts'
 import { operatorRoutes } from '../../src/operator/routes.ts'
 import { openSqliteStore } from '../../src/storage/sqlite/open-sqlite-store.ts'
@@ -49,8 +53,9 @@ const app = await makeServer({
   routes: (plain) => {
     const typed = plain as unknown as TypedApp
     operatorRoutes(typed, operator)
-    ingestRoutes(typed, ingest)
-    changesRoutes(typed, { log: store.changes, signal, cursors, usage })
+    ingestRoutes(typed, ingest, new IngestMeasures(silentMeasures))
+    const measures = new FeedMeasures(silentMeasures, signal)
+    changesRoutes(typed, { log: store.changes, signal, cursors, usage, measures })
     documentRoutes(typed, store.catalog, cursors)
     exportRoutes(typed, { source: store.exportSource, log: store.changes, cursors, usage, isStopping: () => false })
   },

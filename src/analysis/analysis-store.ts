@@ -18,6 +18,8 @@ export interface AnalysisStore {
   runQueue(query: RunQueueQuery): Promise<readonly QueuedRun[]>
   /** Cancels where the states allow it; gives the run as it is then. */
   cancelRun(applicationId: string, runId: string, now: number): Promise<Run | null>
+  /** Runs that are not over, of all applications; of each state counted no further than `countedMax`. */
+  unfinishedRuns(countedMax: number): Promise<Readonly<Partial<Record<RunStatus, number>>>>
   /** In the order in which the run gave them. */
   artifacts(runId: string): Promise<readonly Artifact[]>
 

@@ -41,6 +41,11 @@ export class ChangeSignal {
     return { woken, stop }
   }
 
+  /** Who waits at the moment. */
+  get waiting(): number {
+    return this.#waiting.size
+  }
+
   get isClosed(): boolean {
     return this.#closed
   }

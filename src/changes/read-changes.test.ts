@@ -3,7 +3,7 @@ import { suite, test } from 'node:test'
 import { Cursors, type SigningKey } from '../cursors.ts'
 import { type ChangeEvent, type ChangeLog, type ChangePage, type ChangeQuery, plainEventTypes } from './change-log.ts'
 import { ChangeSignal } from './change-signal.ts'
-import { type ChangesRequest, RemovedEvents, readChanges, positionOfCursor as startFrom } from './read-changes.ts'
+import { type ChangesRequest, KnownFeed, readChanges, positionOfCursor as startFrom } from './read-changes.ts'
 
 const keys: SigningKey[] = []
 const cursors = await Cursors.load({
@@ -44,7 +44,7 @@ class Log implements ChangeLog {
 }
 
 const positionOfCursor = (cursor: string | null, binding: unknown, log: Log, signer: Cursors) =>
-  startFrom(cursor, binding, new RemovedEvents(log), signer)
+  startFrom(cursor, binding, new KnownFeed(log), signer)
 
 const request = (fields: Partial<ChangesRequest> = {}): ChangesRequest => ({
   binding: 'b',
@@ -115,15 +115,15 @@ suite('a page of changes', () => {
   test('the store is asked how far retention has come at most once a second, and again after a failure', async () => {
     const log = new Log()
     let asked = 0
-    const removed = new RemovedEvents({
+    const removed = new KnownFeed({
       state: async () => {
         asked++
         if (asked === 1) throw new Error('gone')
         return log.state()
       },
     })
-    await assert.rejects(removed.through(), /gone/)
-    await Promise.all(Array.from({ length: 100 }, () => removed.through()))
+    await assert.rejects(removed.removedThrough(), /gone/)
+    await Promise.all(Array.from({ length: 100 }, () => removed.removedThrough()))
     assert.equal(asked, 2)
   })
 })

@@ -1,7 +1,7 @@
 import type { Cursors } from '../cursors.ts'
 import { TidemarkError } from '../errors.ts'
 import { dayMs } from '../time.ts'
-import type { ChangeLog, ChangeQuery } from './change-log.ts'
+import type { ChangeLog, ChangeQuery, FeedState } from './change-log.ts'
 import type { ChangeSignal } from './change-signal.ts'
 
 /** How long events stay readable, and how long a cursor does. */
@@ -34,7 +34,7 @@ export async function readChanges(
   log: Pick<ChangeLog, 'read'>,
   signal: ChangeSignal,
   cursors: Cursors,
-): Promise<{ text: string; nextCursor: string }> {
+): Promise<{ text: string; nextCursor: string; position: number; atEnd: boolean }> {
   let { after } = request
   const waitUntil = Date.now() + request.waitMs
   for (;;) {
@@ -46,7 +46,8 @@ export async function readChanges(
       if (page.atEnd) signal.sawEnd(page.position)
       const over = Date.now() >= waitUntil || request.aborted.aborted || signal.isClosed
       if (page.text !== '' || !page.atEnd || over) {
-        return { text: page.text, nextCursor: cursors.sign(request.binding, page.position) }
+        const { text, position, atEnd } = page
+        return { text, nextCursor: cursors.sign(request.binding, position), position, atEnd }
       }
       request.waiting()
       await waiting.woken
@@ -60,7 +61,7 @@ export async function readChanges(
 export async function positionOfCursor(
   cursor: string | null,
   binding: unknown,
-  removed: RemovedEvents,
+  feed: KnownFeed,
   cursors: Cursors,
 ): Promise<number | null> {
   if (cursor === null) return null
@@ -72,33 +73,46 @@ export async function positionOfCursor(
         : 'this is not a cursor of this service: send next_cursor exactly as it was returned'
     throw new TidemarkError('invalid_cursor', message, { details: [{ path: 'cursor', message: 'is not valid here' }] })
   }
-  if (Date.now() - opened.issuedAt > retentionMs || opened.position < (await removed.through())) throw expired()
+  if (Date.now() - opened.issuedAt > retentionMs || opened.position < (await feed.removedThrough())) throw expired()
   return opened.position
 }
 
 /** Retention moves every some minutes; a page that is read checks for itself again. */
 const knownForMs = 1000
 
-/** How far retention has come, without asking the store for every page. */
-export class RemovedEvents {
+/** How far the feed and its retention have come, without asking the store for every page. */
+export class KnownFeed {
   #log: Pick<ChangeLog, 'state'>
-  #through: Promise<number> = Promise.resolve(0)
+  #state: Promise<FeedState> = Promise.resolve({ newest: 0, removedThrough: 0 })
+  #newest = 0
   #askedAt = Number.NEGATIVE_INFINITY
 
   constructor(log: Pick<ChangeLog, 'state'>) {
     this.#log = log
   }
 
-  through(): Promise<number> {
+  async removedThrough(): Promise<number> {
+    return (await this.#known()).removedThrough
+  }
+
+  /** As far as is known without asking, so many came after the position. */
+  eventsAfter(position: number): number {
+    return Math.max(0, this.#newest - position)
+  }
+
+  #known(): Promise<FeedState> {
     if (Date.now() - this.#askedAt >= knownForMs) {
       this.#askedAt = Date.now()
-      this.#through = this.#log.state().then(({ removedThrough }) => removedThrough)
+      this.#state = this.#log.state().then((state) => {
+        this.#newest = state.newest
+        return state
+      })
       // A failure is for those that ask now; the next asks again.
-      this.#through.catch(() => {
+      this.#state.catch(() => {
         this.#askedAt = Number.NEGATIVE_INFINITY
       })
     }
-    return this.#through
+    return this.#state
   }
 }
 

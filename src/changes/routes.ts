@@ -11,8 +11,9 @@ import { choice, dateTime, named, pageSize, strict } from '../validation.ts'
 import { type ChangeLog, eventTypes, isEventType, plainEventTypes } from './change-log.ts'
 import type { ChangeSignal } from './change-signal.ts'
 import { feedBinding } from './feed-binding.ts'
+import type { FeedMeasures } from './feed-measures.ts'
 import { readAhead } from './read-ahead.ts'
-import { positionOfCursor, RemovedEvents, readChanges, retentionDays } from './read-changes.ts'
+import { KnownFeed, positionOfCursor, readChanges, retentionDays } from './read-changes.ts'
 
 const waitSecondsMax = 30
 const starts = ['earliest', 'latest'] as const
@@ -89,10 +90,11 @@ export interface ChangesParts {
   readonly signal: ChangeSignal
   readonly cursors: Cursors
   readonly usage: UsageBook
+  readonly measures: FeedMeasures
 }
 
-export function changesRoutes(app: TypedApp, { log, signal, cursors, usage }: ChangesParts): void {
-  const removed = new RemovedEvents(log)
+export function changesRoutes(app: TypedApp, { log, signal, cursors, usage, measures }: ChangesParts): void {
+  const feed = new KnownFeed(log)
   const pages = readAhead(log)
   app.get(
     '/v1/changes',
@@ -133,16 +135,22 @@ export function changesRoutes(app: TypedApp, { log, signal, cursors, usage }: Ch
       }
       const { applicationId } = consumer
       const binding = feedBinding({ applicationId, types, datasets, platforms, ingestedFrom, ingestedTo })
-      const after = await positionOfCursor(cursor, binding, removed, cursors)
+      const after = await positionOfCursor(cursor, binding, feed, cursors)
       const scope = scopeOf(
         consumer,
         { datasets, platforms, hidden: [] },
         { datasets: 'dataset_id', platforms: 'source_platform' },
       )
       await takeQuota(request, reply, usage)
+      const latest = (position: number) => ({
+        text: '',
+        nextCursor: cursors.sign(binding, position),
+        position,
+        atEnd: true,
+      })
       const page =
         start === 'latest'
-          ? { text: '', nextCursor: cursors.sign(binding, (await log.state()).newest) }
+          ? latest((await log.state()).newest)
           : await readChanges(
               {
                 binding,
@@ -159,6 +167,7 @@ export function changesRoutes(app: TypedApp, { log, signal, cursors, usage }: Ch
             )
       // Who was let in long ago may have been shut out since.
       if (wait > 0) await request.recheckCredential()
+      measures.read(applicationId, page.atEnd ? 0 : feed.eventsAfter(page.position))
       reply.type('application/json; charset=utf-8')
       return `{"items":[${page.text}],"next_cursor":"${page.nextCursor}"}` as never
     },

@@ -1,3 +1,4 @@
+import type { BreakerState } from '../outbound/circuit-breaker.ts'
 import type { Callers } from '../turns/callers.ts'
 
 /** Queries and passages of the same words may get different vectors: some models want a prefix on one of them. */
@@ -36,6 +37,8 @@ export interface Embedder {
   /** Lower-case primary language subtags (`en`); `null` when the model is not limited to some languages. */
   readonly languages: readonly string[] | null
   readonly cosines: CosineShape
+  /** Of the circuit breaker before a foreign server; absent where none is asked. */
+  readonly breaker?: BreakerState
   embed(texts: readonly string[], kind: EmbeddingKind, signal?: AbortSignal, callers?: Callers): Promise<Float32Array[]>
   /** Ends what runs in the background. Pending and later calls fail with `closed`. */
   close(): Promise<void>

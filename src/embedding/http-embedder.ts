@@ -10,7 +10,7 @@
  * the texts at fault, and the error names them.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { CircuitBreaker, type Permit } from '../outbound/circuit-breaker.ts'
+import { type BreakerState, CircuitBreaker, type Permit } from '../outbound/circuit-breaker.ts'
 import { type RetrySteps, retryDelay } from '../outbound/retry-delay.ts'
 import { Callers } from '../turns/callers.ts'
 import { FairTurns } from '../turns/fair-turns.ts'
@@ -117,6 +117,10 @@ export class HttpEmbedder implements Embedder {
 
   get dimensions(): number | null {
     return this.#dimensions
+  }
+
+  get breaker(): BreakerState {
+    return this.#breaker.state
   }
 
   async embed(

@@ -38,6 +38,12 @@ export function publicRoutes(
       return { ok: false, detail: isUnavailability(error) ? error.message : 'it failed: the log says of what' }
     }
   }
+  const lookAtAll = () =>
+    Promise.all(Object.entries(checks).map(async ([name, check]) => ({ name, ...(await found(name, check)) })))
+  const ready = '1 for each check of /readyz that is well, 0 otherwise.'
+  metrics.gauges({ tidemark_ready: { help: ready, labels: ['check'] } }, async () => ({
+    tidemark_ready: (await lookAtAll()).map(({ name, ok }) => ({ labels: { check: name }, value: Number(ok) })),
+  }))
   app.addSchema(ErrorSchema)
   // Made when it is first asked for; it does not change while the process runs.
   let description: ReturnType<typeof describe> | null = null
@@ -64,12 +70,9 @@ export function publicRoutes(
       schema: { ...about('Readiness probe'), response: { 200: Ready, 503: Ready } },
     },
     async (_request, reply) => {
-      const states = Object.fromEntries(
-        await Promise.all(
-          Object.entries(checks).map(async ([name, check]) => [name, await found(name, check)] as const),
-        ),
-      )
-      const ready = Object.values(states).every(({ ok }) => ok)
+      const all = await lookAtAll()
+      const ready = all.every(({ ok }) => ok)
+      const states = Object.fromEntries(all.map(({ name, ok, detail }) => [name, { ok, detail }]))
       return reply.status(ready ? 200 : 503).send({ ready, checks: states })
     },
   )

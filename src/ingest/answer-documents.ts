@@ -8,6 +8,7 @@ import { type IncomingDocument, type IngestResult, outcomes, type Refusal, refus
 import { checkDocument } from './document-input.ts'
 import type { Ingest } from './ingest.ts'
 import { ingestLines, type LineResult } from './ingest-lines.ts'
+import type { IngestMeasures } from './ingest-measures.ts'
 import { ingestLimits } from './limits.ts'
 import { type Line, readLines } from './read-lines.ts'
 
@@ -54,13 +55,18 @@ export interface Intake extends Pick<Ingest, 'submit'> {
 export async function answerBatch(
   inputs: readonly unknown[],
   intake: Intake,
+  measures: IngestMeasures,
 ): Promise<Static<typeof IngestResults>['results']> {
   const checked = inputs.map((input) => allowed(checkDocument(intake.complete(input)), intake)!)
   const documents: IncomingDocument[] = []
   for (const one of checked) if ('document' in one) documents.push(one.document)
   const stored = await intake.submit(documents)
   let used = 0
-  return checked.map((one, index) => resultItem(index, 'document' in one ? stored[used++]! : one))
+  return checked.map((one, index) => {
+    const result = 'document' in one ? stored[used++]! : one
+    measures.answered(result)
+    return resultItem(index, result)
+  })
 }
 
 function allowed(checked: CheckedLine, { permitted }: Intake): CheckedLine {
@@ -85,6 +91,7 @@ export async function answerLines(
   body: Readable,
   intake: Intake,
   failed: (cause: unknown) => void,
+  measures: IngestMeasures,
 ): Promise<{ readonly answer: PassThrough; readonly written: Promise<void> }> {
   const causes = new Set<string>()
   let isRefused = false
@@ -127,6 +134,7 @@ export async function answerLines(
       let text = ''
       for (const { result } of portion.value) {
         tally.count(result)
+        measures.answered(result)
         text += (index === 0 ? '' : ',') + JSON.stringify(resultItem(index, result))
         index++
       }
@@ -141,6 +149,7 @@ export async function answerLines(
     }
     const refusal = shutOut ?? endOf(isHopeless ? hopeless : fault()?.message)
     if (refusal !== null) {
+      measures.answered({ refusal })
       answer.write((index === 0 ? '' : ',') + JSON.stringify(resultItem(index, { refusal })))
     }
     answer.end(']}')

@@ -9,6 +9,7 @@ import { describedBy, named, strict } from '../validation.ts'
 import { answerBatch, answerLines, IngestResults, type Intake } from './answer-documents.ts'
 import { DocumentInput } from './document-input.ts'
 import type { Ingest } from './ingest.ts'
+import type { IngestMeasures } from './ingest-measures.ts'
 import { ingestLimits } from './limits.ts'
 
 const ndjson = 'application/x-ndjson'
@@ -30,7 +31,7 @@ export function documentsBody(request: string, document: TSchema) {
   }
 }
 
-export function ingestRoutes(app: TypedApp, ingest: Ingest): void {
+export function ingestRoutes(app: TypedApp, ingest: Ingest, measures: IngestMeasures): void {
   app.post(
     '/collector/v1/documents',
     {
@@ -50,7 +51,7 @@ export function ingestRoutes(app: TypedApp, ingest: Ingest): void {
     },
     (request, reply) => {
       const intake = intakeOf(principalOf(request, 'collector'), ingest)
-      return answerDocuments(request, reply, { batch: intake, lines: intake })
+      return answerDocuments(request, reply, { batch: intake, lines: intake }, measures)
     },
   )
 }
@@ -59,11 +60,12 @@ export async function answerDocuments(
   request: FastifyRequest,
   reply: FastifyReply,
   intakes: { readonly batch: Intake; readonly lines: Intake },
+  measures: IngestMeasures,
 ): Promise<Static<typeof IngestResults>> {
   const { body } = request
   if (body instanceof Readable) {
     const failed = (cause: unknown): void => request.degraded('not_stored', cause)
-    const { answer, written } = await answerLines(body, whileAuthorized(request, intakes.lines), failed)
+    const { answer, written } = await answerLines(body, whileAuthorized(request, intakes.lines), failed, measures)
     reply.type('application/json; charset=utf-8').send(answer)
     // Where a handler ends before anything is on its way, the framework would send an answer of its own.
     reply.raw.flushHeaders()
@@ -74,9 +76,8 @@ export async function answerDocuments(
   if (body == null) {
     throw new TidemarkError('invalid_request', `the body is missing: send {"documents": […]} or lines of NDJSON`)
   }
-  return {
-    results: await answerBatch((body as { documents: unknown[] }).documents, whileAuthorized(request, intakes.batch)),
-  }
+  const { documents } = body as { documents: unknown[] }
+  return { results: await answerBatch(documents, whileAuthorized(request, intakes.batch), measures) }
 }
 
 /** A body may come for hours, and its key end meanwhile. Portions are looked at one after the other: they stay in order. */

@@ -33,6 +33,8 @@ export interface LiveStore {
   /** The same completion again is no error. */
   complete(claim: LeaseClaim, end: TaskEnd, nowMs: number): Promise<IfHeld<{ readonly items: number }>>
 
+  /** Tasks that are not over, as they were last written down; of each state counted no further than `countedMax`. */
+  openTasks(countedMax: number): Promise<Readonly<Record<'pending' | 'running', number>>>
   /** Whether `settle` has anything to do: asked often, and without the lock of a writer. */
   due(nowMs: number): Promise<boolean>
   /** Writes down what time did: deadlines and leases that ran out. Returns how many runs changed, `most` at most. */

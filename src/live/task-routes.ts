@@ -5,6 +5,7 @@ import type { ErrorCode } from '../errors.ts'
 import { optionalBody, principalOf } from '../http/route.ts'
 import type { TypedApp } from '../http/typed-app.ts'
 import { TaskDocumentInput } from '../ingest/document-input.ts'
+import type { IngestMeasures } from '../ingest/ingest-measures.ts'
 import { ingestLimits } from '../ingest/limits.ts'
 import { answerDocuments, documentsBody } from '../ingest/routes.ts'
 import { formatTime } from '../time.ts'
@@ -49,7 +50,7 @@ const Task = named(
 const refusals = ['task_not_found', 'task_closed', 'task_lease_lost'] as const
 
 /** `written` is called after documents were stored. */
-export function taskRoutes(app: TypedApp, store: LiveStore, written: () => void): void {
+export function taskRoutes(app: TypedApp, store: LiveStore, written: () => void, measures: IngestMeasures): void {
   app.post(
     '/collector/v1/tasks/lease',
     {
@@ -122,7 +123,7 @@ export function taskRoutes(app: TypedApp, store: LiveStore, written: () => void)
       const task = requireHeld(await store.task(claim, Date.now()))
       // The lease that was looked at is the one that is delivered under, whoever has the next one.
       const intake = taskIntake(store, { ...claim, leaseId: task.leaseId }, task, written)
-      return answerDocuments(request, reply, { batch: intake.allOrNothing, lines: intake.oneByOne })
+      return answerDocuments(request, reply, { batch: intake.allOrNothing, lines: intake.oneByOne }, measures)
     },
   )
   app.post(

@@ -18,6 +18,7 @@ const transitions = {
 } as const satisfies Record<string, Record<string, string>>
 
 export type BreakerState = keyof typeof transitions
+export const breakerStates = Object.keys(transitions) as readonly BreakerState[]
 type BreakerEvent = keyof (typeof transitions)[BreakerState]
 
 export interface CircuitBreakerOptions {

@@ -11,7 +11,7 @@
  * time of another's. Error bodies are not read, and no message repeats address or texts.
  */
 import { UnavailableError } from '../errors.ts'
-import { CircuitBreaker } from '../outbound/circuit-breaker.ts'
+import { type BreakerState, CircuitBreaker } from '../outbound/circuit-breaker.ts'
 import { type PostOutcome, postJson } from '../outbound/post-json.ts'
 import { withDeadline } from '../outbound/with-deadline.ts'
 import type { Caller } from '../turns/caller.ts'
@@ -20,6 +20,8 @@ import { FairTurns } from '../turns/fair-turns.ts'
 import { searchLimits as limits } from './limits.ts'
 
 export interface CrossEncoder {
+  /** Of the circuit breaker before it; absent where it has none. */
+  readonly breaker?: BreakerState
   /** One score a text, 0 to 1, in order. Rejects with an `UnavailableError` when there is none to be had. */
   scores(query: string, texts: readonly string[], caller?: Caller): Promise<readonly number[]>
 }
@@ -54,6 +56,10 @@ export class HttpCrossEncoder implements CrossEncoder {
       cooldownMs: options.cooldownMs ?? 10_000,
     })
     this.#turns = new FairTurns(options.requestsMax ?? 4)
+  }
+
+  get breaker(): BreakerState {
+    return this.#breaker.state
   }
 
   async scores(query: string, texts: readonly string[], caller?: Caller): Promise<readonly number[]> {

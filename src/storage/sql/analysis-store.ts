@@ -5,6 +5,7 @@ import type { SubscriptionStore } from '../../analysis/subscription-store.ts'
 import { sqlAnalysisInput } from './analysis-input.ts'
 import { hasPlace, insertRun, runOf } from './analysis-run-rows.ts'
 import { moveCheckpoint, sqlSubscriptions } from './analysis-subscriptions.ts'
+import { countByStatus } from './count-by-status.ts'
 import type { Tables } from './tables.ts'
 
 export function sqlAnalysisStore(db: Kysely<Tables>): SubscriptionStore {
@@ -59,6 +60,8 @@ export function sqlAnalysisStore(db: Kysely<Tables>): SubscriptionStore {
       if (before !== null) query = query.where('run_id', '<', before)
       return (await query.execute()).map((row) => ({ ...runOf(row), attempts: row.attempts }))
     },
+
+    unfinishedRuns: (countedMax) => countByStatus(db, 'analysis_run', unfinishedStatuses, countedMax),
 
     async cancelRun(applicationId, runId, now) {
       await db

@@ -5,13 +5,14 @@ import type { ResourceKind } from '../../live/limits.ts'
 import type { HeldTask, IfHeld, LeaseClaim, LeasedTask, LiveStore } from '../../live/live-store.ts'
 import { deadlineExceeded, isOver, nextState, type RunEvent, type RunState, stateAt } from '../../live/states.ts'
 import { sqlContentStore } from './content-store.ts'
+import { countByStatus } from './count-by-status.ts'
 import { insertRows } from './insert-rows.ts'
 import type { LiveRunRow, Tables } from './tables.ts'
 
 /** That a collector asks is written down at most this often: a poll that finds nothing should not cost the disk a write. */
 const pollNotedEveryMs = 20_000
 
-type TaskMethods = 'tasks' | 'lease' | 'task' | 'heartbeat' | 'deliver' | 'complete' | 'due' | 'settle'
+type TaskMethods = 'tasks' | 'lease' | 'task' | 'heartbeat' | 'deliver' | 'complete' | 'openTasks' | 'due' | 'settle'
 
 type RunWithQuery = LiveRunRow & {
   dataset_id: string
@@ -126,6 +127,8 @@ export function liveTasks(db: Kysely<Tables>): Pick<LiveStore, TaskMethods> {
       await closeQuery(db, run.live_query_id, nowMs)
       return { held: true, value: { items: run.items } }
     },
+
+    openTasks: (countedMax) => countByStatus(db, 'live_run', ['pending', 'running'], countedMax),
 
     due: async (nowMs) => (await dueRuns(db, nowMs, 1)).length > 0,
 

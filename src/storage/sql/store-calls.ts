@@ -86,6 +86,7 @@ export const storeCalls = {
     bodies: 'reads',
     lease: { locks: ['live'] },
     task: 'reads',
+    openTasks: 'reads',
     heartbeat: { locks: ['live'] },
     // It writes documents too.
     deliver: { locks: ['live', 'content'], announces: 'content' },
@@ -99,6 +100,7 @@ export const storeCalls = {
     run: 'reads',
     runs: 'reads',
     runQueue: 'reads',
+    unfinishedRuns: 'reads',
     cancelRun: { locks: ['analysis'], announces: 'analysis' },
     artifacts: 'reads',
     takeRun: { locks: ['analysis'] },

@@ -1,0 +1,31 @@
+import type { Measures } from '../measures.ts'
+import type { AnalysisStore } from './analysis-store.ts'
+
+const countedMax = 10_000
+
+/** Runs that are not over, of the whole instance. */
+export function measureRuns(measures: Measures, store: Pick<AnalysisStore, 'unfinishedRuns'>): void {
+  const help = `Analysis runs that are not over, by state, of all processes; of each counted up to ${countedMax}.`
+  measures.gauges({ tidemark_analysis_runs: { help, labels: ['state'] } }, async () => {
+    const unfinished = await store.unfinishedRuns(countedMax)
+    return {
+      tidemark_analysis_runs: Object.entries(unfinished).map(([state, value]) => ({ labels: { state }, value })),
+    }
+  })
+}
+
+/** The store as a worker writes to it: runs that it ends are counted. */
+export function countEnds<Store extends Pick<AnalysisStore, 'endRun'>>(measures: Measures, store: Store): Store {
+  const ended = measures.counter({
+    name: 'tidemark_analysis_runs_ended_total',
+    help: 'Analysis runs that this process brought to an end, by how they ended.',
+    labels: ['state'],
+    known: [{ state: 'succeeded' }, { state: 'failed' }],
+  })
+  const endRun: AnalysisStore['endRun'] = async (runId, workerId, end) => {
+    const isOurs = await store.endRun(runId, workerId, end)
+    if (isOurs) ended({ state: 'error' in end ? 'failed' : 'succeeded' })
+    return isOurs
+  }
+  return { ...store, endRun }
+}

@@ -1,0 +1,28 @@
+import type { Count, Measures } from '../measures.ts'
+import { type IngestResult, outcomes, refusalCodes } from './content-store.ts'
+
+/** What became of the documents that were sent in. */
+export class IngestMeasures {
+  readonly #taken: Count<'outcome'>
+  readonly #refused: Count<'code'>
+
+  constructor(measures: Measures) {
+    this.#taken = measures.counter({
+      name: 'tidemark_ingest_documents_total',
+      help: 'Documents sent in and taken, by what became of them.',
+      labels: ['outcome'],
+      known: outcomes.map((outcome) => ({ outcome })),
+    })
+    this.#refused = measures.counter({
+      name: 'tidemark_ingest_refused_total',
+      help: 'Documents sent in and not taken, by why; and streams of lines that ended early.',
+      labels: ['code'],
+      known: refusalCodes.map((code) => ({ code })),
+    })
+  }
+
+  answered(result: IngestResult): void {
+    if ('refusal' in result) this.#refused({ code: result.refusal.code })
+    else this.#taken({ outcome: result.outcome })
+  }
+}

@@ -1,0 +1,15 @@
+import type { Measures } from '../measures.ts'
+import type { LiveStore } from './live-store.ts'
+
+const countedMax = 10_000
+
+/** Tasks of live queries that are not over, of the whole instance. */
+export function measureTasks(measures: Measures, store: Pick<LiveStore, 'openTasks'>): void {
+  const help = `Tasks of live queries that are not over, by state, of all processes; of each counted up to ${countedMax}.`
+  measures.gauges({ tidemark_live_tasks: { help, labels: ['state'] } }, async () => {
+    const open = await store.openTasks(countedMax)
+    return {
+      tidemark_live_tasks: Object.entries(open).map(([state, value]) => ({ labels: { state }, value })),
+    }
+  })
+}

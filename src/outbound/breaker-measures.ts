@@ -1,0 +1,18 @@
+import type { Measures } from '../measures.ts'
+import { type BreakerState, breakerStates } from './circuit-breaker.ts'
+
+/** Whether foreign servers are left alone, by what they are asked for. */
+export function measureBreakers(measures: Measures, breakers: Readonly<Record<string, () => BreakerState>>): void {
+  measures.gauge(
+    {
+      name: 'tidemark_breaker_state',
+      help: '1 for the state that the circuit breaker before a foreign server is in, 0 for the others.',
+      labels: ['server', 'state'],
+    },
+    () =>
+      Object.entries(breakers).flatMap(([server, read]) => {
+        const now = read()
+        return breakerStates.map((state) => ({ labels: { server, state }, value: Number(state === now) }))
+      }),
+  )
+}

@@ -1,20 +1,27 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { pino } from 'pino'
+import type { Authenticator } from '../access/authenticator.ts'
+import type { Principal } from '../access/principal.ts'
+import type { UsageBook } from '../access/usage-book.ts'
 import { Metrics } from './metrics.ts'
 import type { RouteConfig } from './route.ts'
 import { makeServer, type ServerParts } from './server.ts'
 
+const nobodyAsks = {
+  logger: pino({ level: 'silent' }),
+  corsOrigins: [],
+  requestsInFlightMax: 1,
+  connectionsMax: 1,
+  bodyTimeoutMs: 1000,
+  shutdownDrainMs: 0,
+}
+
 /** A server with one route; nobody asks it anything. */
 function serverWith(url: string, config: Partial<RouteConfig>) {
   const parts = {
-    logger: pino({ level: 'silent' }),
+    ...nobodyAsks,
     measures: new Metrics(),
-    corsOrigins: [],
-    requestsInFlightMax: 1,
-    connectionsMax: 1,
-    bodyTimeoutMs: 1000,
-    shutdownDrainMs: 0,
     routes: (app) => void app.get(url, { config }, async () => 'ok'),
   } as Partial<ServerParts> as ServerParts
   return makeServer(parts)
@@ -29,4 +36,34 @@ test('a route whose place and words do not agree on who may come in does not sta
   for (const [url, config] of [['/v1/x', said] as const, ['/elsewhere', { ...said, isPublic: true }] as const]) {
     await (await serverWith(url, config)).close()
   }
+})
+
+test('1,000 applications that are refused show as many series as 21 do', async () => {
+  const metrics = new Metrics()
+  const identify = (secret: string): Principal => ({
+    ...{ kind: 'consumer', keyId: `key_${secret}`, applicationId: `app_${secret}`, name: secret },
+    ...{ policy: { requests_per_second: 1, burst: 1 }, entitlements: [], entries: [], hiddenDatasets: [] },
+  })
+  const app = await makeServer({
+    ...nobodyAsks,
+    measures: metrics,
+    authenticator: { identify } as Partial<Authenticator> as Authenticator,
+    usage: { recordKeyUse: () => {}, count: () => {} } as Partial<UsageBook> as UsageBook,
+    rates: { take: () => ({ allowed: false, remaining: 0, resetSeconds: 1, retryAfterSeconds: 1 }) },
+    routes: (routes) => void routes.get('/v1/x', { config: said }, async () => 'ok'),
+  })
+  const seriesWith = async (applications: number): Promise<number> => {
+    for (let i = 0; i < applications; i++) {
+      const headers = { host: 'here', authorization: `Bearer k${i}` }
+      const { statusCode } = await app.inject({ url: '/v1/x', headers })
+      assert.equal(statusCode, 429)
+    }
+    return (await metrics.text()).split('\n').filter((line) => line.startsWith('tidemark_')).length
+  }
+  const few = await seriesWith(21)
+  assert.equal(await seriesWith(1000), few)
+  assert.ok(
+    (await metrics.text()).includes('tidemark_refusals_total{code="rate_limit_exceeded",application="other"} 981'),
+  )
+  await app.close()
 })

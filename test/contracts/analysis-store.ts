@@ -269,10 +269,13 @@ export function analysisStoreContract(open: () => Promise<AnalysisStore>, numRun
     for (const runId of ofCrowd) await store.addRun({ ...newRun(runId, now, 10_000), applicationId: crowd }, null)
     const single = [newId('run', now + 10), newId('run', now + 11)]
     for (const runId of single) await store.addRun(newRun(runId, now, 10_000), null)
+    assert.deepEqual(await store.unfinishedRuns(100), { queued: 6, validating: 0, running: 0 })
+    assert.deepEqual(await store.unfinishedRuns(5), { queued: 5, validating: 0, running: 0 }, 'counted no further')
     const taken: string[] = []
     for (let i = 0; i < 6; i++) {
       taken.push((await store.takeRun({ workerId: 'w', now: now + 20 + i, until: now + 9000 }))!.runId)
     }
+    assert.deepEqual(await store.unfinishedRuns(100), { queued: 0, validating: 6, running: 0 })
     assert.deepEqual(taken, [ofCrowd[0], single[0], ofCrowd[1], single[1], ofCrowd[2], ofCrowd[3]])
   })
 

@@ -142,6 +142,21 @@ export function checkLiveStore(name: string, open: () => Promise<LiveFixture>, c
       assert.equal((await store.live.tasks({ unfinished: false, before: null, limit: 1 }, now)).length, 1)
     })
 
+    test('tasks that are not over are counted by state, no further than asked', async () => {
+      const now = freshHour()
+      await poll('c1', now)
+      const before = await store.live.openTasks(1000)
+      const more = (pending: number, running: number) => ({
+        pending: before.pending + pending,
+        running: before.running + running,
+      })
+      created(await store.live.create(request(), now))
+      assert.deepEqual(await store.live.openTasks(1000), more(1, 0))
+      assert.deepEqual(await store.live.openTasks(0), { pending: 0, running: 0 })
+      assert.equal((await poll('c1', now)).length, 1)
+      assert.deepEqual(await store.live.openTasks(1000), more(0, 1))
+    })
+
     test('cancelled, a live query is over, its task is closed and its key is free', async () => {
       const now = freshHour()
       await poll('c1', now)

@@ -63,6 +63,22 @@ export const views: readonly View[] = [
     load: async () => (await import('../operate/overview-view.ts')).OverviewView,
   },
   {
+    path: '/operate/applications',
+    title: 'Applications',
+    listed: { group: 'Operate', icon: 'key' },
+    needs: 'admin',
+    styles: ['operate.css'],
+    load: async () => (await import('../operate/applications-view.ts')).ApplicationsView,
+  },
+  {
+    path: '/operate/applications/:application_id',
+    title: 'Application',
+    listed: null,
+    needs: 'admin',
+    styles: ['operate.css'],
+    load: async () => (await import('../operate/application-view.ts')).ApplicationView,
+  },
+  {
     path: '/',
     title: 'Welcome',
     listed: { group: 'Learn', icon: 'home' },

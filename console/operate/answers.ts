@@ -18,3 +18,48 @@ export interface Finding {
   readonly about: string
   readonly advice: string | null
 }
+
+/** One line of what an application may read; a list that is absent limits nothing. */
+export interface EntitlementEntry {
+  readonly datasets: readonly string[]
+  readonly platforms?: readonly string[]
+  readonly languages?: readonly string[]
+  readonly regions?: readonly string[]
+  readonly published_from?: string
+  readonly published_to?: string
+  readonly fields?: readonly string[]
+}
+
+export interface Application {
+  readonly application_id: string
+  readonly name: string
+  readonly policy: Readonly<Record<string, unknown>>
+  readonly entitlements: readonly (EntitlementEntry & { readonly entitlement_id: string })[]
+  readonly created_at: string
+  readonly updated_at: string
+}
+
+export interface Key {
+  readonly key_id: string
+  readonly application_id: string | null
+  readonly collector_id: string | null
+  readonly name: string | null
+  readonly prefix: string
+  readonly created_at: string
+  readonly expires_at: string | null
+  readonly revoked_at: string | null
+  readonly last_used_at: string | null
+}
+
+export interface Dataset {
+  readonly dataset_id: string
+  readonly name: string
+  readonly description: string | null
+  readonly retain_days: number | null
+  readonly created_at: string
+}
+
+export interface EntitlementCount {
+  readonly documents: number
+  readonly datasets: readonly { readonly dataset_id: string; readonly documents: number }[]
+}

@@ -1,4 +1,7 @@
 /** Numbers and times as operators read them. */
+export const moment = (time: string): string =>
+  new Date(time).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'short' })
+
 export const count = (number: number): string => Math.round(number).toLocaleString()
 
 export const counted = (number: number, one: string, many = `${one}s`): string =>
@@ -28,3 +31,5 @@ export function span(seconds: number): string {
 
 /** How long a request takes. */
 export const latency = (seconds: number): string => (seconds < 1 ? `${rate(seconds * 1000)} ms` : `${rate(seconds)} s`)
+
+export const ago = (time: string, now = Date.now()): string => `${span((now - Date.parse(time)) / 1000)} ago`

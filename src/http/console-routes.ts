@@ -24,7 +24,18 @@ const types: Readonly<Record<string, string>> = {
 }
 
 /** Addresses of the console's views: all are one page, whose script reads the address. */
-const views = ['/', '/account', '/docs', '/documents', '/documents/:id', '/operate/overview', '/search', '/sign-in']
+const views = [
+  '/',
+  '/account',
+  '/docs',
+  '/documents',
+  '/documents/:id',
+  '/operate/overview',
+  '/operate/applications',
+  '/operate/applications/:application_id',
+  '/search',
+  '/sign-in',
+]
 
 /**
  * The console and what it loads. Its TypeScript goes out without its types: there is no build, and line numbers hold.

@@ -165,6 +165,7 @@ const places: readonly (readonly [path: string, shown: string, parts?: readonly 
   ['/docs', 'Read the change feed', parts],
   ['/search?q=tidel+power', 'Nothing has “tidel”'],
   ['/operate/overview', 'Of the process that answered'],
+  ['/operate/applications', 'Sample reader'],
   ['/documents', 'the newest first'],
   [`/documents/${updated.body.results[0].document_id}`, 'Correction: an earlier version'],
 ]

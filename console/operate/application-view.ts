@@ -1,0 +1,210 @@
+import { useSignal } from '@preact/signals'
+import { type ComponentChild, Fragment, h } from 'preact'
+import { entitlementInWords } from '../account/entitlement-words.ts'
+import { go } from '../app/router.ts'
+import type { ViewProps } from '../app/view-props.ts'
+import { ActButton } from './act-button.ts'
+import type { Application, Dataset, Key } from './answers.ts'
+import { EntitlementEditor } from './entitlement-editor.ts'
+import { Field } from './field.ts'
+import { FormDialog } from './form-dialog.ts'
+import { Head } from './head.ts'
+import { KeyTable } from './key-table.ts'
+import { PolicySection } from './policy-section.ts'
+import { type Read, useRead } from './read.ts'
+import { SecretDialog } from './secret-dialog.ts'
+import { send } from './send.ts'
+import { Standing } from './standing.ts'
+
+/** One application: what it may read, its keys, its limits. */
+export function ApplicationView({ params }: ViewProps): ComponentChild {
+  const path = `/admin/v1/applications/${encodeURIComponent(params.application_id!)}`
+  const application = useRead<Application>(path)
+  const { body, fault } = application
+  return h(
+    Fragment,
+    null,
+    h(Head, { title: body?.name ?? 'Application', path }),
+    h(
+      'p',
+      { class: 'note' },
+      h('a', { href: '/operate/applications' }, 'All applications'),
+      ` · ${params.application_id}`,
+    ),
+    h(Standing, { fault, isKnown: body !== null, isEmpty: false }),
+    body === null
+      ? null
+      : [
+          h(MayRead, { key: 'read', application: body, changed: application.again }),
+          h(Keys, { key: 'keys', path }),
+          h(PolicySection, { key: 'policy', application: body, path, changed: application.again }),
+          h(End, { key: 'end', application: body, path }),
+        ],
+  )
+}
+
+function MayRead({
+  application,
+  changed,
+}: {
+  readonly application: Application
+  readonly changed: Read<Application>['again']
+}): ComponentChild {
+  const datasets = useRead<{ datasets: readonly Dataset[] }>('/admin/v1/datasets').body?.datasets ?? []
+  const isEditing = useSignal(false)
+  const close = (): void => {
+    isEditing.value = false
+  }
+  return h(
+    'section',
+    { class: 'card', 'aria-labelledby': 'may-read' },
+    h(
+      'div',
+      { class: 'section-head' },
+      h('h2', { id: 'may-read' }, 'What it may read'),
+      isEditing.value
+        ? null
+        : h(
+            ActButton,
+            {
+              needs: 'operator',
+              act: () => {
+                isEditing.value = true
+              },
+            },
+            'Edit entitlements',
+          ),
+    ),
+    isEditing.value
+      ? h(EntitlementEditor, {
+          application,
+          datasets: datasets.map(({ dataset_id: id }) => id),
+          saved: changed,
+          close,
+        })
+      : application.entitlements.length === 0
+        ? h('p', null, 'Nothing: it has no entitlements.')
+        : h(
+            'ol',
+            { class: 'entries' },
+            application.entitlements.map((entry) => h('li', { key: entry.entitlement_id }, entitlementInWords(entry))),
+          ),
+  )
+}
+
+function Keys({ path }: { readonly path: string }): ComponentChild {
+  const { body, fault, again } = useRead<{ keys: readonly Key[] }>(`${path}/keys`)
+  const isMaking = useSignal(false)
+  const secret = useSignal<string | null>(null)
+  const keys = body?.keys ?? []
+  const make = async (fields: FormData): Promise<void> => {
+    const [name, day] = [String(fields.get('name')).trim(), String(fields.get('day'))]
+    const made = await send<{ api_key: string }>('POST', `${path}/keys`, {
+      ...(name !== '' && { name }),
+      ...(day !== '' && { expires_at: `${day}T00:00:00Z` }),
+    })
+    secret.value = made.api_key
+    await again()
+  }
+  return h(
+    'section',
+    { 'aria-labelledby': 'keys' },
+    h(
+      'div',
+      { class: 'section-head' },
+      h('h2', { id: 'keys' }, 'Keys'),
+      h(
+        ActButton,
+        {
+          needs: 'operator',
+          act: () => {
+            isMaking.value = true
+          },
+        },
+        'New key',
+      ),
+    ),
+    h(
+      Standing,
+      { fault, isKnown: body !== null, isEmpty: keys.length === 0 },
+      'It has no key yet, and can read nothing without one.',
+    ),
+    keys.length === 0 ? null : h(KeyTable, { label: 'Keys', keys, changed: again }),
+    isMaking.value
+      ? h(
+          FormDialog,
+          {
+            title: 'New key',
+            action: 'Make the key',
+            submit: make,
+            close: () => {
+              isMaking.value = false
+            },
+          },
+          h(Field, {
+            label: 'Name',
+            name: 'name',
+            maxLength: 200,
+            note: 'To tell it from others: who or what uses it.',
+          }),
+          h(Field, { label: 'Ends on (UTC)', name: 'day', type: 'date', note: 'It never ends when this is empty.' }),
+        )
+      : null,
+    secret.value === null
+      ? null
+      : h(SecretDialog, {
+          title: 'The new key',
+          secret: secret.value,
+          close: () => {
+            secret.value = null
+          },
+        }),
+  )
+}
+
+function End({ application, path }: { readonly application: Application; readonly path: string }): ComponentChild {
+  const isAsked = useSignal(false)
+  const remove = async (fields: FormData): Promise<void> => {
+    await send('DELETE', `${path}${fields.get('force') === null ? '' : '?force=true'}`)
+    go('/operate/applications')
+  }
+  return h(
+    'section',
+    null,
+    h(
+      ActButton,
+      {
+        needs: 'operator',
+        act: () => {
+          isAsked.value = true
+        },
+      },
+      'Delete this application',
+    ),
+    isAsked.value
+      ? h(
+          FormDialog,
+          {
+            title: `Delete ${application.name}`,
+            action: 'Delete',
+            isDangerous: true,
+            submit: remove,
+            close: () => {
+              isAsked.value = false
+            },
+          },
+          h(
+            'p',
+            null,
+            'Its keys are refused from the next request on, and its subscriptions are gone. The audit log stays.',
+          ),
+          h(
+            'label',
+            { class: 'check' },
+            h('input', { type: 'checkbox', name: 'force' }),
+            'Even while it has keys that work, runs or subscriptions',
+          ),
+        )
+      : null,
+  )
+}

@@ -1,0 +1,53 @@
+import { useSignal } from '@preact/signals'
+import { type ComponentChild, type ComponentChildren, h } from 'preact'
+import { inWords } from '../app/ask.ts'
+import { Dialog } from './dialog.ts'
+
+export interface FormProps {
+  readonly title: string
+  /** What is asked for, or told before it is done. */
+  readonly children?: ComponentChildren
+  /** The word on the button. */
+  readonly action: string
+  readonly isDangerous?: boolean
+  readonly submit: (fields: FormData) => Promise<void>
+  readonly close: () => void
+}
+
+/** A form that is sent once, says what was wrong with it, and is gone when it is done. */
+export function FormDialog({ title, children, action, isDangerous, submit, close }: FormProps): ComponentChild {
+  const fault = useSignal<string | null>(null)
+  const isBusy = useSignal(false)
+  const send = async (event: Event): Promise<void> => {
+    event.preventDefault()
+    isBusy.value = true
+    fault.value = null
+    try {
+      await submit(new FormData(event.currentTarget as HTMLFormElement))
+      close()
+    } catch (error) {
+      fault.value = inWords(error)
+    }
+    isBusy.value = false
+  }
+  return h(
+    Dialog,
+    { title, close },
+    h(
+      'form',
+      { onSubmit: send, autocomplete: 'off' },
+      children,
+      h('p', { class: 'fault', role: 'alert' }, fault.value),
+      h(
+        'div',
+        { class: 'dialog-foot' },
+        h('button', { type: 'button', class: 'button', onClick: close }, 'Leave it'),
+        h(
+          'button',
+          { type: 'submit', class: `button ${isDangerous ? 'danger' : 'main'}`, disabled: isBusy.value },
+          isBusy.value ? 'One moment …' : action,
+        ),
+      ),
+    ),
+  )
+}

@@ -1,0 +1,34 @@
+import { type ComponentChild, h } from 'preact'
+import { CopyButton } from '../shared/copy-button.ts'
+import { Dialog } from './dialog.ts'
+
+/** A secret that is seen this once: closing the box is the end of it. */
+export function SecretDialog({
+  title,
+  secret,
+  note,
+  close,
+}: {
+  readonly title: string
+  readonly secret: string
+  readonly note?: string
+  readonly close: () => void
+}): ComponentChild {
+  return h(
+    Dialog,
+    { title, close },
+    h('p', null, 'This is shown now and never again: only its hash is kept. Copy it to where it is to be used.'),
+    note === undefined ? null : h('p', null, note),
+    h(
+      'p',
+      { class: 'secret' },
+      h('code', { tabindex: 0 }, secret),
+      h(CopyButton, { text: () => secret, what: 'the secret', class: 'button small' }),
+    ),
+    h(
+      'div',
+      { class: 'dialog-foot' },
+      h('button', { type: 'button', class: 'button main', onClick: close }, 'I have copied it'),
+    ),
+  )
+}

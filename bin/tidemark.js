@@ -40,7 +40,10 @@ else refuseOldNode()
 function begin() {
   process.env.NODE_COMPILE_CACHE ??= join(root, 'node_modules', '.cache', 'tidemark')
   module.enableCompileCache(process.env.NODE_COMPILE_CACHE)
-  import('../src/main.ts')
+  // An installed package has no src/: see scripts/make-package.ts.
+  const built = new URL('../dist/main.js', import.meta.url)
+  if (existsSync(join(root, 'src'))) import('../src/main.ts')
+  else import(built.href)
 }
 
 function handOver(node) {

@@ -46,24 +46,31 @@ interface Counter {
   select(selection: Selection): ValueCount[]
 }
 
-/** The counters of one search; what several of them need is counted once. */
+/**
+ * The counters of one search; what several of them need is counted once. None is made that is not asked for: the days take
+ * 570 KB, which most searches would only clear and throw away.
+ */
 export function countersOf(
   facets: readonly Facet[],
   classes: readonly FilterClass[],
   dictionary: TermDictionary,
 ): { readonly shared: readonly Omit<Counter, 'select'>[]; readonly counters: readonly Pick<Counter, 'select'>[] } {
-  const byClass = new ClassCounter(classes)
-  const byDay = new DayCounter()
+  let byClass: ClassCounter | null = null
+  let byDay: DayCounter | null = null
   const shared = new Set<Omit<Counter, 'select'>>()
   const counters = facets.map((facet) => {
     if (typeof facet === 'object') {
-      shared.add(byDay)
-      return { select: (selection: Selection) => byDay.select(facet.published_at, selection) }
+      byDay ??= new DayCounter()
+      const days = byDay
+      shared.add(days)
+      return { select: (selection: Selection) => days.select(facet.published_at, selection) }
     }
     const valueIn = ofClass[facet]
     if (valueIn !== undefined) {
-      shared.add(byClass)
-      return { select: (selection: Selection) => byClass.select(valueIn, selection) }
+      byClass ??= new ClassCounter(classes)
+      const ofClasses = byClass
+      shared.add(ofClasses)
+      return { select: (selection: Selection) => ofClasses.select(valueIn, selection) }
     }
     const counter = new NumberCounter(facet, dictionary)
     shared.add(counter)

@@ -6,6 +6,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { builtInModels } from '../../src/embedding/built-in-models.ts'
+import { newId } from '../../src/ids.ts'
 import type { IndexChange } from '../../src/search/search-index.ts'
 import { indexPath, writePointer } from '../../src/storage/segments/file/index-files.ts'
 import { openSegmentsIndex } from '../../src/storage/segments/segments-index.ts'
@@ -50,8 +51,12 @@ for (const { id, dimensions, is_default, vectors_for } of profiles) {
   putProfile({ ...row, ...at })
 }
 
+/** Tells the store that the index is of: without it the second start would build the index anew. */
+const instance = newId('aud', Date.now())
+insert('audit')({ audit_id: instance, at: Date.now(), actor: 'bench', action: 'fill', target: 'bench', detail: '{}' })
+
 const index = await openSegmentsIndex({ path: indexPath(folder, 1) })
-await writePointer(folder, { generation: 1, rules: ANALYSIS_VERSION })
+await writePointer(folder, { generation: 1, rules: ANALYSIS_VERSION, instance })
 let position = 0
 let changes: IndexChange[] = []
 let last: Promise<unknown> = Promise.resolve()

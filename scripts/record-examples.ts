@@ -88,11 +88,13 @@ await record('admin.datasets.put', admin, {
 })
 for (const dataset of ['community', 'video']) await server.makeDataset(dataset)
 await record('admin.datasets.list', admin)
+await record('admin.datasets.read', admin, { path: { dataset_id: 'news' } })
 await record('admin.classifications.put', admin, {
   path: { dataset_id: 'news', code: 'energy' },
   body: { name: 'Energy', description: 'Tide, wave and wind power, batteries, grid and shore power.' },
 })
 await record('admin.classifications.list', admin, { path: { dataset_id: 'news' } })
+await record('admin.classifications.read', admin, { path: { dataset_id: 'news', code: 'energy' } })
 const { application_id } = await record('admin.applications.create', admin, {
   body: {
     name: 'Harbour desk',
@@ -114,10 +116,12 @@ await record('admin.keys.rotate', admin, { path: { key_id }, body: { grace_secon
 await record('admin.keys.revoke', admin, { path: { key_id } })
 await record('admin.keys.list', admin, { path: application })
 await record('admin.keys.listAll', admin)
+await record('admin.keys.read', admin, { path: { key_id } })
 const { collector_id, collector_key: collector } = await record('admin.collectors.create', admin, {
   body: { name: 'Harbour collector', datasets: ['news', 'community', 'video'] },
 })
 await record('admin.collectors.list', admin)
+await record('admin.collectors.read', admin, { path: { collector_id } })
 const { token_id } = await record('admin.tokens.create', admin, { body: { name: 'Ada', role: 'operator' } })
 await record('admin.tokens.list', admin)
 await record('admin.self.read', admin)
@@ -147,6 +151,7 @@ await record('admin.findings.list', admin)
 const account = await record('account.read', key)
 const [profile] = account.embedding_profiles
 await record('admin.profiles.list', admin)
+await record('admin.profiles.read', admin, { path: { id: profile.id } })
 await record('admin.profiles.put', admin, {
   path: { id: 'my-model' },
   body: { provider: 'http', model: 'my-model', dimensions: 768, status: 'inactive' },
@@ -232,6 +237,7 @@ const { subscription_id } = await record('analysis.subscriptions.create', key, {
 })
 const subscription = { subscription_id }
 await record('analysis.subscriptions.list', key)
+await record('analysis.subscriptions.read', key, { path: subscription })
 await until('the first run of the subscription has ended', async () => {
   const { body } = await server.consumer(key, 'GET', `/v1/analysis/subscriptions/${subscription_id}/runs`)
   return body.runs.length > 0

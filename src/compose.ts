@@ -164,6 +164,7 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
     logger,
     authenticator,
     usage,
+    claims: store.access,
     rates: shared ? new SharedRates(store.access, incidents) : new RateLimits(),
     measures: metrics,
     corsOrigins: config.corsOrigins,

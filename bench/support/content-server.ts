@@ -43,6 +43,7 @@ const app = await makeServer({
   logger: pino({ level: 'fatal' }),
   authenticator,
   usage,
+  claims: store.access,
   rates: new RateLimits(),
   measures: new Metrics(),
   corsOrigins: [],

@@ -1,4 +1,5 @@
 import type { SigningKey } from '../cursors.ts'
+import type { Claim, KeptClaim } from './claim.ts'
 import type { KeyOwner } from './principal.ts'
 import type { Rate, TokenRequest } from './rate-limits.ts'
 
@@ -6,6 +7,8 @@ import type { Rate, TokenRequest } from './rate-limits.ts'
 export interface AccessStore {
   /** The key with that SHA-256 hash, with its owner as it is now; null when there is none. */
   findKey(hash: string): Promise<KeyWithOwner | null>
+  /** What was made by a key of that caller, whatever was asked for; null where nothing was, or too long ago. */
+  findClaim(claim: Pick<Claim, 'caller' | 'key'>, nowMs: number): Promise<KeptClaim | null>
   /** Takes one unit where fewer than `limit` are used; all takes of one call are decided one after the other. */
   takeQuota(takes: readonly QuotaTake[]): Promise<readonly QuotaResult[]>
   /** Takes tokens of buckets that all processes share, each named once, and says how many are left. */

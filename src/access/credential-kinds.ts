@@ -22,6 +22,8 @@ interface Kind<Who extends Principal> {
   readonly isOperator: boolean
   /** What it may do of what its paths have: every route there says which role it needs. Null where all may do the same. */
   readonly role: ((who: Who) => Role) | null
+  /** Who asks, whichever of its keys is used: limits and idempotency keys are the caller's. */
+  caller(who: Who): string
   /** How often, and how many at once; null where nothing limits it. */
   limits(who: Who): Limits | null
   /** The application whose use is counted, by day and operation; null where nobody's is. */
@@ -31,8 +33,6 @@ interface Kind<Who extends Principal> {
 }
 
 export interface Limits {
-  /** All keys of one caller share its limits. */
-  readonly caller: string
   readonly rate: Rate | null
   readonly inFlightMax: number
   /** What sets `inFlightMax`; null where nothing does. */
@@ -51,8 +51,8 @@ export const credentialKinds = {
     isStored: true,
     isOperator: false,
     role: null,
-    limits: ({ applicationId, policy }) => ({
-      caller: applicationId,
+    caller: ({ applicationId }) => applicationId,
+    limits: ({ policy }) => ({
       rate: rateOf(policy),
       inFlightMax: inFlightMaxOf(policy),
       setting: 'max_in_flight',
@@ -69,8 +69,8 @@ export const credentialKinds = {
     isStored: true,
     isOperator: false,
     role: null,
-    limits: ({ collectorId }) => ({
-      caller: collectorId,
+    caller: ({ collectorId }) => collectorId,
+    limits: () => ({
       rate: null,
       inFlightMax: collectorInFlightMax,
       setting: null,
@@ -88,6 +88,7 @@ export const credentialKinds = {
     isStored: true,
     isOperator: true,
     role: ({ role }) => role,
+    caller: ({ keyId }) => keyId ?? 'admin-token',
     limits: () => null,
     counted: () => null,
     logged: ({ keyId, name }) => ({ key: keyId ?? 'admin-token', ...(name === null ? {} : { admin: name }) }),

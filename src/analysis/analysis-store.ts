@@ -1,4 +1,5 @@
 import type { AnalysisType } from '../access/analysis-types.ts'
+import type { KeptClaim } from '../access/claim.ts'
 import type { EntitlementInput } from '../access/entitlement.ts'
 import type { Policy } from '../access/policy.ts'
 import type { Scope } from '../access/scope.ts'
@@ -9,7 +10,7 @@ import type { RunStatus } from './run-states.ts'
 /** The port: runs with their artifacts, and the chunks and vectors that runs compute on. */
 export interface AnalysisStore {
   /** Adds a queued run, unless the application has that many unfinished ones already; null = no limit. */
-  addRun(run: NewRun, concurrentMax: number | null): Promise<boolean>
+  addRun(run: NewRun, concurrentMax: number | null, claim?: KeptClaim | null): Promise<boolean>
   /** Null where there is none, or it is another application's. */
   run(applicationId: string, runId: string): Promise<Run | null>
   /** Newest first. Runs that expired before `goneBefore` are left out. */

@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { policyDefaults } from '../access/policy-defaults.ts'
 import type { Cursors } from '../cursors.ts'
+import { IdempotencyHeaders } from '../http/make-once.ts'
 import { consumerOf } from '../http/route.ts'
 import type { TypedApp } from '../http/typed-app.ts'
 import { formatOptionalTime, formatTime, parseOptionalTime } from '../time.ts'
@@ -120,18 +121,24 @@ export function analysisRunRoutes(app: TypedApp, runs: AnalysisRuns, cursors: Cu
             `\`input_cutoff_at\` with a vector of the profile, ${policyDefaults.analysisInputChunks} at the most unless the policy says otherwise. That needs \`body\`, because vectors are made from it. The input of \`feature_rollup\` is documents, and needs the permission of each field that it names.`,
         ),
         querystring: noFields,
+        headers: IdempotencyHeaders,
         body: CreateBody,
         response: { 202: RunAnswer },
       },
     },
     async (request, reply) => {
       const { body } = request
-      const run = await runs.create(consumerOf(request), {
+      const consumer = consumerOf(request)
+      const asked = {
         ...requestOf(body),
         parameters: body.parameters ?? {},
         inputCutoffAt: parseOptionalTime(body.input_cutoff_at),
         retentionDays: body.retention_days ?? analysisLimits.retentionDaysDefault,
-      })
+      }
+      const run = await request.makeOnce(
+        (claim) => runs.create(consumer, asked, claim),
+        (runId) => runs.read(consumer, runId),
+      )
       return reply.status(202).header('location', `/v1/analysis/runs/${run.runId}`).send(runAnswer(run))
     },
   )

@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream'
+import { type Claim, claimFor } from '../access/claim.ts'
 import { isExecuted } from '../access/policy-limits.ts'
 import type { Consumer } from '../access/principal.ts'
 import { invalidField, TidemarkError } from '../errors.ts'
@@ -41,7 +42,7 @@ export class AnalysisRuns {
     this.#now = parts.now ?? Date.now
   }
 
-  async create(consumer: Consumer, request: RunRequest): Promise<Run> {
+  async create(consumer: Consumer, request: RunRequest, claim: Claim | null = null): Promise<Run> {
     const now = this.#now()
     const { store } = this.#parts
     const { analysisType } = request
@@ -65,7 +66,7 @@ export class AnalysisRuns {
       expiresAt: now + request.retentionDays * dayMs,
     }
     const concurrentMax = consumer.policy.analysis?.max_concurrent_runs ?? null
-    if (!(await store.addRun(run, concurrentMax))) {
+    if (!(await store.addRun(run, concurrentMax, claimFor(claim, run.runId)))) {
       const message = `this application may have ${concurrentMax} unfinished runs at once: wait for one to finish, or cancel one`
       throw new TidemarkError('rate_limit_exceeded', message, { retryAfterSeconds })
     }

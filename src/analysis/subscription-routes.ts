@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
 import type { Cursors } from '../cursors.ts'
+import { IdempotencyHeaders } from '../http/make-once.ts'
 import { consumerOf } from '../http/route.ts'
 import type { TypedApp } from '../http/typed-app.ts'
 import { formatTime } from '../time.ts'
@@ -97,21 +98,30 @@ export function analysisSubscriptionRoutes(
       schema: {
         ...about('Create an analysis subscription', scheduling),
         querystring: noFields,
+        headers: IdempotencyHeaders,
         body: CreateBody,
         response: { 201: SubscriptionAnswer },
       },
     },
     async (request, reply) => {
       const { body } = request
-      const made = await subscriptions.create(consumerOf(request), {
+      const consumer = consumerOf(request)
+      const asked = {
         name: body.name,
         ...requestOf(body),
         executionMode: body.execution_mode,
         intervalSeconds: body.interval_seconds ?? null,
         parameters: body.parameters ?? null,
         artifactRetentionDays: body.artifact_retention_days ?? null,
-      })
-      return reply.status(201).send(subscriptionAnswer(made))
+      }
+      const made = await request.makeOnce(
+        (claim) => subscriptions.create(consumer, asked, claim),
+        (subscriptionId) => subscriptions.read(consumer, subscriptionId),
+      )
+      return reply
+        .status(201)
+        .header('location', `/v1/analysis/subscriptions/${made.subscription.subscriptionId}`)
+        .send(subscriptionAnswer(made))
     },
   )
 
@@ -140,6 +150,21 @@ export function analysisSubscriptionRoutes(
       )
       return { subscriptions: items.map(subscriptionAnswer), ...next }
     },
+  )
+
+  app.get(
+    '/v1/analysis/subscriptions/:subscription_id',
+    {
+      config: config('analysis.subscriptions.read', invalid, 'analysis_not_found'),
+      schema: {
+        ...about('Get an analysis subscription', 'With the status that it has now.'),
+        params: ById,
+        querystring: noFields,
+        response: { 200: SubscriptionAnswer },
+      },
+    },
+    async (request) =>
+      subscriptionAnswer(await subscriptions.read(consumerOf(request), request.params.subscription_id)),
   )
 
   app.post(

@@ -1,11 +1,12 @@
 import type { AnalysisType } from '../access/analysis-types.ts'
+import type { KeptClaim } from '../access/claim.ts'
 import type { Scope } from '../access/scope.ts'
 import type { AnalysisStore, NewRun, Run } from './analysis-store.ts'
 import type { InputScope } from './input-scope.ts'
 
 /** The port of analysis with its subscriptions, and the runs that these start. */
 export interface SubscriptionStore extends AnalysisStore {
-  addSubscription(subscription: Subscription): Promise<void>
+  addSubscription(subscription: Subscription, claim?: KeptClaim | null): Promise<void>
   subscription(applicationId: string, subscriptionId: string): Promise<Subscription | null>
   /** Newest first. */
   subscriptions(query: {

@@ -10,6 +10,7 @@
  * Resume tests what creation tests, and fails as creation would. Only an active one starts runs; one that is under way
  * goes on to its end, whatever the subscription becomes meanwhile.
  */
+import { type Claim, claimFor } from '../access/claim.ts'
 import { isExecuted, isScheduled } from '../access/policy-limits.ts'
 import type { Consumer } from '../access/principal.ts'
 import type { Scope } from '../access/scope.ts'
@@ -72,7 +73,7 @@ export class AnalysisSubscriptions {
     this.#now = now
   }
 
-  async create(consumer: Consumer, request: SubscriptionRequest): Promise<SubscriptionNow> {
+  async create(consumer: Consumer, request: SubscriptionRequest, claim: Claim | null = null): Promise<SubscriptionNow> {
     await checkSubscription(request, consumer, this.#store)
     const now = this.#now()
     const subscription: Subscription = {
@@ -84,7 +85,7 @@ export class AnalysisSubscriptions {
       updatedAt: now,
       checkpoint: null,
     }
-    await this.#store.addSubscription(subscription)
+    await this.#store.addSubscription(subscription, claimFor(claim, subscription.subscriptionId))
     return { subscription, status: 'active' }
   }
 

@@ -90,13 +90,13 @@ export function admitRequests(app: FastifyInstance, parts: AdmissionParts, conne
     request.admission = admission
     connections.whenOver(request.raw, reply.raw, () => admission.over())
 
-    const place = (limits: Limits): void => {
-      if (admission.takePlace(places.take(limits.caller, limits.inFlightMax))) letIn()
+    const place = (caller: string, limits: Limits): void => {
+      if (admission.takePlace(places.take(caller, limits.inFlightMax))) letIn()
       else done(tooManyAtOnce(limits))
     }
-    const within = (rate: Rate, state: RateState, limits: Limits): void => {
+    const within = (caller: string, rate: Rate, state: RateState, limits: Limits): void => {
       const refusal = tellRate(rate, state, reply)
-      if (refusal === null) place(limits)
+      if (refusal === null) place(caller, limits)
       else done(refusal)
     }
     const recognise = (principal: Principal | null): void => {
@@ -117,14 +117,15 @@ export function admitRequests(app: FastifyInstance, parts: AdmissionParts, conne
         letIn()
         return
       }
-      const { caller, rate } = limits
+      const caller = kind.caller(principal)
+      const { rate } = limits
       if (rate === null) {
-        place(limits)
+        place(caller, limits)
         return
       }
       const state = rates.take(caller, rate)
-      if (state instanceof Promise) state.then((taken) => within(rate, taken, limits), done)
-      else within(rate, state, limits)
+      if (state instanceof Promise) state.then((taken) => within(caller, rate, taken, limits), done)
+      else within(caller, rate, state, limits)
     }
     const secret = bearerOf(request.headers.authorization)
     const principal = secret === null ? null : authenticator.identify(secret, credential)

@@ -87,6 +87,10 @@ const headers = {
     description: 'What is left of each limit: `r` requests, full again in `t` seconds.',
     schema: { ...text, examples: ['"requests";r=99;t=1'] },
   },
+  Location: {
+    description: 'The address of what was made, or of what tells how the work goes on.',
+    schema: { ...text, format: 'uri-reference' },
+  },
   'Retry-After': { description: 'Seconds to wait.', schema: { type: 'integer' } },
 }
 
@@ -98,6 +102,7 @@ function describeAnswers({ security, responses }: Operation): void {
     if (answer.description === 'Default Response') answer.description = successes[status] ?? 'See the operation.'
     const sent: (keyof typeof headers)[] = ['X-Request-Id']
     if (isRated && status !== '401') sent.push('RateLimit-Policy', 'RateLimit')
+    if (status === '201' || status === '202') sent.push('Location')
     if (status === '429' || status === '503') sent.push('Retry-After')
     const referred = sent.map((name) => [name, { $ref: `#/components/headers/${name}` }] as const)
     answer.headers = { ...answer.headers, ...Object.fromEntries(referred) }

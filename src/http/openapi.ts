@@ -8,6 +8,7 @@ import { type ErrorCode, errorTable } from '../errors.ts'
 import { choice, named } from '../validation.ts'
 import { version } from '../version.ts'
 import { type Description, finishDescription } from './finish-description.ts'
+import { IdempotencyHeaders } from './make-once.ts'
 import type { RouteConfig } from './route.ts'
 
 /** Named in the description as the shape of every error. */
@@ -44,6 +45,11 @@ they are entitled to.
 
 **Errors** are always \`{code, message, request_id, details?}\`. Unknown fields and unknown or repeated query parameters
 are errors. Every 429 carries \`Retry-After\` in seconds; consumer answers carry \`RateLimit-Policy\` and \`RateLimit\`.
+
+**Made once.** Every POST that makes something takes an \`Idempotency-Key\`, so that it can be sent again when no answer came: for
+24 hours the same key with the same request is answered with what was made, as it is now; with another request it is 422
+\`idempotency_key_reused\`. A secret is not shown again: that is 409 \`conflict\`, with the id of what was made. A request that
+was refused keeps no key. Every 201 and 202 has a \`Location\`, where what was made can be read.
 
 **Bodies** may be compressed (\`Content-Encoding\`: gzip, deflate, br or zstd). One that does not arrive in time is 408. JSON
 answers above 1 KB are compressed as \`Accept-Encoding\` allows: zstd, br or gzip.
@@ -105,7 +111,13 @@ export const openApiOptions: FastifyDynamicSwaggerOptions = {
       operationId: operation,
       ...(role === undefined ? {} : roleInWords(role, schema?.description)),
       security: credential === null ? [] : [{ [credential]: [] }],
-      response: { ...errorAnswers(config, schema?.body !== undefined), ...(schema?.response as object | undefined) },
+      response: {
+        ...errorAnswers(config, {
+          takesBody: schema?.body !== undefined,
+          isOnce: schema?.headers === IdempotencyHeaders,
+        }),
+        ...(schema?.response as object | undefined),
+      },
     }
     return { schema: described as FastifySchema, url }
   },
@@ -118,11 +130,15 @@ const roleInWords = (role: Role, description: string | undefined) => ({
 })
 
 /** Every error that a route can answer with, by status. */
-function errorAnswers(config: FastifyContextConfig & RouteConfig, takesBody: boolean): Record<number, object> {
+function errorAnswers(
+  config: FastifyContextConfig & RouteConfig,
+  { takesBody, isOnce }: { readonly takesBody: boolean; readonly isOnce: boolean },
+): Record<number, object> {
   const { credential = null, operation, invalid, unavailable = 'store_unavailable', errors = [] } = config
   if (credential === null) return {}
   const codes: ErrorCode[] = [...credentialKinds[credential].errors, invalid, ...errors, unavailable]
   if (operation in quotaOperations) codes.push('quota_exceeded')
+  if (isOnce) codes.push('idempotency_key_reused', 'conflict')
   if (takesBody) codes.push('request_timeout', 'payload_too_large', 'unsupported_media_type', 'storage_full')
   const answers: Record<number, object> = {}
   for (const [status, same] of Map.groupBy(new Set(codes), (code) => errorTable[code].status)) {

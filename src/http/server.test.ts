@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { FastifySchema } from 'fastify'
 import { pino } from 'pino'
 import type { Authenticator } from '../access/authenticator.ts'
 import type { Principal } from '../access/principal.ts'
 import type { UsageBook } from '../access/usage-book.ts'
+import { IdempotencyHeaders } from './make-once.ts'
 import { Metrics } from './metrics.ts'
 import type { RouteConfig } from './route.ts'
 import { makeServer, type ServerParts } from './server.ts'
@@ -18,11 +20,11 @@ const nobodyAsks = {
 }
 
 /** A server with one route; nobody asks it anything. */
-function serverWith(url: string, config: Partial<RouteConfig>) {
+function serverWith(url: string, config: Partial<RouteConfig>, method = 'GET', schema: FastifySchema = {}) {
   const parts = {
     ...nobodyAsks,
     measures: new Metrics(),
-    routes: (app) => void app.get(url, { config }, async () => 'ok'),
+    routes: (app) => void app.route({ method, url, config, schema, handler: async () => 'ok' }),
   } as Partial<ServerParts> as ServerParts
   return makeServer(parts)
 }
@@ -48,6 +50,7 @@ test('1,000 applications that are refused show as many series as 21 do', async (
     ...nobodyAsks,
     measures: metrics,
     authenticator: { identify } as Partial<Authenticator> as Authenticator,
+    claims: { findClaim: async () => null },
     usage: { recordKeyUse: () => {}, count: () => {} } as Partial<UsageBook> as UsageBook,
     rates: { take: () => ({ allowed: false, remaining: 0, resetSeconds: 1, retryAfterSeconds: 1 }) },
     routes: (routes) => void routes.get('/v1/x', { config: said }, async () => 'ok'),
@@ -66,4 +69,24 @@ test('1,000 applications that are refused show as many series as 21 do', async (
     (await metrics.text()).includes('tidemark_refusals_total{code="rate_limit_exceeded",application="other"} 981'),
   )
   await app.close()
+})
+
+test('a route of a credential with roles that names none does not start, nor one that names one in vain', async () => {
+  await assert.rejects(serverWith('/admin/v1/x', said), /GET \/admin\/v1\/x does not say which role it needs/)
+  await assert.rejects(serverWith('/metrics', said), /does not say which role it needs/)
+  await assert.rejects(serverWith('/v1/x', { ...said, role: 'viewer' }), /needs a role, but its credential has none/)
+  await (await serverWith('/admin/v1/x', { ...said, role: 'viewer' })).close()
+})
+
+test('a POST that makes something and takes no Idempotency-Key does not start', async () => {
+  const response = { 201: { type: 'object' } }
+  await assert.rejects(serverWith('/v1/x', said, 'POST', { response }), /POST \/v1\/x makes something, but takes no/)
+  await assert.rejects(serverWith('/v1/x', said, 'POST', { response: { 202: {} } }), /takes no Idempotency-Key/)
+  for (const [method, schema] of [
+    ['POST', { response, headers: IdempotencyHeaders }],
+    ['POST', { response: { 200: {} } }],
+    ['PUT', { response }],
+  ] as const) {
+    await (await serverWith('/v1/x', said, method, schema)).close()
+  }
 })

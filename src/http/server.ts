@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import cors from '@fastify/cors'
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import type { AccessStore } from '../access/access-store.ts'
 import { credentialAt, credentialKinds } from '../access/credential-kinds.ts'
 import { isUnavailability, TidemarkError } from '../errors.ts'
 import { validatorFor } from '../validation.ts'
@@ -14,6 +15,7 @@ import { type DescribedRoute, describeRoutes } from './describe-routes.ts'
 import { answerError, errorFrom } from './error-replies.ts'
 import { headerFault } from './header-fault.ts'
 import { type Degradation, HttpMeasures } from './http-measures.ts'
+import { makesSomething, takeIdempotencyKeys, takesIdempotencyKey } from './make-once.ts'
 import { readBodies } from './read-bodies.ts'
 import { requestIdOf } from './request-id.ts'
 import { logRequests, logUnrouted } from './request-log.ts'
@@ -30,6 +32,7 @@ const headersMaxMs = 20_000
 const stillMaxMs = 15 * 60_000
 
 export interface ServerParts extends AdmissionParts {
+  readonly claims: Pick<AccessStore, 'findClaim'>
   readonly logger: FastifyBaseLogger
   readonly corsOrigins: readonly string[]
   readonly connectionsMax: number
@@ -116,7 +119,7 @@ export async function makeServer(parts: ServerParts): Promise<FastifyInstance> {
       allowedHeaders: ['authorization', 'content-type', 'idempotency-key', 'x-request-id', 'range', 'if-none-match'],
       exposedHeaders: [
         ...['x-request-id', 'ratelimit', 'ratelimit-policy', 'retry-after', 'etag', 'content-range'],
-        ...['tidemark-next-cursor', 'tidemark-changes-cursor'],
+        ...['location', 'tidemark-next-cursor', 'tidemark-changes-cursor'],
       ],
       maxAge: 600,
       // Strict, the plugin answers an incomplete preflight with a text of its own in place of our error shape.
@@ -137,6 +140,9 @@ export async function makeServer(parts: ServerParts): Promise<FastifyInstance> {
     const hasRoles = credential !== null && credentialKinds[credential].role !== null
     if (hasRoles && role === undefined) throw new Error(`${named} does not say which role it needs`)
     if (!hasRoles && role !== undefined) throw new Error(`${named} needs a role, but its credential has none`)
+    if (makesSomething(route) && !takesIdempotencyKey(route)) {
+      throw new Error(`${named} makes something, but takes no Idempotency-Key`)
+    }
     route.config = { ...route.config!, credential }
     table.add(route.url, route.method)
     if (route.method !== 'HEAD') routes.push(route)
@@ -158,6 +164,7 @@ export async function makeServer(parts: ServerParts): Promise<FastifyInstance> {
 
   compressAnswers(app)
   admitRequests(app, parts, connections)
+  takeIdempotencyKeys(app, parts.claims)
   readBodies(app, parts.bodyTimeoutMs, connections)
 
   app.setErrorHandler((error, request, reply) => {

@@ -21,8 +21,6 @@ export const liveLimits = {
   errorCharactersMax: 1000,
   /** A platform is served when a collector asked for its tasks this recently. */
   servedWithinMs: 5 * 60_000,
-  /** How long an idempotency key is remembered. */
-  keysKeptMs: 24 * 3_600_000,
   /** How long a live query and the list of what it brought can be read; the documents themselves stay. */
   queriesKeptMs: 30 * dayMs,
 } as const

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { requestHashOf } from '../access/claim.ts'
 import type { Consumer } from '../access/principal.ts'
 import { isUnavailability, TidemarkError, UnavailableError } from '../errors.ts'
 import { isId } from '../ids.ts'
@@ -45,8 +45,11 @@ export class LiveQueries {
       .create(
         {
           applicationId: consumer.applicationId,
-          idempotencyKey: request.idempotencyKey,
-          bodyHash: createHash('sha256').update(canonicalJson(request.body)).digest('hex'),
+          claim: {
+            caller: consumer.applicationId,
+            key: request.idempotencyKey,
+            requestHash: requestHashOf(request.body),
+          },
           datasetId: request.dataset,
           platforms: request.platforms,
           resourceKind: request.resourceKind,
@@ -123,14 +126,3 @@ export function liveQueryAt(stored: LiveQuery, nowMs: number): LiveQuery {
 }
 
 export const statusOf = ({ runs }: LiveQuery) => queryStateOf(runs.map(({ status }) => status))
-
-/** The same text for the same content, in whatever order an object's members were sent. */
-function canonicalJson(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonicalJson).join()}]`
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'
-  const members = Object.entries(value)
-    .filter(([, one]) => one !== undefined)
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([name, one]) => `${JSON.stringify(name)}:${canonicalJson(one)}`)
-  return `{${members.join()}}`
-}

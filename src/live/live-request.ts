@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { claimKeyPattern } from '../access/claim.ts'
 import type { Consumer } from '../access/principal.ts'
 import { invalidField } from '../errors.ts'
 import { choice, exactPattern, named, storableText, strict } from '../validation.ts'
@@ -99,7 +100,7 @@ function liveRequest(
   path: string,
   consumer: Consumer,
 ): LiveRequest {
-  if (typeof key !== 'string' || !/^[\x20-\x7e]{1,255}$/.test(key)) {
+  if (typeof key !== 'string' || !new RegExp(claimKeyPattern).test(key)) {
     throw invalid('Idempotency-Key', 'header is required with live: 1 to 255 printable characters')
   }
   const query = storableText((asked.query ?? '').trim())

@@ -1,3 +1,4 @@
+import type { Claim } from '../access/claim.ts'
 import type { DocumentStatus, IncomingDocument, IngestResult } from '../ingest/content-store.ts'
 import type { ResourceKind } from './limits.ts'
 import type { RunState } from './states.ts'
@@ -39,14 +40,13 @@ export interface LiveStore {
   due(nowMs: number): Promise<boolean>
   /** Writes down what time did: deadlines and leases that ran out. Returns how many runs changed, `most` at most. */
   settle(nowMs: number, most: number): Promise<number>
-  /** Removes keys and live queries made before those times. Returns how many, `most` of each at most. */
+  /** Removes idempotency keys, whatever they made, and live queries made before those times. Returns how many, `most` of each at most. */
   forget(keysBeforeMs: number, queriesBeforeMs: number, most: number): Promise<number>
 }
 
 export interface NewLiveQuery {
   readonly applicationId: string
-  readonly idempotencyKey: string
-  readonly bodyHash: string
+  readonly claim: Claim
   readonly datasetId: string
   readonly platforms: readonly string[]
   readonly resourceKind: ResourceKind

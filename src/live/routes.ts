@@ -42,7 +42,11 @@ export function liveRoutes(app: TypedApp, live: LiveQueries): void {
           { cause: started.cause },
         )
       }
-      return reply.status(202).send(liveQueryAnswer(started.liveQuery))
+      const { liveQuery } = started
+      return reply
+        .status(202)
+        .header('location', `/v1/live-queries/${liveQuery.liveQueryId}`)
+        .send(liveQueryAnswer(liveQuery))
     },
   )
   app.get(

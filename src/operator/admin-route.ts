@@ -38,6 +38,10 @@ export const about = (summary: string, description?: string) => ({
   ...(description === undefined ? {} : { description }),
 })
 
+/** Of what an `Idempotency-Key` cannot give again. */
+export const secretOnce =
+  'The secret is shown in this answer alone: the same `Idempotency-Key` again makes nothing and is 409 `conflict`, with the id of what was made.'
+
 export const list = <T extends TSchema>(component: string, plural: string, item: T) =>
   named(component, Type.Object({ [plural]: Type.Array(item) }))
 

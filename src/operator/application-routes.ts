@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import { Policy } from '../access/policy.ts'
 import { TidemarkError } from '../errors.ts'
+import { IdempotencyHeaders } from '../http/make-once.ts'
 import type { TypedApp } from '../http/typed-app.ts'
 import { detailsOf, messageOf, noFields, validatorFor } from '../validation.ts'
 import { about, actorOf, byId, list, route } from './admin-route.ts'
@@ -17,15 +18,21 @@ export function applicationRoutes(app: TypedApp, operator: Operator): void {
       config: route('operator', 'admin.applications.create'),
       schema: {
         ...about('Create an application'),
+        headers: IdempotencyHeaders,
         body: schemas.ApplicationInput,
         response: { 201: schemas.ApplicationAnswer },
       },
     },
     async (request, reply) => {
       const { name, policy = {}, entitlements = [] } = request.body
+      const made = await request.makeOnce(
+        (claim) => operator.createApplication(actorOf(request), { name, policy, entitlements }, claim),
+        (applicationId) => operator.application(applicationId),
+      )
       return reply
         .status(201)
-        .send(applicationAnswer(await operator.createApplication(actorOf(request), { name, policy, entitlements })))
+        .header('location', `/admin/v1/applications/${made.applicationId}`)
+        .send(applicationAnswer(made))
     },
   )
   app.get(

@@ -1,9 +1,10 @@
 import { Type } from 'typebox'
+import { IdempotencyHeaders, shownOnce } from '../http/make-once.ts'
 import { optionalBody } from '../http/route.ts'
 import type { TypedApp } from '../http/typed-app.ts'
 import { formatOptionalTime, formatTime } from '../time.ts'
 import { named, noFields, strict } from '../validation.ts'
-import { about, actorOf, byId, futureTime, list, route } from './admin-route.ts'
+import { about, actorOf, byId, futureTime, list, route, secretOnce } from './admin-route.ts'
 import { collectorAnswer, keyAnswer } from './answers.ts'
 import { type Operator, rotationGraceSecondsDefault } from './operator.ts'
 import * as schemas from './schemas.ts'
@@ -14,8 +15,9 @@ export function keyRoutes(app: TypedApp, operator: Operator): void {
     {
       config: route('operator', 'admin.keys.create', 'not_found'),
       schema: {
-        ...about('Create an API key'),
+        ...about('Create an API key', secretOnce),
         params: byId('application_id'),
+        headers: IdempotencyHeaders,
         body: optionalBody(schemas.KeyInput),
         response: { 201: schemas.KeyCreated },
       },
@@ -23,9 +25,14 @@ export function keyRoutes(app: TypedApp, operator: Operator): void {
     async (request, reply) => {
       const { name = null, expires_at: expires } = request.body ?? {}
       const expiresAt = futureTime('expires_at', expires)
-      const key = await operator.createKey(actorOf(request), request.params.application_id!, { name, expiresAt })
+      const applicationId = request.params.application_id!
+      const key = await request.makeOnce(
+        (claim) => operator.createKey(actorOf(request), applicationId, { name, expiresAt }, claim),
+        shownOnce('key'),
+      )
       return reply
         .status(201)
+        .header('location', `/admin/v1/keys/${key.keyId}`)
         .send({ key_id: key.keyId, api_key: key.secret, expires_at: formatOptionalTime(key.expiresAt) })
     },
   )
@@ -44,6 +51,19 @@ export function keyRoutes(app: TypedApp, operator: Operator): void {
       const { applicationId } = await operator.application(request.params.application_id!)
       return { keys: (await operator.keys({ ownerId: applicationId })).map(keyAnswer) }
     },
+  )
+  app.get(
+    '/admin/v1/keys/:key_id',
+    {
+      config: route('viewer', 'admin.keys.read', 'not_found'),
+      schema: {
+        ...about('Get a key', 'Never its secret.'),
+        params: byId('key_id'),
+        querystring: noFields,
+        response: { 200: schemas.KeyAnswer },
+      },
+    },
+    async (request) => keyAnswer(await operator.key(request.params.key_id!)),
   )
   app.get(
     '/admin/v1/keys',
@@ -77,23 +97,31 @@ export function keyRoutes(app: TypedApp, operator: Operator): void {
       schema: {
         ...about(
           'Rotate a key',
-          'Makes a new key in place of one. The old key works for the grace time, 24 hours when absent.',
+          `Makes a new key in place of one. The old key works for the grace time, 24 hours when absent. ${secretOnce}`,
         ),
         params: byId('key_id'),
+        headers: IdempotencyHeaders,
         body: optionalBody(schemas.RotateInput),
         response: { 201: schemas.KeyRotated },
       },
     },
     async (request, reply) => {
       const grace = request.body?.grace_seconds ?? rotationGraceSecondsDefault
-      const key = await operator.rotateKey(actorOf(request), request.params.key_id!, grace)
-      return reply.status(201).send({
-        key_id: key.keyId,
-        api_key: key.secret,
-        expires_at: formatOptionalTime(key.expiresAt),
-        replaces: request.params.key_id!,
-        old_key_expires_at: formatTime(key.oldExpiresAt),
-      })
+      const replaces = request.params.key_id!
+      const key = await request.makeOnce(
+        (claim) => operator.rotateKey(actorOf(request), replaces, grace, claim),
+        shownOnce('key'),
+      )
+      return reply
+        .status(201)
+        .header('location', `/admin/v1/keys/${key.keyId}`)
+        .send({
+          key_id: key.keyId,
+          api_key: key.secret,
+          expires_at: formatOptionalTime(key.expiresAt),
+          replaces,
+          old_key_expires_at: formatTime(key.oldExpiresAt),
+        })
     },
   )
 }
@@ -104,15 +132,22 @@ export function collectorRoutes(app: TypedApp, operator: Operator): void {
     {
       config: route('operator', 'admin.collectors.create'),
       schema: {
-        ...about('Create a collector', 'With its key.'),
+        ...about('Create a collector', `With its key. ${secretOnce}`),
+        headers: IdempotencyHeaders,
         body: schemas.CollectorInput,
         response: { 201: schemas.CollectorCreated },
       },
     },
     async (request, reply) => {
       const { name, datasets = null } = request.body
-      const made = await operator.createCollector(actorOf(request), { name, datasets })
-      return reply.status(201).send({ collector_id: made.collectorId, collector_key: made.secret, key_id: made.keyId })
+      const made = await request.makeOnce(
+        (claim) => operator.createCollector(actorOf(request), { name, datasets }, claim),
+        shownOnce('collector'),
+      )
+      return reply
+        .status(201)
+        .header('location', `/admin/v1/collectors/${made.collectorId}`)
+        .send({ collector_id: made.collectorId, collector_key: made.secret, key_id: made.keyId })
     },
   )
   app.get(
@@ -126,6 +161,19 @@ export function collectorRoutes(app: TypedApp, operator: Operator): void {
       },
     },
     async () => ({ collectors: (await operator.read.collectors()).map(collectorAnswer) }),
+  )
+  app.get(
+    '/admin/v1/collectors/:collector_id',
+    {
+      config: route('viewer', 'admin.collectors.read', 'not_found'),
+      schema: {
+        ...about('Get a collector'),
+        params: byId('collector_id'),
+        querystring: noFields,
+        response: { 200: schemas.CollectorAnswer },
+      },
+    },
+    async (request) => collectorAnswer(await operator.collector(request.params.collector_id!)),
   )
   app.delete(
     '/admin/v1/collectors/:collector_id',

@@ -1,11 +1,12 @@
 import { type Static, Type } from 'typebox'
 import { TidemarkError } from '../errors.ts'
+import { IdempotencyHeaders } from '../http/make-once.ts'
 import type { TypedApp } from '../http/typed-app.ts'
 import { formatOptionalTime, formatTime } from '../time.ts'
 import { choice, dateTime, exactPattern, messageOf, named, noFields, orNull, pageSize, strict } from '../validation.ts'
 import { about, actorOf, byId, route } from './admin-route.ts'
 import { type Erasure, erasureStatuses, type Selection } from './erasure-store.ts'
-import type { Erasures } from './erasures.ts'
+import { datasetNow, type Erasures } from './erasures.ts'
 import type { Operator } from './operator.ts'
 import * as schemas from './schemas.ts'
 
@@ -116,7 +117,8 @@ export function erasureRoutes(app: TypedApp, erasures: Erasures, operator: Opera
       const datasetId = request.params.dataset_id!
       if (request.query.force === true) {
         const asked = { keepTombstones: false, purgeArtifacts: false, deletesDataset: true }
-        return reply.status(202).send(erasureAnswer(await erasures.eraseDataset(actorOf(request), datasetId, asked)))
+        const begun = await erasures.eraseDataset(actorOf(request), datasetId, asked)
+        return reply.status(202).header('location', addressOf(begun)).send(erasureAnswer(begun))
       }
       await operator.deleteDataset(actorOf(request), datasetId)
       return reply.status(204).send(null)
@@ -140,7 +142,8 @@ export function erasureRoutes(app: TypedApp, erasures: Erasures, operator: Opera
       const { keep_tombstones: keepTombstones = true, purge_artifacts: purgeArtifacts = false } = request.query
       const selection = { documentIds: [request.params.document_id!] }
       const asked = { selection, keepTombstones, purgeArtifacts, mustExist: true }
-      return reply.status(202).send(erasureAnswer(await erasures.begin(actorOf(request), asked)))
+      const begun = await erasures.begin(actorOf(request), asked)
+      return reply.status(202).header('location', addressOf(begun)).send(erasureAnswer(begun))
     },
   )
   app.post(
@@ -152,6 +155,7 @@ export function erasureRoutes(app: TypedApp, erasures: Erasures, operator: Opera
           'Erase documents',
           'By their ids, all of an author, or all that a dataset has now. From this answer on nobody finds them; feed readers that name `document.erased` are told. The erasure goes on in the background, also after a restart.',
         ),
+        headers: IdempotencyHeaders,
         body: ErasureInput,
         response: { 202: ErasureAnswer },
       },
@@ -163,12 +167,12 @@ export function erasureRoutes(app: TypedApp, erasures: Erasures, operator: Opera
         const details = [{ path: '', message: 'must have exactly one of document_ids, author and dataset_id' }]
         throw new TidemarkError('invalid_request', messageOf(details), { details })
       }
-      const asked = { keepTombstones, purgeArtifacts }
-      const begun =
-        dataset_id === undefined
-          ? await erasures.begin(actorOf(request), { ...asked, selection: selectionOf(request.body), mustExist: false })
-          : await erasures.eraseDataset(actorOf(request), dataset_id, asked)
-      return reply.status(202).send(erasureAnswer(begun))
+      const asked = { keepTombstones, purgeArtifacts, selection: selectionOf(request.body), mustExist: false }
+      const begun = await request.makeOnce(
+        (claim) => erasures.begin(actorOf(request), asked, claim),
+        (erasureId) => erasures.hide(erasureId, asked.selection),
+      )
+      return reply.status(202).header('location', addressOf(begun)).send(erasureAnswer(begun))
     },
   )
   app.get(
@@ -230,7 +234,10 @@ export function erasureRoutes(app: TypedApp, erasures: Erasures, operator: Opera
   )
 }
 
-function selectionOf({ document_ids, author }: Static<typeof ErasureInput>): Selection {
+const addressOf = ({ erasureId }: Erasure): string => `/admin/v1/erasures/${erasureId}`
+
+function selectionOf({ document_ids, author, dataset_id }: Static<typeof ErasureInput>): Selection {
+  if (dataset_id !== undefined) return datasetNow(dataset_id)
   if (author === undefined) return { documentIds: document_ids! }
   const { dataset_id: datasetId, source_platform: platform, external_author_id: externalAuthorId } = author
   return { author: { datasetId, platform, externalAuthorId } }

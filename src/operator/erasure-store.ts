@@ -1,3 +1,4 @@
+import type { KeptClaim } from '../access/claim.ts'
 import type { AuditMark } from './operator-store.ts'
 
 /**
@@ -15,7 +16,7 @@ import type { AuditMark } from './operator-store.ts'
  */
 export interface ErasureStore {
   /** Writes the job, and that there is one into the audit log. Documents that are named by id are hidden with it. */
-  begin(request: ErasureRequest, mark: AuditMark): Promise<Erasure>
+  begin(request: ErasureRequest, mark: AuditMark, claim?: KeptClaim | null): Promise<Erasure>
   /** Hides up to `most` documents of a job. Returns whether there are more. */
   hide(erasureId: string, most: number, nowMs: number): Promise<boolean>
   /** Removes what is left of up to `most` hidden documents. Returns whether there are more. */

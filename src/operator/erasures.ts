@@ -1,6 +1,7 @@
+import { type Claim, claimFor } from '../access/claim.ts'
 import { TidemarkError } from '../errors.ts'
 import { firstIdAt, newId } from '../ids.ts'
-import type { Erasure, ErasureRequest, ErasureStore, Identity } from './erasure-store.ts'
+import type { Erasure, ErasureRequest, ErasureStore, Identity, Selection } from './erasure-store.ts'
 
 /** Small enough that a writer never waits noticeably behind one portion. */
 const hiddenAtOnce = 200
@@ -25,24 +26,25 @@ export class Erasures {
   }
 
   /** When it resolves no reader finds the documents. The rest is the worker's. */
-  async begin(actor: string, request: Omit<ErasureRequest, 'erasureId'>): Promise<Erasure> {
+  async begin(actor: string, request: Omit<ErasureRequest, 'erasureId'>, claim: Claim | null = null): Promise<Erasure> {
+    const erasureId = newId('ers')
+    const mark = { actor, at: Date.now() }
+    await this.#parts.store.begin({ ...request, erasureId }, mark, claimFor(claim, erasureId))
+    return this.hide(erasureId, request.selection)
+  }
+
+  /** The rest of `begin`, also of one that was begun before. */
+  async hide(erasureId: string, selection: Selection): Promise<Erasure> {
     const { store, hidden } = this.#parts
-    const { erasureId, isHidden } = await store.begin(
-      { ...request, erasureId: newId('ers') },
-      { actor, at: Date.now() },
-    )
     // A dataset is out of sight as a whole, however many documents it has.
-    const isInPortions = !isHidden && 'author' in request.selection
-    if (isInPortions) while (await store.hide(erasureId, hiddenAtOnce, Date.now()));
+    if ('author' in selection) while (await store.hide(erasureId, hiddenAtOnce, Date.now()));
     await hidden()
     return this.erasure(erasureId)
   }
 
   /** All documents that a dataset has now. */
   async eraseDataset(actor: string, datasetId: string, request: Omit<DatasetErasure, 'selection'>): Promise<Erasure> {
-    const selection = {
-      dataset: { datasetId, below: request.deletesDataset ? pastAllIds : firstIdAt('doc', Date.now() + 1) },
-    }
+    const selection = datasetNow(datasetId, request.deletesDataset)
     return this.begin(actor, { ...request, selection, mustExist: false })
   }
 
@@ -61,3 +63,8 @@ export class Erasures {
     throw new TidemarkError('not_found', 'no such document was erased, or it may come in again already')
   }
 }
+
+/** All that a dataset has now; or will ever have, where it goes with its documents. */
+export const datasetNow = (datasetId: string, isDeleted = false): Selection => ({
+  dataset: { datasetId, below: isDeleted ? pastAllIds : firstIdAt('doc', Date.now() + 1) },
+})

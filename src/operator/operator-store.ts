@@ -1,3 +1,4 @@
+import type { KeptClaim } from '../access/claim.ts'
 import type { EntitlementInput } from '../access/entitlement.ts'
 import type { Policy } from '../access/policy.ts'
 import type { OwnerId } from '../access/principal.ts'
@@ -7,7 +8,7 @@ import type { OwnerId } from '../access/principal.ts'
  * from, is written together with its line in the audit log, and several changes are all made or none.
  */
 export interface OperatorStore {
-  commit(changes: readonly Change[], mark: AuditMark): Promise<readonly ChangeOutcome[]>
+  commit(changes: readonly Change[], mark: AuditMark, claim?: KeptClaim | null): Promise<readonly ChangeOutcome[]>
 
   datasets(): Promise<readonly Dataset[]>
   classifications(datasetId: string | null): Promise<readonly Classification[]>

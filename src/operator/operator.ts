@@ -1,3 +1,4 @@
+import { type Claim, claimFor, type KeptClaim } from '../access/claim.ts'
 import { type CredentialKind, credentialKinds } from '../access/credential-kinds.ts'
 import type { EntitlementInput } from '../access/entitlement.ts'
 import { makeKey } from '../access/keys.ts'
@@ -7,7 +8,18 @@ import { TidemarkError } from '../errors.ts'
 import { newId } from '../ids.ts'
 import { dayMs } from '../time.ts'
 import { mergePatch } from './merge-patch.ts'
-import type { Application, Change, ChangeOutcome, Dataset, Key, NewKey, OperatorStore } from './operator-store.ts'
+import type {
+  Application,
+  Change,
+  ChangeOutcome,
+  Classification,
+  Collector,
+  Dataset,
+  EmbeddingProfile,
+  Key,
+  NewKey,
+  OperatorStore,
+} from './operator-store.ts'
 
 /** Each attempt fails only because another patch came through, so this many at once are all kept. */
 const patchAttemptsMax = 50
@@ -38,8 +50,12 @@ export class Operator {
     this.#changed = changed
   }
 
-  async commit(actor: string, changes: readonly Change[]): Promise<readonly ChangeOutcome[]> {
-    const outcomes = await this.#store.commit(changes, { actor, at: Date.now() })
+  async commit(
+    actor: string,
+    changes: readonly Change[],
+    claim: KeptClaim | null = null,
+  ): Promise<readonly ChangeOutcome[]> {
+    const outcomes = await this.#store.commit(changes, { actor, at: Date.now() }, claim)
     this.#changed()
     return outcomes
   }
@@ -47,12 +63,14 @@ export class Operator {
   async createApplication(
     actor: string,
     input: { name: string; policy: Policy; entitlements: readonly EntitlementInput[] },
+    claim: Claim | null = null,
   ): Promise<Application> {
     const applicationId = newId('app')
-    await this.commit(actor, [
+    const changes = [
       { kind: 'application.create', applicationId, name: input.name, policy: input.policy },
       { kind: 'entitlements.put', applicationId, entitlements: input.entitlements },
-    ])
+    ] as const
+    await this.commit(actor, changes, claimFor(claim, applicationId))
     return this.application(applicationId)
   }
 
@@ -60,6 +78,20 @@ export class Operator {
     const dataset = (await this.#store.datasets()).find((one) => one.datasetId === datasetId)
     if (dataset === undefined) throw new TidemarkError('not_found', `there is no dataset ${JSON.stringify(datasetId)}`)
     return dataset
+  }
+
+  async classification(datasetId: string, code: string): Promise<Classification> {
+    const found = (await this.#store.classifications(datasetId)).find((one) => one.code === code)
+    if (found === undefined)
+      throw new TidemarkError('not_found', `dataset ${datasetId} has no classification ${JSON.stringify(code)}`)
+    return found
+  }
+
+  async profile(profileId: string): Promise<EmbeddingProfile> {
+    const profile = (await this.#store.embeddingProfiles()).find((one) => one.profileId === profileId)
+    if (profile === undefined)
+      throw new TidemarkError('not_found', `there is no embedding profile ${JSON.stringify(profileId)}`)
+    return profile
   }
 
   async application(applicationId: string): Promise<Application> {
@@ -112,9 +144,10 @@ export class Operator {
     actor: string,
     applicationId: string,
     input: { name: string | null; expiresAt: number | null },
+    claim: Claim | null = null,
   ): Promise<ShownKey> {
     const { key, secret } = newKey('consumer', applicationId, input)
-    await this.commit(actor, [{ kind: 'key.create', ...key }])
+    await this.commit(actor, [{ kind: 'key.create', ...key }], claimFor(claim, key.keyId))
     return { keyId: key.keyId, secret, expiresAt: key.expiresAt }
   }
 
@@ -124,40 +157,59 @@ export class Operator {
   }
 
   async revokeKey(actor: string, keyId: string): Promise<Key> {
-    await this.#key(keyId)
+    await this.key(keyId)
     await this.commit(actor, [{ kind: 'key.revoke', keyId }])
-    return this.#key(keyId)
+    return this.key(keyId)
   }
 
   /** A new key of the same owner and name; the old one keeps working for the grace time. */
-  async rotateKey(actor: string, keyId: string, graceSeconds: number): Promise<ShownKey & { oldExpiresAt: number }> {
-    const old = await this.#key(keyId)
+  async rotateKey(
+    actor: string,
+    keyId: string,
+    graceSeconds: number,
+    claim: Claim | null = null,
+  ): Promise<ShownKey & { oldExpiresAt: number }> {
+    const old = await this.key(keyId)
     const lifetimeMs = old.expiresAt === null ? null : Math.max(dayMs, old.expiresAt - old.createdAt)
     const expiresAt = lifetimeMs === null ? null : Date.now() + lifetimeMs
     const { name, rights } = old
     const { key: replacement, secret } = newKey(knownKind(old), old.owner.id, { name, rights, expiresAt })
     const oldExpiresAt = Date.now() + graceSeconds * 1000
-    await this.commit(actor, [{ kind: 'key.rotate', keyId, oldExpiresAt, replacement }])
-    const after = await this.#key(keyId)
+    const change = { kind: 'key.rotate', keyId, oldExpiresAt, replacement } as const
+    await this.commit(actor, [change], claimFor(claim, replacement.keyId))
+    const after = await this.key(keyId)
     return { keyId: replacement.keyId, secret, expiresAt, oldExpiresAt: after.expiresAt ?? oldExpiresAt }
   }
 
   async createCollector(
     actor: string,
     input: { name: string; datasets: readonly string[] | null },
+    claim: Claim | null = null,
   ): Promise<{ collectorId: string } & ShownKey> {
     const collectorId = newId('col')
     const { key, secret } = newKey('collector', collectorId, { name: input.name, expiresAt: null })
-    await this.commit(actor, [
+    const changes = [
       { kind: 'collector.create', collectorId, ...input },
       { kind: 'key.create', ...key },
-    ])
+    ] as const
+    await this.commit(actor, changes, claimFor(claim, collectorId))
     return { collectorId, keyId: key.keyId, secret, expiresAt: null }
   }
 
-  async createToken(actor: string, input: { name: string; role: Role; expiresAt: number | null }): Promise<ShownKey> {
+  async collector(collectorId: string): Promise<Collector> {
+    const collector = (await this.#store.collectors()).find((one) => one.collectorId === collectorId)
+    if (collector === undefined)
+      throw new TidemarkError('not_found', `there is no collector ${JSON.stringify(collectorId)}`)
+    return collector
+  }
+
+  async createToken(
+    actor: string,
+    input: { name: string; role: Role; expiresAt: number | null },
+    claim: Claim | null = null,
+  ): Promise<ShownKey> {
     const { key, secret } = newToken(input)
-    await this.commit(actor, [{ kind: 'key.create', ...key }])
+    await this.commit(actor, [{ kind: 'key.create', ...key }], claimFor(claim, key.keyId))
     return { keyId: key.keyId, secret, expiresAt: key.expiresAt }
   }
 
@@ -180,7 +232,7 @@ export class Operator {
   }
 
   /** Tokens are none: whoever may rotate keys could make itself an owner. */
-  async #key(keyId: string): Promise<Key> {
+  async key(keyId: string): Promise<Key> {
     const key = await this.#store.key(keyId)
     if (key === null || isToken(key)) throw new TidemarkError('not_found', `there is no key ${JSON.stringify(keyId)}`)
     return key

@@ -49,7 +49,8 @@ function datasetRoutes(app: TypedApp, operator: Operator): void {
       const kept = retainDays === undefined ? {} : { retainDays }
       const change = { kind: 'dataset.put', datasetId, name, description, ...kept } as const
       const [outcome] = await operator.commit(actorOf(request), [change])
-      return reply.status(outcome === 'created' ? 201 : 200).send(datasetAnswer(await operator.dataset(datasetId)))
+      if (outcome === 'created') reply.status(201).header('location', `/admin/v1/datasets/${datasetId}`)
+      return reply.send(datasetAnswer(await operator.dataset(datasetId)))
     },
   )
   app.get(
@@ -63,6 +64,19 @@ function datasetRoutes(app: TypedApp, operator: Operator): void {
       },
     },
     async () => ({ datasets: (await operator.read.datasets()).map(datasetAnswer) }),
+  )
+  app.get(
+    '/admin/v1/datasets/:dataset_id',
+    {
+      config: route('viewer', 'admin.datasets.read', 'not_found'),
+      schema: {
+        ...about('Get a dataset'),
+        params: byId('dataset_id'),
+        querystring: noFields,
+        response: { 200: schemas.DatasetAnswer },
+      },
+    },
+    async (request) => datasetAnswer(await operator.dataset(request.params.dataset_id!)),
   )
   app.put(
     '/admin/v1/datasets/:dataset_id/classifications/:code',
@@ -80,7 +94,9 @@ function datasetRoutes(app: TypedApp, operator: Operator): void {
       const { name, description = null, label_schema: labelSchema = {}, active = true } = request.body
       const one = { datasetId, code, name, description, labelSchema, active }
       const [outcome] = await operator.commit(actorOf(request), [{ kind: 'classification.put', ...one }])
-      return reply.status(outcome === 'created' ? 201 : 200).send(classificationAnswer(one))
+      const address = `/admin/v1/datasets/${datasetId}/classifications/${encodeURIComponent(code)}`
+      if (outcome === 'created') reply.status(201).header('location', address)
+      return reply.send(classificationAnswer(one))
     },
   )
   app.get(
@@ -98,6 +114,20 @@ function datasetRoutes(app: TypedApp, operator: Operator): void {
       const { datasetId } = await operator.dataset(request.params.dataset_id!)
       return { classifications: (await operator.read.classifications(datasetId)).map(classificationAnswer) }
     },
+  )
+  app.get(
+    '/admin/v1/datasets/:dataset_id/classifications/:code',
+    {
+      config: route('viewer', 'admin.classifications.read', 'not_found'),
+      schema: {
+        ...about('Get a classification', 'Also an inactive one.'),
+        params: Type.Object({ dataset_id: schemas.DatasetId, code: schemas.ClassificationCode }),
+        querystring: noFields,
+        response: { 200: schemas.ClassificationAnswer },
+      },
+    },
+    async (request) =>
+      classificationAnswer(await operator.classification(request.params.dataset_id, request.params.code)),
   )
 }
 
@@ -119,8 +149,8 @@ function profileRoutes(app: TypedApp, operator: Operator): void {
     async (request, reply) => {
       const profileId = request.params.id
       const [outcome] = await operator.commit(actorOf(request), [{ kind: 'profile.put', profileId, ...request.body }])
-      const profile = (await operator.read.embeddingProfiles()).find((one) => one.profileId === profileId)!
-      return reply.status(outcome === 'created' ? 201 : 200).send(profileAnswer(profile))
+      if (outcome === 'created') reply.status(201).header('location', `/admin/v1/embedding-profiles/${profileId}`)
+      return reply.send(profileAnswer(await operator.profile(profileId)))
     },
   )
   app.get(
@@ -134,6 +164,19 @@ function profileRoutes(app: TypedApp, operator: Operator): void {
       },
     },
     async () => ({ embedding_profiles: (await operator.read.embeddingProfiles()).map(profileAnswer) }),
+  )
+  app.get(
+    '/admin/v1/embedding-profiles/:id',
+    {
+      config: route('viewer', 'admin.profiles.read', 'not_found'),
+      schema: {
+        ...about('Get an embedding profile'),
+        params: Type.Object({ id: schemas.ProfileId }),
+        querystring: noFields,
+        response: { 200: schemas.ProfileAnswer },
+      },
+    },
+    async (request) => profileAnswer(await operator.profile(request.params.id)),
   )
 }
 

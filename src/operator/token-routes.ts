@@ -1,9 +1,10 @@
 import { Type } from 'typebox'
+import { IdempotencyHeaders, shownOnce } from '../http/make-once.ts'
 import { optionalBody } from '../http/route.ts'
 import type { TypedApp } from '../http/typed-app.ts'
 import { formatOptionalTime } from '../time.ts'
 import { named, noFields, strict } from '../validation.ts'
-import { about, actorOf, adminOf, byId, futureTime, list, route } from './admin-route.ts'
+import { about, actorOf, adminOf, byId, futureTime, list, route, secretOnce } from './admin-route.ts'
 import { tokenAnswer } from './answers.ts'
 import type { Operator } from './operator.ts'
 import * as schemas from './schemas.ts'
@@ -16,8 +17,9 @@ export function tokenRoutes(app: TypedApp, operator: Operator): void {
       schema: {
         ...about(
           'Create an admin token',
-          'For a person or a program that operates the instance: the audit log names it in every line that it causes.',
+          `For a person or a program that operates the instance: the audit log names it in every line that it causes. ${secretOnce}`,
         ),
+        headers: IdempotencyHeaders,
         body: schemas.TokenInput,
         response: { 201: schemas.TokenCreated },
       },
@@ -25,7 +27,10 @@ export function tokenRoutes(app: TypedApp, operator: Operator): void {
     async (request, reply) => {
       const { name, role, expires_at: expires } = request.body
       const expiresAt = futureTime('expires_at', expires)
-      const made = await operator.createToken(actorOf(request), { name, role, expiresAt })
+      const made = await request.makeOnce(
+        (claim) => operator.createToken(actorOf(request), { name, role, expiresAt }, claim),
+        shownOnce('admin token'),
+      )
       return reply
         .status(201)
         .header('location', `/admin/v1/tokens/${made.keyId}`)

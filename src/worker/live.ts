@@ -1,3 +1,4 @@
+import { claimKeptMs } from '../access/claim.ts'
 import type { Incidents } from '../incidents.ts'
 import { liveLimits } from '../live/limits.ts'
 import type { LiveStore } from '../live/live-store.ts'
@@ -8,7 +9,7 @@ const everyMs = 1000
 const portion = 200
 const forgetEveryMs = 10 * 60_000
 
-/** Writes down deadlines and leases that ran out, and forgets old keys and live queries. Any number may run at once. */
+/** Writes down deadlines and leases that ran out, and forgets old live queries and the idempotency keys of everything. Any number may run at once. */
 export function startLive(store: LiveStore, incidents: Incidents): Repeating {
   let forgetAt = 0
   return repeat(
@@ -20,7 +21,7 @@ export function startLive(store: LiveStore, incidents: Incidents): Repeating {
       const settled = due ? await store.settle(now, portion) : 0
       let forgotten = 0
       if (now >= forgetAt) {
-        forgotten = await store.forget(now - liveLimits.keysKeptMs, now - liveLimits.queriesKeptMs, portion)
+        forgotten = await store.forget(now - claimKeptMs, now - liveLimits.queriesKeptMs, portion)
         if (forgotten === 0) forgetAt = now + forgetEveryMs
       }
       return settled === portion || forgotten > 0

@@ -21,8 +21,7 @@ export interface LiveFixture {
 let keys = 0
 export const request = (fields: Partial<NewLiveQuery> = {}): NewLiveQuery => ({
   applicationId: 'app',
-  idempotencyKey: `key ${keys++}`,
-  bodyHash: 'hash',
+  claim: { caller: 'app', key: `key ${keys++}`, requestHash: 'hash' },
   datasetId: 'd1',
   platforms: ['rss'],
   resourceKind: 'content',

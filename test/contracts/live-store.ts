@@ -80,7 +80,10 @@ export function checkLiveStore(name: string, open: () => Promise<LiveFixture>, c
       const first = created(await store.live.create(asked, now))
       const again = await store.live.create(asked, now + 86_399_999)
       assert.deepEqual([again.kind, (again as { liveQuery: LiveQuery }).liveQuery], ['known', first])
-      assert.equal((await store.live.create({ ...asked, bodyHash: 'other' }, now)).kind, 'key_reused')
+      assert.equal(
+        (await store.live.create({ ...asked, claim: { ...asked.claim, requestHash: 'other' } }, now)).kind,
+        'key_reused',
+      )
       created(await store.live.create({ ...asked, applicationId: 'another' }, now))
       await poll('c1', now + 86_400_000)
       const next = created(await store.live.create(asked, now + 86_400_000))

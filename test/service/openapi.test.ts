@@ -181,6 +181,7 @@ test('every answer has the headers that it comes with', () => {
       assert.ok('X-Request-Id' in headers, `${where} ${status}`)
       const isRated = security!.some((one) => 'consumer' in (one as object)) && status !== '401'
       assert.equal('RateLimit' in headers, isRated, `${where} ${status}`)
+      assert.equal('Location' in headers, ['201', '202'].includes(status), `${where} ${status}`)
       assert.equal('Retry-After' in headers, ['429', '503'].includes(status), `${where} ${status}`)
     }
   }

@@ -2,6 +2,7 @@ import type { Kysely } from 'kysely'
 import type { AccessStore } from '../../access/access-store.ts'
 import { takeTokens } from '../../access/rate-limits.ts'
 import type { SigningKey } from '../../cursors.ts'
+import { findClaim } from './kept-claims.ts'
 import { readOwner } from './key-owners.ts'
 import type { Tables } from './tables.ts'
 
@@ -24,6 +25,8 @@ export function sqlAccessStore(db: Kysely<Tables>): AccessStore {
       if (owner === null) return null
       return { keyId: key.key_id, hash: key.hash, expiresAt: key.expires_at, revokedAt: key.revoked_at, owner }
     },
+
+    findClaim: (claim, nowMs) => findClaim(db, claim, nowMs),
 
     async takeQuota(takes) {
       const results = []

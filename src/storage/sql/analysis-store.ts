@@ -6,6 +6,7 @@ import { sqlAnalysisInput } from './analysis-input.ts'
 import { hasPlace, insertRun, runOf } from './analysis-run-rows.ts'
 import { moveCheckpoint, sqlSubscriptions } from './analysis-subscriptions.ts'
 import { countByStatus } from './count-by-status.ts'
+import { keepClaim } from './kept-claims.ts'
 import type { Tables } from './tables.ts'
 
 export function sqlAnalysisStore(db: Kysely<Tables>): SubscriptionStore {
@@ -28,8 +29,9 @@ export function sqlAnalysisStore(db: Kysely<Tables>): SubscriptionStore {
     ...sqlAnalysisInput(db),
     ...sqlSubscriptions(db),
 
-    async addRun(run, concurrentMax) {
+    async addRun(run, concurrentMax, claim) {
       if (!(await hasPlace(db, run, concurrentMax))) return false
+      await keepClaim(db, claim, run.createdAt)
       await insertRun(db, run, null)
       return true
     },

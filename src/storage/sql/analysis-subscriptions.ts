@@ -7,6 +7,7 @@ import type { Subscription, SubscriptionStore, WaitingSubscription } from '../..
 import { idTimeMs } from '../../ids.ts'
 import { hasPlace, insertRun, runOf } from './analysis-run-rows.ts'
 import { beforeNext, sqlChangeLog } from './change-log.ts'
+import { keepClaim } from './kept-claims.ts'
 import { changesOf } from './subscription-changes.ts'
 import type { AnalysisRunRow, AnalysisSubscriptionRow, Tables } from './tables.ts'
 
@@ -24,7 +25,8 @@ export function sqlSubscriptions(db: Kysely<Tables>): Omit<SubscriptionStore, ke
       .executeTakeFirst()
 
   return {
-    async addSubscription(one) {
+    async addSubscription(one, claim) {
+      await keepClaim(db, claim, one.createdAt)
       await db
         .insertInto('analysis_subscription')
         .values({

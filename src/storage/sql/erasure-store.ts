@@ -5,6 +5,7 @@ import type { DatasetPart, Erasure, ErasureStatus, ErasureStore, Selection } fro
 import type { AuditMark } from '../../operator/operator-store.ts'
 import { dayMs } from '../../time.ts'
 import { forgetEvents, hideDocuments, removeRemains } from './erase-documents.ts'
+import { keepClaim } from './kept-claims.ts'
 import { runsWith } from './runs-with-documents.ts'
 import type { DocumentRow, ErasureRow, Tables } from './tables.ts'
 import { knownTombstones } from './tombstones.ts'
@@ -17,7 +18,12 @@ export function sqlErasureStore(db: Kysely<Tables>): ErasureStore {
     db.selectFrom('erasure').selectAll().where('erasure_id', '=', erasureId).executeTakeFirstOrThrow()
 
   return {
-    async begin({ erasureId, selection, keepTombstones, purgeArtifacts, mustExist, deletesDataset = false }, mark) {
+    async begin(
+      { erasureId, selection, keepTombstones, purgeArtifacts, mustExist, deletesDataset = false },
+      mark,
+      claim,
+    ) {
+      await keepClaim(db, claim, mark.at)
       if ('dataset' in selection) await hideDataset(db, selection.dataset.datasetId, erasureId)
       if ('author' in selection) await mustHaveDataset(db, selection.author.datasetId)
       await db

@@ -6,6 +6,7 @@ import type { Creation, LiveQuery, LiveStore, NewLiveQuery } from '../../live/li
 import type { RunState } from '../../live/states.ts'
 import { detailsOf, statusOf } from './document-rows.ts'
 import { insertRows } from './insert-rows.ts'
+import { findClaim, keepClaim } from './kept-claims.ts'
 import { liveTasks } from './live-tasks.ts'
 import { readBodies } from './read-bodies.ts'
 import type { LiveQueryRow, LiveRunRow, Tables } from './tables.ts'
@@ -142,19 +143,12 @@ export function sqlLiveStore(db: Kysely<Tables>): LiveStore {
   }
 }
 
-/** A key is good for a day; after that it is as if it had never been used. */
-async function knownKey(db: Kysely<Tables>, request: NewLiveQuery, nowMs: number): Promise<Creation | null> {
-  const key = await db
-    .selectFrom('live_key')
-    .innerJoin('live_query', 'live_query.live_query_id', 'live_key.live_query_id')
-    .selectAll('live_query')
-    .select(['live_key.body_hash', 'live_key.created_at as key_made_at'])
-    .where('live_key.application_id', '=', request.applicationId)
-    .where('live_key.idempotency_key', '=', request.idempotencyKey)
-    .executeTakeFirst()
-  if (key === undefined || nowMs - key.key_made_at >= liveLimits.keysKeptMs) return null
-  if (key.body_hash !== request.bodyHash) return { kind: 'key_reused' }
-  return { kind: 'known', liveQuery: await withRuns(db, key) }
+async function knownKey(db: Kysely<Tables>, { claim }: NewLiveQuery, nowMs: number): Promise<Creation | null> {
+  const kept = await findClaim(db, claim, nowMs)
+  if (kept === null) return null
+  if (kept.requestHash !== claim.requestHash) return { kind: 'key_reused' }
+  const query = db.selectFrom('live_query').selectAll().where('live_query_id', '=', kept.madeId)
+  return { kind: 'known', liveQuery: await withRuns(db, await query.executeTakeFirstOrThrow()) }
 }
 
 /** Counted in the store, so that the limits hold over all processes of an instance. */
@@ -237,12 +231,7 @@ async function insertQuery(db: Kysely<Tables>, request: NewLiveQuery, nowMs: num
     }),
   )
   await insertRows(db, 'live_run', runs)
-  const key = { body_hash: request.bodyHash, live_query_id: row.live_query_id, created_at: nowMs }
-  await db
-    .insertInto('live_key')
-    .values({ application_id: request.applicationId, idempotency_key: request.idempotencyKey, ...key })
-    .onConflict((conflict) => conflict.columns(['application_id', 'idempotency_key']).doUpdateSet(key))
-    .execute()
+  await keepClaim(db, { ...request.claim, madeId: row.live_query_id }, nowMs)
   return liveQueryOf(row, runs)
 }
 

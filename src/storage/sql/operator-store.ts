@@ -2,13 +2,15 @@ import type { Kysely } from 'kysely'
 import { newId } from '../../ids.ts'
 import type { AuditMark, Change, ChangeOutcome, NewKey, OperatorStore } from '../../operator/operator-store.ts'
 import { applyChange } from './apply-change.ts'
+import { keepClaim } from './kept-claims.ts'
 import { ownerOf, ownerTable } from './key-owners.ts'
 import { isNotLeaving } from './leaving-datasets.ts'
 import type { Tables } from './tables.ts'
 
 export function sqlOperatorStore(db: Kysely<Tables>): OperatorStore {
   return {
-    async commit(changes, mark) {
+    async commit(changes, mark, claim) {
+      await keepClaim(db, claim, mark.at)
       const outcomes: ChangeOutcome[] = []
       for (const change of changes) {
         const outcome = await applyChange(db, change, mark.at)

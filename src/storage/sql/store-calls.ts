@@ -10,6 +10,7 @@ import type { Store } from './sql-store.ts'
 export const storeCalls = {
   access: {
     findKey: 'reads',
+    findClaim: 'reads',
     takeQuota: { locks: ['access'] },
     // Requests wait for it: it waits neither for the port's other writers nor for the disk.
     takeTokens: { locks: ['tokens'], mayBeLost: true },

@@ -326,7 +326,10 @@ interface LiveItemRow {
   document_id: string
 }
 
-/** Idempotency keys and the live query that each started. */
+/**
+ * Idempotency keys, by caller, and what each made. The names are from when only live queries had them: processes of that
+ * time, which may run beside newer ones during an upgrade, know no others.
+ */
 interface LiveKeyRow {
   application_id: string
   idempotency_key: string

@@ -1,0 +1,89 @@
+import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify'
+import { Type } from 'typebox'
+import type { AccessStore } from '../access/access-store.ts'
+import { type Claim, claimKeyPattern, type KeptClaim, requestHashOf } from '../access/claim.ts'
+import { kindOf } from '../access/credential-kinds.ts'
+import { TidemarkError } from '../errors.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /**
+     * Makes what the request asks for, once for each `Idempotency-Key` of its caller (`access/claim.ts`). `make` hands the
+     * claim to the store; `read` gives what was made before.
+     */
+    makeOnce<Made>(make: (claim: Claim | null) => Promise<Made>, read: (id: string) => Promise<Made>): Promise<Made>
+  }
+}
+
+/** The headers of every POST that makes something. */
+export const IdempotencyHeaders = Type.Object({
+  'idempotency-key': Type.Optional(
+    Type.String({
+      pattern: claimKeyPattern,
+      description:
+        'Chosen by the caller, 1 to 255 printable characters. Within 24 hours the same key with the same request makes nothing new: it is answered with what was made; with another request it is 422 `idempotency_key_reused`.',
+    }),
+  ),
+})
+
+type Described = Pick<RouteOptions, 'method' | 'schema'>
+
+export const makesSomething = ({ method, schema }: Described): boolean =>
+  method === 'POST' && ['201', '202'].some((status) => Object.hasOwn((schema?.response ?? {}) as object, status))
+
+export function takesIdempotencyKey({ schema }: Described): boolean {
+  const { properties } = (schema?.headers ?? {}) as { readonly properties?: object }
+  return properties !== undefined && 'idempotency-key' in properties
+}
+
+export function takeIdempotencyKeys(app: FastifyInstance, store: Pick<AccessStore, 'findClaim'>): void {
+  app.decorateRequest('makeOnce', async function makeOnce<
+    Made,
+  >(this: FastifyRequest, make: (claim: Claim | null) => Promise<Made>, read: (id: string) => Promise<Made>) {
+    const claim = claimOf(this)
+    if (claim === null) return make(null)
+    const before = await store.findClaim(claim, Date.now())
+    if (before !== null) return again(claim, before, read)
+    try {
+      return await make(claim)
+    } catch (error) {
+      // It was made all the same where another request with the key came first, or only the answer of the store was lost.
+      const meanwhile = await store.findClaim(claim, Date.now()).catch(() => null)
+      if (meanwhile === null) throw error
+      return again(claim, meanwhile, read)
+    }
+  })
+}
+
+/** For what shows a secret when it is made: that is kept nowhere, and cannot be shown again. */
+export function shownOnce(what: string): (id: string) => Promise<never> {
+  return async (id) => {
+    const message = `this Idempotency-Key has made ${what} ${id}, whose secret was shown then and is not kept: if it is lost, revoke that one and send a new key`
+    throw new TidemarkError('conflict', message, { details: [{ path: 'made', message: id }] })
+  }
+}
+
+/** Null where the caller gave no key. */
+function claimOf(request: FastifyRequest): Claim | null {
+  const { principal, params, body, routeOptions } = request
+  const key = request.headers['idempotency-key']
+  if (typeof key !== 'string' || principal === null) return null
+  const requestHash = requestHashOf([routeOptions.config.operation, params, body])
+  return { caller: kindOf(principal).caller(principal), key, requestHash }
+}
+
+async function again<Made>(claim: Claim, kept: KeptClaim, read: (id: string) => Promise<Made>): Promise<Made> {
+  if (kept.requestHash !== claim.requestHash) {
+    throw new TidemarkError(
+      'idempotency_key_reused',
+      'this Idempotency-Key was used with another request: send a new key, or the same request',
+    )
+  }
+  try {
+    return await read(kept.madeId)
+  } catch (error) {
+    if (!(error instanceof TidemarkError) || error.status !== 404) throw error
+    const message = `what this Idempotency-Key made (${kept.madeId}) is gone since: send a new key to make another`
+    throw new TidemarkError('conflict', message, { cause: error })
+  }
+}

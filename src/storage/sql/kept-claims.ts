@@ -1,0 +1,41 @@
+import type { Kysely } from 'kysely'
+import { type Claim, claimKeptMs, type KeptClaim } from '../../access/claim.ts'
+import { TidemarkError } from '../../errors.ts'
+import type { Tables } from './tables.ts'
+
+/** The claim with that key, whatever was asked for by it; null where there is none that still counts. */
+export async function findClaim(
+  db: Kysely<Tables>,
+  { caller, key }: Pick<Claim, 'caller' | 'key'>,
+  nowMs: number,
+): Promise<KeptClaim | null> {
+  const row = await db
+    .selectFrom('live_key')
+    .selectAll()
+    .where('application_id', '=', caller)
+    .where('idempotency_key', '=', key)
+    .where('created_at', '>', nowMs - claimKeptMs)
+    .executeTakeFirst()
+  return row === undefined ? null : { caller, key, requestHash: row.body_hash, madeId: row.live_query_id }
+}
+
+/**
+ * In the transaction that makes what is claimed. Where the key is taken the whole transaction is refused: whoever asks
+ * looks then what was made by it.
+ */
+export async function keepClaim(db: Kysely<Tables>, claim: KeptClaim | null | undefined, nowMs: number): Promise<void> {
+  if (claim === null || claim === undefined) return
+  const kept = { body_hash: claim.requestHash, live_query_id: claim.madeId, created_at: nowMs }
+  const row = await db
+    .insertInto('live_key')
+    .values({ application_id: claim.caller, idempotency_key: claim.key, ...kept })
+    .onConflict((conflict) =>
+      conflict
+        .columns(['application_id', 'idempotency_key'])
+        .doUpdateSet(kept)
+        .where('live_key.created_at', '<=', nowMs - claimKeptMs),
+    )
+    .returning('created_at')
+    .executeTakeFirst()
+  if (row === undefined) throw new TidemarkError('idempotency_key_reused', 'this Idempotency-Key is taken')
+}

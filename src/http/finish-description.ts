@@ -102,7 +102,7 @@ function describeAnswers({ security, responses }: Operation): void {
     if (answer.description === 'Default Response') answer.description = successes[status] ?? 'See the operation.'
     const sent: (keyof typeof headers)[] = ['X-Request-Id']
     if (isRated && status !== '401') sent.push('RateLimit-Policy', 'RateLimit')
-    if (status === '201' || status === '202') sent.push('Location')
+    if ((status === '201' || status === '202') && answer.content !== undefined) sent.push('Location')
     if (status === '429' || status === '503') sent.push('Retry-After')
     const referred = sent.map((name) => [name, { $ref: `#/components/headers/${name}` }] as const)
     answer.headers = { ...answer.headers, ...Object.fromEntries(referred) }

@@ -28,8 +28,11 @@ export const IdempotencyHeaders = Type.Object({
 
 type Described = Pick<RouteOptions, 'method' | 'schema'>
 
-export const makesSomething = ({ method, schema }: Described): boolean =>
-  method === 'POST' && ['201', '202'].some((status) => Object.hasOwn((schema?.response ?? {}) as object, status))
+/** What was only taken in, and is answered without a word of it, made nothing. */
+export function makesSomething({ method, schema }: Described): boolean {
+  const answers = (schema?.response ?? {}) as Readonly<Record<number, { readonly type?: string }>>
+  return method === 'POST' && [answers[201], answers[202]].some((made) => made !== undefined && made.type !== 'null')
+}
 
 export function takesIdempotencyKey({ schema }: Described): boolean {
   const { properties } = (schema?.headers ?? {}) as { readonly properties?: object }

@@ -85,6 +85,7 @@ test('a POST that makes something and takes no Idempotency-Key does not start', 
   for (const [method, schema] of [
     ['POST', { response, headers: IdempotencyHeaders }],
     ['POST', { response: { 200: {} } }],
+    ['POST', { response: { 202: { type: 'null' } } }],
     ['PUT', { response }],
   ] as const) {
     await (await serverWith('/v1/x', said, method, schema)).close()

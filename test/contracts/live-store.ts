@@ -84,7 +84,7 @@ export function checkLiveStore(name: string, open: () => Promise<LiveFixture>, c
         (await store.live.create({ ...asked, claim: { ...asked.claim, requestHash: 'other' } }, now)).kind,
         'key_reused',
       )
-      created(await store.live.create({ ...asked, applicationId: 'another' }, now))
+      created(await store.live.create({ ...asked, claim: { ...asked.claim, caller: 'another' } }, now))
       await poll('c1', now + 86_400_000)
       const next = created(await store.live.create(asked, now + 86_400_000))
       assert.notEqual(next.liveQueryId, first.liveQueryId)

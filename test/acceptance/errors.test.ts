@@ -48,7 +48,7 @@ test('a wrong method is 405 and Allow says which ones there are', async () => {
     ['POST', '/healthz', 'GET, HEAD'],
     ['PROPFIND', '/metrics', 'GET, HEAD'],
     ['PUT', `/admin/v1/applications/${applicationId}`, 'DELETE, GET, HEAD, PATCH'],
-    ['PATCH', '/admin/v1/datasets/news', 'DELETE, PUT'],
+    ['PATCH', '/admin/v1/datasets/news', 'DELETE, GET, HEAD, PUT'],
   ] as const
   for (const [method, path, allow] of cases) {
     const answer = await server.call(method, path)

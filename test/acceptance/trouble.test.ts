@@ -63,7 +63,7 @@ suite('a defect is never called unavailability: 500, logged once with its cause,
     ['a stream of lines from its first on', 'event', () => sendLines(server, collector, lines(600, 'never'))],
     [
       'a live query',
-      'live_query',
+      'live_key',
       () =>
         server.call('POST', '/v1/live-queries', {
           headers: { authorization: `Bearer ${key}`, 'idempotency-key': 'one' },

@@ -14,7 +14,8 @@ const root = resolve(process.argv[2] ?? join(import.meta.dirname, '..'))
 const files = globSync(['src/**/*.ts', 'console/**/*.ts'], { cwd: root }).filter((file) => !file.endsWith('.test.ts'))
 
 /** What src/http/console-packages.ts serves. */
-const forBrowsers = /^(preact(\/hooks)?|@preact\/signals|diff\/lib\/diff\/array\.js|uplot)$/
+const forBrowsers =
+  /^(preact(\/hooks)?|@preact\/signals|diff\/lib\/diff\/array\.js|uplot|sigma|graphology|graphology-layout-forceatlas2\/iterate\.js|hyparquet|fzstd)$/
 
 const framework = /^(fastify|@fastify\/.*|commander|pino)$/
 

@@ -53,6 +53,14 @@ export async function ask<Body>(method: string, path: string, asked: Asked = {})
   return (await (await askRaw(method, path, asked)).json()) as Body
 }
 
+/**
+ * A file. It is asked for as a range from its beginning: only then it always comes from this server, which is all that
+ * the page may speak with, and not from a bucket.
+ */
+export async function askFile(path: string, asked: Asked = {}): Promise<ArrayBuffer> {
+  return (await askRaw('GET', path, { ...asked, headers: { range: 'bytes=0-' } })).arrayBuffer()
+}
+
 /** The same, for an answer that is no JSON, or empty. */
 export async function askRaw(method: string, path: string, asked: Asked = {}): Promise<Response> {
   const { as = 'consumer', repeatable = method === 'GET', signal: until } = asked

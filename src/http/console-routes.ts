@@ -8,7 +8,7 @@ import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
 import type { SignInCodes } from '../access/sign-in-codes.ts'
 import { TidemarkError } from '../errors.ts'
-import { importMap, packageFile } from './console-packages.ts'
+import { importMap, packageFile, type ServedFile, withAddresses } from './console-packages.ts'
 import { contentPolicy } from './security-headers.ts'
 import type { TypedApp } from './typed-app.ts'
 
@@ -27,6 +27,9 @@ const types: Readonly<Record<string, string>> = {
 const views = [
   '/',
   '/account',
+  '/analysis',
+  '/analysis/runs/:run_id',
+  '/analysis/subscriptions',
   '/docs',
   '/documents',
   '/documents/:id',
@@ -45,14 +48,14 @@ export function consoleRoutes(app: TypedApp, codes: SignInCodes): void {
   const files = new Map(
     globSync('*/*.{css,ts,svg,md}', { cwd: fileURLToPath(folder) })
       .filter((file) => !file.endsWith('.test.ts'))
-      .map((file) => [file, new URL(file, folder)]),
+      .map((file): [string, ServedFile] => [file, { path: fileURLToPath(new URL(file, folder)) }]),
   )
   const known = new Map<string, Promise<Buffer>>()
-  const read = (file: string, path: URL | string): Promise<Buffer> => {
-    const content = known.get(file) ?? readFile(path).then((raw) => (file.endsWith('.ts') ? withoutTypes(raw) : raw))
-    known.set(file, content)
+  const read = (name: string, file: ServedFile): Promise<Buffer> => {
+    const content = known.get(name) ?? contentOf(name, file)
+    known.set(name, content)
     // What could not be read once may be read the next time.
-    content.catch(() => known.delete(file))
+    content.catch(() => known.delete(name))
     return content
   }
 
@@ -70,12 +73,12 @@ export function consoleRoutes(app: TypedApp, codes: SignInCodes): void {
     })
   }
 
-  const asset = async (reply: FastifyReply, file: string, path: URL | string | null): Promise<FastifyReply> => {
-    if (path === null) throw new TidemarkError('not_found', 'there is no such file')
+  const asset = async (reply: FastifyReply, name: string, file: ServedFile | null): Promise<FastifyReply> => {
+    if (file === null) throw new TidemarkError('not_found', 'there is no such file')
     return reply
-      .type(types[extname(file)]!)
+      .type(types[extname(name)]!)
       .header('cache-control', 'public, max-age=300')
-      .send(await read(file, path))
+      .send(await read(name, file))
   }
   app.get(
     '/assets/:folder/:name',
@@ -117,12 +120,18 @@ const importMapHash = `'sha256-${createHash('sha256').update(importMap).digest('
 const withImportMap = (html: string): Buffer =>
   Buffer.from(html.replace('<script type="importmap"></script>', `<script type="importmap">${importMap}</script>`))
 
+async function contentOf(name: string, { path, wrapped }: ServedFile): Promise<Buffer> {
+  const raw = await readFile(path)
+  if (name.endsWith('.ts')) return Buffer.from(withAddresses(withoutTypes(raw.toString())))
+  return wrapped === undefined ? raw : Buffer.from(`${wrapped.before ?? ''}${raw}\n${wrapped.after}\n`)
+}
+
 /** The runtime warns that this function may change; it is pinned, and an operator who reads the log can do nothing about it. */
-function withoutTypes(source: Buffer): Buffer {
+function withoutTypes(source: string): string {
   const { emitWarning } = process
   process.emitWarning = () => {}
   try {
-    return Buffer.from(stripTypeScriptTypes(source.toString()))
+    return stripTypeScriptTypes(source)
   } finally {
     process.emitWarning = emitWarning
   }

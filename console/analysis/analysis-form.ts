@@ -1,0 +1,254 @@
+import { type Signal, useSignal } from '@preact/signals'
+import { type ComponentChild, h } from 'preact'
+import { type Account, account } from '../app/account.ts'
+import { ask, inWords } from '../app/ask.ts'
+import { go } from '../app/router.ts'
+import { type AnalysisDraft, requestOfDraft } from './analysis-request.ts'
+import { type AnalysisType, analysisTypes, type Run, typeWords } from './analysis-types.ts'
+import { ParameterFields } from './parameter-fields.ts'
+
+/** What is executed for an application. */
+export const typesOf = (known: Account | null): readonly string[] =>
+  known?.policy.analysis_enabled ? (known.policy.analysis?.types ?? ['knn_graph']) : []
+
+const datasetsOf = (known: Account): readonly string[] => [
+  ...new Set(known.entitlements.flatMap(({ datasets }) => datasets)),
+]
+
+export const newDraft = (known: Account): AnalysisDraft => ({
+  type: (typesOf(known)[0] as AnalysisType | undefined) ?? 'knn_graph',
+  datasets: datasetsOf(known),
+  platforms: '',
+  languages: '',
+  from: '',
+  to: '',
+  parameters: {},
+  again: null,
+})
+
+const profileOf = (known: Account): string | null =>
+  (known.embedding_profiles.find((profile) => profile.is_default) ?? known.embedding_profiles[0])?.id ?? null
+
+export const requestBehind = (draft: AnalysisDraft, known: Account) => ({
+  method: 'POST',
+  path: draft.again === null ? '/v1/analysis/runs' : '/v1/analysis/subscriptions',
+  body: requestOfDraft(draft, profileOf(known)),
+})
+
+/** Starts a run, or a subscription that starts runs again and again. */
+export function AnalysisForm({ draft }: { readonly draft: Signal<AnalysisDraft | null> }): ComponentChild {
+  const known = account.value
+  const fault = useSignal<string | null>(null)
+  const isBusy = useSignal(false)
+  if (known === null || draft.value === null) return null
+  const now = draft.value
+  const change = (changes: Partial<AnalysisDraft>): void => {
+    draft.value = { ...now, ...changes }
+  }
+  const send = async (event: Event): Promise<void> => {
+    event.preventDefault()
+    fault.value = null
+    isBusy.value = true
+    try {
+      const { method, path, body } = requestBehind(now, known)
+      const made = await ask<Run>(method, path, { body })
+      go(now.again === null ? `/analysis/runs/${made.run_id}` : '/analysis/subscriptions')
+    } catch (error) {
+      fault.value = inWords(error)
+    } finally {
+      isBusy.value = false
+    }
+  }
+  return h(
+    'form',
+    { class: 'card analysis-form', onSubmit: send, 'aria-labelledby': 'new-run' },
+    h('h2', { id: 'new-run' }, 'New analysis'),
+    h(TypeChoice, { draft: now, executed: typesOf(known), change }),
+    h(ScopeFields, { draft: now, datasets: datasetsOf(known), change }),
+    h(
+      'details',
+      { class: 'more', open: now.type === 'feature_rollup' },
+      h('summary', null, 'Parameters'),
+      h(ParameterFields, {
+        key: now.type,
+        type: now.type,
+        given: now.parameters,
+        change: (parameters) => change({ parameters }),
+      }),
+    ),
+    known.policy.analysis?.scheduling ? h(AgainFields, { draft: now, change }) : null,
+    h('p', { class: 'fault', role: 'alert' }, fault.value),
+    h(
+      'button',
+      { type: 'submit', class: 'button main', disabled: isBusy.value || now.datasets.length === 0 },
+      now.again === null ? 'Start' : 'Subscribe',
+    ),
+  )
+}
+
+interface FieldsProps {
+  readonly draft: AnalysisDraft
+  readonly change: (changes: Partial<AnalysisDraft>) => void
+}
+
+function TypeChoice({
+  draft,
+  executed,
+  change,
+}: FieldsProps & { readonly executed: readonly string[] }): ComponentChild {
+  return h(
+    'fieldset',
+    { class: 'types' },
+    h('legend', null, 'What to find'),
+    analysisTypes.map((type) => {
+      const isOff = !executed.includes(type)
+      return h(
+        'label',
+        { key: type, class: isOff ? 'off' : '' },
+        h('input', {
+          type: 'radio',
+          name: 'analysis-type',
+          checked: type === draft.type,
+          disabled: isOff,
+          onChange: () => change({ type, parameters: {} }),
+        }),
+        h(
+          'span',
+          null,
+          h('strong', null, typeWords[type].title),
+          h('span', { class: 'note' }, isOff ? 'Not switched on for this application.' : typeWords[type].about),
+        ),
+      )
+    }),
+  )
+}
+
+function ScopeFields({
+  draft,
+  datasets,
+  change,
+}: FieldsProps & { readonly datasets: readonly string[] }): ComponentChild {
+  const text = (name: 'platforms' | 'languages' | 'from' | 'to', title: string, type: string): ComponentChild =>
+    h(
+      'div',
+      { class: 'field' },
+      h('label', { for: `scope-${name}` }, title),
+      h('input', {
+        id: `scope-${name}`,
+        type,
+        value: draft[name],
+        placeholder: 'All',
+        autocomplete: 'off',
+        onInput: (event: Event) => change({ [name]: (event.currentTarget as HTMLInputElement).value }),
+      }),
+    )
+  return h(
+    'fieldset',
+    { class: 'scope' },
+    h('legend', null, 'In which documents'),
+    h(
+      'div',
+      { class: 'checks' },
+      datasets.map((one) =>
+        h(
+          'label',
+          { key: one },
+          h('input', {
+            type: 'checkbox',
+            checked: draft.datasets.includes(one),
+            onChange: () =>
+              change({
+                datasets: draft.datasets.includes(one)
+                  ? draft.datasets.filter((other) => other !== one)
+                  : [...draft.datasets, one],
+              }),
+          }),
+          one,
+        ),
+      ),
+    ),
+    h(
+      'div',
+      { class: 'pairs' },
+      text('platforms', 'Platforms', 'text'),
+      text('languages', 'Languages', 'text'),
+      text('from', 'Published from', 'date'),
+      text('to', 'Published until', 'date'),
+    ),
+  )
+}
+
+const modeWords = {
+  on_change: 'When documents change',
+  scheduled: 'At fixed times',
+  hybrid: 'Both',
+} as const
+
+function AgainFields({ draft, change }: FieldsProps): ComponentChild {
+  const { again } = draft
+  const set = (changes: Partial<NonNullable<AnalysisDraft['again']>>): void =>
+    change({ again: { ...again!, ...changes } })
+  return h(
+    'fieldset',
+    { class: 'again' },
+    h(
+      'label',
+      { class: 'check' },
+      h('input', {
+        type: 'checkbox',
+        checked: again !== null,
+        onChange: () => change({ again: again === null ? { name: '', mode: 'on_change', hours: 24 } : null }),
+      }),
+      'Again and again, as a subscription',
+    ),
+    again === null
+      ? null
+      : h(
+          'div',
+          { class: 'pairs' },
+          h(
+            'div',
+            { class: 'field wide' },
+            h('label', { for: 'again-name' }, 'Name'),
+            h('input', {
+              id: 'again-name',
+              required: true,
+              maxLength: 200,
+              value: again.name,
+              onInput: (event: Event) => set({ name: (event.currentTarget as HTMLInputElement).value }),
+            }),
+          ),
+          h(
+            'div',
+            { class: 'field' },
+            h('label', { for: 'again-mode' }, 'Starts'),
+            h(
+              'select',
+              {
+                id: 'again-mode',
+                value: again.mode,
+                onChange: (event: Event) =>
+                  set({ mode: (event.currentTarget as HTMLSelectElement).value as keyof typeof modeWords }),
+              },
+              Object.entries(modeWords).map(([mode, words]) => h('option', { key: mode, value: mode }, words)),
+            ),
+          ),
+          again.mode === 'on_change'
+            ? null
+            : h(
+                'div',
+                { class: 'field' },
+                h('label', { for: 'again-hours' }, 'Every … hours'),
+                h('input', {
+                  id: 'again-hours',
+                  type: 'number',
+                  min: 1,
+                  max: 8_784,
+                  required: true,
+                  value: again.hours,
+                  onInput: (event: Event) => set({ hours: Number((event.currentTarget as HTMLInputElement).value) }),
+                }),
+              ),
+        ),
+  )
+}

@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type AnalysisDraft, requestOfDraft } from './analysis-request.ts'
+
+const draft: AnalysisDraft = {
+  type: 'knn_graph',
+  datasets: ['news'],
+  platforms: '',
+  languages: '',
+  from: '',
+  to: '',
+  parameters: {},
+  again: null,
+}
+
+test('what was left empty is not asked for', () => {
+  assert.deepEqual(requestOfDraft(draft, 'bge'), {
+    analysis_type: 'knn_graph',
+    embedding_profile_id: 'bge',
+    input_scope: { dataset_ids: ['news'] },
+  })
+})
+
+test('lists are taken apart, and the last day is still in it, at the end of a year too', () => {
+  const { input_scope } = requestOfDraft(
+    { ...draft, platforms: 'rss, forum rss', languages: 'en', from: '2026-12-01', to: '2026-12-31' },
+    'bge',
+  )
+  assert.deepEqual(input_scope, {
+    dataset_ids: ['news'],
+    source_platforms: ['rss', 'forum'],
+    languages: ['en'],
+    published_from: '2026-12-01T00:00:00Z',
+    published_to: '2027-01-01T00:00:00Z',
+  })
+})
+
+test('counts need no vectors; a subscription has its name and when it starts', () => {
+  const again = { name: 'By day', mode: 'scheduled', hours: 1.5 } as const
+  assert.deepEqual(
+    requestOfDraft({ ...draft, type: 'feature_rollup', parameters: { by: ['platform'] }, again }, 'bge'),
+    {
+      name: 'By day',
+      analysis_type: 'feature_rollup',
+      input_scope: { dataset_ids: ['news'] },
+      parameters: { by: ['platform'] },
+      execution_mode: 'scheduled',
+      interval_seconds: 5_400,
+    },
+  )
+  const onChange = requestOfDraft({ ...draft, again: { ...again, mode: 'on_change' } }, 'bge')
+  assert.equal('interval_seconds' in onChange, false)
+})

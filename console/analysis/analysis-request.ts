@@ -1,0 +1,52 @@
+import type { AnalysisType, InputScope } from './analysis-types.ts'
+
+/** What a form of analysis says, as it was typed. */
+export interface AnalysisDraft {
+  readonly type: AnalysisType
+  readonly datasets: readonly string[]
+  readonly platforms: string
+  readonly languages: string
+  readonly from: string
+  readonly to: string
+  readonly parameters: Readonly<Record<string, unknown>>
+  /** Null for one run; else what makes it a subscription. */
+  readonly again: null | {
+    readonly name: string
+    readonly mode: 'scheduled' | 'on_change' | 'hybrid'
+    readonly hours: number
+  }
+}
+
+/** The request that a draft stands for. Days are whole ones, of UTC: the last is still in it. */
+export function requestOfDraft(draft: AnalysisDraft, profileId: string | null): Readonly<Record<string, unknown>> {
+  const { type, parameters, again } = draft
+  const needsVectors = type !== 'feature_rollup'
+  return {
+    ...(again === null ? {} : { name: again.name }),
+    analysis_type: type,
+    ...(needsVectors && profileId !== null ? { embedding_profile_id: profileId } : {}),
+    input_scope: scopeOf(draft),
+    ...(Object.keys(parameters).length === 0 ? {} : { parameters }),
+    ...(again === null ? {} : { execution_mode: again.mode }),
+    ...(again === null || again.mode === 'on_change' ? {} : { interval_seconds: Math.round(again.hours * 3_600) }),
+  }
+}
+
+function scopeOf({ datasets, platforms, languages, from, to }: AnalysisDraft): InputScope {
+  const [source_platforms, spoken] = [listOf(platforms), listOf(languages)]
+  return {
+    dataset_ids: datasets,
+    ...(source_platforms.length === 0 ? {} : { source_platforms }),
+    ...(spoken.length === 0 ? {} : { languages: spoken }),
+    ...(from === '' ? {} : { published_from: `${from}T00:00:00Z` }),
+    ...(to === '' ? {} : { published_to: dayAfter(to) }),
+  }
+}
+
+const listOf = (text: string): readonly string[] => [...new Set(text.split(/[\s,]+/).filter(Boolean))]
+
+function dayAfter(day: string): string {
+  const next = new Date(`${day}T00:00:00Z`)
+  next.setUTCDate(next.getUTCDate() + 1)
+  return `${next.toISOString().slice(0, 10)}T00:00:00Z`
+}

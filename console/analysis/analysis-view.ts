@@ -1,0 +1,98 @@
+import { useSignal } from '@preact/signals'
+import { type ComponentChild, h } from 'preact'
+import { useEffect } from 'preact/hooks'
+import { account, readAccount } from '../app/account.ts'
+import { ask, inWords } from '../app/ask.ts'
+import { AsCode } from '../shared/as-code.ts'
+import { AnalysisForm, newDraft, requestBehind } from './analysis-form.ts'
+import type { AnalysisDraft } from './analysis-request.ts'
+import { AnalysisTabs } from './analysis-tabs.ts'
+import { isUnderWay, type Run } from './analysis-types.ts'
+import { RunList } from './run-list.ts'
+
+const pollMs = 2_000
+
+interface RunPage {
+  readonly runs: readonly Run[]
+  readonly next_cursor?: string
+}
+
+/** Runs: those that were started, and how to start one. */
+export function AnalysisView(): ComponentChild {
+  const draft = useSignal<AnalysisDraft | null>(null)
+  const runs = useSignal<readonly Run[] | null>(null)
+  const cursor = useSignal<string | undefined>(undefined)
+  const fault = useSignal<string | null>(null)
+
+  useEffect(() => {
+    const left = new AbortController()
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const told = (error: unknown): void => {
+      if (!left.signal.aborted) fault.value = inWords(error)
+    }
+    const read = async (): Promise<void> => {
+      const page = await ask<RunPage>('GET', '/v1/analysis/runs', { signal: left.signal })
+      left.signal.throwIfAborted()
+      // Older pages that were read stay: of those nothing moves but to its end.
+      const newest = new Set(page.runs.map(({ run_id: id }) => id))
+      if (runs.value === null) cursor.value = page.next_cursor
+      runs.value = [...page.runs, ...(runs.value ?? []).filter(({ run_id: id }) => !newest.has(id))]
+      if (page.runs.some(isUnderWay)) timer = setTimeout(() => read().catch(told), pollMs)
+    }
+    const prepare = async (): Promise<void> => {
+      const known = account.value ?? (await readAccount())
+      draft.value ??= newDraft(known)
+    }
+    Promise.all([prepare(), read()]).catch(told)
+    return () => {
+      left.abort()
+      clearTimeout(timer)
+    }
+  }, [])
+
+  const readMore = async (): Promise<void> => {
+    try {
+      const page = await ask<RunPage>('GET', '/v1/analysis/runs', { query: { cursor: cursor.value } })
+      runs.value = [...(runs.value ?? []), ...page.runs]
+      cursor.value = page.next_cursor
+    } catch (error) {
+      fault.value = inWords(error)
+    }
+  }
+
+  const known = account.value
+  const request =
+    known === null || draft.value === null
+      ? { method: 'GET', path: '/v1/analysis/runs' }
+      : requestBehind(draft.value, known)
+  return [
+    h('div', { class: 'view-head', key: 'head' }, h('h1', null, 'Analysis'), h(AsCode, { request })),
+    h(AnalysisTabs, { key: 'tabs', current: 'runs' }),
+    fault.value === null ? null : h('p', { class: 'notice bad', role: 'alert', key: 'fault' }, fault.value),
+    known !== null && !known.policy.analysis_enabled
+      ? h(
+          'p',
+          { class: 'notice warn', key: 'off' },
+          'Analysis is not switched on for this application. Its operator does that: analysis_enabled of its policy.',
+        )
+      : null,
+    h(
+      'div',
+      { class: 'analysis-columns', key: 'columns' },
+      known?.policy.analysis_enabled ? h(AnalysisForm, { draft }) : null,
+      h(
+        'section',
+        { 'aria-labelledby': 'runs' },
+        h('h2', { id: 'runs' }, 'Runs'),
+        runs.value === null
+          ? h('p', { class: 'note', role: 'status' }, fault.value === null ? 'Asking …' : '')
+          : runs.value.length === 0
+            ? h('p', { class: 'empty' }, 'None yet. What is started stands here, with what it found.')
+            : h(RunList, { runs: runs.value, label: 'Runs' }),
+        cursor.value === undefined
+          ? null
+          : h('button', { type: 'button', class: 'button', onClick: readMore }, 'Older runs'),
+      ),
+    ),
+  ]
+}

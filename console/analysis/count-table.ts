@@ -1,0 +1,88 @@
+import { useSignal } from '@preact/signals'
+import { type ComponentChild, h } from 'preact'
+import { useEffect } from 'preact/hooks'
+import { inWords } from '../app/ask.ts'
+import { artifactPath, readRows } from './read-table.ts'
+import type { ResultProps } from './result-props.ts'
+import { counted } from './run-words.ts'
+
+type Row = Readonly<Record<string, unknown>>
+const shownFirst = 100
+
+/** Counts as a table, those first that count most. */
+export function CountTable({ run, artifact }: ResultProps): ComponentChild {
+  const rows = useSignal<readonly Row[] | null>(null)
+  const shown = useSignal(shownFirst)
+  const fault = useSignal<string | null>(null)
+  useEffect(() => {
+    const left = new AbortController()
+    readRows<Row>(artifactPath(run.run_id, artifact), left.signal).then(
+      (found) => {
+        rows.value = found.toSorted((a, b) => Number(b.documents) - Number(a.documents))
+      },
+      (error) => {
+        if (!left.signal.aborted) fault.value = inWords(error)
+      },
+    )
+    return () => left.abort()
+  }, [artifact.artifact_id])
+  if (fault.value !== null) return h('p', { class: 'notice bad', role: 'alert' }, fault.value)
+  if (rows.value === null) return h('p', { class: 'note', role: 'status' }, 'Reading the counts …')
+  if (rows.value.length === 0) return h('p', { class: 'empty' }, 'Nothing to count: no document is in the scope.')
+  const columns = Object.keys(rows.value[0]!).filter((name) => rows.value!.some((row) => row[name] !== null))
+  return [
+    h('h2', { key: 'h' }, counted(rows.value.length, 'row')),
+    h(
+      'div',
+      { class: 'table-frame', key: 'table', tabindex: 0, role: 'region', 'aria-label': 'Counts' },
+      h(
+        'table',
+        { class: 'counts' },
+        h(
+          'thead',
+          null,
+          h(
+            'tr',
+            null,
+            columns.map((name) => h('th', { key: name, scope: 'col' }, name.replaceAll('_', ' '))),
+          ),
+        ),
+        h(
+          'tbody',
+          null,
+          rows.value.slice(0, shown.value).map((row, i) =>
+            h(
+              'tr',
+              { key: i },
+              columns.map((name) =>
+                h('td', { key: name, dir: 'auto', class: isNumber(row[name]) ? 'number' : '' }, cell(row[name])),
+              ),
+            ),
+          ),
+        ),
+      ),
+    ),
+    rows.value.length > shown.value
+      ? h(
+          'button',
+          {
+            key: 'more',
+            type: 'button',
+            class: 'button',
+            onClick: () => {
+              shown.value += shownFirst
+            },
+          },
+          'More rows',
+        )
+      : null,
+  ]
+}
+
+const isNumber = (value: unknown): boolean => typeof value === 'number' || typeof value === 'bigint'
+
+function cell(value: unknown): string {
+  if (value === null || value === undefined) return '–'
+  if (value instanceof Date) return value.toISOString().slice(0, 10)
+  return isNumber(value) ? Number(value).toLocaleString() : String(value)
+}

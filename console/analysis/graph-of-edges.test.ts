@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { degreesOf, type EdgeRow, graphOfEdges, neighboursOf } from './graph-of-edges.ts'
+
+const edge = (source: string, target: string, rank: number, similarity: number): EdgeRow => ({
+  source_subject_id: source,
+  target_subject_id: target,
+  source_document_id: `of ${source}`,
+  target_document_id: `of ${target}`,
+  rank,
+  similarity,
+})
+
+test('a pair is one tie whichever named the other, and holds more where both did', () => {
+  const graph = graphOfEdges([
+    edge('a', 'c', 2, 0.5),
+    edge('a', 'b', 1, 0.9),
+    edge('b', 'a', 1, 0.9),
+    edge('c', 'a', 1, 0.5),
+  ])
+  assert.deepEqual(graph.subjectIds, ['a', 'c', 'b'])
+  assert.deepEqual(graph.documentIds, ['of a', 'of c', 'of b'])
+  // Those first that hold most.
+  assert.deepEqual([...graph.ties], [0, 2, 0, 1])
+  assert.deepEqual([...graph.strengths], [2, 1.25])
+  assert.deepEqual([...degreesOf(graph)], [2, 1, 1])
+  assert.deepEqual(
+    neighboursOf(graph, 0).map(({ place, similarity }) => [graph.subjectIds[place], similarity.toFixed(1)]),
+    [
+      ['b', '0.9'],
+      ['c', '0.5'],
+    ],
+  )
+})
+
+test('no edges are an empty graph', () => {
+  const graph = graphOfEdges([])
+  assert.deepEqual([graph.subjectIds.length, graph.ties.length], [0, 0])
+})

@@ -1,0 +1,130 @@
+import { useSignal } from '@preact/signals'
+import { type ComponentChild, h } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
+import { dayInWords } from '../shared/words-of-time.ts'
+import { type Graph, neighboursOf } from './graph-of-edges.ts'
+import { type AnalysedDocument, documentAddress, titleOf } from './read-documents.ts'
+import { counted } from './run-words.ts'
+
+/** Enough to choose from; a search narrows what there is. */
+const listedMax = 60
+const neighboursMax = 30
+
+interface Props {
+  readonly graph: Graph
+  readonly documents: ReadonlyMap<string, AnalysedDocument>
+  readonly degrees: Uint32Array
+  readonly chosen: number | null
+  readonly choose: (place: number | null) => void
+}
+
+/** What is in the graph as a list: all of it, what a search finds, or one text with its neighbours. */
+export function GraphPanel({ graph, documents, degrees, chosen, choose }: Props): ComponentChild {
+  const query = useSignal('')
+  const titleAt = (place: number): string => titleOf(documents.get(graph.documentIds[place]!))
+  const wanted = query.value.trim().toLowerCase()
+  const found = graph.subjectIds
+    .map((_, place) => place)
+    .filter((place) => wanted === '' || textOf(documents.get(graph.documentIds[place]!)).includes(wanted))
+    .sort((a, b) => degrees[b]! - degrees[a]!)
+  const entry = (place: number, note: string): ComponentChild =>
+    h(
+      'li',
+      { key: place },
+      h(
+        'button',
+        { type: 'button', 'aria-current': place === chosen ? 'true' : undefined, onClick: () => choose(place) },
+        h('span', { dir: 'auto' }, titleAt(place)),
+        h('span', { class: 'count' }, note),
+      ),
+    )
+  return h(
+    'aside',
+    { class: 'graph-panel card', 'aria-label': 'Texts of the graph' },
+    h('label', { class: 'hidden-label', for: 'graph-search' }, 'Search in the graph'),
+    h('input', {
+      id: 'graph-search',
+      type: 'search',
+      dir: 'auto',
+      placeholder: 'Search in the graph',
+      value: query.value,
+      onInput: (event: Event) => {
+        query.value = (event.currentTarget as HTMLInputElement).value
+      },
+      onKeyDown: (event: KeyboardEvent) => {
+        if (event.key === 'Enter' && found[0] !== undefined) choose(found[0])
+        if (event.key === 'Escape') choose(null)
+      },
+    }),
+    chosen === null
+      ? null
+      : h(Chosen, { document: documents.get(graph.documentIds[chosen]!), id: graph.documentIds[chosen]!, choose }),
+    chosen === null
+      ? null
+      : [
+          h('h3', { key: 'h' }, 'Nearest'),
+          h(
+            'ol',
+            { key: 'l', class: 'graph-list' },
+            neighboursOf(graph, chosen)
+              .slice(0, neighboursMax)
+              .map(({ place, similarity }) => entry(place, similarity.toFixed(2))),
+          ),
+        ],
+    chosen !== null && wanted === ''
+      ? null
+      : [
+          h(
+            'h3',
+            { key: 'h', role: 'status' },
+            wanted === ''
+              ? 'Those with most ties'
+              : found.length === 0
+                ? 'No text has these words'
+                : counted(found.length, 'text'),
+          ),
+          h(
+            'ol',
+            { key: 'l', class: 'graph-list' },
+            found.slice(0, listedMax).map((place) => entry(place, String(degrees[place]))),
+          ),
+        ],
+  )
+}
+
+const textOf = (document: AnalysedDocument | undefined): string =>
+  `${document?.content?.title ?? ''} ${document?.content?.body ?? ''}`.toLowerCase()
+
+interface ChosenProps {
+  readonly document: AnalysedDocument | undefined
+  readonly id: string
+  readonly choose: (place: number | null) => void
+}
+
+function Chosen({ document, id, choose }: ChosenProps): ComponentChild {
+  const heading = useRef<HTMLHeadingElement>(null)
+  // On a phone it stands below what was clicked.
+  useEffect(() => heading.current?.scrollIntoView({ block: 'nearest' }), [id])
+  const facts = [
+    document?.dataset_id,
+    document?.source_platform,
+    document?.language,
+    document?.published_at ? dayInWords(document.published_at) : null,
+  ].filter(Boolean)
+  const body = document?.content?.body ?? ''
+  return h(
+    'section',
+    { class: 'graph-chosen', 'aria-live': 'polite' },
+    h('h3', { ref: heading, dir: 'auto' }, titleOf(document)),
+    facts.length === 0 ? null : h('p', { class: 'note' }, facts.join(' · ')),
+    body === ''
+      ? null
+      : h('p', { class: 'graph-text', dir: 'auto' }, body.slice(0, 280), body.length > 280 ? ' …' : ''),
+    h(
+      'p',
+      { class: 'graph-actions' },
+      document === undefined ? null : h('a', { class: 'button small', href: documentAddress(id) }, 'Open document'),
+      h('button', { type: 'button', class: 'button small', onClick: () => choose(null) }, 'Let go'),
+    ),
+  )
+}

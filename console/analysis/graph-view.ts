@@ -1,0 +1,251 @@
+import { useSignal } from '@preact/signals'
+import { type ComponentChild, h } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
+import { inWords } from '../app/ask.ts'
+import { go } from '../app/router.ts'
+import { theme } from '../app/theme.ts'
+import type { Run } from './analysis-types.ts'
+import { ClusterChoice, type Clusters } from './cluster-choice.ts'
+import { canDraw, GraphCanvas } from './graph-canvas.ts'
+import { type Legend, legendOf } from './graph-colours.ts'
+import { degreesOf, type Graph } from './graph-of-edges.ts'
+import { GraphPanel } from './graph-panel.ts'
+import { type AnalysedDocument, documentAddress, readDocuments, titleOf } from './read-documents.ts'
+import { artifactPath, readGraph } from './read-table.ts'
+import type { ResultProps } from './result-props.ts'
+import { counted } from './run-words.ts'
+
+const colourings = ['cluster', 'platform', 'language'] as const
+type Colouring = (typeof colourings)[number]
+const colouringWords: Readonly<Record<Colouring, string>> = {
+  cluster: 'Topic',
+  platform: 'Platform',
+  language: 'Language',
+}
+
+/** The graph of a run, drawn, with a list beside it that says the same to those who cannot see it. */
+export function GraphView({ run, artifact }: ResultProps): ComponentChild {
+  const graph = useSignal<Graph | null>(null)
+  const documents = useSignal<ReadonlyMap<string, AnalysedDocument>>(new Map())
+  const fault = useSignal<string | null>(null)
+  useEffect(() => {
+    const left = new AbortController()
+    const read = async (): Promise<void> => {
+      const found = await readGraph(artifactPath(run.run_id, artifact), left.signal)
+      left.signal.throwIfAborted()
+      graph.value = found
+      await readDocuments(found.documentIds, left.signal, (some) => {
+        documents.value = new Map([...documents.value, ...some.map((one) => [one.id, one] as const)])
+      })
+    }
+    read().catch((error) => {
+      if (!left.signal.aborted) fault.value = inWords(error)
+    })
+    return () => left.abort()
+  }, [run.run_id])
+
+  if (fault.value !== null) return h('p', { class: 'notice bad', role: 'alert' }, fault.value)
+  if (graph.value === null) return h('p', { class: 'note', role: 'status' }, 'Reading the graph …')
+  if (graph.value.subjectIds.length === 0) {
+    return h('p', { class: 'empty' }, 'Nothing is near anything else: a lower least similarity, or a wider scope.')
+  }
+  return h(Drawn, { run, graph: graph.value, documents: documents.value })
+}
+
+interface DrawnProps {
+  readonly run: Run
+  readonly graph: Graph
+  readonly documents: ReadonlyMap<string, AnalysedDocument>
+}
+
+function Drawn({ run, graph, documents }: DrawnProps): ComponentChild {
+  const container = useRef<HTMLDivElement>(null)
+  const canvas = useRef<GraphCanvas | null>(null)
+  const colouring = useSignal<Colouring>('platform')
+  const clusters = useSignal<Clusters | null>(null)
+  const only = useSignal<string | null | undefined>(undefined)
+  const chosen = useSignal<number | null>(null)
+  const pointed = useSignal<{ readonly place: number; readonly x: number; readonly y: number } | null>(null)
+  const isSettled = useSignal(false)
+  const isDrawable = useRef(canDraw()).current
+
+  const documentAt = (place: number): AnalysedDocument | undefined => documents.get(graph.documentIds[place]!)
+  const values = graph.subjectIds.map((subject, place) => {
+    if (colouring.value === 'cluster') return clusters.value?.of.get(subject) ?? null
+    const document = documentAt(place)
+    return (colouring.value === 'platform' ? document?.source_platform : document?.language) ?? null
+  })
+  const legend = legendOf(values)
+  const wordsOf = (value: string | null): string =>
+    value === null
+      ? colouring.value === 'cluster'
+        ? 'No topic of these'
+        : 'Other or unknown'
+      : colouring.value === 'cluster'
+        ? (clusters.value?.words.get(value) ?? value)
+        : value
+
+  const choose = (place: number | null): void => {
+    chosen.value = place
+    canvas.current?.choose(place)
+  }
+
+  useEffect(() => {
+    if (!isDrawable) return
+    const drawn = new GraphCanvas(container.current!, graph, {
+      point: (at) => {
+        pointed.value = at
+      },
+      choose,
+      open: (place) => go(documentAddress(graph.documentIds[place]!)),
+      settled: () => {
+        isSettled.value = true
+      },
+    })
+    canvas.current = drawn
+    return () => {
+      canvas.current = null
+      drawn.kill()
+    }
+  }, [graph])
+
+  // Colours follow what is known of documents and topics, what is chosen, and the theme.
+  const shown = legend.entries.map(({ value }) => value)
+  useEffect(() => {
+    const isOf = (place: number): boolean =>
+      only.value === null ? !shown.includes(values[place]!) || values[place] === null : values[place] === only.value
+    const isDim = (place: number): boolean => only.value !== undefined && !isOf(place)
+    canvas.current?.show({
+      colours: legend.colours,
+      labels: graph.documentIds.map((id) => shortened(titleOf(documents.get(id)))),
+      isDim,
+    })
+  }, [documents, colouring.value, clusters.value, only.value, theme.value])
+  useEffect(() => canvas.current?.followTheme(), [theme.value])
+
+  return h(
+    'div',
+    { class: 'graph-columns' },
+    h(
+      'div',
+      { class: 'graph-main' },
+      h(
+        'div',
+        { class: 'graph-tools' },
+        h(
+          'div',
+          { class: 'switch', role: 'radiogroup', 'aria-label': 'Colour by' },
+          colourings.map((one) =>
+            h(
+              'label',
+              { key: one },
+              h('input', {
+                type: 'radio',
+                name: 'colouring',
+                checked: one === colouring.value,
+                onChange: () => {
+                  colouring.value = one
+                  only.value = undefined
+                },
+              }),
+              h('span', null, colouringWords[one]),
+            ),
+          ),
+        ),
+        isDrawable
+          ? h(
+              'div',
+              { class: 'graph-zoom', role: 'group', 'aria-label': 'Zoom' },
+              zoomButton('−', 'Smaller', () => canvas.current?.zoom(1.5)),
+              zoomButton('+', 'Larger', () => canvas.current?.zoom(1 / 1.5)),
+              zoomButton('All', 'All of it', () => canvas.current?.whole()),
+            )
+          : null,
+      ),
+      colouring.value === 'cluster'
+        ? h(ClusterChoice, {
+            run,
+            chosen: clusters.value,
+            choose: (found) => {
+              clusters.value = found
+            },
+          })
+        : null,
+      isDrawable
+        ? h(
+            'div',
+            { class: 'graph-frame' },
+            h('div', {
+              class: 'graph-canvas',
+              ref: container,
+              role: 'img',
+              'aria-label': `A map of ${counted(graph.subjectIds.length, 'text')} and ${counted(graph.similarities.length, 'tie')} between them. The list beside it has the same.`,
+            }),
+            pointed.value === null
+              ? null
+              : h(
+                  'div',
+                  {
+                    class: 'graph-tip',
+                    dir: 'auto',
+                    style: { left: `${pointed.value.x}px`, top: `${pointed.value.y}px` },
+                  },
+                  titleOf(documentAt(pointed.value.place)),
+                ),
+          )
+        : h(
+            'p',
+            { class: 'notice warn', role: 'status' },
+            'The map is drawn by WebGL 2, which this browser does not have, or has switched off. The list has everything that is in it.',
+          ),
+      h(
+        'p',
+        { class: 'note', role: 'status' },
+        `${counted(graph.subjectIds.length, 'text')}, ${counted(graph.similarities.length, 'tie')}. `,
+        !isDrawable ? '' : isSettled.value ? 'Every text has found its place.' : 'Finding a place for every text …',
+      ),
+      h(LegendList, {
+        legend,
+        wordsOf,
+        only: only.value,
+        choose: (value) => {
+          only.value = only.value === value ? undefined : value
+        },
+      }),
+    ),
+    h(GraphPanel, { graph, documents, chosen: chosen.value, choose, degrees: degreesOf(graph) }),
+  )
+}
+
+const shortened = (title: string): string => (title.length > 48 ? `${title.slice(0, 46).trimEnd()} …` : title)
+
+const zoomButton = (sign: string, title: string, press: () => void): ComponentChild =>
+  h('button', { type: 'button', class: 'button small', title, 'aria-label': title, onClick: press }, sign)
+
+interface LegendProps {
+  readonly legend: Legend
+  readonly wordsOf: (value: string | null) => string
+  /** What the others are dimmed for; undefined where none are. */
+  readonly only: string | null | undefined
+  readonly choose: (value: string | null) => void
+}
+
+function LegendList({ legend, wordsOf, only, choose }: LegendProps): ComponentChild {
+  return h(
+    'ul',
+    { class: 'legend', 'aria-label': 'Colours' },
+    legend.entries.map(({ value, colour, count }) =>
+      h(
+        'li',
+        { key: value ?? '' },
+        h(
+          'button',
+          { type: 'button', 'aria-pressed': only === value, onClick: () => choose(value) },
+          h('span', { class: 'dot', style: { background: colour } }),
+          h('bdi', null, wordsOf(value)),
+          h('span', { class: 'count' }, count.toLocaleString()),
+        ),
+      ),
+    ),
+  )
+}

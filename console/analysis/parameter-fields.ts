@@ -1,0 +1,137 @@
+import { useSignal } from '@preact/signals'
+import { type ComponentChild, h } from 'preact'
+import { useEffect } from 'preact/hooks'
+import { ask, inWords } from '../app/ask.ts'
+import { type Description, type PlainSchema, plain } from '../reference/openapi-model.ts'
+import type { AnalysisType } from './analysis-types.ts'
+
+export type Parameters = Readonly<Record<string, unknown>>
+
+interface Props {
+  readonly type: AnalysisType
+  readonly given: Parameters
+  readonly change: (given: Parameters) => void
+}
+
+let reading: Promise<Description> | null = null
+
+/** The description is large and the same for everybody: it is read once, when a form is first opened. */
+function readDescription(): Promise<Description> {
+  reading ??= ask<Description>('GET', '/openapi.json')
+  reading.catch(() => {
+    reading = null
+  })
+  return reading
+}
+
+/** `knn_graph` has its parameters in `KnnGraphParameters`. */
+const schemaName = (type: AnalysisType): string =>
+  `${type.replace(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase())}Parameters`
+
+/** What can be said of a type of analysis, as the API describes it: a field for each, with its bounds and its help. */
+export function ParameterFields({ type, given, change }: Props): ComponentChild {
+  const described = useSignal<Description | null>(null)
+  const fault = useSignal<string | null>(null)
+  useEffect(() => {
+    readDescription().then(
+      (description) => {
+        described.value = description
+      },
+      (error) => {
+        fault.value = inWords(error)
+      },
+    )
+  }, [])
+  if (fault.value !== null) return h('p', { class: 'fault', role: 'alert' }, fault.value)
+  if (described.value === null) return h('p', { class: 'note' }, 'Reading what can be chosen …')
+  const description = described.value
+  const { properties = {}, required = [] } = plain(description, description.components?.schemas?.[schemaName(type)])
+  return Object.entries(properties).map(([name, schema]) => {
+    const known = plain(description, schema)
+    const set = (value: unknown): void => {
+      const { [name]: _, ...others } = given
+      change(value === undefined ? others : { ...others, [name]: value })
+    }
+    const choices = known.type === 'array' ? plain(description, known.items).enum : undefined
+    const field = { id: `parameter-${name}`, name, known, value: given[name], isRequired: required.includes(name), set }
+    return choices === undefined ? h(OneValue, { key: name, ...field }) : h(Several, { key: name, ...field, choices })
+  })
+}
+
+interface FieldProps {
+  readonly id: string
+  readonly name: string
+  readonly known: PlainSchema
+  readonly value: unknown
+  readonly isRequired: boolean
+  readonly set: (value: unknown) => void
+}
+
+const inWordsOf = (name: string): string => `${name.charAt(0).toUpperCase()}${name.slice(1).replaceAll('_', ' ')}`
+const helpOf = ({ description = '' }: PlainSchema): string => description.replaceAll('`', '')
+
+function OneValue({ id, name, known, value, isRequired, set }: FieldProps): ComponentChild {
+  const changed = (event: Event): void => {
+    const text = (event.currentTarget as HTMLInputElement).value
+    set(text === '' ? undefined : known.enum === undefined && known.type !== 'string' ? Number(text) : text)
+  }
+  const props = { id, 'aria-describedby': `${id}-help`, required: isRequired, value: (value ?? '') as string }
+  return h(
+    'div',
+    { class: 'field' },
+    h('label', { for: id }, inWordsOf(name)),
+    known.enum !== undefined
+      ? h(
+          'select',
+          { ...props, onChange: changed },
+          h('option', { value: '' }, '–'),
+          known.enum.map((one) => h('option', { key: String(one), value: String(one) }, String(one))),
+        )
+      : h('input', {
+          ...props,
+          type: known.type === 'string' ? 'text' : 'number',
+          step: known.type === 'integer' ? 1 : 'any',
+          min: known.minimum,
+          max: known.maximum,
+          placeholder: known.default === undefined ? 'None' : String(known.default),
+          onInput: changed,
+        }),
+    h('p', { class: 'note', id: `${id}-help` }, helpOf(known)),
+  )
+}
+
+function Several({
+  id,
+  name,
+  known,
+  value,
+  choices,
+  set,
+}: FieldProps & { choices: readonly unknown[] }): ComponentChild {
+  const chosen = Array.isArray(value) ? (value as readonly unknown[]) : []
+  return h(
+    'fieldset',
+    { class: 'field', 'aria-describedby': `${id}-help` },
+    h('legend', null, inWordsOf(name)),
+    h(
+      'div',
+      { class: 'checks' },
+      choices.map((one) =>
+        h(
+          'label',
+          { key: String(one) },
+          h('input', {
+            type: 'checkbox',
+            checked: chosen.includes(one),
+            onChange: () => {
+              const next = chosen.includes(one) ? chosen.filter((other) => other !== one) : [...chosen, one]
+              set(next.length === 0 ? undefined : next)
+            },
+          }),
+          String(one).replaceAll('_', ' '),
+        ),
+      ),
+    ),
+    h('p', { class: 'note', id: `${id}-help` }, helpOf(known)),
+  )
+}

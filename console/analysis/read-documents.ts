@@ -1,0 +1,42 @@
+import { ask } from '../app/ask.ts'
+
+/** What is shown of a document beside a result. */
+export interface AnalysedDocument {
+  readonly id: string
+  readonly dataset_id: string
+  readonly source_platform: string
+  readonly language: string | null
+  readonly published_at: string | null
+  readonly url: string | null
+  readonly content: { readonly title: string | null; readonly body: string | null } | null
+}
+
+const atOnce = 200
+
+/** Reads documents and tells of each portion; of those that may not be read any more it tells nothing. */
+export async function readDocuments(
+  ids: Iterable<string>,
+  signal: AbortSignal,
+  tell: (documents: readonly AnalysedDocument[]) => void,
+): Promise<void> {
+  const wanted = [...new Set(ids)]
+  for (let start = 0; start < wanted.length; start += atOnce) {
+    const { documents } = await ask<{ documents: AnalysedDocument[] }>('POST', '/v1/documents/batch-get', {
+      body: { document_ids: wanted.slice(start, start + atOnce) },
+      signal,
+      repeatable: true,
+    })
+    signal.throwIfAborted()
+    tell(documents)
+  }
+}
+
+/** A text that has no title is known by how it begins. */
+export function titleOf(document: AnalysedDocument | undefined): string {
+  if (document === undefined) return 'A document that may not be read any more'
+  const { title = null, body = null } = document.content ?? {}
+  if (title) return title
+  return body ? `${body.slice(0, 80)}${body.length > 80 ? ' …' : ''}` : 'Without a title'
+}
+
+export const documentAddress = (id: string): string => `/documents/${encodeURIComponent(id)}`

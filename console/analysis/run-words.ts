@@ -1,0 +1,83 @@
+import { dayInWords } from '../shared/words-of-time.ts'
+import type { InputScope, Run, Subscription } from './analysis-types.ts'
+
+/** As many as there are, in the reader's own way of writing numbers. */
+export const counted = (count: number, one: string, many = `${one}s`): string =>
+  `${count.toLocaleString()} ${count === 1 ? one : many}`
+
+export function scopeInWords(scope: InputScope): string {
+  const of = (name: string, values: readonly string[] | undefined): string | null =>
+    values === undefined ? null : `${name} ${values.join(', ')}`
+  const times = (name: string, from: string | undefined, to: string | undefined): string | null =>
+    from === undefined && to === undefined
+      ? null
+      : [name, from && `from ${dayInWords(from)}`, to && `until ${dayInWords(to)}`].filter(Boolean).join(' ')
+  return [
+    scope.dataset_ids.join(', '),
+    of('on', scope.source_platforms),
+    of('in', scope.languages),
+    of('of', scope.regions),
+    of('as', scope.content_types),
+    times('published', scope.published_from, scope.published_to),
+    times('collected', scope.created_from, scope.created_to),
+  ]
+    .filter((part) => part !== null)
+    .join(' · ')
+}
+
+export const parametersInWords = (parameters: Run['parameters']): string =>
+  Object.entries(parameters ?? {})
+    .filter(([, value]) => value !== null)
+    .map(([name, value]) => `${name.replaceAll('_', ' ')} ${Array.isArray(value) ? value.join(', ') : value}`)
+    .join(' · ')
+
+export const statusWords: Readonly<Record<Run['status'], string>> = {
+  queued: 'Waiting',
+  validating: 'Beginning',
+  running: 'Computing',
+  succeeded: 'Done',
+  failed: 'Failed',
+  cancelled: 'Cancelled',
+  expired: 'Expired',
+}
+
+/** What went into it, and what had to be left out. */
+export function inputInWords({ input, analysis_type: type }: Run): string {
+  if (input === null) return 'Not selected yet.'
+  const documents = counted(input.documents, 'document')
+  if (type === 'feature_rollup') return `${documents}.`
+  const without =
+    input.without_vector === 0
+      ? 'None lacked a vector.'
+      : `${counted(input.without_vector, 'part')} had no vector yet and ${input.without_vector === 1 ? 'is' : 'are'} left out.`
+  return `${counted(input.chunks, 'part')} of ${documents}. ${without}`
+}
+
+const warningWords: Readonly<Record<string, string>> = {
+  vectors_pending:
+    'Some of the scope had no vectors when this began, because they were still being made. A run that is started later is of more.',
+  history_lost: 'What the run before had found is not there any more: every topic counts as new.',
+}
+export const warningInWords = (code: string): string => warningWords[code] ?? `The server remarks: ${code}.`
+
+const units = [
+  ['day', 86_400],
+  ['hour', 3_600],
+  ['minute', 60],
+  ['second', 1],
+] as const
+
+function everyInWords(seconds: number): string {
+  const [unit, size] = units.find(([, length]) => seconds % length === 0)!
+  const count = seconds / size
+  return count === 1 ? `every ${unit}` : `every ${count.toLocaleString()} ${unit}s`
+}
+
+export function startsInWords({ execution_mode: mode, interval_seconds: seconds }: Subscription): string {
+  const every = everyInWords(seconds ?? 86_400)
+  if (mode === 'scheduled') return every
+  return mode === 'on_change' ? 'when documents change' : `when documents change, and ${every}`
+}
+
+export const timeInWords = (time: string): string =>
+  new Date(time).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'short' })

@@ -1,0 +1,185 @@
+import { useSignal } from '@preact/signals'
+import { type ComponentChild, h } from 'preact'
+import { useEffect } from 'preact/hooks'
+import { account, readAccount } from '../app/account.ts'
+import { ask, inWords } from '../app/ask.ts'
+import { AsCode } from '../shared/as-code.ts'
+import { AnalysisTabs } from './analysis-tabs.ts'
+import { isUnderWay, type Run, type Subscription, typeWords } from './analysis-types.ts'
+import { RunList } from './run-list.ts'
+import { parametersInWords, scopeInWords, startsInWords, timeInWords } from './run-words.ts'
+
+const pollMs = 3_000
+/** Runs are told in the order in which they ended; as many pages as this are read for those that ended last. */
+const pagesMax = 20
+
+/** What is analysed again and again, and the runs that came of each. */
+export function SubscriptionsView(): ComponentChild {
+  const subscriptions = useSignal<readonly Subscription[] | null>(null)
+  const underWay = useSignal<readonly Run[]>([])
+  const fault = useSignal<string | null>(null)
+  useEffect(() => {
+    const left = new AbortController()
+    const { signal } = left
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const read = async (): Promise<void> => {
+      const [listed, { runs }] = await Promise.all([
+        ask<{ subscriptions: readonly Subscription[] }>('GET', '/v1/analysis/subscriptions', {
+          query: { limit: 200 },
+          signal,
+        }),
+        ask<{ runs: readonly Run[] }>('GET', '/v1/analysis/runs', { signal }),
+      ])
+      signal.throwIfAborted()
+      subscriptions.value = listed.subscriptions
+      underWay.value = runs.filter((run) => run.subscription_id !== null && isUnderWay(run))
+      timer = setTimeout(() => read().catch(told), pollMs)
+    }
+    const told = (error: unknown): void => {
+      if (!signal.aborted) fault.value = inWords(error)
+    }
+    read().catch(told)
+    if (account.value === null) readAccount().catch(told)
+    return () => {
+      left.abort()
+      clearTimeout(timer)
+    }
+  }, [])
+
+  const turn = async (one: Subscription): Promise<void> => {
+    const step = one.status === 'active' ? 'pause' : 'resume'
+    try {
+      const changed = await ask<Subscription>('POST', `${pathOf(one)}/${step}`, { repeatable: true })
+      fault.value = null
+      subscriptions.value = subscriptions.value!.map((other) =>
+        other.subscription_id === changed.subscription_id ? changed : other,
+      )
+    } catch (error) {
+      fault.value = inWords(error)
+    }
+  }
+
+  return [
+    h(
+      'div',
+      { class: 'view-head', key: 'head' },
+      h('h1', null, 'Analysis'),
+      h(AsCode, { request: { method: 'GET', path: '/v1/analysis/subscriptions' } }),
+    ),
+    h(AnalysisTabs, { key: 'tabs', current: 'subscriptions' }),
+    fault.value === null ? null : h('p', { class: 'notice bad', role: 'alert', key: 'fault' }, fault.value),
+    account.value !== null && !account.value.policy.analysis?.scheduling
+      ? h(
+          'p',
+          { class: 'notice warn', key: 'off' },
+          'Subscriptions start no runs for this application. Its operator switches that on: analysis.scheduling of its policy.',
+        )
+      : null,
+    subscriptions.value === null
+      ? h('p', { class: 'note', role: 'status', key: 'wait' }, fault.value === null ? 'Asking …' : '')
+      : subscriptions.value.length === 0
+        ? h(
+            'p',
+            { class: 'empty', key: 'empty' },
+            'None yet. A new ',
+            h('a', { href: '/analysis' }, 'analysis'),
+            ' can be made one: “Again and again”.',
+          )
+        : h(
+            'ol',
+            { class: 'subscriptions', key: 'list' },
+            subscriptions.value.map((one) =>
+              h(SubscriptionCard, {
+                key: one.subscription_id,
+                one,
+                underWay: underWay.value.filter(({ subscription_id: id }) => id === one.subscription_id),
+                turn: () => turn(one),
+              }),
+            ),
+          ),
+  ]
+}
+
+const pathOf = ({ subscription_id: id }: Subscription): string => `/v1/analysis/subscriptions/${encodeURIComponent(id)}`
+
+const statusWords: Readonly<Record<Subscription['status'], readonly [string, string]>> = {
+  active: ['Active', 'good'],
+  paused: ['Paused', ''],
+  disabled: ['Switched off by the operator', 'bad'],
+  reconciliation_required: ['Not allowed any more as it is', 'bad'],
+}
+
+interface CardProps {
+  readonly one: Subscription
+  readonly underWay: readonly Run[]
+  readonly turn: () => void
+}
+
+function SubscriptionCard({ one, underWay, turn }: CardProps): ComponentChild {
+  const [words, state] = statusWords[one.status]
+  const parameters = parametersInWords(one.parameters)
+  return h(
+    'li',
+    { class: 'card subscription' },
+    h(
+      'div',
+      { class: 'subscription-head' },
+      h('h2', { dir: 'auto' }, one.name),
+      h('span', { class: 'run-status', 'data-state': state }, words),
+      h(
+        'button',
+        { type: 'button', class: 'button small', onClick: turn, 'aria-label': `${turnWord(one)} ${one.name}` },
+        turnWord(one),
+      ),
+    ),
+    h(
+      'p',
+      { class: 'note', dir: 'auto' },
+      `${typeWords[one.analysis_type]?.title ?? one.analysis_type}, ${startsInWords(one)} · ${scopeInWords(one.input_scope)}`,
+      parameters === '' ? '' : ` · ${parameters}`,
+      ` · since ${timeInWords(one.created_at)}`,
+    ),
+    underWay.length === 0 ? null : h(RunList, { runs: underWay, label: `Under way: ${one.name}` }),
+    h(History, { one, newest: underWay[0]?.run_id ?? '' }),
+  )
+}
+
+const turnWord = ({ status }: Subscription): string => (status === 'active' ? 'Pause' : 'Resume')
+
+/** The runs that have ended, the last first; read again when one that was under way has. */
+function History({ one, newest }: { readonly one: Subscription; readonly newest: string }): ComponentChild {
+  const runs = useSignal<readonly Run[] | null>(null)
+  const fault = useSignal<string | null>(null)
+  useEffect(() => {
+    const left = new AbortController()
+    readHistory(one, left.signal).then(
+      (found) => {
+        runs.value = found
+      },
+      (error) => {
+        if (!left.signal.aborted) fault.value = inWords(error)
+      },
+    )
+    return () => left.abort()
+  }, [newest])
+  if (fault.value !== null) return h('p', { class: 'fault', role: 'alert' }, fault.value)
+  if (runs.value === null) return null
+  if (runs.value.length === 0) return h('p', { class: 'note' }, 'No run of it has ended yet.')
+  return h(RunList, { runs: runs.value, label: `History of ${one.name}` })
+}
+
+async function readHistory(one: Subscription, signal: AbortSignal): Promise<readonly Run[]> {
+  const found: Run[] = []
+  let after: string | undefined
+  for (let page = 0; page < pagesMax; page += 1) {
+    const { runs, next_cursor: next } = await ask<{ runs: readonly Run[]; next_cursor: string }>(
+      'GET',
+      `${pathOf(one)}/runs`,
+      { query: { after }, signal },
+    )
+    found.push(...runs)
+    if (runs.length === 0) break
+    after = next
+  }
+  return found.reverse()
+}

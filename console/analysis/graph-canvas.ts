@@ -4,9 +4,6 @@ import { degreesOf, type Graph, neighboursOf } from './graph-of-edges.ts'
 import type { Settled, SettleOrder } from './settle-worker.ts'
 import { TieLayer } from './tie-layer.ts'
 
-/** Whether this browser can draw it: both kinds of layers need WebGL 2. */
-export const canDraw = (): boolean => document.createElement('canvas').getContext('webgl2') !== null
-
 export interface GraphEvents {
   /** The pointer is over a node, or over none. Where, in the canvas. */
   readonly point: (at: { readonly place: number; readonly x: number; readonly y: number } | null) => void

@@ -6,7 +6,7 @@ import { go } from '../app/router.ts'
 import { theme } from '../app/theme.ts'
 import type { Run } from './analysis-types.ts'
 import { ClusterChoice, type Clusters } from './cluster-choice.ts'
-import { canDraw, GraphCanvas } from './graph-canvas.ts'
+import type { GraphCanvas } from './graph-canvas.ts'
 import { type Legend, legendOf } from './graph-colours.ts'
 import { degreesOf, type Graph } from './graph-of-edges.ts'
 import { GraphPanel } from './graph-panel.ts'
@@ -22,6 +22,9 @@ const colouringWords: Readonly<Record<Colouring, string>> = {
   platform: 'Platform',
   language: 'Language',
 }
+
+/** Both kinds of layers need WebGL 2, and sigma cannot even be loaded without. */
+const canDraw = (): boolean => document.createElement('canvas').getContext('webgl2') !== null
 
 /** The graph of a run, drawn, with a list beside it that says the same to those who cannot see it. */
 export function GraphView({ run, artifact }: ResultProps): ComponentChild {
@@ -66,7 +69,8 @@ function Drawn({ run, graph, documents }: DrawnProps): ComponentChild {
   const only = useSignal<string | null | undefined>(undefined)
   const chosen = useSignal<number | null>(null)
   const pointed = useSignal<{ readonly place: number; readonly x: number; readonly y: number } | null>(null)
-  const isSettled = useSignal(false)
+  const [isDrawn, isSettled] = [useSignal(false), useSignal(false)]
+  const fault = useSignal<string | null>(null)
   const isDrawable = useRef(canDraw()).current
 
   const documentAt = (place: number): AnalysedDocument | undefined => documents.get(graph.documentIds[place]!)
@@ -92,20 +96,29 @@ function Drawn({ run, graph, documents }: DrawnProps): ComponentChild {
 
   useEffect(() => {
     if (!isDrawable) return
-    const drawn = new GraphCanvas(container.current!, graph, {
-      point: (at) => {
-        pointed.value = at
-      },
-      choose,
-      open: (place) => go(documentAddress(graph.documentIds[place]!)),
-      settled: () => {
-        isSettled.value = true
-      },
+    let isGone = false
+    const draw = async (): Promise<void> => {
+      const { GraphCanvas } = await import('./graph-canvas.ts')
+      if (isGone) return
+      canvas.current = new GraphCanvas(container.current!, graph, {
+        point: (at) => {
+          pointed.value = at
+        },
+        choose,
+        open: (place) => go(documentAddress(graph.documentIds[place]!)),
+        settled: () => {
+          isSettled.value = true
+        },
+      })
+      isDrawn.value = true
+    }
+    draw().catch((error) => {
+      fault.value = inWords(error)
     })
-    canvas.current = drawn
     return () => {
+      isGone = true
+      canvas.current?.kill()
       canvas.current = null
-      drawn.kill()
     }
   }, [graph])
 
@@ -120,7 +133,7 @@ function Drawn({ run, graph, documents }: DrawnProps): ComponentChild {
       labels: graph.documentIds.map((id) => shortened(titleOf(documents.get(id)))),
       isDim,
     })
-  }, [documents, colouring.value, clusters.value, only.value, theme.value])
+  }, [documents, colouring.value, clusters.value, only.value, theme.value, isDrawn.value])
   useEffect(() => canvas.current?.followTheme(), [theme.value])
 
   return h(
@@ -198,6 +211,7 @@ function Drawn({ run, graph, documents }: DrawnProps): ComponentChild {
             { class: 'notice warn', role: 'status' },
             'The map is drawn by WebGL 2, which this browser does not have, or has switched off. The list has everything that is in it.',
           ),
+      fault.value === null ? null : h('p', { class: 'notice bad', role: 'alert' }, fault.value),
       h(
         'p',
         { class: 'note', role: 'status' },

@@ -16,7 +16,7 @@ const pagesMax = 20
 /** What is analysed again and again, and the runs that came of each. */
 export function SubscriptionsView(): ComponentChild {
   const subscriptions = useSignal<readonly Subscription[] | null>(null)
-  const underWay = useSignal<readonly Run[]>([])
+  const recent = useSignal<readonly Run[]>([])
   const fault = useSignal<string | null>(null)
   useEffect(() => {
     const left = new AbortController()
@@ -32,7 +32,7 @@ export function SubscriptionsView(): ComponentChild {
       ])
       signal.throwIfAborted()
       subscriptions.value = listed.subscriptions
-      underWay.value = runs.filter((run) => run.subscription_id !== null && isUnderWay(run))
+      recent.value = runs.filter((run) => run.subscription_id !== null)
       timer = setTimeout(() => read().catch(told), pollMs)
     }
     const told = (error: unknown): void => {
@@ -92,7 +92,7 @@ export function SubscriptionsView(): ComponentChild {
               h(SubscriptionCard, {
                 key: one.subscription_id,
                 one,
-                underWay: underWay.value.filter(({ subscription_id: id }) => id === one.subscription_id),
+                recent: recent.value.filter(({ subscription_id: id }) => id === one.subscription_id),
                 turn: () => turn(one),
               }),
             ),
@@ -111,11 +111,13 @@ const statusWords: Readonly<Record<Subscription['status'], readonly [string, str
 
 interface CardProps {
   readonly one: Subscription
-  readonly underWay: readonly Run[]
+  /** Of the newest runs those that are its own. */
+  readonly recent: readonly Run[]
   readonly turn: () => void
 }
 
-function SubscriptionCard({ one, underWay, turn }: CardProps): ComponentChild {
+function SubscriptionCard({ one, recent, turn }: CardProps): ComponentChild {
+  const underWay = recent.filter(isUnderWay)
   const [words, state] = statusWords[one.status]
   const parameters = parametersInWords(one.parameters)
   return h(
@@ -140,14 +142,14 @@ function SubscriptionCard({ one, underWay, turn }: CardProps): ComponentChild {
       ` · since ${timeInWords(one.created_at)}`,
     ),
     underWay.length === 0 ? null : h(RunList, { runs: underWay, label: `Under way: ${one.name}` }),
-    h(History, { one, newest: underWay[0]?.run_id ?? '' }),
+    h(History, { one, state: recent.map(({ run_id: id, status }) => `${id} ${status}`).join() }),
   )
 }
 
 const turnWord = ({ status }: Subscription): string => (status === 'active' ? 'Pause' : 'Resume')
 
-/** The runs that have ended, the last first; read again when one that was under way has. */
-function History({ one, newest }: { readonly one: Subscription; readonly newest: string }): ComponentChild {
+/** The runs that have ended, the last first; read again when something has become of the newest, which `state` tells. */
+function History({ one, state }: { readonly one: Subscription; readonly state: string }): ComponentChild {
   const runs = useSignal<readonly Run[] | null>(null)
   const fault = useSignal<string | null>(null)
   useEffect(() => {
@@ -161,7 +163,7 @@ function History({ one, newest }: { readonly one: Subscription; readonly newest:
       },
     )
     return () => left.abort()
-  }, [newest])
+  }, [state])
   if (fault.value !== null) return h('p', { class: 'fault', role: 'alert' }, fault.value)
   if (runs.value === null) return null
   if (runs.value.length === 0) return h('p', { class: 'note' }, 'No run of it has ended yet.')

@@ -32,9 +32,9 @@ export interface ConsoleInBrowser {
 let shared: Promise<ConsoleWorld> | undefined
 
 /** The world is the same one for all files that run in this process; the browser is the file's own, and goes with it. */
-export async function consoleInBrowser(): Promise<ConsoleInBrowser> {
+export async function consoleInBrowser({ draws = false } = {}): Promise<ConsoleInBrowser> {
   shared ??= makeWorld()
-  const launching = launchBrowser()
+  const launching = launchBrowser(draws)
   // A page that is left open goes on asking and drawing.
   afterEach(async () => {
     for (const page of (await launching).contexts().flatMap((one) => one.pages())) await page.close()
@@ -54,15 +54,18 @@ async function makeWorld(): Promise<ConsoleWorld> {
   return { server, address: door, ...loaded }
 }
 
+/** Without a graphics card WebGL is computed, which costs so much that only what is about drawing has it. */
+const computedDrawing = ['--use-gl=angle', '--use-angle=swiftshader', '--enable-unsafe-swiftshader']
+
 /** It keeps the process until it is closed. */
-function launchBrowser(): Promise<Browser> {
+function launchBrowser(draws: boolean): Promise<Browser> {
   const executablePath = findChromium()
   assert.ok(executablePath, 'Chromium is needed: install it, or set CHROMIUM_PATH')
   return chromium.launch({
     executablePath,
     args: [
       '--no-sandbox',
-      '--disable-gpu',
+      ...(draws ? computedDrawing : ['--disable-gpu']),
       '--disable-quic',
       '--no-first-run',
       '--disable-background-networking',
@@ -137,7 +140,7 @@ export interface Opening {
 /** Longer than anything takes on the busiest machine. */
 const patienceMs = 150_000
 
-async function openPage(
+export async function openPage(
   context: BrowserContext,
   url: string,
   { width = 1280, key, expected = /^$/ }: Opening = {},

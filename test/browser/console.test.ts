@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import axe from 'axe-core'
 import type { Page } from 'playwright-core'
 import { adminToken } from '../acceptance/harness.ts'
 import { until } from '../support/until.ts'
 import { consoleInBrowser } from './console-world.ts'
+import { seriousFindings } from './serious-findings.ts'
 
 /** The frame of the console in a real browser: signing in and out, what goes wrong on the way, who cannot see or point. */
 const { world, browser, open } = await consoleInBrowser()
@@ -139,21 +139,6 @@ test('a server that goes away is asked until it is back, and everything goes on'
   await until('the notice is gone', async () => (await page.locator('.trouble').innerText()) === '')
 })
 
-interface Violation {
-  readonly id: string
-  readonly impact: string
-  readonly nodes: readonly { readonly html: string }[]
-}
-
-/** What of a page somebody with other eyes, ears or hands would be stopped by. */
-async function seriousFindings(page: Page, parts: readonly string[]): Promise<string[]> {
-  await page.evaluate(axe.source)
-  const { violations } = (await page.evaluate(`axe.run(${JSON.stringify(parts)})`)) as { violations: Violation[] }
-  return violations
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(' | ')}`)
-}
-
 const updated = await world.server.consumer(world.key, 'POST', '/v1/search', { query: 'ferry crews begin strike' })
 
 /** Of the reference, which is as long as a book, those parts of which it has many. */
@@ -168,6 +153,8 @@ const places: readonly (readonly [path: string, shown: string, parts?: readonly 
   ['/operate/applications', 'Sample reader'],
   ['/documents', 'the newest first'],
   [`/documents/${updated.body.results[0].document_id}`, 'Correction: an earlier version'],
+  ['/analysis', 'What to find'],
+  ['/analysis/subscriptions', 'Subscriptions'],
 ]
 
 for (const scheme of ['light', 'dark'] as const) {

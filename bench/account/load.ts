@@ -21,14 +21,19 @@ export async function load(
     readonly pid: number
     /** The codings that are accepted; none unless told. */
     readonly accept?: string
+    /** JSON that is sent, by POST; a GET without. */
+    readonly body?: string
   },
   connections: number,
   durationMs: number,
 ): Promise<Load> {
   const { hostname, port, host } = new URL(target.address)
   const accept = target.accept === undefined ? '' : `Accept-Encoding: ${target.accept}\r\n`
+  const { body = '' } = target
+  const sent = body === '' ? '' : `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n`
+  const line = `${body === '' ? 'GET' : 'POST'} ${target.path} HTTP/1.1`
   const request = Buffer.from(
-    `GET ${target.path} HTTP/1.1\r\nHost: ${host}\r\nAuthorization: Bearer ${target.key}\r\n${accept}\r\n`,
+    `${line}\r\nHost: ${host}\r\nAuthorization: Bearer ${target.key}\r\n${accept}${sent}\r\n${body}`,
   )
   const sockets = await Promise.all(Array.from({ length: connections }, () => opened(Number(port), hostname)))
   const cpuBefore = cpuSeconds(target.pid)

@@ -3,7 +3,9 @@ import { mkdirSync, readdirSync, statSync, truncateSync, writeFileSync } from 'n
 import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
+import { assertFires, noPromtool } from '../support/alerts.ts'
 import { leftOutWithoutMount, MemoryDisk } from '../support/memory-disk.ts'
+import { readScrape, type Scrape } from '../support/scrape.ts'
 import { until } from '../support/until.ts'
 import { documentOf, OpenRequest, sendLines } from './content.ts'
 import { expectError } from './expect-error.ts'
@@ -213,6 +215,20 @@ suite('a full disk', { skip: disk === null && leftOutWithoutMount }, () => {
     assert.equal(doctor.code, 1, doctor.stdout)
     assert.match(doctor.stdout, /FAIL +the disk .* is full: .*\n +do: make room/)
     assert.doesNotMatch(doctor.stdout + doctor.stderr, /SQLITE|\n {4}at /)
+  })
+
+  test('alerts say so', { skip: noPromtool }, async () => {
+    let shown: Scrape | null = null
+    await until('the metrics show it', async () => {
+      shown = readScrape((await server.admin('GET', '/metrics')).text)
+      const free = shown.samples.get('tidemark_disk_free_bytes')
+      return shown.samples.get('tidemark_store_lacks_room') === 1 && free !== undefined && free < 2 ** 20
+    })
+    const { types, samples } = shown!
+    const empty = new Map([...samples]).set('tidemark_store_lacks_room', 0)
+    const room = { types, samples: empty.set('tidemark_disk_free_bytes', samples.get('tidemark_disk_bytes')!) }
+    await assertFires('TidemarkDiskIsFull', room, shown!)
+    await assertFires('TidemarkDiskIsLow', room, shown!)
   })
 
   test('both say so when the reserve is used up', async () => {

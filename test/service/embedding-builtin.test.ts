@@ -5,6 +5,8 @@ import { documentOf } from '../acceptance/content.ts'
 import { FakeEmbedding } from '../acceptance/fake-embedding.ts'
 import { builtInModel, startServer, usualModels } from '../acceptance/harness.ts'
 import { SearchWorld } from '../acceptance/search-world.ts'
+import { assertFires, noPromtool } from '../support/alerts.ts'
+import { readScrape } from '../support/scrape.ts'
 import { until } from '../support/until.ts'
 
 function processesOf(pid: number): number[] {
@@ -91,9 +93,11 @@ suite('the built-in model', () => {
   test('its process is killed: searches by meaning are answered by another, and metrics tell', {
     skip: !existsSync('/proc/self/task'),
   }, async () => {
+    const shown = async () => readScrape((await world.server.admin('GET', '/metrics')).text)
     const [model] = processesOf(world.server.pid)
     const query = { query: 'criminal trial', mode: 'vector' }
     assert.equal((await world.search(query)).degraded, false)
+    const quiet = await shown()
     process.kill(model!, 'SIGKILL')
     await until('gone', async () => !processesOf(world.server.pid).includes(model!))
     await until('answered by another', async () => {
@@ -104,6 +108,7 @@ suite('the built-in model', () => {
     const metrics = await world.server.admin('GET', '/metrics')
     assert.match(metrics.text, /^tidemark_pool_members\{pool="model"\} 1$/m)
     assert.match(metrics.text, /^tidemark_pool_replaced_total\{pool="model"\} 1$/m)
+    if (noPromtool === false) await assertFires('TidemarkMembersDie', quiet, await shown())
     assert.equal((await world.server.call('GET', '/readyz')).status, 200)
   })
 

@@ -22,7 +22,9 @@ try {
     .filter((one) => !one.includes('node_modules'))
     .join(':')
   const env = Object.fromEntries(
-    Object.entries({ ...process.env, PATH }).filter(([name]) => !/^(npm_|TIDEMARK_|NODE_|INIT_CWD)/.test(name)),
+    Object.entries({ ...process.env, PATH }).filter(
+      ([name]) => !/^(npm_(?!config_)|TIDEMARK_|NODE_COMPILE_CACHE|INIT_CWD)/.test(name),
+    ),
   )
   writeFileSync(join(place, 'package.json'), '{"private": true}\n')
   const install = ['install', '--no-audit', '--no-fund', '--prefer-offline', '--loglevel=error', file]

@@ -30,8 +30,9 @@ const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
   openapi: async () => (await import('./openapi.ts')).openapi,
 }
 
-/** The one that is named first, or all: for `--help`, and to say which there are. */
+/** The one that is named first, or all: for `--help`, and to say which there are. The version is known without any. */
 function loadCommands([first]: readonly string[]): Promise<AddCommand[]> {
+  if (first === '-V' || first === '--version') return Promise.resolve([])
   const isNamed = first !== undefined && Object.hasOwn(commands, first)
   return Promise.all(isNamed ? [commands[first]!()] : Object.values(commands).map((load) => load()))
 }

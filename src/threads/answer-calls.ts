@@ -4,6 +4,8 @@ import { type AnswererFrame, type CallerFrame, sentError } from './frames.ts'
 interface Answers<M> {
   /** The result of one call, or a promise of it. What it throws is the reply too. */
   answer(message: M, call: number): unknown
+  /** The bytes of a result that go over to the caller without being copied: nobody here looks at them again. */
+  handsOver?(result: unknown): readonly ArrayBuffer[]
   /** Nobody waits for that call any more. */
   cancel?(call: number): void
   /** Closes what is open, when all calls before are answered; with the last handle the thread or process ends. */
@@ -23,12 +25,12 @@ interface Caller {
  * The answering side of `Calls`, for the whole of this thread or process. A process ends with its parent, however that
  * ends, and not by the signals that a terminal or a supervisor sends to the whole group: they are the parent's to act on.
  */
-export function answerCalls<M>({ answer, cancel, end }: Answers<M>): Caller {
+export function answerCalls<M>({ answer, handsOver, cancel, end }: Answers<M>): Caller {
   const fail = (call: number, error: unknown): void => post({ reply: call, error: sentError(error) })
   const reply = (call: number, message: M): void => {
     try {
       const result = answer(message, call)
-      const send = (settled: unknown): void => post({ reply: call, result: settled })
+      const send = (settled: unknown): void => post({ reply: call, result: settled }, handsOver?.(settled))
       // An answer that is there already goes out at once.
       if (result instanceof Promise) result.then(send).catch((error: unknown) => fail(call, error))
       else send(result)
@@ -55,15 +57,15 @@ export function answerCalls<M>({ answer, cancel, end }: Answers<M>): Caller {
   return {
     started: (result) => post({ started: result }),
     failed: (error) => post({ failed: sentError(error) }),
-    tell: (news) => new Promise((resolve) => post({ news }, resolve)),
+    tell: (news) => new Promise((resolve) => post({ news }, [], resolve)),
   }
 }
 
 /** Throws where the frame cannot be copied. */
-function post(frame: AnswererFrame, sent: () => void = () => {}): void {
+function post(frame: AnswererFrame, handedOver: readonly ArrayBuffer[] = [], sent: () => void = () => {}): void {
   if (parentPort === null) process.send!(frame, undefined, {}, sent)
   else {
-    parentPort.postMessage(frame)
+    parentPort.postMessage(frame, [...handedOver])
     sent()
   }
 }

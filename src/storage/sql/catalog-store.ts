@@ -172,7 +172,7 @@ async function withParts(
   }))
 }
 
-export function documentRecord(row: RecordRow): DocumentRecord {
+function documentRecord(row: RecordRow): DocumentRecord {
   return {
     documentId: row.document_id,
     datasetId: row.dataset_id,

@@ -89,8 +89,9 @@ type Row = Record<string, SQLOutputValue>
 function asKyselyStatement(statement: StatementSync): ReturnType<SqliteDatabase['prepare']> {
   const names = statement.columns().map(({ name }) => name)
   statement.setReturnArrays(true)
+  const empty: Row = JSON.parse(JSON.stringify(Object.fromEntries(names.map((name) => [name, null]))))
   const asRow = (values: unknown): Row => {
-    const row: Row = {}
+    const row: Row = { ...empty }
     for (let i = 0; i < names.length; i++) row[names[i]!] = (values as SQLOutputValue[])[i]!
     return row
   }

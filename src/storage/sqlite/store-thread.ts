@@ -1,4 +1,5 @@
 import { workerData } from 'node:worker_threads'
+import type { ExportPortion } from '../../export/export-source.ts'
 import { answerCalls } from '../../threads/answer-calls.ts'
 import { type Store, sqlStore } from '../sql/sql-store.ts'
 import { openSqlite } from './node-sqlite.ts'
@@ -52,6 +53,10 @@ async function perform(call: ThreadCall): Promise<unknown> {
   }
 }
 
+/** Half a megabyte of an export, which nothing else is a part of. */
+const isPortion = (result: unknown): result is ExportPortion =>
+  typeof result === 'object' && result !== null && 'lines' in result && result.lines instanceof Uint8Array
+
 let last: Promise<unknown> = Promise.resolve()
 const { started } = answerCalls<ThreadCall>({
   answer(call) {
@@ -59,6 +64,7 @@ const { started } = answerCalls<ThreadCall>({
     last = result.catch(() => {})
     return result
   },
+  handsOver: (result) => (isPortion(result) ? [result.lines.buffer as ArrayBuffer] : []),
   async end() {
     await last
     raw.close()

@@ -39,3 +39,63 @@ export async function repeat(step: () => Promise<void>, everyMs: number | null, 
     if (until.aborted) return
   }
 }
+
+/** A list that comes in pages, newest first. */
+export interface Pages<Item> {
+  readonly items: readonly Item[] | null
+  readonly fault: string | null
+  /** Null where there is nothing more. */
+  readonly more: (() => Promise<void>) | null
+  /** From the beginning. */
+  readonly again: () => Promise<void>
+}
+
+/**
+ * `name` is what the answer calls the list; the next page goes on from `next_before`. `everyMs`: the newest are asked for
+ * every now and then, until somebody goes on to older ones.
+ */
+export function usePages<Item>(
+  path: string,
+  name: string,
+  query: Asked['query'] = {},
+  everyMs: number | null = null,
+): Pages<Item> {
+  const items = useSignal<readonly Item[] | null>(null)
+  const next = useSignal<string | null>(null)
+  const fault = useSignal<string | null>(null)
+  const isExtended = useSignal(false)
+  const read = async (before: string | null, signal?: AbortSignal): Promise<void> => {
+    try {
+      const asked = { ...query, ...(before !== null && { before }) }
+      const page = await ask<Record<string, unknown>>('GET', path, {
+        as: 'admin',
+        query: asked,
+        ...(signal && { signal }),
+      })
+      const found = page[name] as readonly Item[]
+      isExtended.value = before !== null
+      items.value = before === null ? found : [...(items.value ?? []), ...found]
+      next.value = page.next_before as string | null
+      fault.value = null
+    } catch (error) {
+      fault.value = inWords(error) ?? fault.value
+    }
+  }
+  useEffect(() => {
+    const leaving = new AbortController()
+    items.value = null
+    isExtended.value = false
+    const look = async (): Promise<void> => {
+      if (!isExtended.value) await read(null, leaving.signal)
+    }
+    repeat(look, everyMs, leaving.signal)
+    return () => leaving.abort()
+  }, [JSON.stringify([path, query])])
+  const { value: after } = next
+  return {
+    items: items.value,
+    fault: fault.value,
+    more: after === null ? null : () => read(after),
+    again: () => read(null),
+  }
+}

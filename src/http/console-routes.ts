@@ -36,6 +36,13 @@ const views = [
   '/operate/overview',
   '/operate/applications',
   '/operate/applications/:application_id',
+  '/operate/datasets',
+  '/operate/erasures',
+  '/operate/collectors',
+  '/operate/runs',
+  '/operate/usage',
+  '/operate/audit',
+  '/operate/administrators',
   '/search',
   '/sign-in',
 ]

@@ -1,0 +1,177 @@
+import { useSignal } from '@preact/signals'
+import { type ComponentChild, Fragment, h } from 'preact'
+import { useId } from 'preact/hooks'
+import { ActButton } from './act-button.ts'
+import { Field } from './field.ts'
+import { FormDialog } from './form-dialog.ts'
+import { Head } from './head.ts'
+import { keyState } from './key-state.ts'
+import { useRead } from './read.ts'
+import type { Role } from './role.ts'
+import { SecretDialog } from './secret-dialog.ts'
+import { send } from './send.ts'
+import { Standing } from './standing.ts'
+import { state } from './state.ts'
+import { Table } from './table.ts'
+import { ago, moment } from './words.ts'
+
+interface Token {
+  readonly token_id: string
+  readonly name: string
+  readonly role: Role
+  readonly prefix: string
+  readonly created_at: string
+  readonly expires_at: string | null
+  readonly revoked_at: string | null
+  readonly last_used_at: string | null
+}
+
+const rolesInWords: Readonly<Record<Role, string>> = {
+  viewer: 'Viewer: sees everything but secrets',
+  operator: 'Operator: does the everyday work too',
+  owner: 'Owner: everything, these tokens and erasures too',
+}
+
+/** Who operates this instance. The audit log names them. */
+export function AdministratorsView(): ComponentChild {
+  const { body, fault, again } = useRead<{ tokens: readonly Token[] }>('/admin/v1/tokens')
+  const tokens = body?.tokens ?? []
+  const isMaking = useSignal(false)
+  const ending = useSignal<Token | null>(null)
+  const secret = useSignal<string | null>(null)
+  const id = useId()
+  const make = async (fields: FormData): Promise<void> => {
+    const day = String(fields.get('day'))
+    const made = await send<{ admin_token: string }>('POST', '/admin/v1/tokens', {
+      name: String(fields.get('name')).trim(),
+      role: fields.get('role'),
+      ...(day !== '' && { expires_at: `${day}T00:00:00Z` }),
+    })
+    secret.value = made.admin_token
+    await again()
+  }
+  const { value: ended } = ending
+  return h(
+    Fragment,
+    null,
+    h(
+      Head,
+      { title: 'Administrators', path: '/admin/v1/tokens' },
+      h(
+        ActButton,
+        {
+          needs: 'owner',
+          isMain: true,
+          act: () => {
+            isMaking.value = true
+          },
+        },
+        'New administrator',
+      ),
+    ),
+    h(
+      Standing,
+      { fault, isKnown: body !== null, isEmpty: tokens.length === 0 },
+      'Nobody has a token of their own yet: everybody signs in with the token of the instance, and the audit log cannot tell them apart.',
+    ),
+    tokens.length === 0
+      ? null
+      : h(Table<Token>, {
+          label: 'Administrators',
+          keyOf: (token) => token.token_id,
+          rows: tokens,
+          columns: [
+            {
+              title: 'Name',
+              cell: ({ name, prefix }) => [h('span', { dir: 'auto' }, name), h('small', null, `${prefix}…`)],
+            },
+            { title: 'Role', cell: ({ role }) => role },
+            { title: 'State', cell: (token) => state(keyState(token)) },
+            {
+              title: 'Last used',
+              cell: ({ last_used_at: at }) => (at === null ? 'never' : h('span', { title: moment(at) }, ago(at))),
+            },
+            { title: 'Ends', cell: ({ expires_at: at }) => (at === null ? 'never' : moment(at)) },
+            {
+              title: 'Change',
+              cell: (token) =>
+                ['revoked', 'expired'].includes(keyState(token))
+                  ? null
+                  : h(
+                      'div',
+                      { class: 'row-tools' },
+                      h(
+                        ActButton,
+                        {
+                          needs: 'owner',
+                          of: `the token of ${token.name}`,
+                          act: () => {
+                            ending.value = token
+                          },
+                        },
+                        'Revoke',
+                      ),
+                    ),
+            },
+          ],
+        }),
+    isMaking.value
+      ? h(
+          FormDialog,
+          {
+            title: 'New administrator',
+            action: 'Make the token',
+            submit: make,
+            close: () => {
+              isMaking.value = false
+            },
+          },
+          h(Field, {
+            label: 'Name',
+            name: 'name',
+            required: true,
+            maxLength: 200,
+            note: 'As the audit log is to say it.',
+          }),
+          h(
+            'p',
+            { class: 'field' },
+            h('label', { for: id }, 'Role'),
+            h(
+              'select',
+              { id, name: 'role' },
+              Object.entries(rolesInWords).map(([role, words]) => h('option', { key: role, value: role }, words)),
+            ),
+          ),
+          h(Field, { label: 'Ends on (UTC)', name: 'day', type: 'date', note: 'It never ends when this is empty.' }),
+        )
+      : null,
+    ended === null
+      ? null
+      : h(
+          FormDialog,
+          {
+            title: `Revoke the token of ${ended.name}`,
+            action: 'Revoke',
+            isDangerous: true,
+            submit: async () => {
+              await send('POST', `/admin/v1/tokens/${ended.token_id}/revoke`)
+              await again()
+            },
+            close: () => {
+              ending.value = null
+            },
+          },
+          h('p', null, 'It is refused from the next request on. This cannot be undone.'),
+        ),
+    secret.value === null
+      ? null
+      : h(SecretDialog, {
+          title: 'The new admin token',
+          secret: secret.value,
+          close: () => {
+            secret.value = null
+          },
+        }),
+  )
+}

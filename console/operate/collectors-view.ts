@@ -1,0 +1,184 @@
+import { useSignal } from '@preact/signals'
+import { type ComponentChild, Fragment, h } from 'preact'
+import type { ViewProps } from '../app/view-props.ts'
+import { ActButton } from './act-button.ts'
+import type { Key } from './answers.ts'
+import { Field } from './field.ts'
+import { FormDialog } from './form-dialog.ts'
+import { Head } from './head.ts'
+import { KeyTable } from './key-table.ts'
+import { LiveTasks } from './live-tasks.ts'
+import { useRead } from './read.ts'
+import { SecretDialog } from './secret-dialog.ts'
+import { send } from './send.ts'
+import { Standing } from './standing.ts'
+import { Table } from './table.ts'
+import { moment } from './words.ts'
+
+interface Collector {
+  readonly collector_id: string
+  readonly name: string
+  readonly datasets: readonly string[] | null
+  readonly created_at: string
+}
+
+/** Who sends documents in, with which keys, and what they are asked for at the moment. */
+export function CollectorsView({ place }: ViewProps): ComponentChild {
+  const collectors = useRead<{ collectors: readonly Collector[] }>('/admin/v1/collectors')
+  const keys = useRead<{ keys: readonly Key[] }>('/admin/v1/keys')
+  const found = collectors.body?.collectors ?? []
+  const names = new Map(found.map((one) => [one.collector_id, one.name]))
+  const own = (keys.body?.keys ?? []).filter((key) => key.collector_id !== null)
+  const isMaking = useSignal(false)
+  const leaving = useSignal<Collector | null>(null)
+  const secret = useSignal<string | null>(null)
+  const again = async (): Promise<void> => {
+    await Promise.all([collectors.again(), keys.again()])
+  }
+  const make = async (fields: FormData): Promise<void> => {
+    const datasets = String(fields.get('datasets'))
+      .split(',')
+      .map((one) => one.trim())
+      .filter((one) => one !== '')
+    const made = await send<{ collector_key: string }>('POST', '/admin/v1/collectors', {
+      name: String(fields.get('name')).trim(),
+      ...(datasets.length > 0 && { datasets: [...new Set(datasets)] }),
+    })
+    secret.value = made.collector_key
+    await again()
+  }
+  const remove = async ({ collector_id: id }: Collector, fields: FormData): Promise<void> => {
+    await send(
+      'DELETE',
+      `/admin/v1/collectors/${encodeURIComponent(id)}${fields.get('force') === null ? '' : '?force=true'}`,
+    )
+    await again()
+  }
+  const { value: left } = leaving
+  return h(
+    Fragment,
+    null,
+    h(
+      Head,
+      { title: 'Collectors', path: '/admin/v1/collectors' },
+      h(
+        ActButton,
+        {
+          needs: 'operator',
+          isMain: true,
+          act: () => {
+            isMaking.value = true
+          },
+        },
+        'New collector',
+      ),
+    ),
+    h(
+      Standing,
+      { fault: collectors.fault ?? keys.fault, isKnown: collectors.body !== null, isEmpty: found.length === 0 },
+      'There is no collector yet: nobody sends documents in. Make one, and give its key to the program that collects.',
+    ),
+    found.length === 0
+      ? null
+      : h(Table<Collector>, {
+          label: 'Collectors',
+          keyOf: ({ collector_id: id }) => id,
+          rows: found,
+          columns: [
+            {
+              title: 'Name',
+              cell: ({ collector_id: id, name }) => [h('span', { dir: 'auto' }, name), h('small', null, id)],
+            },
+            { title: 'Writes to', cell: ({ datasets }) => datasets?.join(', ') ?? 'every dataset' },
+            { title: 'Made', cell: ({ created_at: at }) => moment(at) },
+            {
+              title: 'Change',
+              cell: (one) =>
+                h(
+                  'div',
+                  { class: 'row-tools' },
+                  h(
+                    ActButton,
+                    {
+                      needs: 'operator',
+                      of: one.name,
+                      act: () => {
+                        leaving.value = one
+                      },
+                    },
+                    'Delete',
+                  ),
+                ),
+            },
+          ],
+        }),
+    own.length === 0
+      ? null
+      : h(
+          'section',
+          { 'aria-labelledby': 'collector-keys' },
+          h('h2', { id: 'collector-keys' }, 'Keys of collectors'),
+          h(KeyTable, {
+            label: 'Keys of collectors',
+            keys: own,
+            changed: again,
+            more: [
+              {
+                title: 'Collector',
+                cell: ({ collector_id: id }) => h('span', { dir: 'auto' }, names.get(id!) ?? id),
+              },
+            ],
+          }),
+        ),
+    h(LiveTasks, { place, collectors: names }),
+    isMaking.value
+      ? h(
+          FormDialog,
+          {
+            title: 'New collector',
+            action: 'Make it, with its key',
+            submit: make,
+            close: () => {
+              isMaking.value = false
+            },
+          },
+          h(Field, { label: 'Name', name: 'name', required: true, maxLength: 200 }),
+          h(Field, {
+            label: 'Datasets that it writes to',
+            name: 'datasets',
+            note: 'Ids with commas between them; every dataset when this is empty.',
+          }),
+        )
+      : null,
+    left === null
+      ? null
+      : h(
+          FormDialog,
+          {
+            title: `Delete ${left.name}`,
+            action: 'Delete',
+            isDangerous: true,
+            submit: (fields) => remove(left, fields),
+            close: () => {
+              leaving.value = null
+            },
+          },
+          h('p', null, 'Its keys are refused from the next request on. What it sent stays.'),
+          h(
+            'label',
+            { class: 'check' },
+            h('input', { type: 'checkbox', name: 'force' }),
+            'Even while it has keys that work, or tasks of live queries',
+          ),
+        ),
+    secret.value === null
+      ? null
+      : h(SecretDialog, {
+          title: 'The key of the collector',
+          secret: secret.value,
+          close: () => {
+            secret.value = null
+          },
+        }),
+  )
+}

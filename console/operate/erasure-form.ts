@@ -1,0 +1,110 @@
+import { useSignal } from '@preact/signals'
+import { type ComponentChild, h } from 'preact'
+import { useId } from 'preact/hooks'
+import { Field } from './field.ts'
+import { FormDialog } from './form-dialog.ts'
+import { send } from './send.ts'
+
+const kinds = [
+  ['ids', 'Documents by their ids'],
+  ['author', 'All of an author'],
+  ['dataset', 'All that a dataset has now'],
+] as const
+type Kind = (typeof kinds)[number][0]
+
+const typed = (fields: FormData, name: string): string => String(fields.get(name)).trim()
+
+/** The one selection that the API takes, as it was typed. */
+function selectionOf(kind: Kind, fields: FormData): object {
+  if (kind === 'dataset') return { dataset_id: typed(fields, 'dataset') }
+  if (kind === 'ids') return { document_ids: [...new Set(typed(fields, 'ids').split(/[\s,]+/))] }
+  return {
+    author: {
+      dataset_id: typed(fields, 'dataset'),
+      source_platform: typed(fields, 'platform'),
+      external_author_id: typed(fields, 'author'),
+    },
+  }
+}
+
+/** What is to be forgotten. It cannot be undone, so that what is erased is typed and not clicked together. */
+export function ErasureForm({
+  done,
+  close,
+}: {
+  readonly done: () => Promise<void>
+  readonly close: () => void
+}): ComponentChild {
+  const id = useId()
+  const kind = useSignal<Kind>('ids')
+  const erase = async (fields: FormData): Promise<void> => {
+    await send('POST', '/admin/v1/erasures', {
+      ...selectionOf(kind.value, fields),
+      keep_tombstones: fields.get('tombstones') !== null,
+      purge_artifacts: fields.get('artifacts') !== null,
+    })
+    await done()
+  }
+  return h(
+    FormDialog,
+    { title: 'Erase documents', action: 'Erase for good', isDangerous: true, submit: erase, close },
+    h(
+      'p',
+      { class: 'field' },
+      h('label', { for: `${id}-kind` }, 'What'),
+      h(
+        'select',
+        {
+          id: `${id}-kind`,
+          value: kind.value,
+          onChange: (event: Event) => {
+            kind.value = (event.currentTarget as HTMLSelectElement).value as Kind
+          },
+        },
+        kinds.map(([value, words]) => h('option', { key: value, value }, words)),
+      ),
+    ),
+    kind.value === 'ids'
+      ? h(
+          'p',
+          { class: 'field' },
+          h('label', { for: `${id}-ids` }, 'Document ids'),
+          h('textarea', { id: `${id}-ids`, name: 'ids', rows: 4, required: true, spellcheck: false }),
+          h('span', { class: 'note' }, 'One a line, 1,000 at the most. Unknown ones are passed over.'),
+        )
+      : h(Field, { label: 'Dataset', name: 'dataset', required: true, maxLength: 128 }),
+    kind.value === 'author'
+      ? [
+          h(Field, { key: 'platform', label: 'Platform', name: 'platform', required: true, maxLength: 1000 }),
+          h(Field, {
+            key: 'author',
+            label: 'Author, as collectors sent the id',
+            name: 'author',
+            required: true,
+            maxLength: 1000,
+          }),
+        ]
+      : null,
+    h(
+      'p',
+      null,
+      h(
+        'label',
+        { class: 'check' },
+        h('input', { type: 'checkbox', name: 'tombstones', defaultChecked: true }),
+        'Refuse them when they are sent in again',
+      ),
+    ),
+    h(
+      'p',
+      null,
+      h(
+        'label',
+        { class: 'check' },
+        h('input', { type: 'checkbox', name: 'artifacts' }),
+        'Delete the results of analysis that may have one of them, too',
+      ),
+    ),
+    h('p', { class: 'note' }, 'From this moment on nobody finds them, and nothing brings them back but a backup.'),
+  )
+}

@@ -1,0 +1,79 @@
+import { useSignal } from '@preact/signals'
+import { type ComponentChild, Fragment, h } from 'preact'
+import { ActButton } from './act-button.ts'
+import { ErasureForm } from './erasure-form.ts'
+import { Head } from './head.ts'
+import { MoreButton } from './more-button.ts'
+import { usePages } from './read.ts'
+import { Standing } from './standing.ts'
+import { state } from './state.ts'
+import { Table } from './table.ts'
+import { count, moment } from './words.ts'
+
+interface Erasure {
+  readonly erasure_id: string
+  readonly status: string
+  readonly documents: number
+  readonly created_at: string
+  readonly completed_at: string | null
+  readonly artifact_run_ids: readonly string[]
+}
+
+const everyMs = 5_000
+
+/** What was to be forgotten, and how far that is. What it was about is told nobody. */
+export function ErasuresView(): ComponentChild {
+  const { items, fault, more, again } = usePages<Erasure>('/admin/v1/erasures', 'erasures', {}, everyMs)
+  const isAsked = useSignal(false)
+  return h(
+    Fragment,
+    null,
+    h(
+      Head,
+      { title: 'Erasures', path: '/admin/v1/erasures' },
+      h(
+        ActButton,
+        {
+          needs: 'owner',
+          isMain: true,
+          act: () => {
+            isAsked.value = true
+          },
+        },
+        'Erase documents',
+      ),
+    ),
+    h(
+      Standing,
+      { fault, isKnown: items !== null, isEmpty: items?.length === 0 },
+      'Nothing has been erased. Documents are erased by their ids, all of an author, or all of a dataset.',
+    ),
+    items === null || items.length === 0
+      ? null
+      : h(Table<Erasure>, {
+          label: 'Erasures, newest first',
+          keyOf: ({ erasure_id: id }) => id,
+          rows: items,
+          columns: [
+            { title: 'Erasure', cell: ({ erasure_id: id }) => h('code', null, id) },
+            { title: 'State', cell: ({ status }) => state(status) },
+            { title: 'Documents', isNumber: true, cell: ({ documents }) => count(documents) },
+            { title: 'Begun', cell: ({ created_at: at }) => moment(at) },
+            { title: 'Done', cell: ({ completed_at: at }) => (at === null ? 'not yet' : moment(at)) },
+            {
+              title: 'Analysis runs that may have had one',
+              cell: ({ artifact_run_ids: runs }) => (runs.length === 0 ? 'none' : runs.join(', ')),
+            },
+          ],
+        }),
+    h(MoreButton, { more }),
+    isAsked.value
+      ? h(ErasureForm, {
+          done: again,
+          close: () => {
+            isAsked.value = false
+          },
+        })
+      : null,
+  )
+}

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { answersOf, quantile, readMetrics, since, soleValue } from './metrics-text.ts'
+import { answersOf, bucketsOf, quantile, readMetrics, since, soleValue } from './metrics-text.ts'
 
 const text = (fast: number, slow: number, failed: number): string => `# HELP x y
 # TYPE tidemark_http_request_seconds histogram
@@ -38,4 +38,11 @@ test('between two looks only what is new counts, and everything after a new star
   assert.equal(quantile(between, 1), 0.1)
   assert.deepEqual(since(now, before!), before)
   assert.deepEqual(since(undefined, now!), now)
+})
+
+test('a histogram without labels', () => {
+  const text = 'left_bucket{le="0"} 9\nleft_bucket{le="10"} 10\nleft_bucket{le="+Inf"} 10\n'
+  const left = bucketsOf(readMetrics(text), 'left')
+  assert.deepEqual([quantile(left, 0.9), quantile(left, 0.95), quantile(left, 1)], [0, 5, 10])
+  assert.equal(quantile(bucketsOf(readMetrics(''), 'left'), 0.5), null)
 })

@@ -64,6 +64,13 @@ export function answersOf(series: Series): ReadonlyMap<string, Answered> {
   )
 }
 
+/** The buckets of a histogram without labels. */
+export const bucketsOf = (series: Series, name: string): Pick<Answered, 'within'> => ({
+  within: (series.get(`${name}_bucket`) ?? [])
+    .map(({ labels, value }) => [labels.le === '+Inf' ? Number.POSITIVE_INFINITY : Number(labels.le), value] as const)
+    .sort(([a], [b]) => a - b),
+})
+
 /** What came between two looks; a server that was started anew counts from nothing. */
 export function since(before: Answered | undefined, now: Answered): Answered {
   if (before === undefined || before.requests > now.requests) return now
@@ -77,7 +84,7 @@ export function since(before: Answered | undefined, now: Answered): Answered {
 }
 
 /** Within how many seconds that share of them was answered, by the buckets: even between their bounds. Null of none. */
-export function quantile({ within }: Answered, share: number): number | null {
+export function quantile({ within }: Pick<Answered, 'within'>, share: number): number | null {
   const total = within.at(-1)?.[1] ?? 0
   if (total === 0) return null
   let [below, fewer] = [0, 0]

@@ -5,6 +5,7 @@ import { Head } from './head.ts'
 import { type Read, useRead } from './read.ts'
 import { Standing } from './standing.ts'
 import { state } from './state.ts'
+import { Tile } from './tile.ts'
 import { Traffic } from './traffic.ts'
 import { count, counted, rate, size, span } from './words.ts'
 
@@ -119,20 +120,4 @@ export function backlogInWords(indexing: Indexing): string {
     oldest === null ? null : `the oldest waits for ${span(oldest)}`,
   ]
   return parts.filter((part) => part !== null).join('; ')
-}
-
-interface TileProps {
-  readonly name: string
-  readonly value: string
-  readonly note: string
-}
-
-function Tile({ name, value, note }: TileProps): ComponentChild {
-  return h(
-    'div',
-    { class: 'card tile' },
-    h('dt', null, name),
-    h('dd', { class: 'tile-value' }, value),
-    h('dd', { class: 'note' }, note),
-  )
 }

@@ -2,10 +2,20 @@ import { useSignal } from '@preact/signals'
 import { type ComponentChild, h } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { askRaw, inWords } from '../app/ask.ts'
-import { type Answered, answersOf, quantile, readMetrics, type Series, since, soleValue } from './metrics-text.ts'
+import {
+  type Answered,
+  answersOf,
+  bucketsOf,
+  quantile,
+  readMetrics,
+  type Series,
+  since,
+  soleValue,
+} from './metrics-text.ts'
 import { repeat } from './read.ts'
 import { Table } from './table.ts'
-import { count, latency, rate, size } from './words.ts'
+import { Tile, type TileProps } from './tile.ts'
+import { count, counted, latency, rate, size } from './words.ts'
 
 const everyMs = 5_000
 /** Files of the console and probes, which nobody waits for. */
@@ -51,15 +61,24 @@ export function Traffic(): ComponentChild {
     .map((one) => rowOf(one, before, now))
     .sort((a, b) => b.requests - a.requests)
   const lately = rows.reduce((sum, { perSecond }) => sum + (perSecond ?? 0), 0)
-  const memory = soleValue(now.series, 'process_resident_memory_bytes')
   return h(
     'section',
     { 'aria-labelledby': 'traffic' },
-    h('h2', { id: 'traffic' }, 'Requests'),
+    h('h2', { id: 'traffic' }, 'This process'),
     h(
-      'p',
-      { class: 'note' },
-      `Of the process that answered, since it began${before === null ? '' : `: ${rate(lately)} a second now`}${memory === null ? '' : `; it takes ${size(memory)} of memory`}.`,
+      'dl',
+      { class: 'tiles' },
+      h(Tile, {
+        name: 'Requests',
+        value: before === null ? '…' : rate(lately),
+        note: before === null ? 'a second; looking a second time' : 'a second at the moment',
+      }),
+      h(Tile, { name: 'Change feed', ...feedInWords(now.series) }),
+      h(Tile, {
+        name: 'Memory',
+        value: size(soleValue(now.series, 'process_resident_memory_bytes') ?? 0),
+        note: 'of the process that answered',
+      }),
     ),
     h(Table<Row>, {
       label: 'Requests by operation',
@@ -80,6 +99,19 @@ export function Traffic(): ComponentChild {
       ],
     }),
   )
+}
+
+/** How many applications read the feed, and how far behind its end a page leaves them. */
+function feedInWords(series: Series): Pick<TileProps, 'value' | 'note'> {
+  const readers = soleValue(series, 'tidemark_feed_readers') ?? 0
+  const behind = quantile(bucketsOf(series, 'tidemark_feed_behind_events'), 0.95)
+  const note =
+    behind === null
+      ? 'Nobody has read it here yet'
+      : behind < 1
+        ? 'Readers are at its end'
+        : `A page leaves readers up to ${counted(behind, 'event')} behind`
+  return { value: counted(readers, 'reader'), note }
 }
 
 function rowOf(one: Answered, before: Look | null, now: Look): Row {

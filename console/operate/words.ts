@@ -1,6 +1,6 @@
 /** Numbers and times as operators read them. */
 export const moment = (time: string): string =>
-  new Date(time).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'short' })
+  new Date(time).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
 
 export const count = (number: number): string => Math.round(number).toLocaleString()
 

@@ -149,7 +149,7 @@ const places: readonly (readonly [path: string, shown: string, parts?: readonly 
   ['/account', 'Why can’t I see it?'],
   ['/docs', 'Read the change feed', parts],
   ['/search?q=tidel+power', 'Nothing has “tidel”'],
-  ['/operate/overview', 'Of the process that answered'],
+  ['/operate/overview', 'of the process that answered'],
   ['/operate/applications', 'Sample reader'],
   ['/operate/datasets?dataset=news', 'Classifications of news'],
   ['/operate/collectors?all=1', 'Keys of collectors'],

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { before, suite, test } from 'node:test'
 import { documentOf } from '../acceptance/content.ts'
 import { fakeProfile } from '../acceptance/fake-embedding.ts'
@@ -147,6 +149,23 @@ suite('alerts', { skip: noPromtool }, () => {
     assert.ok(made.status < 300, made.text)
     const after = await shown(grown('tidemark_analysis_runs_ended_total{state="failed"}', 1))
     await assertFires('TidemarkRunsFail', quiet, after)
+  })
+
+  test('a store that does not get on with its work', async () => {
+    const before = await shown((samples) => samples.get('tidemark_store_writer_calls') === 0)
+    const other = new DatabaseSync(join(world.server.dataDir, 'tidemark.sqlite'), { timeout: 60_000 })
+    other.exec('begin immediate')
+    const waiting = Array.from({ length: 30 }, (_, i) =>
+      world.server.admin('PUT', `/admin/v1/datasets/waits-${i}`, { name: 'waits' }),
+    )
+    try {
+      const after = await shown((samples) => samples.get('tidemark_store_writer_calls')! > 20)
+      await assertFires('TidemarkStoreCallsQueue', before, after)
+    } finally {
+      other.exec('rollback')
+      other.close()
+      await Promise.all(waiting)
+    }
   })
 
   test('a process that is gone', async () => {

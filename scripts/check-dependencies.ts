@@ -123,7 +123,7 @@ const light: { readonly says: string; readonly start: RegExp; readonly never: Re
   },
   {
     says: 'a command that only reads costs what it loads: schemas are loaded to check what is typed, queries by threads',
-    start: /^src\/cli\/(admin|app|key|collector|doctor|erase|migrate|admin-token|cursor-key)\.ts$/,
+    start: /^src\/cli\/(admin|app|key|usage|collector|doctor|erase|migrate|admin-token|cursor-key)\.ts$/,
     never: /^(typebox|ajv|fastify|@fastify|kysely|pg)\b/,
   },
   {

@@ -15,6 +15,7 @@ const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
   import: async () => (await import('./import.ts')).importCommand,
   app: async () => (await import('./app.ts')).app,
   key: async () => (await import('./key.ts')).key,
+  usage: async () => (await import('./usage.ts')).usage,
   collector: async () => (await import('./collector.ts')).collector,
   collect: async () => (await import('./collect.ts')).collect,
   mirror: async () => (await import('./mirror.ts')).mirror,

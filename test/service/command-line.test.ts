@@ -30,7 +30,19 @@ test('help lists the commands; without a command, or with an unknown one, exit c
   const [help, none, unknown] = await Promise.all([tidemark(['--help']), tidemark([]), tidemark(['frobnicate'])])
   assert.match((await tidemark(['--version'])).stdout, /^\d+\.\d+\.\d+\n$/)
   assert.equal(help.code, 0)
-  for (const command of ['serve', 'start', 'migrate', 'apply', 'app', 'key', 'collector', 'doctor', 'openapi']) {
+  for (const command of [
+    'serve',
+    'start',
+    'migrate',
+    'apply',
+    'app',
+    'key',
+    'usage',
+    'collector',
+    'admin',
+    'doctor',
+    'openapi',
+  ]) {
     assert.match(help.stdout, new RegExp(`^  ${command}\\b`, 'm'))
   }
   for (const wrong of [none, unknown]) {
@@ -239,6 +251,48 @@ test('admin-token makes one that works after a restart, where none is set, and i
     lines.map(({ actor, target, detail }: Record<string, unknown>) => [actor, target, detail]),
     [['command-line', 'admin', {}]],
   )
+})
+
+test('usage: by day and application, with names, also of one that is deleted', async () => {
+  const reading = await server.makeApplication({ name: 'Reading Room', entitlements: [{ datasets: ['news'] }] })
+  const gone = await server.makeApplication({ name: 'Gone' })
+  for (const key of [reading.key, reading.key, gone.key]) await server.consumer(key, 'GET', '/v1/account')
+  await server.consumer(reading.key, 'GET', '/v1/classifications?dataset_id=news')
+  const written = async (): Promise<number> => {
+    const { usage } = await server.mustAdmin('GET', '/admin/v1/usage')
+    return usage
+      .filter((one: { application_id: string }) =>
+        [reading.applicationId, gone.applicationId].includes(one.application_id),
+      )
+      .reduce((sum: number, { used }: { used: number }) => sum + used, 0)
+  }
+  await until('the server has written down what it counted', async () => (await written()) === 4)
+  await server.mustAdmin('DELETE', `/admin/v1/applications/${gone.applicationId}?force=true`)
+  const { code, stdout } = await server.tidemark(['usage', '--days', '3'])
+  assert.equal(code, 0)
+  assert.match(stdout, /^day +application +name +requests +operations\n/)
+  /** One line, or two where midnight was between the requests. */
+  const linesOf = (id: string) => stdout.split('\n').filter((line) => line.includes(id))
+  const requests = (id: string) =>
+    linesOf(id).reduce((sum, line) => sum + Number(/ (\d+) +(?:account|classifications)\./.exec(line)![1]), 0)
+  assert.deepEqual([requests(reading.applicationId), requests(gone.applicationId)], [3, 1])
+  for (const line of linesOf(reading.applicationId)) assert.match(line, /^\d{4}-\d\d-\d\d +app_\S+ +Reading Room +\d/)
+  assert.match(linesOf(gone.applicationId)[0]!, / \(deleted\) +1 +account\.read 1$/)
+  const operations = linesOf(reading.applicationId).join()
+  assert.ok(operations.includes('account.read') && operations.includes('classifications.list 1'), operations)
+
+  const unused = await server.makeApplication({ name: 'Unused' })
+  const [one, none, wrong, nobody] = await Promise.all([
+    server.tidemark(['usage', '--application', 'Reading Room']),
+    server.tidemark(['usage', '--application', unused.applicationId]),
+    server.tidemark(['usage', '--days', '0']),
+    server.tidemark(['usage', '--application', 'nobody']),
+  ])
+  assert.ok(one.stdout.includes(reading.applicationId) && !one.stdout.includes(gone.applicationId))
+  assert.match(none.stdout, /^nothing was used from \d{4}-\d\d-\d\d to \d{4}-\d\d-\d\d\n$/)
+  assert.equal(wrong.code, 2)
+  assert.match(wrong.stderr, /whole number from 1 to/)
+  assert.equal(nobody.code, 1)
 })
 
 test('app and collector: doubtful names and datasets are said, keys are made by name, delete by name', async () => {

@@ -51,6 +51,8 @@ export class GraphCanvas {
       maxCameraRatio: 4,
       stagePadding: 36,
       enableCameraRotation: false,
+      // A page that is being printed or put away may have no width for a moment.
+      allowInvalidContainer: true,
       zIndex: true,
       // The name of what is pointed at is shown by the page, where it can be read aloud and selected.
       defaultDrawNodeHover: () => {},

@@ -2,6 +2,7 @@ import type Sigma from 'sigma'
 
 /** One in so many ties is drawn stronger: those that hold most, which stand first. */
 const strongShare = 6
+const smoothMax = 20_000
 
 /**
  * The ties of a graph below the nodes of sigma: one call draws all of them. Sigma's own edges would be an object each and
@@ -19,7 +20,9 @@ export class TieLayer {
 
   constructor(sigma: Sigma, ties: Uint32Array<ArrayBuffer>, nodes: number) {
     this.#sigma = sigma
-    const context = sigma.createWebGLContext('ties', { beforeLayer: 'edges', antialias: true } as never)
+    // Where ties are many each is so faint that its edge is not seen, and smooth ones cost four times as much.
+    const antialias = ties.length / 2 < smoothMax
+    const context = sigma.createWebGLContext('ties', { beforeLayer: 'edges', antialias } as never)
     const gl = context as unknown as WebGL2RenderingContext
     this.#gl = gl
     this.#program = programOf(gl)

@@ -47,6 +47,14 @@ export const views: readonly View[] = [
     load: async () => (await import('../documents/document-view.ts')).DocumentView,
   },
   {
+    path: '/changes',
+    title: 'Changes',
+    listed: { group: 'Read', icon: 'changes' },
+    needs: 'consumer',
+    styles: ['filters.css', 'changes.css'],
+    load: async () => (await import('../changes/changes-view.ts')).ChangesView,
+  },
+  {
     path: '/analysis',
     title: 'Analysis',
     listed: { group: 'Read', icon: 'analysis' },

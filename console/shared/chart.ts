@@ -90,6 +90,7 @@ function optionsOf(
     width: box.clientWidth,
     height,
     legend: { show: false },
+    padding: [8, 8, 0, 0],
     cursor: { y: false, drag: { x: false, y: false } },
     scales: {
       x: { time: true, range: (_, from, to) => [...(span() ?? padded(from, to))] as [number, number] },

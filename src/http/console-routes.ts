@@ -30,6 +30,7 @@ const views = [
   '/analysis',
   '/analysis/runs/:run_id',
   '/analysis/subscriptions',
+  '/changes',
   '/docs',
   '/documents',
   '/documents/:id',

@@ -154,6 +154,7 @@ const places: readonly (readonly [path: string, shown: string, parts?: readonly 
   ['/operate/datasets?dataset=news', 'Classifications of news'],
   ['/operate/collectors?all=1', 'Keys of collectors'],
   ['/operate/audit', 'dataset.put'],
+  ['/changes', 'Waiting for the next one'],
   ['/documents', 'the newest first'],
   [`/documents/${updated.body.results[0].document_id}`, 'Correction: an earlier version'],
   ['/analysis', 'What to find'],

@@ -1,0 +1,31 @@
+import { type ComponentChild, h } from 'preact'
+import { type EventType, eventTypes } from './changes-request.ts'
+import type { ChangeEvent } from './follow-changes.ts'
+
+/** As high as that, whatever the texts. On a phone there are two lines. */
+export const rowRem = (isNarrow: boolean): number => (isNarrow ? 4.4 : 3)
+
+export interface ChangeRowProps {
+  readonly event: ChangeEvent
+  /** Null where the document is not there any more; undefined while it is not known. */
+  readonly title: string | null | undefined
+}
+
+/** One event, on a line. */
+export function ChangeRow({ event, title }: ChangeRowProps): ComponentChild {
+  const { event_type: type, document_id: id, changed_fields: fields, ingested_at: time } = event
+  const kind = Object.hasOwn(eventTypes, type) ? eventTypes[type as EventType] : type
+  return h(
+    'a',
+    { class: 'change', href: `/documents/${id}`, title: `${type}, no. ${event.sequence}` },
+    h('time', { dateTime: time, title: time }, new Date(time).toLocaleTimeString()),
+    h('span', { class: 'chip kind', 'data-kind': type }, kind),
+    h('span', { class: 'change-title', dir: 'auto' }, title ?? id),
+    h(
+      'span',
+      { class: 'change-facts' },
+      [event.dataset_id, event.source_platform].map((fact, i) => h('bdi', { key: i }, fact)),
+      h('bdi', { class: 'fields' }, fields.join(', ')),
+    ),
+  )
+}

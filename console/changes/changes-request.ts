@@ -1,0 +1,60 @@
+/** Every kind of event, the three of the interface first; the last two are told to readers who name them. */
+export const eventTypes = {
+  'document.created': 'New document',
+  'document.version.created': 'New version',
+  'document.metrics.updated': 'Metrics',
+  'document.updated': 'Other fields',
+  'document.erased': 'Erased',
+} as const
+export type EventType = keyof typeof eventTypes
+export const eventTypeNames = Object.keys(eventTypes) as EventType[]
+
+/** Where reading begins, in words, and how long before now that is. */
+export const beginnings = {
+  now: ['Now', 0],
+  hour: ['An hour ago', 3_600_000],
+  day: ['A day ago', 86_400_000],
+  earliest: ['The first event that is kept', null],
+} as const
+export type Beginning = keyof typeof beginnings
+
+/** A way to follow the feed, as its address says it. */
+export interface Following {
+  readonly types: readonly EventType[]
+  readonly datasets: readonly string[]
+  readonly platforms: readonly string[]
+  readonly from: Beginning
+}
+
+export function followingOf(address: URLSearchParams): Following {
+  const list = (name: string): readonly string[] => (address.get(name) ?? '').split(',').filter(Boolean)
+  const named = list('types')
+  return {
+    types: eventTypeNames.filter((type) => named.includes(type)),
+    datasets: list('datasets'),
+    platforms: list('platforms'),
+    from: (Object.keys(beginnings) as Beginning[]).find((one) => one === address.get('from')) ?? 'hour',
+  }
+}
+
+export function parametersOf({ types, datasets, platforms, from }: Following): Record<string, string> {
+  return {
+    types: types.join(','),
+    datasets: datasets.join(','),
+    platforms: platforms.join(','),
+    from: from === 'hour' ? '' : from,
+  }
+}
+
+/** The parameters that a cursor is bound to, and where a first read begins. None chosen is all of them. */
+export function queryOf({ types, datasets, platforms, from }: Following, nowMs: number): Record<string, string> {
+  const [, agoMs] = beginnings[from]
+  const minute = 60_000
+  return {
+    event_type: (types.length === 0 ? eventTypeNames : types).join(','),
+    dataset_id: datasets.join(','),
+    source_platform: platforms.join(','),
+    ingested_from: agoMs ? new Date(Math.floor((nowMs - agoMs) / minute) * minute).toISOString() : '',
+    start: from === 'now' ? 'latest' : '',
+  }
+}

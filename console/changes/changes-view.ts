@@ -1,0 +1,212 @@
+import { useSignal } from '@preact/signals'
+import { type ComponentChild, h } from 'preact'
+import { useEffect, useMemo, useRef } from 'preact/hooks'
+import { ApiError, inWords } from '../app/ask.ts'
+import { icon } from '../app/icons.ts'
+import { addressOf, go } from '../app/router.ts'
+import type { ViewProps } from '../app/view-props.ts'
+import { AsCode } from '../shared/as-code.ts'
+import { CopyButton } from '../shared/copy-button.ts'
+import { useNarrow } from '../shared/use-narrow.ts'
+import { WindowList } from '../shared/window-list.ts'
+import { ChangeFilters } from './change-filters.ts'
+import { ChangeRow, rowRem } from './change-row.ts'
+import { type Following, followingOf, parametersOf, queryOf } from './changes-request.ts'
+import { counted, EventsAMinute, type Minutes } from './events-a-minute.ts'
+import { type ChangeEvent, followChanges, pageSize } from './follow-changes.ts'
+import { useTitles } from './use-titles.ts'
+
+/** A page that stays open keeps the newest: older ones are in the feed. */
+const keptMax = 10_000
+
+/** The feed as it arrives, the newest first. What is followed is in the address; where one is in the feed, in the cursor. */
+export function ChangesView({ place }: ViewProps): ComponentChild {
+  const following = followingOf(place.query)
+  const change = (changes: Partial<Following>): void =>
+    go(addressOf('/changes', parametersOf({ ...following, ...changes })))
+  const isNarrow = useNarrow()
+  const feed = useFeed(following)
+  const { titles, look } = useTitles()
+  const { events, waiting, cursor, isPaused, fault, isExpired, minutes, now } = feed
+  return h(
+    'div',
+    null,
+    h(
+      'div',
+      { class: 'view-head' },
+      h('h1', null, 'Changes'),
+      h(AsCode, {
+        request: { method: 'GET', path: addressOf('/v1/changes', { ...feed.query, limit: String(pageSize) }) },
+      }),
+    ),
+    fault === null
+      ? null
+      : h(
+          'div',
+          { class: 'notice bad', role: 'alert' },
+          h('p', null, fault),
+          h(
+            'button',
+            { type: 'button', class: 'button small', onClick: feed.again },
+            isExpired ? 'Begin anew' : 'Try again',
+          ),
+        ),
+    h(EventsAMinute, { minutes, now }),
+    h(
+      'div',
+      { class: 'changes-bar' },
+      h(
+        'button',
+        {
+          type: 'button',
+          class: 'button main',
+          disabled: fault !== null,
+          onClick: isPaused ? feed.resume : feed.pause,
+        },
+        icon(isPaused ? 'play' : 'pause'),
+        isPaused ? 'Go on' : 'Pause',
+      ),
+      h('span', { class: 'note', role: 'status' }, wordsOf(feed)),
+      cursor === null
+        ? null
+        : h(
+            'span',
+            { class: 'cursor' },
+            h('span', { class: 'note' }, 'Cursor'),
+            h('code', null, cursor.length > 24 ? `${cursor.slice(0, 12)} … ${cursor.slice(-8)}` : cursor),
+            h(CopyButton, {
+              class: 'button small',
+              text: () => cursor,
+              what: 'the cursor: it goes on behind what is shown',
+            }),
+          ),
+    ),
+    h(
+      'div',
+      { class: 'changes-columns' },
+      h(ChangeFilters, { following, change }),
+      h(
+        'div',
+        { class: 'changes' },
+        waiting === 0
+          ? null
+          : h(
+              'button',
+              { type: 'button', class: 'button small arrived', onClick: feed.show },
+              `${waiting.toLocaleString()} new event${waiting === 1 ? '' : 's'}: show`,
+            ),
+        h(WindowList<ChangeEvent>, {
+          label: 'Events',
+          items: events,
+          rowRem: rowRem(isNarrow),
+          keyOf: ({ event_id }) => event_id,
+          row: (event) => h(ChangeRow, { event, title: titles.get(event.document_id) }),
+          isOpenEnded: true,
+          seen: (first, last) => {
+            feed.seen(first)
+            look(events.slice(first, last))
+          },
+        }),
+      ),
+    ),
+  )
+}
+
+function wordsOf({ events, isPaused, isCaughtUp }: ReturnType<typeof useFeed>): string {
+  const shown = events.length === 1 ? '1 event' : `${events.length.toLocaleString()} events`
+  if (isPaused) return `Paused, ${shown}`
+  if (!isCaughtUp) return `Reading, ${shown} so far`
+  return events.length === 0 ? 'Nothing yet: what changes appears here' : `Waiting for the next one, ${shown}`
+}
+
+function useFeed(following: Following) {
+  const events = useSignal<readonly ChangeEvent[]>([])
+  /** Arrived while the reader was further down: shown when they want, so that nothing moves under their eyes. */
+  const held = useSignal<readonly ChangeEvent[]>([])
+  const cursor = useSignal<string | null>(null)
+  const minutes = useSignal<Minutes>(new Map())
+  const now = useSignal(Date.now())
+  const isPaused = useSignal(false)
+  const isCaughtUp = useSignal(false)
+  const fault = useSignal<string | null>(null)
+  const isExpired = useSignal(false)
+  const turn = useSignal(0)
+  const isDown = useRef(false)
+  const key = JSON.stringify(following)
+  const query = useMemo(() => queryOf(following, Date.now()), [key, turn.value])
+
+  useEffect(() => {
+    events.value = []
+    held.value = []
+    cursor.value = null
+    minutes.value = new Map()
+    isCaughtUp.value = false
+  }, [query])
+  useEffect(() => {
+    fault.value = null
+    isExpired.value = false
+    if (isPaused.value) return
+    const left = new AbortController()
+    const follow = async (): Promise<void> => {
+      for await (const { items, next_cursor } of followChanges(query, cursor.value, left.signal)) {
+        const newest = items.toReversed()
+        if (isDown.current) held.value = [...newest, ...held.value].slice(0, keptMax)
+        else events.value = [...newest, ...events.value].slice(0, keptMax)
+        minutes.value = counted(
+          minutes.value,
+          items.map(({ ingested_at }) => ingested_at),
+        )
+        now.value = Date.now()
+        cursor.value = next_cursor
+        // A page that is not full was all there was.
+        isCaughtUp.value = items.length < pageSize
+      }
+    }
+    follow().catch((error: unknown) => {
+      if (left.signal.aborted) return
+      isExpired.value = error instanceof ApiError && error.status === 410
+      fault.value = inWords(error)
+    })
+    return () => left.abort()
+  }, [query, isPaused.value])
+  useEffect(() => {
+    const timer = setInterval(() => {
+      now.value = Date.now()
+    }, 10_000)
+    return () => clearInterval(timer)
+  }, [])
+
+  const show = (): void => {
+    events.value = [...held.value, ...events.value].slice(0, keptMax)
+    held.value = []
+  }
+  return {
+    query,
+    events: events.value,
+    waiting: held.value.length,
+    cursor: cursor.value,
+    minutes: minutes.value,
+    now: now.value,
+    isPaused: isPaused.value,
+    isCaughtUp: isCaughtUp.value,
+    fault: fault.value,
+    isExpired: isExpired.value,
+    show: () => {
+      show()
+      scrollTo({ top: 0, behavior: 'instant' })
+    },
+    seen: (first: number) => {
+      isDown.current = first > 0
+      if (first === 0 && held.value.length > 0) show()
+    },
+    pause: () => {
+      isPaused.value = true
+    },
+    resume: () => {
+      isPaused.value = false
+    },
+    again: () => {
+      turn.value += 1
+    },
+  }
+}

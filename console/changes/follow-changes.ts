@@ -1,0 +1,36 @@
+import { ask } from '../app/ask.ts'
+
+export interface ChangeEvent {
+  readonly sequence: number
+  readonly event_id: string
+  readonly event_type: string
+  readonly dataset_id: string
+  readonly source_platform: string
+  readonly document_id: string
+  readonly changed_fields: readonly string[]
+  readonly ingested_at: string
+}
+
+export interface ChangePage {
+  readonly items: readonly ChangeEvent[]
+  readonly next_cursor: string
+}
+
+export const pageSize = 200
+/** Held by the server that long when nothing is new. A proxy in between may give up after a minute, many do after half. */
+const waitSeconds = 20
+
+/** Pages of the feed from a cursor on, or from where the query says; the next is asked for when this one was taken. */
+export async function* followChanges(
+  query: Readonly<Record<string, string>>,
+  cursor: string | null,
+  signal: AbortSignal,
+): AsyncGenerator<ChangePage, never> {
+  const { start, ...bound } = query
+  for (let at = cursor; ; ) {
+    const where = at === null ? { start } : { cursor: at, wait: waitSeconds }
+    const page: ChangePage = await ask('GET', '/v1/changes', { query: { ...bound, ...where, limit: pageSize }, signal })
+    at = page.next_cursor
+    yield page
+  }
+}

@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { until } from '../support/until.ts'
+import { consoleInBrowser } from './console-world.ts'
+
+/** Following the feed in a real browser: what comes in appears, while somebody looks. */
+const { world, open } = await consoleInBrowser()
+const { server } = world
+const harm = '<img src=x onerror="window.harmed=1"><script>window.harmed=1</script>'
+
+/** A dataset of its own, so that nothing but what a test sends is in its feed. */
+async function follower(dataset: string, policy: object = {}): Promise<string> {
+  await server.makeDataset(dataset)
+  const rates = { requests_per_second: 10_000, burst: 10_000, ...policy }
+  const { key } = await server.makeApplication({
+    name: dataset,
+    policy: rates,
+    entitlements: [{ datasets: [dataset] }],
+  })
+  return key
+}
+
+async function send(dataset: string, ...documents: readonly object[]): Promise<readonly string[]> {
+  const whole = documents.map((one) => ({ dataset_id: dataset, source_platform: 'rss', ...one }))
+  const sent = await server.collector(world.collectorKey, 'POST', '/collector/v1/documents', { documents: whole })
+  assert.equal(sent.status, 200, sent.text)
+  return sent.body.results.map(({ document_id }: { document_id: string }) => document_id)
+}
+
+const rows = (page: Page) => page.locator('.change')
+const kinds = (page: Page) => page.locator('.change .kind').allInnerTexts()
+
+test('what changes appears as it comes, the newest first: new, changed, measured, described anew and erased', async () => {
+  const key = await follower('feed-view')
+  const { page, faults } = await open('/changes', { key, expected: /status of 404/ })
+  await page.getByText('Nothing yet: what changes appears here').waitFor()
+  const [id] = await send('feed-view', { external_id: 'a', title: `gale ${harm}`, body: 'one' })
+  await rows(page)
+    .filter({ hasText: `gale ${harm}` })
+    .waitFor()
+  assert.equal(await page.locator('main img, main script').count(), 0)
+  assert.equal(await page.evaluate('window.harmed'), undefined)
+  await send('feed-view', { external_id: 'a', title: `gale ${harm}`, body: 'two', metrics: { views: 2 }, tags: ['x'] })
+  await until('all are there', async () => (await rows(page).count()) === 4)
+  assert.deepEqual((await kinds(page)).toSorted(), ['Metrics', 'New document', 'New version', 'Other fields'])
+  await server.mustAdmin('DELETE', `/admin/v1/documents/${id}`)
+  await page.locator('.change').first().getByText('Erased').waitFor()
+  await page
+    .getByRole('img', { name: /^Events a minute: 5 in the last hour/ })
+    .locator('canvas')
+    .waitFor()
+
+  // The kinds that are followed are in the address; the interface's three, and those that must be named.
+  await page.getByRole('group', { name: 'Kind of event' }).getByLabel('Erased').check()
+  await until('only that is left', async () => (await kinds(page)).join() === 'Erased')
+  assert.equal(new URL(page.url()).search, '?types=document.erased')
+  await page.getByRole('button', { name: 'Code' }).click()
+  assert.match(await page.locator('.as-code pre').innerText(), /event_type=document\.erased/)
+  assert.deepEqual(faults, [])
+})
+
+test('a pause holds the list, the cursor goes on behind what is shown, and nothing is missed', async () => {
+  const key = await follower('feed-held')
+  const { page, faults } = await open('/changes?from=now', { key })
+  await page.getByText('Nothing yet: what changes appears here').waitFor()
+  await send('feed-held', { external_id: 'a', title: 'First of the tide' })
+  await rows(page).filter({ hasText: 'First of the tide' }).waitFor()
+  await page.getByRole('button', { name: 'Pause' }).click()
+  await page.getByText('Paused, 1 event').waitFor()
+  // What the button copies is read where it is copied from: another origin's clipboard is nobody's to read.
+  await page.evaluate('navigator.clipboard.writeText = async (text) => { window.copied = text }')
+  await page.locator('.cursor').getByRole('button').click()
+  await page.locator('.cursor').getByText('Copied').waitFor()
+  const cursor = String(await page.evaluate('window.copied'))
+  await send('feed-held', { external_id: 'b', title: 'Second of the tide' })
+  const types = 'document.created,document.version.created,document.metrics.updated,document.updated,document.erased'
+  const next = await server.consumer(key, 'GET', `/v1/changes?cursor=${encodeURIComponent(cursor)}&event_type=${types}`)
+  assert.equal(next.status, 200, next.text)
+  assert.equal(next.body.items.length, 1, 'the cursor is behind the first and before the second')
+  assert.equal(await rows(page).count(), 1)
+  await page.getByRole('button', { name: 'Go on' }).click()
+  await rows(page).filter({ hasText: 'Second of the tide' }).waitFor()
+  assert.equal(await rows(page).count(), 2)
+  await page.locator('.change-title', { hasText: 'Second of the tide' }).click()
+  await page.getByRole('heading', { name: 'Second of the tide' }).waitFor()
+  assert.deepEqual(faults, [])
+})
+
+test('who has scrolled down is not moved: what comes in waits for them', async () => {
+  const key = await follower('feed-scroll')
+  const many = Array.from({ length: 60 }, (_, i) => ({ external_id: `n${i}`, title: `Wave ${i}` }))
+  await send('feed-scroll', ...many)
+  const { page, faults } = await open('/changes', { key })
+  await page.getByText('Waiting for the next one, 60 events').waitFor()
+  await until('the beginning is out of sight', async () => {
+    await page.mouse.wheel(0, 3_000)
+    return (await page.locator('li[aria-posinset="60"]').count()) === 1
+  })
+  await send('feed-scroll', { external_id: 'late', title: 'Late wave' })
+  await page.getByRole('button', { name: '1 new event: show' }).click()
+  await rows(page).filter({ hasText: 'Late wave' }).waitFor()
+  assert.deepEqual(faults, [])
+})
+
+test('a server that goes away while the feed is followed: it goes on where it was, and nothing is missed', async () => {
+  const key = await follower('feed-away')
+  const { page } = await open('/changes', { key })
+  await page.getByText('Nothing yet: what changes appears here').waitFor()
+  await server.stop()
+  await page.getByText('The server does not answer.').waitFor()
+  await server.start()
+  await send('feed-away', { external_id: 'a', title: 'After the storm' })
+  await rows(page).filter({ hasText: 'After the storm' }).waitFor()
+  assert.equal(await rows(page).count(), 1)
+})
+
+test('a quota that is used up, and a key that may not read a dataset, are told', async () => {
+  const key = await follower('feed-quota', { daily_quotas: { changes: 1 } })
+  const { page } = await open('/changes', { key, expected: /status of (429|403)/ })
+  await page.getByText("Today's quota is used up").waitFor()
+  await page.goto(`${world.address}/changes?datasets=news`)
+  await page.getByRole('alert').waitFor()
+  await page.getByRole('button', { name: 'Try again' }).waitFor()
+})

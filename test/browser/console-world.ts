@@ -58,7 +58,7 @@ async function makeWorld(): Promise<ConsoleWorld> {
 const computedDrawing = ['--use-gl=angle', '--use-angle=swiftshader', '--enable-unsafe-swiftshader']
 
 /** It keeps the process until it is closed. */
-function launchBrowser(draws: boolean): Promise<Browser> {
+export function launchBrowser(draws = false): Promise<Browser> {
   const executablePath = findChromium()
   assert.ok(executablePath, 'Chromium is needed: install it, or set CHROMIUM_PATH')
   return chromium.launch({

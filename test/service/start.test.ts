@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { adminToken, freshFolder, startTidemark } from '../acceptance/harness.ts'
+import { launchBrowser } from '../browser/console-world.ts'
+import { findChromium } from '../browser/find-chromium.ts'
+import { until } from '../support/until.ts'
 
 const hourMs = 3_600_000
 
@@ -34,6 +37,38 @@ async function example(name: string, address: string, key: string) {
   })
   const shown = readFileSync(join(root, 'docs/images', `${name}.svg`), 'utf8')
   return { stdout, drawn: readFileSync(picture, 'utf8'), shown }
+}
+
+/** Stands where a desktop has what opens addresses, and writes down which one it was given. */
+function fakeDesktop(): { readonly path: string; readonly shown: string } {
+  const folder = freshFolder()
+  const shown = join(folder, 'shown')
+  for (const name of ['xdg-open', 'open']) {
+    // Moved into its place, so that whoever finds it finds all of it.
+    const lines = ['#!/bin/sh', `printf %s "$1" > '${shown}.part'`, `mv '${shown}.part' '${shown}'`, '']
+    writeFileSync(join(folder, name), lines.join('\n'), { mode: 0o755 })
+  }
+  return { path: `${folder}:${process.env.PATH}`, shown }
+}
+
+/** In a browser: the address leads into the console, as the reader of the sample, and a second time it does not. */
+async function signsInOnce(address: string): Promise<void> {
+  const browser = await launchBrowser()
+  try {
+    const open = async () => {
+      const page = await (await browser.newContext()).newPage()
+      page.setDefaultTimeout(150_000)
+      await page.goto(address)
+      return page
+    }
+    const first = await open()
+    await first.getByRole('button', { name: 'Sample reader Sign out' }).waitFor()
+    assert.ok(!first.url().includes('#'), 'the code does not stay in the address')
+    const second = await open()
+    await second.getByText('This address has been used, or is too old.').waitFor()
+  } finally {
+    await browser.close()
+  }
 }
 
 test('start: every line that it prints has an answer from the first request on, every mode of search too, on any later day', async (t) => {
@@ -114,7 +149,8 @@ test('start: every line that it prints has an answer from the first request on, 
   assert.equal(code, 0, stderr)
   assert.match(stderr, /100 % {2}making the sample searchable/)
 
-  const later = await startTidemark(['start'], { dataDir })
+  const desktop = fakeDesktop()
+  const later = await startTidemark(['start', '--open'], { dataDir, env: { PATH: desktop.path } })
   t.after(() => later.kill9())
   const [printed] = await later.printed(/Tidemark is up at [\s\S]+Ctrl-C ends it/)
   const [searchAgain] = printed!.split('\n').filter((line) => line.trim().startsWith('curl '))
@@ -128,6 +164,10 @@ test('start: every line that it prints has an answer from the first request on, 
     'the key of the first start was used, and goes on',
   )
   assert.equal(keys.length, 3)
+  const [, signInAddress] = /^ +(http:\S+\/sign-in#\S+)$/m.exec(printed!)!
+  await until('the browser of the desktop is asked for', async () => existsSync(desktop.shown))
+  assert.equal(readFileSync(desktop.shown, 'utf8'), signInAddress)
+  if (findChromium() !== null) await signsInOnce(signInAddress!)
   later.signal('SIGINT')
   const second = await later.ended
   assert.equal(second.code, 0, second.stderr)

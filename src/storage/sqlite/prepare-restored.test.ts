@@ -113,6 +113,7 @@ test('runs that a subscription starts after a restore come after all that reader
   await open.close()
   await prepareRestored(storePath(dataDir), storePath(folder(t)), madeAt, 2)
   const restored = await openSqliteStore(dataDir)
+  t.after(() => restored.close())
   const start = { subscriptionId: 'sub_1', run, concurrentMax: null }
   assert.equal(await restored.store.analysis.startRun({ ...start, afterTurn: 0 }), null)
   const started = await restored.store.analysis.startRun({ ...start, afterTurn: 1_000_000 })

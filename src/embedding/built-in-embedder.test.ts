@@ -202,8 +202,8 @@ test('a query goes ahead of those that wait for another caller, and so does one 
     if (asksFor === 'shared') shared.join('single')
     const asked = asksFor === 'shared' ? crowd.at(-1)! : ask('single', new Callers('single'))
     await asked
-    // The one that was at it; and while the second process starts, one more.
-    assert.ok(ended.length - before <= 3, ended.slice(before).join(', '))
+    // The one that was at it; and while the second process starts, some more. In the order of asking it would be the last.
+    assert.ok(ended.length - before <= 7, ended.slice(before).join(', '))
     await Promise.all(crowd)
   }
 })

@@ -3,14 +3,14 @@ import type { Incidents } from '../incidents.ts'
 import { type Repeating, repeat } from './repeating.ts'
 
 /** The shortest interval is a minute, and what has changed waits half of one to settle. */
-const lookEveryMs = 1000
+const pauses = { everyMs: 1000, whenIdleMs: 2000 }
 
 /** Starts runs of subscriptions when they are due. Every process that executes runs does it; the store starts each once. */
 export function startScheduling(parts: SchedulingParts, incidents: Incidents): Repeating {
   const dueRuns = new DueRuns(parts)
   return repeat(
     'analysis-schedule',
-    lookEveryMs,
+    pauses,
     async () => {
       await dueRuns.start()
       return false

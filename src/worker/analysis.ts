@@ -17,7 +17,8 @@ import type { Log } from '../log.ts'
 import { dayMs } from '../time.ts'
 import { repeat } from './repeating.ts'
 
-const lookEveryMs = 1000
+/** One that is added wakes it. */
+const lookPauses = { everyMs: 1000, whenIdleMs: 4000 }
 const renewEveryMs = 500
 const leaseMs = 10_000
 
@@ -103,7 +104,7 @@ export function startAnalysis(parts: ExecutionParts, incidents: Incidents, logge
 
   const runs = repeat(
     'analysis',
-    lookEveryMs,
+    lookPauses,
     async () => {
       const run = await parts.store.takeRun(lease(parts.now()))
       if (run === null) return false

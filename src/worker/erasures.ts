@@ -7,7 +7,7 @@ const hiddenAtOnce = 200
 const removedAtOnce = 20
 const eventsAtOnce = 5000
 /** Jobs that another process began are found this late, and so is that an index is rid of the documents. */
-const everyMs = 1000
+const pauses = { everyMs: 1000, whenIdleMs: 2000 }
 
 export interface ErasureParts {
   readonly store: ErasureStore
@@ -23,7 +23,7 @@ export function startErasures(parts: ErasureParts, incidents: Incidents): Repeat
   const progress = new Map<string, Progress>()
   return repeat(
     'erasures',
-    everyMs,
+    pauses,
     async () => {
       let more = false
       for (const { erasureId, isHidden, purgeArtifacts } of await parts.store.unfinished()) {

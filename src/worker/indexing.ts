@@ -13,8 +13,11 @@ import { Rate } from '../search/rate.ts'
 import type { SearchIndex } from '../search/search-index.ts'
 import { type Repeating, repeat } from './repeating.ts'
 
-/** Changes made by another process are found this late; this process's own wake the loops at once. */
-const lookEveryMs = 500
+/**
+ * Changes that this process makes or hears of wake the loops at once. Those of a command that works on the same SQLite
+ * store, and on PostgreSQL those that were not heard of, are found this late.
+ */
+const pauses = { everyMs: 500, whenIdleMs: 2000 }
 
 export interface Indexing extends IndexingWork {
   /** There may be something new to index. */
@@ -194,11 +197,11 @@ export async function startIndexing(parts: IndexingParts): Promise<Indexing> {
     else await look()
     await replaced.begin()
   } catch {}
-  const words = repeat('indexing', lookEveryMs, () => alone(feed), incidents)
-  const following = repeat('follow-vectors', lookEveryMs, () => alone(follow), incidents)
+  const words = repeat('indexing', pauses, () => alone(feed), incidents)
+  const following = repeat('follow-vectors', pauses, () => alone(follow), incidents)
   const vectors: Repeating = repeat(
     'vectors',
-    lookEveryMs,
+    pauses,
     async () => {
       if (!(await makesVectors())) return false
       const failures: unknown[] = []

@@ -3,7 +3,7 @@ import type { IndexSource } from '../search/index-source.ts'
 import type { SearchIndex } from '../search/search-index.ts'
 import { type Repeating, repeat } from './repeating.ts'
 
-const lookEveryMs = 1000
+const pauses = { everyMs: 1000, whenIdleMs: 2000 }
 /** An index that says nothing for three of these is taken for gone. */
 const sayEveryMs = 30_000
 
@@ -26,7 +26,7 @@ export function startPurging({ source, index, copyId, shared, feeds }: PurgePart
   let said: { readonly through: number; readonly at: number } | null = null
   return repeat(
     'purge-index',
-    lookEveryMs,
+    pauses,
     async () => {
       const erased = await source.newestErasure()
       if (erased === 0 && !shared) return false

@@ -27,6 +27,23 @@ suite('a repeating job', () => {
     await job.stop()
   })
 
+  test('rests longer after some turns without anything to do, until it is woken', async () => {
+    let turns = 0
+    const work = async () => {
+      turns++
+      return false
+    }
+    const job = repeat('j', { everyMs: 1, whenIdleMs: 60_000 }, work, silentIncidents)
+    await until('it rests', () => turns === 10)
+    await sleep(30)
+    assert.equal(turns, 10)
+    job.wake()
+    await until('it is as quick as before', () => turns === 20)
+    await sleep(30)
+    assert.equal(turns, 20)
+    await job.stop()
+  })
+
   test('woken in the middle of a turn, it takes another', async () => {
     let turns = 0
     const gate = Promise.withResolvers<void>()

@@ -7,15 +7,28 @@ export interface Repeating {
   stop(): Promise<void>
 }
 
+/** How long a job waits for its next turn, and how long where the last ones had nothing to do. */
+interface Pauses {
+  readonly everyMs: number
+  readonly whenIdleMs: number
+}
+
 /**
  * Runs `work` now and then every `everyMs`. `work` returns whether there is more to do at once; it is then called again
  * after letting others go first. A failure is reported and the next turn tries again.
  */
-export function repeat(name: string, everyMs: number, work: () => Promise<boolean>, incidents: Incidents): Repeating {
+export function repeat(
+  name: string,
+  pauses: number | Pauses,
+  work: () => Promise<boolean>,
+  incidents: Incidents,
+): Repeating {
+  const { everyMs, whenIdleMs } = typeof pauses === 'number' ? { everyMs: pauses, whenIdleMs: pauses } : pauses
   let stopped = false
   let endPause: () => void = () => {}
   let woken = false
   let failures = 0
+  let idleTurns = 0
   const turn = async (): Promise<void> => {
     while (!stopped) {
       let more = false
@@ -24,6 +37,7 @@ export function repeat(name: string, everyMs: number, work: () => Promise<boolea
         more = await work()
         incidents.worked(name)
         failures = 0
+        idleTurns = more || woken ? 0 : idleTurns + 1
       } catch (error) {
         if (stopped) return
         failures++
@@ -31,7 +45,8 @@ export function repeat(name: string, everyMs: number, work: () => Promise<boolea
       }
       if (stopped) return
       await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, pauseMs(more || woken, everyMs, failures))
+        const restMs = idleTurns < idleTurnsMin ? everyMs : whenIdleMs
+        const timer = setTimeout(resolve, pauseMs(more || woken, restMs, failures))
         timer.unref()
         endPause = () => {
           clearTimeout(timer)
@@ -44,6 +59,7 @@ export function repeat(name: string, everyMs: number, work: () => Promise<boolea
   return {
     wake() {
       woken = true
+      idleTurns = 0
       if (failures === 0) endPause()
     },
     async stop() {
@@ -53,6 +69,9 @@ export function repeat(name: string, everyMs: number, work: () => Promise<boolea
     },
   }
 }
+
+/** What has just happened is often followed by more. */
+const idleTurnsMin = 10
 
 /** Between two portions of one job: writers that wait get their turn. */
 const breathMs = 5

@@ -1,8 +1,8 @@
-import { type Logger, pino, stdSerializers } from 'pino'
+import { type DestinationStream, type Logger, pino, stdSerializers } from 'pino'
 import type { Config } from '../config.ts'
 
 /** Lines are written together, so many characters at a time or what there is after this long. */
-const writeEveryMs = 100
+const writeAfterMs = 100
 const writeFromCharacters = 16_000
 
 const nothing = (): undefined => undefined
@@ -28,6 +28,24 @@ export function makeLogger(config: Config): Logger {
       base: null,
       serializers: { err: saidOf, req: nothing, headers: nothing, body: nothing, authorization: nothing },
     },
-    pino.destination({ fd: 2, sync: false, minLength: writeFromCharacters, periodicFlush: writeEveryMs }),
+    standardError(),
   )
+}
+
+/** Its own way to write now and then would wake the process ten times a second though nothing was said. */
+function standardError(): DestinationStream {
+  const stream = pino.destination({ fd: 2, sync: false, minLength: writeFromCharacters })
+  const { write } = stream
+  let isFlushDue = false
+  const flush = (): void => {
+    isFlushDue = false
+    stream.flush(() => {})
+  }
+  return Object.assign(stream, {
+    write(line: string): boolean {
+      if (!isFlushDue) setTimeout(flush, writeAfterMs).unref()
+      isFlushDue = true
+      return write.call(stream, line)
+    },
+  })
 }

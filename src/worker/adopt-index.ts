@@ -6,7 +6,7 @@ import type { Indexing } from './indexing.ts'
 import { type Repeating, repeat } from './repeating.ts'
 
 /** How often a rebuilt index is looked for. */
-const lookEveryMs = 1000
+const lookEveryMs = 2000
 
 export interface Adopting extends Pick<Repeating, 'stop'> {
   /** Why the index that was handed over last is not served; null where it is. */

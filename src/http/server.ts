@@ -116,7 +116,11 @@ export async function makeServer(parts: ServerParts): Promise<FastifyInstance> {
     await app.register(cors, {
       origin: parts.corsOrigins.includes('*') ? '*' : [...parts.corsOrigins],
       methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
-      allowedHeaders: ['authorization', 'content-type', 'idempotency-key', 'x-request-id', 'range', 'if-none-match'],
+      allowedHeaders: [
+        ...['authorization', 'content-type', 'idempotency-key', 'x-request-id', 'range', 'if-none-match'],
+        // Of clients of the Model Context Protocol.
+        ...['mcp-protocol-version', 'mcp-session-id'],
+      ],
       exposedHeaders: [
         ...['x-request-id', 'ratelimit', 'ratelimit-policy', 'retry-after', 'etag', 'content-range'],
         ...['location', 'tidemark-next-cursor', 'tidemark-changes-cursor'],

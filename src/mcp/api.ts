@@ -55,8 +55,8 @@ export class Api {
     return this.#json(await this.#make({ method: 'GET', path, query: Object.fromEntries(given) }))
   }
 
-  async post<Answer>(path: string, body: object): Promise<Answer> {
-    return this.#json(await this.#make({ method: 'POST', path, body }))
+  async post<Answer>(path: string, body: object, headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
+    return this.#json(await this.#make({ method: 'POST', path, body, headers }))
   }
 
   /** The bytes of a file. By a range, because a whole one may be answered with the address of a bucket. */

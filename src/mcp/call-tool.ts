@@ -1,7 +1,7 @@
 import { TidemarkError } from '../errors.ts'
 import { detailsOf, messageOf, type Validator, validatorFor } from '../validation.ts'
 import { Api, type MakeRequest, Refusal } from './api.ts'
-import { tokenLimits } from './token-budget.ts'
+import { tokenLimits, tokensIn } from './token-budget.ts'
 import type { Tool } from './tool.ts'
 
 /** What an agent is answered: blocks of text, the last of which is JSON. */
@@ -47,7 +47,7 @@ export async function callTool(tool: Tool, input: unknown, make: MakeRequest): P
   }
   const { max_tokens: tokens = tokenLimits.default, ...asked } = given as { max_tokens?: number }
   try {
-    const answer = await tool.run(asked as never, new Api(make), tokens)
+    const answer = await tool.run(asked as never, new Api(make), tool.quotes ? tokens - tokensIn(mark) : tokens)
     return { texts: [...(tool.quotes ? [mark] : []), JSON.stringify(answer)], isError: false }
   } catch (error) {
     if (!(error instanceof Refusal)) throw error

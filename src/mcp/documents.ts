@@ -21,37 +21,48 @@ const wordsMax = 10
 
 export interface ListedAnswer {
   readonly document_id: string
+  readonly more_topics: number | undefined
+  readonly more_tags: number | undefined
   readonly quoted: object
 }
 
-/** What we say of a document; everything that whoever wrote or collected it says is `quoted`. */
+/** What whoever wrote or collected a document says of it. */
+export function saidOf({ source_platform, title, url, author, topics, tags }: ListedDocument) {
+  const words = (list: readonly string[] | undefined) =>
+    list === undefined || list.length === 0 ? undefined : list.map((one) => clipped(one, nameCharacters))
+  return {
+    source_platform,
+    title: title == null ? undefined : clipped(title, titleCharacters),
+    // Half of an address leads nowhere.
+    url: url != null && url.length <= urlCharacters ? url : undefined,
+    external_author_id: author?.external_author_id ?? undefined,
+    author: author?.nickname == null ? undefined : clipped(author.nickname, nameCharacters),
+    topics: words(topics),
+    tags: words(tags),
+  }
+}
+
+/** What we know of a document. */
+export const toldOf = (id: string, { dataset_id, language, published_at, status }: ListedDocument) => ({
+  document_id: id,
+  dataset_id,
+  language: language ?? undefined,
+  published_at: published_at ?? undefined,
+  status: status === 'active' ? undefined : status,
+})
+
+/** A document in a list: what we say of it; everything that others say is `quoted`. */
 export function listed(
   id: string,
   document: ListedDocument,
   more: { readonly text?: string | undefined } = {},
 ): ListedAnswer {
-  const { author } = document
-  const words = (list: readonly string[] | undefined) =>
-    list === undefined || list.length === 0
-      ? undefined
-      : list.slice(0, wordsMax).map((one) => clipped(one, nameCharacters))
-  const told = {
-    document_id: id,
-    dataset_id: document.dataset_id,
-    source_platform: document.source_platform,
-    language: document.language ?? undefined,
-    published_at: document.published_at ?? undefined,
-    status: document.status === 'active' ? undefined : document.status,
-    quoted: {
-      title: document.title == null ? undefined : clipped(document.title, titleCharacters),
-      // Half of an address leads nowhere.
-      url: document.url != null && document.url.length <= urlCharacters ? document.url : undefined,
-      external_author_id: author?.external_author_id ?? undefined,
-      author: author?.nickname == null ? undefined : clipped(author.nickname, nameCharacters),
-      topics: words(document.topics),
-      tags: words(document.tags),
-      text: more.text,
-    },
+  const { topics, tags, ...said } = saidOf(document)
+  const left = (list: readonly string[] = []) => (list.length > wordsMax ? list.length - wordsMax : undefined)
+  return {
+    ...toldOf(id, document),
+    more_topics: left(topics),
+    more_tags: left(tags),
+    quoted: { ...said, topics: topics?.slice(0, wordsMax), tags: tags?.slice(0, wordsMax), text: more.text },
   }
-  return told
 }

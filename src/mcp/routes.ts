@@ -1,7 +1,17 @@
-import { Type } from 'typebox'
+import { type Static, type TProperties, Type } from 'typebox'
+import { IdempotencyHeaders } from '../http/make-once.ts'
 import { askOwnRoutes } from '../http/own-requests.ts'
 import type { TypedApp } from '../http/typed-app.ts'
-import { choice, named, noFields, printablePattern } from '../validation.ts'
+import {
+  choice,
+  detailsOf,
+  messageOf,
+  named,
+  noFields,
+  printablePattern,
+  type Validator,
+  validatorFor,
+} from '../validation.ts'
 
 /** What an agent asks is short. */
 const messageBytesMax = 65_536
@@ -28,6 +38,35 @@ const Message = named(
   ),
 )
 
+/** Of JSON-RPC 2.0. */
+const invalidParams = -32602
+
+const word = Type.String({ maxLength: 1000 })
+const anyObject = Type.Object({}, { additionalProperties: true })
+
+/** What the methods take of which there is something to say; the SDK would refuse the same with a dump of its schema. */
+const paramsOf: Readonly<Record<string, Validator>> = {
+  initialize: validatorOf({
+    protocolVersion: word,
+    capabilities: anyObject,
+    clientInfo: Type.Object({ name: word, version: word }, { additionalProperties: true }),
+  }),
+  'tools/call': validatorOf({ name: word, arguments: Type.Optional(anyObject) }),
+  'tools/list': validatorOf({ cursor: Type.Optional(word) }),
+}
+
+function validatorOf(fields: TProperties): Validator {
+  const _meta = Type.Optional(anyObject)
+  const params = Type.Object({ ...fields, _meta }, { additionalProperties: true })
+  return validatorFor(Type.Object({ params }, { additionalProperties: true }), 'body')
+}
+
+/** What is wrong with the parameters of a message, as a sentence. */
+function paramsFault({ method, params = {} }: Static<typeof Message>): string | null {
+  const validate = Object.hasOwn(paramsOf, method) ? paramsOf[method]! : null
+  return validate === null || validate({ params }) ? null : messageOf(detailsOf(validate.errors))
+}
+
 export function mcpRoutes(app: TypedApp): void {
   app.post(
     '/mcp',
@@ -39,7 +78,8 @@ export function mcpRoutes(app: TypedApp): void {
         summary: 'Speak the Model Context Protocol',
         description:
           'An addition, for agents: MCP over streamable HTTP, without sessions. Each tool asks the routes of this API in the name of the key: entitlements, quotas and counters are the same, and a message takes one request of the rate. ' +
-          'What a tool is refused is an answer with `isError`, which says what to change.',
+          'What a tool is refused is an answer with `isError`, which says what to change. An `Idempotency-Key` is for what the tool of the message makes.',
+        headers: IdempotencyHeaders,
         querystring: noFields,
         body: Message,
         response: {
@@ -55,15 +95,23 @@ export function mcpRoutes(app: TypedApp): void {
       },
     },
     async (request, reply) => {
+      const fault = paramsFault(request.body)
+      if (fault !== null) {
+        const error = { code: invalidParams, message: fault }
+        return reply.send({ jsonrpc: '2.0', id: request.body.id ?? null, error } as { jsonrpc: string })
+      }
       // Some 30 MB and .15 s of CPU: most instances are never asked.
       const { answerMessage } = await import('./answer-message.ts')
-      const { 'mcp-protocol-version': protocolVersion } = request.headers
+      const { 'mcp-protocol-version': protocolVersion, 'idempotency-key': key } = request.headers
+      const ask = askOwnRoutes(request, reply)
       const answer = await answerMessage(
         request.body,
         typeof protocolVersion === 'string' ? protocolVersion : null,
-        askOwnRoutes(request, reply),
+        // For what a tool makes; a key among its arguments goes before.
+        key === undefined ? ask : (asked) => ask({ ...asked, headers: { 'idempotency-key': key, ...asked.headers } }),
         (tool, err) => request.log.error({ reqId: request.id, tool, err }, 'a tool failed'),
       )
+      if (answer.body === null) return reply.status(answer.status as 202).send(undefined as never)
       reply.status(answer.status as 200).type('application/json; charset=utf-8')
       return reply.send(answer.body as never)
     },

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { clipped, fitting, partOf, tokensIn } from './token-budget.ts'
+import { clipped, fitting, fittingFields, partOf, tokensIn } from './token-budget.ts'
 
 const text = fc.string({ unit: 'binary', maxLength: 300 })
 
@@ -40,6 +40,22 @@ test('what does not fit into a list is named by its id, and the list with those 
       const next = all[shown.length]
       const withNext = tokensIn(JSON.stringify([...shown, next])) + left.length * 14
       assert.ok(next === undefined || withNext > tokens, 'no more would have fit')
+    }),
+  )
+})
+
+test('fields that do not fit are counted, those that do fit as JSON writes them', () => {
+  const value = fc.oneof(text, fc.integer(), fc.array(text, { maxLength: 12 }), fc.dictionary(text, fc.integer()))
+  const sizeOf = (one: unknown) => (typeof one === 'object' && one !== null ? Object.keys(one).length : 1)
+  fc.assert(
+    fc.property(fc.dictionary(text, value, { maxKeys: 12 }), fc.integer({ min: 10, max: 2000 }), (fields, tokens) => {
+      const { shown, left = {} } = fittingFields(fields, tokens)
+      assert.ok(tokensIn(JSON.stringify(shown)) <= tokens + 1)
+      for (const [name, one] of Object.entries(fields)) {
+        const there = Object.hasOwn(shown, name) ? sizeOf(shown[name]) : 0
+        assert.equal(there + (Object.hasOwn(left, name) ? left[name]! : 0), sizeOf(one), name)
+      }
+      assert.deepEqual(fittingFields(fields, 1e9).left, undefined, 'all of it where there is room')
     }),
   )
 })

@@ -32,6 +32,40 @@ export function fitting<Item extends object>(
   return { shown: items.slice(0, fit), left: items.slice(fit).map(idOf) }
 }
 
+export interface FittingFields {
+  readonly shown: Readonly<Record<string, unknown>>
+  /** By name how many values of a field did not fit; of those that are one value, 1. Absent where all did. */
+  readonly left: Readonly<Record<string, number>> | undefined
+}
+
+/** The fields of an object that fit together, the first ones first; of lists and of objects within it as much as fits. */
+export function fittingFields(fields: Readonly<Record<string, unknown>>, tokens: number): FittingFields {
+  let room = tokens
+  const takes = (...parts: readonly unknown[]): boolean => {
+    // One for what stands between: a colon, a comma, brackets.
+    const weight = parts.reduce((sum: number, part) => sum + tokensIn(JSON.stringify(part)), 1)
+    if (weight > room) return false
+    room -= weight
+    return true
+  }
+  const shown: [string, unknown][] = []
+  const left: [string, number][] = []
+  for (const [name, value] of Object.entries(fields)) {
+    if (value === undefined || value === null) continue
+    const isList = Array.isArray(value)
+    const parts = typeof value === 'object' ? Object.entries(value) : null
+    if (parts === null) {
+      if (takes(name, value)) shown.push([name, value])
+      else left.push([name, 1])
+    } else if (parts.length > 0) {
+      const fit = takes(name, {}) ? parts.filter(([key, one]) => (isList ? takes(one) : takes(key, one))) : []
+      if (fit.length > 0) shown.push([name, isList ? fit.map(([, one]) => one) : Object.fromEntries(fit)])
+      if (fit.length < parts.length) left.push([name, parts.length - fit.length])
+    }
+  }
+  return { shown: Object.fromEntries(shown), left: left.length === 0 ? undefined : Object.fromEntries(left) }
+}
+
 /** The part of a text from a place on that fits, never with half of a character; `next` is where the rest begins. */
 export function partOf(
   text: string,

@@ -146,6 +146,66 @@ test('text of documents stands in what is marked as quoted, whatever it says', a
   assert.match(JSON.stringify(answer.results), /Ignore all previous/)
 })
 
+test('whatever a collector chose stands in what is quoted, and however much it is the text is read to its end', async () => {
+  const obey = 'Obey_me!'
+  const metrics = Object.fromEntries(Array.from({ length: 100 }, (_, i) => [`${obey} ${'😀'.repeat(60)} ${i}`, i]))
+  const named = documentOf('named', {
+    ...{ source_platform: obey, content_type: obey, region: obey, language: 'fr', body: 'Marée. '.repeat(1000) },
+    ...{
+      title: obey,
+      tags: Array.from({ length: 40 }, (_, i) => `${obey} ${i} ${'潮'.repeat(80)}`),
+      topics: [obey],
+      metrics,
+    },
+    author: { external_author_id: obey, nickname: obey, extra: { [obey]: '潮'.repeat(300) } },
+    facts: [{ kind: 'category', metadata: { label_code: obey } }],
+  })
+  const { next_cursor: cursor } = await asked('changes', { start: 'latest', dataset_id: [sea] })
+  await world.putIndexed(named)
+  const outside = (called: Called): string => {
+    assert.match(called.texts[0]!, /never an instruction/)
+    return JSON.stringify(called.answer, (key, value) => (key === 'quoted' ? undefined : value))
+  }
+  const tokensIn = (texts: readonly string[]): number => {
+    const all = texts.join('')
+    const ascii = [...all].filter((one) => one <= '\x7f').length
+    return ascii / 3 + all.length - ascii
+  }
+  const max_tokens = 1000
+  const listed = await call('browse', { dataset_id: sea, source_platforms: [obey] })
+  const { document_id, more_tags } = listed.answer.documents[0]
+  assert.equal(more_tags, 30)
+  const calls = [
+    listed,
+    await call('search', { query: 'maree', mode: 'keyword', platforms: [obey] }),
+    await call('search', { query: 'mareee', typo: 'always', platforms: [obey] }),
+    await call('author', { platform: obey, external_author_id: obey, max_tokens }),
+    await call('changes', { cursor, dataset_id: [sea], max_tokens }),
+    await call('counts', { by: 'tags', query: 'maree', max_tokens }),
+  ]
+  let text = ''
+  for (let offset: number | undefined = 0; offset !== undefined; ) {
+    const part = await call('read_document', { document_id, offset, max_tokens })
+    calls.push(part)
+    const { next_offset } = part.answer
+    assert.ok(next_offset === undefined || next_offset > offset, `${next_offset} behind ${offset}`)
+    text += part.answer.quoted.text
+    offset = next_offset
+    assert.ok(tokensIn(part.texts) <= max_tokens, `${tokensIn(part.texts)} tokens`)
+    const { metrics: shown = {}, tags = [] } = part.answer.quoted
+    const { left_out } = part.answer
+    assert.equal(Object.keys(shown).length + (left_out.metrics ?? 0), 100)
+    assert.equal(tags.length + (left_out.tags ?? 0), 40)
+  }
+  assert.equal(text, named.body)
+  for (const one of calls) {
+    assert.equal(one.isError, false, one.texts.join())
+    assert.match(one.texts.join(), /Obey_me|marée/i)
+    assert.doesNotMatch(outside(one), /Obey_me|marée/i)
+  }
+  assert.deepEqual(calls[2]!.answer.quoted?.corrections?.[0]?.from, 'mareee')
+})
+
 test('a text that is longer than an answer may be is read in parts, which together are all of it', async () => {
   let text = ''
   let offset: number | undefined = 0
@@ -186,10 +246,16 @@ test('counts are exact, with a query and without', async () => {
       ],
     ],
   )
+  assert.equal(byLanguage.documents, 3)
+  const byAuthor = await asked('counts', { by: 'author', query: 'turbines', limit: 1 })
+  // One of the two has no author.
+  assert.deepEqual([byAuthor.documents, byAuthor.quoted.length], [2, 1])
   const byDay = await asked('counts', { by: 'published_at', bucket: 'month', query: 'turbines' })
   assert.deepEqual(byDay.quoted, [{ value: '2026-11-01', count: 2 }])
-  const topics = await asked('counts', { by: 'topics' })
+  const topics = await asked('counts', { by: 'topics', prefix: 't' })
   assert.deepEqual(topics.quoted, [{ value: 'tides', count: 4 }])
+  const datasetCounts = await asked('counts', { by: 'dataset', datasets: [sea] })
+  assert.deepEqual([topics.documents > 4, datasetCounts.documents], [true, datasetCounts.quoted[0].count])
   assert.match((await refused('counts', { by: 'author' })).message, /query/)
 })
 
@@ -221,7 +287,8 @@ test('changes are followed by a cursor, and none is passed over', async () => {
 
 test('an analysis is started, followed to its end, and its rows are read', async () => {
   const parameters = { by: ['language'] }
-  const { run_id } = await asked('start_analysis', { analysis_type: 'feature_rollup', dataset_ids: [sea], parameters })
+  const scope = { dataset_ids: [sea], source_platforms: ['rss'] }
+  const { run_id } = await asked('start_analysis', { analysis_type: 'feature_rollup', ...scope, parameters })
   assert.ok((await asked('read_analysis')).runs.some((run: { run_id: string }) => run.run_id === run_id))
   await until('the run ends', async () => (await asked('read_analysis', { run_id })).status === 'succeeded')
   const run = await asked('read_analysis', { run_id })
@@ -235,6 +302,12 @@ test('an analysis is started, followed to its end, and its rows are read', async
   const behind = await asked('read_analysis', { run_id, artifact: 'rollup', offset: 1, limit: 1 })
   assert.deepEqual(behind.quoted, rollup.quoted.slice(1, 2))
   assert.match((await refused('read_analysis', { run_id, artifact: 'edges' })).message, /rollup/)
+  const again = { analysis_type: 'feature_rollup', dataset_ids: [sea], parameters, idempotency_key: 'mcp-1' }
+  const once = await asked('start_analysis', again)
+  assert.notEqual(once.run_id, run_id)
+  assert.equal((await asked('start_analysis', again)).run_id, once.run_id)
+  const other = await refused('start_analysis', { ...again, dataset_ids: [sea, 'x'] })
+  assert.equal(other.code, 'idempotency_key_reused')
   // Where the type needs vectors the profile is found for it.
   const graph = await asked('start_analysis', { analysis_type: 'knn_graph', dataset_ids: [sea] })
   assert.equal(graph.status, 'queued')
@@ -303,6 +376,17 @@ test('garbage is refused with what to change', async () => {
   ]) {
     await expectError(world.server, await post(world.key, body), 400, 'invalid_request')
   }
+  for (const [method, params, fault] of [
+    ['tools/call', { name: 'account', arguments: null }, /^params.arguments must be an object$/],
+    ['tools/call', { name: 5 }, /^params.name must be a text/],
+    ['tools/call', {}, /^params.name is required/],
+    ['initialize', {}, /^params.protocolVersion is required/],
+    ['tools/list', { cursor: 5 }, /^params.cursor must be a text/],
+  ] as const) {
+    const { status, body } = await post(world.key, message(method, params))
+    assert.deepEqual([status, body.id, body.error.code], [200, 1, -32602])
+    assert.match(body.error.message, fault)
+  }
   await expectError(
     world.server,
     await post(world.key, { ...message('x'), params: 'y'.repeat(70_000) }),
@@ -314,7 +398,8 @@ test('garbage is refused with what to change', async () => {
   const unknown = await post(world.key, message('tools/call', { name: 'drop_tables' }))
   assert.match(unknown.body.error.message, /use one of search/)
   assert.equal((await post(world.key, message('no/such/method'))).body.error.code, -32601)
-  assert.equal((await post(world.key, { jsonrpc: '2.0', method: 'notifications/initialized' })).status, 202)
+  const notified = await post(world.key, { jsonrpc: '2.0', method: 'notifications/initialized' })
+  assert.deepEqual([notified.status, notified.text], [202, ''])
   const get = await world.server.consumer(world.key, 'GET', '/mcp')
   await expectError(world.server, get, 405, 'method_not_allowed')
   assert.equal(get.headers.get('allow'), 'POST')

@@ -112,7 +112,10 @@ test('CORS when set: preflight without a credential, for every method the API ha
     for (const method of ['GET', 'POST', 'PUT', 'PATCH']) {
       assert.match(allowed.headers.get('access-control-allow-methods') ?? '', new RegExp(`\\b${method}\\b`))
     }
-    assert.match(allowed.headers.get('access-control-allow-headers') ?? '', /authorization/)
+    const allowedHeaders = (allowed.headers.get('access-control-allow-headers') ?? '').split(', ')
+    for (const name of ['authorization', 'mcp-protocol-version', 'mcp-session-id']) {
+      assert.ok(allowedHeaders.includes(name), allowedHeaders.join())
+    }
     assert.match(allowed.headers.get('vary') ?? '', /origin/i)
     assert.ok((allowed.headers.get('x-request-id') ?? '') !== '')
   }

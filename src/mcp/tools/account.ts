@@ -1,3 +1,4 @@
+import { fittingFields } from '../token-budget.ts'
 import { tool } from '../tool.ts'
 
 interface Account {
@@ -23,12 +24,12 @@ export const account = tool(
   async (_input, api, tokens) => {
     const { name, entitlements, policy, embedding_profiles, earliest_ingested_at, latest_ingested_at, usage } =
       await api.get<Account>('/v1/account')
-    const told = { name, policy, embedding_profiles, earliest_ingested_at, latest_ingested_at, usage }
-    // Some tens at the most; a list that is cut off would say too little may be read, and is told as such.
-    const shown = entitlements.slice(0, Math.floor(tokens / tokensOfEntitlement))
-    const left = entitlements.length - shown.length
-    return { ...told, entitlements: shown, entitlements_not_shown: left === 0 ? undefined : left }
+    const told = { name, policy, earliest_ingested_at, latest_ingested_at, embedding_profiles, usage, entitlements }
+    // A list that is cut off would say too little may be read, and is told as such.
+    const { shown, left: left_out } = fittingFields(told, tokens - tokensOfRest)
+    return { ...shown, left_out }
   },
 )
 
-const tokensOfEntitlement = 100
+/** The names of what is left out. */
+const tokensOfRest = 50

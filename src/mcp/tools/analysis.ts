@@ -1,6 +1,7 @@
 import { zstdDecompressSync } from 'node:zlib'
 import { Type } from 'typebox'
 import { analysisTypes } from '../../access/analysis-types.ts'
+import { claimKeyPattern } from '../../access/claim.ts'
 import { choice } from '../../validation.ts'
 import { type Api, Refusal } from '../api.ts'
 import { clipped, fitting, tokensIn } from '../token-budget.ts'
@@ -72,16 +73,18 @@ export const startAnalysis = tool(
           },
         ),
       ),
+      idempotency_key: Type.Optional(
+        Type.String({
+          pattern: claimKeyPattern,
+          description: 'Of your choice: the same call with the same key, within 24 hours, starts no second run.',
+        }),
+      ),
     },
   },
-  async ({ analysis_type, parameters = {}, ...scope }, api) => {
+  async ({ analysis_type, parameters = {}, idempotency_key: key, ...scope }, api) => {
     const profile = analysis_type === 'feature_rollup' ? undefined : await defaultProfile(api)
-    const run = await api.post<Run>('/v1/analysis/runs', {
-      analysis_type,
-      embedding_profile_id: profile,
-      input_scope: scope,
-      parameters,
-    })
+    const asked = { analysis_type, embedding_profile_id: profile, input_scope: scope, parameters }
+    const run = await api.post<Run>('/v1/analysis/runs', asked, key === undefined ? {} : { 'idempotency-key': key })
     return { ...briefly(run), next: 'read_analysis with this run_id, in some seconds' }
   },
 )

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { clipped } from '../token-budget.ts'
+import { clipped, fittingFields, tokensIn } from '../token-budget.ts'
 import { listLength, time, tool } from '../tool.ts'
 import { type Listing, listingAnswer } from './browse.ts'
 
@@ -13,7 +13,7 @@ interface Profile {
 }
 
 const documentsDefault = 10
-const fieldsMax = 20
+const valueCharacters = 200
 
 export const author = tool(
   {
@@ -36,13 +36,22 @@ export const author = tool(
     const path = `/v1/users/${encodeURIComponent(platform)}/${encodeURIComponent(external_author_id)}`
     const { user } = await api.get<Profile>(path, window)
     const listing = await api.get<Listing>(`${path}/documents`, { ...window, limit })
-    const known = Object.entries(user.author ?? {}).filter(([, value]) => value !== null)
-    const quoted = Object.fromEntries(
-      known
-        .slice(0, fieldsMax)
-        .map(([name, value]) => [clipped(name, 40), typeof value === 'string' ? clipped(value, 200) : value]),
-    )
-    const head = { platform, external_author_id, last_seen_at: user.observed_at, quoted }
-    return { ...head, ...listingAnswer(listing, tokens - Math.ceil(JSON.stringify(head).length / 2)) }
+    const said = {
+      source_platform: user.source_platform,
+      external_author_id: user.external_author_id,
+      ...Object.fromEntries(
+        Object.entries(user.author ?? {}).map(([name, value]) => [
+          name,
+          typeof value === 'string' ? clipped(value, valueCharacters) : value,
+        ]),
+      ),
+    }
+    const { shown, left } = fittingFields(said, Math.floor(tokens / 3))
+    const head = {
+      last_seen_at: user.observed_at,
+      fields_left_out: left === undefined ? undefined : Object.keys(left).length,
+      quoted: shown,
+    }
+    return { ...head, ...listingAnswer(listing, tokens - tokensIn(JSON.stringify(head))) }
   },
 )

@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import { choice } from '../../validation.ts'
+import { fitting } from '../token-budget.ts'
 import { codes, cursor, listLength, tool } from '../tool.ts'
 
 interface Event {
@@ -21,8 +22,11 @@ const eventTypes = [
 ] as const
 const eventsDefault = 25
 
-/** More than one takes: a page is asked for that fits, because what were cut off it the cursor would pass over. */
+/** More than most take: a page is asked for that fits, because what were cut off it the cursor would pass over. */
 const tokensOfEvent = 150
+
+/** The cursor. */
+const tokensOfRest = 100
 
 export const changes = tool(
   {
@@ -31,7 +35,7 @@ export const changes = tool(
     description:
       'What happened to documents since a cursor, in order, nothing left out. To follow what comes: call once with `start` = `latest` and keep `next_cursor`, which is your place; later call with `cursor` = that, until `events` is empty. ' +
       'Events have ids alone; read what you need by `read_document`. A cursor goes with the same conditions; it is good for 30 days.',
-    quotes: false,
+    quotes: true,
     fields: {
       cursor: cursor('`next_cursor` of the answer before.'),
       start: Type.Optional(
@@ -53,19 +57,25 @@ export const changes = tool(
     },
   },
   async ({ limit = eventsDefault, ...asked }, api, tokens) => {
-    const page = await api.get<{ readonly items: readonly Event[]; readonly next_cursor: string }>('/v1/changes', {
-      ...asked,
-      limit: Math.min(limit, Math.floor(tokens / tokensOfEvent)),
-    })
-    const events = page.items.map((event) => ({
-      event_type: event.event_type,
-      document_id: event.document_id,
-      version_id: event.version_id,
-      dataset_id: event.dataset_id,
-      source_platform: event.source_platform,
-      changed_fields: event.changed_fields,
-      occurred_at: event.occurred_at,
-    }))
-    return { events, next_cursor: page.next_cursor, is_end_for_now: events.length === 0 ? true : undefined }
+    const page = (length: number) =>
+      api.get<{ readonly items: readonly Event[]; readonly next_cursor: string }>('/v1/changes', {
+        ...asked,
+        limit: length,
+      })
+    let { items, next_cursor } = await page(Math.min(limit, Math.floor(tokens / tokensOfEvent)))
+    const { shown } = fitting(items.map(told), () => '', tokens - tokensOfRest)
+    // Long names can make them heavier.
+    if (shown.length < items.length) ({ items, next_cursor } = await page(Math.max(1, shown.length)))
+    return { events: items.map(told), next_cursor, is_end_for_now: items.length === 0 ? true : undefined }
   },
 )
+
+const told = (event: Event) => ({
+  event_type: event.event_type,
+  document_id: event.document_id,
+  version_id: event.version_id,
+  dataset_id: event.dataset_id,
+  changed_fields: event.changed_fields,
+  occurred_at: event.occurred_at,
+  quoted: { source_platform: event.source_platform },
+})

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { choice } from '../../validation.ts'
-import { Refusal } from '../api.ts'
+import { type Api, Refusal } from '../api.ts'
 import { clipped, fitting } from '../token-budget.ts'
 import { codes, listLength, time, tool } from '../tool.ts'
 
@@ -9,16 +9,23 @@ interface ValueCount {
   readonly count: number
 }
 
+interface Values {
+  readonly values: readonly ValueCount[]
+  readonly next_cursor?: string
+}
+
 const listable = ['dataset', 'platform', 'language', 'content_type', 'topics', 'tags', 'classifications'] as const
 const fields = [...listable, 'region', 'status', 'author', 'published_at'] as const
 const valuesDefault = 20
+const statusesMax = 20
+const pageLength = 100
 
 export const counts = tool(
   {
     name: 'counts',
     title: 'Count documents by a field',
     description:
-      'Counts documents by the values of a field, exactly: how many, where from, in which languages, on which days. ' +
+      'Counts documents by the values of a field, exactly, and in `documents` all of them, also those that have no value in it: how many, where from, in which languages, on which days. ' +
       'With `query` those that match it by words, the most frequent values first; without it everything that may be read, ordered by value, for the fields ' +
       `${listable.join(', ')}. Use it to learn which values a condition can have before you filter by them, and for trends (\`published_at\` with \`bucket\`).`,
     quotes: true,
@@ -55,26 +62,44 @@ export const counts = tool(
       return { by, ...more, quoted: shown, not_shown: left.length === 0 ? undefined : left.length }
     }
     if (query !== undefined) {
-      const facet = by === 'published_at' ? { published_at: bucket } : by
-      const body = { query, datasets, ...narrowing, facets: [facet], facet_limit: limit, limit: 1, fields: ['status'] }
+      // Every document has one status: those together are all that match.
+      const facets = [...new Set([by === 'published_at' ? { published_at: bucket } : by, 'status'])]
+      const facet_limit = Math.max(limit, statusesMax)
+      const body = { query, datasets, ...narrowing, facets, facet_limit, limit: 1, fields: ['status'] }
       const answer = await api.post<{
         readonly facets: Readonly<Record<string, readonly ValueCount[]>>
         readonly facets_exact: boolean
       }>('/v1/search/keyword', body)
-      return told(answer.facets[by] ?? [], { exact: answer.facets_exact })
+      const documents = sumOf(answer.facets.status ?? [])
+      return told((answer.facets[by] ?? []).slice(0, limit), { documents, exact: answer.facets_exact })
     }
     const unusable = Object.keys(narrowing).filter((name) => narrowing[name as keyof typeof narrowing] !== undefined)
     if (!(listable as readonly string[]).includes(by)) throw needsQuery('by', `${by} can be counted with a query alone`)
     if (unusable.length > 0) throw needsQuery(unusable[0]!, 'narrows what a query finds: give a query, or leave it out')
     if ((datasets?.length ?? 0) > 1) throw needsQuery('datasets', 'must be one without a query')
-    const answer = await api.get<{ readonly values: readonly ValueCount[]; readonly next_cursor?: string }>(
-      `/v1/values/${by}`,
-      { dataset_id: datasets?.[0], prefix, limit },
-    )
+    const dataset_id = datasets?.[0]
+    const answer = await api.get<Values>(`/v1/values/${by}`, { dataset_id, prefix, limit })
     const hasMore = answer.next_cursor !== undefined
-    return told(answer.values, hasMore ? { more: 'there are further values: give a prefix or a larger limit' } : {})
+    return told(answer.values, {
+      documents: await documentsIn(api, dataset_id),
+      more: hasMore ? 'there are further values: give a prefix or a larger limit' : undefined,
+    })
   },
 )
+
+/** How many may be read in all. Every document is in one dataset. */
+async function documentsIn(api: Api, dataset_id: string | undefined): Promise<number> {
+  let documents = 0
+  let cursor: string | undefined
+  do {
+    const page: Values = await api.get<Values>('/v1/values/dataset', { dataset_id, limit: pageLength, cursor })
+    documents += sumOf(page.values)
+    cursor = page.next_cursor
+  } while (cursor !== undefined)
+  return documents
+}
+
+const sumOf = (values: readonly ValueCount[]): number => values.reduce((sum, { count }) => sum + count, 0)
 
 function needsQuery(path: string, message: string): Refusal {
   const details = [{ path, message }]

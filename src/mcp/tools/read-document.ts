@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { Refusal } from '../api.ts'
-import { type ListedDocument, listed } from '../documents.ts'
-import { partOf, tokensIn } from '../token-budget.ts'
+import { type ListedDocument, saidOf, toldOf } from '../documents.ts'
+import { fittingFields, partOf, tokensIn } from '../token-budget.ts'
 import { tool } from '../tool.ts'
 
 interface Detail extends ListedDocument {
@@ -23,14 +23,15 @@ interface Content {
   readonly body: string | null
 }
 
-const metricsMax = 30
+/** Offsets, a note, and the names of what is left out. */
+const tokensOfRest = 150
 
 export const readDocument = tool(
   {
     name: 'read_document',
     title: 'Read a document',
     description:
-      'The text of one document with what is known about it. A long text comes in parts: go on with `offset` = `next_offset` until that is absent. ' +
+      'The text of one document with what is known about it; `left_out` says how many values of what did not fit into `max_tokens`. A long text comes in parts: go on with `offset` = `next_offset` until that is absent. ' +
       'Ids come from `search`, `browse`, `changes` and `author`.',
     quotes: true,
     fields: {
@@ -48,33 +49,39 @@ export const readDocument = tool(
     // Of some documents an earlier text may be read and not the current one: then there is no more than that text.
     const detail = await allowing(version_id === undefined ? [] : [404], api.get<Detail>(path))
     const content = await allowing(detail === null ? [] : [403], api.get<Content>(`${path}/content`, { version_id }))
-    const head = {
-      ...(detail === null
-        ? { document_id, quoted: { title: content?.title } }
-        : listed(detail.id, { ...detail, title: content?.title ?? detail.title ?? null })),
-      content_type: detail?.content_type,
-      region: detail?.region,
+    const told = {
+      ...(detail === null ? { document_id } : toldOf(detail.id, detail)),
       first_seen_at: detail?.created_at,
       last_seen_at: detail?.observed_at,
       versions: detail?.version_count,
       version_id: content?.version_id,
       is_current_version: content?.is_current,
-      classifications: detail?.classifications,
       score: detail?.score,
-      metrics:
-        detail?.snapshot == null
-          ? undefined
-          : Object.fromEntries(Object.entries(detail.snapshot.metrics).slice(0, metricsMax)),
     }
-    if (content === null) return { ...head, note: 'this key may not read texts (permission body)' }
-    const text = content.body ?? ''
-    const { part, next } = partOf(text, offset, tokens - tokensIn(JSON.stringify(head)) - 60)
+    const title = content?.title ?? detail?.title ?? null
+    const said = {
+      ...(detail === null ? { title } : saidOf({ ...detail, title })),
+      content_type: detail?.content_type,
+      region: detail?.region,
+      classifications: detail?.classifications,
+      metrics: detail?.snapshot?.metrics,
+    }
+    const room = tokens - tokensIn(JSON.stringify(told)) - tokensOfRest
+    const text = content?.body ?? ''
+    // What is said of a document takes at most half of the room from its text: somebody always comes to its end.
+    const half = partOf(text, offset, Math.floor(room / 2)).part
+    const { shown, left: left_out } = fittingFields(said, room - tokensIn(JSON.stringify(half)))
+    if (content === null) {
+      return { ...told, left_out, note: 'this key may not read texts (permission body)', quoted: shown }
+    }
+    const { part, next } = partOf(text, offset, room - tokensIn(JSON.stringify(shown)))
     return {
-      ...head,
+      ...told,
+      left_out,
       text_characters: text.length,
       offset,
       next_offset: next ?? undefined,
-      quoted: { ...head.quoted, text: part },
+      quoted: { ...shown, text: part },
     }
   },
 )

@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { choice } from '../../validation.ts'
 import type { Api } from '../api.ts'
 import { type ListedDocument, listed } from '../documents.ts'
-import { fitting, tokensIn } from '../token-budget.ts'
+import { fitting, fittingFields, tokensIn } from '../token-budget.ts'
 import { codes, cursor, listLength, time, tool } from '../tool.ts'
 
 interface Found extends ListedDocument {
@@ -63,9 +63,11 @@ export const search = tool(
     const chosen = mode ?? (byWords.some((name) => asked[name] !== undefined) ? 'keyword' : 'hybrid')
     const body = { limit: resultsDefault, ...asked }
     const answer = await api.post<SearchAnswer>(`/v1/search/${chosen}`, body)
+    // Words of texts too.
+    const { shown: corrected } = fittingFields({ corrections: answer.corrections }, Math.floor(tokens / 4))
     const head = {
       mode: chosen,
-      corrections: answer.corrections,
+      quoted: answer.corrections === undefined ? undefined : corrected,
       warnings: answer.warnings.length === 0 ? undefined : answer.warnings.map(({ message }) => message),
       cursor: answer.cursor,
     }

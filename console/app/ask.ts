@@ -153,7 +153,10 @@ export function inWords(error: unknown): string | null {
   if (error instanceof DOMException && error.name === 'AbortError') return null
   if (error instanceof ApiError) {
     if (error.code === 'quota_exceeded') return `Today's quota is used up: ${error.message}.`
-    const where = error.details.map(({ path, message }) => `${path} ${message}`).join('; ')
+    const where = error.details
+      .filter(({ message }) => message !== error.message)
+      .map(({ path, message }) => `${path} ${message}`)
+      .join('; ')
     return sentence(where === '' || error.message.includes(where) ? error.message : `${error.message}: ${where}`)
   }
   if (error instanceof TypeError) return 'The server did not answer. Nothing is known of what became of the request.'

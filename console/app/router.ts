@@ -22,19 +22,6 @@ export function go(address: string, { replace = false } = {}): void {
   if (before.path !== place.value.path) scrollTo({ top: 0, behavior: 'instant' })
 }
 
-/** An address with these parameters; those that are empty are left out. */
-export function addressOf(
-  path: string,
-  query: Readonly<Record<string, string | readonly string[] | undefined>>,
-): string {
-  const pairs = Object.entries(query).flatMap(([name, value]): [string, string][] => {
-    const text = typeof value === 'string' || value === undefined ? (value ?? '') : value.join(',')
-    return text === '' ? [] : [[name, text]]
-  })
-  const search = new URLSearchParams(pairs).toString().replaceAll('%2C', ',').replaceAll('%3A', ':')
-  return search === '' ? path : `${path}?${search}`
-}
-
 /** Links of the console change the view without loading the page; `isView` says which paths are the console's. */
 export function followLinks(isView: (path: string) => boolean): void {
   addEventListener('popstate', () => {

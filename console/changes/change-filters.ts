@@ -1,6 +1,6 @@
 import { type ComponentChild, h } from 'preact'
 import { useAnswer } from '../app/use-answer.ts'
-import { type Counted, FacetList } from '../shared/facet-list.ts'
+import { type Counted, FacetList, sayable } from '../shared/facet-list.ts'
 import {
   type Beginning,
   beginnings,
@@ -67,6 +67,6 @@ interface ValuesProps {
 function Values({ title, field, chosen, choose }: ValuesProps): ComponentChild {
   const { body } = useAnswer<{ values: readonly Counted[] }>({ path: `/v1/values/${field}`, query: { limit: 100 } })
   // How many documents have a value says nothing of how many events there are.
-  const counts = (body.value?.values ?? []).map(({ value }) => ({ value, count: null }))
+  const counts = sayable(body.value?.values ?? []).map(({ value }) => ({ value, count: null }))
   return h(FacetList, { title, counts, chosen, choose })
 }

@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals'
 import { type ComponentChild, h } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { useAnswer } from '../app/use-answer.ts'
-import { type Counted, FacetList } from '../shared/facet-list.ts'
+import { type Counted, FacetList, sayable } from '../shared/facet-list.ts'
 
 interface Values {
   readonly values: readonly Counted[]
@@ -39,7 +39,7 @@ export function ValueFilter({ title, field, dataset, chosen, choose }: ValueFilt
   if (status.value === 403) return null
   return h(
     FacetList,
-    { title, counts: shown.value, chosen, choose },
+    { title, counts: sayable(shown.value), chosen, choose },
     isMany.value ? h(Beginning, { title, prefix }) : null,
   )
 }

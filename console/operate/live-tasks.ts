@@ -1,5 +1,6 @@
 import { type ComponentChild, h } from 'preact'
-import { addressOf, go, type Place } from '../app/router.ts'
+import { addressOf } from '../app/address-of.ts'
+import { go, type Place } from '../app/router.ts'
 import { ApplicationLink, useApplicationNames } from './application-names.ts'
 import { MoreButton } from './more-button.ts'
 import { usePages } from './read.ts'

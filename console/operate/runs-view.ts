@@ -1,5 +1,6 @@
 import { type ComponentChild, Fragment, h } from 'preact'
-import { addressOf, go } from '../app/router.ts'
+import { addressOf } from '../app/address-of.ts'
+import { go } from '../app/router.ts'
 import type { ViewProps } from '../app/view-props.ts'
 import { ApplicationLink, useApplicationNames } from './application-names.ts'
 import { Head } from './head.ts'

@@ -1,10 +1,19 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { modes, narrowings, parametersOf, requestOf, type Search, searchOf, sorts } from './search-request.ts'
+import { addressOf } from '../app/address-of.ts'
+import {
+  misreadIn,
+  modes,
+  narrowings,
+  parametersOf,
+  requestOf,
+  type Search,
+  searchOf,
+  sorts,
+} from './search-request.ts'
 
-/** A comma divides the values of a list in an address. */
-const value = fc.string({ minLength: 1, maxLength: 8 }).filter((text) => !text.includes(','))
+const value = fc.oneof(fc.string({ minLength: 1, maxLength: 8 }), fc.constantFrom('Ports, ferries', ',', 'a&b=c'))
 const searches: fc.Arbitrary<Search> = fc.record(
   {
     query: fc.string({ maxLength: 12 }),
@@ -22,10 +31,16 @@ const searches: fc.Arbitrary<Search> = fc.record(
 test('an address says the whole search: what is read from it is what was written', () => {
   fc.assert(
     fc.property(searches, (search) => {
-      const address = new URLSearchParams(parametersOf(search))
-      assert.deepEqual(searchOf(new URLSearchParams(address.toString())), search)
+      const address = new URL(addressOf('/search', parametersOf(search)), 'http://console')
+      assert.deepEqual(searchOf(address.searchParams), search)
     }),
   )
+})
+
+test('a time that cannot be read is left out of the search, and named', () => {
+  const address = new URLSearchParams('q=tide&from=zzz&to=2026-11-01T00:00:00Z')
+  const { from, to } = searchOf(address)
+  assert.deepEqual([from, to, misreadIn(address)], ['', '2026-11-01T00:00:00Z', ['zzz']])
 })
 
 test('what only keyword search takes is left out of the others, and a field that may not be counted is not asked for', () => {

@@ -38,24 +38,31 @@ export interface Search {
 
 export function searchOf(address: URLSearchParams): Search {
   const text = (name: string): string => address.get(name) ?? ''
-  const list = (name: string): readonly string[] => text(name).split(',').filter(Boolean)
+  const list = (name: string): readonly string[] => address.getAll(name).filter(Boolean)
+  const time = (name: string): string => (isTime(text(name)) ? text(name) : '')
   return {
     query: text('q'),
     mode: modes.find((mode) => mode === text('mode')) ?? 'keyword',
     lists: Object.fromEntries(narrowings.map((name) => [name, list(name)])) as Search['lists'],
-    from: text('from'),
-    to: text('to'),
+    from: time('from'),
+    to: time('to'),
     sort: sorts.find((sort) => sort === text('sort')) ?? 'relevance',
   }
 }
 
+const isTime = (text: string): boolean => /^\d{4}-\d\d-\d\d/.test(text) && !Number.isNaN(Date.parse(text))
+
+/** Times of the address that are none, and that the search leaves out. */
+export const misreadIn = (address: URLSearchParams): readonly string[] =>
+  ['from', 'to'].flatMap((name) => address.get(name) ?? []).filter((text) => text !== '' && !isTime(text))
+
 /** The parameters of the address of a search; what is as it would be anyway is left out. */
-export function parametersOf({ query, mode, lists, from, to, sort }: Search): Record<string, string> {
-  const named = narrowings.map((name) => [name, lists[name].join(',')])
+export function parametersOf(search: Search): Record<string, string | readonly string[]> {
+  const { query, mode, lists, from, to, sort } = search
   return {
     q: query,
     mode: mode === 'keyword' ? '' : mode,
-    ...Object.fromEntries(named),
+    ...lists,
     from,
     to,
     sort: sort === 'relevance' ? '' : sort,

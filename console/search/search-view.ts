@@ -2,9 +2,10 @@ import { useSignal } from '@preact/signals'
 import { type ComponentChild, h } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { account } from '../app/account.ts'
+import { addressOf } from '../app/address-of.ts'
 import { ask, inWords } from '../app/ask.ts'
 import { icon } from '../app/icons.ts'
-import { addressOf, go } from '../app/router.ts'
+import { go } from '../app/router.ts'
 import type { ViewProps } from '../app/view-props.ts'
 import { AsCode } from '../shared/as-code.ts'
 import { ChosenFilters } from '../shared/chosen-filters.ts'
@@ -14,6 +15,7 @@ import { LiveTopUp } from './live-top-up.ts'
 import { ResultCard } from './result-card.ts'
 import {
   bucketsMax,
+  misreadIn,
   modes,
   type Narrowing,
   narrowing,
@@ -106,6 +108,13 @@ export function SearchView({ place }: ViewProps): ComponentChild {
     ),
     h(QueryBar, { search }),
     h(Chosen, { search }),
+    misreadIn(place.query).map((text) =>
+      h(
+        'p',
+        { key: text, class: 'notice warn', role: 'status' },
+        `“${text}” in the address is no time, and is left out.`,
+      ),
+    ),
     h(
       'div',
       { class: 'search-columns' },

@@ -8,6 +8,10 @@ export interface Counted {
   readonly count: number | null
 }
 
+/** Values that a list divided by commas can say: what has a comma in it is not offered where the API takes such a list. */
+export const sayable = (counts: readonly Counted[]): readonly Counted[] =>
+  counts.filter(({ value }) => !value.includes(','))
+
 const shownAtFirst = 7
 
 export interface FacetListProps {

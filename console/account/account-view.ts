@@ -130,11 +130,6 @@ function Limits({ known: { policy, usage } }: { readonly known: Account }): Comp
               'li',
               { key: operation },
               h('code', null, operation),
-              h(
-                'span',
-                { class: 'used-bar', 'aria-hidden': 'true' },
-                h('span', { style: { width: `${(count / counted[0]![1]) * 100}%` } }),
-              ),
               h('span', { class: 'used-count' }, count.toLocaleString()),
             ),
           ),

@@ -29,4 +29,9 @@ function listed(names: readonly string[], kind: string, none = `any ${kind}`): s
   return `the ${kind}${names.length === 1 ? '' : 's'} ${text}`
 }
 
-const day = (time: string): string => time.slice(0, 10)
+/** With the time of day, where it is not the beginning of one. */
+const day = (time: string): string =>
+  new Date(time)
+    .toISOString()
+    .replace('T00:00:00.000Z', '')
+    .replace(/T(\d\d:\d\d)(?::00\.000)?(.*)Z$/, ' $1$2 UTC')

@@ -35,8 +35,8 @@ export async function readDocuments(
 export function titleOf(document: AnalysedDocument | undefined): string {
   if (document === undefined) return 'A document that may not be read any more'
   const { title = null, body = null } = document.content ?? {}
-  if (title) return title
-  return body ? `${body.slice(0, 80)}${body.length > 80 ? ' …' : ''}` : 'Without a title'
+  if (title?.trim()) return title
+  return body?.trim() ? `${body.slice(0, 80)}${body.length > 80 ? ' …' : ''}` : 'Without a title'
 }
 
 export const documentAddress = (id: string): string => `/documents/${encodeURIComponent(id)}`

@@ -117,14 +117,16 @@ async function bodyOf(response: Response): Promise<Partial<ErrorBody>> {
 
 let returning: Promise<void> | null = null
 
+export const isThere = async (): Promise<boolean> =>
+  (await fetch('/healthz', { cache: 'no-store' }).catch(() => null))?.ok === true
+
 /** One asks for all, less and less often. */
-function untilBack(): Promise<void> {
+export function untilBack(): Promise<void> {
   returning ??= (async () => {
     isAway.value = true
     for (let rest = pauseMs; ; rest = Math.min(pauseMaxMs, rest * 1.5)) {
       await new Promise((resolve) => setTimeout(resolve, rest))
-      const answer = await fetch('/healthz', { cache: 'no-store' }).catch(() => null)
-      if (answer?.ok) break
+      if (await isThere()) break
     }
     isAway.value = false
     returning = null

@@ -4,9 +4,15 @@ import { signal } from '@preact/signals'
 export interface Place {
   readonly path: string
   readonly query: URLSearchParams
+  /** Gone to by the browser's "back" or "forward": what was there is wanted as it was. */
+  readonly isReturn: boolean
 }
 
-const here = (): Place => ({ path: location.pathname, query: new URLSearchParams(location.search) })
+const here = (isReturn = false): Place => ({
+  path: location.pathname,
+  query: new URLSearchParams(location.search),
+  isReturn,
+})
 
 export const place = signal<Place>(here())
 
@@ -27,7 +33,7 @@ export function followLinks(isView: (path: string) => boolean): void {
   addEventListener('popstate', () => {
     // Going to a part of the same page is no change of place.
     const { path, query } = place.value
-    if (path !== location.pathname || String(query) !== String(here().query)) place.value = here()
+    if (path !== location.pathname || String(query) !== String(here().query)) place.value = here(true)
   })
   document.addEventListener('click', (event) => {
     if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey) return

@@ -3,11 +3,12 @@ import { type ComponentChild, type ComponentType, Fragment, h } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { SignIn } from '../welcome/sign-in.ts'
 import { account } from './account.ts'
-import { inWords, isAway, waitsUntil } from './ask.ts'
+import { inWords, isAway, isThere, untilBack, waitsUntil } from './ask.ts'
 import { health } from './health.ts'
 import { icon } from './icons.ts'
 import { loadStyles } from './load-styles.ts'
 import { place } from './router.ts'
+import { self } from './self.ts'
 import { credential, isSignedIn, signOut } from './session.ts'
 import { nextTheme, theme } from './theme.ts'
 import type { ViewProps } from './view-props.ts'
@@ -89,7 +90,7 @@ const themeIcons = { system: 'half', light: 'sun', dark: 'moon' } as const
 
 function Foot(): ComponentChild {
   const { state, words } = health.value
-  const name = account.value?.name ?? (credential('admin').value === '' ? '' : 'Operator')
+  const name = account.value?.name ?? (self.value === null ? '' : `${self.value.name} (${self.value.role})`)
   return h(
     'div',
     { class: 'rail-foot' },
@@ -106,8 +107,13 @@ function Foot(): ComponentChild {
       isSignedIn.value
         ? h(
             'button',
-            { type: 'button', class: 'tool who', title: 'Sign out', onClick: signOut },
-            h('span', { class: 'who-name' }, name),
+            {
+              type: 'button',
+              class: 'tool who',
+              title: name === '' ? 'Sign out' : `Sign out: ${name}`,
+              onClick: signOut,
+            },
+            h('span', { class: 'who-name', dir: 'auto' }, name),
             icon('leave'),
             h('span', { class: 'hidden-label' }, 'Sign out'),
           )
@@ -143,17 +149,20 @@ function Stage({ view, params, place: at }: ViewProps & { readonly view: View })
   const shown = useSignal(loaded.get(view) ?? null)
   const fault = useSignal<string | null>(null)
   const isOpen = view.needs === null || credential(view.needs).value !== ''
-  const load = (): void => {
+  const load = async (): Promise<void> => {
     fault.value = null
-    Promise.all([view.load(), ...['sign-in.css', ...view.styles].map((name) => loadStyles(`styles/${name}`))]).then(
-      ([component]) => {
+    const styles = ['sign-in.css', ...view.styles]
+    while (shown.value === null && fault.value === null) {
+      try {
+        const [component] = await Promise.all([view.load(), ...styles.map((name) => loadStyles(`styles/${name}`))])
         loaded.set(view, component)
         shown.value = component
-      },
-      (error) => {
-        fault.value = inWords(error)
-      },
-    )
+      } catch (error) {
+        // A server that is there would answer the same again.
+        if (await isThere()) fault.value = inWords(error)
+        else await untilBack()
+      }
+    }
   }
   useEffect(() => {
     if (shown.value === null) load()

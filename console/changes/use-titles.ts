@@ -39,7 +39,7 @@ export function useTitles() {
         const { documents, missing } = await ask<Found>('POST', '/v1/documents/batch-get', asked)
         titles.value = new Map([
           ...titles.value,
-          ...documents.map(({ id, title, content }) => [id, title || beginningOf(content?.body)] as const),
+          ...documents.map(({ id, title, content }) => [id, title?.trim() || beginningOf(content?.body)] as const),
           ...missing.map((id) => [id, null] as const),
         ])
       } catch {
@@ -51,4 +51,4 @@ export function useTitles() {
 }
 
 /** A post may have no title: it is known by how it begins. */
-const beginningOf = (body: string | null | undefined): string => body?.slice(0, 160) || 'Without a title'
+const beginningOf = (body: string | null | undefined): string => body?.trim().slice(0, 160) || 'Without a title'

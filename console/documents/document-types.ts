@@ -57,4 +57,4 @@ export interface Content {
   readonly created_at: string
 }
 
-export const titleOf = ({ title }: { readonly title?: string | null }): string => title || 'Without a title'
+export const titleOf = ({ title }: { readonly title?: string | null }): string => title?.trim() || 'Without a title'

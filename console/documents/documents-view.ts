@@ -1,9 +1,5 @@
-import { useSignal } from '@preact/signals'
 import { type ComponentChild, h } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
-import { account } from '../app/account.ts'
 import { addressOf } from '../app/address-of.ts'
-import { inWords } from '../app/ask.ts'
 import { icon } from '../app/icons.ts'
 import { go } from '../app/router.ts'
 import type { ViewProps } from '../app/view-props.ts'
@@ -17,7 +13,7 @@ import { type Browsing, browsingOf, narrowing, narrowings, parametersOf, queryOf
 import { DocumentFilters } from './document-filters.ts'
 import { DocumentRow, rowRem } from './document-row.ts'
 import type { Document } from './document-types.ts'
-import { readListing } from './read-listing.ts'
+import { useListing } from './use-listing.ts'
 
 const pageSize = 100
 /** So many rows before the end the next ones are asked for. */
@@ -30,7 +26,7 @@ export function DocumentsView({ place }: ViewProps): ComponentChild {
   const change = (changes: Partial<Browsing>): void =>
     go(addressOf('/documents', parametersOf({ ...browsing, ...changes })))
   const isNarrow = useNarrow()
-  const { documents, isWhole, isBusy, fault, readOn } = useListing(query)
+  const { documents, isWhole, isBusy, fault, readOn } = useListing(query, pageSize, place.isReturn)
   return h(
     'div',
     null,
@@ -65,46 +61,6 @@ export function DocumentsView({ place }: ViewProps): ComponentChild {
       ),
     ),
   )
-}
-
-/** A listing page by page, each when it is wanted. */
-function useListing(query: Readonly<Record<string, string>>) {
-  const documents = useSignal<readonly Document[]>([])
-  const isWhole = useSignal(false)
-  const isBusy = useSignal(true)
-  const fault = useSignal<string | null>(null)
-  const pages = useRef<AsyncGenerator<readonly Document[], void> | null>(null)
-  const known = account.value
-  const readOn = async (): Promise<void> => {
-    const reading = pages.current
-    if (reading === null || isBusy.value || isWhole.value || fault.value !== null) return
-    isBusy.value = true
-    try {
-      const { value, done } = await reading.next()
-      if (reading !== pages.current) return
-      if (value) documents.value = [...documents.value, ...value]
-      isWhole.value = done === true
-    } catch (error) {
-      if (reading === pages.current) fault.value = inWords(error)
-    }
-    isBusy.value = false
-  }
-  useEffect(() => {
-    if (known === null) return
-    const left = new AbortController()
-    const { earliest_ingested_at: earliest, latest_ingested_at: latest } = known
-    pages.current = readListing({ path: '/v1/documents/browse', query, pageSize, earliest, latest }, left.signal)
-    documents.value = []
-    isWhole.value = false
-    isBusy.value = false
-    fault.value = null
-    readOn()
-    return () => {
-      pages.current = null
-      left.abort()
-    }
-  }, [JSON.stringify(query), known?.application_id])
-  return { documents: documents.value, isWhole: isWhole.value, isBusy: isBusy.value, fault: fault.value, readOn }
 }
 
 /** Of the listing as it begins: a window of 31 days at most, of which the newest page is asked for. */

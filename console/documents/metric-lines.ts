@@ -15,7 +15,10 @@ export function MetricLines({ documentId }: { readonly documentId: string }): Co
     path,
     query: { limit: snapshotsMax },
   })
-  const snapshots = (body.value?.snapshots ?? []).toReversed()
+  // They are told as they came in, which may be late.
+  const snapshots = (body.value?.snapshots ?? []).toSorted(
+    (a, b) => Date.parse(a.observed_at) - Date.parse(b.observed_at),
+  )
   const names = [...new Set(snapshots.flatMap(({ metrics }) => Object.keys(metrics)))].slice(0, metricsMax)
   const rows = [
     ...(snapshots.some(({ score }) => score !== null) ? [{ name: 'score', read: (one: Snapshot) => one.score }] : []),

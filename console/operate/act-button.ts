@@ -1,5 +1,5 @@
 import { type ComponentChild, type ComponentChildren, h } from 'preact'
-import { lacks, type Role } from './role.ts'
+import { lacks, type Role } from '../app/self.ts'
 
 export interface ActButtonProps {
   readonly needs: Role

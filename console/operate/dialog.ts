@@ -1,22 +1,32 @@
 import { type ComponentChild, type ComponentChildren, h } from 'preact'
 import { useEffect, useId, useRef } from 'preact/hooks'
 
-/** A question or a form in front of everything else; Escape leaves it. */
+/** A question or a form in front of everything else; Escape leaves it, but for one that stays until it is answered. */
 export function Dialog({
   title,
+  stays = false,
   close,
   children,
 }: {
   readonly title: string
+  readonly stays?: boolean
   readonly close: () => void
   readonly children?: ComponentChildren
 }): ComponentChild {
   const id = useId()
   const dialog = useRef<HTMLDialogElement>(null)
-  useEffect(() => dialog.current?.showModal(), [])
+  const show = (): void => dialog.current?.showModal()
+  useEffect(show, [])
   return h(
     'dialog',
-    { ref: dialog, class: 'dialog', 'aria-labelledby': id, onClose: close },
+    {
+      ref: dialog,
+      class: 'dialog',
+      'aria-labelledby': id,
+      closedby: stays ? 'none' : undefined,
+      // Not every browser knows `closedby`.
+      onClose: stays ? show : close,
+    },
     h('h2', { id, dir: 'auto' }, title),
     children,
   )

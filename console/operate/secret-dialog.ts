@@ -2,7 +2,7 @@ import { type ComponentChild, h } from 'preact'
 import { CopyButton } from '../shared/copy-button.ts'
 import { Dialog } from './dialog.ts'
 
-/** A secret that is seen this once: closing the box is the end of it. */
+/** A secret that is seen this once: closing the box is the end of it, so that only its button does. */
 export function SecretDialog({
   title,
   secret,
@@ -16,7 +16,7 @@ export function SecretDialog({
 }): ComponentChild {
   return h(
     Dialog,
-    { title, close },
+    { title, stays: true, close },
     h('p', null, 'This is shown now and never again: only its hash is kept. Copy it to where it is to be used.'),
     note === undefined ? null : h('p', null, note),
     h(

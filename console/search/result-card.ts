@@ -76,7 +76,7 @@ export function ResultCard({ result, best }: { readonly result: Result; readonly
 const titleOf = (
   parts: ReturnType<typeof highlightParts> | undefined,
   title: string | null | undefined,
-): ComponentChild => (parts === undefined ? title || 'Without a title' : marked(parts))
+): ComponentChild => (parts === undefined ? title?.trim() || 'Without a title' : marked(parts))
 
 const marked = (parts: ReturnType<typeof highlightParts>): ComponentChild =>
   parts.map(({ text, isHit }, i) => (isHit ? h('mark', { key: i }, text) : text))

@@ -63,7 +63,7 @@ export function TimeHistogram({ counts, unit, choose }: TimeHistogramProps): Com
             onClick: () => choose(`${value}T00:00:00Z`, `${next(value, unit)}T00:00:00Z`),
           },
           h('span', { class: 'bar-fill', style: { height: `${(count / most) * 100}%` } }),
-          h('span', { class: 'hidden-label' }, `${dayInWords(value)}: ${count} documents`),
+          h('span', { class: 'hidden-label' }, `${dayInWords(value)}: ${count} document${count === 1 ? '' : 's'}`),
         ),
       ),
     ),

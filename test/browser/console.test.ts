@@ -130,12 +130,18 @@ test('too many requests: the wait is shown, and what was asked comes after it', 
 test('a server that goes away is asked until it is back, and everything goes on', async () => {
   const { page } = await open('/account', { key: world.key })
   await page.getByRole('heading', { name: 'Why can’t I see it?' }).waitFor()
+  const { page: other } = await open('/account', { key: world.key })
+  await other.getByRole('heading', { name: 'Why can’t I see it?' }).waitFor()
   await world.server.stop()
+  // A view that was not open before cannot even be loaded.
+  await other.getByRole('link', { name: 'Documents', exact: true }).click()
+  await other.getByText('The server does not answer.').waitFor()
   await page.getByLabel('Document id').fill('doc_x')
   await page.getByRole('button', { name: 'Look' }).click()
   await page.getByText('The server does not answer.').waitFor()
   await world.server.start()
   await page.getByText('It is not found').waitFor()
+  await other.getByRole('heading', { name: 'Documents', exact: true }).waitFor()
   await until('the notice is gone', async () => (await page.locator('.trouble').innerText()) === '')
 })
 

@@ -78,7 +78,7 @@ test('what documents say is shown as text, and no address but of the web is a li
     body: `squall ${harm} &lt;b&gt;`,
     url: 'javascript:window.harmed=1',
     author: { external_author_id: 'x', nickname: harm },
-    topics: [harm],
+    topics: [harm, 'Ports, ferries'],
     tags: [harm],
     published_at: '2026-11-01T00:00:00Z',
   }
@@ -110,6 +110,16 @@ test('what documents say is shown as text, and no address but of the web is a li
   await page.goto(`${world.address}/search?q=squall&topics=${encodeURIComponent(harm)}`)
   await page.getByRole('button', { name: `Topic: ${harm}` }).waitFor()
   assert.equal(await page.evaluate('window.harmed'), undefined)
+  // A value with a comma is one value.
+  await page.getByRole('button', { name: `Topic: ${harm}` }).click()
+  await page.getByRole('group', { name: 'Topic' }).getByLabel('Ports, ferries').check()
+  await page.getByRole('button', { name: 'Topic: Ports, ferries' }).waitFor()
+  await page.getByText('1 document', { exact: true }).waitFor()
+  // A name of any length leaves room to sign out.
+  const [leave, rail] = await Promise.all(
+    ['.rail .who svg', '.rail'].map(async (part) => (await page.locator(part).boundingBox())!),
+  )
+  assert.ok(leave!.x + leave!.width <= rail!.x + rail!.width, 'the sign is within the rail')
   assert.deepEqual(faults, [])
 
   await page.goto(`${world.address}/search?q=${encodeURIComponent('סערה')}`)

@@ -1,0 +1,81 @@
+import { type ReadonlySignal, signal } from '@preact/signals'
+import { useEffect, useLayoutEffect, useMemo } from 'preact/hooks'
+import { type Account, account } from '../app/account.ts'
+import { inWords } from '../app/ask.ts'
+import type { Document } from './document-types.ts'
+import { readListing } from './read-listing.ts'
+
+type Query = Readonly<Record<string, string>>
+
+/** A listing page by page, each when it is wanted. */
+interface Listing {
+  readonly key: string
+  readonly documents: ReadonlySignal<readonly Document[]>
+  readonly isWhole: ReadonlySignal<boolean>
+  readonly isBusy: ReadonlySignal<boolean>
+  readonly fault: ReadonlySignal<string | null>
+  readonly readOn: () => Promise<void>
+  readonly leave: () => void
+  /** How far down the reader is. */
+  topPx: number
+}
+
+/** The last one: whoever opens a document and goes back finds the rows, and the place among them. */
+let kept: Listing | null = null
+
+export function useListing(query: Query, pageSize: number, isReturn: boolean) {
+  const known = account.value
+  const key = JSON.stringify([query, known?.application_id])
+  const listing = useMemo(() => {
+    if (known === null) return null
+    if (isReturn && kept?.key === key && kept.fault.peek() === null) return kept
+    kept?.leave()
+    kept = begin(key, query, pageSize, known)
+    return kept
+  }, [key])
+  useLayoutEffect(() => {
+    if (listing !== null && listing.topPx > 0) scrollTo({ top: listing.topPx, behavior: 'instant' })
+  }, [listing])
+  useEffect(() => {
+    const { pathname } = location
+    const remember = (): void => {
+      // The next view begins at its top before this one is gone.
+      if (listing !== null && location.pathname === pathname) listing.topPx = scrollY
+    }
+    addEventListener('scroll', remember, { passive: true })
+    return () => removeEventListener('scroll', remember)
+  }, [listing])
+  return {
+    documents: listing?.documents.value ?? [],
+    isWhole: listing?.isWhole.value ?? false,
+    isBusy: listing?.isBusy.value ?? true,
+    fault: listing?.fault.value ?? null,
+    readOn: (): void => {
+      listing?.readOn()
+    },
+  }
+}
+
+function begin(key: string, query: Query, pageSize: number, known: Account): Listing {
+  const documents = signal<readonly Document[]>([])
+  const isWhole = signal(false)
+  const isBusy = signal(false)
+  const fault = signal<string | null>(null)
+  const left = new AbortController()
+  const { earliest_ingested_at: earliest, latest_ingested_at: latest } = known
+  const pages = readListing({ path: '/v1/documents/browse', query, pageSize, earliest, latest }, left.signal)
+  const readOn = async (): Promise<void> => {
+    if (isBusy.peek() || isWhole.peek() || fault.peek() !== null) return
+    isBusy.value = true
+    try {
+      const { value, done } = await pages.next()
+      if (value) documents.value = [...documents.peek(), ...value]
+      isWhole.value = done === true
+    } catch (error) {
+      fault.value = inWords(error)
+    }
+    isBusy.value = false
+  }
+  readOn()
+  return { key, documents, isWhole, isBusy, fault, readOn, leave: () => left.abort(), topPx: 0 }
+}

@@ -27,7 +27,7 @@ export const views: readonly View[] = [
     title: 'Search',
     listed: { group: 'Read', icon: 'search' },
     needs: 'consumer',
-    styles: ['filters.css', 'search.css'],
+    styles: ['filters.css', 'switch.css', 'search.css'],
     load: async () => (await import('../search/search-view.ts')).SearchView,
   },
   {
@@ -75,7 +75,7 @@ export const views: readonly View[] = [
     title: 'Analysis run',
     listed: null,
     needs: 'consumer',
-    styles: ['analysis.css', 'analysis-results.css'],
+    styles: ['switch.css', 'analysis.css', 'analysis-results.css'],
     load: async () => (await import('../analysis/run-view.ts')).RunView,
   },
   {

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { freshStoreDatabase } from '../support/fresh-database.ts'
 import { clearAtEnd } from '../support/leftovers.ts'
 import { FakeEmbedding } from './fake-embedding.ts'
@@ -394,6 +395,7 @@ export class TestServer {
     input: { readonly name?: string; readonly policy?: object; readonly entitlements?: readonly object[] } = {},
   ): Promise<{ readonly applicationId: string; readonly key: string; readonly keyId: string }> {
     const { name = 'test', policy = {}, entitlements = [] } = input
+    if ('daily_quotas' in policy) await awayFromMidnight()
     const { application_id: applicationId } = await this.mustAdmin('POST', '/admin/v1/applications', {
       name,
       policy: { requests_per_second: 100_000, burst: 100_000, max_in_flight: 100_000, ...policy },
@@ -442,4 +444,11 @@ export class TestServer {
       socket.write(sent)
     })
   }
+}
+
+/** At midnight UTC a daily quota is new: what counts one waits until that is over, when it is about to come. */
+async function awayFromMidnight(): Promise<void> {
+  const day = 24 * 60 * 60_000
+  const left = day - (Date.now() % day)
+  if (left < 30_000) await delay(left)
 }

@@ -185,6 +185,13 @@ export const codePattern = `^[^,\\s\\x01-\\x1f${unstorable}]*$`
 /** Of texts that stand in lists, logs and terminals. */
 export const printablePattern = `^[^\\x01-\\x1f\\x7f${unstorable}]*$`
 
+/**
+ * Of names by which people are told apart: no control characters, no marks of direction, which make one name look like
+ * another, and nothing else that cannot be seen. Only joiners, as some scripts need them, may stand within one.
+ */
+const unseen = '\\x7f-\\x9f\\xad\\u061c\\u200b\\u200e\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ufeff'
+export const personPattern = `^ *[^\\s\\x01-\\x1f\\u200c\\u200d${unseen}${unstorable}][^\\x01-\\x1f${unseen}${unstorable}]*$`
+
 /** Of languages that readers name; documents have them in the same form. */
 const languagePattern = `^(${languageCodes.join('|')})$`
 
@@ -357,6 +364,7 @@ const patterns: Record<string, string> = {
   [oneLinePattern]: 'must not contain control characters or half of a surrogate pair',
   [codePattern]: 'must not contain commas, spaces, control characters or half of a surrogate pair',
   [printablePattern]: 'must not contain control characters or half of a surrogate pair',
+  [personPattern]: 'must be letters that can be seen: no control characters, no marks of direction, not only spaces',
   [languagePattern]: 'must be an ISO 639-1 code, two small letters such as en',
   [languageTagPattern]: 'must be a language code such as en or en-GB',
   [storedLanguagePattern]: 'must be a language code, two small letters such as en, or three where there are no two',

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { componentName, describedBy, halves } from '../validation.ts'
+import { componentName, describedBy } from '../validation.ts'
 
 /**
  * What the framework's description lacks, added when it is made: parts that are checked outside the schemas, bodies that
@@ -109,6 +109,8 @@ function describeAnswers({ security, responses }: Operation): void {
   }
 }
 
+const beyondTwoDigits = /\\u[0-9a-f]{4}(-\\u[0-9a-f]{4})?/g
+
 /** Schemas with a name are listed under it once, and referred to wherever they stand. */
 function withComponents(description: Description): Description {
   const components = new Map<string, unknown>()
@@ -118,8 +120,8 @@ function withComponents(description: Description): Description {
     const { [componentName]: name, [describedBy]: described, ...rest } = part as Record<string, unknown>
     if (described !== undefined) return finish(described)
     const finished = Object.fromEntries(Object.entries(rest).map(([key, value]) => [key, finish(value)]))
-    // What is generated in Rust, Go or pydantic cannot have halves of pairs in a text, and its patterns cannot name them.
-    if (typeof finished.pattern === 'string') finished.pattern = finished.pattern.replaceAll(halves, '')
+    // Patterns in Rust, Go or pydantic cannot name halves of pairs, nor characters beyond two digits as ours do.
+    if (typeof finished.pattern === 'string') finished.pattern = finished.pattern.replaceAll(beyondTwoDigits, '')
     if (typeof name !== 'string') return finished
     const listed = components.get(name)
     if (listed !== undefined && JSON.stringify(listed) !== JSON.stringify(finished)) {

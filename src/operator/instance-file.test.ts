@@ -6,7 +6,7 @@ import { after, before, test } from 'node:test'
 import type { OpenStore } from '../storage/open-store.ts'
 import { openSqliteStore } from '../storage/sqlite/open-sqlite-store.ts'
 import { checkInstanceFile, InstanceFileError, type Plan, planInstance } from './instance-file.ts'
-import { Operator } from './operator.ts'
+import { newToken, Operator } from './operator.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'tidemark-instance-'))
 let open: OpenStore
@@ -66,6 +66,16 @@ const wrong: [string, unknown, RegExp][] = [
     { admin_tokens: ['viewer', 'owner'].map((role) => ({ name: 'ci', role })) },
     /admin token "ci" is in the file twice/,
   ],
+  [
+    'an admin token twice in other letters',
+    { admin_tokens: ['ci', ' CI'].map((name) => ({ name, role: 'viewer' })) },
+    /admin token "ci" is in the file twice/,
+  ],
+  [
+    'an admin token with a name that reads backwards',
+    { admin_tokens: [{ name: 'a\u202eb', role: 'viewer' }] },
+    /^admin_tokens\.0\.name must/,
+  ],
   ['an admin token without a role', { admin_tokens: [{ name: 'ci' }] }, /admin_tokens.*role/],
   [
     'an admin token of another role',
@@ -102,7 +112,7 @@ test('the same file again changes nothing, whatever has become known or made sin
     embedding_profiles: [{ id: 'acme', provider: 'http', model: 'm', dimensions: null, status: 'active' }],
     applications: [{ name: 'Desk', keys: [{ name: 'laptop', expires_at: '2020-01-01T00:00:00Z' }] }],
     collectors: [{ name: 'rss' }],
-    admin_tokens: [{ name: 'deploy', role: 'operator' }],
+    admin_tokens: [{ name: ' Deploy', role: 'operator' }],
   }
   assert.deepEqual((await plan(same)).lines, [])
   assert.deepEqual((await plan({})).lines, [])
@@ -127,6 +137,15 @@ test('only what differs is changed, in words', async () => {
     secrets.map(({ secret }) => secret.slice(0, 4)),
     ['tmc_', 'tma_'],
   )
+})
+
+test('an admin token that has expired is made again where the file gives it a later end, and else left', async () => {
+  const ended = newToken({ name: 'guest', role: 'viewer', expiresAt: Date.now() - 1 })
+  await operator.commit('test', [{ kind: 'key.create', ...ended.key }])
+  const guest = (expires_at?: string) => ({ admin_tokens: [{ name: 'guest', role: 'viewer', expires_at }] })
+  assert.deepEqual((await plan(guest('2020-01-01T00:00:00Z'))).lines, [])
+  assert.deepEqual((await apply(guest('2100-01-01T00:00:00Z'))).lines, ['+ admin token "guest" (viewer)'])
+  assert.deepEqual((await plan(guest())).lines, [])
 })
 
 test('changes are made all or none', async () => {

@@ -19,6 +19,7 @@ import {
   ProfileInput,
   TokenInput,
 } from './schemas.ts'
+import { asRead, isSameTokenName } from './token-name.ts'
 
 /**
  * A whole instance in one file, for `tidemark apply`. Datasets, classifications and profiles are known by their ids,
@@ -76,7 +77,7 @@ function refuseTwins(file: InstanceFile): void {
     ['application', applications.filter((one) => one.application_id === undefined).map((one) => one.name)],
     ['application', applications.flatMap((one) => one.application_id ?? [])],
     ['collector', (file.collectors ?? []).map((one) => one.name)],
-    ['admin token', (file.admin_tokens ?? []).map((one) => one.name)],
+    ['admin token', (file.admin_tokens ?? []).map((one) => asRead(one.name))],
     ...applications.map((one) => [`key of ${one.name}`, (one.keys ?? []).map((key) => key.name)] as const),
   ]
   for (const [what, names] of named) {
@@ -85,6 +86,8 @@ function refuseTwins(file: InstanceFile): void {
     if (twin !== undefined) throw new InstanceFileError(`${what} "${twin}" is in the file twice`)
   }
 }
+
+const isPast = (expiresAt: number | null): boolean => expiresAt !== null && expiresAt <= Date.now()
 
 export interface Plan {
   readonly changes: readonly Change[]
@@ -192,7 +195,7 @@ export async function planInstance(file: InstanceFile, store: Present): Promise<
     for (const key of wanted.keys ?? []) {
       if (keys.some((one) => one.name === key.name && one.revokedAt === null)) continue
       const expiresAt = parseOptionalTime(key.expires_at)
-      if (expiresAt !== null && expiresAt <= Date.now()) {
+      if (isPast(expiresAt)) {
         throw new InstanceFileError(`key "${key.name}" of ${name} is not there yet, but expires in the past`)
       }
       const made = newKey('consumer', applicationId, { name: key.name, expiresAt })
@@ -213,7 +216,8 @@ export async function planInstance(file: InstanceFile, store: Present): Promise<
 
   const tokens = file.admin_tokens === undefined ? [] : (await store.keys({})).filter(isToken)
   for (const { name, role, expires_at } of file.admin_tokens ?? []) {
-    const there = tokens.find((one) => one.name === name && one.revokedAt === null)
+    const ofName = tokens.filter((one) => one.revokedAt === null && isSameTokenName(one.name ?? '', name))
+    const there = ofName.find((one) => !isPast(one.expiresAt))
     if (there !== undefined) {
       if (roleOf(there) === role) continue
       throw new InstanceFileError(
@@ -221,7 +225,9 @@ export async function planInstance(file: InstanceFile, store: Present): Promise<
       )
     }
     const expiresAt = parseOptionalTime(expires_at)
-    if (expiresAt !== null && expiresAt <= Date.now()) {
+    if (isPast(expiresAt)) {
+      // The same file again, after its end.
+      if (ofName.length > 0) continue
       throw new InstanceFileError(`admin token "${name}" is not there yet, but expires in the past`)
     }
     const made = newToken({ name, role, expiresAt })

@@ -256,7 +256,8 @@ export function newToken({ name, role, expiresAt }: { name: string; role: Role; 
 } {
   const { secret, ...made } = makeKey('admin')
   const keyId = newId('tok')
-  return { key: { keyId, owner: { kind: 'admin', id: keyId }, rights: { role }, name, expiresAt, ...made }, secret }
+  const owner = { kind: 'admin', id: keyId } as const
+  return { key: { keyId, owner, rights: { role }, name: name.trim(), expiresAt, ...made }, secret }
 }
 
 export const isToken = ({ owner }: Pick<Key, 'owner'>): boolean => owner.kind === ('admin' satisfies CredentialKind)

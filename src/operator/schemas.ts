@@ -10,6 +10,7 @@ import {
   halves,
   named,
   orNull,
+  personPattern,
   printablePattern,
   strict,
 } from '../validation.ts'
@@ -260,7 +261,20 @@ const Role = choice(roles, {
 })
 export const TokenInput = named(
   'AdminTokenRequest',
-  Type.Object({ name, role: Role, expires_at: KeyInput.properties.expires_at }, strict),
+  Type.Object(
+    {
+      name: Type.String({
+        minLength: 1,
+        maxLength: 200,
+        pattern: personPattern,
+        description:
+          'Of the person or the program, as the audit log tells it; spaces around it are left out. No control characters and no marks of direction. While a token works no other one has its name, in whatever case: that is 409 `conflict`.',
+      }),
+      role: Role,
+      expires_at: KeyInput.properties.expires_at,
+    },
+    strict,
+  ),
 )
 export const TokenCreated = named(
   'CreatedAdminToken',

@@ -220,6 +220,37 @@ test('admin tokens have a name, a role and an end, are shown once, and are named
   await expectError(server, await server.admin('POST', '/admin/v1/tokens', past), 400, 'invalid_request')
 })
 
+test('a name is of one admin token that works: trimmed, in letters that can be seen, free again when that one is revoked', async () => {
+  const make = (name: string) => server.admin('POST', '/admin/v1/tokens', { name, role: 'viewer' })
+  const made = await make('  Zoë Lima ')
+  assert.equal(made.status, 201, made.text)
+  const { token_id } = made.body
+  assert.equal((await server.mustAdmin('GET', `/admin/v1/tokens/${token_id}`)).name, 'Zoë Lima')
+  for (const twin of [
+    'Zoë Lima',
+    'zoë LIMA',
+    'Zoe\u0308 Lima ',
+    'Zoë  Lima',
+    'Zoë\u00a0Lima',
+    'Zoë L\u200dima',
+    token_id,
+  ]) {
+    const refused = await make(twin)
+    await expectError(server, refused, 409, 'conflict')
+    assert.match(refused.body.message, new RegExp(`${token_id}.*another name.*revoke`), JSON.stringify(twin))
+  }
+  for (const odd of ['', '   ', 'a\u202eb', '\u2066a', 'a\u0085b', 'a\nb', 'a\u2028b', '\u200d', 'x'.repeat(201)]) {
+    const refused = await make(odd)
+    await expectError(server, refused, 400, 'invalid_request')
+    assert.equal(refused.body.details[0].path, 'name', JSON.stringify(odd))
+  }
+  const typed = await server.tidemark(['admin', 'create', ' zoë lima', '--role', 'viewer'])
+  assert.equal(typed.code, 1)
+  assert.match(typed.stderr, new RegExp(`"Zoë Lima" \\(${token_id}\\)`))
+  await server.mustAdmin('POST', `/admin/v1/tokens/${token_id}/revoke`)
+  assert.equal((await make('zoë lima')).status, 201)
+})
+
 test('an operator makes itself no owner: tokens are none of the keys that it lists, revokes and rotates', async () => {
   const make = (role: string) => server.mustAdmin('POST', '/admin/v1/tokens', { name: role, role })
   const [owner, operator] = [await make('owner'), await make('operator')]

@@ -17,6 +17,8 @@ interface Maker {
   /** All that there are. */
   readonly list?: () => Promise<readonly unknown[]>
   readonly showsSecret?: true
+  /** Another one must have another name. */
+  readonly hasNameAlone?: true
   readonly needsKey?: true
 }
 
@@ -128,6 +130,7 @@ const makers: Readonly<Record<string, Maker>> = {
     idOf: (body) => body.token_id,
     list: () => listed('tokens', 'tokens'),
     showsSecret: true,
+    hasNameAlone: true,
   },
   'admin.erasures.create': {
     credential: admin,
@@ -211,7 +214,7 @@ test('every operation that answers 201 or 202 is tried here, and each POST among
 })
 
 for (const [operation, maker] of Object.entries(makers)) {
-  const { method = 'POST', credential, status, ask, idOf, list, showsSecret, needsKey } = maker
+  const { method = 'POST', credential, status, ask, idOf, list, showsSecret, hasNameAlone, needsKey } = maker
 
   test(`${operation}: Location is the address of what was made`, async () => {
     const { path, body } = await ask()
@@ -247,7 +250,7 @@ for (const [operation, maker] of Object.entries(makers)) {
     await expectError(server, await post(path, other, credential(), key), 422, 'idempotency_key_reused')
     if (list === undefined) return
     assert.equal((await list()).length, count + 1)
-    const another = await post(path, body, credential(), null)
+    const another = await post(path, hasNameAlone ? (await ask()).body : body, credential(), null)
     assert.equal(another.status, status, another.text)
     assert.notEqual(idOf(another.body), id)
   })

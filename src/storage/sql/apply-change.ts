@@ -3,6 +3,7 @@ import type { Kysely } from 'kysely'
 import { TidemarkError } from '../../errors.ts'
 import { newId } from '../../ids.ts'
 import type { Change, ChangeOutcome, NewKey } from '../../operator/operator-store.ts'
+import { isSameTokenName } from '../../operator/token-name.ts'
 import { deleteApplication, deleteCollector, deleteDataset, refuseLeaving } from './delete-owner.ts'
 import { ownerColumns, ownerTable } from './key-owners.ts'
 import type { Tables } from './tables.ts'
@@ -95,6 +96,7 @@ export async function applyChange(db: Kysely<Tables>, change: Change, nowMs: num
         .execute()
       return 'created'
     case 'key.create':
+      if (change.owner.kind === 'admin') await refuseTakenName(db, change, nowMs)
       await insertKey(db, change, nowMs)
       return 'created'
     case 'key.revoke': {
@@ -271,6 +273,23 @@ async function insertKey(db: Kysely<Tables>, key: NewKey, nowMs: number): Promis
       last_used_at: null,
     })
     .execute()
+}
+
+/** The audit log names administrators: of two that work at once it could not tell which. */
+async function refuseTakenName(db: Kysely<Tables>, { name }: NewKey, nowMs: number): Promise<void> {
+  const working = await db
+    .selectFrom('api_key')
+    .select(['key_id', 'name'])
+    .where('owner_kind', '=', 'admin')
+    .where('revoked_at', 'is', null)
+    .where((eb) => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', nowMs)]))
+    .execute()
+  const taken = working.find((one) => [one.name ?? '', one.key_id].some((other) => isSameTokenName(other, name ?? '')))
+  if (taken === undefined) return
+  throw new TidemarkError(
+    'conflict',
+    `the admin token ${JSON.stringify(taken.name)} (${taken.key_id}) works under this name: choose another name, or revoke that token first`,
+  )
 }
 
 const nouns = { dataset: 'dataset', application: 'application', collector: 'collector', api_key: 'key' } as const

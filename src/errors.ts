@@ -114,6 +114,11 @@ export const errorTable = {
     remedy:
       'Begin again: read all documents anew (`GET /v1/export`), then the feed from the `changes_cursor` of that export.',
   },
+  precondition_failed: {
+    status: 412,
+    retryable: false,
+    remedy: 'Read what stands now, bring your change into it, and send it with the `ETag` of that answer.',
+  },
   payload_too_large: {
     status: 413,
     retryable: false,

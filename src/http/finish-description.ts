@@ -6,10 +6,15 @@ import { componentName, describedBy } from '../validation.ts'
  * may be left out, headers of answers, examples, and schemas listed by their names.
  */
 export function finishDescription(description: Description): Description {
-  for (const operation of operationsOf(description)) {
+  const operations = operationsOf(description)
+  const tagged = new Set(operations.filter(isConditional).flatMap(recordsOf))
+  for (const operation of operations) {
     letBodyBeAbsent(operation)
     describeParameters(operation)
-    describeAnswers(operation)
+    describeAnswers(
+      operation,
+      recordsOf(operation).some((name) => tagged.has(name)),
+    )
   }
   const finished = withComponents(description)
   addExamples(finished)
@@ -40,7 +45,7 @@ interface Parameter {
 
 interface Media {
   example?: unknown
-  schema: { readonly anyOf?: readonly { readonly type?: string }[] }
+  schema: { readonly anyOf?: readonly { readonly type?: string }[]; readonly [componentName]?: string }
 }
 
 interface Answer {
@@ -91,17 +96,33 @@ const headers = {
     description: 'The address of what was made, or of what tells how the work goes on.',
     schema: { ...text, format: 'uri-reference' },
   },
+  ETag: {
+    description:
+      'Names this state of it: sent as `If-Match` with a change, the change is made to this state or not at all.',
+    schema: { ...text, examples: ['"Zq2f8a1Wm0cTtn4KxVd3Eg"'] },
+  },
   'Retry-After': { description: 'Seconds to wait.', schema: { type: 'integer' } },
 }
 
+/** Whether a change can be made on condition that nobody made another. */
+const isConditional = ({ parameters = [] }: Operation): boolean =>
+  parameters.some(({ in: place, name }) => place === 'header' && name.toLowerCase() === 'if-match')
+
+/** The names of what it answers with, where it did what it was asked. */
+const recordsOf = ({ responses }: Operation): readonly string[] =>
+  ['200', '201'].flatMap((status) =>
+    Object.values(responses[status]?.content ?? {}).flatMap(({ schema }) => schema[componentName] ?? []),
+  )
+
 const successes: Record<string, string> = { 200: 'Success.', 201: 'Created.', 202: 'Accepted: the work goes on.' }
 
-function describeAnswers({ security, responses }: Operation): void {
+function describeAnswers({ security, responses }: Operation, isTagged: boolean): void {
   const isRated = security.some((one) => 'consumer' in one)
   for (const [status, answer] of Object.entries(responses)) {
     if (answer.description === 'Default Response') answer.description = successes[status] ?? 'See the operation.'
     const sent: (keyof typeof headers)[] = ['X-Request-Id']
     if (isRated && status !== '401') sent.push('RateLimit-Policy', 'RateLimit')
+    if (isTagged && (status === '200' || status === '201')) sent.push('ETag')
     if ((status === '201' || status === '202') && answer.content !== undefined) sent.push('Location')
     if (status === '429' || status === '503') sent.push('Retry-After')
     const referred = sent.map((name) => [name, { $ref: `#/components/headers/${name}` }] as const)

@@ -8,6 +8,7 @@ import { type ErrorCode, errorTable } from '../errors.ts'
 import { choice, named } from '../validation.ts'
 import { version } from '../version.ts'
 import { type Description, finishDescription } from './finish-description.ts'
+import { IfMatchHeaders } from './if-match.ts'
 import { IdempotencyHeaders } from './make-once.ts'
 import type { RouteConfig } from './route.ts'
 
@@ -50,6 +51,9 @@ are errors. Every 429 carries \`Retry-After\` in seconds; consumer answers carry
 24 hours the same key with the same request is answered with what was made, as it is now; with another request it is 422
 \`idempotency_key_reused\`. A secret is not shown again: that is 409 \`conflict\`, with the id of what was made. A request that
 was refused keeps no key. Every 201 and 202 has a \`Location\`, where what was made can be read.
+
+**Changed meanwhile.** What operators replace whole is answered with an \`ETag\`. Sent as \`If-Match\` with the change, it makes sure
+that nobody's work is lost: where another state stands by now, it is 412 \`precondition_failed\`.
 
 **Bodies** may be compressed (\`Content-Encoding\`: gzip, deflate, br or zstd). One that does not arrive in time is 408. JSON
 answers above 1 KB are compressed as \`Accept-Encoding\` allows: zstd, br or gzip.
@@ -115,6 +119,7 @@ export const openApiOptions: FastifyDynamicSwaggerOptions = {
         ...errorAnswers(config, {
           takesBody: schema?.body !== undefined,
           isOnce: schema?.headers === IdempotencyHeaders,
+          isConditional: schema?.headers === IfMatchHeaders,
         }),
         ...(schema?.response as object | undefined),
       },
@@ -132,13 +137,14 @@ const roleInWords = (role: Role, description: string | undefined) => ({
 /** Every error that a route can answer with, by status. */
 function errorAnswers(
   config: FastifyContextConfig & RouteConfig,
-  { takesBody, isOnce }: { readonly takesBody: boolean; readonly isOnce: boolean },
+  { takesBody, isOnce, isConditional }: Readonly<Record<'takesBody' | 'isOnce' | 'isConditional', boolean>>,
 ): Record<number, object> {
   const { credential = null, operation, invalid, unavailable = 'store_unavailable', errors = [] } = config
   if (credential === null) return {}
   const codes: ErrorCode[] = [...credentialKinds[credential].errors, invalid, ...errors, unavailable]
   if (operation in quotaOperations) codes.push('quota_exceeded')
   if (isOnce) codes.push('idempotency_key_reused', 'conflict')
+  if (isConditional) codes.push('precondition_failed')
   if (takesBody) codes.push('request_timeout', 'payload_too_large', 'unsupported_media_type', 'storage_full')
   const answers: Record<number, object> = {}
   for (const [status, same] of Map.groupBy(new Set(codes), (code) => errorTable[code].status)) {
@@ -156,6 +162,7 @@ const reasons: Record<number, string> = {
   408: 'the body did not arrive in time',
   409: 'its state does not allow this now',
   410: 'what comes next is no longer kept',
+  412: 'it is not what `If-Match` names any more: nothing was changed',
   413: 'send less at once',
   415: 'send JSON, or NDJSON where it is taken',
   416: 'ask for bytes that the file has',

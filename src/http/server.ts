@@ -117,7 +117,7 @@ export async function makeServer(parts: ServerParts): Promise<FastifyInstance> {
       origin: parts.corsOrigins.includes('*') ? '*' : [...parts.corsOrigins],
       methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
       allowedHeaders: [
-        ...['authorization', 'content-type', 'idempotency-key', 'x-request-id', 'range', 'if-none-match'],
+        ...['authorization', 'content-type', 'idempotency-key', 'x-request-id', 'range', 'if-none-match', 'if-match'],
         // Of clients of the Model Context Protocol.
         ...['mcp-protocol-version', 'mcp-session-id'],
       ],

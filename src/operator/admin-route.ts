@@ -5,6 +5,7 @@ import { type Role, roleRefusal } from '../access/roles.ts'
 import { type ErrorCode, invalidField, TidemarkError } from '../errors.ts'
 import { parseOptionalTime } from '../time.ts'
 import { idOf, named } from '../validation.ts'
+import { tagOf } from './record-tag.ts'
 
 /** What every route of the admin API has in common. */
 export const route = (role: Role, operation: Operation, ...errors: ErrorCode[]) =>
@@ -44,6 +45,15 @@ export const secretOnce =
 
 export const list = <T extends TSchema>(component: string, plural: string, item: T) =>
   named(component, Type.Object({ [plural]: Type.Array(item) }))
+
+/** An answer about one record says by which tag its state is named (`If-Match`). */
+export const tagged = <Reply extends { header(name: string, value: string): unknown }>(
+  reply: Reply,
+  record: object,
+): Reply => {
+  reply.header('etag', `"${tagOf(record)}"`)
+  return reply
+}
 
 /** `application_id` is the id of an application. */
 export const byId = (name: string) => Type.Object({ [name]: idOf(name.replace('_id', '')) })

@@ -1,10 +1,11 @@
 import { Type } from 'typebox'
 import { Policy } from '../access/policy.ts'
 import { TidemarkError } from '../errors.ts'
+import { conditionOf, IfMatchHeaders } from '../http/if-match.ts'
 import { IdempotencyHeaders } from '../http/make-once.ts'
 import type { TypedApp } from '../http/typed-app.ts'
 import { detailsOf, messageOf, noFields, validatorFor } from '../validation.ts'
-import { about, actorOf, byId, list, route } from './admin-route.ts'
+import { about, actorOf, byId, list, route, tagged } from './admin-route.ts'
 import { applicationAnswer } from './answers.ts'
 import type { Operator } from './operator.ts'
 import * as schemas from './schemas.ts'
@@ -29,7 +30,7 @@ export function applicationRoutes(app: TypedApp, operator: Operator): void {
         (claim) => operator.createApplication(actorOf(request), { name, policy, entitlements }, claim),
         (applicationId) => operator.application(applicationId),
       )
-      return reply
+      return tagged(reply, made)
         .status(201)
         .header('location', `/admin/v1/applications/${made.applicationId}`)
         .send(applicationAnswer(made))
@@ -58,7 +59,10 @@ export function applicationRoutes(app: TypedApp, operator: Operator): void {
         response: { 200: schemas.ApplicationAnswer },
       },
     },
-    async (request) => applicationAnswer(await operator.application(request.params.application_id!)),
+    async (request, reply) => {
+      const found = await operator.application(request.params.application_id!)
+      return tagged(reply, found).send(applicationAnswer(found))
+    },
   )
   app.patch(
     '/admin/v1/applications/:application_id',
@@ -66,17 +70,18 @@ export function applicationRoutes(app: TypedApp, operator: Operator): void {
       config: route('operator', 'admin.applications.update', 'not_found', 'conflict'),
       schema: {
         ...about('Update an application', 'Its name or its policy. Acts on the next request.'),
+        headers: IfMatchHeaders,
         params: byId('application_id'),
         body: schemas.ApplicationPatch,
         response: { 200: schemas.ApplicationAnswer },
       },
     },
-    async (request) => {
+    async (request, reply) => {
       const { name, policy } = request.body
+      const patch = { name, policy, ...conditionOf(request.headers) }
       const applicationId = request.params.application_id!
-      return applicationAnswer(
-        await operator.patchApplication(actorOf(request), applicationId, { name, policy }, checkedPolicy),
-      )
+      const patched = await operator.patchApplication(actorOf(request), applicationId, patch, checkedPolicy)
+      return tagged(reply, patched).send(applicationAnswer(patched))
     },
   )
   app.delete(
@@ -104,17 +109,20 @@ export function applicationRoutes(app: TypedApp, operator: Operator): void {
       config: route('operator', 'admin.entitlements.put', 'not_found'),
       schema: {
         ...about('Replace entitlements', 'Acts on the next request.'),
+        headers: IfMatchHeaders,
         params: byId('application_id'),
         body: schemas.EntitlementsInput,
         response: { 200: schemas.ApplicationAnswer },
       },
     },
-    async (request) => {
+    async (request, reply) => {
       const applicationId = request.params.application_id!
+      const { entitlements } = request.body
       await operator.commit(actorOf(request), [
-        { kind: 'entitlements.put', applicationId, entitlements: request.body.entitlements },
+        { kind: 'entitlements.put', applicationId, entitlements, ...conditionOf(request.headers) },
       ])
-      return applicationAnswer(await operator.application(applicationId))
+      const put = await operator.application(applicationId)
+      return tagged(reply, put).send(applicationAnswer(put))
     },
   )
 }

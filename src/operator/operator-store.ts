@@ -29,18 +29,23 @@ export interface AuditMark {
   readonly at: number
 }
 
+/** The tag of the record (`record-tag.ts`) that a change was made from: where another one stands, it is refused. */
+export interface Condition {
+  readonly ifTag?: string
+}
+
 export type Change =
-  | {
+  | ({
       kind: 'dataset.put'
       datasetId: string
       name: string
       description: string | null
       /** Absent leaves it as it is; null keeps documents for ever. */
       retainDays?: number | null
-    }
+    } & Condition)
   /** A conflict (`in_use`) while anything hangs on it: documents are for an erasure to take away. */
   | { kind: 'dataset.delete'; datasetId: string }
-  | {
+  | ({
       kind: 'classification.put'
       datasetId: string
       code: string
@@ -48,8 +53,8 @@ export type Change =
       description: string | null
       labelSchema: Readonly<Record<string, unknown>>
       active: boolean
-    }
-  | {
+    } & Condition)
+  | ({
       kind: 'profile.put'
       profileId: string
       provider: string
@@ -58,24 +63,24 @@ export type Change =
       status: ProfileStatus
       /** true takes the place of the default profile so far; absent leaves it. */
       isDefault?: boolean
-    }
+    } & Condition)
   | {
       /** Vectors of these profiles are made besides those of the default one, of texts in these languages; of no others. */
       kind: 'profiles.make'
       profiles: readonly { readonly profileId: string; readonly languages: readonly string[] | null }[]
     }
   | { kind: 'application.create'; applicationId: string; name: string; policy: Policy }
-  | {
+  | ({
       kind: 'application.update'
       applicationId: string
       name?: string
       policy?: Policy
       /** The policy that `policy` was made from; where another one stands by now, the change is a conflict. */
       policyBefore?: Policy
-    }
+    } & Condition)
   /** A conflict (`in_use`) while it has keys that work, unfinished runs or subscriptions, unless forced. */
   | { kind: 'application.delete'; applicationId: string; force: boolean }
-  | { kind: 'entitlements.put'; applicationId: string; entitlements: readonly EntitlementInput[] }
+  | ({ kind: 'entitlements.put'; applicationId: string; entitlements: readonly EntitlementInput[] } & Condition)
   | { kind: 'collector.create'; collectorId: string; name: string; datasets: readonly string[] | null }
   /** A conflict (`in_use`) while it holds tasks, unless forced. */
   | { kind: 'collector.delete'; collectorId: string; force: boolean }

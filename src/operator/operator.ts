@@ -14,6 +14,7 @@ import type {
   ChangeOutcome,
   Classification,
   Collector,
+  Condition,
   Dataset,
   EmbeddingProfile,
   Key,
@@ -108,16 +109,17 @@ export class Operator {
   async patchApplication(
     actor: string,
     applicationId: string,
-    patch: { readonly name: string | undefined; readonly policy: unknown },
+    patch: { readonly name: string | undefined; readonly policy: unknown } & Condition,
     checkPolicy: (merged: unknown) => Policy,
   ): Promise<Application> {
     const name = patch.name === undefined ? {} : { name: patch.name }
+    const condition = patch.ifTag === undefined ? {} : { ifTag: patch.ifTag }
     for (let attempt = 1; ; attempt++) {
       const { policy: policyBefore } = await this.application(applicationId)
       const policy =
         patch.policy === undefined ? {} : { policy: checkPolicy(mergePatch(policyBefore, patch.policy)), policyBefore }
       try {
-        await this.commit(actor, [{ kind: 'application.update', applicationId, ...name, ...policy }])
+        await this.commit(actor, [{ kind: 'application.update', applicationId, ...name, ...policy, ...condition }])
         return await this.application(applicationId)
       } catch (error) {
         const raced = error instanceof TidemarkError && error.code === 'conflict'

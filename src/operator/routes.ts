@@ -1,8 +1,9 @@
 import { Type } from 'typebox'
+import { conditionOf, IfMatchHeaders } from '../http/if-match.ts'
 import type { TypedApp } from '../http/typed-app.ts'
 import { dayMs, formatTime, utcDay } from '../time.ts'
 import { named, noFields, orNull, pageSize, strict } from '../validation.ts'
-import { about, actorOf, byId, list, needRole, route } from './admin-route.ts'
+import { about, actorOf, byId, list, needRole, route, tagged } from './admin-route.ts'
 import { classificationAnswer, datasetAnswer, profileAnswer } from './answers.ts'
 import { applicationRoutes } from './application-routes.ts'
 import { collectorRoutes, keyRoutes } from './credential-routes.ts'
@@ -33,6 +34,7 @@ function datasetRoutes(app: TypedApp, operator: Operator): void {
           'Create or update a dataset',
           'To change `retain_days` needs the role `owner`: documents are erased by it.',
         ),
+        headers: IfMatchHeaders,
         params: Type.Object({ dataset_id: schemas.DatasetId }),
         body: schemas.DatasetInput,
         response: { 200: schemas.DatasetAnswer, 201: schemas.DatasetAnswer },
@@ -47,10 +49,18 @@ function datasetRoutes(app: TypedApp, operator: Operator): void {
         if (retainDays !== (there?.retainDays ?? null)) needRole(request, 'owner')
       }
       const kept = retainDays === undefined ? {} : { retainDays }
-      const change = { kind: 'dataset.put', datasetId, name, description, ...kept } as const
+      const change = {
+        kind: 'dataset.put',
+        datasetId,
+        name,
+        description,
+        ...kept,
+        ...conditionOf(request.headers),
+      } as const
       const [outcome] = await operator.commit(actorOf(request), [change])
       if (outcome === 'created') reply.status(201).header('location', `/admin/v1/datasets/${datasetId}`)
-      return reply.send(datasetAnswer(await operator.dataset(datasetId)))
+      const put = await operator.dataset(datasetId)
+      return tagged(reply, put).send(datasetAnswer(put))
     },
   )
   app.get(
@@ -76,7 +86,10 @@ function datasetRoutes(app: TypedApp, operator: Operator): void {
         response: { 200: schemas.DatasetAnswer },
       },
     },
-    async (request) => datasetAnswer(await operator.dataset(request.params.dataset_id!)),
+    async (request, reply) => {
+      const found = await operator.dataset(request.params.dataset_id!)
+      return tagged(reply, found).send(datasetAnswer(found))
+    },
   )
   app.put(
     '/admin/v1/datasets/:dataset_id/classifications/:code',
@@ -84,6 +97,7 @@ function datasetRoutes(app: TypedApp, operator: Operator): void {
       config: route('operator', 'admin.classifications.put', 'not_found'),
       schema: {
         ...about('Create or update a classification'),
+        headers: IfMatchHeaders,
         params: Type.Object({ dataset_id: schemas.DatasetId, code: schemas.ClassificationCode }),
         body: schemas.ClassificationInput,
         response: { 200: schemas.ClassificationAnswer, 201: schemas.ClassificationAnswer },
@@ -93,10 +107,12 @@ function datasetRoutes(app: TypedApp, operator: Operator): void {
       const { dataset_id: datasetId, code } = request.params
       const { name, description = null, label_schema: labelSchema = {}, active = true } = request.body
       const one = { datasetId, code, name, description, labelSchema, active }
-      const [outcome] = await operator.commit(actorOf(request), [{ kind: 'classification.put', ...one }])
+      const change = { kind: 'classification.put', ...one, ...conditionOf(request.headers) } as const
+      const [outcome] = await operator.commit(actorOf(request), [change])
       const address = `/admin/v1/datasets/${datasetId}/classifications/${encodeURIComponent(code)}`
       if (outcome === 'created') reply.status(201).header('location', address)
-      return reply.send(classificationAnswer(one))
+      const put = await operator.classification(datasetId, code)
+      return tagged(reply, put).send(classificationAnswer(put))
     },
   )
   app.get(
@@ -126,8 +142,10 @@ function datasetRoutes(app: TypedApp, operator: Operator): void {
         response: { 200: schemas.ClassificationAnswer },
       },
     },
-    async (request) =>
-      classificationAnswer(await operator.classification(request.params.dataset_id, request.params.code)),
+    async (request, reply) => {
+      const found = await operator.classification(request.params.dataset_id, request.params.code)
+      return tagged(reply, found).send(classificationAnswer(found))
+    },
   )
 }
 
@@ -141,6 +159,7 @@ function profileRoutes(app: TypedApp, operator: Operator): void {
           'Create or update an embedding profile',
           'The dimensions of a profile cannot change once they are known.',
         ),
+        headers: IfMatchHeaders,
         params: Type.Object({ id: schemas.ProfileId }),
         body: schemas.ProfileInput,
         response: { 200: schemas.ProfileAnswer, 201: schemas.ProfileAnswer },
@@ -148,9 +167,11 @@ function profileRoutes(app: TypedApp, operator: Operator): void {
     },
     async (request, reply) => {
       const profileId = request.params.id
-      const [outcome] = await operator.commit(actorOf(request), [{ kind: 'profile.put', profileId, ...request.body }])
+      const change = { kind: 'profile.put', profileId, ...request.body, ...conditionOf(request.headers) } as const
+      const [outcome] = await operator.commit(actorOf(request), [change])
       if (outcome === 'created') reply.status(201).header('location', `/admin/v1/embedding-profiles/${profileId}`)
-      return reply.send(profileAnswer(await operator.profile(profileId)))
+      const put = await operator.profile(profileId)
+      return tagged(reply, put).send(profileAnswer(put))
     },
   )
   app.get(
@@ -176,7 +197,10 @@ function profileRoutes(app: TypedApp, operator: Operator): void {
         response: { 200: schemas.ProfileAnswer },
       },
     },
-    async (request) => profileAnswer(await operator.profile(request.params.id)),
+    async (request, reply) => {
+      const found = await operator.profile(request.params.id)
+      return tagged(reply, found).send(profileAnswer(found))
+    },
   )
 }
 

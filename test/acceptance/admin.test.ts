@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import { expectError } from './expect-error.ts'
-import { startServer, type TestServer } from './harness.ts'
+import { type Answer, adminToken, startServer, type TestServer } from './harness.ts'
 
 let server: TestServer
 
@@ -204,6 +204,69 @@ test('entitlements: replaced as a whole, each entry checked', async () => {
     await server.admin('PUT', '/admin/v1/applications/app_x/entitlements', { entitlements }),
     404,
     'not_found',
+  )
+})
+
+test('what is replaced whole: made from the state that If-Match names, or 412 and nothing is written', async () => {
+  const put = (path: string, body: object, tag: string | null, method = 'PUT') =>
+    server.call(method, path, {
+      headers: { authorization: `Bearer ${adminToken}`, ...(tag !== null && { 'if-match': tag }) },
+      body,
+    })
+  const tagOf = (answer: Answer): string => {
+    assert.match(answer.headers.get('etag') ?? '', /^"[\w-]{22}"$/)
+    return answer.headers.get('etag')!
+  }
+  const { applicationId } = await server.makeApplication()
+  const application = `/admin/v1/applications/${applicationId}`
+  const profile = { provider: 'http', model: 'a', dimensions: null, status: 'inactive' }
+  await server.makeDataset('raced')
+  await server.mustAdmin('PUT', '/admin/v1/datasets/raced/classifications/c', { name: 'C' })
+  await server.mustAdmin('PUT', '/admin/v1/embedding-profiles/raced', profile)
+  const entries = (...datasets: string[]) => ({ entitlements: [{ datasets }] })
+  const cases = [
+    [application, `${application}/entitlements`, 'PUT', entries('a'), entries('b'), entries('c')],
+    [application, application, 'PATCH', { policy: { burst: 1 } }, { policy: { burst: 2 } }, { policy: { burst: 3 } }],
+    [application, application, 'PATCH', { name: 'A' }, { name: 'B' }, { name: 'C' }],
+    ...[
+      ['/admin/v1/datasets/raced', { name: 'A' }, { name: 'B' }, { name: 'C' }],
+      ['/admin/v1/datasets/raced/classifications/c', { name: 'A' }, { name: 'B' }, { name: 'C' }],
+      ...[['/admin/v1/embedding-profiles/raced', ...['x', 'y', 'z'].map((model) => ({ ...profile, model }))] as const],
+    ].map(([path, ...bodies]) => [path, path, 'PUT', ...bodies]),
+  ] as [string, string, string, object, object, object][]
+  for (const [read, path, method, theirs, ours, after] of cases) {
+    const seen = tagOf(await server.admin('GET', read))
+    const changed = tagOf(await put(path, theirs, seen, method))
+    assert.notEqual(changed, seen, path)
+    await expectError(server, await put(path, ours, seen, method), 412, 'precondition_failed')
+    const stands = await server.admin('GET', read)
+    assert.equal(tagOf(stands), changed, `${path}: nothing was written`)
+    assert.equal((await put(path, after, `W/${changed}`, method)).status, 200, 'a proxy may have weakened it')
+    assert.equal((await put(path, ours, null, method)).status, 200, 'without the header the last one wins')
+  }
+  // What is made from one state at once is made once.
+  const seen = tagOf(await server.admin('GET', application))
+  const answers = await Promise.all(
+    ['d', 'e', 'f', 'g'].map((id) => put(`${application}/entitlements`, entries(id), seen)),
+  )
+  assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 412, 412, 412])
+  // Anything else of the application counts as well: its answer is one.
+  await server.mustAdmin('PATCH', application, { name: 'Renamed' })
+  await expectError(
+    server,
+    await put(`${application}/entitlements`, entries('h'), tagOf(answers.find(({ status }) => status === 200)!)),
+    412,
+    'precondition_failed',
+  )
+  await expectError(server, await put('/admin/v1/datasets/raced-not', { name: 'x' }, seen), 412, 'precondition_failed')
+  assert.equal((await server.admin('GET', '/admin/v1/datasets/raced-not')).status, 404)
+  const malformed = await put(application, { name: 'x' }, 'raced', 'PATCH')
+  await expectError(server, malformed, 400, 'invalid_request')
+  assert.match(malformed.body.message, /^if-match must/)
+  const lines = (await server.mustAdmin('GET', '/admin/v1/audit?limit=50')).audit as { detail: object }[]
+  assert.ok(
+    lines.every(({ detail }) => !('ifTag' in detail)),
+    'the log has changes, not their conditions',
   )
 })
 

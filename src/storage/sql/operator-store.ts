@@ -1,18 +1,31 @@
 import type { Kysely } from 'kysely'
+import { TidemarkError } from '../../errors.ts'
 import { newId } from '../../ids.ts'
-import type { AuditMark, Change, ChangeOutcome, NewKey, OperatorStore } from '../../operator/operator-store.ts'
+import type {
+  AuditMark,
+  Change,
+  ChangeOutcome,
+  Condition,
+  NewKey,
+  OperatorStore,
+} from '../../operator/operator-store.ts'
+import { tagOf } from '../../operator/record-tag.ts'
 import { applyChange } from './apply-change.ts'
 import { keepClaim } from './kept-claims.ts'
 import { ownerOf, ownerTable } from './key-owners.ts'
 import { isNotLeaving } from './leaving-datasets.ts'
 import type { Tables } from './tables.ts'
 
+/** Those that may have a condition. */
+type Conditional<One> = One extends unknown ? ('ifTag' extends keyof One ? One : never) : never
+
 export function sqlOperatorStore(db: Kysely<Tables>): OperatorStore {
-  return {
+  const store: OperatorStore = {
     async commit(changes, mark, claim) {
       await keepClaim(db, claim, mark.at)
       const outcomes: ChangeOutcome[] = []
       for (const change of changes) {
+        await refuseOutdated(change)
         const outcome = await applyChange(db, change, mark.at)
         if (outcome !== 'unchanged') await writeAudit(db, change, mark)
         outcomes.push(outcome)
@@ -110,6 +123,31 @@ export function sqlOperatorStore(db: Kysely<Tables>): OperatorStore {
       }))
     },
   }
+  return store
+
+  /** What was made from another state than the one that stands. */
+  async function refuseOutdated(change: Change): Promise<void> {
+    if (!('ifTag' in change) || change.ifTag === undefined) return
+    const stands = await recordOf(change)
+    if (stands !== null && tagOf(stands) === change.ifTag) return
+    const target = JSON.stringify(targetOf(change))
+    const message = stands === null ? `there is no ${target} any more` : `${target} was changed since it was read`
+    throw new TidemarkError('precondition_failed', `${message}: nothing was written`)
+  }
+
+  async function recordOf(change: Conditional<Change>): Promise<object | null> {
+    switch (change.kind) {
+      case 'application.update':
+      case 'entitlements.put':
+        return store.application(change.applicationId)
+      case 'dataset.put':
+        return (await store.datasets()).find((one) => one.datasetId === change.datasetId) ?? null
+      case 'classification.put':
+        return (await store.classifications(change.datasetId)).find((one) => one.code === change.code) ?? null
+      case 'profile.put':
+        return (await store.embeddingProfiles()).find((one) => one.profileId === change.profileId) ?? null
+    }
+  }
 
   async function applications(applicationId: string | null) {
     let query = db.selectFrom('application').selectAll().orderBy('application_id')
@@ -165,9 +203,9 @@ async function writeAudit(db: Kysely<Tables>, change: Change, mark: AuditMark): 
     .execute()
 }
 
-/** The change itself, less what lets a key be recognised. */
+/** The change itself, less what lets a key be recognised, and what it was made from. */
 function detailOf(change: Change): object {
-  const { kind: _, ...detail } = change
+  const { kind: _, ifTag: _made, ...detail } = change as Change & Condition
   if (change.kind === 'key.create') return auditedKey(change)
   if (change.kind === 'key.rotate') return { ...detail, replacement: auditedKey(change.replacement) }
   return detail

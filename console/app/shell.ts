@@ -166,8 +166,9 @@ function Stage({ view, params, place: at }: ViewProps & { readonly view: View })
   }
   useEffect(() => {
     if (shown.value === null) load()
-    // Whoever follows the page by ear is told where they are; not at the first page, which is read from its beginning.
-    if (isMoved) main.current?.focus({ preventScroll: true })
+    // Whoever follows the page by ear is told where they are; not at the first page, which is read from its beginning, and not
+    // where the view has said it already: by its query, or by the link that led away.
+    if (isMoved && !main.current?.contains(document.activeElement)) main.current?.focus({ preventScroll: true })
     isMoved = true
   }, [])
   const content = !isOpen

@@ -1,6 +1,7 @@
 import { type ComponentChild, h } from 'preact'
 import { useAnswer } from '../app/use-answer.ts'
-import { type Counted, FacetList, sayable } from '../shared/facet-list.ts'
+import { type Counted, sayable } from '../shared/counted.ts'
+import { FacetList } from '../shared/facet-list.ts'
 import {
   type Beginning,
   beginnings,

@@ -1,7 +1,8 @@
 import { type ReadonlySignal, signal } from '@preact/signals'
-import { useEffect, useLayoutEffect, useMemo } from 'preact/hooks'
+import { useMemo } from 'preact/hooks'
 import { type Account, account } from '../app/account.ts'
 import { inWords } from '../app/ask.ts'
+import { atTheTop, type KeptPlace, useKeptPlace } from '../app/kept-place.ts'
 import type { Document } from './document-types.ts'
 import { readListing } from './read-listing.ts'
 
@@ -16,8 +17,7 @@ interface Listing {
   readonly fault: ReadonlySignal<string | null>
   readonly readOn: () => Promise<void>
   readonly leave: () => void
-  /** How far down the reader is. */
-  topPx: number
+  readonly place: KeptPlace
 }
 
 /** The last one: whoever opens a document and goes back finds the rows, and the place among them. */
@@ -33,18 +33,7 @@ export function useListing(query: Query, pageSize: number, isReturn: boolean) {
     kept = begin(key, query, pageSize, known)
     return kept
   }, [key])
-  useLayoutEffect(() => {
-    if (listing !== null && listing.topPx > 0) scrollTo({ top: listing.topPx, behavior: 'instant' })
-  }, [listing])
-  useEffect(() => {
-    const { pathname } = location
-    const remember = (): void => {
-      // The next view begins at its top before this one is gone.
-      if (listing !== null && location.pathname === pathname) listing.topPx = scrollY
-    }
-    addEventListener('scroll', remember, { passive: true })
-    return () => removeEventListener('scroll', remember)
-  }, [listing])
+  useKeptPlace(listing?.place ?? null)
   return {
     documents: listing?.documents.value ?? [],
     isWhole: listing?.isWhole.value ?? false,
@@ -77,5 +66,5 @@ function begin(key: string, query: Query, pageSize: number, known: Account): Lis
     isBusy.value = false
   }
   readOn()
-  return { key, documents, isWhole, isBusy, fault, readOn, leave: () => left.abort(), topPx: 0 }
+  return { key, documents, isWhole, isBusy, fault, readOn, leave: () => left.abort(), place: atTheTop() }
 }

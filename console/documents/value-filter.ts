@@ -2,7 +2,8 @@ import { useSignal } from '@preact/signals'
 import { type ComponentChild, h } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { useAnswer } from '../app/use-answer.ts'
-import { type Counted, FacetList, sayable } from '../shared/facet-list.ts'
+import { type Counted, sayable } from '../shared/counted.ts'
+import { FacetList } from '../shared/facet-list.ts'
 
 interface Values {
   readonly values: readonly Counted[]

@@ -75,6 +75,12 @@ const mayCount = (name: Narrowing, entitlements: readonly Entitlement[]): boolea
   return permission === null || entitlements.every(({ fields }) => !fields || fields.includes(permission))
 }
 
+/** Days, where a search is of few of them whatever has to be shown else. */
+export function unitFor({ from, to }: Search, unit: TimeUnit): TimeUnit {
+  const ms = from === '' || to === '' ? Number.POSITIVE_INFINITY : Date.parse(to) - Date.parse(from)
+  return ms < bucketsMax * 86_400_000 ? 'day' : unit
+}
+
 export interface Counting {
   readonly entitlements: readonly Entitlement[]
   readonly timeUnit: TimeUnit

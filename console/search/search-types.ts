@@ -1,4 +1,4 @@
-import type { Counted } from '../shared/facet-list.ts'
+import type { Counted } from '../shared/counted.ts'
 
 /** What the console reads of the answers of searches. */
 export interface Result {

@@ -1,38 +1,32 @@
-import { useSignal } from '@preact/signals'
 import { type ComponentChild, h } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { account } from '../app/account.ts'
 import { addressOf } from '../app/address-of.ts'
-import { ask, inWords } from '../app/ask.ts'
 import { icon } from '../app/icons.ts'
 import { go } from '../app/router.ts'
 import type { ViewProps } from '../app/view-props.ts'
 import { AsCode } from '../shared/as-code.ts'
 import { ChosenFilters } from '../shared/chosen-filters.ts'
-import { type Counted, FacetList } from '../shared/facet-list.ts'
+import type { Counted } from '../shared/counted.ts'
+import { FacetList } from '../shared/facet-list.ts'
 import { dayInWords } from '../shared/words-of-time.ts'
 import { LiveTopUp } from './live-top-up.ts'
 import { ResultCard } from './result-card.ts'
 import {
-  bucketsMax,
   misreadIn,
   modes,
   type Narrowing,
   narrowing,
   narrowings,
   parametersOf,
-  requestOf,
   type Search,
   type Sort,
   searchOf,
-  type TimeUnit,
 } from './search-request.ts'
-import type { Found, Result } from './search-types.ts'
+import type { Found } from './search-types.ts'
 import { Suggestions } from './suggestions.ts'
 import { TimeHistogram } from './time-histogram.ts'
-
-/** Long enough for the next letter of somebody who types fast, short enough not to be noticed. */
-const restMs = 120
+import { useSearch } from './use-search.ts'
 
 const change = (search: Search, changes: Partial<Search>, replace = false): void =>
   go(addressOf('/search', parametersOf({ ...search, ...changes })), { replace })
@@ -40,63 +34,10 @@ const change = (search: Search, changes: Partial<Search>, replace = false): void
 /** Results as somebody types; all that is chosen is in the address. */
 export function SearchView({ place }: ViewProps): ComponentChild {
   const search = searchOf(place.query)
-  const timeUnit = useSignal<TimeUnit>('day')
-  const found = useSignal<Found | null>(null)
-  const more = useSignal<readonly Result[]>([])
-  const cursor = useSignal<string | undefined>(undefined)
-  const fault = useSignal<string | null>(null)
-  const isBusy = useSignal(false)
-  const body = requestOf(search, { entitlements: account.value?.entitlements ?? [], timeUnit: timeUnit.value })
-  const request = search.query.trim() === '' ? null : JSON.stringify(body)
-
-  useEffect(() => {
-    more.value = []
-    cursor.value = undefined
-    if (request === null) {
-      found.value = null
-      fault.value = null
-      return
-    }
-    const newer = new AbortController()
-    const timer = setTimeout(async () => {
-      isBusy.value = true
-      try {
-        const answer = await ask<Found>('POST', '/v1/search', { body, signal: newer.signal, repeatable: true })
-        // As many days as can be told are not all of them: months are.
-        if ((answer.facets?.published_at?.length ?? 0) >= bucketsMax && timeUnit.value === 'day')
-          timeUnit.value = 'month'
-        found.value = answer
-        cursor.value = answer.cursor
-        fault.value = null
-        isBusy.value = false
-      } catch (error) {
-        if (newer.signal.aborted) return
-        fault.value = inWords(error)
-        isBusy.value = false
-      }
-    }, restMs)
-    return () => {
-      clearTimeout(timer)
-      newer.abort()
-    }
-  }, [request])
-
-  const readMore = async (): Promise<void> => {
-    const [asked, at] = [request, cursor.value]
-    if (at === undefined) return
-    try {
-      const { facets: _, facet_limit: __, ...same } = body
-      const answer = await ask<Found>('POST', '/v1/search', { body: { ...same, cursor: at }, repeatable: true })
-      // Somebody may have typed on in the meantime.
-      if (asked !== request || cursor.value !== at) return
-      more.value = [...more.value, ...answer.results]
-      cursor.value = answer.cursor
-    } catch (error) {
-      fault.value = inWords(error)
-    }
-  }
-
-  const results = [...(found.value?.results ?? []), ...more.value]
+  const { body, isAsked, found, results, hasMore, timeUnit, fault, isBusy, readMore } = useSearch(
+    search,
+    place.isReturn,
+  )
   return h(
     'div',
     { class: 'search', onKeyDown: moveAmongResults },
@@ -118,36 +59,32 @@ export function SearchView({ place }: ViewProps): ComponentChild {
     h(
       'div',
       { class: 'search-columns' },
-      h(Filters, { search, found: found.value }),
+      h(Filters, { search, found }),
       h(
         'div',
         { class: 'found' },
-        fault.value === null ? null : h('p', { class: 'notice bad', role: 'alert' }, fault.value),
-        found.value === null ? null : h(Remarks, { found: found.value }),
-        found.value === null
+        fault === null ? null : h('p', { class: 'notice bad', role: 'alert' }, fault),
+        found === null ? null : h(Remarks, { found }),
+        found === null
           ? null
           : h(TimeHistogram, {
-              counts: found.value.facets?.published_at ?? [],
-              unit: timeUnit.value,
+              counts: found.facets?.published_at ?? [],
+              unit: timeUnit,
               choose: (from, to) => change(search, { from, to }),
             }),
-        request === null ? null : h(LiveTopUp, { search }),
+        isAsked ? h(LiveTopUp, { search }) : null,
         h(
           'p',
           { class: 'note summary', role: 'status' },
-          isBusy.value && found.value === null
-            ? 'Searching …'
-            : summaryOf(found.value, results.length, cursor.value !== undefined),
+          isBusy && found === null ? 'Searching …' : summaryOf(found, results.length, hasMore),
         ),
-        request === null ? h(Suggestions, { choose: (query) => change(search, { query }) }) : null,
+        isAsked ? null : h(Suggestions, { choose: (query) => change(search, { query }) }),
         h(
           'div',
-          { class: 'results', 'aria-busy': isBusy.value },
+          { class: 'results', 'aria-busy': isBusy },
           results.map((result) => h(ResultCard, { key: result.document_id, result, best: results[0]!.score })),
         ),
-        cursor.value === undefined
-          ? null
-          : h('button', { type: 'button', class: 'button', onClick: readMore }, 'More results'),
+        hasMore ? h('button', { type: 'button', class: 'button', onClick: readMore }, 'More results') : null,
       ),
     ),
   )

@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals'
 import { type ComponentChild, h } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { ask } from '../app/ask.ts'
-import type { Counted } from '../shared/facet-list.ts'
+import type { Counted } from '../shared/counted.ts'
 
 const shown = 12
 

@@ -62,16 +62,18 @@ export function errorFrom(
 
 export function answerError(error: TidemarkError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   if (error.retryAfterSeconds !== undefined) reply.header('retry-after', String(error.retryAfterSeconds))
+  reply.header('x-request-id', request.id)
   if (error.status === 401) reply.header('www-authenticate', 'Bearer')
-  if (request.is404) {
+  if (request.is404 || request.routeOptions.config.operation === 'pages.view') {
     reply.header('vary', 'Accept')
-    if (error.code === 'not_found' && asksForPage(request)) return sendNotFoundPage(reply)
+    // An address that cannot be read names nothing either.
+    const isNowhere = error.code === 'not_found' || error.code === 'invalid_request'
+    if (isNowhere && asksForPage(request)) return sendNotFoundPage(reply)
   }
   const body = bodyOf(error, request.id)
   // Written as text: the route's response schema is not made for errors and must not cut them.
   return reply
     .status(error.status)
-    .header('x-request-id', request.id)
     .type('application/json; charset=utf-8')
     .serializer((value: unknown) => JSON.stringify(value))
     .send(body)

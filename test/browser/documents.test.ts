@@ -38,7 +38,10 @@ test('the list reads on as somebody scrolls, to the first document of all, and h
   await page.waitForURL(/\/documents\/doc_/)
   await page.goBack()
   // The rows that were read are there, and the reader is where they were.
-  await page.locator(`li[aria-posinset="${count - 1}"]`).waitFor()
+  await until('the row that led away has the focus', async () => {
+    const at = await page.evaluate('document.activeElement.closest("li")?.ariaPosInSet')
+    return at === String(count - 1)
+  })
   await page.getByText(`${count} documents, the newest first`, { exact: true }).waitFor()
   // By a link it begins anew.
   await page.getByRole('navigation', { name: 'Views' }).getByRole('link', { name: 'Search' }).click()

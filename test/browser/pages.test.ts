@@ -162,6 +162,11 @@ test('a browser at an address where nothing is gets a page, everything else the 
     assert.deepEqual(await ask(accept), json, accept)
   }
   assert.deepEqual(await ask('text/html', 'POST'), json)
+  // An address that cannot be read is none either, to a person.
+  for (const path of ['/documents/%E0%A4%A', '/search?q=%ff', '/documents/a%00b']) {
+    assert.deepEqual(await ask('text/html', 'GET', path), html, path)
+    assert.deepEqual(await ask('*/*', 'GET', path), [400, 'application/json'], path)
+  }
   // Of a library its modules and styles go out, and nothing beside them.
   const statusOf = async (file: string) => (await fetch(`${world.address}/assets/packages/preact/${file}`)).status
   assert.equal(await statusOf('dist/preact.mjs'), 200)

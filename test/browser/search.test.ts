@@ -43,6 +43,22 @@ test('facets, days and ways to search narrow what is found; "back" widens it aga
   await page.getByText(/^20 of \d+ documents$/).waitFor()
   await page.getByRole('button', { name: 'More results' }).click()
   await page.getByText(/^40 of \d+ documents$/).waitFor()
+
+  // Into a result of the second page and back: to all that was read, the place in it, and the result.
+  await page.emulateMedia({ reducedMotion: 'reduce' })
+  const result = titles(page).nth(33)
+  await result.focus()
+  const [href, top] = [await result.getAttribute('href'), Number(await page.evaluate('scrollY'))]
+  assert.ok(top > 1_000)
+  const asked: string[] = []
+  page.on('request', (request) => asked.push(request.postData() ?? ''))
+  await page.keyboard.press('Enter')
+  await page.getByRole('heading', { name: 'About' }).waitFor()
+  await page.goBack()
+  await page.getByText(/^40 of \d+ documents$/).waitFor()
+  assert.equal(await page.evaluate('document.activeElement.getAttribute("href")'), href)
+  assert.equal(await page.evaluate('scrollY'), top)
+  assert.ok(!asked.some((body) => body.includes('"query":"the"')), 'it is not searched for again')
   await facet('Dataset').getByLabel('community').check()
   await page.getByRole('button', { name: 'Dataset: community' }).waitFor()
   await until('all are of the community', async () => {
@@ -88,6 +104,7 @@ test('what documents say is shown as text, and no address but of the web is a li
     external_id: 'b',
     title: 'סערה בנמל',
     body: 'סערה squall',
+    published_at: '9999-01-01T00:00:00Z',
   }
   const sent = await server.collector(world.collectorKey, 'POST', '/collector/v1/documents', {
     documents: [document, hebrew],
@@ -121,6 +138,13 @@ test('what documents say is shown as text, and no address but of the web is a li
   )
   assert.ok(leave!.x + leave!.width <= rail!.x + rail!.width, 'the sign is within the rail')
   assert.deepEqual(faults, [])
+
+  // A time that is far from all others is said beside the bars, and narrows as they do.
+  await page.goto(`${world.address}/search?q=squall`)
+  await page.getByRole('button', { name: 'Nov 1, 2026: 1 document', exact: true }).waitFor()
+  await page.getByRole('button', { name: '1 after' }).click()
+  await page.getByRole('button', { name: 'Published from Dec 1, 2026' }).waitFor()
+  await page.getByText('1 document', { exact: true }).waitFor()
 
   await page.goto(`${world.address}/search?q=${encodeURIComponent('סערה')}`)
   const title = titles(page).filter({ hasText: 'סערה בנמל' })

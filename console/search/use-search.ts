@@ -1,0 +1,114 @@
+import { type Signal, signal } from '@preact/signals'
+import { useEffect, useMemo } from 'preact/hooks'
+import { account } from '../app/account.ts'
+import { ask, inWords } from '../app/ask.ts'
+import { atTheTop, type KeptPlace, useKeptPlace } from '../app/kept-place.ts'
+import { requestOf, type Search, type TimeUnit, unitFor } from './search-request.ts'
+import type { Found, Result } from './search-types.ts'
+import { isScattered } from './time-span.ts'
+
+/** Long enough for the next letter of somebody who types fast, short enough not to be noticed. */
+const restMs = 120
+
+/** A search with all pages that were read of it. */
+interface Searching {
+  /** The request that `found` answers; null while another is asked for. */
+  answered: string | null
+  readonly found: Signal<Found | null>
+  readonly more: Signal<readonly Result[]>
+  readonly cursor: Signal<string | undefined>
+  readonly timeUnit: Signal<TimeUnit>
+  readonly fault: Signal<string | null>
+  readonly isBusy: Signal<boolean>
+  readonly place: KeptPlace
+}
+
+/** The last one: whoever opens a result and goes back finds what was found, and the place in it. */
+let kept: Searching | null = null
+
+export function useSearch(search: Search, isReturn: boolean) {
+  const asked = ({ timeUnit }: Searching) => {
+    const entitlements = account.value?.entitlements ?? []
+    const body = requestOf(search, { entitlements, timeUnit: unitFor(search, timeUnit.value) })
+    // What somebody else has found is not shown to who signs in after them.
+    const request = search.query.trim() === '' ? null : JSON.stringify([account.value?.application_id, body])
+    return { body, request }
+  }
+  const now = useMemo(() => {
+    if (!isReturn || kept === null || kept.answered !== asked(kept).request) kept = begin()
+    return kept
+  }, [])
+  const { found, more, cursor, timeUnit, fault, isBusy } = now
+  const { body, request } = asked(now)
+  useKeptPlace(now.place)
+
+  useEffect(() => {
+    if (request !== null && request === now.answered) return
+    now.answered = null
+    more.value = []
+    cursor.value = undefined
+    if (request === null) {
+      found.value = null
+      fault.value = null
+      return
+    }
+    const newer = new AbortController()
+    const timer = setTimeout(async () => {
+      isBusy.value = true
+      try {
+        const answer = await ask<Found>('POST', '/v1/search', { body, signal: newer.signal, repeatable: true })
+        if (isScattered(answer.facets?.published_at ?? [])) timeUnit.value = 'month'
+        now.answered = request
+        found.value = answer
+        cursor.value = answer.cursor
+        fault.value = null
+        isBusy.value = false
+      } catch (error) {
+        if (newer.signal.aborted) return
+        fault.value = inWords(error)
+        isBusy.value = false
+      }
+    }, restMs)
+    return () => {
+      clearTimeout(timer)
+      newer.abort()
+    }
+  }, [request])
+
+  const readMore = async (): Promise<void> => {
+    const at = cursor.value
+    if (at === undefined) return
+    try {
+      const { facets: _, facet_limit: __, ...same } = body
+      const answer = await ask<Found>('POST', '/v1/search', { body: { ...same, cursor: at }, repeatable: true })
+      // Somebody may have typed on in the meantime.
+      if (now.answered !== request || cursor.value !== at) return
+      more.value = [...more.value, ...answer.results]
+      cursor.value = answer.cursor
+    } catch (error) {
+      fault.value = inWords(error)
+    }
+  }
+  return {
+    body,
+    isAsked: request !== null,
+    found: found.value,
+    results: [...(found.value?.results ?? []), ...more.value],
+    hasMore: cursor.value !== undefined,
+    timeUnit: unitFor(search, timeUnit.value),
+    fault: fault.value,
+    isBusy: isBusy.value,
+    readMore,
+  }
+}
+
+const begin = (): Searching => ({
+  answered: null,
+  found: signal(null),
+  more: signal([]),
+  cursor: signal(undefined),
+  timeUnit: signal('day'),
+  fault: signal(null),
+  isBusy: signal(false),
+  place: atTheTop(),
+})

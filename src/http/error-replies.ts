@@ -70,7 +70,7 @@ export function answerError(error: TidemarkError, request: FastifyRequest, reply
     const isNowhere = error.code === 'not_found' || error.code === 'invalid_request'
     if (isNowhere && asksForPage(request)) return sendNotFoundPage(reply)
   }
-  const body = bodyOf(error, request.id)
+  const body = request.routeOptions.config.errorBody?.(error, request) ?? bodyOf(error, request.id)
   // Written as text: the route's response schema is not made for errors and must not cut them.
   return reply
     .status(error.status)

@@ -27,6 +27,8 @@ export interface RouteConfig {
   readonly role?: Role
   /** Whether the body may also be NDJSON, which the handler then gets as a stream. */
   readonly lines?: boolean
+  /** The body of an error where the route speaks a protocol that has its own; null where it is as everywhere. */
+  readonly errorBody?: (error: TidemarkError, request: FastifyRequest) => object | null
 }
 
 declare module 'fastify' {
@@ -40,6 +42,7 @@ declare module 'fastify' {
     errors?: readonly ErrorCode[]
     lines?: boolean
     role?: Role
+    errorBody?: RouteConfig['errorBody']
   }
   interface FastifyRequest {
     principal: Principal | null

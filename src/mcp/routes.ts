@@ -1,4 +1,7 @@
+import type { FastifyRequest } from 'fastify'
 import { type Static, type TProperties, Type } from 'typebox'
+import type { TidemarkError } from '../errors.ts'
+import { bodyOf } from '../http/error-replies.ts'
 import { IdempotencyHeaders } from '../http/make-once.ts'
 import { askOwnRoutes } from '../http/own-requests.ts'
 import type { TypedApp } from '../http/typed-app.ts'
@@ -8,6 +11,7 @@ import {
   messageOf,
   named,
   noFields,
+  orNull,
   printablePattern,
   type Validator,
   validatorFor,
@@ -15,6 +19,12 @@ import {
 
 /** What an agent asks is short. */
 const messageBytesMax = 65_536
+
+const messageIdLengthMax = 128
+const MessageId = Type.Union(
+  [Type.String({ maxLength: messageIdLengthMax, pattern: printablePattern }), Type.Integer()],
+  { description: 'Absent from notifications.' },
+)
 
 const Message = named(
   'McpMessage',
@@ -27,11 +37,7 @@ const Message = named(
         pattern: printablePattern,
         description: 'Such as `tools/call`.',
       }),
-      id: Type.Optional(
-        Type.Union([Type.String({ maxLength: 128, pattern: printablePattern }), Type.Integer()], {
-          description: 'Absent from notifications.',
-        }),
-      ),
+      id: Type.Optional(MessageId),
       params: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { description: 'As the method takes them.' })),
     },
     { additionalProperties: false, description: 'One message of JSON-RPC 2.0; no batches.' },
@@ -39,7 +45,49 @@ const Message = named(
 )
 
 /** Of JSON-RPC 2.0. */
-const invalidParams = -32602
+const faultCodes = { parse: -32700, invalidRequest: -32600, invalidParams: -32602 } as const
+
+const McpError = named(
+  'McpError',
+  Type.Object(
+    {
+      jsonrpc: choice(['2.0']),
+      id: orNull(MessageId, { description: 'Of the message, where it could be read.' }),
+      error: named(
+        'McpFault',
+        Type.Object({
+          code: Type.Integer({
+            description: '-32700: the body is not JSON. -32600: it is no message, or not sent as one should be.',
+          }),
+          message: Type.String({ description: 'What to change.' }),
+          data: Type.Record(Type.String(), Type.Unknown(), {
+            description: '`code`, `request_id` and `details` as other routes tell them.',
+          }),
+        }),
+      ),
+    },
+    { description: 'An error of JSON-RPC 2.0.' },
+  ),
+)
+
+/** What is wrong with the message. Who sends it and how often is asked before that, and refused as by every route. */
+const messageFaults: readonly number[] = [400, 408, 413, 415]
+
+function errorBody(error: TidemarkError, request: FastifyRequest): Static<typeof McpError> | null {
+  const { principal, body, id: requestId } = request
+  if (principal === null || !messageFaults.includes(error.status)) return null
+  const isUnread = body === undefined && error.status === 400
+  const { id } = (body ?? {}) as { readonly id?: unknown }
+  const { message, ...data } = bodyOf(error, requestId)
+  return {
+    jsonrpc: '2.0',
+    id: isMessageId(id) ? id : null,
+    error: { code: isUnread ? faultCodes.parse : faultCodes.invalidRequest, message, data },
+  }
+}
+
+const isMessageId = (id: unknown): id is Static<typeof MessageId> =>
+  typeof id === 'string' ? id.length <= messageIdLengthMax : Number.isSafeInteger(id)
 
 const word = Type.String({ maxLength: 1000 })
 const anyObject = Type.Object({}, { additionalProperties: true })
@@ -72,13 +120,13 @@ export function mcpRoutes(app: TypedApp): void {
     '/mcp',
     {
       bodyLimit: messageBytesMax,
-      config: { operation: 'mcp.call', invalid: 'invalid_request' },
+      config: { operation: 'mcp.call', invalid: 'invalid_request', errorBody },
       schema: {
         tags: ['Agents'],
         summary: 'Speak the Model Context Protocol',
         description:
           'An addition, for agents: MCP over streamable HTTP, without sessions. Each tool asks the routes of this API in the name of the key: entitlements, quotas and counters are the same, and a message takes one request of the rate. ' +
-          'What a tool is refused is an answer with `isError`, which says what to change. An `Idempotency-Key` is for what the tool of the message makes.',
+          'What a tool is refused is an answer with `isError`, which says what to change; what is no message is an error of JSON-RPC. A key that is refused, and a rate, are told as by every other route. An `Idempotency-Key` is for what the tool of the message makes.',
         headers: IdempotencyHeaders,
         querystring: noFields,
         body: Message,
@@ -91,13 +139,14 @@ export function mcpRoutes(app: TypedApp): void {
             ),
           ),
           202: Type.Null({ description: 'A notification was taken.' }),
+          ...Object.fromEntries(messageFaults.map((status) => [status, McpError])),
         },
       },
     },
     async (request, reply) => {
       const fault = paramsFault(request.body)
       if (fault !== null) {
-        const error = { code: invalidParams, message: fault }
+        const error = { code: faultCodes.invalidParams, message: fault }
         return reply.send({ jsonrpc: '2.0', id: request.body.id ?? null, error } as { jsonrpc: string })
       }
       // Some 30 MB and .15 s of CPU: most instances are never asked.

@@ -364,18 +364,37 @@ test('a wrong key is 401, and so is one of another kind', async () => {
   }
 })
 
-test('garbage is refused with what to change', async () => {
-  for (const body of [
-    '{',
-    '[]',
-    [message('tools/list')],
-    'null',
-    {},
-    { jsonrpc: '2.0' },
-    { ...message('x'), extra: 1 },
-  ]) {
-    await expectError(world.server, await post(world.key, body), 400, 'invalid_request')
+test('garbage is refused in the words of the protocol, with what to change', async () => {
+  const parseError = -32700
+  const invalidRequest = -32600
+  const json = { 'content-type': 'application/json' }
+  const large = { ...message('x'), params: 'y'.repeat(70_000) }
+  const faults = [
+    ...[['{'], [''], ['\xff{}'], ['"'], ['['.repeat(2000)]].map(
+      ([body]) => [body, json, 400, parseError, null, /^the body /] as const,
+    ),
+    ...['[]', [message('tools/list')], 'null', '5', {}, { jsonrpc: '2.0' }].map(
+      (body) => [body, json, 400, invalidRequest, null, /the body must be an object|is required/] as const,
+    ),
+    [{ ...message('x'), extra: 1 }, json, 400, invalidRequest, 1, /^extra is not known/],
+    [{ ...message('x'), id: 'mine', jsonrpc: '1.0' }, json, 400, invalidRequest, 'mine', /^jsonrpc must be 2.0/],
+    [{ ...message('x'), id: { a: 1 } }, json, 400, invalidRequest, null, /^id must be/],
+    ['{}', { 'content-type': 'text/plain' }, 415, invalidRequest, null, /Content-Type: application\/json/],
+    [large, json, 413, invalidRequest, null, /larger/],
+  ] as const
+  for (const [body, headers, status, code, id, words] of faults) {
+    const answer = await post(world.key, typeof body === 'string' ? Buffer.from(body, 'latin1') : body, headers)
+    const about = JSON.stringify([body, answer.text]).slice(0, 300)
+    const { data, ...error } = answer.body.error
+    assert.deepEqual([answer.status, answer.body.jsonrpc, answer.body.id, error.code], [status, '2.0', id, code], about)
+    assert.match(error.message, words, about)
+    const said = status === 400 ? 'invalid_request' : status === 413 ? 'payload_too_large' : 'unsupported_media_type'
+    assert.equal(data.code, said, about)
+    assert.equal(data.request_id, answer.headers.get('x-request-id'))
+    assert.match(answer.headers.get('content-type') ?? '', /^application\/json/)
   }
+  // Who sends it is asked before what was sent is looked at.
+  await expectError(world.server, await post('tmc_wrong', '{'), 401, 'unauthorized')
   for (const [method, params, fault] of [
     ['tools/call', { name: 'account', arguments: null }, /^params.arguments must be an object$/],
     ['tools/call', { name: 5 }, /^params.name must be a text/],
@@ -387,12 +406,6 @@ test('garbage is refused with what to change', async () => {
     assert.deepEqual([status, body.id, body.error.code], [200, 1, -32602])
     assert.match(body.error.message, fault)
   }
-  await expectError(
-    world.server,
-    await post(world.key, { ...message('x'), params: 'y'.repeat(70_000) }),
-    413,
-    'payload_too_large',
-  )
   const old = await post(world.key, message('tools/list'), { 'mcp-protocol-version': '1999-01-01' })
   assert.deepEqual([old.status, old.body.error.code], [400, -32000])
   const unknown = await post(world.key, message('tools/call', { name: 'drop_tables' }))

@@ -220,7 +220,9 @@ test('errors are described by the one schema, 401 on every closed operation and 
     for (const [status, { content }] of Object.entries(responses)) {
       if (Number(status) < 400 || path === '/readyz') continue
       const [type] = Object.keys(content ?? {})
-      assert.equal(content?.[type!]?.schema.$ref, '#/components/schemas/Error', `${where} ${status}`)
+      // Of a message of MCP that is none, in the words of that protocol.
+      const name = path === '/mcp' && ['400', '408', '413', '415'].includes(status) ? 'McpError' : 'Error'
+      assert.equal(content?.[type!]?.schema.$ref, `#/components/schemas/${name}`, `${where} ${status}`)
     }
     if (security!.length > 0) assert.ok('401' in responses, `${where} does not tell of 401`)
     if (path.startsWith('/v1/')) assert.ok('429' in responses && '400' in responses, where)

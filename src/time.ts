@@ -88,6 +88,6 @@ export function utcDay(timeMs: number): string {
 let lastDay = Number.NaN
 let lastDayText = ''
 
-export function secondsToNextUtcDay(timeMs: number): number {
-  return Math.max(1, Math.ceil((dayMs - (timeMs % dayMs)) / 1000))
-}
+export const nextUtcDayAt = (timeMs: number): number => (Math.floor(timeMs / dayMs) + 1) * dayMs
+
+export const secondsToNextUtcDay = (timeMs: number): number => Math.ceil((nextUtcDayAt(timeMs) - timeMs) / 1000)

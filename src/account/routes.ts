@@ -46,7 +46,7 @@ const Account = named(
         day: Type.String({ description: 'The UTC calendar day that is counted.' }),
         operations: Type.Record(Type.String(), Type.Integer(), {
           description:
-            'Requests answered today, by operation. A daily quota counts the operations of its name: `changes` those of `changes.read`, `export` of `export.read`, `search_keyword` of `search.keyword`.',
+            'Requests answered today, by operation; one that is answered again for its `Idempotency-Key` is no further use. A daily quota counts the operations of its name: `changes` those of `changes.read`, `export` of `export.read`, `search_keyword` of `search.keyword`.',
         }),
       }),
     ),

@@ -7,6 +7,8 @@ import { TidemarkError } from '../errors.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
+    /** Whether it is answered with what an earlier request with its `Idempotency-Key` made: that is no further use. */
+    isRepeat: boolean
     /**
      * Makes what the request asks for, once for each `Idempotency-Key` of its caller (`access/claim.ts`). `make` hands the
      * claim to the store; `read` gives what was made before.
@@ -40,28 +42,29 @@ export function takesIdempotencyKey({ schema }: Described): boolean {
 }
 
 export function takeIdempotencyKeys(app: FastifyInstance, store: Pick<AccessStore, 'findClaim'>): void {
+  app.decorateRequest('isRepeat', false)
   app.decorateRequest('makeOnce', async function makeOnce<
     Made,
   >(this: FastifyRequest, make: (claim: Claim | null) => Promise<Made>, read: (id: string) => Promise<Made>) {
     const claim = claimOf(this)
     if (claim === null) return make(null)
     const before = await store.findClaim(claim, Date.now())
-    if (before !== null) return again(claim, before, read)
+    if (before !== null) return again(this, claim, before, read)
     try {
       return await make(claim)
     } catch (error) {
       // It was made all the same where another request with the key came first, or only the answer of the store was lost.
       const meanwhile = await store.findClaim(claim, Date.now()).catch(() => null)
       if (meanwhile === null) throw error
-      return again(claim, meanwhile, read)
+      return again(this, claim, meanwhile, read)
     }
   })
 }
 
-/** For what shows a secret when it is made: that is kept nowhere, and cannot be shown again. */
-export function shownOnce(what: string): (id: string) => Promise<never> {
+/** For what shows a secret when it is made: that is kept nowhere, and cannot be shown again. `ifLost` says how to get another. */
+export function shownOnce(what: string, ifLost: string): (id: string) => Promise<never> {
   return async (id) => {
-    const message = `this Idempotency-Key has made ${what} ${id}, whose secret was shown then and is not kept: if it is lost, revoke that one and send a new key`
+    const message = `this Idempotency-Key has made ${what} ${id}, whose secret was shown then and is not kept: if it is lost, ${ifLost}`
     throw new TidemarkError('conflict', message, { details: [{ path: 'made', message: id }] })
   }
 }
@@ -75,7 +78,13 @@ function claimOf(request: FastifyRequest): Claim | null {
   return { caller: kindOf(principal).caller(principal), key, requestHash }
 }
 
-async function again<Made>(claim: Claim, kept: KeptClaim, read: (id: string) => Promise<Made>): Promise<Made> {
+async function again<Made>(
+  request: FastifyRequest,
+  claim: Claim,
+  kept: KeptClaim,
+  read: (id: string) => Promise<Made>,
+): Promise<Made> {
+  request.isRepeat = true
   if (kept.requestHash !== claim.requestHash) {
     throw new TidemarkError(
       'idempotency_key_reused',

@@ -57,7 +57,7 @@ export function logRequests(
       const isAnswered = isWithin ? reply.raw.writableEnded : reply.raw.writableFinished
       const status = isAnswered ? reply.statusCode : unanswered[connections.endOf(request.raw)]
       measures.request(operation, status, reply.elapsedTime / 1000)
-      const counted = principal === null ? null : kindOf(principal).counted(principal)
+      const counted = principal === null || request.isRepeat ? null : kindOf(principal).counted(principal)
       if (counted !== null && status < 400 && operation !== 'unknown' && !(operation in quotaOperations)) {
         usage.count(counted, operation, Date.now())
       }

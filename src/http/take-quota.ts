@@ -1,7 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Operation } from '../access/operations.ts'
+import { type Operation, quotaOperations } from '../access/operations.ts'
 import type { UsageBook } from '../access/usage-book.ts'
 import { TidemarkError } from '../errors.ts'
+import { formatTime, nextUtcDayAt } from '../time.ts'
 import { consumerOf } from './route.ts'
 
 /** Takes one unit of the route's daily quota, after everything that could refuse the request and before the work. */
@@ -11,20 +12,20 @@ export async function takeQuota(
   usage: UsageBook,
   operation: Operation = request.routeOptions.config.operation!,
 ): Promise<void> {
-  const quota = await usage.take(consumerOf(request), operation, Date.now())
+  const nowMs = Date.now()
+  const quota = await usage.take(consumerOf(request), operation, nowMs)
   if (quota.limit === null) return
   const policy = `"daily";q=${quota.limit};w=86400`
   const remaining = quota.taken ? quota.limit - quota.used! : 0
   addTo(reply, 'ratelimit-policy', policy)
   addTo(reply, 'ratelimit', `"daily";r=${remaining}`)
   if (!quota.taken) {
-    throw new TidemarkError(
-      'quota_exceeded',
-      `the daily quota of ${quota.limit} is used up: it is new at the next UTC midnight`,
-      {
-        retryAfterSeconds: quota.retryAfterSeconds,
-      },
-    )
+    const { limit, retryAfterSeconds } = quota
+    const name = quotaOperations[operation as keyof typeof quotaOperations]
+    const until = formatTime(nextUtcDayAt(nowMs))
+    const message = `the daily quota ${name} (${limit} a UTC day) is used up: it is new at ${until}`
+    const details = [{ path: `policy.daily_quotas.${name}`, message: `${limit} a UTC day, new at ${until}` }]
+    throw new TidemarkError('quota_exceeded', message, { retryAfterSeconds, details })
   }
 }
 

@@ -42,7 +42,8 @@ export function liveRoutes(app: TypedApp, live: LiveQueries): void {
           { cause: started.cause },
         )
       }
-      const { liveQuery } = started
+      const { liveQuery, isNew } = started
+      request.isRepeat = !isNew
       return reply
         .status(202)
         .header('location', `/v1/live-queries/${liveQuery.liveQueryId}`)

@@ -28,7 +28,7 @@ export function keyRoutes(app: TypedApp, operator: Operator): void {
       const applicationId = request.params.application_id!
       const key = await request.makeOnce(
         (claim) => operator.createKey(actorOf(request), applicationId, { name, expiresAt }, claim),
-        shownOnce('key'),
+        shownOnce('key', 'revoke that key and make another with a new Idempotency-Key'),
       )
       return reply
         .status(201)
@@ -110,7 +110,7 @@ export function keyRoutes(app: TypedApp, operator: Operator): void {
       const replaces = request.params.key_id!
       const key = await request.makeOnce(
         (claim) => operator.rotateKey(actorOf(request), replaces, grace, claim),
-        shownOnce('key'),
+        shownOnce('key', 'rotate that key in its turn, with a new Idempotency-Key'),
       )
       return reply
         .status(201)
@@ -142,7 +142,7 @@ export function collectorRoutes(app: TypedApp, operator: Operator): void {
       const { name, datasets = null } = request.body
       const made = await request.makeOnce(
         (claim) => operator.createCollector(actorOf(request), { name, datasets }, claim),
-        shownOnce('collector'),
+        shownOnce('collector', 'rotate its key (GET /admin/v1/keys names it)'),
       )
       return reply
         .status(201)

@@ -29,7 +29,7 @@ export function tokenRoutes(app: TypedApp, operator: Operator): void {
       const expiresAt = futureTime('expires_at', expires)
       const made = await request.makeOnce(
         (claim) => operator.createToken(actorOf(request), { name, role, expiresAt }, claim),
-        shownOnce('admin token'),
+        shownOnce('admin token', 'revoke that token and make another with a new Idempotency-Key'),
       )
       return reply
         .status(201)

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { before, test } from 'node:test'
+import { until } from '../support/until.ts'
 import { documentOf, sendOne } from './content.ts'
 import { expectError } from './expect-error.ts'
 import { type Answer, adminToken, noVectors, startServer, type TestServer } from './harness.ts'
@@ -213,6 +214,14 @@ test('every operation that answers 201 or 202 is tried here, and each POST among
   }
 })
 
+/** What to do about a secret that was lost, where something is made that has one. */
+const lost: Readonly<Record<string, RegExp>> = {
+  'admin.keys.create': /revoke that key and make another with a new Idempotency-Key/,
+  'admin.keys.rotate': /rotate that key/,
+  'admin.collectors.create': /rotate its key \(GET \/admin\/v1\/keys names it\)/,
+  'admin.tokens.create': /revoke that token and make another with a new Idempotency-Key/,
+}
+
 for (const [operation, maker] of Object.entries(makers)) {
   const { method = 'POST', credential, status, ask, idOf, list, showsSecret, hasNameAlone, needsKey } = maker
 
@@ -244,6 +253,7 @@ for (const [operation, maker] of Object.entries(makers)) {
       } else {
         await expectError(server, answer, 409, 'conflict')
         assert.deepEqual(answer.body.details, [{ path: 'made', message: id }])
+        assert.match(answer.body.message, lost[operation]!, operation)
       }
     }
     if (list !== undefined) assert.equal((await list()).length, count + 1)
@@ -291,6 +301,25 @@ test('a key is its caller’s own, and one for all routes', async () => {
     ids.add((await post('/admin/v1/applications', application, token, key)).body.application_id)
   }
   assert.equal(ids.size, 2)
+})
+
+test('what is asked for again is no further use of the application', async () => {
+  const one = await server.makeApplication({
+    policy: { analysis_enabled: true, live: { enabled: true } },
+    entitlements: [{ datasets: ['news'] }],
+  })
+  const runs = [named(), named(), named()]
+  const { path: livePath, body: liveBody } = await makers['live.create']!.ask()
+  const live = named()
+  for (const key of [runs[0]!, runs[0]!, runs[0]!, runs[1]!, runs[1]!, runs[2]!]) {
+    assert.equal((await post('/v1/analysis/runs', analysed, one.key, key)).status, 202)
+    assert.equal((await post(livePath, liveBody, one.key, live)).status, 202)
+  }
+  await until('all of it is counted', async () => {
+    const { operations } = (await server.consumer(one.key, 'GET', '/v1/account')).body.usage
+    assert.ok(!(operations['analysis.runs.create'] > 3) && !(operations['live.create'] > 1), JSON.stringify(operations))
+    return operations['analysis.runs.create'] === 3 && operations['live.create'] === 1
+  })
 })
 
 test('a request that is refused keeps no key: it can be sent again when what was in the way is gone', async () => {

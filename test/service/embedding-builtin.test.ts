@@ -92,7 +92,7 @@ suite('the built-in model', () => {
 
   test('its process is killed: searches by meaning are answered by another, and metrics tell', {
     skip: !existsSync('/proc/self/task'),
-  }, async () => {
+  }, async (t) => {
     const shown = async () => readScrape((await world.server.admin('GET', '/metrics')).text)
     const [model] = processesOf(world.server.pid)
     const query = { query: 'criminal trial', mode: 'vector' }
@@ -108,7 +108,8 @@ suite('the built-in model', () => {
     const metrics = await world.server.admin('GET', '/metrics')
     assert.match(metrics.text, /^tidemark_pool_members\{pool="model"\} 1$/m)
     assert.match(metrics.text, /^tidemark_pool_replaced_total\{pool="model"\} 1$/m)
-    if (noPromtool === false) await assertFires('TidemarkMembersDie', quiet, await shown())
+    const after = await shown()
+    await t.test('and an alert says so', { skip: noPromtool }, () => assertFires('TidemarkMembersDie', quiet, after))
     assert.equal((await world.server.call('GET', '/readyz')).status, 200)
   })
 

@@ -1,7 +1,9 @@
 import { HttpMeasures } from '../src/http/http-measures.ts'
 import { Metrics } from '../src/http/metrics.ts'
+import type { AskedIndex } from '../src/search/search-index.ts'
 import { SearchMeasures } from '../src/search/search-measures.ts'
-import { type AskedIndex, type AskedSource, SearchTime } from '../src/search/search-time.ts'
+import type { SearchTexts } from '../src/search/search-texts.ts'
+import { SearchTime } from '../src/search/search-time.ts'
 import { documentOf, send } from '../test/acceptance/content.ts'
 import { startServer } from '../test/acceptance/harness.ts'
 import { until } from '../test/support/until.ts'
@@ -69,22 +71,21 @@ async function recordingMicroseconds(): Promise<number> {
   const metrics = new Metrics()
   const [http, searches] = [new HttpMeasures(metrics), new SearchMeasures(metrics)]
   const index = { keyword: async () => null } as unknown as AskedIndex
-  const source = { shownPage: async () => null } as unknown as AskedSource
+  const texts = { present: async () => null } as unknown as SearchTexts
   const asked = [] as unknown as Parameters<AskedIndex['keyword']>
-  const shown = [] as unknown as Parameters<AskedSource['shownPage']>
+  const shown = [] as unknown as Parameters<SearchTexts['present']>
   const turn = async () => {}
   const bare = async (): Promise<void> => {
     await turn()
     await index.keyword(...asked)
-    await source.shownPage(...shown)
+    await texts.present(...shown)
   }
   const measured = async (): Promise<void> => {
     const time = new SearchTime()
-    const timed = { index: time.index(index), source: time.source(source) }
+    const timed = { index: time.index(index), texts: time.texts(texts) }
     await time.spend('queue', turn)
     await timed.index.keyword(...asked)
-    // The page is asked for by another.
-    await time.source(source).shownPage(...shown)
+    await timed.texts.present(...shown)
     searches.searched('keyword', time)
     http.request('search.keyword', 200, 0.002)
   }

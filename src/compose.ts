@@ -202,7 +202,7 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
       catalogRoutes(typed, { store: store.catalog, cursors, timeoutMs: config.catalogTimeoutMs })
       valuesRoutes(typed, { ...values, cursors })
       entitlementCountRoutes(typed, values)
-      searchRoutes(typed, { searcher, measures: search.measures, source: store.indexSource, cursors, usage, live })
+      searchRoutes(typed, { searcher, measures: search.measures, texts: store.searchTexts, cursors, usage, live })
       liveRoutes(typed, live)
       liveResultRoutes(typed, { live, cursors })
       taskRoutes(typed, store.live, written, ingestMeasures)

@@ -3,8 +3,14 @@ import { queryWordReader } from '../text/query-words.ts'
 import type { Clause, KeywordQuery, LooseMatch, TermGroup, WordClause } from '../text/types.ts'
 import { isMarkedWord, isPrefixTerm, WORD_MARK } from '../text/word-terms.ts'
 import { searchLimits as limits } from './limits.ts'
-import type { CatalogConditions, SearchFilters, SimilarWords, TimedOut, Unavailable } from './search-index.ts'
-import type { AskedIndex } from './search-time.ts'
+import type {
+  AskedIndex,
+  CatalogConditions,
+  SearchFilters,
+  SimilarWords,
+  TimedOut,
+  Unavailable,
+} from './search-index.ts'
 
 export const typoModes = ['off', 'auto', 'always'] as const
 export type TypoMode = (typeof typoModes)[number]

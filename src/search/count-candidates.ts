@@ -1,8 +1,8 @@
 import { type FieldPermission, readableFields, type Scope } from '../access/scope.ts'
 import { opens } from './column-permissions.ts'
 import { bucketOfDay, dayOf, type Facet, type ValueCount } from './facets.ts'
+import type { AskedSource } from './index-source.ts'
 import type { CatalogColumns, FacetsRequest, IndexedColumns } from './search-index.ts'
-import type { AskedSource } from './search-time.ts'
 
 /**
  * Counts of documents that were found by their nearness, as far as they are candidates: by the rules of the index, but

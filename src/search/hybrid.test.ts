@@ -6,13 +6,14 @@ import { type Embedder, usualCosines } from '../embedding/embedder.ts'
 import { QueryCache } from '../embedding/query-cache.ts'
 import { UnavailableError } from '../errors.ts'
 import { FairTurns } from '../turns/fair-turns.ts'
+import type { FoundDocument } from './found-document.ts'
 import { defaultWeights } from './fuse.ts'
 import type { ChunkText, IndexSource, ResultDocument, VersionHead } from './index-source.ts'
 import { searchLimits } from './limits.ts'
 import { defaultRerankWeights } from './rerank.ts'
 import type { DocumentScores, ScoreRequest, SearchIndex } from './search-index.ts'
 import { checkSearch } from './search-request.ts'
-import { type FoundDocument, Searcher, type SearcherParts } from './searcher.ts'
+import { Searcher, type SearcherParts } from './searcher.ts'
 
 /** Hybrid search over documents whose scores are given: what is tested is what becomes of them. */
 interface Given {
@@ -253,7 +254,7 @@ test('what a document has become since is not told by the score of an earlier ve
   const english: Scope = { entries: [{ ...all.entries[0]!, languages: ['en'] }] }
   const found = async (now: Given['now']) =>
     (await search(searcherOver(given.map((one) => ({ ...one, ...(now && { now }) }))), 'tidal power', 20, english)).map(
-      ({ documentId, score, shown }) => [documentId, score, shown?.document.language],
+      ({ documentId, score }) => [documentId, score],
     )
   assert.deepEqual(await found({ title: 'Tidal power', language: 'de' }), await found(undefined))
 })

@@ -61,6 +61,9 @@ export interface IndexSource {
   shownPage(chunkIds: readonly string[], documentIds: readonly string[], scope: Scope): Promise<ShownPage>
 }
 
+/** What a search asks of it, beside what it has made of texts. */
+export type AskedSource = Pick<IndexSource, 'results' | 'indexedColumns' | 'versionHeads' | 'chunkTexts'>
+
 export interface SourceDocument {
   readonly documentId: string
   readonly revision: number

@@ -11,8 +11,8 @@ import { liveScope } from '../live/routes.ts'
 import { LiveQuery, liveQueryAnswer } from '../live/schemas.ts'
 import { isReady } from '../live/states.ts'
 import { named, pageSize, strict } from '../validation.ts'
-import { ResultItem } from './present-results.ts'
 import { readLiveResults } from './read-live-results.ts'
+import { ResultItem } from './result-item.ts'
 import { invalid } from './search-request.ts'
 
 /** What live collection brought is shown as any result of a search is. */

@@ -1,5 +1,6 @@
 import { type CosineShape, cosineAsOf } from '../embedding/embedder.ts'
 import type {
+  AskedIndex,
   ChunkScore,
   DocumentHit,
   ScoreRequest,
@@ -9,7 +10,6 @@ import type {
   VectorPage,
   VectorRequest,
 } from './search-index.ts'
-import type { AskedIndex } from './search-time.ts'
 
 /** The query as one embedding profile has it. */
 export interface QueryVector {

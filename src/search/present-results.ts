@@ -1,100 +1,28 @@
-import { type Static, Type } from 'typebox'
 import { type FieldPermission, readableFields, type Scope } from '../access/scope.ts'
-import { documentStatuses } from '../ingest/content-store.ts'
 import { findHits, type Hit } from '../text/find-hits.ts'
 import { highlight, summarise } from '../text/highlight.ts'
 import { formatOptionalTime } from '../time.ts'
-import { choice, dateTime, named, orNull } from '../validation.ts'
-import { Explanation } from './explain.ts'
-import type { ChunkText, DocumentDetails, ShownChunk, ShownPage } from './index-source.ts'
+import type { FoundDocument } from './found-document.ts'
+import type { ChunkText, DocumentDetails, IndexSource } from './index-source.ts'
 import { searchLimits as limits } from './limits.ts'
+import { openedBy, type ResultField } from './result-fields.ts'
+import type { ResultItem } from './result-item.ts'
 import type { VersionColumns } from './search-index.ts'
-import { openedBy, type ResultField, type SearchRequest } from './search-request.ts'
-import type { AskedSource } from './search-time.ts'
-import type { FoundDocument, SearchResult } from './searcher.ts'
-
-export const ResultItem = named(
-  'SearchResult',
-  Type.Object({
-    document_id: Type.String(),
-    version_id: Type.String(),
-    best_chunk_id: Type.String(),
-    dataset_id: Type.String(),
-    source_platform: Type.String(),
-    title: Type.Optional(orNull(Type.String())),
-    content_type: Type.Optional(orNull(Type.String())),
-    language: Type.Optional(orNull(Type.String())),
-    published_at: Type.Optional(orNull(dateTime)),
-    status: Type.Optional(
-      choice(documentStatuses, { description: 'An addition: what the collector last said of the original.' }),
-    ),
-    url: Type.Optional(
-      orNull(Type.String(), {
-        description: 'An addition: where the original stands. Absent where an earlier version alone may be read.',
-      }),
-    ),
-    external_id: Type.Optional(Type.String({ description: 'An addition: the id on the platform.' })),
-    region: Type.Optional(orNull(Type.String(), { description: 'An addition.' })),
-    author: Type.Optional(
-      orNull(
-        named(
-          'ResultAuthor',
-          Type.Object({ external_author_id: orNull(Type.String()), nickname: orNull(Type.String()) }),
-        ),
-        { description: 'An addition. With `author` or `metadata`; null where nothing was collected of the author.' },
-      ),
-    ),
-    topics: Type.Optional(Type.Array(Type.String(), { description: 'An addition. With `metadata`.' })),
-    tags: Type.Optional(Type.Array(Type.String(), { description: 'An addition. With `metadata`.' })),
-    body: Type.Optional(
-      Type.String({ description: `At most ${limits.summaryCharactersMax} characters around the best match.` }),
-    ),
-    origin: choice(['indexed', 'live']),
-    score: Type.Number({ description: 'Orders the results, unless `sort` names another order.' }),
-    keyword_score: orNull(Type.Number()),
-    vector_score: orNull(Type.Number({ description: 'Cosine similarity.' })),
-    rerank_score: orNull(Type.Number()),
-    explanation: Type.Optional(Explanation),
-    highlights: Type.Optional(
-      Type.Array(Type.String(), { description: 'Up to 3 fragments: HTML-escaped text with hits in `<em>…</em>`.' }),
-    ),
-    matched_chunks: Type.Optional(
-      Type.Array(
-        named(
-          'MatchedChunk',
-          Type.Object({
-            chunk_id: Type.String(),
-            chunk_index: Type.Integer(),
-            body: Type.Optional(Type.String()),
-            score: Type.Number(),
-          }),
-        ),
-      ),
-    ),
-  }),
-)
-type ResultItem = Static<typeof ResultItem>
+import type { FoundPage, PresentedPage } from './search-texts.ts'
 
 /** Results in the words of the API, with the fields that both the request and the entitlements open. */
 export async function presentResults(
-  result: SearchResult,
-  request: SearchRequest,
+  source: Pick<IndexSource, 'shownPage'>,
+  page: FoundPage,
   scope: Scope,
-  source: AskedSource,
-): Promise<ResultItem[]> {
-  const { found } = result
-  const { fields } = request
-  const unread = found.flatMap((one) => [
-    ...(one.shown === null ? [one.best.chunkId] : []),
-    ...(request.chunks ? othersOf(one).map((chunk) => chunk.chunkId) : []),
-  ])
+): Promise<PresentedPage> {
+  const { found, fields } = page
+  const chunkIds = found.flatMap((one) => [one.best, ...(page.chunks ? one.others : [])].map(({ chunkId }) => chunkId))
   const detailed = detailFields.some((field) => fields.has(field)) ? found.map(({ documentId }) => documentId) : []
-  const read = unread.length + detailed.length === 0 ? emptyPage : await source.shownPage(unread, detailed, scope)
-  const textOf = new Map<string, ShownChunk>()
-  for (const text of [...found.map(({ shown }) => shown), ...read.chunks])
-    if (text !== null) textOf.set(text.chunkId, text)
+  const read = await source.shownPage(chunkIds, detailed, scope)
+  const textOf = new Map(read.chunks.map((text) => [text.chunkId, text]))
   const detailsOf = new Map(read.details.map((details) => [details.documentId, details]))
-  return found.flatMap((one): ResultItem[] => {
+  const results = found.flatMap((one): ResultItem[] => {
     const text = textOf.get(one.best.chunkId)
     const readable = text === undefined ? null : readableFields(scope, text.document)
     const details = detailsOf.get(one.documentId) ?? null
@@ -104,7 +32,7 @@ export async function presentResults(
     const titleReadable = readable.has('title')
     const bodyReadable = readable.has('body')
     // Looked for once, for the summary and the highlights.
-    const hits = request.highlights && bodyReadable ? findHits(text.text, text.language, result.query) : undefined
+    const hits = page.highlights && bodyReadable ? findHits(text.text, text.language, page.query) : undefined
     const item: ResultItem = {
       document_id: one.documentId,
       version_id: one.best.versionId,
@@ -115,7 +43,7 @@ export async function presentResults(
       ...describeDocument(document, fields),
       ...(details === null ? {} : describeDetails(details, fields, detailsReadable(scope, document, details))),
       ...(fields.has('body') && bodyReadable
-        ? { body: summarise(text.text, text.language, result.query, limits.summaryCharactersMax, hits) }
+        ? { body: summarise(text.text, text.language, page.query, limits.summaryCharactersMax, hits) }
         : {}),
       origin: 'indexed',
       score: one.score,
@@ -124,13 +52,12 @@ export async function presentResults(
       rerank_score: one.rerankScore,
       ...(one.explanation === null ? {} : { explanation: one.explanation }),
     }
-    if (request.highlights) item.highlights = highlightsOf(text, result, titleReadable, hits ?? [])
-    if (request.chunks) item.matched_chunks = matchedChunks(one, textOf, result, fields.has('body') && bodyReadable)
+    if (page.highlights) item.highlights = highlightsOf(text, page, titleReadable, hits ?? [])
+    if (page.chunks) item.matched_chunks = matchedChunks(one, textOf, page, fields.has('body') && bodyReadable)
     return [item]
   })
+  return { total: results.length, results: JSON.stringify(results) }
 }
-
-const emptyPage: ShownPage = { chunks: [], details: [] }
 
 const detailFields = ['url', 'external_id', 'author', 'topics', 'tags'] as const satisfies readonly ResultField[]
 
@@ -180,27 +107,20 @@ export function describeDetails(
 }
 
 /** The title first, where it has a hit; then the best places of the chunk. Never from a field that is not readable. */
-function highlightsOf(
-  text: ChunkText,
-  { query }: SearchResult,
-  titleReadable: boolean,
-  hits: readonly Hit[],
-): string[] {
+function highlightsOf(text: ChunkText, { query }: FoundPage, titleReadable: boolean, hits: readonly Hit[]): string[] {
   const options = { maxFragments: limits.highlightsMax }
   const title = titleReadable ? highlight(text.title ?? '', text.language, query, { maxFragments: 1 }) : []
   const body = hits.length > 0 ? highlight(text.text, text.language, query, options, hits) : []
   return [...title, ...body].slice(0, limits.highlightsMax)
 }
 
-const othersOf = ({ others }: FoundDocument) => others.slice(0, limits.chunksPerDocumentMax - 1)
-
 function matchedChunks(
   one: FoundDocument,
   textOf: ReadonlyMap<string, ChunkText>,
-  { query }: SearchResult,
+  { query }: FoundPage,
   bodyReadable: boolean,
 ): NonNullable<ResultItem['matched_chunks']> {
-  return [one.best, ...othersOf(one)].flatMap(({ chunkId, score }) => {
+  return [one.best, ...one.others].flatMap(({ chunkId, score }) => {
     const text = textOf.get(chunkId)
     if (text === undefined) return []
     const body = bodyReadable ? { body: summarise(text.text, text.language, query, limits.summaryCharactersMax) } : {}

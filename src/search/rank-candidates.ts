@@ -4,13 +4,12 @@ import type { KeywordQuery } from '../text/types.ts'
 import type { Caller } from '../turns/caller.ts'
 import type { Parts } from './explain.ts'
 import { type Candidate, type FusionWeights, fuse } from './fuse.ts'
-import type { ChunkText, ResultDocument, ShownChunk } from './index-source.ts'
+import type { AskedSource, ChunkText, ResultDocument } from './index-source.ts'
 import { searchLimits as limits } from './limits.ts'
 import { type NearChunk, type NearHit, type QueryVector, scoreNearest } from './nearest.ts'
 import { type RerankWeights, rerankerOf } from './rerank.ts'
-import type { ChunkScore, DocumentHit, TimedOut, Unavailable } from './search-index.ts'
+import type { AskedIndex, ChunkScore, DocumentHit, TimedOut, Unavailable } from './search-index.ts'
 import type { SearchRequest } from './search-request.ts'
-import type { AskedIndex, AskedSource } from './search-time.ts'
 import { causeOf, type Shortfall } from './shortfall.ts'
 import { wordEvidence } from './word-evidence.ts'
 
@@ -50,7 +49,6 @@ export interface ReadCandidate extends FusedCandidate {
   readonly rerank: Parts
   readonly title: string
   readonly body: string
-  readonly shown: ShownChunk | null
 }
 
 /** Both branches' candidates with both scores, fused, and the best of them reranked. Does not depend on the limit. */
@@ -207,9 +205,8 @@ async function reranked(
     const text = texts.get(one.best.chunkId)
     const title = head.has(one) ? (one.title ?? '') : ''
     const body = text?.text ?? ''
-    const shown = text === undefined ? null : { ...text, document: one.document }
     const { score, parts } = rerank({ score: one.score, title, body, language: one.document.language })
-    return { ...one, title, body, shown, score, rerank: parts }
+    return { ...one, title, body, score, rerank: parts }
   })
   return read.sort(byScore)
 }

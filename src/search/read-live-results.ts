@@ -1,4 +1,3 @@
-import type { Static } from 'typebox'
 import { type FieldPermission, readableFields, type Scope } from '../access/scope.ts'
 import type { ItemPlace, LiveItem, LiveQuery, LiveStore } from '../live/live-store.ts'
 import { findHits } from '../text/find-hits.ts'
@@ -8,10 +7,10 @@ import { parseQuery } from '../text/parse-query.ts'
 import type { KeywordQuery } from '../text/types.ts'
 import { searchLimits } from './limits.ts'
 import { chunksOf } from './prepare-document.ts'
-import { describeDetails, describeDocument, type ResultItem } from './present-results.ts'
-import { resultFields } from './search-request.ts'
+import { describeDetails, describeDocument } from './present-results.ts'
+import { resultFields } from './result-fields.ts'
+import type { ResultItem } from './result-item.ts'
 
-type Result = Static<typeof ResultItem>
 const allFields = new Set(resultFields)
 
 /**
@@ -24,9 +23,9 @@ export async function readLiveResults(
   scope: Scope,
   after: ItemPlace | null,
   limit: number,
-): Promise<{ results: Result[]; next: ItemPlace | null }> {
+): Promise<{ results: ResultItem[]; next: ItemPlace | null }> {
   const query = parseQuery(liveQuery.query, null)
-  const results: Result[] = []
+  const results: ResultItem[] = []
   let place = after
   for (;;) {
     // One more than is wanted tells whether a next page has anything to show.
@@ -49,7 +48,7 @@ function present(
   readBody: string | null,
   query: KeywordQuery,
   readable: ReadonlySet<FieldPermission>,
-): Result {
+): ResultItem {
   const body = readBody ?? ''
   const language = item.language ?? guessLanguage(body)
   const hits = findHits(body, language, query)

@@ -14,10 +14,9 @@ import { writtenForm } from '../text/written-form.ts'
 import { choice, named, noFields, orNull } from '../validation.ts'
 import type { Correction } from './correct-query.ts'
 import { facetAnswer, facetAnswerFields } from './facet-answer.ts'
-import type { IndexSource } from './index-source.ts'
 import { KeywordCursors } from './keyword-cursors.ts'
 import { searchLimits as limits } from './limits.ts'
-import { presentResults, ResultItem } from './present-results.ts'
+import { ResultItem } from './result-item.ts'
 import type { SearchMeasures } from './search-measures.ts'
 import {
   bindingOf,
@@ -30,6 +29,7 @@ import {
   SearchWithLiveBody,
   searchBodyOf,
 } from './search-request.ts'
+import type { PresentedPage, SearchTexts } from './search-texts.ts'
 import { SearchTime } from './search-time.ts'
 import type { Searcher } from './searcher.ts'
 import type { Shortfall, Warning } from './shortfall.ts'
@@ -89,7 +89,7 @@ const Answer = named(
 export interface SearchParts {
   readonly searcher: Searcher
   readonly measures: SearchMeasures
-  readonly source: IndexSource
+  readonly texts: SearchTexts
   readonly cursors: Cursors
   readonly usage: UsageBook
   readonly live: LiveQueries
@@ -173,7 +173,7 @@ async function answer(
   reply: FastifyReply,
   body: Static<typeof SearchWithLiveBody>,
   fixedMode: Mode | null,
-  { searcher, measures, source, cursors, usage, live }: SearchParts,
+  { searcher, measures, texts, cursors, usage, live }: SearchParts,
   operation: Operation,
 ): Promise<never> {
   const consumer = consumerOf(request)
@@ -199,19 +199,22 @@ async function answer(
   }
   const time = new SearchTime()
   const result = await searcher.search(search, scope, after, callerOf(request, reply), time)
-  const results = await presentResults(result, search, scope, time.source(source))
+  const { found, query } = result
+  const { fields, highlights, chunks } = search
+  const page =
+    found.length === 0
+      ? emptyPage
+      : await time.texts(texts).present({ found, query, fields, highlights, chunks }, scope)
   measures.searched(search.mode, time)
-  const corrections = asWritten(result.corrections, results)
+  const corrections = asWritten(result.corrections, page)
   const shortfalls: Shortfall[] = [...result.shortfalls]
   if (started !== null && 'cause' in started) shortfalls.push({ what: 'live_query_unavailable', cause: started.cause })
   for (const { what, cause } of shortfalls) request.degraded(what, cause)
   const degradations = shortfalls.flatMap(({ what }) => (what === 'rerank_unavailable' ? [] : what))
   const warnings: Warning[] = result.vectorsPending ? [...degradations, 'vectors_pending'] : degradations
-  const made: Static<typeof Answer> = {
-    mode: search.mode,
-    results,
-    total: results.length,
-    total_documents: results.length,
+  const rest: Omit<Static<typeof Answer>, 'mode' | 'results'> = {
+    total: page.total,
+    total_documents: page.total,
     total_chunks: result.totalChunks,
     top_k: result.topK,
     ...(result.next === null ? {} : { cursor: pages.sign(binding, result.next) }),
@@ -221,14 +224,17 @@ async function answer(
     warnings: warnings.map((code) => ({ code, message: warningMessages[code] })),
     live_query: started === null || 'cause' in started ? null : liveQueryAnswer(started.liveQuery),
   }
-  // Written here: for values that may be null the framework's serialiser tries one schema after the other, which takes
-  // several times as long.
+  // Written here: results are text already, and for values that may be null the framework's serialiser tries one schema
+  // after the other, which takes several times as long.
   reply.type('application/json; charset=utf-8')
-  return JSON.stringify(made) as never
+  return `{"mode":"${search.mode}","results":${page.results},${JSON.stringify(rest).slice(1)}` as never
 }
 
+const emptyPage: PresentedPage = { total: 0, results: '[]' }
+
 /** With accents, as what is shown has them: the index knows words without. */
-function asWritten(corrections: readonly Correction[], results: readonly Static<typeof ResultItem>[]): Correction[] {
-  const texts = results.flatMap(({ title, body }) => [title ?? '', body ?? ''])
+function asWritten(corrections: readonly Correction[], { results }: PresentedPage): Correction[] {
+  if (corrections.length === 0) return []
+  const texts = (JSON.parse(results) as ResultItem[]).flatMap(({ title, body }) => [title ?? '', body ?? ''])
   return corrections.map(({ from, to }) => ({ from, to: writtenForm(to, texts) }))
 }

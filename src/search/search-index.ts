@@ -45,6 +45,9 @@ export interface SearchIndex {
   close(): Promise<void>
 }
 
+/** What a search asks of it. */
+export type AskedIndex = Pick<SearchIndex, 'keyword' | 'vector' | 'similarWords' | 'score'>
+
 /** The columns that scope and filters look at. The language is a version's own; all else is its document's. */
 export interface VersionColumns extends ScopedDocument {
   readonly contentType: string | null

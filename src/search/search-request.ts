@@ -1,36 +1,18 @@
 import { type Static, Type } from 'typebox'
 import type { AccessRequest } from '../access/compile-scope.ts'
-import type { FieldPermission } from '../access/scope.ts'
 import { invalidField } from '../errors.ts'
 import { documentStatuses } from '../ingest/content-store.ts'
 import { liveFields } from '../live/live-request.ts'
 import { parseOptionalTime } from '../time.ts'
 import { choice, choices, exactPattern, Languages, named, strict } from '../validation.ts'
-import { columnPermissions } from './column-permissions.ts'
 import { type TypoMode, typoModes } from './correct-query.ts'
 import { searchLimits as limits } from './limits.ts'
 import { checkNarrowing, type Narrowing, narrowingFields } from './narrowing.ts'
+import { openedBy, type ResultField, resultFields } from './result-fields.ts'
 import { noFilters, type SearchFilters } from './search-index.ts'
 
 export const modes = ['keyword', 'vector', 'hybrid'] as const
 export type Mode = (typeof modes)[number]
-
-/** The descriptive fields of a result that a request can choose among. */
-export const resultFields = [
-  'title',
-  'body',
-  'content_type',
-  'language',
-  'published_at',
-  'status',
-  'url',
-  'external_id',
-  'region',
-  'author',
-  'topics',
-  'tags',
-] as const
-export type ResultField = (typeof resultFields)[number]
 
 const values = (description: string) =>
   Type.Optional(
@@ -204,15 +186,6 @@ export function checkSearch(body: SearchBody, fixedMode: Mode | null, dimensions
     highlights: body.include_highlights ?? false,
     chunks: body.include_chunks ?? false,
   }
-}
-
-/** Which permissions open a field of a result: any one of them. The others come with every document. */
-export const openedBy: Partial<Record<ResultField, readonly FieldPermission[]>> = {
-  title: ['title'],
-  body: ['body'],
-  author: columnPermissions.author,
-  topics: columnPermissions.topics,
-  tags: columnPermissions.tags,
 }
 
 /** Fields with a permission that the request names; those of a default selection are cut in silence, named ones are not. */

@@ -1,13 +1,10 @@
-import type { IndexSource } from './index-source.ts'
-import type { SearchIndex } from './search-index.ts'
+import type { AskedSource } from './index-source.ts'
+import type { AskedIndex } from './search-index.ts'
+import type { SearchTexts } from './search-texts.ts'
 
 /** Where a search spends its time: waiting for its turn, in the index, in the store, for vectors, for the cross-encoder. */
 export const searchParts = ['queue', 'index', 'store', 'embedding', 'rerank'] as const
 export type SearchPart = (typeof searchParts)[number]
-
-/** What one search asks of the index, and of the store. */
-export type AskedIndex = Pick<SearchIndex, 'keyword' | 'vector' | 'similarWords' | 'score'>
-export type AskedSource = Pick<IndexSource, 'results' | 'indexedColumns' | 'versionHeads' | 'chunkTexts' | 'shownPage'>
 
 /**
  * The time of one search by its parts. What goes on at once counts once: the time of a part is that in which at least one
@@ -56,7 +53,10 @@ export class SearchTime {
       indexedColumns: (...asked) => this.spend('store', () => source.indexedColumns(...asked)),
       versionHeads: (...asked) => this.spend('store', () => source.versionHeads(...asked)),
       chunkTexts: (...asked) => this.spend('store', () => source.chunkTexts(...asked)),
-      shownPage: (...asked) => this.spend('store', () => source.shownPage(...asked)),
     }
+  }
+
+  texts(texts: SearchTexts): SearchTexts {
+    return { present: (...asked) => this.spend('store', () => texts.present(...asked)) }
   }
 }

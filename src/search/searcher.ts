@@ -15,30 +15,16 @@ import { countCandidates } from './count-candidates.ts'
 import type { CrossEncoder } from './cross-encoder.ts'
 import { type Explanation, keywordParts, type Parts, scaled, vectorParts } from './explain.ts'
 import type { ValueCount } from './facets.ts'
-import type { ShownChunk } from './index-source.ts'
+import type { FoundDocument } from './found-document.ts'
+import type { AskedSource } from './index-source.ts'
 import type { PagePosition } from './keyword-cursors.ts'
 import { searchLimits as limits } from './limits.ts'
 import { findNearest, type NearestOutcome, type QueryVector } from './nearest.ts'
 import { byScore, type RankingParts, type ReadCandidate, rankCandidates } from './rank-candidates.ts'
-import type { ChunkScore, DocumentHit, FacetsRequest, KeywordOutcome } from './search-index.ts'
+import type { AskedIndex, DocumentHit, FacetsRequest, KeywordOutcome } from './search-index.ts'
 import type { SearchRequest } from './search-request.ts'
-import { type AskedIndex, type AskedSource, SearchTime } from './search-time.ts'
+import { SearchTime } from './search-time.ts'
 import { causeOf, type Shortfall } from './shortfall.ts'
-
-/** A result before it is put into the words and permissions of the answer. */
-export interface FoundDocument {
-  readonly documentId: string
-  readonly best: ChunkScore
-  readonly others: readonly ChunkScore[]
-  /** The best chunk, where the search has read it already. */
-  readonly shown: ShownChunk | null
-  readonly score: number
-  readonly keywordScore: number | null
-  readonly vectorScore: number | null
-  readonly rerankScore: number | null
-  /** Null unless it was asked for. */
-  readonly explanation: Explanation | null
-}
 
 export interface SearchResult {
   readonly found: readonly FoundDocument[]
@@ -162,7 +148,7 @@ export class Searcher {
     }
     return {
       found: outcome.hits.map((hit) => ({
-        ...foundBy(hit),
+        ...foundBy(hit, request),
         keywordScore: hit.score,
         vectorScore: null,
         explanation: request.explain ? { keyword: keywordParts(query, hit) } : null,
@@ -207,7 +193,7 @@ export class Searcher {
     const facets = await this.#countCandidates(asked, outcome.hits)
     return {
       found: outcome.hits.slice(0, request.limit).map((hit) => ({
-        ...foundBy(hit),
+        ...foundBy(hit, request),
         keywordScore: null,
         vectorScore: hit.score,
         explanation: request.explain ? vectorParts(hit) : null,
@@ -233,13 +219,11 @@ export class Searcher {
     asked.caller.signal.throwIfAborted()
     const found = read
       .map((one, i): FoundDocument => {
-        const { documentId, best, others, shown, keyword, cosine } = one
+        const { documentId, keyword, cosine } = one
         const { score, rerank } = last[i]!
         return {
           documentId,
-          best,
-          others,
-          shown,
+          ...shownOf(one, asked.request),
           score,
           keywordScore: keyword,
           vectorScore: cosine,
@@ -470,14 +454,23 @@ const mayKnow = ({ languages: known }: Embedder, languages: readonly string[] | 
 const chunksOf = ({ hits }: { readonly hits: readonly DocumentHit[] }): number =>
   hits.reduce((sum, { otherChunks }) => sum + 1 + otherChunks.length, 0)
 
-function foundBy(hit: DocumentHit) {
+function foundBy(hit: DocumentHit, request: SearchRequest) {
   return {
     documentId: hit.documentId,
-    best: hit,
-    others: hit.otherChunks,
-    shown: null,
+    ...shownOf({ best: hit, others: hit.otherChunks }, request),
     score: hit.score,
     rerankScore: null,
+  }
+}
+
+/** The chunks of a result that are shown, and no more of them than is. */
+function shownOf(
+  { best: { chunkId, versionId, score }, others }: Pick<FoundDocument, 'best' | 'others'>,
+  { chunks }: SearchRequest,
+): Pick<FoundDocument, 'best' | 'others'> {
+  return {
+    best: { chunkId, versionId, score },
+    others: chunks ? others.slice(0, limits.chunksPerDocumentMax - 1) : [],
   }
 }
 

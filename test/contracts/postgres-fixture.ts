@@ -35,6 +35,7 @@ export async function openPostgres(): Promise<PostgresFixture> {
       changes: store.changes,
       catalog: store.catalog,
       indexSource: store.indexSource,
+      searchTexts: store.searchTexts,
       live: store.live,
       analysis: store.analysis,
       exportSource: store.exportSource,

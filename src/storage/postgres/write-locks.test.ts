@@ -15,6 +15,7 @@ test('a lock has the same number in every version', () => {
     analysis: 7,
     exportSource: 8,
     erasures: 9,
+    searchTexts: 10,
     tokens: 50,
     migration: 100,
     vectors: 101,

@@ -23,6 +23,7 @@ export const lockNumbers = {
   analysis: 7,
   exportSource: 8,
   erasures: 9,
+  searchTexts: 10,
   tokens: 50,
   migration: 100,
   vectors: 101,

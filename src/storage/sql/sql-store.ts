@@ -9,6 +9,7 @@ import type { LiveStore } from '../../live/live-store.ts'
 import type { ErasureStore } from '../../operator/erasure-store.ts'
 import type { OperatorStore } from '../../operator/operator-store.ts'
 import type { IndexSource } from '../../search/index-source.ts'
+import type { SearchTexts } from '../../search/search-texts.ts'
 import { sqlAccessStore } from './access-store.ts'
 import { sqlAnalysisStore } from './analysis-store.ts'
 import { sqlCatalogStore } from './catalog-store.ts'
@@ -19,6 +20,7 @@ import { sqlExportSource } from './export-source.ts'
 import { sqlIndexSource } from './index-source.ts'
 import { sqlLiveStore } from './live-store.ts'
 import { sqlOperatorStore } from './operator-store.ts'
+import { sqlSearchTexts } from './search-texts.ts'
 import type { Tables } from './tables.ts'
 
 /**
@@ -32,6 +34,7 @@ export interface Store {
   readonly changes: ChangeLog
   readonly catalog: CatalogStore
   readonly indexSource: IndexSource
+  readonly searchTexts: SearchTexts
   readonly live: LiveStore
   readonly analysis: SubscriptionStore
   readonly exportSource: ExportSource
@@ -39,13 +42,15 @@ export interface Store {
 }
 
 export function sqlStore(db: Kysely<Tables>): Store {
+  const indexSource = sqlIndexSource(db)
   return {
     access: sqlAccessStore(db),
     operator: sqlOperatorStore(db),
     content: sqlContentStore(db),
     changes: sqlChangeLog(db),
     catalog: sqlCatalogStore(db),
-    indexSource: sqlIndexSource(db),
+    indexSource,
+    searchTexts: sqlSearchTexts(indexSource),
     live: sqlLiveStore(db),
     analysis: sqlAnalysisStore(db),
     exportSource: sqlExportSource(db),

@@ -78,6 +78,9 @@ export const storeCalls = {
     versionHeads: 'reads',
     shownPage: 'reads',
   },
+  searchTexts: {
+    present: 'reads',
+  },
   live: {
     create: { locks: ['live'] },
     cancel: { locks: ['live'] },

@@ -42,11 +42,13 @@ export function documentAnswer({ record, fields }: ReadableDocument): Static<typ
 /** Extras stand beside the named fields and never take their place. */
 export function authorAnswer(author: Readonly<Record<string, unknown>> | null): Static<typeof Author> | null {
   if (author === null) return null
+  // Most have none; the general way is twice as dear, and a tenth of what an exported line costs.
+  if (author.extra === undefined) return Object.assign(emptyAuthor(), author)
   const { extra, ...named } = author
-  return { ...(extra as object | undefined), ...emptyAuthor, ...named } as Static<typeof Author>
+  return { ...(extra as object), ...emptyAuthor(), ...named } as Static<typeof Author>
 }
 
-const emptyAuthor: { readonly [Field in keyof (typeof Author)['properties']]: null } = {
+const emptyAuthor = (): { readonly [Field in keyof (typeof Author)['properties']]: null } => ({
   external_author_id: null,
   nickname: null,
   avatar_url: null,
@@ -55,7 +57,7 @@ const emptyAuthor: { readonly [Field in keyof (typeof Author)['properties']]: nu
   follower_count: null,
   following_count: null,
   verified: null,
-}
+})
 
 /** The text of a version, with what may be read of it. */
 export function contentAnswer(version: VersionRecord, record: DocumentRecord, fields: ReadonlySet<FieldPermission>) {

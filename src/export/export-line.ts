@@ -51,8 +51,8 @@ export function documentLine(document: ExportedDocument, fields: Fields, content
     `"url":${JSON.stringify(document.url)},${fields.has('title') ? `"title":${JSON.stringify(document.title)},` : ''}` +
     `"content_type":${JSON.stringify(document.content_type)},"language":${JSON.stringify(document.language)},` +
     `"region":${JSON.stringify(document.region)},"status":"${document.status === 'unavailable' ? 'unavailable' : 'active'}",` +
-    `"current_version_id":"${document.current_version_id}","published_at":${timeText(document.published_at)},` +
-    `"created_at":${idTimeText(document.document_id)},"observed_at":${timeText(document.observed_at)}` +
+    `"current_version_id":"${document.current_version_id}",` +
+    documentTimes(document.document_id, document.published_at, document.observed_at) +
     (fields.has('author') || fields.has('metadata') ? `,"author":${authorText(document.author)}` : '') +
     (fields.has('metadata') ? `,"topics":${document.topics ?? '[]'},"tags":${document.tags ?? '[]'}` : '') +
     (fields.has('facts') ? `,"classifications":${document.classifications ?? '[]'}` : '') +
@@ -73,15 +73,30 @@ export function contentText(
     `{"document_id":"${document.document_id}","version_id":"${version.version_id}",` +
     `"is_current":${version.version_id === document.current_version_id},` +
     `${fields.has('title') ? `"title":${JSON.stringify(version.version_title)},` : ''}"body":${JSON.stringify(body)},` +
-    `"language":${JSON.stringify(version.version_language)},"published_at":${timeText(version.version_published_at)},` +
-    `"created_at":${idTimeText(version.version_id)}}`
+    `"language":${JSON.stringify(version.version_language)},` +
+    `${versionTimes(version.version_id, version.version_published_at)}}`
   )
 }
 
 const timeText = (timeMs: number | null): string => (timeMs === null ? 'null' : `"${formatTime(timeMs)}"`)
 
-/** When the document, or the version, came. */
-const idTimeText = (id: string): string => timeText(idTimeMs(id))
+/** Many came in the same millisecond, one after the other. */
+let lastIdTime = { inId: '', text: '' }
 
-const authorText = (author: string | null): string =>
+/** When the document, or the version, came. */
+function idTimeText(id: string): string {
+  const inId = id.slice(-26, -16)
+  if (inId !== lastIdTime.inId) lastIdTime = { inId, text: timeText(idTimeMs(id)) }
+  return lastIdTime.text
+}
+
+/** The times of a document, as they stand in its line. */
+export const documentTimes = (documentId: string, publishedAt: number | null, observedAt: number): string =>
+  `"published_at":${timeText(publishedAt)},"created_at":${idTimeText(documentId)},"observed_at":${timeText(observedAt)}`
+
+/** Those of a version. */
+export const versionTimes = (versionId: string, publishedAt: number | null): string =>
+  `"published_at":${timeText(publishedAt)},"created_at":${idTimeText(versionId)}`
+
+export const authorText = (author: string | null): string =>
   author === null ? 'null' : JSON.stringify(authorAnswer(JSON.parse(author)))

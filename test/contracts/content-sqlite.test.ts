@@ -1,21 +1,21 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { sqlExportSource } from '../../src/storage/sql/export-source.ts'
 import { sqlStore } from '../../src/storage/sql/sql-store.ts'
 import { openSqliteStore } from '../../src/storage/sqlite/open-sqlite-store.ts'
+import { sqliteExportSource } from '../../src/storage/sqlite/sqlite-export-source.ts'
 import { checkChangeLog } from './change-log.ts'
 import { type ContentFixture, checkContentStore } from './content-store.ts'
 import { openMemorySqlite } from './memory-sqlite.ts'
 
 async function inMemory(): Promise<ContentFixture> {
-  const { raw, db } = await openMemorySqlite()
+  const connection = await openMemorySqlite()
   return {
-    ...sqlStore(db),
+    ...sqlStore(connection.db),
     // So small that each of them is met.
-    exportSource: sqlExportSource(db, { documents: 3, versions: 4, textBytes: 5 }),
+    exportSource: sqliteExportSource(connection, { documents: 3, versions: 4, textBytes: 5 }),
     async close() {
-      raw.close()
+      connection.raw.close()
     },
   }
 }

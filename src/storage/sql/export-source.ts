@@ -21,7 +21,7 @@ export interface PortionBounds {
   readonly textBytes: number
 }
 
-const usualBounds: PortionBounds = { documents: 250, versions: 1000, textBytes: 1024 * 1024 }
+export const usualBounds: PortionBounds = { documents: 250, versions: 1000, textBytes: 1024 * 1024 }
 
 /** Texts up to so many bytes come along with their documents, where all that is looked at is open; others are read apart. */
 const shortBytes = 4096
@@ -98,7 +98,7 @@ async function rowsAfter(db: Kysely<Tables>, { scope, after, documentsMax: asked
 const documentsLeast = 50
 
 /** Whether every text that is looked at may be read: what may not be is not read either. */
-const isOpen = ({ entries }: Scope, lanes: readonly Lane[]): boolean =>
+export const isOpen = ({ entries }: Scope, lanes: readonly Lane[]): boolean =>
   entries.every(
     ({ fields, languages, regions, publishedFrom, publishedTo }) =>
       fields.includes('body') && [languages, regions, publishedFrom, publishedTo].every((bound) => bound === null),

@@ -1,10 +1,11 @@
 import { workerData } from 'node:worker_threads'
 import type { ExportPortion } from '../../export/export-source.ts'
 import { answerCalls } from '../../threads/answer-calls.ts'
-import { type Store, sqlStore } from '../sql/sql-store.ts'
+import type { Store } from '../sql/sql-store.ts'
 import { openSqlite } from './node-sqlite.ts'
 import { scrub } from './scrub.ts'
 import { bringUpToDate } from './sqlite-schema.ts'
+import { sqliteStore } from './sqlite-store.ts'
 
 export interface StoreThread {
   readonly path: string
@@ -35,8 +36,9 @@ export type ThreadCall = StoreCall | 'scrub'
  */
 const { path, role } = workerData as StoreThread
 const migrated = role === 'writer' ? await bringUpToDate(path) : []
-const { raw, db } = openSqlite(path, role === 'reader')
-const store = sqlStore(db)
+const connection = openSqlite(path, role === 'reader')
+const { raw } = connection
+const store = sqliteStore(connection)
 
 async function perform(call: ThreadCall): Promise<unknown> {
   if (call === 'scrub') return scrub(raw)

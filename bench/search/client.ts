@@ -31,7 +31,10 @@ export class Client {
 
   async send(method: string, path: string, body = ''): Promise<Sent> {
     const { hostname, port, host } = this.#address
-    const connection = this.#idle.pop() ?? new Connection(connect(Number(port), hostname))
+    let connection = this.#idle.pop()
+    // One that was idle for long was closed by the server.
+    while (connection?.isClosed) connection = this.#idle.pop()
+    connection ??= new Connection(connect(Number(port), hostname))
     const type = body === '' ? '' : 'content-type: application/json\r\n'
     const length = `content-length: ${Buffer.byteLength(body)}\r\n`
     const head = `${method} ${path} HTTP/1.1\r\nhost: ${host}\r\nauthorization: Bearer ${this.#credential}\r\n`
@@ -47,6 +50,7 @@ export class Client {
 
 /** One request at a time; answers have a content-length, as all of this server's do. */
 class Connection {
+  isClosed = false
   readonly #socket: Socket
   #parts: Buffer[] = []
   #missing = 0
@@ -57,7 +61,10 @@ class Connection {
     this.#socket = socket.setNoDelay(true)
     socket.on('data', (part: Buffer) => this.#take(part))
     socket.on('error', (error) => this.#settle?.reject(error))
-    socket.on('close', () => this.#settle?.reject(new Error('the server closed the connection')))
+    socket.on('close', () => {
+      this.isClosed = true
+      this.#settle?.reject(new Error('the server closed the connection'))
+    })
   }
 
   exchange(request: string): Promise<Sent> {

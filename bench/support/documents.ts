@@ -1,5 +1,5 @@
 /** Documents as collectors send them: about 1 kB of text, an author, topics, tags, metrics and a fact. */
-const vocabulary = (
+export const vocabulary = (
   'storm harvest engine violin treaty planet court season vaccine bridge election mountain market river theory ' +
   'protein coast report officials said after new year people city council under because while during between ' +
   'harbour water early morning trial number player goal light price energy field school hospital train weather'

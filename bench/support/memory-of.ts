@@ -1,19 +1,30 @@
 import { readdirSync, readFileSync } from 'node:fs'
 
-/** Of the process and its children, as Linux tells it: what is theirs alone and what they share in memory. */
-export function memoryOf(pid: number): string {
+export interface MemoryParts {
+  readonly serverMb: number
+  /** Its child processes: the models, mostly. */
+  readonly modelsMb: number
+}
+
+/** Of the process and its children, as Linux tells it: what is theirs alone and what they share in memory. Null elsewhere. */
+export function memoryPartsOf(pid: number): MemoryParts | null {
   try {
-    const parts = [pid, ...childrenOf(pid)].map((one) => {
+    const [serverMb = 0, ...others] = [pid, ...childrenOf(pid)].map((one) => {
       const status = readFileSync(`/proc/${one}/status`, 'utf8')
       const kilobytes = (name: string) => Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)?.[1] ?? 0)
       return (kilobytes('RssAnon') + kilobytes('RssShmem')) / 1024
     })
-    const [own = 0, ...others] = parts
-    const model = others.reduce((sum, one) => sum + one, 0)
-    return `memory ${(own + model).toFixed(0)} MB: server ${own.toFixed(0)}, model process ${model.toFixed(0)}`
+    return { serverMb, modelsMb: others.reduce((sum, one) => sum + one, 0) }
   } catch {
-    return 'memory unknown on this system'
+    return null
   }
+}
+
+export function memoryOf(pid: number): string {
+  const parts = memoryPartsOf(pid)
+  if (parts === null) return 'memory unknown on this system'
+  const { serverMb, modelsMb } = parts
+  return `memory ${(serverMb + modelsMb).toFixed(0)} MB: server ${serverMb.toFixed(0)}, model process ${modelsMb.toFixed(0)}`
 }
 
 function childrenOf(pid: number): number[] {

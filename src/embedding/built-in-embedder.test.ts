@@ -3,7 +3,7 @@ import type { ChildProcess } from 'node:child_process'
 import { execFile } from 'node:child_process'
 import { getEventListeners, once } from 'node:events'
 import { appendFile, copyFile, mkdtemp, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { getPriority, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { fileURLToPath, pathToFileURL } from 'node:url'
@@ -222,6 +222,28 @@ test('while one caller is at it, another is served by a second process, which go
   assert.equal((await held).length, 1)
   assert.deepEqual([processes.length, events.deaths.length], [2, 0])
   assert.deepEqual(await one.embed(['c'], 'query'), await embedder.embed(['c'], 'query'))
+})
+
+test('while passages are run queries have a process of their own, to which that of passages gives way', async (t) => {
+  const events = new PoolEvents()
+  const { embedder: one, processes } = reachable({ watch: events })
+  t.after(() => one.close())
+  const stop = new AbortController()
+  const passages = assert.rejects(one.embed(Array(500).fill(long), 'passage', stop.signal), fails('aborted'))
+  // Before there is another process it waits for a passage, and not for a start.
+  assert.equal((await one.embed(['first'], 'query')).length, 1)
+  await events.serving('model', 2)
+  // Nobody but the second can answer now.
+  processes[0]!.kill('SIGSTOP')
+  assert.equal((await one.embed(['second'], 'query')).length, 1)
+  const own = getPriority()
+  assert.deepEqual(
+    processes.map(({ pid }) => getPriority(pid)),
+    [Math.max(own, 10), Math.max(own, 5)],
+  )
+  processes[0]!.kill('SIGCONT')
+  stop.abort()
+  await passages
 })
 
 test('the main thread stays free', async () => {

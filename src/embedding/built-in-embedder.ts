@@ -1,7 +1,7 @@
 /**
- * A built-in model behind processes of its own: the first call starts one (0.5 to 2 s, then 4 to 400 ms a text), and a
- * second, and a third for passages beside two queries, comes while somebody would have to wait for somebody else's text, and
- * goes a minute later. A process that dies,
+ * A built-in model behind processes of its own: the first call starts one (0.5 to 2 s, then 4 to 400 ms a text), which runs
+ * all passages, and queries when it is free. Others come for queries that would have to wait for a passage or for somebody
+ * else's query, go a minute after the last, and the one that runs passages gives way to them. A process that dies,
  * or hangs and is ended for it, fails the call under way with a retryable error, and the next call starts another; when
  * that keeps happening, or a file of the model is damaged, calls fail at once for a while,
  * and then it is tried again, so that a file put right is noticed without a restart. A process with nothing to do does
@@ -27,9 +27,9 @@ import { type TextFault, vectorsOrFault } from './normalise-vector.ts'
 import { type Job, type Run, RunQueue } from './run-queue.ts'
 
 export interface BuiltInEmbedderOptions {
-  /** Runs at once. */
+  /** Queries at once. With one, passages and queries share one process. */
   readonly processes?: number
-  /** The second process, when it had nothing to do. */
+  /** Processes of queries, when they had nothing to do. */
   readonly letGoAfterMs?: number
   /** Threads inside one run. On two busy cores two were slower than one. */
   readonly threads?: number
@@ -93,13 +93,14 @@ export class BuiltInEmbedder implements Embedder {
     this.cosines = model.cosines
     const { processes = Math.min(2, availableParallelism()), silenceMaxMs = 60_000 } = options
     this.#waitingTextsMax = options.waitingTextsMax ?? 4_096
-    this.#queue = new RunQueue(processes)
+    this.#queue = new RunQueue({ queriesAtOnce: processes, passagesBeside: processes > 1 })
     this.#processes = new Pool({
       name: 'model',
       // On one core it would only take time from the queries.
       size: processes === 1 ? 1 : processes + 1,
       kept: 0,
       callsPerMember: 1,
+      takes: (place, call) => place === 0 || (call as ModelCall).kind === 'query',
       letGoAfterMs: options.letGoAfterMs ?? 60_000,
       start: () => {
         const channel = processChannel(startProcess(model, directory, threads))

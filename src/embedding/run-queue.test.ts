@@ -12,7 +12,7 @@ const job = fc.record({
 test('hands out every text once, in the order of its job, and a waiting query before passages but one in nine', () => {
   fc.assert(
     fc.property(fc.array(fc.oneof(job, fc.constant('run' as const)), { maxLength: 60 }), (steps) => {
-      const queue = new RunQueue(1)
+      const queue = new RunQueue({ queriesAtOnce: 1, passagesBeside: false })
       const handed = new Map<number, number[]>()
       const expected = new Map<number, number[]>()
       let queriesWaiting = 0
@@ -51,7 +51,7 @@ test('hands out every text once, in the order of its job, and a waiting query be
 })
 
 test("passages take no query's place: one beside a crowd begins while they are run", () => {
-  const queue = new RunQueue<Job>(2)
+  const queue = new RunQueue<Job>({ queriesAtOnce: 2, passagesBeside: false })
   const add = (id: number, kind: Job['kind'], caller: string) =>
     queue.add({ id, kind, callers: [caller], texts: ['x'] })
   const next = () => queue.next()?.job.id
@@ -66,7 +66,7 @@ test("passages take no query's place: one beside a crowd begins while they are r
 
 test('passages that are short go together, up to eight and a thousand characters; queries and long passages alone', () => {
   const sizes = (kind: Job['kind'], lengths: readonly number[]): number[] => {
-    const queue = new RunQueue<Job>(lengths.length)
+    const queue = new RunQueue<Job>({ queriesAtOnce: lengths.length, passagesBeside: false })
     queue.add({ id: 1, kind, callers: ['a'], texts: lengths.map((length) => 'x'.repeat(length)) })
     const runs: number[] = []
     for (let run = queue.next(); run !== null; run = queue.next()) {
@@ -88,7 +88,7 @@ function runOne(queue: RunQueue<Job>): number | undefined {
 }
 
 test('a job taken out is not run any further', () => {
-  const queue = new RunQueue(1)
+  const queue = new RunQueue({ queriesAtOnce: 1, passagesBeside: false })
   queue.add({ id: 1, kind: 'passage', callers: ['a'], texts: ['a', 'b', 'c'].map((text) => text.repeat(900)) })
   queue.add({ id: 2, kind: 'passage', callers: ['a'], texts: ['d'] })
   assert.equal(runOne(queue), 1)
@@ -99,7 +99,7 @@ test('a job taken out is not run any further', () => {
 
 test('of 40 queries of one caller and one of another, the other is next, with or without passages', () => {
   for (const passages of [0, 40]) {
-    const queue = new RunQueue<Job>(1)
+    const queue = new RunQueue<Job>({ queriesAtOnce: 1, passagesBeside: false })
     const add = (id: number, kind: 'query' | 'passage', caller: string) =>
       queue.add({ id, kind, callers: [caller], texts: ['text'] })
     for (let id = 0; id < passages; id++) add(1000 + id, 'passage', 'background')
@@ -112,7 +112,7 @@ test('of 40 queries of one caller and one of another, the other is next, with or
 })
 
 test('a query that another caller joins is run in its turn, once', () => {
-  const queue = new RunQueue(1)
+  const queue = new RunQueue({ queriesAtOnce: 1, passagesBeside: false })
   for (let id = 0; id < 4; id++) queue.add({ id, kind: 'query', callers: ['crowd'], texts: ['text'] })
   assert.equal(runOne(queue), 0)
   queue.join(3, 'single')
@@ -122,7 +122,7 @@ test('a query that another caller joins is run in its turn, once', () => {
 })
 
 test('two at once: the second is for another caller, or for a query beside a passage, never for more of the same', () => {
-  const queue = new RunQueue<Job>(2)
+  const queue = new RunQueue<Job>({ queriesAtOnce: 2, passagesBeside: false })
   let id = 0
   const add = (kind: 'query' | 'passage', caller: string) =>
     queue.add({ id: id++, kind, callers: [caller], texts: ['text'] })
@@ -149,7 +149,7 @@ test('two at once: the second is for another caller, or for a query beside a pas
 })
 
 test('a passage that has waited for eight queries begins beside the ninth, a second one does not', () => {
-  const queue = new RunQueue<Job>(2)
+  const queue = new RunQueue<Job>({ queriesAtOnce: 2, passagesBeside: false })
   for (let id = 0; id < 30; id++) queue.add({ id, kind: 'query', callers: [`caller ${id % 2}`], texts: ['text'] })
   for (let id = 100; id < 110; id++) queue.add({ id, kind: 'passage', callers: ['background'], texts: ['text'] })
   const underWay = [queue.next()!, queue.next()!]
@@ -161,4 +161,22 @@ test('a passage that has waited for eight queries begins beside the ninth, a sec
     assert.ok(underWay.filter((run) => run.job.kind === 'passage').length < 2)
   }
   assert.equal(kinds.indexOf('passage'), 8)
+})
+
+test('passages that have a process of their own go on beside queries, one run at a time', () => {
+  const queue = new RunQueue<Job>({ queriesAtOnce: 2, passagesBeside: true })
+  const add = (id: number, kind: Job['kind'], caller: string) =>
+    queue.add({ id, kind, callers: [caller], texts: ['x'] })
+  add(1, 'query', 'crowd')
+  add(2, 'query', 'crowd')
+  for (const id of [10, 11, 12]) add(id, 'passage', 'indexing')
+  const [query, passage] = [queue.next()!, queue.next()!]
+  assert.deepEqual([query.job.id, passage.job.id, queue.next()], [1, 10, null])
+  queue.over(passage)
+  add(3, 'query', 'single')
+  assert.deepEqual(
+    [queue.next()!.job.id, queue.next()!.job.id, queue.next()],
+    [3, 11, null],
+    'a query that can be run is first',
+  )
 })

@@ -32,8 +32,8 @@ const queriesInRowMax = 8
  * between its callers. Two queries at once are never of one caller: the second is for whoever would have to wait for
  * somebody else's, so that a query beside a crowd begins at once, and a crowd alone gets no more than one core. Where all of
  * `queriesAtOnce` are taken it waits for the first that ends, the queries of its own caller, and one query of each other
- * caller for each of those. One run of passages is beside them, where no query is or eight have begun since the last, and takes
- * no query's place.
+ * caller for each of those. One run of passages takes no query's place: where they have a process of their own, which gives way
+ * to those of queries, it goes on beside them (`passagesBeside`); otherwise it begins where no query is, or eight have begun since the last.
  */
 export class RunQueue<J extends Job> {
   readonly #waiting: Record<EmbeddingKind, FairQueue<Run<J>>> = { query: new FairQueue(), passage: new FairQueue() }
@@ -41,10 +41,12 @@ export class RunQueue<J extends Job> {
   readonly #runs = new Map<number, Run<J>[]>()
   readonly #underWay = new Set<Run<J>>()
   readonly #queriesAtOnce: number
+  readonly #passagesBeside: boolean
   #queriesInRow = 0
 
-  constructor(queriesAtOnce: number) {
-    this.#queriesAtOnce = queriesAtOnce
+  constructor(options: { readonly queriesAtOnce: number; readonly passagesBeside: boolean }) {
+    this.#queriesAtOnce = options.queriesAtOnce
+    this.#passagesBeside = options.passagesBeside
   }
 
   add(job: J): void {
@@ -73,7 +75,7 @@ export class RunQueue<J extends Job> {
     const passagesTurn = this.#queriesInRow >= queriesInRowMax
     const run = passagesTurn
       ? (this.#takePassage() ?? this.#takeQuery())
-      : (this.#takeQuery() ?? this.#takeLonePassage())
+      : (this.#takeQuery() ?? this.#takePassageAfterQueries())
     if (run === null) return null
     this.#underWay.add(run)
     this.#queriesInRow = run.job.kind === 'query' ? this.#queriesInRow + 1 : 0
@@ -97,8 +99,8 @@ export class RunQueue<J extends Job> {
     return this.#handOut(this.#waiting.passage.take())
   }
 
-  #takeLonePassage(): Run<J> | null {
-    return this.#underWay.size === 0 ? this.#takePassage() : null
+  #takePassageAfterQueries(): Run<J> | null {
+    return this.#passagesBeside || this.#underWay.size === 0 ? this.#takePassage() : null
   }
 
   #handOut(run: Run<J> | undefined): Run<J> | null {

@@ -189,6 +189,26 @@ for (const [kind, open] of Object.entries(memberChannels)) {
       await pool.end()
     })
 
+    test('a call that one place alone takes waits for it; others pass it by and are answered by whoever is free', async () => {
+      const odd: Order = { do: 'echo', value: 'odd' }
+      const takes = (place: number, order: unknown) => place === 0 || order === echo
+      const { pool, starts, ask } = pooled({ kept: 0, size: 2, takes })
+      const controller = new AbortController()
+      const hanging = assert.rejects(ask({ do: 'hang' }, controller.signal))
+      let answered = false
+      const waiting = ask(odd).then((answer) => {
+        answered = true
+        return answer
+      })
+      assert.equal(await ask(echo), 'here')
+      assert.equal(await ask(echo), 'here')
+      assert.deepEqual([answered, starts.length], [false, 2])
+      controller.abort()
+      await hanging
+      assert.equal(await waiting, 'odd')
+      await pool.end()
+    })
+
     test('opening rejects with the cause when nobody comes to serve, and nothing is started after it', async () => {
       const { pool, starts, events, ask } = pooled({ size: 1, fails: () => true })
       await assert.rejects(pool.open(), kind === 'thread' ? /cannot start/ : /exit code 1/)

@@ -25,6 +25,8 @@ export interface PoolOptions {
   readonly letGoAfterMs?: number
   /** Calls that a member is given at once; the others wait here. */
   readonly callsPerMember: number
+  /** Which calls the member of a place is given; all when left out. Those that only some take wait for them. */
+  readonly takes?: (place: number, message: unknown) => boolean
   /** Starts the member of a place. It is given calls from when `ready` resolves; when that rejects it is ended. */
   readonly start: (place: number) => { readonly calls: Calls; readonly ready?: Promise<unknown> }
   /** The member of a place is gone: gives back what it held. */
@@ -162,21 +164,27 @@ export class Pool {
   }
 
   #dispatch(): void {
-    while (this.#waiting.length > 0) {
-      const place = this.#leastLoaded()
-      if (place === null || place.calls!.open >= this.#options.callsPerMember) break
-      this.#send(place, this.#next()!)
+    for (let i = 0; i < this.#waiting.length; ) {
+      const place = this.#leastLoaded(this.#waiting[i]!)
+      if (place !== null && place.calls!.open < this.#options.callsPerMember) this.#send(place, this.#takeWaiting(i))
+      else if (this.#options.takes !== undefined) i++
+      else break
     }
     if (this.#waiting.length > 0) this.#askForMore()
     if (this.#waiting.length === 0) this.#drained?.()
   }
 
-  #leastLoaded(): Place | null {
+  #leastLoaded(waiting: Waiting): Place | null {
     let least: Place | null = null
     for (const place of this.#places) {
-      if (place.serves && (least === null || place.calls!.open < least.calls!.open)) least = place
+      if (!place.serves || !this.#takes(place.number, waiting)) continue
+      if (least === null || place.calls!.open < least.calls!.open) least = place
     }
     return least
+  }
+
+  #takes(place: number, { message }: Waiting): boolean {
+    return this.#options.takes?.(place, message) ?? true
   }
 
   #send(place: Place, { message, extras, resolve, reject }: Waiting): void {
@@ -214,12 +222,17 @@ export class Pool {
   #askForMore(): void {
     if (this.#places.some(({ calls, serves }) => calls !== null && !serves)) return
     const now = performance.now()
-    const place = this.#places.find(({ calls, restsUntil }) => calls === null && restsUntil <= now)
+    const wanted = ({ calls, number }: Place) => calls === null && this.#waiting.some((one) => this.#takes(number, one))
+    const place = this.#places.find((one) => one.restsUntil <= now && wanted(one))
     if (place !== undefined && this.#closed === null) {
       const restMs = this.serving === 0 ? 0 : this.#waiting[0]!.since + (this.#options.patienceMs ?? 0) - now
       if (restMs <= 0) this.#start(place)
       else this.#dispatchAgain(restMs)
     } else if (this.#isDeserted) this.#rejectWaiting(this.#lost(this.#lastDeath))
+    else {
+      const resting = this.#places.find((one) => one.restsUntil > now && wanted(one))
+      if (resting !== undefined) this.#dispatchAgain(resting.restsUntil - now)
+    }
   }
 
   #dispatchAgain(restMs: number): void {
@@ -236,14 +249,14 @@ export class Pool {
     return new CallLost(`${this.#options.name}: nobody is there to answer (${cause?.message})`, false, cause)
   }
 
-  #next(): Waiting | undefined {
-    const next = this.#waiting.shift()
-    next?.extras.signal?.removeEventListener('abort', next.giveUp)
-    return next
+  #takeWaiting(at: number): Waiting {
+    const [taken] = this.#waiting.splice(at, 1)
+    taken!.extras.signal?.removeEventListener('abort', taken!.giveUp)
+    return taken!
   }
 
   #rejectWaiting(reason: Error): void {
-    for (let next = this.#next(); next !== undefined; next = this.#next()) next.reject(reason)
+    while (this.#waiting.length > 0) this.#takeWaiting(0).reject(reason)
   }
 
   #start(place: Place): void {

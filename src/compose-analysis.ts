@@ -21,6 +21,7 @@ import { CallLost } from './threads/calls.ts'
 import type { PoolWatch } from './threads/pool.ts'
 import { applyRetention, startAnalysis } from './worker/analysis.ts'
 import { startScheduling } from './worker/analysis-schedule.ts'
+import type { WriteNews } from './write-news.ts'
 
 /** The analysis side of an instance: its routes, and the worker that executes runs. */
 export interface AnalysisSide {
@@ -42,10 +43,11 @@ interface AnalysisParts {
   readonly logger: Log
   readonly pools: PoolWatch
   readonly measures: Measures
+  readonly news: WriteNews | null
 }
 
 export function composeAnalysis(analysis: AnalysisParts): AnalysisSide {
-  const { config, store, clock, works, parts, incidents, logger, pools, measures } = analysis
+  const { config, store, clock, works, parts, incidents, logger, pools, measures, news } = analysis
   const files = artifactFilesOf(config)
   // Half of the cores at low priority: requests get theirs without waiting.
   const threads = Math.max(1, Math.floor(availableParallelism() / 2))
@@ -55,11 +57,12 @@ export function composeAnalysis(analysis: AnalysisParts): AnalysisSide {
         { store: countEnds(measures, store), files, compute: counted(pools), threads, now: Date.now },
         incidents,
         logger,
+        news,
       )
     : null
   parts.opened('analysis', () => worker?.stop())
   if (worker !== null) {
-    const scheduling = startScheduling({ store, clock, started: () => worker.wake() }, incidents)
+    const scheduling = startScheduling({ store, clock, started: () => worker.wake() }, incidents, news)
     parts.opened('analysis schedule', () => scheduling.stop())
   }
   const runs = new AnalysisRuns({

@@ -120,6 +120,7 @@ export async function composeSearch({
     incidents,
     logger,
     measures: indexingMeasures,
+    news: open.news,
   })
   parts.opened('indexing', () => indexing.stop())
   const isOneForAll = home.fedBy === 'one'
@@ -130,6 +131,7 @@ export async function composeSearch({
       copyId: isOneForAll ? 'all' : shared ? ownIndex(config.dataDir) : 'own',
       shared,
       feeds: async () => !isOneForAll || (await open.elected('feeding')),
+      news: open.news,
     },
     incidents,
   )

@@ -111,6 +111,7 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
     logger,
     pools,
     measures: metrics,
+    news: open.news,
   })
   const written = (): void => {
     signal.notify()
@@ -132,8 +133,8 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
     const { expireRuns } = analysis
     const jobs = [
       startFeedRetention(store.changes, incidents),
-      startLive(store.live, incidents),
-      startErasures({ store: store.erasures, scrub, expireRuns, now: Date.now }, incidents),
+      startLive(store.live, incidents, open.news),
+      startErasures({ store: store.erasures, scrub, expireRuns, now: Date.now, news: open.news }, incidents),
       startRetention(store.erasures, Date.now, incidents),
     ]
     parts.opened('jobs', () => Promise.all(jobs.map((job) => job.stop())))

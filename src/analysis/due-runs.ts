@@ -55,8 +55,11 @@ export class DueRuns {
     this.#parts = parts
   }
 
-  /** Looks at some subscriptions. One that cannot be looked at does not keep the others from it; its error comes last. */
-  async start(): Promise<void> {
+  /**
+   * Looks at some subscriptions. One that cannot be looked at does not keep the others from it; its error comes last.
+   * Returns whether any of them waits for its time.
+   */
+  async start(): Promise<boolean> {
     const { store, clock } = this.#parts
     const now = await clock()
     const { waiting, newest, nextAfter } = await store.waitingSubscriptions({
@@ -79,6 +82,7 @@ export class DueRuns {
       this.#followed = new Map()
     }
     if (failure !== null) throw failure
+    return waiting.length > 0 || nextAfter !== null
   }
 
   async #consider(waiting: WaitingSubscription, newest: number, now: number): Promise<void> {

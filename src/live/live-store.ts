@@ -36,8 +36,8 @@ export interface LiveStore {
 
   /** Tasks that are not over, as they were last written down; of each state counted no further than `countedMax`. */
   openTasks(countedMax: number): Promise<Readonly<Record<'pending' | 'running', number>>>
-  /** Whether `settle` has anything to do: asked often, and without the lock of a writer. */
-  due(nowMs: number): Promise<boolean>
+  /** From when on `settle` has something to do; null where nothing is open. Asked often, and without the lock of a writer. */
+  dueAt(): Promise<number | null>
   /** Writes down what time did: deadlines and leases that ran out. Returns how many runs changed, `most` at most. */
   settle(nowMs: number, most: number): Promise<number>
   /** Removes idempotency keys, whatever they made, and live queries made before those times. Returns how many, `most` of each at most. */

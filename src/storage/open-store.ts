@@ -1,4 +1,5 @@
 import type { Incidents } from '../incidents.ts'
+import type { WriteNews } from '../write-news.ts'
 import type { Store } from './sql/sql-store.ts'
 import type { Announcement } from './sql/store-calls.ts'
 
@@ -50,5 +51,7 @@ export interface OpenStore {
   now(): Promise<number>
   /** Calls back when another process may have written. What is missed now and then must be found by looking. */
   onForeignWrite(listener: (about: Announcement) => void, incidents: Incidents): void
+  /** Where every write is told, by whichever process; null where some must be found by looking. */
+  readonly news: WriteNews | null
   close(): Promise<void>
 }

@@ -15,6 +15,7 @@ import { newId } from '../ids.ts'
 import type { Incidents } from '../incidents.ts'
 import type { Log } from '../log.ts'
 import { dayMs } from '../time.ts'
+import type { WriteNews } from '../write-news.ts'
 import { repeat } from './repeating.ts'
 
 /** One that is added wakes it. */
@@ -39,7 +40,12 @@ export interface AnalysisWorker {
   stop(): Promise<void>
 }
 
-export function startAnalysis(parts: ExecutionParts, incidents: Incidents, logger: Log): AnalysisWorker {
+export function startAnalysis(
+  parts: ExecutionParts,
+  incidents: Incidents,
+  logger: Log,
+  news: WriteNews | null = null,
+): AnalysisWorker {
   const workerId = newId('task')
   let current: { readonly runId: string; readonly abort: AbortController } | null = null
   let stopping = false
@@ -104,7 +110,7 @@ export function startAnalysis(parts: ExecutionParts, incidents: Incidents, logge
 
   const runs = repeat(
     'analysis',
-    lookPauses,
+    { ...lookPauses, news },
     async () => {
       const run = await parts.store.takeRun(lease(parts.now()))
       if (run === null) return false

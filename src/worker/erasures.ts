@@ -1,5 +1,6 @@
 import type { Incidents } from '../incidents.ts'
 import type { ErasureStore } from '../operator/erasure-store.ts'
+import type { WriteNews } from '../write-news.ts'
 import { type Repeating, repeat } from './repeating.ts'
 
 /** Small enough that a writer never waits noticeably behind one portion. */
@@ -16,6 +17,7 @@ export interface ErasureParts {
   /** Removes the results of runs that have ended. Returns whether there may be more. */
   readonly expireRuns: () => Promise<boolean>
   readonly now: () => number
+  readonly news?: WriteNews | null
 }
 
 /** Brings every erasure to its end, however often it is interrupted. Several processes may do so at once. */
@@ -23,13 +25,14 @@ export function startErasures(parts: ErasureParts, incidents: Incidents): Repeat
   const progress = new Map<string, Progress>()
   return repeat(
     'erasures',
-    pauses,
+    { ...pauses, news: parts.news ?? null },
     async () => {
       let more = false
-      for (const { erasureId, isHidden, purgeArtifacts } of await parts.store.unfinished()) {
+      const unfinished = await parts.store.unfinished()
+      for (const { erasureId, isHidden, purgeArtifacts } of unfinished) {
         more = (await advance(parts, { erasureId, isHidden, purgeArtifacts }, progress)) || more
       }
-      return more
+      return more || (unfinished.length > 0 && pauses.everyMs)
     },
     incidents,
   )

@@ -11,13 +11,14 @@ import type { IndexingWork } from '../search/indexing-state.ts'
 import { makeVectors } from '../search/make-vectors.ts'
 import { Rate } from '../search/rate.ts'
 import type { SearchIndex } from '../search/search-index.ts'
+import type { WriteNews } from '../write-news.ts'
 import { type Repeating, repeat } from './repeating.ts'
 
 /**
  * Changes that this process makes or hears of wake the loops at once. Those of a command that works on the same SQLite
  * store, and on PostgreSQL those that were not heard of, are found this late.
  */
-const pauses = { everyMs: 500, whenIdleMs: 2000 }
+const lookPauses = { everyMs: 500, whenIdleMs: 2000 }
 
 export interface Indexing extends IndexingWork {
   /** There may be something new to index. */
@@ -44,6 +45,7 @@ export interface IndexingParts {
   readonly incidents: Incidents
   readonly logger: Log
   readonly measures: Pick<IndexingMeasures, 'fed' | 'madeVectors'>
+  readonly news?: WriteNews | null
 }
 
 /**
@@ -62,6 +64,7 @@ export interface IndexingParts {
  */
 export async function startIndexing(parts: IndexingParts): Promise<Indexing> {
   const { source, index, fedBy, embedders, learn, shared, elected, incidents, logger, measures } = parts
+  const pauses = { ...lookPauses, news: parts.news ?? null }
   /** Where the index stands; null while that is not known. */
   let position: number | null = null
   /** The index had all there was at this revision. 0 while that is not known: it may have been stopped half fed. */
@@ -248,6 +251,7 @@ export async function startIndexing(parts: IndexingParts): Promise<Indexing> {
         forget()
       })
       words.wake()
+      following.wake()
     },
     async stop() {
       abort.abort()

@@ -1,6 +1,7 @@
 import type { Incidents } from '../incidents.ts'
 import type { IndexSource } from '../search/index-source.ts'
 import type { SearchIndex } from '../search/search-index.ts'
+import type { WriteNews } from '../write-news.ts'
 import { type Repeating, repeat } from './repeating.ts'
 
 const pauses = { everyMs: 1000, whenIdleMs: 2000 }
@@ -16,17 +17,21 @@ export interface PurgeParts {
   readonly shared: boolean
   /** Whether it falls to this process to change the index. */
   readonly feeds: () => Promise<boolean>
+  readonly news?: WriteNews | null
 }
 
 /**
  * Once the index has learnt that documents were erased, it is rid of all that is left of them, and the store is told so:
  * an erasure is over when every index that is in use has said it.
  */
-export function startPurging({ source, index, copyId, shared, feeds }: PurgeParts, incidents: Incidents): Repeating {
+export function startPurging(
+  { source, index, copyId, shared, feeds, news = null }: PurgeParts,
+  incidents: Incidents,
+): Repeating {
   let said: { readonly through: number; readonly at: number } | null = null
   return repeat(
     'purge-index',
-    pauses,
+    { ...pauses, news },
     async () => {
       const erased = await source.newestErasure()
       if (erased === 0 && !shared) return false
@@ -34,7 +39,7 @@ export function startPurging({ source, index, copyId, shared, feeds }: PurgePart
       if (said !== null && said.through >= erased && Date.now() - said.at < sayEveryMs) return false
       if (!(await feeds())) return false
       const { state, position, purgedThrough } = await index.health()
-      if (state !== 'ready') return false
+      if (state !== 'ready') return pauses.everyMs
       // Without anything erased an index is rid of all of it, wherever it stands.
       let through = erased === 0 ? position : purgedThrough
       if (through < erased && position >= erased) {
@@ -45,7 +50,8 @@ export function startPurging({ source, index, copyId, shared, feeds }: PurgePart
       const isDue = said?.through !== through || (shared && at - said.at >= sayEveryMs)
       if (isDue) await source.reportPurged(copyId, through, at)
       if (isDue || through >= erased) said = { through, at }
-      return false
+      // That the index has come so far is told by nobody.
+      return through < erased && pauses.everyMs
     },
     incidents,
   )

@@ -3,6 +3,7 @@ import { suite, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { until } from '../../test/support/until.ts'
 import { silentIncidents } from '../incidents.ts'
+import type { WriteNews } from '../write-news.ts'
 import { repeat } from './repeating.ts'
 
 suite('a repeating job', () => {
@@ -41,6 +42,68 @@ suite('a repeating job', () => {
     await until('it is as quick as before', () => turns === 20)
     await sleep(30)
     assert.equal(turns, 20)
+    await job.stop()
+  })
+
+  test('where writes are told it rests until one is, and then has its pace again', async () => {
+    let turns = 0
+    const listeners = new Set<() => void>()
+    const news: WriteNews = {
+      follow(listener) {
+        listeners.add(listener)
+        return { end: () => void listeners.delete(listener) }
+      },
+    }
+    const tell = () => {
+      for (const listener of listeners) listener()
+    }
+    let due: boolean | number = false
+    const work = async () => {
+      turns++
+      return due
+    }
+    const pauses = { everyMs: 1, whenIdleMs: 2, news, rest: { afterMs: 20, forMs: 60_000 } }
+    const job = repeat('j', pauses, work, silentIncidents)
+    const resting = async (): Promise<number> => {
+      for (let before = -1; before !== turns; await sleep(50)) before = turns
+      return turns
+    }
+    await until('it looks some times', () => turns >= 10)
+    const first = await resting()
+    tell()
+    await until('it looks as often again', () => turns >= first + 10)
+    await resting()
+    // Something will have to be done at a time that is known, though nobody will tell of it.
+    due = 1
+    const second = turns
+    tell()
+    await until('it goes on', () => turns > second + 60)
+    due = false
+    await resting()
+    await job.stop()
+    assert.equal(listeners.size, 0)
+  })
+
+  test('told of a write it ends no pause that is none of its rest', async () => {
+    let turns = 0
+    let tell = () => {}
+    const news: WriteNews = {
+      follow(listener) {
+        tell = listener
+        return { end() {} }
+      },
+    }
+    const work = async () => {
+      turns++
+      return false
+    }
+    const job = repeat('j', { everyMs: 60_000, whenIdleMs: 60_000, news }, work, silentIncidents)
+    await until('it was called', () => turns === 1)
+    for (let i = 0; i < 5; i++) {
+      tell()
+      await sleep(5)
+    }
+    assert.equal(turns, 1)
     await job.stop()
   })
 

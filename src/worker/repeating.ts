@@ -1,4 +1,5 @@
 import type { Incidents } from '../incidents.ts'
+import type { WriteNews } from '../write-news.ts'
 
 /** A background job that runs again and again, never twice at once, and can be ended in an orderly way. */
 export interface Repeating {
@@ -11,42 +12,62 @@ export interface Repeating {
 interface Pauses {
   readonly everyMs: number
   readonly whenIdleMs: number
+  /** Where all that it could find is told, a job that has found nothing for a while rests, and looks now and then. */
+  readonly news?: WriteNews | null
+  readonly rest?: typeof restOfAll
 }
 
 /**
- * Runs `work` now and then every `everyMs`. `work` returns whether there is more to do at once; it is then called again
- * after letting others go first. A failure is reported and the next turn tries again.
+ * Runs `work` now and then every `everyMs`. `work` returns whether there is more to do at once, and is then called again
+ * after letting others go first; or in how many milliseconds there is at the latest, whatever is told. A failure is
+ * reported and the next turn tries again.
  */
 export function repeat(
   name: string,
   pauses: number | Pauses,
-  work: () => Promise<boolean>,
+  work: () => Promise<boolean | number>,
   incidents: Incidents,
 ): Repeating {
-  const { everyMs, whenIdleMs } = typeof pauses === 'number' ? { everyMs: pauses, whenIdleMs: pauses } : pauses
+  const asked: Pauses = typeof pauses === 'number' ? { everyMs: pauses, whenIdleMs: pauses } : pauses
+  const { everyMs, whenIdleMs, news = null, rest = restOfAll } = asked
   let stopped = false
   let endPause: () => void = () => {}
   let woken = false
   let failures = 0
   let idleTurns = 0
+  let stirredAt = performance.now()
+  let rests = false
+  const stirred = (): void => {
+    stirredAt = performance.now()
+    idleTurns = 0
+  }
+  /** As long as a job may wait for its next turn. */
+  const pause = (): number => {
+    if (idleTurns < idleTurnsMin) return everyMs
+    rests = news !== null && performance.now() - stirredAt >= rest.afterMs
+    return rests ? rest.forMs : whenIdleMs
+  }
   const turn = async (): Promise<void> => {
     while (!stopped) {
-      let more = false
+      let more: boolean | number = false
       woken = false
+      rests = false
       try {
         more = await work()
         incidents.worked(name)
         failures = 0
-        idleTurns = more || woken ? 0 : idleTurns + 1
+        if (more === true || woken) stirred()
+        else idleTurns++
       } catch (error) {
         if (stopped) return
         failures++
+        stirred()
         incidents.failed(name, error)
       }
       if (stopped) return
       await new Promise<void>((resolve) => {
-        const restMs = idleTurns < idleTurnsMin ? everyMs : whenIdleMs
-        const timer = setTimeout(resolve, pauseMs(more || woken, restMs, failures))
+        const atMost = typeof more === 'number' ? Math.max(more, breathMs) : Infinity
+        const timer = setTimeout(resolve, pauseMs(more === true || woken, Math.min(pause(), atMost), failures))
         timer.unref()
         endPause = () => {
           clearTimeout(timer)
@@ -56,14 +77,20 @@ export function repeat(
     }
   }
   const running = turn()
+  const following = news?.follow(() => {
+    stirred()
+    // Under load it would be told without end: a job that does not rest keeps its pace.
+    if (rests && failures === 0) endPause()
+  })
   return {
     wake() {
       woken = true
-      idleTurns = 0
+      stirred()
       if (failures === 0) endPause()
     },
     async stop() {
       stopped = true
+      following?.end()
       endPause()
       await running
     },
@@ -72,6 +99,9 @@ export function repeat(
 
 /** What has just happened is often followed by more. */
 const idleTurnsMin = 10
+
+/** It begins later than the lease of a worker that died ends: what time alone does to that is found before. */
+const restOfAll = { afterMs: 15_000, forMs: 30_000 }
 
 /** Between two portions of one job: writers that wait get their turn. */
 const breathMs = 5

@@ -293,8 +293,12 @@ class Wait extends Step {
 
 class Settle extends Step {
   async act(model: LiveModel, { fixture }: LiveSystem): Promise<void> {
-    assert.ok((await fixture.live.settle(model.nowMs, 2)) <= 2)
-    if (!(await fixture.live.due(model.nowMs))) assert.equal(await fixture.live.settle(model.nowMs, 2), 0)
+    const before = await fixture.live.dueAt()
+    const settled = await fixture.live.settle(model.nowMs, 2)
+    assert.ok(settled <= 2)
+    assert.equal(before !== null && before <= model.nowMs, settled > 0)
+    const after = await fixture.live.dueAt()
+    if (settled < 2) assert.ok(after === null || after > model.nowMs)
   }
 }
 

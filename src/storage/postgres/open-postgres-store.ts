@@ -152,6 +152,7 @@ export async function openPostgresStore(
       schema.reportTo(incidents)
       foreign.listen((about) => (about === 'schema' ? schema.look() : listener(about)), incidents)
     },
+    news: null,
     async close() {
       schema.close()
       await elections.close()

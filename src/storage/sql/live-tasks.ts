@@ -12,7 +12,7 @@ import type { LiveRunRow, Tables } from './tables.ts'
 /** That a collector asks is written down at most this often: a poll that finds nothing should not cost the disk a write. */
 const pollNotedEveryMs = 20_000
 
-type TaskMethods = 'tasks' | 'lease' | 'task' | 'heartbeat' | 'deliver' | 'complete' | 'openTasks' | 'due' | 'settle'
+type TaskMethods = 'tasks' | 'lease' | 'task' | 'heartbeat' | 'deliver' | 'complete' | 'openTasks' | 'dueAt' | 'settle'
 
 type RunWithQuery = LiveRunRow & {
   dataset_id: string
@@ -130,7 +130,16 @@ export function liveTasks(db: Kysely<Tables>): Pick<LiveStore, TaskMethods> {
 
     openTasks: (countedMax) => countByStatus(db, 'live_run', ['pending', 'running'], countedMax),
 
-    due: async (nowMs) => (await dueRuns(db, nowMs, 1)).length > 0,
+    async dueAt() {
+      const { deadline, lease } = await joinedRuns(db)
+        .where('live_run.status', 'in', ['pending', 'running'])
+        .select(({ fn }) => [
+          fn.min('live_query.deadline_at').as('deadline'),
+          fn.min('live_run.lease_expires_at').as('lease'),
+        ])
+        .executeTakeFirstOrThrow()
+      return deadline === null ? null : Math.min(deadline, lease ?? Infinity)
+    },
 
     async settle(nowMs, most) {
       let changed = 0
@@ -151,10 +160,11 @@ const leaseLost = { held: false, why: 'lease_lost' } as const
 const noLease = { lease_id: null, collector_id: null, lease_expires_at: null } as const
 const deadlineError = { error_code: deadlineExceeded.code, error_message: deadlineExceeded.message } as const
 
+const joinedRuns = (db: Kysely<Tables>) =>
+  db.selectFrom('live_run').innerJoin('live_query', 'live_query.live_query_id', 'live_run.live_query_id')
+
 const runsWithQuery = (db: Kysely<Tables>) =>
-  db
-    .selectFrom('live_run')
-    .innerJoin('live_query', 'live_query.live_query_id', 'live_run.live_query_id')
+  joinedRuns(db)
     .selectAll('live_run')
     .select([
       'live_query.dataset_id',

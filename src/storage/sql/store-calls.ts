@@ -95,7 +95,7 @@ export const storeCalls = {
     // It writes documents too.
     deliver: { locks: ['live', 'content'], announces: 'content' },
     complete: { locks: ['live'] },
-    due: 'reads',
+    dueAt: 'reads',
     settle: { locks: ['live'] },
     forget: { locks: ['live'] },
   },

@@ -17,6 +17,7 @@ import { NewerStoreError, type OpenStore } from '../open-store.ts'
 import { remoteStore } from '../sql/remote-store.ts'
 import { type NamedCall, nameOf } from '../sql/store-calls.ts'
 import { clearGaps } from './clear-gaps.ts'
+import { FileNews } from './file-news.ts'
 import { DiskReserve } from './reserve.ts'
 import { ReservedWrites } from './reserved-writes.ts'
 import type { StoreCall, StoreStart, StoreThread, ThreadCall } from './store-thread.ts'
@@ -60,7 +61,9 @@ export async function openSqliteStore(dataDir: string, options: OpenOptions = {}
     watch,
   })
   let readers = writers
+  const news = new FileNews(path)
   const close = async (): Promise<void> => {
+    news.close()
     if (readers !== writers) await readers.end()
     // Last, so that the write-ahead log is folded into the file when the last connection closes.
     await writers.end()
@@ -119,6 +122,7 @@ export async function openSqliteStore(dataDir: string, options: OpenOptions = {}
     elected: async () => true,
     now: async () => Date.now(),
     onForeignWrite: () => {},
+    news,
     condition: () => ({
       ok: !isDamaged && writers.serving > 0 && readers.serving > 0,
       troubles: [isDamaged ? damaged : null, writers.trouble, readers.trouble, reserve.trouble].filter(

@@ -87,6 +87,11 @@ export class Control {
     }
   }
 
+  /** Resolves after something was published since `state`, the snapshot's. */
+  async published(state: number): Promise<void> {
+    await Atomics.waitAsync(this.#words, sequenceAt, state).value
+  }
+
   unpin(reader: number): void {
     Atomics.store(this.#words, pinsAt + reader, unpinned)
   }

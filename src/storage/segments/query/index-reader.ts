@@ -140,11 +140,12 @@ export class IndexReader {
     }
   }
 
-  /** Takes in what the writer sent, so that an idle reader does not hoard it. */
-  catchUp(): void {
-    const { version } = this.#control.snapshot(this.#options.reader, () => undefined)
+  /** Takes in what the writer sent, so that an idle reader does not hoard it. Resolves when there may be more. */
+  async catchUp(): Promise<void> {
+    const { state, version } = this.#control.snapshot(this.#options.reader, () => undefined)
     this.#follow(version)
     this.#control.unpin(this.#options.reader)
+    await this.#control.published(state)
   }
 
   #keyword(request: KeywordRequest, deadline: number, part: IndexPart): KeywordOutcome {

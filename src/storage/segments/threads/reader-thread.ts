@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { workerData } from 'node:worker_threads'
 import { answerCalls } from '../../../threads/answer-calls.ts'
 import { sentError } from '../../../threads/frames.ts'
@@ -6,7 +7,8 @@ import { IndexReader } from '../query/index-reader.ts'
 import type { ReaderOptions, SearchReply } from '../query/reader-calls.ts'
 import type { SearchPart } from '../query/split-search.ts'
 
-const catchUpMs = 250
+/** What is published meanwhile is taken in together. */
+const catchUpEveryMs = 250
 
 const reader = new IndexReader(workerData as ReaderOptions)
 
@@ -23,5 +25,12 @@ reader.onVectorFile = (error) => {
   else if (fails) void tell({ worked: true } satisfies ThreadNews)
   fails = error !== null
 }
-setInterval(() => reader.catchUp(), catchUpMs)
 started()
+void keepUp()
+
+async function keepUp(): Promise<never> {
+  for (;;) {
+    await reader.catchUp()
+    await sleep(catchUpEveryMs)
+  }
+}

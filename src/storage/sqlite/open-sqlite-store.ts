@@ -79,6 +79,7 @@ export async function openSqliteStore(dataDir: string, options: OpenOptions = {}
         // The others come as they are needed: a thread costs a tenth of a second, as long as a call waits before.
         kept: 1,
         patienceMs: 100,
+        letGoAfterMs: 60_000,
         callsPerMember: callsPerReader,
         start: () => ({ calls: startThread(path, 'reader') }),
         watch,

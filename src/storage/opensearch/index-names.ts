@@ -59,28 +59,40 @@ export interface IndexOrigin {
   readonly instance: string | null
 }
 
-/** Makes an empty index. Of several that make the first one of a generation at once one does; the others hear false. */
+/**
+ * Makes an empty index. Of several that make the first one of a generation at once, or the first that a pointer points at,
+ * one does; the others hear false.
+ */
 export async function makeIndex(
   cluster: Cluster,
   name: string,
   { rules, instance, shards }: IndexOrigin & { readonly shards: number },
   aliases: readonly string[],
+  pointer: string | null = null,
 ): Promise<boolean> {
   const meta: IndexMeta = { format: mappingFormat, rules, instance, shards, profiles: {} }
+  const pointing = pointer === null ? {} : { [pointer]: onlyOne }
   try {
     await cluster.call({
       method: 'PUT',
       path: `/${name}`,
-      body: { ...indexDefinition(meta, shards), aliases: Object.fromEntries(aliases.map((alias) => [alias, {}])) },
+      body: {
+        ...indexDefinition(meta, shards),
+        aliases: { ...Object.fromEntries(aliases.map((alias) => [alias, {}])), ...pointing },
+      },
       harmless: false,
       timeoutMs: changeMs,
     })
     return true
   } catch (error) {
-    if (error instanceof ClusterTrouble && error.type === 'resource_already_exists_exception') return false
+    if (error instanceof ClusterTrouble && taken.includes(error.type)) return false
     throw error
   }
 }
+
+/** The cluster refuses an alias a second index of this kind, whatever the names of the two: so of several one is the first. */
+const onlyOne = { is_write_index: true }
+const taken = ['resource_already_exists_exception', 'illegal_state_exception']
 
 /** The name that all make a generation's first index by. */
 export const firstIndex = (prefix: string, generation: number): string =>
@@ -90,6 +102,15 @@ export const firstIndex = (prefix: string, generation: number): string =>
 export async function changeAliases(cluster: Cluster, actions: readonly object[]): Promise<void> {
   await cluster.call({ method: 'POST', path: '/_aliases', body: { actions }, harmless: false, timeoutMs: changeMs })
 }
+
+/** What was to be changed was no longer as it had been found: somebody else was quicker. */
+export const isOvertaken = (error: unknown): boolean => error instanceof ClusterTrouble && error.status === 404
+
+/** Moves a pointer, from where it has to be still. */
+export const movePointer = (alias: string, from: readonly NamedIndex[], to: string): object[] => [
+  ...from.map(({ name }) => ({ remove: { index: name, alias, must_exist: true } })),
+  { add: { index: to, alias } },
+]
 
 /** Another, empty index takes the place of the one behind the alias, with all its aliases, in one step. */
 export async function emptyIndex(cluster: Cluster, alias: string): Promise<void> {

@@ -10,8 +10,10 @@ import {
   firstIndex,
   generationAlias,
   type IndexOrigin,
+  isOvertaken,
   listIndexes,
   makeIndex,
+  movePointer,
   type NamedIndex,
   pointerAlias,
 } from './index-names.ts'
@@ -87,7 +89,7 @@ export class OpenSearchHome implements IndexHome {
 
   async openNext(): Promise<NextIndex> {
     const generation = await this.#nextGeneration()
-    return { index: this.#index(generation), handOver: () => this.#serveNext(generation) }
+    return { index: this.#index(generation), handOver: async () => void (await this.#serveNext(generation)) }
   }
 
   async inspect(): Promise<InspectedIndex | null> {
@@ -127,8 +129,8 @@ export class OpenSearchHome implements IndexHome {
     })
   }
 
-  #make(name: string, aliases: readonly string[]): Promise<boolean> {
-    return makeIndex(this.#cluster, name, { ...this.#origin, shards: this.#shards }, aliases)
+  #make(name: string, alias: string, pointer: string | null): Promise<boolean> {
+    return makeIndex(this.#cluster, name, { ...this.#origin, shards: this.#shards }, [alias], pointer)
   }
 
   #list(): Promise<NamedIndex[]> {
@@ -141,26 +143,47 @@ export class OpenSearchHome implements IndexHome {
   }
 
   /** A new, empty one where there is none yet or it is of another origin. */
-  async #servedGeneration(): Promise<number> {
-    for (let attempts = 0; attempts < 10; attempts++) {
+  #servedGeneration(): Promise<number> {
+    return this.#untilFirst(async () => {
       const indexes = await this.#list()
       const served = currentOf(indexes)
       if (served !== null && this.#isOurs(served)) return served.generation
       const generation = newGeneration(indexes)
       const name = firstIndex(this.#prefix, generation)
-      const current = pointerAlias(this.#prefix, 'current')
-      const aliases = [generationAlias(this.#prefix, generation), ...(served === null ? [current] : [])]
-      // Another process may make it at the same time: then that one is the one.
-      if (!(await this.#make(name, aliases))) continue
-      const next = indexes.filter(({ isNext }) => isNext)
+      const [current, next] = [pointerAlias(this.#prefix, 'current'), pointerAlias(this.#prefix, 'next')]
+      // Another process may make one at the same time: then that one is the one.
+      const alias = generationAlias(this.#prefix, generation)
+      if (!(await this.#make(name, alias, served === null ? current : null))) return null
+      const begun = indexes.filter(({ isNext }) => isNext)
       const actions = [
         ...(served === null
           ? []
-          : [{ remove: { index: served.name, alias: current } }, { add: { index: name, alias: current } }]),
-        ...next.map((one) => ({ remove: { index: one.name, alias: pointerAlias(this.#prefix, 'next') } })),
+          : movePointer(
+              current,
+              indexes.filter(({ isCurrent }) => isCurrent),
+              name,
+            )),
+        ...begun.map((one) => ({ remove: { index: one.name, alias: next } })),
       ]
-      if (actions.length > 0) await changeAliases(this.#cluster, actions)
-      return generation
+      try {
+        if (actions.length > 0) await changeAliases(this.#cluster, actions)
+        return generation
+      } catch (error) {
+        if (served !== null && isOvertaken(error)) await deleteIndexes(this.#cluster, [name])
+        throw error
+      }
+    })
+  }
+
+  /** Looks and acts again where another process was quicker. */
+  async #untilFirst<T>(attempt: () => Promise<T | null>): Promise<T> {
+    for (let attempts = 0; attempts < 10; attempts++) {
+      try {
+        const done = await attempt()
+        if (done !== null) return done
+      } catch (error) {
+        if (!isOvertaken(error)) throw error
+      }
     }
     throw new ClusterTrouble('the search index to be served is changed by others again and again', 503, 'no_index')
   }
@@ -174,7 +197,7 @@ export class OpenSearchHome implements IndexHome {
     if (going !== undefined) return going.generation
     const generation = newGeneration(indexes)
     const name = firstIndex(this.#prefix, generation)
-    if (!(await this.#make(name, [generationAlias(this.#prefix, generation)]))) {
+    if (!(await this.#make(name, generationAlias(this.#prefix, generation), null))) {
       throw new Error('another process began to build a search index at the same moment: run tidemark reindex again')
     }
     const next = pointerAlias(this.#prefix, 'next')
@@ -185,20 +208,22 @@ export class OpenSearchHome implements IndexHome {
     return generation
   }
 
-  async #serveNext(generation: number): Promise<void> {
-    const indexes = await this.#list()
-    const built = indexes.find((one) => one.generation === generation && one.isNext)
-    if (built === undefined) {
-      throw new Error(
-        'another search index was begun while this one was built: it is not used; run tidemark reindex again',
-      )
-    }
-    const current = pointerAlias(this.#prefix, 'current')
-    await changeAliases(this.#cluster, [
-      ...indexes.filter(({ isCurrent }) => isCurrent).map(({ name }) => ({ remove: { index: name, alias: current } })),
-      { remove: { index: built.name, alias: pointerAlias(this.#prefix, 'next') } },
-      { add: { index: built.name, alias: current } },
-    ])
+  #serveNext(generation: number): Promise<number> {
+    return this.#untilFirst(async () => {
+      const indexes = await this.#list()
+      const built = indexes.find((one) => one.generation === generation && one.isNext)
+      if (built === undefined) {
+        throw new Error(
+          'another search index was begun while this one was built: it is not used; run tidemark reindex again',
+        )
+      }
+      const served = indexes.filter(({ isCurrent }) => isCurrent)
+      await changeAliases(this.#cluster, [
+        { remove: { index: built.name, alias: pointerAlias(this.#prefix, 'next'), must_exist: true } },
+        ...movePointer(pointerAlias(this.#prefix, 'current'), served, built.name),
+      ])
+      return generation
+    })
   }
 }
 

@@ -3,16 +3,41 @@ import { randomBytes } from 'node:crypto'
 import { after, suite, test } from 'node:test'
 import { entry, everything, IndexUnderTest, put, queryOf, timeoutMs } from '../../../test/contracts/index-under-test.ts'
 import { openSearchNodes, withoutOpenSearch } from '../../../test/support/opensearch-nodes.ts'
-import { noFilters } from '../../search/search-index.ts'
+import { until } from '../../../test/support/until.ts'
+import { isUnavailability, UnavailableError } from '../../errors.ts'
+import { noFilters, type SearchIndex } from '../../search/search-index.ts'
+import { AbsentIndex } from './absent-index.ts'
 import { Cluster, type ClusterCall } from './cluster.ts'
 import { indexDefinition, mappingFormat } from './mapping.ts'
 import { OpenSearchHome } from './opensearch-home.ts'
 
+/** On a busy machine the cluster may be taken for away: then it is asked again, as servers do. */
+async function whenThere<T>(ask: () => Promise<T>): Promise<T> {
+  let answer: { readonly is: T } | null = null
+  await until('the cluster is there', async () => {
+    answer = await ask().then(
+      (is) => ({ is }),
+      (error: unknown) => {
+        if (!isUnavailability(error)) throw error
+        return null
+      },
+    )
+    return answer !== null
+  })
+  return answer!.is
+}
+
 suite('one index for several writers', { skip: openSearchNodes === null ? withoutOpenSearch : false }, () => {
   const prefix = `test-${randomBytes(4).toString('hex')}`
-  const homeOf = () =>
-    new OpenSearchHome({ nodes: openSearchNodes!, prefix, origin: { rules: 'one', instance: 'a' }, graceMs: 0 })
+  const homeOf = (rules = 'one', under = prefix) =>
+    new OpenSearchHome({ nodes: openSearchNodes!, prefix: under, origin: { rules, instance: 'a' }, graceMs: 0 })
   after(() => homeOf().remove())
+  const opened = (home = homeOf()): Promise<SearchIndex> =>
+    whenThere(async () => {
+      const index = await home.open()
+      if (index instanceof AbsentIndex) throw new UnavailableError('the cluster is taken for away')
+      return index
+    })
   const call = (method: ClusterCall['method'], path: string, body?: object) =>
     new Cluster({ nodes: openSearchNodes! }).call<Record<string, unknown>>({
       ...{ method, path, harmless: true, timeoutMs },
@@ -21,13 +46,28 @@ suite('one index for several writers', { skip: openSearchNodes === null ? withou
   const servedName = async () => Object.keys(await call('GET', `/${prefix}-current/_alias`))[0]!
 
   test('of processes that open the first index at once all have the same', async () => {
-    const opened = await Promise.all([homeOf(), homeOf(), homeOf()].map((home) => home.open()))
-    await opened[0]!.apply({ position: 1, changes: [put('d1', ['word'])] })
-    for (const index of opened) assert.deepEqual(await new IndexUnderTest(index).found('word'), ['d1'])
+    const indexes = await Promise.all([homeOf(), homeOf(), homeOf()].map((home) => opened(home)))
+    assert.deepEqual(await indexes[0]!.apply({ position: 1, changes: [put('d1', ['word'])] }), { outcome: 'applied' })
+    for (const index of indexes) assert.deepEqual(await new IndexUnderTest(index).found('word'), ['d1'])
+  })
+
+  test('also where a second begins between them, and where they replace one by other rules', async (t) => {
+    const under = `test-${randomBytes(4).toString('hex')}`
+    t.after(() => homeOf('one', under).remove())
+    const now = Date.now()
+    let seconds = 0
+    // Generations are numbered by the time: whoever asks is a second later than who asked before.
+    t.mock.method(Date, 'now', () => now + 1000 * seconds++)
+    for (const rules of ['one', 'other']) {
+      const indexes = await Promise.all(Array.from({ length: 3 }, () => opened(homeOf(rules, under))))
+      assert.deepEqual(await indexes[0]!.apply({ position: 1, changes: [put('d1', [rules])] }), { outcome: 'applied' })
+      for (const index of indexes) assert.deepEqual(await new IndexUnderTest(index).found(rules), ['d1'])
+      assert.equal(Object.keys(await call('GET', `/${under}-current/_alias`)).length, 1)
+    }
   })
 
   test('two that take themselves for the one who feeds: no batch is lost, none undoes another', async () => {
-    const [one, other] = [await homeOf().open(), await homeOf().open()]
+    const [one, other] = [await opened(), await opened()]
     await one.clear()
     const versions = Array.from({ length: 8 }, (_, i) => ({
       position: i + 1,
@@ -43,11 +83,11 @@ suite('one index for several writers', { skip: openSearchNodes === null ? withou
     const index = new IndexUnderTest(other)
     assert.equal((await index.find('word')).totalChunks, 9)
     assert.deepEqual(await index.found('7'), ['d1'])
-    assert.equal((await other.health()).position, 8)
+    assert.equal((await whenThere(() => other.health())).position, 8)
   })
 
   test('a batch that comes late changes nothing that a later one has changed, and raises nobody from the dead', async () => {
-    const index = await homeOf().open()
+    const index = await opened()
     await index.clear()
     const under = new IndexUnderTest(index)
     await under.apply(put('d1', ['old'], { version: 'v1' }), put('d2', ['old']))
@@ -58,12 +98,12 @@ suite('one index for several writers', { skip: openSearchNodes === null ? withou
     assert.deepEqual(await index.apply(late), { outcome: 'applied' })
     assert.deepEqual(await under.found('old new'), ['d1'])
     assert.deepEqual(await under.found('old'), [])
-    const { documents, chunks } = await index.health()
+    const { documents, chunks } = await whenThere(() => index.health())
     assert.deepEqual([documents, chunks], [1, 2])
   })
 
   test('purging tells up to where, and the index goes on', async () => {
-    const index = await homeOf().open()
+    const index = await opened()
     await index.clear()
     const under = new IndexUnderTest(index)
     await under.apply(put('d1', ['word']), put('d2', ['word']))
@@ -71,12 +111,12 @@ suite('one index for several writers', { skip: openSearchNodes === null ? withou
     await index.purge()
     await under.apply(put('d3', ['word']))
     assert.deepEqual(await under.found('word'), ['d2', 'd3'])
-    const { position, purgedThrough } = await index.health()
+    const { position, purgedThrough } = await whenThere(() => index.health())
     assert.deepEqual([position, purgedThrough], [3, 2])
   })
 
   test('as many words as a request can have, and as many datasets as a scope, are answered', async () => {
-    const index = await homeOf().open()
+    const index = await opened()
     await index.clear()
     const under = new IndexUnderTest(index)
     await under.apply(put('d1', ['w7 w8']), put('d2', ['other']))
@@ -95,11 +135,11 @@ suite('one index for several writers', { skip: openSearchNodes === null ? withou
   })
 
   test('counts follow every change, whoever made it: versions, vectors, what is gone', async () => {
-    const [feeder, other] = [await homeOf().open(), await homeOf().open()]
+    const [feeder, other] = [await opened(), await opened()]
     await feeder.clear()
     const under = new IndexUnderTest(feeder)
     const counted = async () => {
-      const seen = await Promise.all([feeder, other].map((index) => index.health()))
+      const seen = await Promise.all([feeder, other].map((index) => whenThere(() => index.health())))
       return seen.map(({ documents, chunks, profiles }) => [documents, chunks, profiles.map((one) => one.chunks)])
     }
     const both = (counts: unknown) => [counts, counts]
@@ -115,7 +155,7 @@ suite('one index for several writers', { skip: openSearchNodes === null ? withou
   })
 
   test('an index that takes no writes says so: the batch is refused, health warns, doctor fails; then it goes on', async () => {
-    const index = await homeOf().open()
+    const index = await opened()
     await index.clear()
     const under = new IndexUnderTest(index)
     await under.apply(put('d1', ['word']))
@@ -126,24 +166,28 @@ suite('one index for several writers', { skip: openSearchNodes === null ? withou
     const refused = await index.apply(batch)
     assert.ok(refused.outcome === 'unavailable' && /cluster_block_exception/.test(refused.reason))
     const about = /takes no writes into the search index/
-    assert.match((await index.health()).warnings.join(), about)
-    const failures = async () => (await homeOf().inspect())!.findings.filter(({ state }) => state === 'failure')
+    assert.match((await whenThere(() => index.health())).warnings.join(), about)
+    const failures = async () =>
+      (await whenThere(() => homeOf().inspect()))!.findings.filter(({ state }) => state === 'failure')
     assert.match((await failures()).map((one) => one.about).join(), about)
     assert.deepEqual(await under.found('word'), ['d1'])
     await call('PUT', `/${name}/_settings`, { 'index.blocks.read_only_allow_delete': null })
     assert.deepEqual(await index.apply(batch), { outcome: 'applied' })
     assert.deepEqual(await under.found('word'), ['d1', 'd2'])
-    assert.deepEqual([await failures(), about.test((await index.health()).warnings.join())], [[], false])
+    assert.deepEqual(
+      [await failures(), about.test((await whenThere(() => index.health())).warnings.join())],
+      [[], false],
+    )
   })
 
   test('an index that somebody removed is made anew', async () => {
     const home = homeOf()
-    const index = await home.open()
+    const index = await opened(home)
     await call('DELETE', `/${await servedName()}`)
     assert.equal((await index.count({ scope: everything, filters: noFilters, timeoutMs })).outcome, 'unavailable')
-    const again = await home.openNewer()
-    assert.equal(await again?.position(), 0)
-    assert.equal(await home.openNewer(), null)
+    const again = await whenThere(() => home.openNewer())
+    assert.equal(await whenThere(() => again!.position()), 0)
+    assert.equal(await whenThere(() => home.openNewer()), null)
   })
 
   test('disks beyond the marks of the cluster are told to doctor', async () => {
@@ -154,8 +198,10 @@ suite('one index for several writers', { skip: openSearchNodes === null ? withou
         ),
       })
     const disks = async () =>
-      (await homeOf().inspect())!.findings.filter(({ about }) => /disk of node/.test(about)).map(({ state }) => state)
-    await homeOf().open()
+      (await whenThere(() => homeOf().inspect()))!.findings
+        .filter(({ about }) => /disk of node/.test(about))
+        .map(({ state }) => state)
+    await opened()
     await setMarks('1b')
     assert.deepEqual(await disks(), [])
     await setMarks('0.001%')
@@ -174,7 +220,7 @@ suite('one index for several writers', { skip: openSearchNodes === null ? withou
       mappings: { ...mappings, properties: { ...properties, author: { type: 'text' } } },
       aliases: { [odd]: {}, [`${prefix}-current`]: {} },
     })
-    const found = (await homeOf().inspect())!.findings.map((one) => one.about)
+    const found = (await whenThere(() => homeOf().inspect()))!.findings.map((one) => one.about)
     assert.match(found.join(), /fields of the search index are not as this version makes them: status, author/)
     await call('DELETE', `/${odd}-00000000`)
   })
@@ -188,11 +234,11 @@ suite('one index for several writers', { skip: openSearchNodes === null ? withou
       mappings,
       aliases: { [lost]: {}, [`${prefix}-current`]: {} },
     })
-    const index = await homeOf().open()
+    const index = await opened()
     const request = { scope: everything, filters: noFilters, timeoutMs }
     assert.equal((await index.count(request)).outcome, 'unavailable')
     await assert.rejects(index.health(), { name: 'TidemarkError', code: 'search_backend_unavailable' })
-    const found = (await homeOf().inspect())?.findings.filter(({ state }) => state === 'failure')
+    const found = (await whenThere(() => homeOf().inspect()))?.findings.filter(({ state }) => state === 'failure')
     assert.deepEqual(
       found?.map(({ about }) => /is red|cannot be read/.test(about)),
       [true, true],

@@ -1,7 +1,7 @@
 import type { Entitlement } from '../app/account.ts'
 
 /** An entitlement entry as a sentence. A list that is absent or empty limits nothing. */
-export function entitlementInWords(entry: Entitlement): string {
+export function entitlementInWords(entry: Omit<Entitlement, 'entitlement_id'> & Partial<Entitlement>): string {
   const { published_from: from, published_to: to } = entry
   const parts = [
     `Documents of ${listed(entry.datasets, 'dataset', 'no dataset')}`,

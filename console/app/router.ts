@@ -1,4 +1,5 @@
 import { signal } from '@preact/signals'
+import { mayLeave } from './unsaved.ts'
 
 /** Where the reader is: a path and what is asked there. Addresses can be shared; no secret is ever in one. */
 export interface Place {
@@ -19,6 +20,7 @@ export const place = signal<Place>(here())
 /** Goes to an address of the console. `replace`: as a correction of the present one, which "back" does not return to. */
 export function go(address: string, { replace = false } = {}): void {
   const url = new URL(address, location.href)
+  if (url.pathname !== location.pathname && !mayLeave()) return
   if (url.href !== location.href) {
     if (replace) history.replaceState(null, '', url)
     else history.pushState(null, '', url)
@@ -33,7 +35,11 @@ export function followLinks(isView: (path: string) => boolean): void {
   addEventListener('popstate', () => {
     // Going to a part of the same page is no change of place.
     const { path, query } = place.value
-    if (path !== location.pathname || String(query) !== String(here().query)) place.value = here(true)
+    if (path === location.pathname && String(query) === String(here().query)) return
+    // The browser has gone already, and does not say which way.
+    if (path !== location.pathname && !mayLeave())
+      history.pushState(null, '', `${path}${query.size === 0 ? '' : `?${query}`}`)
+    else place.value = here(true)
   })
   document.addEventListener('click', (event) => {
     if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey) return

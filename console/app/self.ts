@@ -6,7 +6,8 @@ const roles = ['viewer', 'operator', 'owner'] as const
 export type Role = (typeof roles)[number]
 
 export interface Self {
-  readonly name: string
+  /** Null of the token of the instance, which is nobody's own. */
+  readonly name: string | null
   readonly role: Role
 }
 

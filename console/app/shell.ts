@@ -11,6 +11,7 @@ import { place } from './router.ts'
 import { self } from './self.ts'
 import { credential, isSignedIn, signOut } from './session.ts'
 import { nextTheme, theme } from './theme.ts'
+import { mayLeave } from './unsaved.ts'
 import type { ViewProps } from './view-props.ts'
 import { type View, viewAt, views } from './views.ts'
 
@@ -41,6 +42,25 @@ function Rail({ current, compact }: { readonly current: View | null; readonly co
   const groups = (['Read', 'Operate', 'Learn'] as const)
     .map((name) => ({ name, views: views.filter((view) => view.listed?.group === name && open(view)) }))
     .filter((group) => group.views.length > 0)
+  const nav = useRef<HTMLElement>(null)
+  const more = useSignal('')
+  /** On a phone the list is wider than the bar: where it goes on is shown. */
+  const look = (): void => {
+    const { scrollLeft, clientWidth, scrollWidth } = nav.current!
+    const [before, after] = [scrollLeft > 1, scrollLeft + clientWidth < scrollWidth - 1]
+    more.value = before && after ? 'both' : before ? 'before' : after ? 'after' : ''
+  }
+  const listed = groups.flatMap((group) => group.views).length
+  useEffect(() => {
+    const bar = nav.current!
+    const link = bar.querySelector<HTMLElement>('[aria-current]')
+    if (link !== null) bar.scrollLeft = link.offsetLeft - (bar.clientWidth - link.offsetWidth) / 2
+    look()
+  }, [current, listed])
+  useEffect(() => {
+    addEventListener('resize', look)
+    return () => removeEventListener('resize', look)
+  }, [])
   return h(
     'header',
     { class: `rail ${compact ? 'compact' : ''}` },
@@ -52,7 +72,7 @@ function Rail({ current, compact }: { readonly current: View | null; readonly co
     ),
     h(
       'nav',
-      { 'aria-label': 'Views' },
+      { ref: nav, 'aria-label': 'Views', 'data-more': more.value, onScroll: look },
       groups.map(({ name, views: listed }) =>
         h(
           'section',
@@ -90,7 +110,8 @@ const themeIcons = { system: 'half', light: 'sun', dark: 'moon' } as const
 
 function Foot(): ComponentChild {
   const { state, words } = health.value
-  const name = account.value?.name ?? (self.value === null ? '' : `${self.value.name} (${self.value.role})`)
+  const name =
+    account.value?.name ?? (self.value === null ? '' : `${self.value.name ?? 'Instance token'} (${self.value.role})`)
   return h(
     'div',
     { class: 'rail-foot' },
@@ -111,7 +132,9 @@ function Foot(): ComponentChild {
               type: 'button',
               class: 'tool who',
               title: name === '' ? 'Sign out' : `Sign out: ${name}`,
-              onClick: signOut,
+              onClick: () => {
+                if (mayLeave()) signOut()
+              },
             },
             h('span', { class: 'who-name', dir: 'auto' }, name),
             icon('leave'),

@@ -1,3 +1,4 @@
+import { useSignal } from '@preact/signals'
 import { type ComponentChild, type ComponentChildren, h } from 'preact'
 import { lacks, type Role } from '../app/self.ts'
 
@@ -10,17 +11,23 @@ export interface ActButtonProps {
   readonly children?: ComponentChildren
 }
 
-/** A button that changes something. Whoever may not sees it, and why they may not. */
+/** A button that changes something. Whoever may not sees it, and is told why they may not: by ear, by pointing, by touch. */
 export function ActButton({ needs, act, of, isMain = false, children }: ActButtonProps): ComponentChild {
   const reason = lacks(needs)
-  return h(
+  const isTold = useSignal(false)
+  const button = h(
     'button',
     {
       type: 'button',
       class: `button ${isMain ? 'main' : 'small'}`,
       'aria-disabled': reason === null ? undefined : 'true',
       title: reason ?? undefined,
-      onClick: reason === null ? act : undefined,
+      onClick:
+        reason === null
+          ? act
+          : () => {
+              isTold.value = true
+            },
     },
     children,
     of === undefined && reason === null
@@ -30,5 +37,12 @@ export function ActButton({ needs, act, of, isMain = false, children }: ActButto
           { class: 'hidden-label' },
           `${of === undefined ? '' : ` ${of}`}${reason === null ? '' : `. ${reason}`}`,
         ),
+  )
+  if (reason === null) return button
+  return h(
+    'span',
+    { class: 'act' },
+    button,
+    h('span', { class: 'act-reason', role: 'status' }, isTold.value ? reason : null),
   )
 }

@@ -94,6 +94,7 @@ export function AdministratorsView(): ComponentChild {
             { title: 'Ends', cell: ({ expires_at: at }) => (at === null ? 'never' : moment(at)) },
             {
               title: 'Change',
+              isTools: true,
               cell: (token) =>
                 ['revoked', 'expired'].includes(keyState(token))
                   ? null

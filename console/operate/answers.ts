@@ -63,3 +63,11 @@ export interface EntitlementCount {
   readonly documents: number
   readonly datasets: readonly { readonly dataset_id: string; readonly documents: number }[]
 }
+
+export interface Classification {
+  readonly code: string
+  readonly name: string
+  readonly description: string | null
+  readonly label_schema: Readonly<Record<string, unknown>>
+  readonly active: boolean
+}

@@ -11,7 +11,7 @@ import { FormDialog } from './form-dialog.ts'
 import { Head } from './head.ts'
 import { KeyTable } from './key-table.ts'
 import { PolicySection } from './policy-section.ts'
-import { type Read, useRead } from './read.ts'
+import { type Read, type Tagged, useRead } from './read.ts'
 import { SecretDialog } from './secret-dialog.ts'
 import { send } from './send.ts'
 import { Standing } from './standing.ts'
@@ -35,9 +35,14 @@ export function ApplicationView({ params }: ViewProps): ComponentChild {
     body === null
       ? null
       : [
-          h(MayRead, { key: 'read', application: body, changed: application.again }),
+          h(MayRead, { key: 'read', application: { body, tag: application.tag }, path, changed: application.again }),
           h(Keys, { key: 'keys', path }),
-          h(PolicySection, { key: 'policy', application: body, path, changed: application.again }),
+          h(PolicySection, {
+            key: 'policy',
+            application: { body, tag: application.tag },
+            path,
+            changed: application.again,
+          }),
           h(End, { key: 'end', application: body, path }),
         ],
   )
@@ -45,12 +50,15 @@ export function ApplicationView({ params }: ViewProps): ComponentChild {
 
 function MayRead({
   application,
+  path,
   changed,
 }: {
-  readonly application: Application
+  readonly application: Tagged<Application>
+  readonly path: string
   readonly changed: Read<Application>['again']
 }): ComponentChild {
-  const datasets = useRead<{ datasets: readonly Dataset[] }>('/admin/v1/datasets').body?.datasets ?? []
+  const { entitlements } = application.body
+  const datasets = useRead<{ datasets: readonly Dataset[] }>('/admin/v1/datasets').body?.datasets ?? null
   const isEditing = useSignal(false)
   const close = (): void => {
     isEditing.value = false
@@ -78,16 +86,17 @@ function MayRead({
     isEditing.value
       ? h(EntitlementEditor, {
           application,
-          datasets: datasets.map(({ dataset_id: id }) => id),
+          path,
+          datasets: datasets?.map(({ dataset_id: id }) => id) ?? null,
           saved: changed,
           close,
         })
-      : application.entitlements.length === 0
+      : entitlements.length === 0
         ? h('p', null, 'Nothing: it has no entitlements.')
         : h(
             'ol',
             { class: 'entries' },
-            application.entitlements.map((entry) => h('li', { key: entry.entitlement_id }, entitlementInWords(entry))),
+            entitlements.map((entry) => h('li', { key: entry.entitlement_id }, entitlementInWords(entry))),
           ),
   )
 }

@@ -1,41 +1,19 @@
 import { useSignal } from '@preact/signals'
 import { type ComponentChild, h } from 'preact'
 import { ActButton } from './act-button.ts'
-import type { Dataset } from './answers.ts'
-import { Field } from './field.ts'
-import { FormDialog } from './form-dialog.ts'
+import type { Classification, Dataset } from './answers.ts'
+import { ClassificationForm } from './classification-form.ts'
 import { useRead } from './read.ts'
-import { send } from './send.ts'
 import { Standing } from './standing.ts'
 import { state } from './state.ts'
 import { Table } from './table.ts'
-
-interface Classification {
-  readonly code: string
-  readonly name: string
-  readonly description: string | null
-  readonly label_schema: Readonly<Record<string, unknown>>
-  readonly active: boolean
-}
 
 /** The classifications of a dataset: what facts of its documents can name. */
 export function Classifications({ dataset }: { readonly dataset: Dataset }): ComponentChild {
   const path = `/admin/v1/datasets/${encodeURIComponent(dataset.dataset_id)}/classifications`
   const { body, fault, again } = useRead<{ classifications: readonly Classification[] }>(path)
-  const asked = useSignal<Classification | 'new' | null>(null)
+  const asked = useSignal<{ readonly code: string | null } | null>(null)
   const found = body?.classifications ?? []
-  const before = asked.value === 'new' ? null : asked.value
-  const save = async (fields: FormData): Promise<void> => {
-    const code = before?.code ?? String(fields.get('code')).trim()
-    const description = String(fields.get('description')).trim()
-    await send('PUT', `${path}/${encodeURIComponent(code)}`, {
-      name: String(fields.get('name')).trim(),
-      description: description === '' ? null : description,
-      label_schema: before?.label_schema ?? {},
-      active: fields.get('active') !== null,
-    })
-    await again()
-  }
   return h(
     'section',
     { 'aria-labelledby': 'classifications' },
@@ -48,7 +26,7 @@ export function Classifications({ dataset }: { readonly dataset: Dataset }): Com
         {
           needs: 'operator',
           act: () => {
-            asked.value = 'new'
+            asked.value = { code: null }
           },
         },
         'New classification',
@@ -73,6 +51,7 @@ export function Classifications({ dataset }: { readonly dataset: Dataset }): Com
             { title: 'State', cell: ({ active }) => state(active ? 'active' : 'inactive') },
             {
               title: 'Change',
+              isTools: true,
               cell: (one) =>
                 h(
                   'div',
@@ -83,7 +62,7 @@ export function Classifications({ dataset }: { readonly dataset: Dataset }): Com
                       needs: 'operator',
                       of: one.code,
                       act: () => {
-                        asked.value = one
+                        asked.value = { code: one.code }
                       },
                     },
                     'Edit',
@@ -94,38 +73,13 @@ export function Classifications({ dataset }: { readonly dataset: Dataset }): Com
         }),
     asked.value === null
       ? null
-      : h(
-          FormDialog,
-          {
-            title: before === null ? 'New classification' : before.code,
-            action: 'Save',
-            submit: save,
-            close: () => {
-              asked.value = null
-            },
+      : h(ClassificationForm, {
+          datasetId: dataset.dataset_id,
+          code: asked.value.code,
+          done: again,
+          close: () => {
+            asked.value = null
           },
-          before === null
-            ? h(Field, {
-                label: 'Code',
-                name: 'code',
-                required: true,
-                maxLength: 128,
-                note: 'As facts of documents name it.',
-              })
-            : null,
-          h(Field, { label: 'Name', name: 'name', required: true, maxLength: 200, defaultValue: before?.name ?? '' }),
-          h(Field, {
-            label: 'Description',
-            name: 'description',
-            maxLength: 4000,
-            defaultValue: before?.description ?? '',
-          }),
-          h(
-            'label',
-            { class: 'check' },
-            h('input', { type: 'checkbox', name: 'active', defaultChecked: before?.active ?? true }),
-            'Active: applications find it in the list',
-          ),
-        ),
+        }),
   )
 }

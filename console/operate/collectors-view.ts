@@ -93,6 +93,7 @@ export function CollectorsView({ place }: ViewProps): ComponentChild {
             { title: 'Made', cell: ({ created_at: at }) => moment(at) },
             {
               title: 'Change',
+              isTools: true,
               cell: (one) =>
                 h(
                   'div',

@@ -1,14 +1,13 @@
 import { useSignal } from '@preact/signals'
 import { type ComponentChild, Fragment, h } from 'preact'
-import { useEffect } from 'preact/hooks'
 import { addressOf } from '../app/address-of.ts'
-import { ask } from '../app/ask.ts'
-import { lacks } from '../app/self.ts'
 import type { ViewProps } from '../app/view-props.ts'
 import { ActButton } from './act-button.ts'
-import type { Dataset, EntitlementCount } from './answers.ts'
+import type { Dataset } from './answers.ts'
 import { Classifications } from './classifications.ts'
-import { Field } from './field.ts'
+import { ConfirmDataset, mustConfirm } from './confirm-dataset.ts'
+import { DatasetForm } from './dataset-form.ts'
+import { documentsOf, useDocumentCounts } from './document-counts.ts'
 import { FormDialog } from './form-dialog.ts'
 import { Head } from './head.ts'
 import { useRead } from './read.ts'
@@ -24,7 +23,7 @@ export function DatasetsView({ place }: ViewProps): ComponentChild {
   const { body, fault, again } = useRead<{ datasets: readonly Dataset[] }>('/admin/v1/datasets')
   const asked = useSignal<Asked>(null)
   const datasets = body?.datasets ?? []
-  const documents = useDocuments(datasets.map(({ dataset_id: id }) => id))
+  const documents = useDocumentCounts(datasets.map(({ dataset_id: id }) => id))
   const chosen = datasets.find(({ dataset_id: id }) => id === place.query.get('dataset'))
   const ask = (what: Asked) => (): void => {
     asked.value = what
@@ -63,7 +62,10 @@ export function DatasetsView({ place }: ViewProps): ComponentChild {
             {
               title: 'Documents',
               isNumber: true,
-              cell: ({ dataset_id: id }) => (documents === null ? '…' : count(documents.get(id) ?? 0)),
+              cell: ({ dataset_id: id }) => {
+                const found = documentsOf(documents, id)
+                return found === null ? '…' : count(found)
+              },
             },
             {
               title: 'Kept',
@@ -71,6 +73,7 @@ export function DatasetsView({ place }: ViewProps): ComponentChild {
             },
             {
               title: 'Change',
+              isTools: true,
               cell: (dataset) =>
                 h(
                   'div',
@@ -92,76 +95,13 @@ export function DatasetsView({ place }: ViewProps): ComponentChild {
     chosen === undefined ? null : h(Classifications, { key: chosen.dataset_id, dataset: chosen }),
     asked.value === null
       ? null
-      : h(Question, { key: JSON.stringify(asked.value), asked: asked.value, done: again, close: ask(null) }),
-  )
-}
-
-/** By dataset, as the search index has them; null until it has said so. */
-function useDocuments(ids: readonly string[]): ReadonlyMap<string, number> | null {
-  const found = useSignal<ReadonlyMap<string, number> | null>(null)
-  const all = ids.join('\n')
-  useEffect(() => {
-    if (ids.length === 0) return
-    const leaving = new AbortController()
-    const body = { entitlements: [{ datasets: ids.slice(0, 1000) }] }
-    const asked = { as: 'admin', body, repeatable: true, signal: leaving.signal } as const
-    // Without it the list still says the rest, and the overview why the index does not answer.
-    ask<EntitlementCount>('POST', '/admin/v1/entitlements/count', asked).then(
-      (count) => {
-        found.value = new Map(count.datasets.map((one) => [one.dataset_id, one.documents]))
-      },
-      () => {},
-    )
-    return () => leaving.abort()
-  }, [all])
-  return found.value
-}
-
-interface QuestionProps {
-  readonly asked: NonNullable<Asked>
-  readonly done: () => Promise<void>
-  readonly close: () => void
-}
-
-function Question({ asked, done, close }: QuestionProps): ComponentChild {
-  if (asked.what === 'delete') return h(Deletion, { dataset: asked.dataset, done, close })
-  const before = asked.what === 'edit' ? asked.dataset : null
-  const mayRetain = lacks('owner') === null
-  const save = async (fields: FormData): Promise<void> => {
-    const id = before?.dataset_id ?? String(fields.get('id')).trim()
-    const [description, days] = [String(fields.get('description')).trim(), String(fields.get('days') ?? '')]
-    await send('PUT', `/admin/v1/datasets/${encodeURIComponent(id)}`, {
-      name: String(fields.get('name')).trim(),
-      description: description === '' ? null : description,
-      ...(mayRetain && { retain_days: days === '' ? null : Number(days) }),
-    })
-    await done()
-  }
-  return h(
-    FormDialog,
-    { title: before === null ? 'New dataset' : before.dataset_id, action: 'Save', submit: save, close },
-    before === null
-      ? h(Field, {
-          label: 'Id',
-          name: 'id',
-          required: true,
-          maxLength: 128,
-          note: 'As collectors and readers name it: letters, digits and . _ : -. It cannot be changed.',
-        })
-      : null,
-    h(Field, { label: 'Name', name: 'name', required: true, maxLength: 200, defaultValue: before?.name ?? '' }),
-    h(Field, { label: 'Description', name: 'description', maxLength: 4000, defaultValue: before?.description ?? '' }),
-    mayRetain
-      ? h(Field, {
-          label: 'Days that documents are kept',
-          name: 'days',
-          type: 'number',
-          min: 1,
-          max: 36_500,
-          defaultValue: before?.retain_days ?? '',
-          note: 'Older ones are erased. For ever when this is empty.',
-        })
-      : null,
+      : asked.value.what === 'delete'
+        ? h(Deletion, { dataset: asked.value.dataset, done: again, close: ask(null) })
+        : h(DatasetForm, {
+            id: asked.value.what === 'edit' ? asked.value.dataset.dataset_id : null,
+            done: again,
+            close: ask(null),
+          }),
   )
 }
 
@@ -172,20 +112,29 @@ interface DeletionProps {
 }
 
 function Deletion({ dataset, done, close }: DeletionProps): ComponentChild {
+  const isForced = useSignal(false)
+  const { dataset_id: id } = dataset
   const remove = async (fields: FormData): Promise<void> => {
-    const force = fields.get('force') === null ? '' : '?force=true'
-    await send('DELETE', `/admin/v1/datasets/${encodeURIComponent(dataset.dataset_id)}${force}`)
+    if (isForced.value) mustConfirm(id, fields)
+    await send('DELETE', `/admin/v1/datasets/${encodeURIComponent(id)}${isForced.value ? '?force=true' : ''}`)
     await done()
   }
   return h(
     FormDialog,
-    { title: `Delete ${dataset.dataset_id}`, action: 'Delete', isDangerous: true, submit: remove, close },
+    { title: `Delete ${id}`, action: 'Delete', isDangerous: true, submit: remove, close },
     h('p', null, 'One that has documents or classifications, or that applications or collectors name, stays.'),
     h(
       'label',
       { class: 'check' },
-      h('input', { type: 'checkbox', name: 'force' }),
+      h('input', {
+        type: 'checkbox',
+        checked: isForced.value,
+        onChange: () => {
+          isForced.value = !isForced.value
+        },
+      }),
       'Erase its documents and delete it all the same; this cannot be undone',
     ),
+    isForced.value ? h(ConfirmDataset, { id }) : null,
   )
 }

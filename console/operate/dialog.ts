@@ -5,11 +5,13 @@ import { useEffect, useId, useRef } from 'preact/hooks'
 export function Dialog({
   title,
   stays = false,
+  isWide = false,
   close,
   children,
 }: {
   readonly title: string
   readonly stays?: boolean
+  readonly isWide?: boolean
   readonly close: () => void
   readonly children?: ComponentChildren
 }): ComponentChild {
@@ -21,7 +23,7 @@ export function Dialog({
     'dialog',
     {
       ref: dialog,
-      class: 'dialog',
+      class: `dialog ${isWide ? 'wide' : ''}`,
       'aria-labelledby': id,
       closedby: stays ? 'none' : undefined,
       // Not every browser knows `closedby`.

@@ -1,75 +1,115 @@
 import { useSignal } from '@preact/signals'
 import { type ComponentChild, h } from 'preact'
-import { useId } from 'preact/hooks'
-import { inWords } from '../app/ask.ts'
+import { entitlementInWords } from '../account/entitlement-words.ts'
 import type { Application } from './answers.ts'
-import { type Draft, draftOf, emptyDraft, entryOf, fieldPermissions } from './entitlement-draft.ts'
+import { ChangedMeanwhile } from './changed-meanwhile.ts'
+import { type Draft, draftOf, emptyDraft, entryOf } from './entitlement-draft.ts'
 import { EntitlementEffect } from './entitlement-effect.ts'
+import { EntitlementEntry, fieldNames } from './entitlement-entry.ts'
+import { faultInWords, faultsOf } from './field-faults.ts'
+import type { Tagged } from './read.ts'
 import { send } from './send.ts'
+import { useEdit } from './use-edit.ts'
 
 export interface EditorProps {
-  readonly application: Application
-  /** Ids of all datasets that there are. */
-  readonly datasets: readonly string[]
+  readonly application: Tagged<Application>
+  readonly path: string
+  /** Ids of all datasets that there are; null until they are known. */
+  readonly datasets: readonly string[] | null
   readonly saved: () => Promise<void>
   readonly close: () => void
 }
 
+interface Fields extends Readonly<Record<string, unknown>> {
+  readonly entries: readonly Draft[]
+}
+
+const fieldsOf = ({ entitlements }: Application): Fields => ({ entries: entitlements.map(draftOf) })
+
+// An entry without a dataset is one that is not filled in yet: it opens nothing.
+const isFilled = (draft: Draft): boolean => draft.datasets.length > 0
+
 /** The entries of an application as a form, with what they would open. Nothing changes before it is saved. */
-export function EntitlementEditor({ application, datasets, saved, close }: EditorProps): ComponentChild {
-  const drafts = useSignal<readonly Draft[]>(
-    application.entitlements.length === 0 ? [emptyDraft] : application.entitlements.map(draftOf),
-  )
+export function EntitlementEditor({ application, path, datasets, saved, close }: EditorProps): ComponentChild {
+  const target = application.body.application_id
+  const edit = useEdit<Application, Fields>({ path, target, fieldsOf, first: application })
+  const drafts = edit.fields.entries
+  /** What the server refuses, whether it only counts or saves. */
+  const refused = useSignal<unknown>(null)
   const fault = useSignal<string | null>(null)
   const isBusy = useSignal(false)
-  // An entry without a dataset is one that is not filled in yet: it opens nothing.
-  const after = drafts.value.filter((one) => one.datasets.length > 0).map(entryOf)
-  const before = application.entitlements.map(({ entitlement_id: _, ...entry }) => entry)
-  const known = [...new Set([...datasets, ...drafts.value.flatMap((one) => one.datasets)])].sort()
-  const set = (place: number, changed: Partial<Draft>): void => {
-    drafts.value = drafts.value.map((one, i) => (i === place ? { ...one, ...changed } : one))
-  }
+  const filled = [...drafts.keys()].filter((place) => isFilled(drafts[place]!))
+  const set = (entries: readonly Draft[]): void => edit.set({ entries })
+  const words = (error: unknown): string | null =>
+    faultInWords(error, (at) => {
+      const found = placeOf(at, filled)
+      return found === null ? null : `Entry ${found.place + 1}, ${fieldNames[found.field]}`
+    })
+  const faultsIn = (place: number): ReadonlyMap<string, string> =>
+    new Map(
+      faultsOf(refused.value).flatMap(({ path: at, message }) => {
+        const found = placeOf(at, filled)
+        return found?.place === place ? [[found.field, message] as const] : []
+      }),
+    )
   const save = async (event: Event): Promise<void> => {
     event.preventDefault()
     isBusy.value = true
     fault.value = null
     try {
-      const path = `/admin/v1/applications/${encodeURIComponent(application.application_id)}/entitlements`
-      await send('PUT', path, { entitlements: after })
+      await edit.save(async ({ entries }, _, tag) => {
+        await send('PUT', `${path}/entitlements`, { entitlements: entries.filter(isFilled).map(entryOf) }, tag)
+      })
       await saved()
       close()
     } catch (error) {
-      fault.value = inWords(error)
+      refused.value = error
+      fault.value = words(error)
     }
     isBusy.value = false
   }
+  const known = [...new Set([...(datasets ?? []), ...drafts.flatMap((one) => one.datasets)])].sort()
+  const shown = drafts.length === 0 ? [emptyDraft] : drafts
   return h(
     'form',
     { class: 'editor', onSubmit: save, autocomplete: 'off' },
-    drafts.value.map((draft, i) =>
-      h(Entry, {
-        key: i,
+    h(ChangedMeanwhile<Fields>, {
+      meanwhile: edit.meanwhile,
+      nameOf: () => 'Entitlements',
+      inWords: (_, entries) => h(Entries, { drafts: entries as readonly Draft[] }),
+    }),
+    edit.meanwhile === null
+      ? null
+      : h(
+          'p',
+          null,
+          h(
+            'button',
+            { type: 'button', class: 'button small', onClick: () => set(edit.stands.entries) },
+            'Begin again from what stands now',
+          ),
+        ),
+    shown.map((draft, place) =>
+      h(EntitlementEntry, {
+        key: place,
         draft,
         known,
-        number: i + 1,
-        change: (changed) => set(i, changed),
-        remove: () => {
-          drafts.value = drafts.value.filter((_, place) => place !== i)
-        },
+        isDataset: (id) => datasets?.includes(id) ?? true,
+        faults: faultsIn(place),
+        number: place + 1,
+        change: (changed) => set(shown.map((one, i) => (i === place ? { ...one, ...changed } : one))),
+        remove: () => set(shown.filter((_, i) => i !== place)),
       }),
     ),
-    h(
-      'button',
-      {
-        type: 'button',
-        class: 'button small',
-        onClick: () => {
-          drafts.value = [...drafts.value, emptyDraft]
-        },
+    h('button', { type: 'button', class: 'button small', onClick: () => set([...shown, emptyDraft]) }, 'Another entry'),
+    h(EntitlementEffect, {
+      before: edit.stands.entries.map(entryOf),
+      after: filled.map((place) => entryOf(drafts[place]!)),
+      inWords: words,
+      counted: (error) => {
+        refused.value = error
       },
-      'Another entry',
-    ),
-    h(EntitlementEffect, { before, after }),
+    }),
     h('p', { class: 'fault', role: 'alert' }, fault.value),
     h(
       'div',
@@ -84,84 +124,34 @@ export function EntitlementEditor({ application, datasets, saved, close }: Edito
   )
 }
 
-interface EntryProps {
-  readonly draft: Draft
-  readonly known: readonly string[]
-  readonly number: number
-  readonly change: (changed: Partial<Draft>) => void
-  readonly remove: () => void
+/** Which entry of the form and which of its fields `entitlements.0.languages.0` is; only those that are filled in were sent. */
+function placeOf(
+  path: string,
+  sent: readonly number[],
+): { readonly place: number; readonly field: keyof typeof fieldNames } | null {
+  const [, number, field = ''] = /^entitlements\.(\d+)\.(\w+)/.exec(path) ?? []
+  const place = sent[Number(number)]
+  return place === undefined || !Object.hasOwn(fieldNames, field)
+    ? null
+    : { place, field: field as keyof typeof fieldNames }
 }
 
-const lists = [
-  ['platforms', 'Platforms', 'all'],
-  ['languages', 'Languages', 'all, or en, de'],
-  ['regions', 'Regions', 'all'],
-  ['from', 'Published from (day, UTC)', 'any time'],
-  ['to', 'Published before (day, UTC)', 'any time'],
-] as const
+function Entries({ drafts }: { readonly drafts: readonly Draft[] }): ComponentChild {
+  const entries = drafts.filter(isFilled).map(entryOf)
+  return entries.length === 0
+    ? 'nothing'
+    : h(
+        'ol',
+        { class: 'entries' },
+        entries.map((entry, i) => h('li', { key: i }, inWordsOf(entry))),
+      )
+}
 
-function Entry({ draft, known, number, change, remove }: EntryProps): ComponentChild {
-  const id = useId()
-  const toggle = (list: readonly string[], value: string): readonly string[] =>
-    list.includes(value) ? list.filter((one) => one !== value) : [...list, value]
-  return h(
-    'fieldset',
-    { class: 'entry' },
-    h('legend', null, `Entry ${number}`),
-    h(Choices, {
-      title: 'Datasets',
-      all: known,
-      chosen: draft.datasets,
-      choose: (value) => change({ datasets: toggle(draft.datasets, value) }),
-    }),
-    h(
-      'div',
-      { class: 'entry-lists' },
-      lists.map(([name, title, placeholder]) =>
-        h(
-          'p',
-          { key: name, class: 'field' },
-          h('label', { for: `${id}-${name}` }, title),
-          h('input', {
-            id: `${id}-${name}`,
-            value: draft[name],
-            placeholder,
-            spellcheck: false,
-            onInput: (event: Event) => change({ [name]: (event.currentTarget as HTMLInputElement).value }),
-          }),
-        ),
-      ),
-    ),
-    h(Choices, {
-      title: 'Fields',
-      all: fieldPermissions,
-      chosen: draft.fields,
-      choose: (value) => change({ fields: toggle(draft.fields, value) }),
-    }),
-    h('button', { type: 'button', class: 'button small', onClick: remove }, `Remove entry ${number}`),
+/** What somebody is typing need not be a time. */
+function inWordsOf(entry: ReturnType<typeof entryOf>): string {
+  const { published_from: from, published_to: to, ...rest } = entry
+  const times = Object.entries({ published_from: from, published_to: to }).filter(
+    ([, time]) => time !== undefined && !Number.isNaN(Date.parse(time)),
   )
-}
-
-interface ChoicesProps {
-  readonly title: string
-  readonly all: readonly string[]
-  readonly chosen: readonly string[]
-  readonly choose: (value: string) => void
-}
-
-function Choices({ title, all, chosen, choose }: ChoicesProps): ComponentChild {
-  return h(
-    'fieldset',
-    { class: 'choices' },
-    h('legend', null, title),
-    all.length === 0 ? h('p', { class: 'note' }, 'There is no dataset yet: make one first.') : null,
-    all.map((value) =>
-      h(
-        'label',
-        { key: value, class: 'check' },
-        h('input', { type: 'checkbox', checked: chosen.includes(value), onChange: () => choose(value) }),
-        h('span', { dir: 'auto' }, value),
-      ),
-    ),
-  )
+  return entitlementInWords({ ...rest, ...Object.fromEntries(times) })
 }

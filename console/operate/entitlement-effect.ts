@@ -1,35 +1,38 @@
 import { useSignal } from '@preact/signals'
 import { type ComponentChild, h } from 'preact'
 import { useEffect } from 'preact/hooks'
-import { ask, inWords } from '../app/ask.ts'
 import type { EntitlementCount, EntitlementEntry } from './answers.ts'
+import { countEntitlements } from './count-entitlements.ts'
 import { count, counted } from './words.ts'
 
 const restMs = 300
 
-const counts = (entitlements: readonly EntitlementEntry[], signal: AbortSignal): Promise<EntitlementCount> =>
-  ask('POST', '/admin/v1/entitlements/count', { as: 'admin', body: { entitlements }, repeatable: true, signal })
-
 export interface EffectProps {
   readonly before: readonly EntitlementEntry[]
   readonly after: readonly EntitlementEntry[]
+  /** What failed, in the words of the form. */
+  readonly inWords: (error: unknown) => string | null
+  /** With what the server refused; null where it could count them. */
+  readonly counted: (error: unknown) => void
 }
 
 /** How many documents the application sees now, and how many it would: asked whenever the draft rests for a moment. */
-export function EntitlementEffect({ before, after }: EffectProps): ComponentChild {
-  const found = useSignal<readonly [now: EntitlementCount, then: EntitlementCount] | null>(null)
+export function EntitlementEffect({ before, after, inWords, counted: told }: EffectProps): ComponentChild {
+  const found = useSignal<readonly EntitlementCount[] | null>(null)
   const fault = useSignal<string | null>(null)
   useEffect(() => {
     const leaving = new AbortController()
     const look = async (): Promise<void> => {
       try {
-        found.value = await Promise.all([counts(before, leaving.signal), counts(after, leaving.signal)])
+        found.value = await Promise.all([before, after].map((entries) => countEntitlements(entries, leaving.signal)))
         fault.value = null
+        told(null)
       } catch (error) {
         const words = inWords(error)
         if (words === null) return
         fault.value = words
         found.value = null
+        told(error)
       }
     }
     const timer = setTimeout(look, restMs)
@@ -40,7 +43,7 @@ export function EntitlementEffect({ before, after }: EffectProps): ComponentChil
   }, [JSON.stringify([before, after])])
   if (fault.value !== null) return h('p', { class: 'fault effect', role: 'alert' }, fault.value)
   if (found.value === null) return h('p', { class: 'note effect', role: 'status' }, 'Counting what it would see …')
-  const [now, then] = found.value
+  const [now, then] = found.value as [EntitlementCount, EntitlementCount]
   const change = then.documents - now.documents
   const words = change === 0 ? 'as many' : change > 0 ? `${count(change)} more` : `${count(-change)} fewer`
   return h(

@@ -1,6 +1,8 @@
 import { useSignal } from '@preact/signals'
 import { type ComponentChild, h } from 'preact'
 import { useId } from 'preact/hooks'
+import { ConfirmDataset, mustConfirm } from './confirm-dataset.ts'
+import { DatasetChoice } from './dataset-choice.ts'
 import { Field } from './field.ts'
 import { FormDialog } from './form-dialog.ts'
 import { send } from './send.ts'
@@ -37,7 +39,9 @@ export function ErasureForm({
 }): ComponentChild {
   const id = useId()
   const kind = useSignal<Kind>('ids')
+  const dataset = useSignal('')
   const erase = async (fields: FormData): Promise<void> => {
+    if (kind.value === 'dataset') mustConfirm(dataset.value, fields)
     await send('POST', '/admin/v1/erasures', {
       ...selectionOf(kind.value, fields),
       keep_tombstones: fields.get('tombstones') !== null,
@@ -72,7 +76,15 @@ export function ErasureForm({
           h('textarea', { id: `${id}-ids`, name: 'ids', rows: 4, required: true, spellcheck: false }),
           h('span', { class: 'note' }, 'One a line, 1,000 at the most. Unknown ones are passed over.'),
         )
-      : h(Field, { label: 'Dataset', name: 'dataset', required: true, maxLength: 128 }),
+      : h(DatasetChoice, {
+          chosen: dataset.value,
+          choose: (chosen) => {
+            dataset.value = chosen
+          },
+        }),
+    kind.value === 'dataset' && dataset.value !== ''
+      ? h(ConfirmDataset, { key: dataset.value, id: dataset.value })
+      : null,
     kind.value === 'author'
       ? [
           h(Field, { key: 'platform', label: 'Platform', name: 'platform', required: true, maxLength: 1000 }),
@@ -82,6 +94,7 @@ export function ErasureForm({
             name: 'author',
             required: true,
             maxLength: 1000,
+            note: 'How many documents these are is not counted before: the list of erasures says it when it is done.',
           }),
         ]
       : null,

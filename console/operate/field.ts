@@ -5,18 +5,32 @@ export interface FieldProps {
   readonly label: string
   readonly name: string
   readonly note?: string
+  /** What is wrong with what stands in it. */
+  readonly fault?: string | undefined
+  /** What is worth a second look, though it may be right. */
+  readonly hint?: string | undefined
   readonly [attribute: string]: unknown
 }
 
 /** A labelled field; what else it is given are attributes of the input. */
-export function Field({ label, name, note, ...attributes }: FieldProps): ComponentChild {
+export function Field({ label, name, note, fault, hint, ...attributes }: FieldProps): ComponentChild {
   const id = useId()
-  const described = note === undefined ? {} : { 'aria-describedby': `${id}-note` }
+  const said = [
+    ['note', note],
+    ['hint', hint],
+    ['field-fault', fault],
+  ].filter((one): one is [string, string] => one[1] !== undefined)
+  const described = said.length === 0 ? {} : { 'aria-describedby': said.map(([kind]) => `${id}-${kind}`).join(' ') }
+  const wrong = fault === undefined ? {} : { 'aria-invalid': 'true' }
   return h(
     'p',
     { class: 'field' },
     h('label', { for: id }, label),
-    h('input', { id, name, spellcheck: false, ...described, ...attributes }),
-    note === undefined ? null : h('span', { class: 'note', id: `${id}-note` }, note),
+    h('input', { id, name, spellcheck: false, ...described, ...wrong, ...attributes }),
+    h(
+      'span',
+      { class: 'said-of-field' },
+      said.map(([kind, words]) => h('span', { key: kind, class: kind, id: `${id}-${kind}` }, words)),
+    ),
   )
 }

@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals'
 import { type ComponentChild, type ComponentChildren, h } from 'preact'
-import { inWords } from '../app/ask.ts'
+import { inWords as asItIs } from '../app/ask.ts'
 import { Dialog } from './dialog.ts'
 
 export interface FormProps {
@@ -10,12 +10,25 @@ export interface FormProps {
   /** The word on the button. */
   readonly action: string
   readonly isDangerous?: boolean
+  /** For a form with columns. */
+  readonly isWide?: boolean
   readonly submit: (fields: FormData) => Promise<void>
+  /** What failed, in the words of this form. */
+  readonly inWords?: (error: unknown) => string | null
   readonly close: () => void
 }
 
 /** A form that is sent once, says what was wrong with it, and is gone when it is done. */
-export function FormDialog({ title, children, action, isDangerous, submit, close }: FormProps): ComponentChild {
+export function FormDialog({
+  title,
+  children,
+  action,
+  isDangerous,
+  isWide = false,
+  submit,
+  inWords = asItIs,
+  close,
+}: FormProps): ComponentChild {
   const fault = useSignal<string | null>(null)
   const isBusy = useSignal(false)
   const send = async (event: Event): Promise<void> => {
@@ -32,7 +45,7 @@ export function FormDialog({ title, children, action, isDangerous, submit, close
   }
   return h(
     Dialog,
-    { title, close },
+    { title, isWide, close },
     h(
       'form',
       { onSubmit: send, autocomplete: 'off' },

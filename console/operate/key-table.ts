@@ -65,6 +65,7 @@ export function KeyTable({ label, keys, changed, more = [] }: KeyTableProps): Co
         { title: 'Ends', cell: ({ expires_at: at }) => (at === null ? 'never' : moment(at)) },
         {
           title: 'Change',
+          isTools: true,
           cell: (key) =>
             ['revoked', 'expired'].includes(keyState(key))
               ? null

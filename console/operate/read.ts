@@ -1,22 +1,35 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import { type Asked, ask, inWords } from '../app/ask.ts'
+import { type Asked, ask, askRaw, inWords } from '../app/ask.ts'
 
 /** What the server said, or why it did not; `again` asks once more and keeps what is shown until the answer is there. */
 export interface Read<Body> {
   readonly body: Body | null
+  /** Names the state that it was in (`If-Match`); null where the answer has none. */
+  readonly tag: string | null
   readonly fault: string | null
   readonly again: () => Promise<void>
 }
 
+/** An answer with what names its state. */
+export interface Tagged<Body> {
+  readonly body: Body
+  readonly tag: string | null
+}
+
+export async function readTagged<Body>(path: string, asked: Asked = {}): Promise<Tagged<Body>> {
+  const answer = await askRaw('GET', path, { as: 'admin', ...asked })
+  return { body: (await answer.json()) as Body, tag: answer.headers.get('etag') }
+}
+
 /** Asks the admin API when the view is opened, and whenever what is asked changes. `everyMs`: and every now and then. */
 export function useRead<Body>(path: string, query: Asked['query'] = {}, everyMs: number | null = null): Read<Body> {
-  const body = useSignal<Body | null>(null)
+  const found = useSignal<Tagged<Body> | null>(null)
   const fault = useSignal<string | null>(null)
   const asked = JSON.stringify([path, query])
   const read = async (signal?: AbortSignal): Promise<void> => {
     try {
-      body.value = await ask<Body>('GET', path, { as: 'admin', query, ...(signal && { signal }) })
+      found.value = await readTagged<Body>(path, { query, ...(signal && { signal }) })
       fault.value = null
     } catch (error) {
       fault.value = inWords(error) ?? fault.value
@@ -27,7 +40,8 @@ export function useRead<Body>(path: string, query: Asked['query'] = {}, everyMs:
     repeat(() => read(leaving.signal), everyMs, leaving.signal)
     return () => leaving.abort()
   }, [asked])
-  return { body: body.value, fault: fault.value, again: () => read() }
+  const { body = null, tag = null } = found.value ?? {}
+  return { body, tag, fault: fault.value, again: () => read() }
 }
 
 /** Once, or again and again while somebody looks, never twice at a time. */

@@ -1,14 +1,9 @@
 import { type ComponentChild, Fragment, h } from 'preact'
-import { addressOf } from '../app/address-of.ts'
-import { go } from '../app/router.ts'
 import type { ViewProps } from '../app/view-props.ts'
 import { ApplicationLink, useApplicationNames } from './application-names.ts'
 import { Head } from './head.ts'
-import { MoreButton } from './more-button.ts'
-import { usePages } from './read.ts'
-import { Standing } from './standing.ts'
+import { isAll, Queue } from './queue.ts'
 import { state } from './state.ts'
-import { Table } from './table.ts'
 import { ago, moment, span } from './words.ts'
 
 interface Run {
@@ -25,59 +20,38 @@ interface Run {
   readonly error: { readonly code: string; readonly message: string } | null
 }
 
-const everyMs = 5_000
-
 /** Analysis runs of all applications: what waits, what is under way, what became of the others. */
 export function RunsView({ place }: ViewProps): ComponentChild {
-  const isAll = place.query.get('all') === '1'
-  const query = isAll ? {} : { unfinished: true }
-  const { items, fault, more } = usePages<Run>('/admin/v1/analysis/runs', 'runs', query, everyMs)
   const names = useApplicationNames()
   return h(
     Fragment,
     null,
-    h(Head, { title: 'Run queue', path: `/admin/v1/analysis/runs${isAll ? '' : '?unfinished=true'}` }),
-    h(
-      'div',
-      { class: 'filters' },
-      h(
-        'label',
-        { class: 'check' },
-        h('input', {
-          type: 'checkbox',
-          checked: isAll,
-          onChange: () => go(addressOf('/operate/runs', { all: isAll ? '' : '1' })),
-        }),
-        'Those that are over, too',
-      ),
-    ),
-    h(
-      Standing,
-      { fault, isKnown: items !== null, isEmpty: items?.length === 0 },
-      isAll ? 'No application has had anything analysed yet.' : 'Nothing waits and nothing is under way.',
-    ),
-    items === null || items.length === 0
-      ? null
-      : h(Table<Run>, {
-          label: 'Analysis runs, newest first',
-          keyOf: ({ run_id: id }) => id,
-          rows: items,
-          columns: [
-            {
-              title: 'Run',
-              cell: ({ run_id: id, analysis_type: type, subscription_id: subscription }) => [
-                type.replaceAll('_', ' '),
-                h('small', null, subscription === null ? id : `${id}, of a subscription`),
-              ],
-            },
-            { title: 'Application', cell: ({ application_id: id }) => h(ApplicationLink, { id, names }) },
-            { title: 'State', cell: (run) => h(Progress, { run }) },
-            { title: 'Made', cell: ({ created_at: at }) => h('span', { title: moment(at) }, ago(at)) },
-            { title: 'Took', isNumber: true, cell: tookInWords },
-            { title: 'Attempts', isNumber: true, cell: ({ attempts }) => String(attempts) },
+    h(Head, { title: 'Run queue', path: `/admin/v1/analysis/runs${isAll(place) ? '' : '?unfinished=true'}` }),
+    h(Queue<Run>, {
+      place,
+      path: '/admin/v1/analysis/runs',
+      name: 'runs',
+      none: {
+        unfinished: 'Nothing waits and nothing is under way.',
+        all: 'No application has had anything analysed yet.',
+      },
+      label: 'Analysis runs, newest first',
+      keyOf: ({ run_id: id }) => id,
+      columns: [
+        {
+          title: 'Run',
+          cell: ({ run_id: id, analysis_type: type, subscription_id: subscription }) => [
+            type.replaceAll('_', ' '),
+            h('small', null, subscription === null ? id : `${id}, of a subscription`),
           ],
-        }),
-    h(MoreButton, { more }),
+        },
+        { title: 'Application', cell: ({ application_id: id }) => h(ApplicationLink, { id, names }) },
+        { title: 'State', cell: (run) => h(Progress, { run }) },
+        { title: 'Made', cell: ({ created_at: at }) => h('span', { title: moment(at) }, ago(at)) },
+        { title: 'Took', isNumber: true, cell: tookInWords },
+        { title: 'Attempts', isNumber: true, cell: ({ attempts }) => String(attempts) },
+      ],
+    }),
   )
 }
 

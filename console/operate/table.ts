@@ -5,6 +5,8 @@ export interface Column<Row> {
   readonly title: string
   readonly cell: (row: Row) => ComponentChild
   readonly isNumber?: boolean
+  /** Buttons, which stand at the right. */
+  readonly isTools?: boolean
 }
 
 export interface TableProps<Row> {
@@ -36,8 +38,12 @@ export function Table<Row>({ label, columns, rows, keyOf }: TableProps<Row>): Co
           h(
             'tr',
             { role: 'row' },
-            columns.map(({ title, isNumber }) =>
-              h('th', { key: title, role: 'columnheader', class: isNumber ? 'number' : undefined }, title),
+            columns.map(({ title, isNumber, isTools }) =>
+              h(
+                'th',
+                { key: title, role: 'columnheader', class: isNumber ? 'number' : isTools ? 'tools' : undefined },
+                title,
+              ),
             ),
           ),
         ),

@@ -10,11 +10,12 @@ export const counted = (number: number, one: string, many = `${one}s`): string =
 /** Two figures that mean something: 0.031, 3.1, 310. */
 export const rate = (number: number): string => (number >= 100 ? count(number) : String(Number(number.toPrecision(2))))
 
-const sizes = ['B', 'KB', 'MB', 'GB', 'TB', 'PB']
+/** By 1,024, as everything else of the server says it. */
+const sizes = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB']
 
 export function size(bytes: number): string {
-  const power = bytes < 1 ? 0 : Math.min(sizes.length - 1, Math.floor(Math.log(bytes) / Math.log(1000)))
-  return `${rate(bytes / 1000 ** power)} ${sizes[power]}`
+  const power = bytes < 1 ? 0 : Math.min(sizes.length - 1, Math.floor(Math.log2(bytes) / 10))
+  return `${rate(bytes / 1024 ** power)} ${sizes[power]}`
 }
 
 const units = [

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Page } from 'playwright-core'
 import { adminToken } from '../acceptance/harness.ts'
 import { until } from '../support/until.ts'
 import { consoleInBrowser, type Opened, type Opening } from './console-world.ts'
@@ -9,6 +10,9 @@ const { world, open } = await consoleInBrowser()
 const { server } = world
 const operate = (path: string, opening: Opening = {}): Promise<Opened> =>
   open(`/operate/${path}`, { key: adminToken, ...opening })
+
+/** Where the API has the application that a page is about. */
+const apiOf = (page: Page): string => `/admin/v1/applications/${new URL(page.url()).pathname.split('/').at(-1)}`
 
 /** Would run, were it read as markup. */
 const attack = '<img src=x onerror="document.title=1">'
@@ -37,6 +41,7 @@ test('overview: documents, backlog, disk, requests with their latencies, and wha
   await server.consumer(world.key, 'POST', '/v1/search', { query: 'harbour' })
   await until('the search is counted', async () => (await requests()) > before)
   assert.equal(await page.title(), 'Overview · Tidemark')
+  assert.equal(await page.locator('.who-name').innerText(), 'Instance token (owner)')
   assert.deepEqual(faults, [])
 })
 
@@ -56,9 +61,17 @@ test('an application: made, entitled with the effect shown before, given a key t
   assert.ok(documents > 10)
   await page.getByText(`Sees 0 documents now, ${documents} after saving: ${documents} more.`).waitFor()
   await page.getByLabel('Languages').fill('1')
-  await page.getByText(/entitlements\.0\.languages/i).waitFor()
-  await page.getByLabel('Languages').fill('en')
+  await page.getByText(/^Entry 1, Languages: must be a language code/).waitFor()
+  const wrong = page.getByLabel('Languages')
+  assert.equal(await wrong.getAttribute('aria-invalid'), 'true')
+  await wrong.locator('..').getByText('must be a language code').waitFor()
+  await wrong.fill('en')
   await page.getByText(`${documents} more.`).waitFor()
+  // What nobody has may be meant all the same.
+  await page.getByLabel('Platforms').fill('rsss')
+  await page.getByText('Nothing in these datasets has rsss.').waitFor()
+  await page.getByLabel('Platforms').fill('')
+  await page.getByText('Nothing in these datasets has').waitFor({ state: 'detached' })
   await page.getByRole('button', { name: 'Save entitlements' }).click()
   await page
     .getByText('Documents of the dataset news, from any platform, in the language en, with every field.')
@@ -89,15 +102,38 @@ test('an application: made, entitled with the effect shown before, given a key t
   for (const secret of [first, second]) assert.ok(!(await page.content()).includes(secret), 'it is not shown again')
 
   await page.getByRole('button', { name: 'Edit name and limits' }).click()
-  await page.getByLabel('Policy, as JSON').fill('{"burst": 0}')
-  await page.getByRole('button', { name: 'Save', exact: true }).click()
-  await page.getByText(/policy\.burst must be/i).waitFor()
-  await page.getByLabel('Policy, as JSON').fill('{"burst": 7')
+  await page.getByLabel('Requests a second').fill('2.5')
+  await page.getByLabel('Searches a day', { exact: true }).fill('10')
+  await page.getByLabel('May start live collection').check()
+  await page.getByLabel('Copies').check()
+  await page.getByRole('button', { name: 'As JSON' }).click()
+  const json = page.getByLabel('Policy, as JSON')
+  const filled = {
+    analysis_enabled: false,
+    requests_per_second: 2.5,
+    daily_quotas: { search: 10 },
+    live: { enabled: true },
+    analysis: { types: ['deduplication'] },
+  }
+  assert.deepEqual(JSON.parse(await json.inputValue()), filled)
+  await json.fill('{"burst": 7')
   await page.getByRole('button', { name: 'Save', exact: true }).click()
   await page.getByText('The policy is no JSON.').waitFor()
-  await page.getByLabel('Policy, as JSON').fill('{"burst": 7}')
+  await json.fill('{"burst": 0}')
   await page.getByRole('button', { name: 'Save', exact: true }).click()
-  await page.getByText('"burst": 7').first().waitFor()
+  await page.getByText(/^Requests at once after a pause: must be/).waitFor()
+  await json.fill(JSON.stringify({ ...filled, burst: 7 }))
+  await page.getByRole('button', { name: 'As a form' }).click()
+  assert.equal(await page.getByLabel('Requests at once after a pause').inputValue(), '7')
+  await page.getByLabel('Searches a day', { exact: true }).fill('')
+  await page.getByRole('button', { name: 'Save', exact: true }).click()
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+  await page
+    .locator('.limits div', { hasText: 'Requests at once after a pause' })
+    .getByText('7', { exact: true })
+    .waitFor()
+  const { daily_quotas: _, ...saved } = filled
+  assert.deepEqual((await server.mustAdmin('GET', apiOf(page))).policy, { ...saved, burst: 7 })
   await page.getByRole('button', { name: 'Delete this application' }).click()
   await page.getByRole('button', { name: 'Delete', exact: true }).click()
   await page.waitForURL('**/operate/applications')
@@ -105,6 +141,115 @@ test('an application: made, entitled with the effect shown before, given a key t
     faults.filter((fault) => !/status of 400/.test(fault)),
     [],
   )
+})
+
+test('two who edit one application: the second is told who came first and with what, and loses nothing', async () => {
+  const { applicationId } = await server.makeApplication({
+    name: 'Edited by two',
+    policy: { burst: 5 },
+    entitlements: [{ datasets: ['news', 'video'] }],
+  })
+  const { admin_token: token } = await server.mustAdmin('POST', '/admin/v1/tokens', { name: 'Ada', role: 'operator' })
+  const asAda = async (method: string, path: string, body: object): Promise<void> => {
+    const answer = await server.call(method, path, { headers: { authorization: `Bearer ${token}` }, body })
+    assert.equal(answer.status, 200, answer.text)
+  }
+  const { page, faults } = await operate(`applications/${applicationId}`, { expected: /status of 412/ })
+  const api = apiOf(page)
+  await page.getByRole('button', { name: 'Edit entitlements' }).click()
+  await page.getByLabel('video', { exact: true }).uncheck()
+  await page.getByLabel('community', { exact: true }).check()
+  await asAda('PUT', `${api}/entitlements`, { entitlements: [{ datasets: ['video'], platforms: ['podcast'] }] })
+  await page.getByRole('button', { name: 'Save entitlements' }).click()
+  const meanwhile = page.locator('.meanwhile')
+  await meanwhile.getByText('Ada changed this while you were editing').waitFor()
+  await meanwhile.getByText('Documents of the dataset video, from the platform podcast').waitFor()
+  await meanwhile.getByText('Documents of the datasets news and community, from any platform').waitFor()
+  await page.getByText('Nothing is saved yet').waitFor()
+  assert.deepEqual((await server.mustAdmin('GET', api)).entitlements[0].datasets, ['video'])
+  // What it sees now is counted from what stands now.
+  const body = { entitlements: [{ datasets: ['video'], platforms: ['podcast'] }] }
+  const { documents } = await server.mustAdmin('POST', '/admin/v1/entitlements/count', body)
+  await page.getByText(`Sees ${documents} documents now,`).waitFor()
+  // What else was changed of the application does not concern who edits this.
+  await asAda('PATCH', api, { policy: { burst: 6 } })
+  await page.getByRole('button', { name: 'Save entitlements' }).click()
+  await page.locator('.editor').waitFor({ state: 'detached' })
+  await page.getByText('Documents of the datasets news and community, from any platform').waitFor()
+  assert.deepEqual((await server.mustAdmin('GET', api)).entitlements[0].datasets, ['news', 'community'])
+
+  // Of limits, those that were left alone are taken as they stand now.
+  await page.getByRole('button', { name: 'Edit name and limits' }).click()
+  await page.getByLabel('Name', { exact: true }).fill('Edited by three')
+  await asAda('PATCH', api, { policy: { burst: 8, daily_quotas: { search: 3 } } })
+  await page.getByRole('button', { name: 'Save', exact: true }).click()
+  await meanwhile.getByText('Searches a day').waitFor()
+  assert.equal(await page.getByLabel('Requests at once after a pause').inputValue(), '8')
+  await page.getByRole('button', { name: 'Save', exact: true }).click()
+  await page.getByRole('heading', { name: 'Edited by three', level: 1 }).waitFor()
+  const { policy } = await server.mustAdmin('GET', api)
+  assert.deepEqual([policy.burst, policy.daily_quotas], [8, { search: 3 }])
+
+  await server.makeDataset('edited-by-two')
+  await page.getByRole('link', { name: 'Datasets' }).click()
+  await page.getByRole('button', { name: 'Edit edited-by-two' }).click()
+  await page.getByLabel('Description').fill('Of the one')
+  await asAda('PUT', '/admin/v1/datasets/edited-by-two', { name: 'Of the other' })
+  await page.getByRole('button', { name: 'Save' }).click()
+  await meanwhile.getByText('Ada changed this').waitFor()
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('Of the other. Of the one').waitFor()
+  assert.deepEqual(faults, [])
+})
+
+test('leaving what is edited and not saved is asked about: by a link, by "back", by closing', async () => {
+  const { page, faults } = await operate('applications')
+  await page.getByRole('link', { name: 'Sample reader', exact: true }).click()
+  await page.getByRole('button', { name: 'Edit entitlements' }).click()
+  const remaining = page.getByRole('button', { name: 'Save entitlements' })
+  const asked: string[] = []
+  let answer = false
+  page.on('dialog', async (dialog) => {
+    asked.push(dialog.type())
+    await (answer ? dialog.accept() : dialog.dismiss())
+  })
+  // Nothing is changed yet, and nothing is asked.
+  await page.getByRole('link', { name: 'Audit' }).click()
+  await page.waitForURL('**/operate/audit')
+  await page.goBack()
+  await page.getByRole('button', { name: 'Edit entitlements' }).click()
+  await page.getByLabel('Regions').first().fill('XX')
+  await page.getByRole('link', { name: 'Audit' }).click()
+  await until('it is asked', () => asked.length === 1)
+  await page.goBack()
+  await until('it is asked again', () => asked.length === 2)
+  await page.waitForURL(`**/operate/applications/${world.applicationId}`)
+  assert.equal(await page.getByLabel('Regions').first().inputValue(), 'XX')
+  await remaining.waitFor()
+  answer = true
+  await page.getByRole('link', { name: 'Audit' }).click()
+  await page.waitForURL('**/operate/audit')
+  assert.deepEqual(asked, ['confirm', 'confirm', 'confirm'])
+  await page.goBack()
+  await page.getByRole('button', { name: 'Edit entitlements' }).click()
+  await page.getByLabel('Regions').first().fill('XX')
+  await page.close({ runBeforeUnload: true })
+  await until('the browser asks', () => asked.at(-1) === 'beforeunload')
+  assert.deepEqual(faults, [])
+})
+
+test('the bar of a phone shows where one is, and that it goes on', async () => {
+  const { page } = await operate('audit', { width: 390 })
+  const bar = page.getByRole('navigation', { name: 'Views' })
+  const current = bar.getByRole('link', { name: 'Audit' })
+  const isInSight = async () => {
+    const { x, width } = (await current.boundingBox())!
+    return x >= 0 && x + width <= 390
+  }
+  await until('the present view is in sight', isInSight)
+  await until('there is more before it', async () => /before|both/.test((await bar.getAttribute('data-more')) ?? ''))
+  await bar.evaluate((one) => one.scrollTo({ left: 0 }))
+  await until('there is more after it', async () => (await bar.getAttribute('data-more')) === 'after')
 })
 
 test('a viewer sees everything, and why what would change it is not for them', async () => {
@@ -120,7 +265,9 @@ test('a viewer sees everything, and why what would change it is not for them', a
     .waitFor({ state: 'attached' })
   assert.equal(await page.locator('.who-name').innerText(), 'Vera (viewer)')
   assert.equal(await edit.getAttribute('aria-disabled'), 'true')
+  // On a phone nothing points at it: touching it tells why.
   await edit.click({ force: true })
+  await page.locator('.act-reason').getByText('This needs the role operator').waitFor()
   await page.getByText('Documents of the datasets').waitFor()
   assert.equal(await page.getByRole('button', { name: 'Save entitlements' }).count(), 0)
   assert.deepEqual(faults, [])
@@ -155,6 +302,17 @@ test('datasets with how many documents each has, and classifications: made, edit
   await page.getByRole('button', { name: 'Delete operated' }).click()
   await page.getByRole('button', { name: 'Delete', exact: true }).click()
   await page.getByText(/is in use/i).waitFor()
+  await page.getByLabel('Erase its documents').check()
+  await page.getByText('It has no documents that can be found.').waitFor()
+  await page.getByRole('button', { name: 'Delete', exact: true }).click()
+  await page.getByRole('link', { name: 'operated', exact: true }).waitFor({ state: 'detached' })
+  // Where documents would be gone, the tick alone does nothing.
+  await page.getByRole('button', { name: 'Delete news' }).click()
+  await page.getByLabel('Erase its documents').check()
+  await page.getByText(/^It has [\d,]+ documents, which will be gone for good\.$/).waitFor()
+  await page.getByLabel('Type news to confirm').fill('video')
+  await page.getByRole('button', { name: 'Delete', exact: true }).click()
+  await page.getByText('Type news to confirm: it is not what was typed.').waitFor()
   await page.getByRole('button', { name: 'Leave it' }).click()
   assert.deepEqual(faults, [])
 })
@@ -215,9 +373,18 @@ test('a collector with its key, the task of a live query that it works on, and a
   assert.equal((await server.consumer(reader.key, 'GET', `/v1/documents/${documentId}`)).status, 404)
   await page.getByRole('button', { name: 'Erase documents' }).click()
   await page.getByLabel('What', { exact: true }).selectOption('All that a dataset has now')
-  await page.getByLabel('Dataset').fill('not-there')
+  const { documents: inNews } = await server.mustAdmin('POST', '/admin/v1/entitlements/count', {
+    entitlements: [{ datasets: ['news'] }],
+  })
+  await page.getByLabel('Dataset', { exact: true }).selectOption('news')
+  await page.getByText(`It has ${inNews} documents, which will be gone for good.`).waitFor()
+  await page.getByLabel('Type news to confirm').fill('new')
   await page.getByRole('button', { name: 'Erase for good' }).click()
-  await page.getByText(/there is no dataset/i).waitFor()
+  await page.getByText('Type news to confirm: it is not what was typed.').waitFor()
+  await page.getByLabel('Dataset', { exact: true }).selectOption(dataset)
+  await page.getByText('It has no documents that can be found.').waitFor()
+  await page.getByRole('button', { name: 'Erase for good' }).click()
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
   assert.deepEqual(faults, [])
 })
 

@@ -1,0 +1,33 @@
+import { type ComponentChild, h } from 'preact'
+
+export interface ChoicesProps {
+  readonly title: string
+  readonly all: readonly string[]
+  readonly chosen: readonly string[]
+  readonly choose: (value: string) => void
+  readonly inWords?: (value: string) => string
+  /** What is to be said of a value, besides. */
+  readonly hint?: (value: string) => string | null
+  /** Where there is nothing to choose. */
+  readonly none?: string
+}
+
+/** Any of a few, each with its tick. */
+export function Choices({ title, all, chosen, choose, inWords, hint, none }: ChoicesProps): ComponentChild {
+  return h(
+    'fieldset',
+    { class: 'choices' },
+    h('legend', null, title),
+    all.length === 0 ? h('p', { class: 'note' }, none) : null,
+    all.map((value) => {
+      const hinted = hint?.(value) ?? null
+      return h(
+        'label',
+        { key: value, class: 'check' },
+        h('input', { type: 'checkbox', checked: chosen.includes(value), onChange: () => choose(value) }),
+        h('span', { dir: 'auto' }, inWords?.(value) ?? value),
+        hinted === null ? null : h('span', { class: 'hint' }, hinted),
+      )
+    }),
+  )
+}

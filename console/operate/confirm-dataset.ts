@@ -1,0 +1,39 @@
+import { type ComponentChild, Fragment, h } from 'preact'
+import { type DocumentCounts, documentsOf, useDocumentCounts } from './document-counts.ts'
+import { Field } from './field.ts'
+import { counted } from './words.ts'
+
+const fieldName = 'confirmed'
+
+/** How many documents an erasure of a dataset takes away. Where there are any, its id has to be typed. */
+export function ConfirmDataset({ id }: { readonly id: string }): ComponentChild {
+  const counts = useDocumentCounts([id])
+  const documents = documentsOf(counts, id)
+  return h(
+    Fragment,
+    null,
+    h('p', { class: 'notice warn', role: 'status' }, inWords(counts, documents)),
+    documents === 0
+      ? h('input', { type: 'hidden', name: fieldName, value: id })
+      : h(Field, {
+          label: `Type ${id} to confirm`,
+          name: fieldName,
+          required: true,
+          autocapitalize: 'none',
+          defaultValue: '',
+        }),
+  )
+}
+
+function inWords(counts: DocumentCounts, documents: number | null): string {
+  if (counts === 'asking') return 'Counting its documents …'
+  if (documents === null)
+    return 'How many documents it has is not known at the moment: the search index does not answer.'
+  if (documents === 0) return 'It has no documents that can be found.'
+  return `It has ${counted(documents, 'document')}, which will be gone for good.`
+}
+
+/** Throws unless the id was typed. */
+export function mustConfirm(id: string, fields: FormData): void {
+  if (String(fields.get(fieldName)).trim() !== id) throw new Error(`Type ${id} to confirm: it is not what was typed.`)
+}

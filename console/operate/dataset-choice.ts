@@ -1,0 +1,37 @@
+import { type ComponentChild, h } from 'preact'
+import { useId } from 'preact/hooks'
+import type { Dataset } from './answers.ts'
+import { useRead } from './read.ts'
+import { Standing } from './standing.ts'
+
+export interface DatasetChoiceProps {
+  /** Empty where none is chosen. */
+  readonly chosen: string
+  readonly choose: (id: string) => void
+}
+
+/** One of the datasets that there are. */
+export function DatasetChoice({ chosen, choose }: DatasetChoiceProps): ComponentChild {
+  const id = useId()
+  const { body, fault } = useRead<{ datasets: readonly Dataset[] }>('/admin/v1/datasets')
+  if (body === null) return h(Standing, { fault, isKnown: false, isEmpty: false })
+  return h(
+    'p',
+    { class: 'field' },
+    h('label', { for: id }, 'Dataset'),
+    h(
+      'select',
+      {
+        id,
+        name: 'dataset',
+        required: true,
+        value: chosen,
+        onChange: (event: Event) => choose((event.currentTarget as HTMLSelectElement).value),
+      },
+      h('option', { value: '' }, 'Choose one'),
+      body.datasets.map(({ dataset_id: value, name }) =>
+        h('option', { key: value, value }, value === name ? value : `${value} (${name})`),
+      ),
+    ),
+  )
+}

@@ -1,0 +1,94 @@
+import { type ComponentChild, h } from 'preact'
+import { lacks } from '../app/self.ts'
+import type { Dataset } from './answers.ts'
+import { ChangedMeanwhile } from './changed-meanwhile.ts'
+import { Editing } from './editing.ts'
+import { Field } from './field.ts'
+import { FormDialog } from './form-dialog.ts'
+import { send } from './send.ts'
+import { type Edit, typedInto } from './use-edit.ts'
+
+export interface DatasetFormProps {
+  /** Null makes a new one. */
+  readonly id: string | null
+  readonly done: () => Promise<void>
+  readonly close: () => void
+}
+
+interface Fields extends Readonly<Record<string, unknown>> {
+  readonly id: string
+  readonly name: string
+  readonly description: string
+  readonly days: string
+}
+
+const names: Readonly<Record<string, string>> = {
+  name: 'Name',
+  description: 'Description',
+  days: 'Days that documents are kept',
+}
+
+const fieldsOf = ({ dataset_id: id, name, description, retain_days: days }: Dataset): Fields => ({
+  id,
+  name,
+  description: description ?? '',
+  days: days === null ? '' : String(days),
+})
+
+const empty: Dataset = { dataset_id: '', name: '', description: null, retain_days: null, created_at: '' }
+
+const pathOf = (id: string): string => `/admin/v1/datasets/${encodeURIComponent(id)}`
+
+/** A dataset, made or changed. */
+export function DatasetForm({ id, done, close }: DatasetFormProps): ComponentChild {
+  const mayRetain = lacks('owner') === null
+  const save = async (edit: Edit<Fields>): Promise<void> => {
+    await edit.save(async ({ id: typed, name, description, days }, _, tag) => {
+      const body = {
+        name: name.trim(),
+        description: description.trim() === '' ? null : description.trim(),
+        ...(mayRetain && { retain_days: days === '' ? null : Number(days) }),
+      }
+      await send('PUT', pathOf(typed.trim()), body, tag)
+    })
+    await done()
+  }
+  const form = (edit: Edit<Fields>): ComponentChild =>
+    h(
+      FormDialog,
+      { title: id ?? 'New dataset', action: 'Save', submit: () => save(edit), close },
+      h(ChangedMeanwhile<Fields>, {
+        meanwhile: edit.meanwhile,
+        nameOf: (field) => names[field] ?? field,
+        inWords: (_, value) => (value === '' ? 'empty' : String(value)),
+      }),
+      id === null
+        ? h(Field, {
+            label: 'Id',
+            required: true,
+            maxLength: 128,
+            note: 'As collectors and readers name it: letters, digits and . _ : -. It cannot be changed.',
+            ...typedInto(edit, 'id'),
+          })
+        : null,
+      h(Field, { label: names.name!, required: true, maxLength: 200, ...typedInto(edit, 'name') }),
+      h(Field, { label: names.description!, maxLength: 4000, ...typedInto(edit, 'description') }),
+      mayRetain
+        ? h(Field, {
+            label: names.days!,
+            type: 'number',
+            min: 1,
+            max: 36_500,
+            note: 'Older ones are erased. For ever when this is empty.',
+            ...typedInto(edit, 'days'),
+          })
+        : null,
+    )
+  return h(Editing<Dataset, Fields>, {
+    path: id === null ? null : pathOf(id),
+    target: id ?? '',
+    fieldsOf,
+    empty,
+    form,
+  })
+}

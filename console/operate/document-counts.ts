@@ -1,0 +1,32 @@
+import { useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import { countEntitlements } from './count-entitlements.ts'
+
+/** More are not counted at once. */
+const datasetsMax = 1000
+
+/** How many documents datasets have, by id, as the search index has them. */
+export type DocumentCounts = ReadonlyMap<string, number> | 'asking' | 'unknown'
+
+export function useDocumentCounts(ids: readonly string[]): DocumentCounts {
+  const found = useSignal<DocumentCounts>('asking')
+  useEffect(() => {
+    if (ids.length === 0) return
+    const leaving = new AbortController()
+    countEntitlements([{ datasets: ids.slice(0, datasetsMax) }], leaving.signal).then(
+      ({ datasets }) => {
+        found.value = new Map(datasets.map((one) => [one.dataset_id, one.documents]))
+      },
+      () => {
+        // The overview says why the index does not answer.
+        if (!leaving.signal.aborted) found.value = 'unknown'
+      },
+    )
+    return () => leaving.abort()
+  }, [ids.join('\n')])
+  return found.value
+}
+
+/** Null where it is not known, or not yet. */
+export const documentsOf = (counts: DocumentCounts, id: string): number | null =>
+  typeof counts === 'string' ? null : (counts.get(id) ?? 0)

@@ -1,0 +1,40 @@
+import { type ComponentChild, h } from 'preact'
+import { type Tagged, useRead } from './read.ts'
+import { Standing } from './standing.ts'
+import { type Edit, type Subject, useEdit } from './use-edit.ts'
+
+export interface EditingProps<Body, Fields> extends Omit<Subject<Body, Fields>, 'path' | 'first'> {
+  /** Where it is read; null for one that is to be made. */
+  readonly path: string | null
+  /** What a new one begins with. */
+  readonly empty: Body
+  readonly form: (edit: Edit<Fields>) => ComponentChild
+}
+
+/** A form over something that is made, or read anew for it: the list that it was chosen from may be old. */
+export function Editing<Body, Fields extends Readonly<Record<string, unknown>>>(
+  props: EditingProps<Body, Fields>,
+): ComponentChild {
+  const { path, empty } = props
+  return path === null
+    ? h(Opened<Body, Fields>, { ...props, path: '', first: { body: empty, tag: null } })
+    : h(Stored<Body, Fields>, { ...props, path })
+}
+
+type StoredProps<Body, Fields> = EditingProps<Body, Fields> & { readonly path: string }
+
+function Stored<Body, Fields extends Readonly<Record<string, unknown>>>(
+  props: StoredProps<Body, Fields>,
+): ComponentChild {
+  const { body, tag, fault } = useRead<Body>(props.path)
+  return body === null
+    ? h(Standing, { fault, isKnown: false, isEmpty: false })
+    : h(Opened<Body, Fields>, { ...props, first: { body, tag } })
+}
+
+function Opened<Body, Fields extends Readonly<Record<string, unknown>>>({
+  form,
+  ...subject
+}: StoredProps<Body, Fields> & { readonly first: Tagged<Body> }): ComponentChild {
+  return form(useEdit<Body, Fields>(subject))
+}

@@ -1,0 +1,34 @@
+import { ask } from '../app/ask.ts'
+
+/** Who changed something last, and when. */
+export interface Author {
+  readonly name: string
+  readonly at: string
+}
+
+interface Line {
+  readonly at: string
+  readonly actor: string
+  readonly target: string
+}
+
+const linesRead = 100
+
+/** As the audit log has it; null where it was so long ago that others fill its first page. */
+export async function lastAuthor(target: string): Promise<Author | null> {
+  const query = { limit: linesRead }
+  const { audit } = await ask<{ audit: readonly Line[] }>('GET', '/admin/v1/audit', { as: 'admin', query })
+  const line = audit.find((one) => one.target === target)
+  return line === undefined ? null : { name: actorInWords(line.actor), at: line.at }
+}
+
+const others: Readonly<Record<string, string>> = {
+  'admin-api': 'Somebody with the token of the instance',
+  'command-line': 'Somebody at the command line',
+}
+
+/** A token is named by its id and, in quotation marks, by its name. */
+function actorInWords(actor: string): string {
+  const quoted = /^\S+ (".*")$/s.exec(actor)?.[1]
+  return quoted === undefined ? (others[actor] ?? actor) : (JSON.parse(quoted) as string)
+}

@@ -1,0 +1,107 @@
+/** A limit or a switch of a policy, as the form has it. */
+export interface Limit {
+  /** Where the policy has it. */
+  readonly path: string
+  readonly name: string
+  /** On or off, and no number. */
+  readonly isSwitch?: boolean
+  readonly note?: string
+  /** A number may have a fraction. */
+  readonly isFraction?: boolean
+  readonly min?: number
+}
+
+export interface LimitGroup {
+  readonly title: string
+  readonly limits: readonly Limit[]
+}
+
+const quota = (name: string, words: string): Limit => ({ path: `daily_quotas.${name}`, name: `${words} a day` })
+
+/** Every limit that a policy can have; what is empty is as the note says. */
+export const limitGroups: readonly LimitGroup[] = [
+  {
+    title: 'Rates',
+    limits: [
+      { path: 'requests_per_second', name: 'Requests a second', note: '50 when empty', isFraction: true },
+      { path: 'burst', name: 'Requests at once after a pause', note: 'twice the rate when empty', min: 1 },
+      { path: 'max_in_flight', name: 'Requests under way at a time', note: '32 when empty', min: 1 },
+    ],
+  },
+  {
+    title: 'Quotas, by UTC day; no limit when empty',
+    limits: [
+      quota('search', 'Searches'),
+      quota('search_history', 'History searches'),
+      quota('search_keyword', 'Keyword searches'),
+      quota('search_vector', 'Vector searches'),
+      quota('search_hybrid', 'Hybrid searches'),
+      quota('changes', 'Reads of the feed'),
+      quota('export', 'Pages of the export'),
+    ],
+  },
+  {
+    title: 'Live collection',
+    limits: [
+      { path: 'live.enabled', name: 'May start live collection', isSwitch: true },
+      { path: 'live.requests_per_minute', name: 'Live queries a minute' },
+      { path: 'live.max_concurrent', name: 'Live queries at a time' },
+      { path: 'live.max_items_per_platform', name: 'Documents a platform', min: 1 },
+    ],
+  },
+  {
+    title: 'Analysis',
+    limits: [
+      { path: 'analysis_enabled', name: 'May use analysis', isSwitch: true },
+      { path: 'analysis.scheduling', name: 'Subscriptions start runs', isSwitch: true },
+      { path: 'analysis.max_input_chunks', name: 'Chunks a run', note: '5,000 when empty', min: 1 },
+      { path: 'analysis.max_concurrent_runs', name: 'Unfinished runs at a time' },
+    ],
+  },
+]
+
+export const analysisTypes: Readonly<Record<string, string>> = {
+  knn_graph: 'Graph of neighbours',
+  clustering: 'Topics',
+  feature_rollup: 'Counts',
+  deduplication: 'Copies',
+}
+/** A list, and no number. */
+export const typesPath = 'analysis.types'
+
+const limits = new Map(limitGroups.flatMap((group) => group.limits).map((limit) => [limit.path, limit]))
+const isNumber = (path: string): boolean => limits.has(path) && limits.get(path)?.isSwitch !== true
+
+export const limitName = (path: string): string =>
+  path === typesPath ? 'Types of analysis' : (limits.get(path)?.name ?? path)
+
+type Json = Readonly<Record<string, unknown>>
+const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** A policy by paths, `daily_quotas.search`; numbers of the form as texts, as they are typed. What the form does not know stays. */
+export function fieldsOfPolicy(policy: Json, above = ''): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(policy).flatMap(([name, value]): [string, unknown][] => {
+      const path = `${above}${name}`
+      if (isObject(value)) return Object.entries(fieldsOfPolicy(value, `${path}.`))
+      return [[path, isNumber(path) ? String(value) : value]]
+    }),
+  )
+}
+
+/** The way back. What is empty is left out. */
+export function policyOfFields(fields: Json): Json {
+  const policy: Record<string, unknown> = {}
+  for (const [path, value] of Object.entries(fields)) {
+    if (value === '' || value === undefined) continue
+    const names = path.split('.')
+    const last = names.pop()!
+    let at = policy
+    for (const name of names) {
+      at[name] ??= {}
+      at = at[name] as Record<string, unknown>
+    }
+    at[last] = isNumber(path) ? Number(value) : value
+  }
+  return policy
+}

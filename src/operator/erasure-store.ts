@@ -6,6 +6,7 @@ import type { AuditMark } from './operator-store.ts'
  * done again, by any process, after a crash at any moment:
  *
  *   hide      the documents themselves go, with an event each: from here on no reader finds them
+ *   tell      what came into a dataset that nobody could read meanwhile gets another event, now that it can be read
  *   remove    their versions, facts, snapshots, chunks, vectors and what live queries know of them go
  *   forget    past events of the feed say their ids and when they were made, and nothing else any more
  *   purge     every copy of the search index is rid of them (`IndexSource.reportPurged`)
@@ -19,6 +20,11 @@ export interface ErasureStore {
   begin(request: ErasureRequest, mark: AuditMark, claim?: KeptClaim | null): Promise<Erasure>
   /** Hides up to `most` documents of a job. Returns whether there are more. */
   hide(erasureId: string, most: number, nowMs: number): Promise<boolean>
+  /**
+   * Writes a `document.created` for up to `most` documents that came into the dataset while it was hidden: who heard of one
+   * then did not find it, and an export that began then does not have it. `later` while some readers may still not see them.
+   */
+  tellArrivals(erasureId: string, most: number, nowMs: number): Promise<'more' | 'later' | 'done'>
   /** Removes what is left of up to `most` hidden documents. Returns whether there are more. */
   remove(erasureId: string, most: number): Promise<boolean>
   /**

@@ -5,6 +5,7 @@ import { type Repeating, repeat } from './repeating.ts'
 
 /** Small enough that a writer never waits noticeably behind one portion. */
 const hiddenAtOnce = 200
+const toldAtOnce = 200
 const removedAtOnce = 20
 const eventsAtOnce = 5000
 /** Jobs that another process began are found this late, and so is that an index is rid of the documents. */
@@ -40,12 +41,13 @@ export function startErasures(parts: ErasureParts, incidents: Incidents): Repeat
 
 /** What this process knows to be done of a job that is hidden; another one does it again. */
 interface Progress {
+  readonly isTold: boolean
   readonly isRemoved: boolean
   /** How far the feed has been looked through; null when all of it has. */
   readonly eventsThrough: number | null
 }
 
-const nothingDone: Progress = { isRemoved: false, eventsThrough: 0 }
+const nothingDone: Progress = { isTold: false, isRemoved: false, eventsThrough: 0 }
 
 /** One step of one job. Returns whether the next can follow at once. */
 async function advance(
@@ -57,17 +59,21 @@ async function advance(
     await store.hide(erasureId, hiddenAtOnce, now())
     return true
   }
-  const { isRemoved, eventsThrough } = progress.get(erasureId) ?? nothingDone
-  if (!isRemoved) {
+  const done = progress.get(erasureId) ?? nothingDone
+  const told = done.isTold ? 'done' : await store.tellArrivals(erasureId, toldAtOnce, now())
+  if (told === 'more') return true
+  const isTold = told === 'done'
+  if (!done.isRemoved) {
     const isMore = await store.remove(erasureId, removedAtOnce)
-    progress.set(erasureId, { isRemoved: !isMore, eventsThrough })
+    progress.set(erasureId, { ...done, isTold, isRemoved: !isMore })
     return true
   }
-  if (eventsThrough !== null) {
-    const through = await store.forgetEvents(erasureId, eventsThrough, eventsAtOnce)
-    progress.set(erasureId, { isRemoved, eventsThrough: through })
+  if (done.eventsThrough !== null) {
+    const eventsThrough = await store.forgetEvents(erasureId, done.eventsThrough, eventsAtOnce)
+    progress.set(erasureId, { ...done, isTold, eventsThrough })
     return true
   }
+  if (!isTold) return false
   if (!(await store.isPurged(erasureId, now()))) return false
   if (purgeArtifacts && (await expireRuns())) return true
   await scrub()

@@ -6,6 +6,7 @@ import type { AnalysisStore } from '../../src/analysis/analysis-store.ts'
 import type { CatalogStore } from '../../src/catalog/catalog-store.ts'
 import type { ChangeLog } from '../../src/changes/change-log.ts'
 import { eventTypes } from '../../src/changes/change-log.ts'
+import type { ExportSource } from '../../src/export/export-source.ts'
 import { firstIdAt, idTimeMs, newId } from '../../src/ids.ts'
 import type { ContentStore, IncomingDocument } from '../../src/ingest/content-store.ts'
 import type { ErasureStore, Selection } from '../../src/operator/erasure-store.ts'
@@ -13,6 +14,7 @@ import type { OperatorStore } from '../../src/operator/operator-store.ts'
 import type { IndexSource } from '../../src/search/index-source.ts'
 import { prepareDocument } from '../../src/search/prepare-document.ts'
 import { eventsOf } from './content-store.ts'
+import { followed, followedStep } from './erasure-follower.ts'
 
 /** A fresh, empty store with the ports that fill it and look into it. */
 export interface ErasureFixture {
@@ -24,6 +26,7 @@ export interface ErasureFixture {
   readonly indexSource: IndexSource
   readonly access: AccessStore
   readonly analysis: AnalysisStore
+  readonly exportSource: ExportSource
   /** Every value of every row, as text. */
   dump(): Promise<string>
   close(): Promise<void>
@@ -283,6 +286,20 @@ export function checkErasureStore(name: string, open: () => Promise<ErasureFixtu
           }
         }),
         { numRuns: cases },
+      )
+    })
+
+    test('export, then feed, is everything, whatever comes into a dataset while it is erased', async () => {
+      await fc.assert(
+        fc.asyncProperty(fc.array(followedStep, { minLength: 1, maxLength: 40 }), async (steps) => {
+          const store = await open()
+          try {
+            await followed(store, steps)
+          } finally {
+            await store.close()
+          }
+        }),
+        { numRuns: 2 * cases },
       )
     })
 

@@ -8,6 +8,7 @@ import { forgetEvents, hideDocuments, removeRemains } from './erase-documents.ts
 import { keepClaim } from './kept-claims.ts'
 import { runsWith } from './runs-with-documents.ts'
 import type { DocumentRow, ErasureRow, Tables } from './tables.ts'
+import { type Arrivals, arrivalsAfter, tellSome } from './told-arrivals.ts'
 import { knownTombstones } from './tombstones.ts'
 
 /** An index that says nothing for so long is of a process that ended. When that starts again it looks what was erased. */
@@ -37,6 +38,7 @@ export function sqlErasureStore(db: Kysely<Tables>): ErasureStore {
           purge_artifacts: purgeArtifacts ? 1 : 0,
           artifact_run_ids: '[]',
           deletes_dataset: deletesDataset && 'dataset' in selection ? selection.dataset.datasetId : null,
+          arrivals: null,
           status: 'running' satisfies ErasureStatus,
           created_at: mark.at,
           completed_at: null,
@@ -60,6 +62,19 @@ export function sqlErasureStore(db: Kysely<Tables>): ErasureStore {
     async hide(erasureId, most, nowMs) {
       const row = await rowOf(erasureId)
       return row.selection === null ? false : hideSome(db, row, most, nowMs)
+    },
+
+    async tellArrivals(erasureId, most, nowMs) {
+      const { arrivals } = await rowOf(erasureId)
+      if (arrivals === null) return 'done'
+      const left = await tellSome(db, JSON.parse(arrivals) as Arrivals, most, nowMs)
+      if (left === 'later') return left
+      await db
+        .updateTable('erasure')
+        .set({ arrivals: left === null ? null : JSON.stringify(left) })
+        .where('erasure_id', '=', erasureId)
+        .execute()
+      return left === null ? 'done' : 'more'
     },
 
     async remove(erasureId, most) {
@@ -199,14 +214,20 @@ async function hideDataset(db: Kysely<Tables>, datasetId: string, erasureId: str
 }
 
 /** Its documents are hidden: what came in meanwhile is shown, or the dataset goes too. */
-async function showDataset(db: Kysely<Tables>, datasetId: string, row: ErasureRow, nowMs: number): Promise<void> {
+async function showDataset(
+  db: Kysely<Tables>,
+  { datasetId, below }: DatasetPart,
+  row: ErasureRow,
+  nowMs: number,
+): Promise<Arrivals | null> {
   if (row.deletes_dataset === null) {
     await db.updateTable('dataset').set({ hidden_by: null }).where('dataset_id', '=', datasetId).execute()
-    return
+    return arrivalsAfter(datasetId, below, nowMs)
   }
   await db.deleteFrom('classification').where('dataset_id', '=', datasetId).execute()
   await audit(db, 'dataset.delete', datasetId, { erasureId: row.erasure_id }, { actor: row.actor, at: nowMs })
   await db.deleteFrom('dataset').where('dataset_id', '=', datasetId).execute()
+  return null
 }
 
 /** Returns whether there are more. */
@@ -225,13 +246,13 @@ async function hideSome(db: Kysely<Tables>, row: ErasureRow, most: number, nowMs
   const of = { erasureId: row.erasure_id, keepTombstones: row.keep_tombstones === 1 }
   await hideDocuments(db, documents, of, nowMs)
   const isAll = documents.length < most || 'documentIds' in selection
-  if (isAll && 'dataset' in selection) await showDataset(db, selection.dataset.datasetId, row, nowMs)
+  const arrivals = isAll && 'dataset' in selection ? await showDataset(db, selection.dataset, row, nowMs) : null
   await db
     .updateTable('erasure')
     .set((eb) => ({
       documents: eb('documents', '+', documents.length),
       artifact_run_ids: JSON.stringify([...known, ...runIds]),
-      ...(isAll ? { selection: null } : {}),
+      ...(isAll ? { selection: null, arrivals: arrivals && JSON.stringify(arrivals) } : {}),
     }))
     .where('erasure_id', '=', row.erasure_id)
     .execute()

@@ -140,6 +140,7 @@ export const storeCalls = {
     // What nobody may read any more is part of what is remembered of keys.
     begin: { locks: ['operator', 'content', 'analysis', 'erasures'], announces: 'operator' },
     hide: { locks: ['operator', 'content', 'analysis', 'erasures'], announces: 'content' },
+    tellArrivals: { locks: ['content', 'erasures'], announces: 'content' },
     // Whoever keeps chunks or vectors looks under this lock whether their document is there.
     remove: { locks: ['indexSource', 'erasures'] },
     // Events that are removed meanwhile are removed under this lock.

@@ -428,6 +428,8 @@ export interface ErasureRow {
   artifact_run_ids: string
   /** The dataset that goes with its last document. */
   deletes_dataset: string | null
+  /** `Arrivals` as JSON, until all of them are told. */
+  arrivals: string | null
   status: string
   created_at: number
   completed_at: number | null

@@ -11,6 +11,7 @@ import { vectorProfiles } from './0010-vector-profiles.ts'
 import { namedEvents } from './0011-named-events.ts'
 import { subscriptionRuns } from './0012-subscription-runs.ts'
 import { erasure } from './0013-erasure.ts'
+import { erasureArrivals } from './0014-erasure-arrivals.ts'
 import type { Migration } from './migration.ts'
 
 export const migrations: readonly Migration[] = [
@@ -27,4 +28,5 @@ export const migrations: readonly Migration[] = [
   namedEvents,
   subscriptionRuns,
   erasure,
+  erasureArrivals,
 ]

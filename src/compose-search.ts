@@ -153,6 +153,7 @@ export async function composeSearch({
   const searcher = new Searcher({
     index,
     source,
+    texts: open.store.searchTexts,
     embedder,
     others: () => [
       ...besides.map((one) => ({ embedder: one, role: 'besides' as const })),

@@ -10,9 +10,12 @@ import type { FoundDocument } from './found-document.ts'
 import { defaultWeights } from './fuse.ts'
 import type { ChunkText, IndexSource, ResultDocument, VersionHead } from './index-source.ts'
 import { searchLimits } from './limits.ts'
+import { presentResults } from './present-results.ts'
+import { rankCandidates } from './rank-candidates.ts'
 import { defaultRerankWeights } from './rerank.ts'
 import type { DocumentScores, ScoreRequest, SearchIndex } from './search-index.ts'
 import { checkSearch } from './search-request.ts'
+import type { SearchTexts } from './search-texts.ts'
 import { Searcher, type SearcherParts } from './searcher.ts'
 
 /** Hybrid search over documents whose scores are given: what is tested is what becomes of them. */
@@ -115,6 +118,10 @@ function searcherOver(given: readonly Given[], parts: Partial<SearcherParts> = {
   return new Searcher({
     index,
     source,
+    texts: {
+      rank: (...asked) => rankCandidates(source, ...asked),
+      present: (...asked) => presentResults(source, ...asked),
+    } satisfies SearchTexts,
     embedder,
     others: () => [],
     cache,

@@ -49,14 +49,15 @@ export class SearchTime {
 
   source(source: AskedSource): AskedSource {
     return {
-      results: (...asked) => this.spend('store', () => source.results(...asked)),
       indexedColumns: (...asked) => this.spend('store', () => source.indexedColumns(...asked)),
       versionHeads: (...asked) => this.spend('store', () => source.versionHeads(...asked)),
-      chunkTexts: (...asked) => this.spend('store', () => source.chunkTexts(...asked)),
     }
   }
 
   texts(texts: SearchTexts): SearchTexts {
-    return { present: (...asked) => this.spend('store', () => texts.present(...asked)) }
+    return {
+      present: (...asked) => this.spend('store', () => texts.present(...asked)),
+      rank: (...asked) => this.spend('store', () => texts.rank(...asked)),
+    }
   }
 }

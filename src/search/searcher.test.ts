@@ -10,9 +10,12 @@ import { FairTurns } from '../turns/fair-turns.ts'
 import { defaultWeights } from './fuse.ts'
 import type { IndexSource } from './index-source.ts'
 import { searchLimits } from './limits.ts'
+import { presentResults } from './present-results.ts'
+import { rankCandidates } from './rank-candidates.ts'
 import { defaultRerankWeights } from './rerank.ts'
 import type { KeywordRequest, SearchIndex, VectorRequest } from './search-index.ts'
 import { checkSearch, type Mode } from './search-request.ts'
+import type { SearchTexts } from './search-texts.ts'
 import { Searcher, type SearcherParts } from './searcher.ts'
 
 /** Every mode with every way in which its branches can fail. */
@@ -74,6 +77,10 @@ function searcherOf(
   const parts = {
     index,
     source,
+    texts: {
+      rank: (...asked) => rankCandidates(source, ...asked),
+      present: (...asked) => presentResults(source, ...asked),
+    } satisfies SearchTexts,
     embedder,
     others: () => [],
     cache: new QueryCache(),

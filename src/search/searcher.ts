@@ -1,7 +1,5 @@
 import type { Scope } from '../access/scope.ts'
-import type { Embedder } from '../embedding/embedder.ts'
-import { EmbeddingError } from '../embedding/embedding-error.ts'
-import type { QueryCache } from '../embedding/query-cache.ts'
+import { knowsLanguage } from '../embedding/embedder.ts'
 import { isUnavailability, TidemarkError, UnavailableError } from '../errors.ts'
 import { withDeadline } from '../outbound/with-deadline.ts'
 import { parseQuery } from '../text/parse-query.ts'
@@ -16,13 +14,18 @@ import type { CrossEncoder } from './cross-encoder.ts'
 import { type Explanation, keywordParts, type Parts, scaled, vectorParts } from './explain.ts'
 import type { ValueCount } from './facets.ts'
 import type { FoundDocument } from './found-document.ts'
+import type { FusionWeights } from './fuse.ts'
 import type { AskedSource } from './index-source.ts'
 import type { PagePosition } from './keyword-cursors.ts'
 import { searchLimits as limits } from './limits.ts'
-import { findNearest, type NearestOutcome, type QueryVector } from './nearest.ts'
-import { byScore, type RankingParts, type ReadCandidate, rankCandidates } from './rank-candidates.ts'
+import { findNearest, type NearestOutcome } from './nearest.ts'
+import { type QueryEmbedders, type QueryVectors, queryVectors } from './query-vectors.ts'
+import { byScore } from './rank-candidates.ts'
+import type { RerankWeights } from './rerank.ts'
+import { type FoundCandidate, type ScoredCandidates, scoreCandidates } from './score-candidates.ts'
 import type { AskedIndex, DocumentHit, FacetsRequest, KeywordOutcome } from './search-index.ts'
 import type { SearchRequest } from './search-request.ts'
+import type { CandidatesToRank, RankedCandidate, SearchTexts } from './search-texts.ts'
 import { SearchTime } from './search-time.ts'
 import { causeOf, type Shortfall } from './shortfall.ts'
 
@@ -43,24 +46,18 @@ export interface SearchResult {
   readonly shortfalls: readonly Shortfall[]
 }
 
-export interface SearcherParts extends RankingParts {
-  /** Of the profiles that are asked too, at this moment. */
-  readonly others: () => readonly OtherEmbedder[]
-  readonly cache: QueryCache
+export interface SearcherParts extends QueryEmbedders {
+  readonly index: AskedIndex
+  readonly source: AskedSource
+  readonly texts: SearchTexts
+  readonly weights: FusionWeights
+  readonly rerankWeights: RerankWeights
   readonly turns: FairTurns
   /** Null: the own reranker has the last word. */
   readonly crossEncoder: CrossEncoder | null
   /** Whether the index lacks documents because it is being built anew. */
   readonly isRefilling: () => boolean
 }
-
-/** An embedder besides that of the default profile; a stand-in's profile was that, which has not all vectors yet. */
-export interface OtherEmbedder {
-  readonly embedder: Embedder
-  readonly role: 'besides' | 'stand_in'
-}
-
-type AskedEmbedder = OtherEmbedder | { readonly embedder: Embedder; readonly role: 'default' }
 
 /** The three ways to search, and what each does when a part of it fails. */
 export class Searcher {
@@ -91,14 +88,15 @@ export class Searcher {
     const isOfUse = request.mode !== 'keyword' && scope.entries.some(({ fields }) => fields.includes('body'))
     const languages = queryLanguages(request.text, request.filters.languages)
     const vectors = isOfUse
-      ? await time.spend('embedding', () => this.#queryVectors(request, languages, caller))
+      ? await time.spend('embedding', () => queryVectors(this.#parts, request, languages, caller))
       : { found: [], failed: null }
     caller.signal.throwIfAborted()
     const keywordUntil = Date.now() + limits.keywordWaitMs
     const index = time.index(this.#parts.index)
     const source = time.source(this.#parts.source)
     const untils = { keywordUntil, vectorUntil }
-    const asked = { request, scope, query, languages, after, caller, vectors, ...untils, index, source, time }
+    const texts = time.texts(this.#parts.texts)
+    const asked = { request, scope, query, languages, after, caller, vectors, ...untils, index, source, texts, time }
     const result = await this.#searchBy(asked)
     if (!isRefilling) return result
     return { ...result, facetsExact: false, shortfalls: [...result.shortfalls, rebuilding] }
@@ -212,36 +210,32 @@ export class Searcher {
 
   async #hybrid(asked: Asked): Promise<SearchResult> {
     const shortfalls: Shortfall[] = []
-    const { read, totalChunks, facets, vectorsPending } = await this.#inTurn(asked, () =>
-      this.#byBoth(asked, shortfalls),
-    )
-    const last = await this.#crossEncoded(asked, read, shortfalls)
+    const { ranked, ...counts } = await this.#inTurn(asked, () => this.#byBoth(asked, shortfalls))
+    const last = await this.#crossEncoded(asked, ranked, shortfalls)
     asked.caller.signal.throwIfAborted()
-    const found = read
-      .map((one, i): FoundDocument => {
-        const { documentId, keyword, cosine } = one
+    const found = ranked
+      .map(({ candidate, parts }, i): FoundDocument => {
+        const { documentId, keyword, near } = candidate
         const { score, rerank } = last[i]!
         return {
           documentId,
-          ...shownOf(one, asked.request),
+          ...shownOf(candidate, asked.request),
           score,
           keywordScore: keyword,
-          vectorScore: cosine,
+          vectorScore: near?.score ?? null,
           rerankScore: score,
-          explanation: asked.request.explain ? explained(one, rerank, asked.query) : null,
+          explanation: parts && { ...explained(candidate, asked.query), fusion: parts.fusion, rerank },
         }
       })
       .sort(byScore)
     return {
+      ...counts,
       found: found.slice(0, asked.request.limit),
       query: asked.query,
       corrections: [],
-      totalChunks,
       topK: limits.hybridCandidatesMax,
       next: null,
-      facets,
       facetsExact: false,
-      vectorsPending,
       shortfalls,
     }
   }
@@ -249,7 +243,7 @@ export class Searcher {
   async #byBoth(
     asked: Asked,
     shortfalls: Shortfall[],
-  ): Promise<Pick<SearchResult, 'totalChunks' | 'facets' | 'vectorsPending'> & { read: ReadCandidate[] }> {
+  ): Promise<Pick<SearchResult, 'totalChunks' | 'facets' | 'vectorsPending'> & { ranked: Ranked[] }> {
     const [keyword, vector] = await Promise.all([
       this.#keywordBranch({ ...asked, after: null }, limits.hybridCandidatesMax, null),
       this.#vectorBranch(asked, limits.hybridCandidatesMax),
@@ -265,22 +259,52 @@ export class Searcher {
     const keywordHits = keyword.outcome === 'found' ? keyword.hits : []
     const vectorHits = vector.outcome === 'found' ? vector.hits : []
     const near = vector.outcome === 'found' ? asked.vectors.found : []
-    const { index, source } = asked
-    const read = await rankCandidates(
-      { ...this.#parts, index, source },
-      asked,
-      keywordHits,
-      vectorHits,
-      near,
-      shortfalls,
-    )
-    const candidates = read.map(({ documentId, best }) => ({ documentId, versionId: best.versionId }))
+    const scored = await scoreCandidates(asked, keywordHits, vectorHits, near, shortfalls)
+    asked.caller.signal.throwIfAborted()
+    const ranked = scored.candidates.length === 0 ? [] : await this.#ranked(asked, scored)
+    const candidates = ranked.map(({ candidate: { documentId, best } }) => ({ documentId, versionId: best.versionId }))
     return {
-      read,
+      ranked,
       facets: await this.#countCandidates(asked, candidates),
       totalChunks: keyword.outcome === 'found' ? keyword.totalChunks : vectorHits.length,
       vectorsPending: vector.outcome === 'found' && vector.vectorsPending,
     }
+  }
+
+  /** The best first: all of them where they are counted, or have yet to be put into another order. */
+  async #ranked(
+    { request, scope, query, languages, texts }: Asked,
+    { candidates, evidence }: ScoredCandidates,
+  ): Promise<Ranked[]> {
+    const { embedder, weights, rerankWeights, crossEncoder } = this.#parts
+    const areAllWanted = crossEncoder !== null || request.facets !== null
+    const ranking: CandidatesToRank = {
+      candidates: candidates.map(({ documentId, best: { versionId, chunkId }, keyword, near }) => ({
+        documentId,
+        versionId,
+        chunkId,
+        keyword,
+        cosine: near?.score ?? null,
+      })),
+      text: request.text,
+      query,
+      languages,
+      model: { languages: embedder.languages, cosines: embedder.cosines },
+      // The caller's own vector is taken at its word; of a text in a language unknown to the model it would say nothing.
+      isLanguageKnown:
+        request.queryVector !== null ||
+        languages === null ||
+        languages.some((language) => knowsLanguage(embedder, language)),
+      evidence,
+      weights,
+      rerankWeights,
+      limit: areAllWanted ? candidates.length : request.limit,
+      explain: request.explain,
+      textsOf: crossEncoder === null ? 0 : limits.crossEncoderMax,
+    }
+    const candidateOf = new Map(candidates.map((candidate) => [candidate.documentId, candidate]))
+    const ranked = await texts.rank(ranking, scope)
+    return ranked.map((one) => ({ ...one, candidate: candidateOf.get(one.documentId)! }))
   }
 
   /** The query as it is, where no typing errors are to be put right. */
@@ -333,77 +357,34 @@ export class Searcher {
     }
   }
 
-  /**
-   * The query's vectors: of the default profile, of those others whose model may know its language, and, whatever that is,
-   * of those that stand in for it: they answered such queries before. A caller's own is one of the default profile.
-   */
-  async #queryVectors(
-    request: SearchRequest,
-    languages: readonly string[] | null,
-    caller: Caller,
-  ): Promise<QueryVectors> {
-    const { embedder, others } = this.#parts
-    const main: AskedEmbedder = { embedder, role: 'default' }
-    if (request.queryVector !== null) {
-      // No vector has ever been made: what would be compared is not there yet, which is not the same as no match.
-      if (embedder.dimensions === null) {
-        return { found: [], failed: new UnavailableError('the dimensions are not known yet') }
-      }
-      // Only the direction counts; brought to 1 first, because 32 bits do not hold every finite number.
-      const largest = Math.max(...request.queryVector.map(Math.abs))
-      const vector = Float32Array.from(request.queryVector, (value) => value / largest)
-      return { found: [queryVector(main, vector)], failed: null }
-    }
-    const isAsked = ({ embedder, role }: OtherEmbedder) => role === 'stand_in' || mayKnow(embedder, languages)
-    const asked: readonly AskedEmbedder[] = [main, ...others().filter(isAsked)]
-    const given = await Promise.all(asked.map((one) => this.#embedded(one.embedder, request.text, caller)))
-    return {
-      found: asked.flatMap((one, i) => {
-        const vector = given[i]
-        return vector instanceof Float32Array ? queryVector(one, vector) : []
-      }),
-      failed: given.find((one) => one instanceof Error) ?? null,
-    }
-  }
-
-  /** The vector, or why there is none. */
-  async #embedded(embedder: Embedder, text: string, caller: Caller): Promise<Float32Array | Error> {
-    try {
-      return await withDeadline(limits.vectorWaitMs, caller.signal, (signal) =>
-        this.#parts.cache.embed(embedder, text, signal, caller.id),
-      )
-    } catch (error) {
-      if (!isUnavailability(error)) throw error
-      const isLate = error instanceof EmbeddingError && error.code === 'aborted'
-      return isLate ? new UnavailableError(`the query had no vector after ${limits.vectorWaitMs} ms`) : error
-    }
-  }
-
   /** The best get the cross-encoder's scores, where there is one and it answers; the others stay below them. */
   async #crossEncoded(
     { request, caller, time }: Asked,
-    read: readonly ReadCandidate[],
+    ranked: readonly Ranked[],
     shortfalls: Shortfall[],
   ): Promise<readonly { readonly score: number; readonly rerank: Parts }[]> {
     const { crossEncoder } = this.#parts
-    if (crossEncoder === null) return read
-    const texts = read.slice(0, limits.crossEncoderMax).map(({ title, body }) => `${title}\n${body}`.trim())
+    const own = ranked.map(({ score, parts }) => ({ score, rerank: parts?.rerank ?? {} }))
+    if (crossEncoder === null) return own
+    const texts = ranked.flatMap(({ text }) => text ?? [])
     try {
       const given = await time.spend('rerank', () => crossEncoder.scores(request.text, texts, caller))
       const lowest = Math.min(...given)
-      return read.map(({ score, rerank }, i) => {
-        const own = given[i]
-        return own === undefined
+      return own.map(({ score, rerank }, i) => {
+        const better = given[i]
+        return better === undefined
           ? { score: score * lowest, rerank: scaled(rerank, lowest) }
-          : { score: own, rerank: { cross_encoder: own } }
+          : { score: better, rerank: { cross_encoder: better } }
       })
     } catch (error) {
       if (!isUnavailability(error)) throw error
       shortfalls.push({ what: 'rerank_unavailable', cause: error })
-      return read
+      return own
     }
   }
 }
+
+type Ranked = RankedCandidate & { readonly candidate: FoundCandidate }
 
 /** One search on its way through the steps. */
 interface Asked {
@@ -421,14 +402,8 @@ interface Asked {
   /** Asked so, their time counts as that of this search. */
   readonly index: AskedIndex
   readonly source: AskedSource
+  readonly texts: SearchTexts
   readonly time: SearchTime
-}
-
-interface QueryVectors {
-  /** None where none is needed, or none could be made. */
-  readonly found: readonly QueryVector[]
-  /** Why one or more of them could not be made. */
-  readonly failed: Error | null
 }
 
 type VectorBranch =
@@ -438,18 +413,6 @@ type VectorBranch =
 /** Some of the query's vectors were there, and not all. */
 const partial = ({ vectors }: Asked): Shortfall[] =>
   vectors.failed === null ? [] : [{ what: 'vector_search_unavailable', cause: vectors.failed }]
-
-/** The default profile's are of all texts, and a stand-in's were when it was the default. */
-const queryVector = ({ embedder, role }: AskedEmbedder, vector: Float32Array): QueryVector => ({
-  profileId: embedder.profileId,
-  vector,
-  cosines: embedder.cosines,
-  languages: role === 'besides' ? embedder.languages : null,
-  isStandIn: role === 'stand_in',
-})
-
-const mayKnow = ({ languages: known }: Embedder, languages: readonly string[] | null): boolean =>
-  known === null || languages === null || languages.some((language) => known.includes(language))
 
 const chunksOf = ({ hits }: { readonly hits: readonly DocumentHit[] }): number =>
   hits.reduce((sum, { otherChunks }) => sum + 1 + otherChunks.length, 0)
@@ -474,12 +437,10 @@ function shownOf(
   }
 }
 
-function explained({ best, keyword, near, fusion }: ReadCandidate, rerank: Parts, query: KeywordQuery): Explanation {
+function explained({ best, keyword, near }: FoundCandidate, query: KeywordQuery): Explanation {
   return {
     ...(keyword === null ? {} : { keyword: keywordParts(query, best) }),
     ...(near === null ? {} : vectorParts(near)),
-    fusion,
-    rerank,
   }
 }
 

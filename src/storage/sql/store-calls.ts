@@ -80,6 +80,7 @@ export const storeCalls = {
   },
   searchTexts: {
     present: 'reads',
+    rank: 'reads',
   },
   live: {
     create: { locks: ['live'] },

@@ -1,0 +1,101 @@
+import type { Scope } from '../access/scope.ts'
+import type { KeywordQuery } from '../text/types.ts'
+import { searchLimits as limits } from './limits.ts'
+import { type NearChunk, type NearHit, type QueryVector, scoreNearest } from './nearest.ts'
+import type { AskedIndex, ChunkScore, DocumentHit, TimedOut, Unavailable } from './search-index.ts'
+import type { SearchRequest } from './search-request.ts'
+import { causeOf, type Shortfall } from './shortfall.ts'
+import { wordEvidence } from './word-evidence.ts'
+
+interface Asked {
+  readonly request: SearchRequest
+  readonly scope: Scope
+  readonly query: KeywordQuery
+  readonly index: AskedIndex
+}
+
+/** A document that one branch or both have found, with what both say of it. */
+export interface FoundCandidate {
+  readonly documentId: string
+  /** By words, where one of them matches. */
+  readonly best: ChunkScore
+  readonly others: readonly ChunkScore[]
+  /** BM25 of the best chunk; null where no word matches. */
+  readonly keyword: number | null
+  /** The nearest chunk; null where there is no vector. */
+  readonly near: NearChunk | null
+}
+
+export interface ScoredCandidates {
+  readonly candidates: readonly FoundCandidate[]
+  /** How much the words of the query are worth, 0 to 1. */
+  readonly evidence: number
+}
+
+/** Both branches' candidates with both scores: what one did not find is scored by it afterwards. */
+export async function scoreCandidates(
+  { request, scope, query, index }: Asked,
+  keywordHits: readonly DocumentHit[],
+  vectorHits: readonly NearHit[],
+  vectors: readonly QueryVector[],
+  shortfalls: Shortfall[],
+): Promise<ScoredCandidates> {
+  const hits = new Map<string, { keyword: DocumentHit | null; vector: NearHit | null }>()
+  for (const hit of keywordHits) hits.set(hit.documentId, { keyword: hit, vector: null })
+  for (const hit of vectorHits)
+    hits.set(hit.documentId, { keyword: hits.get(hit.documentId)?.keyword ?? null, vector: hit })
+  const search = { scope, filters: request.filters, timeoutMs: limits.keywordWaitMs }
+  const lack = (what: Shortfall['what'], outcome: TimedOut | Unavailable): void => {
+    if (shortfalls.some((known) => known.what === what)) return
+    shortfalls.push({ what, cause: causeOf(outcome, limits.keywordWaitMs) })
+  }
+  /** What one branch would have given to the documents that only the other one found. */
+  const lacking = (branch: 'keyword' | 'vector') => [...hits].flatMap(([one, hit]) => (hit[branch] === null ? one : []))
+  const completedByWords = async (): Promise<ReadonlyMap<string, ChunkScore | null>> => {
+    const asked = lacking('keyword')
+    if (asked.length === 0) return new Map()
+    const scored = await index.score({ ...search, explain: request.explain, documentIds: asked, query, vector: null })
+    if (scored.outcome === 'found') return new Map(scored.scores.map((one) => [one.documentId, one.keyword]))
+    lack('keyword_search_timed_out', scored)
+    return new Map()
+  }
+  const completedByVectors = async (): Promise<ReadonlyMap<string, NearChunk | null>> => {
+    const asked = lacking('vector')
+    if (asked.length === 0 || vectors.length === 0) return new Map()
+    const scored = await scoreNearest(index, vectors, asked, search)
+    if (scored.outcome === 'found') return new Map(scored.scores.map((one) => [one.documentId, one.vector]))
+    lack('vector_search_unavailable', scored)
+    return new Map()
+  }
+  /** The best by words, with what each word of the query adds to its score. */
+  const bestByWords = async (): Promise<Pick<ChunkScore, 'parts'> | null> => {
+    const [best = null] = keywordHits
+    if (best === null || best.parts !== undefined) return best
+    const scored = await index.score({
+      ...search,
+      explain: true,
+      documentIds: [best.documentId],
+      query,
+      vector: null,
+    })
+    if (scored.outcome === 'found') return scored.scores[0]?.keyword ?? best
+    lack('keyword_search_timed_out', scored)
+    return best
+  }
+  const [keywordScores, vectorScores, best] = await Promise.all([
+    completedByWords(),
+    completedByVectors(),
+    bestByWords(),
+  ])
+  // What was demanded or excluded by a sign is so for the vector branch too.
+  const isMarked = query.clauses.some(({ kind }) => kind !== 'any')
+  const candidates = [...hits].flatMap(([documentId, hit]): FoundCandidate[] => {
+    const byWords = hit.keyword ?? keywordScores.get(documentId) ?? null
+    const best = byWords ?? hit.vector
+    const keyword = byWords?.score ?? null
+    if (best === null || (isMarked && keyword === null)) return []
+    const others = (hit.keyword ?? hit.vector)?.otherChunks.filter(({ chunkId }) => chunkId !== best.chunkId) ?? []
+    return [{ documentId, best, others, keyword, near: hit.vector ?? vectorScores.get(documentId) ?? null }]
+  })
+  return { candidates, evidence: wordEvidence(query, best) }
+}

@@ -122,13 +122,14 @@ const light: { readonly says: string; readonly start: RegExp; readonly never: Re
     never: /^(typebox|ajv|fastify|@fastify)\b/,
   },
   {
-    says: 'a command that only reads costs what it loads: schemas are loaded to check what is typed, queries by threads',
-    start: /^src\/cli\/(admin|app|key|usage|collector|doctor|erase|migrate|admin-token|cursor-key)\.ts$/,
+    says: 'a command that only reads, or says what it is, costs what it loads: schemas are loaded to check what is typed, queries by threads',
+    start:
+      /^src\/cli\/(serve|start|migrate|apply|import|app|key|usage|collect|collector|mirror|erase|admin|admin-token|cursor-key|doctor|reindex|backup|restore|copy|openapi)\.ts$/,
     never: /^(typebox|ajv|fastify|@fastify|kysely|pg)\b/,
   },
   {
     says: 'a server has queries in threads; what whole libraries bring along, as node:http does fetch, is not needed at a start',
-    start: /^src\/cli\/(serve|start)\.ts$/,
+    start: /^src\/cli\/(open-instance|load-sample)\.ts$/,
     never: /^(kysely|pg|node:http|@aws-sdk\/.*|@fastify\/swagger|@modelcontextprotocol\/.*|yaml|prom-client$)/,
   },
 ]

@@ -1,19 +1,5 @@
-import { readFile } from 'node:fs/promises'
 import type { Command } from 'commander'
-import type { Config } from '../config.ts'
-import { TidemarkError } from '../errors.ts'
-import { fileFault } from '../file-fault.ts'
-import {
-  checkInstanceFile,
-  emptyInstance,
-  type InstanceFile,
-  InstanceFileError,
-  type Plan,
-  planInstance,
-} from '../operator/instance-file.ts'
-import { backendOf } from '../storage/backends.ts'
 import type { Context } from './context.ts'
-import { commandLineActor, withWorkbench } from './with-workbench.ts'
 
 export function apply(program: Command, context: Context): void {
   program
@@ -22,59 +8,7 @@ export function apply(program: Command, context: Context): void {
     .argument('<file>', 'datasets, classifications, embedding_profiles, applications, collectors, admin_tokens')
     .option('--dry-run', 'only show the difference')
     .action(async (path: string, options: { dryRun?: boolean }) => {
-      try {
-        const file = await readInstanceFile(path)
-        if (options.dryRun === true && (await isNoStoreYet(context.config()))) {
-          show(context, await planInstance(file, emptyInstance))
-          return
-        }
-        await withWorkbench(context, async (bench) => {
-          const plan = await planInstance(file, bench.operator.read)
-          show(context, plan)
-          if (options.dryRun === true || plan.lines.length === 0) return
-          await bench.operator.commit(commandLineActor, plan.changes)
-          for (const { of, secret } of plan.secrets) context.say(`${of}, shown this once: ${secret}`)
-        })
-      } catch (error) {
-        if (!(error instanceof InstanceFileError)) throw error
-        context.warn(`tidemark: ${path}: ${error.message}`)
-        context.fail()
-      }
+      const { applyFile } = await import('./apply-file.ts')
+      await applyFile(context, path, options)
     })
-}
-
-function show(context: Context, { lines }: Plan): void {
-  for (const line of lines) context.say(line)
-  if (lines.length === 0) context.say('nothing to change')
-}
-
-/** Whoever only wants to see must not have a store made, or brought up to date, by it. */
-async function isNoStoreYet(config: Config): Promise<boolean> {
-  const backend = backendOf(config)
-  if (!backend.isThere()) return true
-  const { schema, newestSchema } = await backend.upkeep()
-  const { newest } = await schema()
-  if (newest > 0 && newest < newestSchema) {
-    throw new TidemarkError('conflict', 'the store is of an older version: tidemark migrate brings it up to date')
-  }
-  return newest === 0
-}
-
-export const readInstanceFile = async (path: string | URL): Promise<InstanceFile> =>
-  checkInstanceFile(await readYaml(path))
-
-async function readYaml(path: string | URL): Promise<unknown> {
-  let text: string
-  try {
-    text = await readFile(path, 'utf8')
-  } catch (error) {
-    throw new InstanceFileError(fileFault(error))
-  }
-  // A server that has its sample already does without.
-  const { parse } = await import('yaml')
-  try {
-    return parse(text)
-  } catch (error) {
-    throw new InstanceFileError(`not valid YAML: ${(error as Error).message.split('\n', 1)[0]}`)
-  }
 }

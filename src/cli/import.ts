@@ -2,7 +2,7 @@ import { access, constants, stat } from 'node:fs/promises'
 import type { Command } from 'commander'
 import { TidemarkError } from '../errors.ts'
 import { fileFault } from '../file-fault.ts'
-import { type ImportProgress, importFile } from '../ingest/import-file.ts'
+import type { ImportProgress } from '../ingest/import-file.ts'
 import type { Context } from './context.ts'
 import { Progress } from './progress.ts'
 import { withWorkbench } from './with-workbench.ts'
@@ -16,6 +16,7 @@ export function importCommand(program: Command, context: Context): void {
     .argument('<file...>', 'one document a line; - for standard input')
     .action(async (files: string[]) => {
       await refuseUnreadable(files)
+      const { importFile } = await import('../ingest/import-file.ts')
       await withWorkbench(context, async ({ ingest }) => {
         let refused = 0
         for (const file of files) {

@@ -5,7 +5,7 @@ import { type InstanceFile, planInstance } from '../operator/instance-file.ts'
 import type { Operator } from '../operator/operator.ts'
 import type { Application } from '../operator/operator-store.ts'
 import { dayMs } from '../time.ts'
-import { readInstanceFile } from './apply.ts'
+import { readInstanceFile } from './apply-file.ts'
 
 const sample = new URL('../../sample/', import.meta.url)
 const actor = 'start'

@@ -2,8 +2,6 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Command } from 'commander'
-import { pino } from 'pino'
-import { compose } from '../compose.ts'
 import type { Context } from './context.ts'
 
 export function openapi(program: Command, context: Context): void {
@@ -11,6 +9,8 @@ export function openapi(program: Command, context: Context): void {
     .command('openapi')
     .description('print the OpenAPI 3.1 description')
     .action(async () => {
+      const { pino } = await import('pino')
+      const { compose } = await import('../compose.ts')
       // The description comes from the routes, and routes want a store: an empty one, gone afterwards.
       const folder = await mkdtemp(join(tmpdir(), 'tidemark-openapi-'))
       try {

@@ -1,7 +1,5 @@
 import type { Command } from 'commander'
-import { compose } from '../compose.ts'
 import type { Context } from './context.ts'
-import { makeLogger } from './logger.ts'
 import { refuseTakenPort } from './refuse-taken-port.ts'
 import { addSettingFlags, overridesFrom } from './setting-flags.ts'
 import { untilSignal, workThenClose } from './shutdown.ts'
@@ -11,7 +9,8 @@ export function serve(program: Command, context: Context): void {
   addSettingFlags(command).action(async (options: Record<string, unknown>) => {
     const config = context.config(overridesFrom(options))
     await refuseTakenPort(config)
-    const instance = await compose(config, makeLogger(config))
+    const { openInstance } = await import('./open-instance.ts')
+    const instance = await openInstance(config)
     const ended = untilSignal()
     await workThenClose(instance, async () => {
       // Before listening, which may still fail: the token is kept from now on and will not be shown again.

@@ -1,9 +1,6 @@
 import type { Command } from 'commander'
-import { compose } from '../compose.ts'
 import type { Context } from './context.ts'
 import { greeting, signInAddress } from './greeting.ts'
-import { loadSample } from './load-sample.ts'
-import { makeLogger } from './logger.ts'
 import { openInBrowser } from './open-in-browser.ts'
 import { refuseTakenPort } from './refuse-taken-port.ts'
 import { addSettingFlags, overridesFrom } from './setting-flags.ts'
@@ -20,7 +17,9 @@ export function start(program: Command, context: Context): void {
       ...overridesFrom(options),
     })
     await refuseTakenPort(config)
-    const instance = await compose(config, makeLogger(config))
+    const { openInstance } = await import('./open-instance.ts')
+    const { loadSample } = await import('./load-sample.ts')
+    const instance = await openInstance(config)
     const ended = untilSignal()
     await workThenClose(instance, async () => {
       const { madeAdminToken } = instance

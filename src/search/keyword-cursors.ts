@@ -1,5 +1,5 @@
 import type { Cursors } from '../cursors.ts'
-import { ANALYSIS_VERSION } from '../text/analyse.ts'
+import { ANALYSIS_VERSION } from '../text/analysis-version.ts'
 import type { KeywordPosition } from './search-index.ts'
 import { invalid } from './search-request.ts'
 

@@ -1,7 +1,7 @@
 import type { Config } from '../config.ts'
 import type { Incidents } from '../incidents.ts'
 import type { IndexHome } from '../search/index-home.ts'
-import { ANALYSIS_VERSION } from '../text/analyse.ts'
+import { ANALYSIS_VERSION } from '../text/analysis-version.ts'
 import type { PoolWatch } from '../threads/pool.ts'
 import { OpenSearchHome } from './opensearch/opensearch-home.ts'
 import { SegmentsHome } from './segments/segments-home.ts'

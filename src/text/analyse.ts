@@ -7,14 +7,6 @@ import type { AnalysedField, LocatedField } from './types.ts'
 import type { TermBeginnings, WantedTerms } from './wanted-terms.ts'
 import { wordTerms } from './word-terms.ts'
 
-/**
- * Stored terms are only good for queries analysed in the same way: an index that holds terms of another version is to
- * be rebuilt. The Unicode tables and the dictionaries of Thai and its neighbours come with the runtime.
- *
- * @public
- */
-export const ANALYSIS_VERSION = `3/${process.versions.icu}`
-
 type TermSink = (term: string, position: number, start: number, end: number) => void
 
 /** A run of a dictionary script goes to the segmenter in pieces of this many UTF-16 units, which bounds its work. */

@@ -21,7 +21,7 @@ export function AccountView(): ComponentChild {
     h(
       'div',
       { class: 'view-head', key: 'head' },
-      h('h1', null, known?.name ?? 'Account'),
+      h('h1', { dir: 'auto' }, known?.name ?? 'Account'),
       h(AsCode, { request: { method: 'GET', path: '/v1/account' } }),
     ),
     fault.value === null ? null : h('p', { class: 'notice bad', role: 'alert', key: 'fault' }, fault.value),
@@ -36,23 +36,29 @@ function Known({ known }: { readonly known: Account }): ComponentChild {
     'div',
     { class: 'account' },
     h(
-      'section',
-      { class: 'card', 'aria-labelledby': 'may-read' },
-      h('h2', { id: 'may-read' }, 'What it may read'),
-      known.entitlements.length === 0
-        ? h('p', null, 'Nothing: it has no entitlements. The operator gives them.')
-        : h(
-            'ol',
-            { class: 'entitlements' },
-            known.entitlements.map((entry) => h('li', { key: entry.entitlement_id }, entitlementInWords(entry))),
-          ),
-      known.entitlements.length > 1
-        ? h('p', { class: 'note' }, 'A document has to be within one of them; what a request asks, too.')
-        : null,
-      h(Times, { known }),
+      'div',
+      null,
+      h(
+        'section',
+        { class: 'card', 'aria-labelledby': 'may-read' },
+        h('h2', { id: 'may-read' }, 'What it may read'),
+        known.entitlements.length === 0
+          ? h('p', null, 'Nothing: it has no entitlements. The operator gives them.')
+          : h(
+              'ol',
+              { class: 'entitlements' },
+              known.entitlements.map((entry) =>
+                h('li', { key: entry.entitlement_id, dir: 'auto' }, entitlementInWords(entry)),
+              ),
+            ),
+        known.entitlements.length > 1
+          ? h('p', { class: 'note' }, 'A document has to be within one of them; what a request asks, too.')
+          : null,
+        h(Times, { known }),
+      ),
+      h(WhyHidden, { entitlements: known.entitlements }),
     ),
     h(Limits, { known }),
-    h(WhyHidden, { entitlements: known.entitlements }),
   )
 }
 
@@ -119,6 +125,7 @@ function Limits({ known: { policy, usage } }: { readonly known: Account }): Comp
       const used = operations.reduce((sum, operation) => sum + (usage.operations[operation] ?? 0), 0)
       return h(Meter, { key: name, title, used, most: Number(most) })
     }),
+    limited.length === 0 ? h('p', { class: 'note' }, 'No operation has a daily quota.') : null,
     h('h3', null, `Today, ${usage.day} (UTC): ${total.toLocaleString()} request${total === 1 ? '' : 's'}`),
     counted.length === 0
       ? h('p', { class: 'note' }, 'None yet.')
@@ -134,7 +141,6 @@ function Limits({ known: { policy, usage } }: { readonly known: Account }): Comp
             ),
           ),
         ),
-    limited.length === 0 ? h('p', { class: 'note' }, 'No operation has a daily quota.') : null,
   )
 }
 

@@ -46,6 +46,9 @@ export function WhyHidden({ entitlements }: { readonly entitlements: readonly En
         placeholder: 'doc_…',
         onInput: (event: Event) => {
           typed.value = (event.currentTarget as HTMLInputElement).value
+          // What was said was about another one.
+          found.value = null
+          fault.value = null
         },
       }),
       h('button', { type: 'submit', class: 'button' }, 'Look'),
@@ -86,7 +89,7 @@ function Hidden({ entitlements }: { readonly entitlements: readonly Entitlement[
         h(
           'ul',
           null,
-          conditionsOf(entry).map((condition) => h('li', { key: condition }, condition)),
+          conditionsOf(entry).map((condition) => h('li', { key: condition, dir: 'auto' }, condition)),
         ),
       ),
     ),

@@ -1,10 +1,13 @@
 import { type Signal, useSignal } from '@preact/signals'
 import { type ComponentChild, h } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
 import { type Account, account } from '../app/account.ts'
 import { ask, inWords } from '../app/ask.ts'
+import { type FieldFaults, fieldFaults, noFaults } from '../app/field-faults.ts'
 import { go } from '../app/router.ts'
-import { type AnalysisDraft, requestOfDraft } from './analysis-request.ts'
+import { type AnalysisDraft, lackingIn, parametersAtFirst, requestOfDraft } from './analysis-request.ts'
 import { type AnalysisType, analysisTypes, type Run, typeWords } from './analysis-types.ts'
+import { FieldFault } from './field-fault.ts'
 import { ParameterFields } from './parameter-fields.ts'
 
 /** What is executed for an application. */
@@ -15,16 +18,19 @@ const datasetsOf = (known: Account): readonly string[] => [
   ...new Set(known.entitlements.flatMap(({ datasets }) => datasets)),
 ]
 
-export const newDraft = (known: Account): AnalysisDraft => ({
-  type: (typesOf(known)[0] as AnalysisType | undefined) ?? 'knn_graph',
-  datasets: datasetsOf(known),
-  platforms: '',
-  languages: '',
-  from: '',
-  to: '',
-  parameters: {},
-  again: null,
-})
+export function newDraft(known: Account): AnalysisDraft {
+  const type = (typesOf(known)[0] as AnalysisType | undefined) ?? 'knn_graph'
+  return {
+    type,
+    datasets: datasetsOf(known),
+    platforms: '',
+    languages: '',
+    from: '',
+    to: '',
+    parameters: parametersAtFirst(type),
+    again: null,
+  }
+}
 
 const profileOf = (known: Account): string | null =>
   (known.embedding_profiles.find((profile) => profile.is_default) ?? known.embedding_profiles[0])?.id ?? null
@@ -39,11 +45,17 @@ export const requestBehind = (draft: AnalysisDraft, known: Account) => ({
 export function AnalysisForm({ draft }: { readonly draft: Signal<AnalysisDraft | null> }): ComponentChild {
   const known = account.value
   const fault = useSignal<string | null>(null)
+  const faults = useSignal<FieldFaults>(noFaults)
   const isBusy = useSignal(false)
+  const form = useRef<HTMLFormElement>(null)
+  // It may be out of sight.
+  useEffect(() => form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus(), [faults.value])
   if (known === null || draft.value === null) return null
   const now = draft.value
   const change = (changes: Partial<AnalysisDraft>): void => {
     draft.value = { ...now, ...changes }
+    faults.value = noFaults
+    fault.value = null
   }
   const send = async (event: Event): Promise<void> => {
     event.preventDefault()
@@ -54,17 +66,20 @@ export function AnalysisForm({ draft }: { readonly draft: Signal<AnalysisDraft |
       const made = await ask<Run>(method, path, { body })
       go(now.again === null ? `/analysis/runs/${made.run_id}` : '/analysis/subscriptions')
     } catch (error) {
-      fault.value = inWords(error)
+      faults.value = fieldFaults(error)
+      const isAtItsField = [...faults.value.keys()].every((path) => shownPaths.test(path))
+      fault.value = faults.value.size > 0 && isAtItsField ? 'Something has to be changed: see above.' : inWords(error)
     } finally {
       isBusy.value = false
     }
   }
+  const lacking = lackingIn(now)
   return h(
     'form',
-    { class: 'card analysis-form', onSubmit: send, 'aria-labelledby': 'new-run' },
+    { ref: form, class: 'card analysis-form', onSubmit: send, 'aria-labelledby': 'new-run' },
     h('h2', { id: 'new-run' }, 'New analysis'),
     h(TypeChoice, { draft: now, executed: typesOf(known), change }),
-    h(ScopeFields, { draft: now, datasets: datasetsOf(known), change }),
+    h(ScopeFields, { draft: now, datasets: datasetsOf(known), faults: faults.value, change }),
     h(
       'details',
       { class: 'more', open: now.type === 'feature_rollup' },
@@ -73,18 +88,32 @@ export function AnalysisForm({ draft }: { readonly draft: Signal<AnalysisDraft |
         key: now.type,
         type: now.type,
         given: now.parameters,
+        faults: faults.value,
         change: (parameters) => change({ parameters }),
       }),
     ),
     known.policy.analysis?.scheduling ? h(AgainFields, { draft: now, change }) : null,
-    h('p', { class: 'fault', role: 'alert' }, fault.value),
     h(
-      'button',
-      { type: 'submit', class: 'button main', disabled: isBusy.value || now.datasets.length === 0 },
-      now.again === null ? 'Start' : 'Subscribe',
+      'div',
+      { class: 'start' },
+      h('p', { class: 'fault', role: 'alert' }, fault.value),
+      h(
+        'button',
+        {
+          type: 'submit',
+          class: 'button main',
+          disabled: isBusy.value || lacking !== null,
+          'aria-describedby': 'start-lacks',
+        },
+        now.again === null ? 'Start' : 'Subscribe',
+      ),
+      h('span', { id: 'start-lacks', class: 'note', role: 'status' }, lacking),
     ),
   )
 }
+
+/** What the form has a field for. */
+const shownPaths = /^(?:parameters\.\w+|input_scope\.(?:source_platforms|languages|published_from|published_to))$/
 
 interface FieldsProps {
   readonly draft: AnalysisDraft
@@ -110,7 +139,7 @@ function TypeChoice({
           name: 'analysis-type',
           checked: type === draft.type,
           disabled: isOff,
-          onChange: () => change({ type, parameters: {} }),
+          onChange: () => change({ type, parameters: parametersAtFirst(type) }),
         }),
         h(
           'span',
@@ -123,13 +152,22 @@ function TypeChoice({
   )
 }
 
-function ScopeFields({
-  draft,
-  datasets,
-  change,
-}: FieldsProps & { readonly datasets: readonly string[] }): ComponentChild {
-  const text = (name: 'platforms' | 'languages' | 'from' | 'to', title: string, type: string): ComponentChild =>
-    h(
+interface ScopeProps extends FieldsProps {
+  readonly datasets: readonly string[]
+  readonly faults: FieldFaults
+}
+
+const scopeNames = {
+  platforms: 'source_platforms',
+  languages: 'languages',
+  from: 'published_from',
+  to: 'published_to',
+} as const
+
+function ScopeFields({ draft, datasets, faults, change }: ScopeProps): ComponentChild {
+  const text = (name: keyof typeof scopeNames, title: string, type: string): ComponentChild => {
+    const fault = faults.get(`input_scope.${scopeNames[name]}`)
+    return h(
       'div',
       { class: 'field' },
       h('label', { for: `scope-${name}` }, title),
@@ -139,9 +177,13 @@ function ScopeFields({
         value: draft[name],
         placeholder: 'All',
         autocomplete: 'off',
+        'aria-invalid': fault !== undefined,
+        'aria-describedby': `scope-${name}-fault`,
         onInput: (event: Event) => change({ [name]: (event.currentTarget as HTMLInputElement).value }),
       }),
+      h(FieldFault, { id: `scope-${name}-fault`, fault }),
     )
+  }
   return h(
     'fieldset',
     { class: 'scope' },

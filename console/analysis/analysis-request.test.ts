@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type AnalysisDraft, requestOfDraft } from './analysis-request.ts'
+import { type AnalysisDraft, lackingIn, parametersAtFirst, requestOfDraft } from './analysis-request.ts'
+import { analysisTypes } from './analysis-types.ts'
 
 const draft: AnalysisDraft = {
   type: 'knn_graph',
@@ -50,4 +51,11 @@ test('counts need no vectors; a subscription has its name and when it starts', (
   )
   const onChange = requestOfDraft({ ...draft, again: { ...again, mode: 'on_change' } }, 'bge')
   assert.equal('interval_seconds' in onChange, false)
+})
+
+test('a form can be sent as it begins, whatever is to be found; what it then lacks is said', () => {
+  for (const type of analysisTypes)
+    assert.equal(lackingIn({ ...draft, type, parameters: parametersAtFirst(type) }), null)
+  assert.match(lackingIn({ ...draft, type: 'feature_rollup' })!, /to count by/)
+  assert.match(lackingIn({ ...draft, datasets: [] })!, /dataset/)
 })

@@ -17,6 +17,17 @@ export interface AnalysisDraft {
   }
 }
 
+/** What a form of that type begins with: what it cannot be without has to be something. */
+export const parametersAtFirst = (type: AnalysisType): AnalysisDraft['parameters'] =>
+  type === 'feature_rollup' ? { by: ['platform'] } : {}
+
+/** Why it cannot be started yet; null where it can. */
+export function lackingIn({ type, datasets, parameters }: AnalysisDraft): string | null {
+  if (datasets.length === 0) return 'Choose at least one dataset.'
+  if (type === 'feature_rollup' && parameters.by === undefined) return 'Choose at least one thing to count by.'
+  return null
+}
+
 /** The request that a draft stands for. Days are whole ones, of UTC: the last is still in it. */
 export function requestOfDraft(draft: AnalysisDraft, profileId: string | null): Readonly<Record<string, unknown>> {
   const { type, parameters, again } = draft

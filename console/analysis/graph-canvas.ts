@@ -39,7 +39,7 @@ export class GraphCanvas {
     for (const [i, degree] of degrees.entries()) {
       this.#nodes.addNode(String(i), { x: i, y: 0, size: small + (large - small) * (degree / most), color: '#888888' })
     }
-    this.#sigma = new Sigma(this.#nodes, container, {
+    this.#sigma = new Sigma<NodeLook>(this.#nodes, container, {
       renderEdgeLabels: false,
       labelFont: getComputedStyle(container).fontFamily,
       labelSize: 12,
@@ -54,6 +54,7 @@ export class GraphCanvas {
       // A page that is being printed or put away may have no width for a moment.
       allowInvalidContainer: true,
       zIndex: true,
+      defaultDrawNodeLabel: drawName,
       // The name of what is pointed at is shown by the page, where it can be read aloud and selected.
       defaultDrawNodeHover: () => {},
     })
@@ -176,6 +177,20 @@ export class GraphCanvas {
     return hexOf(getComputedStyle(this.#container).getPropertyValue(name), this.#container)
   }
 }
+
+/** Beside its node: on the right, or on the left where it would run over the edge. */
+const drawName: DrawName = (context, { label, x, y, size }, { labelFont, labelSize, labelWeight, labelColor }) => {
+  if (!label) return
+  context.font = `${labelWeight} ${labelSize}px ${labelFont}`
+  context.fillStyle = labelColor.color ?? '#000000'
+  const [width, edge] = [context.measureText(label).width, context.canvas.clientWidth - edgePx]
+  const right = x + size + 3
+  const left = Math.max(edgePx, x - size - 3 - width)
+  context.fillText(label, right + width <= edge ? right : left, y + labelSize / 3)
+}
+type DrawName = ReturnType<Sigma<NodeLook>['getSettings']>['defaultDrawNodeLabel']
+
+const edgePx = 6
 
 interface NodeLook {
   x: number

@@ -1,10 +1,11 @@
 import { useSignal } from '@preact/signals'
 import { type ComponentChild, h } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { dayInWords } from '../shared/words-of-time.ts'
 import { type Graph, neighboursOf } from './graph-of-edges.ts'
 import { type AnalysedDocument, documentAddress, titleOf } from './read-documents.ts'
 import { counted } from './run-words.ts'
+import { tellApart } from './tell-apart.ts'
 
 /** Enough to choose from; a search narrows what there is. */
 const listedMax = 60
@@ -27,6 +28,10 @@ export function GraphPanel({ graph, documents, degrees, chosen, choose }: Props)
     .map((_, place) => place)
     .filter((place) => wanted === '' || textOf(documents.get(graph.documentIds[place]!)).includes(wanted))
     .sort((a, b) => degrees[b]! - degrees[a]!)
+  const apart = useMemo(
+    () => tellApart(graph, titleAt, (place) => factsOf(documents.get(graph.documentIds[place]!))),
+    [graph, documents],
+  )
   const entry = (place: number, note: string): ComponentChild =>
     h(
       'li',
@@ -34,7 +39,12 @@ export function GraphPanel({ graph, documents, degrees, chosen, choose }: Props)
       h(
         'button',
         { type: 'button', 'aria-current': place === chosen ? 'true' : undefined, onClick: () => choose(place) },
-        h('span', { dir: 'auto' }, titleAt(place)),
+        h(
+          'span',
+          null,
+          h('span', { class: 'node-title', dir: 'auto' }, titleAt(place)),
+          h('span', { class: 'note', dir: 'auto' }, apart(place)),
+        ),
         h('span', { class: 'count' }, note),
       ),
     )
@@ -95,6 +105,14 @@ export function GraphPanel({ graph, documents, degrees, chosen, choose }: Props)
 const textOf = (document: AnalysedDocument | undefined): string =>
   `${document?.content?.title ?? ''} ${document?.content?.body ?? ''}`.toLowerCase()
 
+const factsOf = (document: AnalysedDocument | undefined): readonly string[] =>
+  [
+    document?.source_platform,
+    document?.author?.nickname,
+    document?.language,
+    document?.published_at ? dayInWords(document.published_at) : null,
+  ].filter((fact): fact is string => Boolean(fact))
+
 interface ChosenProps {
   readonly document: AnalysedDocument | undefined
   readonly id: string
@@ -105,18 +123,13 @@ function Chosen({ document, id, choose }: ChosenProps): ComponentChild {
   const heading = useRef<HTMLHeadingElement>(null)
   // On a phone it stands below what was clicked.
   useEffect(() => heading.current?.scrollIntoView({ block: 'nearest' }), [id])
-  const facts = [
-    document?.dataset_id,
-    document?.source_platform,
-    document?.language,
-    document?.published_at ? dayInWords(document.published_at) : null,
-  ].filter(Boolean)
+  const facts = [document?.dataset_id, ...factsOf(document)].filter(Boolean)
   const body = document?.content?.body ?? ''
   return h(
     'section',
     { class: 'graph-chosen', 'aria-live': 'polite' },
     h('h3', { ref: heading, dir: 'auto' }, titleOf(document)),
-    facts.length === 0 ? null : h('p', { class: 'note' }, facts.join(' · ')),
+    facts.length === 0 ? null : h('p', { class: 'note', dir: 'auto' }, facts.join(' · ')),
     body === ''
       ? null
       : h('p', { class: 'graph-text', dir: 'auto' }, body.slice(0, 280), body.length > 280 ? ' …' : ''),

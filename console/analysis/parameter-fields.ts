@@ -2,14 +2,17 @@ import { useSignal } from '@preact/signals'
 import { type ComponentChild, h } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { ask, inWords } from '../app/ask.ts'
+import type { FieldFaults } from '../app/field-faults.ts'
 import { type Description, type PlainSchema, plain } from '../reference/openapi-model.ts'
 import type { AnalysisType } from './analysis-types.ts'
+import { FieldFault } from './field-fault.ts'
 
 export type Parameters = Readonly<Record<string, unknown>>
 
 interface Props {
   readonly type: AnalysisType
   readonly given: Parameters
+  readonly faults: FieldFaults
   readonly change: (given: Parameters) => void
 }
 
@@ -29,7 +32,7 @@ const schemaName = (type: AnalysisType): string =>
   `${type.replace(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase())}Parameters`
 
 /** What can be said of a type of analysis, as the API describes it: a field for each, with its bounds and its help. */
-export function ParameterFields({ type, given, change }: Props): ComponentChild {
+export function ParameterFields({ type, given, faults, change }: Props): ComponentChild {
   const described = useSignal<Description | null>(null)
   const fault = useSignal<string | null>(null)
   useEffect(() => {
@@ -53,7 +56,15 @@ export function ParameterFields({ type, given, change }: Props): ComponentChild 
       change(value === undefined ? others : { ...others, [name]: value })
     }
     const choices = known.type === 'array' ? plain(description, known.items).enum : undefined
-    const field = { id: `parameter-${name}`, name, known, value: given[name], isRequired: required.includes(name), set }
+    const field = {
+      id: `parameter-${name}`,
+      name,
+      known,
+      value: given[name],
+      isRequired: required.includes(name),
+      fault: faults.get(`parameters.${name}`),
+      set,
+    }
     return choices === undefined ? h(OneValue, { key: name, ...field }) : h(Several, { key: name, ...field, choices })
   })
 }
@@ -64,18 +75,25 @@ interface FieldProps {
   readonly known: PlainSchema
   readonly value: unknown
   readonly isRequired: boolean
+  readonly fault: string | undefined
   readonly set: (value: unknown) => void
 }
 
 const inWordsOf = (name: string): string => `${name.charAt(0).toUpperCase()}${name.slice(1).replaceAll('_', ' ')}`
 const helpOf = ({ description = '' }: PlainSchema): string => description.replaceAll('`', '')
 
-function OneValue({ id, name, known, value, isRequired, set }: FieldProps): ComponentChild {
+function OneValue({ id, name, known, value, isRequired, fault, set }: FieldProps): ComponentChild {
   const changed = (event: Event): void => {
     const text = (event.currentTarget as HTMLInputElement).value
     set(text === '' ? undefined : known.enum === undefined && known.type !== 'string' ? Number(text) : text)
   }
-  const props = { id, 'aria-describedby': `${id}-help`, required: isRequired, value: (value ?? '') as string }
+  const props = {
+    id,
+    'aria-describedby': `${id}-fault ${id}-help`,
+    'aria-invalid': fault !== undefined,
+    required: isRequired,
+    value: (value ?? '') as string,
+  }
   return h(
     'div',
     { class: 'field' },
@@ -96,6 +114,7 @@ function OneValue({ id, name, known, value, isRequired, set }: FieldProps): Comp
           placeholder: known.default === undefined ? 'None' : String(known.default),
           onInput: changed,
         }),
+    h(FieldFault, { id: `${id}-fault`, fault }),
     h('p', { class: 'note', id: `${id}-help` }, helpOf(known)),
   )
 }
@@ -106,12 +125,14 @@ function Several({
   known,
   value,
   choices,
+  fault,
   set,
 }: FieldProps & { choices: readonly unknown[] }): ComponentChild {
   const chosen = Array.isArray(value) ? (value as readonly unknown[]) : []
+  const isFull = chosen.length >= (known.maxItems ?? choices.length)
   return h(
     'fieldset',
-    { class: 'field', 'aria-describedby': `${id}-help` },
+    { class: 'field', 'aria-describedby': `${id}-fault ${id}-help` },
     h('legend', null, inWordsOf(name)),
     h(
       'div',
@@ -123,6 +144,7 @@ function Several({
           h('input', {
             type: 'checkbox',
             checked: chosen.includes(one),
+            disabled: isFull && !chosen.includes(one),
             onChange: () => {
               const next = chosen.includes(one) ? chosen.filter((other) => other !== one) : [...chosen, one]
               set(next.length === 0 ? undefined : next)
@@ -132,6 +154,7 @@ function Several({
         ),
       ),
     ),
+    h(FieldFault, { id: `${id}-fault`, fault }),
     h('p', { class: 'note', id: `${id}-help` }, helpOf(known)),
   )
 }

@@ -8,6 +8,7 @@ export interface AnalysedDocument {
   readonly language: string | null
   readonly published_at: string | null
   readonly url: string | null
+  readonly author?: { readonly nickname: string | null } | null
   readonly content: { readonly title: string | null; readonly body: string | null } | null
 }
 

@@ -159,11 +159,16 @@ export function inWords(error: unknown): string | null {
       .filter(({ message }) => message !== error.message)
       .map(({ path, message }) => `${path} ${message}`)
       .join('; ')
-    return sentence(where === '' || error.message.includes(where) ? error.message : `${error.message}: ${where}`)
+    return sentence(
+      withoutNumber(where === '' || error.message.includes(where) ? error.message : `${error.message}: ${where}`),
+    )
   }
   if (error instanceof TypeError) return 'The server did not answer. Nothing is known of what became of the request.'
   return error instanceof Error ? error.message : String(error)
 }
+
+/** A value of a list is known by what it is, not by its number. */
+const withoutNumber = (text: string): string => text.replace(/^(\w+)(?:\.\d+)+ /, '$1 ')
 
 const sentence = (text: string): string =>
   `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?…]$/.test(text) ? '' : '.'}`

@@ -15,10 +15,8 @@ import { ChangeRow, rowRem } from './change-row.ts'
 import { type Following, followingOf, parametersOf, queryOf } from './changes-request.ts'
 import { counted, EventsAMinute, type Minutes } from './events-a-minute.ts'
 import { type ChangeEvent, followChanges, pageSize } from './follow-changes.ts'
+import { inWordsOf, type Newest, noEvents, withNewer } from './newest-events.ts'
 import { useTitles } from './use-titles.ts'
-
-/** A page that stays open keeps the newest: older ones are in the feed. */
-const keptMax = 10_000
 
 /** The feed as it arrives, the newest first. What is followed is in the address; where one is in the feed, in the cursor. */
 export function ChangesView({ place }: ViewProps): ComponentChild {
@@ -113,17 +111,17 @@ export function ChangesView({ place }: ViewProps): ComponentChild {
   )
 }
 
-function wordsOf({ events, isPaused, isCaughtUp }: ReturnType<typeof useFeed>): string {
-  const shown = events.length === 1 ? '1 event' : `${events.length.toLocaleString()} events`
+function wordsOf({ events, isCut, isPaused, isCaughtUp }: ReturnType<typeof useFeed>): string {
+  const shown = inWordsOf({ events, isCut })
   if (isPaused) return `Paused, ${shown}`
   if (!isCaughtUp) return `Reading, ${shown} so far`
   return events.length === 0 ? 'Nothing yet: what changes appears here' : `Waiting for the next one, ${shown}`
 }
 
 function useFeed(following: Following) {
-  const events = useSignal<readonly ChangeEvent[]>([])
+  const shown = useSignal<Newest<ChangeEvent>>(noEvents)
   /** Arrived while the reader was further down: shown when they want, so that nothing moves under their eyes. */
-  const held = useSignal<readonly ChangeEvent[]>([])
+  const held = useSignal<Newest<ChangeEvent>>(noEvents)
   const cursor = useSignal<string | null>(null)
   const minutes = useSignal<Minutes>(new Map())
   const now = useSignal(Date.now())
@@ -137,8 +135,8 @@ function useFeed(following: Following) {
   const query = useMemo(() => queryOf(following, Date.now()), [key, turn.value])
 
   useEffect(() => {
-    events.value = []
-    held.value = []
+    shown.value = noEvents
+    held.value = noEvents
     cursor.value = null
     minutes.value = new Map()
     isCaughtUp.value = false
@@ -150,9 +148,9 @@ function useFeed(following: Following) {
     const left = new AbortController()
     const follow = async (): Promise<void> => {
       for await (const { items, next_cursor } of followChanges(query, cursor.value, left.signal)) {
-        const newest = items.toReversed()
-        if (isDown.current) held.value = [...newest, ...held.value].slice(0, keptMax)
-        else events.value = [...newest, ...events.value].slice(0, keptMax)
+        const arrived = { events: items.toReversed(), isCut: false }
+        if (isDown.current) held.value = withNewer(arrived, held.value)
+        else shown.value = withNewer(arrived, shown.value)
         minutes.value = counted(
           minutes.value,
           items.map(({ ingested_at }) => ingested_at),
@@ -178,13 +176,13 @@ function useFeed(following: Following) {
   }, [])
 
   const show = (): void => {
-    events.value = [...held.value, ...events.value].slice(0, keptMax)
-    held.value = []
+    shown.value = withNewer(held.value, shown.value)
+    held.value = noEvents
   }
   return {
     query,
-    events: events.value,
-    waiting: held.value.length,
+    ...shown.value,
+    waiting: held.value.events.length,
     cursor: cursor.value,
     minutes: minutes.value,
     now: now.value,
@@ -198,7 +196,7 @@ function useFeed(following: Following) {
     },
     seen: (first: number) => {
       isDown.current = first > 0
-      if (first === 0 && held.value.length > 0) show()
+      if (first === 0 && held.value.events.length > 0) show()
     },
     pause: () => {
       isPaused.value = true

@@ -45,10 +45,10 @@ export function TimeHistogram({ counts, unit, choose }: TimeHistogramProps): Com
     h(
       'div',
       { class: 'axis' },
-      h('span', { 'aria-hidden': 'true' }, dayInWords(first)),
       outside(before, 'before', () => choose('', start(first))),
+      h('span', { 'aria-hidden': 'true' }, dayInWords(first)),
+      h('span', { 'aria-hidden': 'true', class: 'end' }, dayInWords(last)),
       outside(after, 'after', () => choose(start(end), '')),
-      h('span', { 'aria-hidden': 'true' }, dayInWords(last)),
     ),
   )
 }

@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals'
 import { type ComponentChild, Fragment, h } from 'preact'
-import { useId } from 'preact/hooks'
+import { useId, useRef } from 'preact/hooks'
 import { icon } from '../app/icons.ts'
 import { CodeBox } from './code-box.ts'
 import { chooseLanguage, codeLanguage } from './code-language.ts'
@@ -21,15 +21,22 @@ export interface RequestBehind {
 export function AsCode({ request }: { readonly request: RequestBehind }): ComponentChild {
   const id = useId()
   const isOpen = useSignal(false)
+  const opener = useRef<HTMLButtonElement>(null)
+  const close = (event: KeyboardEvent): void => {
+    if (event.key !== 'Escape' || !isOpen.value) return
+    isOpen.value = false
+    opener.current?.focus()
+  }
   return h(
     Fragment,
     null,
     h(
       'div',
-      { class: 'view-tools' },
+      { class: 'view-tools', onKeyDown: close },
       h(
         'button',
         {
+          ref: opener,
           type: 'button',
           class: 'button small',
           'aria-expanded': isOpen.value,
@@ -46,7 +53,11 @@ export function AsCode({ request }: { readonly request: RequestBehind }): Compon
         'Link',
       ]),
     ),
-    h('div', { id, class: 'as-code', hidden: !isOpen.value }, isOpen.value ? h(Code, { request }) : null),
+    h(
+      'div',
+      { id, class: 'as-code', hidden: !isOpen.value, onKeyDown: close },
+      isOpen.value ? h(Code, { request }) : null,
+    ),
   )
 }
 

@@ -105,7 +105,7 @@ test('a graph: started, followed to its end, drawn; pointing tells, clicking ope
   // By keyboard to a neighbour, and to its neighbours.
   await page.getByRole('button', { name: 'Let go' }).focus()
   await page.keyboard.press('Tab')
-  const next = String(await page.evaluate('document.activeElement.firstChild.textContent'))
+  const next = String(await page.evaluate('document.activeElement.querySelector(".node-title").textContent'))
   await page.keyboard.press('Enter')
   await chosen.filter({ hasText: next }).waitFor()
 
@@ -254,9 +254,21 @@ test('a subscription: made by the same form, its runs in its history, resumed an
     policy: { analysis_enabled: true, analysis: { types: ['feature_rollup'], scheduling: true } },
     entitlements: [{ datasets: ['news'] }],
   })
-  const { page, faults } = await open('/analysis', { key })
-  await page.getByLabel(/^Counts/).check()
-  await page.getByLabel('platform', { exact: true }).check()
+  const { page, faults } = await open('/analysis', { key, expected: /status of 400/ })
+  // As it begins it could be started, by a button that is in sight; what is wrong is said where it is.
+  const [start, counted] = [page.getByRole('button', { name: 'Start' }), page.getByLabel('platform', { exact: true })]
+  await counted.uncheck()
+  await page.getByText('Choose at least one thing to count by.').waitFor()
+  assert.ok(await start.isDisabled())
+  await counted.check()
+  const { y, height } = (await start.boundingBox())!
+  assert.ok(y + height <= 900, `the button ends at ${y + height}`)
+  await page.getByLabel('Languages').fill('klingon')
+  await start.click()
+  await page.locator('.field', { hasText: 'Languages' }).getByText('Must be an ISO 639-1 code').waitFor()
+  await until('it is gone to', async () => (await page.evaluate('document.activeElement.id')) === 'scope-languages')
+  await page.getByLabel('Languages').fill('')
+  await page.getByText('Must be an ISO 639-1 code').waitFor({ state: 'detached' })
   await page.getByLabel('Again and again, as a subscription').check()
   await page.getByLabel('Name').fill('Counts of the harbour')
   await page.getByLabel('Starts').selectOption('hybrid')

@@ -97,6 +97,9 @@ test('the account says why a document is not seen, entry by entry, and not wheth
     /its dataset is news[\s\S]*its language is en[\s\S]*it was published at 2026-11-01T00:00:00\.?0*Z or later/,
   )
   assert.equal(await look('doc_that_never_was'), hidden)
+  // What was said of one is not left standing beside another.
+  await page.getByLabel('Document id').fill('')
+  await until('nothing is said', async () => (await page.locator('.why [role="status"]').innerText()) === '')
   assert.deepEqual(faults, [])
 })
 

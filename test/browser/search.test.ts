@@ -32,6 +32,9 @@ test('results come as somebody types, corrected and marked; the address says all
   assert.match(code, /"query": "tidel power"/)
   assert.match(code, /os\.environ\["TIDEMARK_KEY"\]/)
   assert.ok(!code.includes(world.key) && !page.url().includes(world.key))
+  await page.keyboard.press('Escape')
+  await page.locator('.as-code pre').waitFor({ state: 'detached' })
+  assert.equal(await page.evaluate('document.activeElement.textContent'), 'Code')
   await page.locator('.score summary').first().click()
   await page.locator('.score-parts li').first().waitFor()
   assert.deepEqual(faults, [])
@@ -152,6 +155,58 @@ test('what documents say is shown as text, and no address but of the web is a li
   assert.equal(await page.evaluate('getComputedStyle(document.querySelector(".result h2")).direction'), 'rtl')
 })
 
+test('a word of any length stays within its place, in every view, on a desk and on a phone', async () => {
+  const { server } = world
+  await server.makeDataset('long-words')
+  const word = (letter: string, length = 300): string => letter.repeat(length)
+  const name = word('A', 100)
+  const { key } = await server.makeApplication({ name, entitlements: [{ datasets: ['long-words'] }] })
+  const document = {
+    dataset_id: 'long-words',
+    source_platform: word('p', 64),
+    external_id: word('x', 200),
+    title: `schooner ${word('t')}`,
+    body: `schooner ${word('w')} ${word('v')}`,
+    author: { external_author_id: word('a', 100), nickname: word('n', 200), biography: word('b') },
+    topics: [word('o', 100)],
+    tags: [word('g', 100)],
+    metrics: { [word('m', 64)]: 1 },
+  }
+  const documents = [document, { ...document, external_id: 'other', title: 'schooner '.repeat(200) }]
+  const sent = await server.collector(world.collectorKey, 'POST', '/collector/v1/documents', { documents })
+  assert.ok(
+    sent.body.results.every(({ outcome }: { outcome: string }) => outcome === 'created'),
+    sent.text,
+  )
+  await until('both are found', async () => {
+    const { body } = await server.consumer(key, 'POST', '/v1/search', { query: 'schooner' })
+    return body.results?.length === 2
+  })
+  const { page, faults } = await openPage('/search?q=schooner', { key, expected: /status of 40[04]/ })
+  const places = [
+    [`/search?q=schooner&topics=${word('o', 100)}`, '.result'],
+    [`/documents?tags=${word('g', 100)}`, '.document-row'],
+    [`/documents/${sent.body.results[0].document_id}`, '.document-aside'],
+    [`/documents/${word('d', 200)}`, '[role="alert"]'],
+    ['/changes', '.change'],
+    ['/account', '.why'],
+  ] as const
+  for (const [path, shown] of places) {
+    await page.goto(`${world.address}${path}`)
+    await page.locator(shown).first().waitFor()
+    for (const width of [1440, 390]) {
+      await page.setViewportSize({ width, height: 900 })
+      const over = await page.evaluate(`[...document.querySelectorAll('html, .card, .result, .chip, .notice, li')]
+        .filter((part) => part.scrollWidth > part.clientWidth + 1)
+        .filter((part) => part.tagName === 'HTML' || getComputedStyle(part).overflowX === 'visible')
+        .filter((part) => getComputedStyle(part).display !== 'inline')
+        .map((part) => part.tagName + '.' + part.className)`)
+      assert.deepEqual(over, [], `${path.slice(0, 20)} at ${width}`)
+    }
+  }
+  assert.deepEqual(faults, [])
+})
+
 test('an error of the server is told in its words, as text', async () => {
   const { page } = await openPage(`/search?q=tide&languages=${encodeURIComponent('<img src=x>')}`, {
     key: world.key,
@@ -159,7 +214,7 @@ test('an error of the server is told in its words, as text', async () => {
   })
   const told = page.getByRole('alert')
   await told.waitFor()
-  assert.match(await told.innerText(), /^Languages\.0 must be/)
+  assert.match(await told.innerText(), /^Languages must be an ISO 639-1 code, .* not "<img src=x>"\.$/)
   assert.equal(await page.locator('main img').count(), 0)
 })
 

@@ -1,0 +1,22 @@
+/** A page that stays open keeps the newest: older ones are in the feed. */
+const keptMax = 10_000
+
+/** The newest of a feed, the newest first. */
+export interface Newest<Event> {
+  readonly events: readonly Event[]
+  /** Whether older ones fell out of it. */
+  readonly isCut: boolean
+}
+
+export const noEvents: Newest<never> = { events: [], isCut: false }
+
+export function withNewer<Event>(arrived: Newest<Event>, before: Newest<Event>, max = keptMax): Newest<Event> {
+  const all = [...arrived.events, ...before.events]
+  return { events: all.slice(0, max), isCut: arrived.isCut || before.isCut || all.length > max }
+}
+
+export function inWordsOf({ events, isCut }: Newest<unknown>): string {
+  const count = events.length.toLocaleString()
+  if (isCut) return `the newest ${count} events: this list has no more, the feed has the older ones`
+  return `${count} event${events.length === 1 ? '' : 's'}`
+}

@@ -23,30 +23,30 @@ const types: Readonly<Record<string, string>> = {
   '.md': 'text/markdown; charset=utf-8',
 }
 
-/** Addresses of the console's views: all are one page, whose script reads the address. */
-const views = [
-  '/',
-  '/account',
-  '/analysis',
-  '/analysis/runs/:run_id',
-  '/analysis/subscriptions',
-  '/changes',
-  '/docs',
-  '/documents',
-  '/documents/:id',
-  '/operate/overview',
-  '/operate/applications',
-  '/operate/applications/:application_id',
-  '/operate/datasets',
-  '/operate/erasures',
-  '/operate/collectors',
-  '/operate/runs',
-  '/operate/usage',
-  '/operate/audit',
-  '/operate/administrators',
-  '/search',
-  '/sign-in',
-]
+/** Addresses of the console's views, and the module of each. All are one page, whose script reads the address. */
+const views = {
+  '/': 'welcome/welcome-view.ts',
+  '/account': 'account/account-view.ts',
+  '/analysis': 'analysis/analysis-view.ts',
+  '/analysis/runs/:run_id': 'analysis/run-view.ts',
+  '/analysis/subscriptions': 'analysis/subscriptions-view.ts',
+  '/changes': 'changes/changes-view.ts',
+  '/docs': 'reference/reference-view.ts',
+  '/documents': 'documents/documents-view.ts',
+  '/documents/:id': 'documents/document-view.ts',
+  '/operate/overview': 'operate/overview-view.ts',
+  '/operate/applications': 'operate/applications-view.ts',
+  '/operate/applications/:application_id': 'operate/application-view.ts',
+  '/operate/datasets': 'operate/datasets-view.ts',
+  '/operate/erasures': 'operate/erasures-view.ts',
+  '/operate/collectors': 'operate/collectors-view.ts',
+  '/operate/runs': 'operate/runs-view.ts',
+  '/operate/usage': 'operate/usage-view.ts',
+  '/operate/audit': 'operate/audit-view.ts',
+  '/operate/administrators': 'operate/administrators-view.ts',
+  '/search': 'search/search-view.ts',
+  '/sign-in': 'welcome/sign-in-view.ts',
+}
 
 /**
  * The console and what it loads. Its TypeScript goes out without its types: there is no build, and line numbers hold.
@@ -69,10 +69,15 @@ export function consoleRoutes(app: TypedApp, codes: SignInCodes): void {
 
   const open = (operation: 'pages.view' | 'pages.asset' | 'pages.signIn') =>
     ({ isPublic: true, operation, invalid: 'invalid_request' }) as const
-  let page: Promise<Buffer> | null = null
-  for (const view of views) {
+  const readModule = async (name: string): Promise<string> => String(await read(name, files.get(name)!))
+  for (const [view, module] of Object.entries(views)) {
+    let page: Promise<Buffer> | null = null
     app.get(view, { config: open('pages.view'), schema: { hide: true } }, async (_request, reply) => {
-      page ??= readFile(new URL('console.html', folder), 'utf8').then(withImportMap)
+      page ??= makePage(module, readModule)
+      // What could not be read once may be read the next time.
+      page.catch(() => {
+        page = null
+      })
       return reply
         .type('text/html; charset=utf-8')
         .header('content-security-policy', contentPolicy(importMapHash))
@@ -125,8 +130,31 @@ export function consoleRoutes(app: TypedApp, codes: SignInCodes): void {
 /** The only inline script of the console; browsers take import maps in no other way. It may run by its hash. */
 const importMapHash = `'sha256-${createHash('sha256').update(importMap).digest('base64')}'`
 
-const withImportMap = (html: string): Buffer =>
-  Buffer.from(html.replace('<script type="importmap"></script>', `<script type="importmap">${importMap}</script>`))
+/** The page of a view, which names all modules of it: else the browser would ask for each when it has read what imports it. */
+async function makePage(view: string, read: (module: string) => Promise<string>): Promise<Buffer> {
+  const modules = await modulesOf(['app/main.ts', view], read)
+  const html = await readFile(new URL('console.html', folder), 'utf8')
+  const preload = (name: string): string => `<link rel="modulepreload" href="/assets/${name}" />`
+  return Buffer.from(
+    html
+      .replace('<script type="importmap"></script>', `<script type="importmap">${importMap}</script>`)
+      .replace(preload('app/main.ts'), modules.map(preload).join('\n    ')),
+  )
+}
+
+/** These modules, and what they import of ours, and so on; not what is imported when it is needed. */
+async function modulesOf(
+  entries: readonly string[],
+  read: (module: string) => Promise<string>,
+): Promise<readonly string[]> {
+  const found = new Set(entries)
+  for (const name of found) {
+    for (const [, imported] of (await read(name)).matchAll(/^(?:import\b[^'\n]*|\} from )'(\.[^']+)'/gm)) {
+      found.add(new URL(imported!, `http://console/${name}`).pathname.slice(1))
+    }
+  }
+  return [...found]
+}
 
 async function contentOf(name: string, { path, wrapped }: ServedFile): Promise<Buffer> {
   const raw = await readFile(path)

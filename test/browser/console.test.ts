@@ -206,15 +206,25 @@ test('the first view weighs less than 250 KB, and no script but the import map i
   const page = await fresh.newPage()
   const first = await page.goto(`${world.address}/`)
   await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+  const html = await first!.text()
   const entries = 'performance.getEntries().map(({ decodedBodySize }) => decodedBodySize ?? 0)'
   const weight = ((await page.evaluate(entries)) as number[]).reduce((sum, size) => sum + size, 0)
   assert.ok(weight > 50_000, 'what was loaded is counted')
   console.log(`the first view weighs ${weight} bytes`)
   assert.ok(weight < 250_000, `${weight} bytes`)
+  // The page has named every module: none is found out about only when another was read.
+  const late = '[...performance.getEntriesByType("resource")].map(({ name }) => new URL(name).pathname)'
+  const named = html.matchAll(/<(?:link rel="modulepreload" href|script src)="([^"]+)"/g)
+  const announced = new Set([...named].map(([, path]) => path))
+  const modules = ((await page.evaluate(late)) as string[]).filter((path) => path.endsWith('.ts'))
+  assert.ok(modules.includes('/assets/welcome/welcome-view.ts'))
+  assert.deepEqual(
+    modules.filter((path) => !announced.has(path)),
+    [],
+  )
   const policy = first!.headers()['content-security-policy']!
   assert.match(policy, /script-src 'self' 'sha256-[\w+/]+='; style-src 'self';/)
   assert.doesNotMatch(policy, /unsafe|https?:|\*/)
-  const html = await first!.text()
   assert.equal(html.match(/<script(?![^>]*\bsrc=)/g)?.length, 1)
   assert.doesNotMatch(html, /\sstyle=|\son\w+=/)
   await fresh.close()

@@ -67,11 +67,14 @@ export async function run(args: readonly string[]): Promise<void> {
         counted(searches(client, mode, true, randomFrom(13))),
       ]
       requests = 0
+      progress(`searches, ${mode}`)
       const before = cpuSeconds(server.pid)
       const times = await measureInTurn(asks, Number(values.seconds) * 1000 * asks.length)
-      show(mode, times, (1000 * (cpuSeconds(server.pid) - before)) / requests)
+      progress('')
+      show(mode, times, bare.requests, (1000 * (cpuSeconds(server.pid) - before)) / requests)
     }
     const { key: collector } = await server.makeCollector({ datasets })
+    progress('documents that are to be found')
     await freshness(client, new Client(server.address, collector), { times: 30, searching: [0] })
     console.log(`the process that answers and feeds: ${memoryOf(server.pid)}`)
     await starts('beside it, all documents there', { ...env, ...embedding.env, TIDEMARK_ROLES: 'api' })
@@ -148,8 +151,8 @@ function searchesOf(index: OpenSearchIndex, cluster: TimedCluster, mode: Mode, r
   }
 }
 
-function show(mode: Mode, [bare, ...overHttp]: readonly Times[], cpuMs: number): void {
-  console.log(`${`the cluster alone, ${mode}`.padEnd(40)}${cells(bare!)}`)
+function show(mode: Mode, [bare, ...overHttp]: readonly Times[], asked: number, cpuMs: number): void {
+  console.log(`${`the cluster alone, ${mode}`.padEnd(40)}${cells(bare!)}   ${asked} requests for the last search`)
   for (const [i, times] of overHttp.entries()) {
     const [alone, whole] = [bare!, times].map(({ sorted }) => quantile(sorted, 0.5))
     const added = whole! - alone!

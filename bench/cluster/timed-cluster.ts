@@ -1,12 +1,13 @@
 import { Cluster, type ClusterCall } from '../../src/storage/opensearch/cluster.ts'
 import { Client } from '../search/client.ts'
 
-/** A cluster spoken to by bare connections, that counts the time in which at least one request is with it. */
+/** A cluster spoken to by bare connections, that counts requests, and the time in which at least one is with it. */
 export class TimedCluster extends Cluster {
   readonly #client: Client
   #open = 0
   #since = 0
   #askedMs = 0
+  #requests = 0
 
   constructor(node: string) {
     super({ nodes: [node] })
@@ -15,15 +16,21 @@ export class TimedCluster extends Cluster {
 
   begin(): void {
     this.#askedMs = 0
+    this.#requests = 0
   }
 
   get askedMs(): number {
     return this.#askedMs
   }
 
+  get requests(): number {
+    return this.#requests
+  }
+
   override async call<Answer>({ method, path, query = {}, body }: ClusterCall): Promise<Answer> {
     const asked = new URLSearchParams(Object.entries(query).map(([name, value]) => [name, String(value)]))
     const sent = body === undefined ? undefined : JSON.stringify(body)
+    this.#requests++
     if (this.#open++ === 0) this.#since = performance.now()
     const { status, text } = await this.#client.send(method, `${path}?${asked}`, sent)
     if (--this.#open === 0) this.#askedMs += performance.now() - this.#since

@@ -20,6 +20,7 @@ import { FairTurns } from '../turns/fair-turns.ts'
 import { choice, named, orNull, strict } from '../validation.ts'
 import { type ExportSource, exportedVersions } from './export-source.ts'
 import { checkpointDocuments, type ExportProgress, type ExportStep, readExport } from './read-export.ts'
+import { SentBytes } from './sent-bytes.ts'
 
 const ndjson = 'application/x-ndjson'
 const parquet = 'application/vnd.apache.parquet'
@@ -198,8 +199,10 @@ export function exportRoutes(app: TypedApp, parts: ExportParts): void {
       // Before the answer begins: what fails here has a status of its own.
       const first = await steps.next()
       const { isStopping } = parts
-      const answer = linesOf(request, first, steps, { changesCursor, cursor, isStopping, gone })
-      return reply.send(Readable.from(answer, { objectMode: false }) as never)
+      const sent = new SentBytes(() => answer.readableLength + reply.raw.writableLength)
+      const lines = linesOf(request, first, steps, { changesCursor, cursor, isStopping, gone, sent })
+      const answer = Readable.from(lines, { objectMode: false })
+      return reply.send(answer as never)
     },
   )
 
@@ -222,19 +225,20 @@ interface AnswerParts {
   readonly cursor: (progress: ExportProgress) => string
   readonly isStopping: () => boolean
   readonly gone: AbortSignal
+  readonly sent: SentBytes
 }
 
 async function* linesOf(
   request: FastifyRequest,
   first: IteratorResult<ExportStep>,
   steps: AsyncGenerator<ExportStep>,
-  { changesCursor, cursor, isStopping, gone }: AnswerParts,
+  { changesCursor, cursor, isStopping, gone, sent }: AnswerParts,
 ): AsyncGenerator<string | Uint8Array> {
   yield lineOf({ type: 'start', changes_cursor: changesCursor() })
   try {
     for (let step = first; step.done !== true; step = await steps.next()) {
       const { lines, progress, isCheckpoint, atEnd } = step.value
-      if (lines.length > 0) yield lines
+      if (lines.length > 0) yield sent.begin(lines)
       const isLeft = !atEnd && isStopping()
       if (isCheckpoint || isLeft) yield lineOf({ type: 'checkpoint', cursor: cursor(progress) })
       if (atEnd) yield lineOf({ type: 'end', documents: progress.documents, changes_cursor: changesCursor() })

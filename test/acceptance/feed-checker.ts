@@ -160,10 +160,12 @@ async function killAgain(
   const random = chance(seed + 1000)
   for (let kills = 0; ; kills++) {
     const next = changed() + least + random(most - least + 1)
-    while (changed() < next && !done()) await delay(20)
+    while (changed() < next && !done()) {
+      report(`${changed()} changes acknowledged, ${kills} kills`)
+      await delay(20)
+    }
     if (done() && kills > 0) return kills
     await kill[random(kill.length)]!()
-    report(`${changed()} changes acknowledged, killed again`)
   }
 }
 

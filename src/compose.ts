@@ -37,6 +37,7 @@ import { taskRoutes } from './live/task-routes.ts'
 import { makeFolder } from './make-folder.ts'
 import { mcpRoutes } from './mcp/routes.ts'
 import { OpenParts } from './open-parts.ts'
+import { measureBackups } from './operator/backup-measures.ts'
 import { erasureRoutes } from './operator/erasure-routes.ts'
 import { Erasures } from './operator/erasures.ts'
 import { Operator } from './operator/operator.ts'
@@ -87,6 +88,7 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
   const incidents = new LoggedIncidents(logger, metrics)
   metrics.reportTo(incidents)
   const pools = watchPools(metrics, logger)
+  measureBackups(metrics, config.dataDir)
 
   const backend = backendOf(config)
   const { shared } = backend

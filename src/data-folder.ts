@@ -7,6 +7,9 @@ export const reserveFile = 'reserve'
 
 export const adminTokenFile = 'admin-token.sha256'
 
+/** When the last backup was made, and whether one failed since. */
+export const backupNoteFile = 'backup.json'
+
 /** Results of analysis runs, unless they are kept elsewhere. */
 export const artifactFolder = 'artifacts'
 export const artifactEnding = '.parquet'

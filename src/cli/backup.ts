@@ -1,7 +1,12 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Command, InvalidArgumentError } from 'commander'
+import { storeFile } from '../data-folder.ts'
 import { type BackupProgress, type Report, totalBytes } from '../operator/backup-manifest.ts'
-import { type BackupPlace, nextBackupAt, pruneBackups } from '../operator/backup-place.ts'
+import { type BackupNote, readBackupNote, writeBackupNote } from '../operator/backup-note.ts'
+import { type BackupPlace, pruneBackups } from '../operator/backup-place.ts'
+import { keepBackingUp } from '../operator/keep-backing-up.ts'
 import { makeBackup } from '../operator/make-backup.ts'
 import { finishRestore } from '../operator/restore-backup.ts'
 import { verifyBackup } from '../operator/verify-backup.ts'
@@ -9,7 +14,7 @@ import { inScratch } from '../scratch-folder.ts'
 import { artifactFilesOf } from '../storage/artifact-stores.ts'
 import { embeddedBackend } from '../storage/backends.ts'
 import { backupPlaceOf, findBackup } from '../storage/backup-places.ts'
-import { formatTime } from '../time.ts'
+import { formatTime, parseTime } from '../time.ts'
 import { version } from '../version.ts'
 import type { Context } from './context.ts'
 import { inWords } from './in-words.ts'
@@ -27,12 +32,12 @@ export function backup(program: Command, context: Context): void {
     .command('backup')
     .description('copy the store and the artifacts into a new folder, checked; a running server goes on')
     .argument('[into]', 'where that folder is made, or s3://bucket/prefix', '.')
-    .option('--every <time>', 'go on, and make one so often: 30m, 12h, 1d, 1w', everyMs)
+    .option('--every <time>', 'go on, and make one so often: 30m, 12h, 1d, 1w; 1m at least', everyMs)
     .option('--keep <number>', 'then remove all but so many of the newest', keptNumber)
     .action(async (into: string, { every, keep }: Options) => {
       const place = backupPlaceOf(into)
       const once = async () => {
-        await backUp(context, place)
+        await backUpAndNote(context, place)
         if (keep !== undefined) await prune(context, place, keep)
       }
       if (every === undefined) await once()
@@ -45,7 +50,29 @@ export function backup(program: Command, context: Context): void {
     .action((from: string) => verify(context, from))
 }
 
-async function backUp(context: Context, place: BackupPlace): Promise<void> {
+/** Also of a failure: the server tells of it in its metrics, and alerts. */
+async function backUpAndNote(context: Context, place: BackupPlace): Promise<void> {
+  const { dataDir } = context.config()
+  const note = (written: BackupNote) =>
+    writeBackupNote(dataDir, written).catch((error: unknown) => {
+      context.warn(`tidemark: what became of this backup cannot be noted in ${dataDir}: ${inWords(error).message}`)
+    })
+  let madeAt: number
+  try {
+    madeAt = await backUp(context, place)
+  } catch (error) {
+    // A folder that has no store has no backups either.
+    if (existsSync(join(dataDir, storeFile))) {
+      const before = await readBackupNote(dataDir).catch(() => null)
+      await note({ madeAt: before?.madeAt ?? null, failedAt: Date.now() })
+    }
+    throw error
+  }
+  await note({ madeAt, failedAt: null })
+}
+
+/** Gives the moment that it is of. */
+async function backUp(context: Context, place: BackupPlace): Promise<number> {
   const config = context.config()
   const { copyStore } = await ownBackup(config, 'backup')
   const { dataDir } = config
@@ -66,41 +93,26 @@ async function backUp(context: Context, place: BackupPlace): Promise<void> {
   }
   const { document = 0, event = 0 } = manifest.counts
   context.say(`${document} documents and ${event} events are in ${where}`)
+  return parseTime(manifest.made_at)!
 }
 
 async function prune(context: Context, place: BackupPlace, keep: number): Promise<void> {
   for (const name of await pruneBackups(place, keep, Date.now())) context.say(`removed ${name}, an older one`)
 }
 
-/** After a failure. A place that is away for a while costs no more than that. */
-const againMs = 5 * 60_000
-/** The clock may be set, and a machine sleep: it is looked at so often. */
-const lookMs = 3_600_000
-
-/** Until a signal comes; a backup that is under way then is finished. */
-async function goOn(context: Context, place: BackupPlace, every: number, once: () => Promise<void>): Promise<void> {
+/** Until a signal comes. */
+async function goOn(context: Context, place: BackupPlace, everyMs: number, once: () => Promise<void>): Promise<void> {
   // What a setting is to blame for stays wrong.
   await ownBackup(context.config(), 'backup')
   const ending = new AbortController()
   untilSignal().then(() => ending.abort())
-  const rest = (ms: number) => sleep(ms, undefined, { signal: ending.signal }).catch(() => {})
-  let told = 0
-  while (!ending.signal.aborted) {
-    try {
-      const dueAt = await nextBackupAt(place, every, Date.now())
-      const waitMs = dueAt - Date.now()
-      if (waitMs <= 0) await once()
-      else {
-        if (told !== dueAt) context.say(`the next one is made at ${formatTime(dueAt)}`)
-        told = dueAt
-        await rest(Math.min(waitMs, lookMs))
-      }
-    } catch (error) {
-      const pauseMs = Math.min(every, againMs)
-      context.warn(`tidemark: ${inWords(error).message}; it is tried again in ${pauseMs / 1000} s`)
-      await rest(pauseMs)
-    }
-  }
+  await keepBackingUp({
+    ...{ place, everyMs, once, now: Date.now },
+    rest: (ms) => sleep(ms, undefined, { signal: ending.signal }).catch(() => {}),
+    isEnding: () => ending.signal.aborted,
+    awaits: (dueAt) => context.say(`the next one is made at ${formatTime(dueAt)}`),
+    failed: (error, ms) => context.warn(`tidemark: ${inWords(error).message}; it is tried again in ${ms / 1000} s`),
+  })
 }
 
 async function verify(context: Context, from: string): Promise<void> {
@@ -122,12 +134,13 @@ async function verify(context: Context, from: string): Promise<void> {
   context.say(`good: ${name} was restored and read, ${document} documents and ${event} events of ${manifest.made_at}`)
 }
 
-const units: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 }
+/** Each is a whole copy: seconds are not offered. */
+const units: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 }
 
 function everyMs(text: string): number {
-  const [, number, unit] = /^(\d{1,4})([smhdw])$/.exec(text) ?? []
+  const [, number, unit] = /^(\d{1,4})([mhdw])$/.exec(text) ?? []
   const ms = unit === undefined ? 0 : Number(number) * units[unit]!
-  if (ms <= 0) throw new InvalidArgumentError('It must be a number and s, m, h, d or w, such as 12h or 1d.')
+  if (ms <= 0) throw new InvalidArgumentError('It must be a number and m, h, d or w, from 1m on, such as 12h or 1d.')
   return ms
 }
 

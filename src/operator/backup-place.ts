@@ -33,7 +33,7 @@ export async function pruneBackups(place: BackupPlace, kept: number, nowMs: numb
 }
 
 /** When the next one is due: at once where there is none, or where the newest is of a time to come. */
-export async function nextBackupAt(place: BackupPlace, everyMs: number, nowMs: number): Promise<number> {
+export async function nextBackupAt(place: Pick<BackupPlace, 'names'>, everyMs: number, nowMs: number): Promise<number> {
   const newest = (await place.names()).at(-1)
   const madeAt = newest === undefined ? null : backupTimeOf(newest)
   return madeAt === null || madeAt > nowMs ? nowMs : madeAt + everyMs

@@ -188,28 +188,39 @@ suite('backup and restore', () => {
     )
   })
 
-  test('--every goes on until it is told to end, --keep removes older ones, and what fails is tried again', async () => {
+  test('--every makes one that is due and waits for the next until it is told to end, --keep removes older ones', async () => {
     const into = join(freshFolder(), 'backups')
-    const running = await startTidemark(['backup', into, '--every', '1s', '--keep', '2'], {
+    const named = (day: string) => `tidemark-backup-2026-01-0${day}T00-00-00Z`
+    for (const day of ['1', '2']) cpSync(backup, join(into, named(day)), { recursive: true })
+    const note = () => JSON.parse(readFileSync(join(world.server.dataDir, 'backup.json'), 'utf8'))
+    const before = note().made_at
+    // When the next is made and what is tried again has a test beside its source: here nobody waits a minute.
+    const running = await startTidemark(['backup', into, '--every', '1m', '--keep', '2'], {
       dataDir: world.server.dataDir,
     })
-    await running.printed(/removed tidemark-backup-.*\n[\s\S]*removed tidemark-backup-/)
+    await running.printed(new RegExp(`removed ${named('1')}, an older one[\\s\\S]*the next one is made at 20`))
     running.signal('SIGTERM')
     assert.equal((await running.ended).code, 0)
-    assert.equal(readdirSync(into).length, 2)
-    for (const name of readdirSync(into)) assert.ok(existsSync(join(into, name, 'manifest.json')))
+    const [kept, made] = readdirSync(into).sort()
+    assert.equal(kept, named('2'))
+    const { made_at } = JSON.parse(readFileSync(join(into, made!, 'manifest.json'), 'utf8'))
+    assert.deepEqual(note(), { made_at, failed_at: null })
+    assert.ok(made_at > before)
     // One that was made just now is waited for, also by a process that was not there then.
     const later = await startTidemark(['backup', into, '--every', '4w'], { dataDir: world.server.dataDir })
     await later.printed(/the next one is made at 20/)
     later.signal('SIGINT')
     assert.equal((await later.ended).code, 0)
-    const failing = await startTidemark(['backup', into, '--every', '1s'], { dataDir: freshFolder() })
-    await failing.printed(/there is no store at .*; it is tried again in 1 s[\s\S]*there is no store/)
+    const emptyDir = freshFolder()
+    const failing = await startTidemark(['backup', freshFolder(), '--every', '2m'], { dataDir: emptyDir })
+    await failing.printed(/there is no store at .*; it is tried again in 120 s/)
     failing.signal('SIGTERM')
     await failing.ended
+    assert.deepEqual(readdirSync(emptyDir), [])
     assert.equal(readdirSync(into).length, 2)
     for (const wrong of [
       ['--every', '0d'],
+      ['--every', '30s'],
       ['--keep', 'all'],
     ]) {
       const { code, stderr } = await tidemark(['backup', into, ...wrong])

@@ -2,11 +2,13 @@ import assert from 'node:assert/strict'
 import { connect, createServer, type Server, type Socket } from 'node:net'
 import { after, before, test } from 'node:test'
 import pg from 'pg'
+import { assertFires, noPromtool } from '../support/alerts.ts'
 import { freshDatabase } from '../support/fresh-database.ts'
+import { readScrape, type Scrape } from '../support/scrape.ts'
 import { until } from '../support/until.ts'
 import { documentOf } from './content.ts'
 import { expectError } from './expect-error.ts'
-import { startServer, type TestServer } from './harness.ts'
+import { type Answer, startServer, type TestServer } from './harness.ts'
 
 /** The way to a database, which can be closed. */
 class Way {
@@ -127,6 +129,34 @@ test('a database that is away, or silent, is 503 in the words of each area, logg
     again.map(({ status }) => status),
     [200, 200, 200, 200, 200, 404, 200, 200, 200],
   )
+})
+
+test('calls that wait for a connection are told of, and an alert fires', { skip: noPromtool }, async () => {
+  const shown = async () => readScrape((await server.admin('GET', '/metrics')).text)
+  const policy = { max_in_flight: 1000 }
+  const { key } = await server.makeApplication({ entitlements: [{ datasets: ['news'] }], policy })
+  const before = await shown()
+  const waiting = 'tidemark_database_connections{state="waiting"}'
+  const client = new pg.Client(database)
+  await client.connect()
+  await client.query('begin')
+  await client.query('lock table classification in access exclusive mode')
+  const asked: Promise<Answer>[] = []
+  try {
+    let after: Scrape | null = null
+    await until('calls wait', async () => {
+      // Who has waited for 5 s is told to come again.
+      for (let i = 0; i < 15; i++) asked.push(server.consumer(key, 'GET', '/v1/classifications?dataset_id=news'))
+      after = await shown()
+      return (after.samples.get(waiting) ?? 0) > 0
+    })
+    await assertFires('TidemarkDatabaseConnectionsUsedUp', before, after!)
+  } finally {
+    await client.query('rollback')
+    await client.end()
+  }
+  for (const { status, text } of await Promise.all(asked)) assert.ok([200, 429, 503].includes(status), text)
+  await until('it is ready', async () => (await server.call('GET', '/readyz')).status === 200)
 })
 
 test('what the database says of a row that it refused is not in the log: it would be a body', async () => {

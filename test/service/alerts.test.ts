@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
-import { globSync, readFileSync } from 'node:fs'
+import { globSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { before, suite, test } from 'node:test'
 import { documentOf } from '../acceptance/content.ts'
 import { fakeProfile } from '../acceptance/fake-embedding.ts'
+import { freshFolder } from '../acceptance/harness.ts'
 import { type SearchWorld, startWorld } from '../acceptance/search-world.ts'
-import { withoutTable } from '../acceptance/store-surgery.ts'
+import { operate, withoutTable } from '../acceptance/store-surgery.ts'
 import { alertRules, assertFires, noPromtool } from '../support/alerts.ts'
 import { readScrape, type Scrape } from '../support/scrape.ts'
 import { until } from '../support/until.ts'
@@ -166,6 +167,49 @@ suite('alerts', { skip: noPromtool }, () => {
       other.close()
       await Promise.all(waiting)
     }
+  })
+
+  test('a reader that is far behind the feed', async () => {
+    const page = (query = '') => world.server.consumer(world.key, 'GET', `/v1/changes?limit=1${query}`)
+    const { next_cursor } = (await page()).body
+    const read = () => page(`&cursor=${encodeURIComponent(next_cursor)}`)
+    const sum = 'tidemark_feed_behind_events_sum'
+    const moveNewest = (by: number) =>
+      operate(
+        world.server,
+        `update event set sequence = sequence + ${by} where sequence = (select max(sequence) from event)`,
+      )
+    await moveNewest(20_000)
+    try {
+      let before: Scrape | null = null
+      // How long the feed is was asked a moment ago.
+      await until('a page leaves so much behind', async () => {
+        const earlier = (await shown(() => true)).samples.get(sum)!
+        await read()
+        before = await shown(() => true)
+        return before.samples.get(sum)! > earlier + 10_000
+      })
+      await read()
+      const after = await shown((samples) => (samples.get(sum) ?? 0) > before!.samples.get(sum)! + 10_000)
+      await assertFires('TidemarkFeedReadersAreBehind', before!, after)
+    } finally {
+      await moveNewest(-20_000)
+    }
+  })
+
+  test('backups that fail, and one that is old', async () => {
+    const isTold = (failed: number) => (samples: Scrape['samples']) => samples.get('tidemark_backup_failed') === failed
+    const good = await world.server.tidemark(['backup', freshFolder()])
+    assert.equal(good.code, 0, good.stderr)
+    const before = await shown(isTold(0))
+    const bad = await world.server.tidemark(['backup', join(world.server.dataDir, 'tidemark.sqlite')])
+    assert.equal(bad.code, 1, bad.stdout)
+    const failed = await shown(isTold(1))
+    await assertFires('TidemarkBackupFails', before, failed)
+    assert.ok(failed.samples.get('tidemark_backup_age_seconds')! >= before.samples.get('tidemark_backup_age_seconds')!)
+    const made_at = new Date(Date.now() - 3 * 86_400_000).toISOString()
+    writeFileSync(join(world.server.dataDir, 'backup.json'), JSON.stringify({ made_at, failed_at: null }))
+    await assertFires('TidemarkBackupIsOld', before, await shown(isTold(0)))
   })
 
   test('a process that is gone', async () => {

@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { backupName } from './backup-manifest.ts'
+import { keepBackingUp } from './keep-backing-up.ts'
+
+const minute = 60_000
+const hour = 60 * minute
+const begins = Date.UTC(2026, 10, 16, 12)
+
+/** A clock that runs while nothing is done, and what happened when, in minutes. */
+async function run(
+  parts: { everyMs: number; forMs: number; made?: number[]; fails?: (nowMs: number) => boolean },
+  happened: string[] = [],
+): Promise<readonly string[]> {
+  let now = begins
+  const made = [...(parts.made ?? [])]
+  const at = () => `${(now - begins) / minute}`
+  await keepBackingUp({
+    place: { names: async () => made.map(backupName) },
+    everyMs: parts.everyMs,
+    once: async () => {
+      if (parts.fails?.(now)) throw new Error('the place is away')
+      made.push(now)
+      happened.push(`${at()} made`)
+      now += 2 * minute
+    },
+    now: () => now,
+    rest: async (ms) => {
+      now += ms
+    },
+    isEnding: () => now >= begins + parts.forMs,
+    awaits: (dueAt) => happened.push(`${at()} awaits ${(dueAt - begins) / minute}`),
+    failed: (_, againInMs) => happened.push(`${at()} failed, again in ${againInMs / minute}`),
+  })
+  return happened
+}
+
+test('one is made at once and then so often, counted from when each was begun', async () => {
+  const happened = await run({ everyMs: 30 * minute, forMs: 65 * minute })
+  assert.deepEqual(happened, ['0 made', '2 awaits 30', '30 made', '32 awaits 60', '60 made', '62 awaits 90'])
+})
+
+test('one that was made before is waited for, told once, however long it is', async () => {
+  const made = [begins - hour]
+  assert.deepEqual(await run({ everyMs: 48 * hour, forMs: 72 * hour, made }), [
+    '0 awaits 2820',
+    '2820 made',
+    '2822 awaits 5700',
+  ])
+})
+
+test('one that fails is tried again within 5 minutes, and sooner where one is due sooner', async () => {
+  const fails = (now: number) => now < begins + 9 * minute
+  assert.deepEqual(await run({ everyMs: 24 * hour, forMs: hour, fails }), [
+    '0 failed, again in 5',
+    '5 failed, again in 5',
+    '10 made',
+    '12 awaits 1450',
+  ])
+  assert.deepEqual(await run({ everyMs: minute, forMs: minute, fails }), ['0 failed, again in 1'])
+})

@@ -13,6 +13,7 @@ import { send } from './send.ts'
 import { Standing } from './standing.ts'
 import { state } from './state.ts'
 import { Table } from './table.ts'
+import { useOpen } from './use-open.ts'
 import { ago, moment } from './words.ts'
 
 interface Token {
@@ -36,7 +37,7 @@ const rolesInWords: Readonly<Record<Role, string>> = {
 export function AdministratorsView(): ComponentChild {
   const { body, fault, again } = useRead<{ tokens: readonly Token[] }>('/admin/v1/tokens')
   const tokens = body?.tokens ?? []
-  const isMaking = useSignal(false)
+  const making = useOpen()
   const ending = useSignal<Token | null>(null)
   const secret = useSignal<string | null>(null)
   const id = useId()
@@ -62,9 +63,7 @@ export function AdministratorsView(): ComponentChild {
         {
           needs: 'owner',
           isMain: true,
-          act: () => {
-            isMaking.value = true
-          },
+          act: making.open,
         },
         'New administrator',
       ),
@@ -116,16 +115,14 @@ export function AdministratorsView(): ComponentChild {
             },
           ],
         }),
-    isMaking.value
+    making.isOpen
       ? h(
           FormDialog,
           {
             title: 'New administrator',
             action: 'Make the token',
             submit: make,
-            close: () => {
-              isMaking.value = false
-            },
+            close: making.close,
           },
           h(Field, {
             label: 'Name',

@@ -15,6 +15,7 @@ import { type Read, type Tagged, useRead } from './read.ts'
 import { SecretDialog } from './secret-dialog.ts'
 import { send } from './send.ts'
 import { Standing } from './standing.ts'
+import { useOpen } from './use-open.ts'
 
 /** One application: what it may read, its keys, its limits. */
 export function ApplicationView({ params }: ViewProps): ComponentChild {
@@ -59,10 +60,7 @@ function MayRead({
 }): ComponentChild {
   const { entitlements } = application.body
   const datasets = useRead<{ datasets: readonly Dataset[] }>('/admin/v1/datasets').body?.datasets ?? null
-  const isEditing = useSignal(false)
-  const close = (): void => {
-    isEditing.value = false
-  }
+  const editing = useOpen()
   return h(
     'section',
     { class: 'card', 'aria-labelledby': 'may-read' },
@@ -70,26 +68,24 @@ function MayRead({
       'div',
       { class: 'section-head' },
       h('h2', { id: 'may-read' }, 'What it may read'),
-      isEditing.value
+      editing.isOpen
         ? null
         : h(
             ActButton,
             {
               needs: 'operator',
-              act: () => {
-                isEditing.value = true
-              },
+              act: editing.open,
             },
             'Edit entitlements',
           ),
     ),
-    isEditing.value
+    editing.isOpen
       ? h(EntitlementEditor, {
           application,
           path,
           datasets: datasets?.map(({ dataset_id: id }) => id) ?? null,
           saved: changed,
-          close,
+          close: editing.close,
         })
       : entitlements.length === 0
         ? h('p', null, 'Nothing: it has no entitlements.')
@@ -103,7 +99,7 @@ function MayRead({
 
 function Keys({ path }: { readonly path: string }): ComponentChild {
   const { body, fault, again } = useRead<{ keys: readonly Key[] }>(`${path}/keys`)
-  const isMaking = useSignal(false)
+  const making = useOpen()
   const secret = useSignal<string | null>(null)
   const keys = body?.keys ?? []
   const make = async (fields: FormData): Promise<void> => {
@@ -126,9 +122,7 @@ function Keys({ path }: { readonly path: string }): ComponentChild {
         ActButton,
         {
           needs: 'operator',
-          act: () => {
-            isMaking.value = true
-          },
+          act: making.open,
         },
         'New key',
       ),
@@ -139,16 +133,14 @@ function Keys({ path }: { readonly path: string }): ComponentChild {
       'It has no key yet, and can read nothing without one.',
     ),
     keys.length === 0 ? null : h(KeyTable, { label: 'Keys', keys, changed: again }),
-    isMaking.value
+    making.isOpen
       ? h(
           FormDialog,
           {
             title: 'New key',
             action: 'Make the key',
             submit: make,
-            close: () => {
-              isMaking.value = false
-            },
+            close: making.close,
           },
           h(Field, {
             label: 'Name',
@@ -172,7 +164,7 @@ function Keys({ path }: { readonly path: string }): ComponentChild {
 }
 
 function End({ application, path }: { readonly application: Application; readonly path: string }): ComponentChild {
-  const isAsked = useSignal(false)
+  const asking = useOpen()
   const remove = async (fields: FormData): Promise<void> => {
     await send('DELETE', `${path}${fields.get('force') === null ? '' : '?force=true'}`)
     go('/operate/applications')
@@ -184,13 +176,11 @@ function End({ application, path }: { readonly application: Application; readonl
       ActButton,
       {
         needs: 'operator',
-        act: () => {
-          isAsked.value = true
-        },
+        act: asking.open,
       },
       'Delete this application',
     ),
-    isAsked.value
+    asking.isOpen
       ? h(
           FormDialog,
           {
@@ -198,9 +188,7 @@ function End({ application, path }: { readonly application: Application; readonl
             action: 'Delete',
             isDangerous: true,
             submit: remove,
-            close: () => {
-              isAsked.value = false
-            },
+            close: asking.close,
           },
           h(
             'p',

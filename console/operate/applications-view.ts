@@ -1,4 +1,3 @@
-import { useSignal } from '@preact/signals'
 import { type ComponentChild, Fragment, h } from 'preact'
 import { go } from '../app/router.ts'
 import { ActButton } from './act-button.ts'
@@ -11,20 +10,18 @@ import { useRead } from './read.ts'
 import { send } from './send.ts'
 import { Standing } from './standing.ts'
 import { Table } from './table.ts'
+import { useOpen } from './use-open.ts'
 import { counted, moment } from './words.ts'
 
 /** Who reads: every application, what it reads and whether it has a key. */
 export function ApplicationsView(): ComponentChild {
   const { body, fault } = useRead<{ applications: readonly Application[] }>('/admin/v1/applications')
   const keys = useRead<{ keys: readonly Key[] }>('/admin/v1/keys').body?.keys ?? null
-  const isMaking = useSignal(false)
+  const making = useOpen()
   const applications = body?.applications ?? []
   const make = async (fields: FormData): Promise<void> => {
     const made = await send<Application>('POST', '/admin/v1/applications', { name: String(fields.get('name')).trim() })
     go(`/operate/applications/${encodeURIComponent(made.application_id)}`)
-  }
-  const open = (): void => {
-    isMaking.value = true
   }
   return h(
     Fragment,
@@ -32,7 +29,7 @@ export function ApplicationsView(): ComponentChild {
     h(
       Head,
       { title: 'Applications', path: '/admin/v1/applications' },
-      h(ActButton, { needs: 'operator', act: open, isMain: true }, 'New application'),
+      h(ActButton, { needs: 'operator', act: making.open, isMain: true }, 'New application'),
     ),
     h(
       Standing,
@@ -58,16 +55,14 @@ export function ApplicationsView(): ComponentChild {
             { title: 'Changed', cell: ({ updated_at: at }) => moment(at) },
           ],
         }),
-    isMaking.value
+    making.isOpen
       ? h(
           FormDialog,
           {
             title: 'New application',
             action: 'Make it',
             submit: make,
-            close: () => {
-              isMaking.value = false
-            },
+            close: making.close,
           },
           h(Field, {
             label: 'Name',

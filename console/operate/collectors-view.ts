@@ -13,6 +13,7 @@ import { SecretDialog } from './secret-dialog.ts'
 import { send } from './send.ts'
 import { Standing } from './standing.ts'
 import { Table } from './table.ts'
+import { useOpen } from './use-open.ts'
 import { moment } from './words.ts'
 
 interface Collector {
@@ -29,7 +30,7 @@ export function CollectorsView({ place }: ViewProps): ComponentChild {
   const found = collectors.body?.collectors ?? []
   const names = new Map(found.map((one) => [one.collector_id, one.name]))
   const own = (keys.body?.keys ?? []).filter((key) => key.collector_id !== null)
-  const isMaking = useSignal(false)
+  const making = useOpen()
   const leaving = useSignal<Collector | null>(null)
   const secret = useSignal<string | null>(null)
   const again = async (): Promise<void> => {
@@ -66,9 +67,7 @@ export function CollectorsView({ place }: ViewProps): ComponentChild {
         {
           needs: 'operator',
           isMain: true,
-          act: () => {
-            isMaking.value = true
-          },
+          act: making.open,
         },
         'New collector',
       ),
@@ -132,16 +131,14 @@ export function CollectorsView({ place }: ViewProps): ComponentChild {
           }),
         ),
     h(LiveTasks, { place, collectors: names }),
-    isMaking.value
+    making.isOpen
       ? h(
           FormDialog,
           {
             title: 'New collector',
             action: 'Make it, with its key',
             submit: make,
-            close: () => {
-              isMaking.value = false
-            },
+            close: making.close,
           },
           h(Field, { label: 'Name', name: 'name', required: true, maxLength: 200 }),
           h(Field, {

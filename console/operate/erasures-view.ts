@@ -1,4 +1,3 @@
-import { useSignal } from '@preact/signals'
 import { type ComponentChild, Fragment, h } from 'preact'
 import { ActButton } from './act-button.ts'
 import { ErasureForm } from './erasure-form.ts'
@@ -8,6 +7,7 @@ import { usePages } from './read.ts'
 import { Standing } from './standing.ts'
 import { state } from './state.ts'
 import { Table } from './table.ts'
+import { useOpen } from './use-open.ts'
 import { count, moment } from './words.ts'
 
 interface Erasure {
@@ -24,7 +24,7 @@ const everyMs = 5_000
 /** What was to be forgotten, and how far that is. What it was about is told nobody. */
 export function ErasuresView(): ComponentChild {
   const { items, fault, more, again } = usePages<Erasure>('/admin/v1/erasures', 'erasures', {}, everyMs)
-  const isAsked = useSignal(false)
+  const asking = useOpen()
   return h(
     Fragment,
     null,
@@ -36,9 +36,7 @@ export function ErasuresView(): ComponentChild {
         {
           needs: 'owner',
           isMain: true,
-          act: () => {
-            isAsked.value = true
-          },
+          act: asking.open,
         },
         'Erase documents',
       ),
@@ -67,12 +65,10 @@ export function ErasuresView(): ComponentChild {
           ],
         }),
     h(MoreButton, { more }),
-    isAsked.value
+    asking.isOpen
       ? h(ErasureForm, {
           done: again,
-          close: () => {
-            isAsked.value = false
-          },
+          close: asking.close,
         })
       : null,
   )

@@ -1,10 +1,10 @@
-import { useSignal } from '@preact/signals'
 import { type ComponentChild, h } from 'preact'
 import { ActButton } from './act-button.ts'
 import type { Application } from './answers.ts'
 import { fieldsOfPolicy, limitName } from './limits.ts'
 import { limitInWords, PolicyForm } from './policy-form.ts'
 import type { Tagged } from './read.ts'
+import { useOpen } from './use-open.ts'
 
 export interface PolicyProps {
   readonly application: Tagged<Application>
@@ -14,7 +14,7 @@ export interface PolicyProps {
 
 /** Name and limits. */
 export function PolicySection({ application, path, changed }: PolicyProps): ComponentChild {
-  const isEditing = useSignal(false)
+  const editing = useOpen()
   const fields = Object.entries(fieldsOfPolicy(application.body.policy))
   return h(
     'section',
@@ -27,9 +27,7 @@ export function PolicySection({ application, path, changed }: PolicyProps): Comp
         ActButton,
         {
           needs: 'operator',
-          act: () => {
-            isEditing.value = true
-          },
+          act: editing.open,
         },
         'Edit name and limits',
       ),
@@ -48,14 +46,12 @@ export function PolicySection({ application, path, changed }: PolicyProps): Comp
             ),
           ),
         ),
-    isEditing.value
+    editing.isOpen
       ? h(PolicyForm, {
           first: application,
           path,
           done: changed,
-          close: () => {
-            isEditing.value = false
-          },
+          close: editing.close,
         })
       : null,
   )

@@ -1,12 +1,11 @@
 import { type Static, Type } from 'typebox'
 import { analysisTypes } from '../access/analysis-types.ts'
+import { nextBefore, pageOf, QueueNewestFirst } from '../http/newest-first.ts'
 import type { TypedApp } from '../http/typed-app.ts'
 import { formatOptionalTime, formatTime } from '../time.ts'
-import { choice, dateTime, named, orNull, pageSize, strict } from '../validation.ts'
+import { choice, dateTime, named, orNull } from '../validation.ts'
 import type { AnalysisStore, QueuedRun } from './analysis-store.ts'
 import { runStatuses } from './run-states.ts'
-
-const [limitMax, limitDefault] = [200, 50]
 
 const QueuedRunAnswer = named(
   'QueuedRun',
@@ -53,14 +52,7 @@ export function runQueueRoutes(app: TypedApp, store: Pick<AnalysisStore, 'runQue
         summary: 'List the analysis runs of all applications',
         description:
           'An addition. Newest first. With `unfinished` those alone that wait or are under way: of each application the oldest is taken up first, and applications take turns.',
-        querystring: Type.Object(
-          {
-            unfinished: Type.Optional(Type.Boolean({ default: false, description: 'Those alone that are not over.' })),
-            limit: pageSize(limitMax, limitDefault),
-            before: Type.Optional(Type.String({ description: '`next_before` of the previous page.' })),
-          },
-          strict,
-        ),
+        querystring: QueueNewestFirst,
         response: {
           200: named(
             'RunQueuePage',
@@ -70,12 +62,13 @@ export function runQueueRoutes(app: TypedApp, store: Pick<AnalysisStore, 'runQue
       },
     },
     async (request) => {
-      const { unfinished = false, limit = limitDefault, before = null } = request.query
+      const { unfinished = false } = request.query
+      const page = pageOf(request.query)
       const now = Date.now()
-      const found = await store.runQueue({ unfinished, before, limit, now })
+      const found = await store.runQueue({ unfinished, ...page, now })
       return {
         runs: found.map((run) => answerOf(run, now)),
-        next_before: found.length === limit ? found.at(-1)!.runId : null,
+        next_before: nextBefore(found, page.limit, (run) => run.runId),
       }
     },
   )

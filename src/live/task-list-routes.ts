@@ -1,12 +1,11 @@
 import { type Static, Type } from 'typebox'
+import { nextBefore, pageOf, QueueNewestFirst } from '../http/newest-first.ts'
 import type { TypedApp } from '../http/typed-app.ts'
 import { formatOptionalTime, formatTime } from '../time.ts'
-import { choice, dateTime, named, orNull, pageSize, strict } from '../validation.ts'
+import { choice, dateTime, named, orNull } from '../validation.ts'
 import { resourceKinds } from './limits.ts'
 import type { ListedTask, LiveStore } from './live-store.ts'
 import { runStates } from './states.ts'
-
-const [limitMax, limitDefault] = [200, 50]
 
 const ListedTaskAnswer = named(
   'ListedTask',
@@ -58,14 +57,7 @@ export function taskListRoutes(app: TypedApp, store: Pick<LiveStore, 'tasks'>): 
         summary: 'List the tasks of live queries',
         description:
           'An addition. Newest first, of all applications and collectors. With `unfinished` those alone that wait for a collector or are being worked on.',
-        querystring: Type.Object(
-          {
-            unfinished: Type.Optional(Type.Boolean({ default: false, description: 'Those alone that are not over.' })),
-            limit: pageSize(limitMax, limitDefault),
-            before: Type.Optional(Type.String({ description: '`next_before` of the previous page.' })),
-          },
-          strict,
-        ),
+        querystring: QueueNewestFirst,
         response: {
           200: named(
             'TaskListPage',
@@ -75,9 +67,10 @@ export function taskListRoutes(app: TypedApp, store: Pick<LiveStore, 'tasks'>): 
       },
     },
     async (request) => {
-      const { unfinished = false, limit = limitDefault, before = null } = request.query
-      const found = await store.tasks({ unfinished, before, limit }, Date.now())
-      return { tasks: found.map(answerOf), next_before: found.length === limit ? found.at(-1)!.taskId : null }
+      const { unfinished = false } = request.query
+      const page = pageOf(request.query)
+      const found = await store.tasks({ unfinished, ...page }, Date.now())
+      return { tasks: found.map(answerOf), next_before: nextBefore(found, page.limit, (task) => task.taskId) }
     },
   )
 }

@@ -1,9 +1,10 @@
 import { type Static, Type } from 'typebox'
 import { TidemarkError } from '../errors.ts'
 import { IdempotencyHeaders } from '../http/make-once.ts'
+import { NewestFirst, nextBefore, pageOf } from '../http/newest-first.ts'
 import type { TypedApp } from '../http/typed-app.ts'
 import { formatOptionalTime, formatTime } from '../time.ts'
-import { choice, dateTime, exactPattern, messageOf, named, noFields, orNull, pageSize, strict } from '../validation.ts'
+import { choice, dateTime, exactPattern, messageOf, named, noFields, orNull, strict } from '../validation.ts'
 import { about, actorOf, byId, route } from './admin-route.ts'
 import { type Erasure, erasureStatuses, type Selection } from './erasure-store.ts'
 import { datasetNow, type Erasures } from './erasures.ts'
@@ -181,13 +182,7 @@ export function erasureRoutes(app: TypedApp, erasures: Erasures, operator: Opera
       config: route('viewer', 'admin.erasures.list'),
       schema: {
         ...about('List erasures', 'Newest first.'),
-        querystring: Type.Object(
-          {
-            limit: pageSize(200, 50),
-            before: Type.Optional(Type.String({ description: '`next_before` of the previous page.' })),
-          },
-          strict,
-        ),
+        querystring: NewestFirst,
         response: {
           200: named(
             'ErasurePage',
@@ -197,10 +192,9 @@ export function erasureRoutes(app: TypedApp, erasures: Erasures, operator: Opera
       },
     },
     async (request) => {
-      const limit = request.query.limit ?? 50
-      const found = await erasures.erasures({ before: request.query.before ?? null, limit })
-      const next_before = found.length === limit ? (found.at(-1)?.erasureId ?? null) : null
-      return { erasures: found.map(erasureAnswer), next_before }
+      const page = pageOf(request.query)
+      const found = await erasures.erasures(page)
+      return { erasures: found.map(erasureAnswer), next_before: nextBefore(found, page.limit, (one) => one.erasureId) }
     },
   )
   app.get(

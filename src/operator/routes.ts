@@ -1,8 +1,9 @@
 import { Type } from 'typebox'
 import { conditionOf, IfMatchHeaders } from '../http/if-match.ts'
+import { NewestFirst, nextBefore, pageOf } from '../http/newest-first.ts'
 import type { TypedApp } from '../http/typed-app.ts'
 import { dayMs, formatTime, utcDay } from '../time.ts'
-import { named, noFields, orNull, pageSize, strict } from '../validation.ts'
+import { named, noFields, orNull, strict } from '../validation.ts'
 import { about, actorOf, byId, list, needRole, route, tagged } from './admin-route.ts'
 import { classificationAnswer, datasetAnswer, profileAnswer } from './answers.ts'
 import { applicationRoutes } from './application-routes.ts'
@@ -251,13 +252,7 @@ function reportRoutes(app: TypedApp, operator: Operator): void {
       config: route('viewer', 'admin.audit.list'),
       schema: {
         ...about('List the audit log', 'Every change an operator made, newest first.'),
-        querystring: Type.Object(
-          {
-            limit: pageSize(200, 50),
-            before: Type.Optional(Type.String({ description: '`next_before` of the previous page.' })),
-          },
-          strict,
-        ),
+        querystring: NewestFirst,
         response: {
           200: named(
             'AuditPage',
@@ -270,8 +265,8 @@ function reportRoutes(app: TypedApp, operator: Operator): void {
       },
     },
     async (request) => {
-      const limit = request.query.limit ?? 50
-      const lines = await operator.read.audit({ before: request.query.before ?? null, limit })
+      const page = pageOf(request.query)
+      const lines = await operator.read.audit(page)
       return {
         audit: lines.map((line) => ({
           audit_id: line.auditId,
@@ -281,7 +276,7 @@ function reportRoutes(app: TypedApp, operator: Operator): void {
           target: line.target,
           detail: line.detail,
         })),
-        next_before: lines.length === limit ? (lines.at(-1)?.auditId ?? null) : null,
+        next_before: nextBefore(lines, page.limit, (line) => line.auditId),
       }
     },
   )

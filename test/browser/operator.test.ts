@@ -4,6 +4,7 @@ import type { Page } from 'playwright-core'
 import { adminToken } from '../acceptance/harness.ts'
 import { until } from '../support/until.ts'
 import { consoleInBrowser, type Opened, type Opening } from './console-world.ts'
+import { seriousInBothThemes } from './serious-findings.ts'
 
 /** What an operator sees and does in the console. */
 const { world, open } = await consoleInBrowser()
@@ -250,6 +251,46 @@ test('the bar of a phone shows where one is, and that it goes on', async () => {
   await until('there is more before it', async () => /before|both/.test((await bar.getAttribute('data-more')) ?? ''))
   await bar.evaluate((one) => one.scrollTo({ left: 0 }))
   await until('there is more after it', async () => (await bar.getAttribute('data-more')) === 'after')
+})
+
+test('what opens over a view: no serious finding of axe in light and dark, nothing over the edge of a phone', async () => {
+  const { applicationId } = await server.makeApplication({ name: 'Looked at', entitlements: [{ datasets: ['gone'] }] })
+  const { page, faults } = await operate(`applications/${applicationId}`, { expected: /status of 4(00|12)/ })
+  const button = (name: string) => page.getByRole('button', { name, exact: true })
+  const look = async (what: string, part = '.dialog'): Promise<void> => {
+    assert.deepEqual(await seriousInBothThemes(page, [part]), [], what)
+    await page.setViewportSize({ width: 390, height: 844 })
+    const over = await page.locator(part).evaluate((one) => one.scrollWidth - one.clientWidth)
+    assert.ok(over <= 0, `${what} is ${over} px too wide for a phone`)
+    await page.setViewportSize({ width: 1280, height: 900 })
+  }
+  await button('Edit entitlements').click()
+  await page.getByText('does not exist').waitFor()
+  await page.getByLabel('Languages').fill('1')
+  await page.getByText('Entry 1, Languages').waitFor()
+  await look('the editor of entitlements', '.editor')
+  await page.getByLabel('Languages').fill('')
+  await button('Leave it').click()
+  await button('New key').click()
+  await look('a new key')
+  await button('Make the key').click()
+  await page.locator('.secret').waitFor()
+  await look('a secret')
+  await button('I have copied it').click()
+  await button('Edit name and limits').click()
+  await look('limits')
+  await server.mustAdmin('PATCH', apiOf(page), { policy: { burst: 9 } })
+  await button('Save').click()
+  await page.locator('.meanwhile').waitFor()
+  await look('limits that somebody changed')
+  await button('Leave it').click()
+  await page.getByRole('link', { name: 'Erasures' }).click()
+  await button('Erase documents').click()
+  await page.getByLabel('What', { exact: true }).selectOption('All that a dataset has now')
+  await page.getByLabel('Dataset', { exact: true }).selectOption('video')
+  await page.getByLabel('Type video to confirm').waitFor()
+  await look('an erasure')
+  assert.deepEqual(faults, [])
 })
 
 test('a viewer sees everything, and why what would change it is not for them', async () => {

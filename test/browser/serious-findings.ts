@@ -7,11 +7,26 @@ interface Violation {
   readonly nodes: readonly { readonly html: string }[]
 }
 
-/** What of a page, or of some of its parts, somebody with other eyes, ears or hands would be stopped by. */
-export async function seriousFindings(page: Page, parts: readonly string[] = ['html']): Promise<string[]> {
+/** What of a page, or of some of its parts, somebody with other eyes, ears or hands would be stopped by. `rules`: of these alone. */
+export async function seriousFindings(
+  page: Page,
+  parts: readonly string[] = ['html'],
+  rules: readonly string[] | null = null,
+): Promise<string[]> {
   await page.evaluate(axe.source)
-  const { violations } = (await page.evaluate(`axe.run(${JSON.stringify(parts)})`)) as { violations: Violation[] }
+  const options = { resultTypes: ['violations'], ...(rules !== null && { runOnly: { type: 'rule', values: rules } }) }
+  const run = `axe.run(${JSON.stringify(parts)}, ${JSON.stringify(options)})`
+  const { violations } = (await page.evaluate(run)) as { violations: Violation[] }
   return violations
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')
     .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(' | ')}`)
+}
+
+/** The same in both themes: what they differ in are colours. */
+export async function seriousInBothThemes(page: Page, parts?: readonly string[]): Promise<string[]> {
+  await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' })
+  const light = await seriousFindings(page, parts)
+  await page.emulateMedia({ colorScheme: 'dark', reducedMotion: 'reduce' })
+  const dark = await seriousFindings(page, parts, ['color-contrast'])
+  return [...light.map((one) => `light: ${one}`), ...dark.map((one) => `dark: ${one}`)]
 }

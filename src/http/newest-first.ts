@@ -1,0 +1,30 @@
+import { Type } from 'typebox'
+import { pageSize, strict } from '../validation.ts'
+
+/** Lists for operators: newest first, in pages that go on from the last one that was seen. */
+const [limitMax, limitDefault] = [200, 50]
+
+const page = {
+  limit: pageSize(limitMax, limitDefault),
+  before: Type.Optional(Type.String({ description: '`next_before` of the previous page.' })),
+}
+
+export const NewestFirst = Type.Object(page, strict)
+
+/** Of what is worked off. */
+export const QueueNewestFirst = Type.Object(
+  {
+    unfinished: Type.Optional(Type.Boolean({ default: false, description: 'Those alone that are not over.' })),
+    ...page,
+  },
+  strict,
+)
+
+export const pageOf = ({ limit = limitDefault, before }: { readonly limit?: number; readonly before?: string }) => ({
+  limit,
+  before: before ?? null,
+})
+
+/** What the next page goes on from; null where a page was not full, so that none follows. */
+export const nextBefore = <Item>(found: readonly Item[], limit: number, idOf: (last: Item) => string): string | null =>
+  found.length === limit ? idOf(found.at(-1)!) : null

@@ -8,13 +8,20 @@ import fc from 'fast-check'
 import type { Scope } from '../../src/access/scope.ts'
 import { derivedId } from '../../src/ids.ts'
 import { prepareDocument } from '../../src/search/prepare-document.ts'
-import { type DocumentHit, type IndexChange, noFilters, type SearchIndex } from '../../src/search/search-index.ts'
+import {
+  type DocumentHit,
+  type IndexChange,
+  type KeywordPage,
+  noFilters,
+  type SearchIndex,
+} from '../../src/search/search-index.ts'
 import { OpenSearchHome } from '../../src/storage/opensearch/opensearch-home.ts'
 import { parseQuery } from '../../src/text/parse-query.ts'
 import { openSearchNodes, withoutOpenSearch } from '../support/opensearch-nodes.ts'
 import { plainColumns } from '../support/plain-columns.ts'
 import { InProcessSegments } from './in-process-segments.ts'
 import { entry, timeoutMs } from './index-under-test.ts'
+import { isSameFloat } from './same-answers.ts'
 
 /**
  * The cluster ranks as the embedded index does: the same texts, prepared and asked by the product's own rules, in both. The
@@ -76,6 +83,36 @@ const queries = fc.sample(
   { numRuns: queryCount, seed },
 )
 
+/** Texts and queries that somebody could take for a command: syntax of queries and scripts, signs, letters of all kinds. */
+const oddTexts = [
+  {
+    title: 'C++ and C#',
+    body: 'C++ or F#, a*b, a|b, 100% | \\ / "quoted" (paren) [x] {y} ~fuzzy^2 AND OR NOT field:value',
+  },
+  { title: '🙂 👩‍👩‍👧‍👦', body: 'I like 🙂 and 🇩🇪 and ❤️, see https://example.org/a?b=c#d or me@example.org' },
+  {
+    title: 'to be or not to be',
+    body: "To be, or not: it's a well-known rock'n'roll question of 192.168.0.1 and 3.14",
+  },
+  { title: '東京タワー', body: '机器学习是人工智能的一个分支。カタカナ ｶﾀｶﾅ ภาษาไทย اللغة العربية Straße ﬁne ①' },
+  {
+    title: '',
+    body: `nul\u0000 in \ud800 a lone half \u202e and zero\u200bwidth ${'x'.repeat(5000)} ${'y'.repeat(300)}`,
+  },
+]
+const oddQueries = [
+  ...String.raw`
+    "  "quoted  *  qu*  ?  +  -  +-  -quoted  -the  +the +question  %  |  a|b  \  /q.*/  to be or not to be
+    "to be or not to be"  the  AND OR NOT  title:quoted AND body:x  [x TO y]  quoted~1^5  C++  C#  🙂  🇩🇪  👩‍👩‍👧‍👦  ❤️
+    机器学习  "机器学习"  東京  ｶﾀｶﾅ  ภาษา  العربية  STRASSE  fine  ①  192.168.0.1  https://example.org/a?b=c
+    me@example.org  rock'n'roll  +well-known  '; drop table x; --  {{7*7}}`
+    .trim()
+    .split(/ {2,}|\n */),
+  ...['" "', '\u0000', '\ud800', '\u202e', 'x'.repeat(5000), 'y'.repeat(300), '-'.repeat(10_000), '"'.repeat(10_000)],
+  ...['quoted ', '+quoted ', '"quoted paren" '].map((words) => words.repeat(1500)),
+  Array.from({ length: 2000 }, (_, i) => `-n${i}`).join(' '),
+]
+
 suite('ranking in the cluster and in the embedded index', {
   skip: openSearchNodes === null ? withoutOpenSearch : false,
 }, () => {
@@ -91,7 +128,8 @@ suite('ranking in the cluster and in the embedded index', {
   let cluster: SearchIndex
   before(async () => {
     cluster = await home.open()
-    const changes = (await Promise.all(documents.map(changesOf))).flat()
+    const odd = oddTexts.map((texts) => ({ ...texts, dataset: 'odd', language: null }))
+    const changes = (await Promise.all([...documents, ...odd].map(changesOf))).flat()
     for (const index of [embedded, cluster]) {
       assert.deepEqual(await index.apply({ position: 1, changes }), { outcome: 'applied' })
     }
@@ -111,6 +149,25 @@ suite('ranking in the cluster and in the embedded index', {
     }
     assert.ok(pairs.filter(([one]) => one.length >= depth).length > queryCount / 3, 'too little was found')
     assertSameRanking(pairs)
+  })
+
+  test('whatever is typed, what it finds is the same, with the same scores', async () => {
+    const scope = { entries: [{ ...entry, datasets: ['odd'] }] }
+    let found = 0
+    for (const text of oddQueries) {
+      const query = parseQuery(text, null, { lastIsBeginning: true })
+      const request = { query, scope, filters: noFilters, limit: depth, after: null, otherChunksMax: 0, timeoutMs }
+      const [one, other] = await Promise.all([embedded, cluster].map((index) => index.keyword(request)))
+      assert.ok(one?.outcome === 'found' && other?.outcome === 'found', text)
+      const told = ({ totalChunks, hits }: KeywordPage) => [totalChunks, ...hits.map(({ chunkId }) => chunkId)]
+      assert.deepEqual(told(other), told(one), text)
+      assert.ok(
+        one.hits.every(({ score }, i) => isSameFloat(score, other.hits[i]!.score)),
+        text,
+      )
+      if (one.hits.length > 0) found++
+    }
+    assert.ok(found > oddQueries.length / 2, `${found} found something`)
   })
 
   test('by vectors: the same', async () => {
@@ -151,7 +208,7 @@ function assertSameRanking(pairs: readonly Pair[]): void {
 }
 
 async function changesOf(
-  { dataset, title, body }: (typeof documents)[number],
+  { dataset, title, body, language = 'en' }: (typeof documents)[number] & { readonly language?: string | null },
   number: number,
 ): Promise<readonly IndexChange[]> {
   const documentId = derivedId('doc', number, 'parity')
@@ -159,10 +216,8 @@ async function changesOf(
     {
       documentId,
       revision: 1,
-      columns: { ...plainColumns, datasetId: dataset, language: 'en' },
-      versions: [
-        { versionId: derivedId('ver', number, 'parity'), current: true, language: 'en', title, body, vectors: [] },
-      ],
+      columns: { ...plainColumns, datasetId: dataset, language },
+      versions: [{ versionId: derivedId('ver', number, 'parity'), current: true, language, title, body, vectors: [] }],
     },
     async () => {},
   )

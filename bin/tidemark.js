@@ -27,9 +27,23 @@ const brought = [join(root, 'node_modules'), dirname(root)]
   .map((folder) => join(folder, 'node', 'bin', 'node'))
   .find((path) => existsSync(path))
 
-if (!isOldNode) begin()
-else if (brought !== undefined) handOver(brought)
+if (!isOldNode) {
+  shareArenas()
+  begin()
+} else if (brought !== undefined) handOver(brought)
 else refuseOldNode()
+
+/**
+ * glibc gives each thread an arena of its own, which keeps what was ever freed in it: with two for all of them a server of
+ * 20,000 chunks takes 357 MB instead of 402, at the same CPU. It reads the variable when a process begins and never
+ * again, so a server begins once more, in its own place (40 ms). Where somebody speaks to it by a channel, that would be lost.
+ */
+function shareArenas() {
+  if (process.platform !== 'linux' || !['serve', 'start'].includes(process.argv[2])) return
+  if (process.env.MALLOC_ARENA_MAX !== undefined || process.channel !== undefined) return
+  const args = [process.execPath, ...process.execArgv, ...process.argv.slice(1)]
+  process.execve(process.execPath, args, { ...process.env, MALLOC_ARENA_MAX: '2' })
+}
 
 /**
  * What the runtime compiled is kept beside the packages, from the first file of TypeScript on: the next start is half of

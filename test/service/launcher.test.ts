@@ -68,3 +68,23 @@ test('paths are meant from where the caller of npm stood', () => {
   assert.equal(status, 0, stderr)
   assert.ok(existsSync(join(stood, 'kept', 'tidemark.sqlite')))
 })
+
+test('a server shares two arenas of the allocator, in the same process and with the same flags; what is set stays', {
+  skip: process.platform !== 'linux',
+}, () => {
+  const { folder, launcher } = alone()
+  mkdirSync(join(folder, 'dist'))
+  const told = '[process.pid, process.env.MALLOC_ARENA_MAX ?? null, process.execArgv, process.argv.slice(2)]'
+  writeFileSync(join(folder, 'dist', 'main.js'), `console.log(JSON.stringify(${told}))`)
+  const flag = '--max-semi-space-size=8'
+  const { MALLOC_ARENA_MAX: _, ...rest } = process.env
+  for (const [args, set, arenas] of [
+    [['serve', '--a b'], undefined, '2'],
+    [['start'], '4', '4'],
+    [['migrate'], undefined, null],
+  ] as const) {
+    const env = set === undefined ? rest : { ...rest, MALLOC_ARENA_MAX: set }
+    const { pid, stdout, stderr } = spawnSync(process.execPath, [flag, launcher, ...args], { encoding: 'utf8', env })
+    assert.deepEqual([JSON.parse(stdout), stderr], [[pid, arenas, [flag], args], ''])
+  }
+})

@@ -19,8 +19,7 @@ const checkpointPages = 4000
  * Pages that a connection keeps in memory of its own: enough for the upper levels of every index. The rest the system
  * keeps, once for all connections.
  */
-const readerCacheKb = 16_384
-const writerCacheKb = 32_768
+const cacheKb = 16_384
 
 /**
  * Bytes of the file that readers see as memory, the most that SQLite takes: the texts of 20 results are read in half the
@@ -44,7 +43,7 @@ export function openSqlite(path: string | URL, readOnly: boolean): SqliteConnect
       raw.exec(`pragma wal_autocheckpoint = ${checkpointPages}`)
     }
     if (readOnly) raw.exec(`pragma mmap_size = ${readerMapBytes}`)
-    raw.exec(`pragma cache_size = -${readOnly ? readerCacheKb : writerCacheKb}; pragma temp_store = memory`)
+    raw.exec(`pragma cache_size = -${cacheKb}; pragma temp_store = memory`)
   } catch (error) {
     // Left open, a file that is damaged would be taken for one in use.
     raw.close()

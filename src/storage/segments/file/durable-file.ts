@@ -81,7 +81,7 @@ export class DurableFile {
     this.#db = new DatabaseSync(path, { timeout: lockWaitMs })
     try {
       this.#db.exec('pragma page_size = 16384; pragma journal_mode = wal; pragma synchronous = full')
-      this.#db.exec('pragma secure_delete = on; pragma cache_size = -16384; pragma journal_size_limit = 67108864')
+      this.#db.exec('pragma secure_delete = on; pragma cache_size = -4096; pragma journal_size_limit = 67108864')
       this.#db.exec(schema)
       this.state = this.#readState(analysis)
     } catch (error) {

@@ -173,3 +173,16 @@ test('after it is closed every call fails at once', async (t) => {
   await open.close()
   await assert.rejects(open.store.operator.commit([put('a')], mark), /closed/)
 })
+
+test('what a command writes beside a server is told to it', async (t) => {
+  const dataDir = folder(t)
+  const server = await openSqliteStore(dataDir)
+  const command = await openSqliteStore(dataDir, { callers: 'one' })
+  const told = Promise.withResolvers<void>()
+  const following = server.news!.follow(told.resolve)
+  await command.store.operator.commit([put('a')], mark)
+  await told.promise
+  following.end()
+  await command.close()
+  await server.close()
+})

@@ -118,8 +118,13 @@ const rules: { readonly says: string; readonly broken: (one: Import) => boolean 
 const light: { readonly says: string; readonly start: RegExp; readonly never: RegExp }[] = [
   {
     says: 'a thread does without the library of schemas, which is as much as all else that it loads',
-    start: /-thread\.ts$/,
+    start: /(-thread|^src\/search\/(present-results|rank-candidates))\.ts$/,
     never: /^(typebox|ajv|fastify|@fastify)\b/,
+  },
+  {
+    says: 'a thread of the store loads the stems of all languages with the first search that it makes something for',
+    start: /^src\/storage\/sqlite\/store-thread\.ts$/,
+    never: /^@orama\//,
   },
   {
     says: 'a command that only reads, or says what it is, costs what it loads: schemas are loaded to check what is typed, queries by threads',

@@ -158,6 +158,19 @@ test('what a thread loads does without large libraries, however far down; types 
   assert.deepEqual(faults, [`${way.join(' -> ')}: ${says}`])
 })
 
+test('a thread of the store loads what knows words when it is needed, and that does without schemas', () => {
+  const { faults } = faultsOf({
+    'src/storage/sqlite/store-thread.ts': "import '../later.ts'\nimport '../../text/stem.ts'",
+    'src/storage/later.ts': "await import('../search/present-results.ts')",
+    'src/search/present-results.ts': "import '../text/stem.ts'\nimport { Type } from 'typebox'",
+    'src/text/stem.ts': "import '@orama/stemmers/german'",
+  })
+  assert.deepEqual(faults.sort(), [
+    'src/search/present-results.ts -> typebox: a thread does without the library of schemas, which is as much as all else that it loads',
+    'src/storage/sqlite/store-thread.ts -> src/text/stem.ts -> @orama/stemmers/german: a thread of the store loads the stems of all languages with the first search that it makes something for',
+  ])
+})
+
 test('what cannot be read off, is not there, goes in circles or reads the environment is a fault', () => {
   const { faults } = faultsOf({
     'src/text/a.ts': "import './b.ts'",

@@ -25,7 +25,7 @@ export const searchLimits = {
    */
   hybridCandidatesMax: 100,
   /**
-   * Candidates that are read word by word, some 0.035 ms of the main thread each: the best by fused score, and, so
+   * Candidates that are read word by word, some 0.035 ms of the store's reader each: the best by fused score, and, so
    * that an exact hit is read whatever its score, the best by words alone and those with the query for a title. More
    * than 30 gained nothing on any test set.
    */

@@ -17,7 +17,7 @@ import {
 } from '../../src/search/search-index.ts'
 import { OpenSearchHome } from '../../src/storage/opensearch/opensearch-home.ts'
 import { parseQuery } from '../../src/text/parse-query.ts'
-import { openSearchNodes, withoutOpenSearch } from '../support/opensearch-nodes.ts'
+import { openSearchNodes, patience, withoutOpenSearch } from '../support/opensearch-nodes.ts'
 import { plainColumns } from '../support/plain-columns.ts'
 import { InProcessSegments } from './in-process-segments.ts'
 import { entry, timeoutMs } from './index-under-test.ts'
@@ -122,6 +122,7 @@ suite('ranking in the cluster and in the embedded index', {
     origin: { rules: 'one', instance: 'a' },
     shards: 2,
     graceMs: 0,
+    ...patience,
   })
   const folder = mkdtempSync(join(tmpdir(), 'tidemark-parity-'))
   const embedded = new InProcessSegments({ path: join(folder, 'index.db'), sealChunks: 100, segmentChunks: 500 })

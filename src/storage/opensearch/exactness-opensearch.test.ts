@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { BruteForceIndex } from '../../../test/contracts/brute-force-index.ts'
 import * as random from '../../../test/contracts/random-changes.ts'
 import { ask, assertSameAnswers, isSameFloat } from '../../../test/contracts/same-answers.ts'
-import { openSearchNodes, withoutOpenSearch } from '../../../test/support/opensearch-nodes.ts'
+import { openSearchNodes, patience, withoutOpenSearch } from '../../../test/support/opensearch-nodes.ts'
 import { OpenSearchHome } from './opensearch-home.ts'
 
 const skip = openSearchNodes === null ? withoutOpenSearch : false
@@ -20,6 +20,7 @@ test('whatever happened, answers are those of a scorer that looks at everything'
     // Every search by vectors goes by the graph, which is exact as long as it brings all there are.
     comparedMax: 0,
     graceMs: 0,
+    ...patience,
   })
   const index = await home.open()
   const batch = fc.array(random.change, { maxLength: 12 })

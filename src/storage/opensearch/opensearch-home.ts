@@ -29,6 +29,8 @@ export interface OpenSearchHomeOptions extends ClusterOptions {
   readonly shards?: number
   /** How long the index before the served one stays, for processes that have not heard of it yet. */
   readonly graceMs?: number
+  /** A start, and everything else that looks which indexes there are, does not wait longer for a cluster that says nothing. */
+  readonly listMs?: number
   readonly comparedMax?: number
 }
 
@@ -41,18 +43,21 @@ export class OpenSearchHome implements IndexHome {
   readonly #origin: IndexOrigin
   readonly #shards: number
   readonly #graceMs: number
+  readonly #listMs: number
   readonly #comparedMax: number | undefined
   /** The one that was opened last to be served. */
   #generation = 0
   /** It was to be opened, and the cluster was away. */
   #isAwaited = false
 
-  constructor({ prefix, origin, shards = 1, graceMs = 10_000, comparedMax, ...cluster }: OpenSearchHomeOptions) {
+  constructor(options: OpenSearchHomeOptions) {
+    const { prefix, origin, shards = 1, graceMs = 10_000, listMs = 5000, comparedMax, ...cluster } = options
     this.#cluster = new Cluster(cluster)
     this.#prefix = prefix
     this.#origin = origin
     this.#shards = shards
     this.#graceMs = graceMs
+    this.#listMs = listMs
     this.#comparedMax = comparedMax
   }
 
@@ -134,7 +139,7 @@ export class OpenSearchHome implements IndexHome {
   }
 
   #list(): Promise<NamedIndex[]> {
-    return listIndexes(this.#cluster, this.#prefix, listMs)
+    return listIndexes(this.#cluster, this.#prefix, this.#listMs)
   }
 
   #isOurs({ meta }: NamedIndex): boolean {
@@ -226,9 +231,6 @@ export class OpenSearchHome implements IndexHome {
     })
   }
 }
-
-/** A start, and everything else that looks which indexes there are, does not wait longer for a cluster that says nothing. */
-const listMs = 5000
 
 const currentOf = (indexes: readonly NamedIndex[]): NamedIndex | null =>
   indexes.filter(({ isCurrent }) => isCurrent).sort((a, b) => b.generation - a.generation)[0] ?? null

@@ -14,6 +14,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { documentLine } from './support/documents.ts'
+import { linesNowAndThen } from './support/lines-now-and-then.ts'
 import { adminToken, ServerProcess } from './support/server-process.ts'
 
 const probeEveryMs = 5
@@ -47,9 +48,13 @@ async function measure(server: ServerProcess, erased: number, read: number): Pro
   const keys = await server.prepare()
   const { documents: before } = await server.index()
   await server.call(adminToken, 'PUT', '/admin/v1/datasets/gone', '{"name":"gone"}')
-  await send(server, keys.collector, 'gone', erased)
+  const report = linesNowAndThen()
+  await send(server, keys.collector, 'gone', erased, (sent) => report(`${sent} of ${erased} documents are sent in`))
   await send(server, keys.collector, 'bench', read)
-  while ((await server.index()).documents < before + erased + read) await delay(200)
+  for (let indexed = 0; indexed < before + erased + read; await delay(200)) {
+    indexed = (await server.index()).documents
+    report(`${indexed - before} of ${erased + read} documents are indexed`)
+  }
 
   const probe = await prober(server, keys.consumer)
   const alone: number[] = []
@@ -58,12 +63,16 @@ async function measure(server: ServerProcess, erased: number, read: number): Pro
 
   const startedMs = performance.now()
   await server.call(adminToken, 'DELETE', '/admin/v1/datasets/gone?force=true')
+  const seconds = () => (performance.now() - startedMs) / 1000
   let mostMb = restingMb
   let done = false
   const watching = (async () => {
     while (!done) {
       const { erasures } = JSON.parse(await server.call(adminToken, 'GET', '/admin/v1/erasures?limit=1'))
       done = erasures[0].status !== 'running'
+      report(
+        `${erasures[0].documents} of ${erased} documents are hidden, ${seconds().toFixed(0)} s after the deletion began`,
+      )
       mostMb = Math.max(mostMb, (await server.memory())?.anonymousMb ?? Number.NaN)
       await delay(100)
     }
@@ -71,20 +80,26 @@ async function measure(server: ServerProcess, erased: number, read: number): Pro
   const beside: number[] = []
   while (!done) beside.push(await probe())
   await watching
-  const seconds = (performance.now() - startedMs) / 1000
+  const took = seconds()
   const share = (part: number) => {
     const [one, other] = [percentile(alone, part), percentile(beside, part)]
     return `${one.toFixed(1)} ms alone, ${other.toFixed(1)} ms beside it: ${(other / one).toFixed(2)} times`
   }
   console.log(
-    `${erased} documents erased with their dataset in ${seconds.toFixed(0)} s (${(erased / seconds).toFixed(0)}/s); ` +
+    `${erased} documents erased with their dataset in ${took.toFixed(0)} s (${(erased / took).toFixed(0)}/s); ` +
       `${beside.length} reads of another dataset (aim 1.2 times): p50 ${share(0.5)}; p99 ${share(0.99)}; ` +
       `memory grew by ${(mostMb - restingMb).toFixed(0)} MB`,
   )
 }
 
 /** Documents `0` to `count` of a dataset, in batches, some at once. */
-async function send(server: ServerProcess, key: string, dataset: string, count: number): Promise<void> {
+async function send(
+  server: ServerProcess,
+  key: string,
+  dataset: string,
+  count: number,
+  sent: (documents: number) => void = () => {},
+): Promise<void> {
   let next = 0
   await Promise.all(
     Array.from({ length: senders }, async () => {
@@ -94,6 +109,7 @@ async function send(server: ServerProcess, key: string, dataset: string, count: 
         const documents = lines.map((line) => line.replace('"dataset_id":"bench"', `"dataset_id":"${dataset}"`))
         const said = await server.call(key, 'POST', '/collector/v1/documents', `{"documents":[${documents.join()}]}`)
         if (said.includes('"error"')) throw new Error(said.slice(0, 1000))
+        sent(from)
       }
     }),
   )

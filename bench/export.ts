@@ -18,6 +18,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { BareConnection } from './support/bare-connection.ts'
 import { newestSequence } from './support/bare-inserts.ts'
+import { linesNowAndThen } from './support/lines-now-and-then.ts'
 import { sendStream } from './support/send-documents.ts'
 import { ServerProcess } from './support/server-process.ts'
 
@@ -36,24 +37,32 @@ export async function run(args: readonly string[]): Promise<void> {
   const folder = values.keep ?? mkdtempSync(join(tmpdir(), 'tidemark-bench-'))
   mkdirSync(folder, { recursive: true })
   const database = join(folder, 'tidemark.sqlite')
+  const report = linesNowAndThen()
   console.log(values.whole ? 'the whole instance' : 'the content side alone')
   try {
     for (const stored of values.stored.split(',').map(Number)) {
       const server = await ServerProcess.start(folder, !values.whole)
       const keys = await server.prepare()
       const there = newestSequence(database)
-      if (there < stored) await sendStream(server, keys.collector, { from: there, to: stored })
+      const filled = (sent: number) => report(`${there + sent} of ${stored} documents are sent in`)
+      if (there < stored) await sendStream(server, keys.collector, { from: there, to: stored }, filled)
       const probes = await prober(server, keys.consumer)
       const alone = p99(await probes.forCount(probesAlone))
       const restingMb = (await server.memory())?.anonymousMb ?? Number.NaN
       const grown: number[] = []
       const rates: number[] = []
       const bare: number[] = []
+      const cpu: number[] = []
+      const bareCpu: number[] = []
       const beside: number[] = []
       for (let round = 0; round < Number(values.rounds); round++) {
-        bare.push(readBare(database))
+        report(`round ${round + 1} of ${values.rounds}`)
+        const { perSecond, cpuMs } = readBare(database)
+        bare.push(perSecond)
+        bareCpu.push(cpuMs)
         const unwatched = await exportAll(server, keys.consumer, stored)
         rates.push(unwatched.perSecond)
+        cpu.push(unwatched.cpuMs)
         grown.push(unwatched.mostMb - restingMb)
         const besides = new AbortController()
         const probing = probes.until(besides.signal)
@@ -65,6 +74,7 @@ export async function run(args: readonly string[]): Promise<void> {
       const [ours, theirs] = [Math.max(...rates), Math.max(...bare)]
       console.log(
         `${stored} stored: ${ours.toFixed(0)} documents/s over HTTP, ${theirs.toFixed(0)}/s by the bare query: ${((100 * ours) / theirs).toFixed(0)} % (aim 50); ` +
+          `processor time per 1,000 documents ${Math.min(...cpu).toFixed(1)} ms of all threads, ${Math.min(...bareCpu).toFixed(1)} ms of the bare query; ` +
           `memory grew by ${Math.max(...grown).toFixed(0)} MB (aim 100); ` +
           `p99 of GET /v1/documents/ID ${alone.toFixed(1)} ms alone, ${Math.min(...beside).toFixed(1)} ms beside an export (aim twice)`,
       )
@@ -83,6 +93,7 @@ async function exportAll(server: ServerProcess, key: string, stored: number) {
     mostMb = Math.max(mostMb, (await server.memory())?.anonymousMb ?? Number.NaN)
   }
   const looking = setInterval(look, 50)
+  const cpuBefore = await server.cpuMs()
   const startedMs = performance.now()
   const sent = request(new URL('/v1/export', server.address), { headers: { authorization: `Bearer ${key}` } }).end()
   const [response] = await once(sent, 'response')
@@ -93,14 +104,15 @@ async function exportAll(server: ServerProcess, key: string, stored: number) {
   }
   const seconds = (performance.now() - startedMs) / 1000
   clearInterval(looking)
+  const cpuMs = (await server.cpuMs()) - cpuBefore
   await look()
   const end = JSON.parse(tail.toString('latin1').trimEnd().split('\n').at(-1)!)
   if (end.type !== 'end' || end.documents < stored) throw new Error(`not everything: ${JSON.stringify(end)}`)
-  return { perSecond: end.documents / seconds, mostMb }
+  return { perSecond: end.documents / seconds, cpuMs: cpuMs / (end.documents / 1000), mostMb }
 }
 
 /** The same rows, without anybody to send them to. */
-function readBare(path: string): number {
+function readBare(path: string): { perSecond: number; cpuMs: number } {
   const db = new DatabaseSync(path, { readOnly: true })
   try {
     const columns = `document_id, dataset_id, source_platform, external_id, url, document.title, content_type, document.language, region, status,
@@ -111,6 +123,7 @@ function readBare(path: string): number {
        where dataset_id = ? and document.document_id > ? order by document.document_id limit ?`,
     )
     let seen = 0
+    const cpuBefore = process.cpuUsage()
     const startedMs = performance.now()
     for (let after = ''; ; ) {
       const rows = select.all('bench', after, pageSize)
@@ -118,7 +131,9 @@ function readBare(path: string): number {
       if (rows.length < pageSize) break
       after = String(rows.at(-1)!.document_id)
     }
-    return seen / ((performance.now() - startedMs) / 1000)
+    const seconds = (performance.now() - startedMs) / 1000
+    const { user, system } = process.cpuUsage(cpuBefore)
+    return { perSecond: seen / seconds, cpuMs: (user + system) / seen }
   } finally {
     db.close()
   }

@@ -6,6 +6,7 @@
 import { parseArgs } from 'node:util'
 import { type ThrowawayPostgres, throwawayPostgres } from '../scripts/throwaway-postgres.ts'
 import { checkFeed, type Fleet, summaryOf } from '../test/acceptance/feed-checker.ts'
+import { linesNowAndThen } from './support/lines-now-and-then.ts'
 
 export async function run(args: readonly string[]): Promise<void> {
   const options = {
@@ -17,7 +18,6 @@ export async function run(args: readonly string[]): Promise<void> {
   const { values } = parseArgs({ args: [...args], options })
   console.log(`seed ${values.seed}`)
   const startedMs = performance.now()
-  let lastMs = 0
   const postgres = values.postgres ? await throwawayPostgres({ durable: true }) : null
   const result = await checkFeed({
     events: Number(values.events),
@@ -25,11 +25,7 @@ export async function run(args: readonly string[]): Promise<void> {
     seed: Number(values.seed),
     changesAlive: [1000, 10_000],
     ...(postgres === null ? {} : { fleet: fleetOn(postgres) }),
-    report: (line) => {
-      if (performance.now() - lastMs < 5000) return
-      lastMs = performance.now()
-      console.log(`${((lastMs - startedMs) / 1000).toFixed(0)} s: ${line}`)
-    },
+    report: linesNowAndThen(),
   }).finally(() => postgres?.remove())
   const { text, good } = summaryOf(result)
   console.log(`${text}; ${((performance.now() - startedMs) / 1000).toFixed(0)} s`)

@@ -11,6 +11,8 @@ export interface ClassificationFormProps {
   readonly datasetId: string
   /** Null makes a new one. */
   readonly code: string | null
+  /** Codes of those that there are: a new one takes the place of none. */
+  readonly taken: readonly string[]
   readonly done: () => Promise<void>
   readonly close: () => void
 }
@@ -41,10 +43,12 @@ const fieldsOf = ({ code, name, description, label_schema: labels, active }: Cla
 const empty: Classification = { code: '', name: '', description: null, label_schema: {}, active: true }
 
 /** A classification of a dataset, made or changed. */
-export function ClassificationForm({ datasetId, code, done, close }: ClassificationFormProps): ComponentChild {
+export function ClassificationForm({ datasetId, code, taken, done, close }: ClassificationFormProps): ComponentChild {
   const all = `/admin/v1/datasets/${encodeURIComponent(datasetId)}/classifications`
   const pathOf = (one: string): string => `${all}/${encodeURIComponent(one)}`
   const save = async (edit: Edit<Fields>): Promise<void> => {
+    const made = edit.fields.code.trim()
+    if (code === null && taken.includes(made)) throw new Error(`There is a classification ${made} already.`)
     await edit.save(async ({ code: typed, name, description, labels, active }, _, tag) => {
       const body = {
         name: name.trim(),

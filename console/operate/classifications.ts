@@ -76,6 +76,7 @@ export function Classifications({ dataset }: { readonly dataset: Dataset }): Com
       : h(ClassificationForm, {
           datasetId: dataset.dataset_id,
           code: asked.value.code,
+          taken: found.map((one) => one.code),
           done: again,
           close: () => {
             asked.value = null

@@ -11,6 +11,8 @@ import { type Edit, typedInto } from './use-edit.ts'
 export interface DatasetFormProps {
   /** Null makes a new one. */
   readonly id: string | null
+  /** Ids of those that there are: a new one takes the place of none. */
+  readonly taken: readonly string[]
   readonly done: () => Promise<void>
   readonly close: () => void
 }
@@ -40,9 +42,11 @@ const empty: Dataset = { dataset_id: '', name: '', description: null, retain_day
 const pathOf = (id: string): string => `/admin/v1/datasets/${encodeURIComponent(id)}`
 
 /** A dataset, made or changed. */
-export function DatasetForm({ id, done, close }: DatasetFormProps): ComponentChild {
+export function DatasetForm({ id, taken, done, close }: DatasetFormProps): ComponentChild {
   const mayRetain = lacks('owner') === null
   const save = async (edit: Edit<Fields>): Promise<void> => {
+    const made = edit.fields.id.trim()
+    if (id === null && taken.includes(made)) throw new Error(`There is a dataset ${made} already.`)
     await edit.save(async ({ id: typed, name, description, days }, _, tag) => {
       const body = {
         name: name.trim(),

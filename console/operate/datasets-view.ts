@@ -99,6 +99,7 @@ export function DatasetsView({ place }: ViewProps): ComponentChild {
         ? h(Deletion, { dataset: asked.value.dataset, done: again, close: ask(null) })
         : h(DatasetForm, {
             id: asked.value.what === 'edit' ? asked.value.dataset.dataset_id : null,
+            taken: datasets.map((one) => one.dataset_id),
             done: again,
             close: ask(null),
           }),

@@ -1,4 +1,4 @@
-import { dayInWords } from '../shared/words-of-time.ts'
+import { dayInWords, momentInWords } from '../shared/words-of-time.ts'
 import type { InputScope, Run, Subscription } from './analysis-types.ts'
 
 /** As many as there are, in the reader's own way of writing numbers. */
@@ -79,5 +79,4 @@ export function startsInWords({ execution_mode: mode, interval_seconds: seconds 
   return mode === 'on_change' ? 'when documents change' : `when documents change, and ${every}`
 }
 
-export const timeInWords = (time: string): string =>
-  new Date(time).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'short' })
+export const timeInWords = (time: string): string => momentInWords(time)

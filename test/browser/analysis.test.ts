@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { until } from '../support/until.ts'
 import { consoleInBrowser, type Opening, openPage } from './console-world.ts'
-import { seriousFindings } from './serious-findings.ts'
+import { seriousFindings, seriousInBothThemes } from './serious-findings.ts'
 
 /** Analysis in a real browser, on the sample: runs from their start to what they found, drawn and as lists. */
 const { world, browser } = await consoleInBrowser({ draws: true })
@@ -139,6 +139,7 @@ test('topics as a list with their words, and as colours of the graph of the same
   await page.locator('.topics li a').first().waitFor()
   const listed = await page.locator('.topic-words').allInnerTexts()
   assert.ok(listed.some((text) => text.startsWith(words.split(',')[0]!)))
+  assert.deepEqual(await seriousInBothThemes(page, ['main']), [])
   assert.deepEqual(faults, [])
 })
 
@@ -155,8 +156,10 @@ test('copies as groups, the earliest first; counts as a table', async () => {
   assert.ok(lines.length >= 2)
   assert.match(lines[0]!, /the earliest/)
   for (const line of lines.slice(1)) assert.match(line, /the same words|% alike/)
+  assert.deepEqual(await seriousInBothThemes(page, ['main']), [])
   await page.goto(`${world.address}${counts.page}`)
   await page.getByRole('columnheader', { name: 'documents' }).waitFor()
+  assert.deepEqual(await seriousInBothThemes(page, ['main']), [])
   const cells = await page.locator('.counts tbody tr').first().locator('td').allInnerTexts()
   assert.ok(cells.includes('rss') && cells.includes('2026-11-01'), cells.join(' '))
   assert.deepEqual(faults, [])
@@ -267,6 +270,7 @@ test('a subscription: made by the same form, its runs in its history, resumed an
   await start.click()
   await page.locator('.field', { hasText: 'Languages' }).getByText('Must be an ISO 639-1 code').waitFor()
   await until('it is gone to', async () => (await page.evaluate('document.activeElement.id')) === 'scope-languages')
+  assert.deepEqual(await seriousInBothThemes(page, ['main']), [])
   await page.getByLabel('Languages').fill('')
   await page.getByText('Must be an ISO 639-1 code').waitFor({ state: 'detached' })
   await page.getByLabel('Again and again, as a subscription').check()
@@ -283,6 +287,7 @@ test('a subscription: made by the same form, its runs in its history, resumed an
   await page.getByText('Active', { exact: true }).waitFor()
   await page.getByRole('button', { name: 'Pause Counts of the harbour' }).click()
   await page.getByText('Paused', { exact: true }).waitFor()
+  assert.deepEqual(await seriousInBothThemes(page, ['main']), [])
   await page.getByRole('list', { name: 'History of Counts of the harbour' }).getByRole('link').first().click()
   await page.getByText('a subscription', { exact: true }).waitFor()
   await page.getByRole('columnheader', { name: 'platform' }).waitFor()

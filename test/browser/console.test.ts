@@ -63,6 +63,7 @@ test('a key that is revoked while somebody works asks them to sign in again, at 
   await page.getByLabel('Document id').fill('doc_x')
   await page.getByRole('button', { name: 'Look' }).click()
   await page.getByText('The key is not accepted any more').waitFor()
+  assert.deepEqual(await seriousInBothThemes(page, ['main']), [])
   await signIn(page, world.key)
   await page.getByRole('heading', { name: 'Why can’t I see it?' }).waitFor()
   assert.deepEqual(faults, [])
@@ -92,6 +93,7 @@ test('the account says why a document is not seen, entry by entry, and not wheth
     return page.locator('.why [role="status"]').innerText()
   }
   const hidden = await look(listed.body.results[0].document_id)
+  assert.deepEqual(await seriousInBothThemes(page, ['main']), [])
   assert.match(
     hidden,
     /its dataset is news[\s\S]*its language is en[\s\S]*it was published at 2026-11-01T00:00:00\.?0*Z or later/,

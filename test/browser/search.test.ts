@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { until } from '../support/until.ts'
 import { consoleInBrowser } from './console-world.ts'
+import { seriousInBothThemes } from './serious-findings.ts'
 
 /** Searching in a real browser, on the sample; and documents of people who mean harm. */
 const { world, open: openPage } = await consoleInBrowser()
@@ -32,11 +33,13 @@ test('results come as somebody types, corrected and marked; the address says all
   assert.match(code, /"query": "tidel power"/)
   assert.match(code, /os\.environ\["TIDEMARK_KEY"\]/)
   assert.ok(!code.includes(world.key) && !page.url().includes(world.key))
+  await page.locator('.score summary').first().click()
+  await page.locator('.score-parts li').first().waitFor()
+  assert.deepEqual(await seriousInBothThemes(page, ['main']), [])
+  await page.getByRole('button', { name: 'Python' }).focus()
   await page.keyboard.press('Escape')
   await page.locator('.as-code pre').waitFor({ state: 'detached' })
   assert.equal(await page.evaluate('document.activeElement.textContent'), 'Code')
-  await page.locator('.score summary').first().click()
-  await page.locator('.score-parts li').first().waitFor()
   assert.deepEqual(faults, [])
 })
 

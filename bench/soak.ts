@@ -11,7 +11,7 @@
  * questions that pile up say nothing of the server. The time is bounded: what is not done by then is said.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
@@ -105,8 +105,12 @@ class Soak {
 
   async idle(): Promise<void> {
     this.#say('idle: reads alone')
+    const since = processorTimes()
     await this.#load.ask('reads', this.#wholeMs * idleShare, this.#idle)
     this.#tell(await this.#read())
+    this.#say(
+      `the processors were busy ${busyShare(since)} of the time: much more than the reads take says that others work here`,
+    )
   }
 
   async mixed(): Promise<void> {
@@ -285,4 +289,16 @@ class Soak {
       indexMegabytes: said.memory_bytes / 1024 / 1024,
     }
   }
+}
+
+/** Of all processors since the system began: milliseconds busy, and in all. */
+function processorTimes(): { readonly busy: number; readonly all: number } {
+  const each = cpus().map(({ times }) => ({ idle: times.idle, all: Object.values(times).reduce((a, b) => a + b, 0) }))
+  const sum = (name: 'idle' | 'all') => each.reduce((total, one) => total + one[name], 0)
+  return { busy: sum('all') - sum('idle'), all: sum('all') }
+}
+
+function busyShare(since: ReturnType<typeof processorTimes>): string {
+  const now = processorTimes()
+  return `${((100 * (now.busy - since.busy)) / (now.all - since.all)).toFixed(0)} %`
 }

@@ -23,7 +23,6 @@ const commands = [
   'collector list',
   'admin list',
   'usage',
-  'backup list',
   'doctor',
   'openapi',
 ]
@@ -71,8 +70,12 @@ function memory(pid: number): string {
 
 /** The shell knows what its children took: the second line of `times`. */
 function commandSeconds(args: readonly string[], env: NodeJS.ProcessEnv): number {
-  const script = '"$@" >/dev/null 2>&1; times'
-  const told = execFileSync('sh', ['-c', script, 'sh', process.execPath, ...begin, ...args], { env, encoding: 'utf8' })
+  const script = '"$@" >/dev/null 2>&1 || exit; times'
+  const told = execFileSync('sh', ['-c', script, 'sh', process.execPath, ...begin, ...args], {
+    env,
+    encoding: 'utf8',
+    cwd: tmpdir(),
+  })
   const parts = [...told.split('\n')[1]!.matchAll(/(\d+)m([\d.]+)s/g)]
   return parts.reduce((sum, [, minutes, rest]) => sum + Number(minutes) * 60 + Number(rest), 0)
 }

@@ -11,7 +11,7 @@ export interface TimeHistogramProps {
   readonly choose: (from: string, to: string) => void
 }
 
-const start = (day: string): string => `${day}T00:00:00Z`
+const start = (day: string): string => (day === '' ? '' : `${day}T00:00:00Z`)
 
 /** When what was found was published. A bar narrows the search to its time, and so do the numbers of what is outside. */
 export function TimeHistogram({ counts, unit, choose }: TimeHistogramProps): ComponentChild {

@@ -10,7 +10,7 @@ export interface Bucket {
 export interface TimeSpan {
   /** In the order of time, those without anything between them too. */
   readonly buckets: readonly Bucket[]
-  /** The day after the last of them. */
+  /** The day after the last of them; empty where that is none that a date can say. */
   readonly end: string
   /** What is outside: a date that somebody mistyped would squeeze all others into one bar. */
   readonly before: number
@@ -32,7 +32,11 @@ const dayOf = (number: number, unit: TimeUnit): string => {
   return time.toISOString().slice(0, -14)
 }
 
-export const dayAfter = (day: string, unit: TimeUnit): string => dayOf(numberOf(day, unit) + 1, unit)
+/** Where the next one begins; empty after the year 9999, the last one that can be asked for. */
+export function dayAfter(day: string, unit: TimeUnit): string {
+  const next = dayOf(numberOf(day, unit) + 1, unit)
+  return next.startsWith('+') ? '' : next
+}
 
 /** All buckets, or where they do not fit those of the time that has most. */
 export function spanOf(counts: readonly Counted[], unit: TimeUnit): TimeSpan | null {
@@ -58,7 +62,7 @@ export function spanOf(counts: readonly Counted[], unit: TimeUnit): TimeSpan | n
       day: dayOf(from.number + i, unit),
       count: byNumber.get(from.number + i) ?? 0,
     })),
-    end: dayOf(to.number + 1, unit),
+    end: dayAfter(dayOf(to.number, unit), unit),
     before: sums[best.first]!,
     after: sums.at(-1)! - sums[best.last + 1]!,
   }

@@ -1,4 +1,4 @@
-import { useEffect } from 'preact/hooks'
+import { useLayoutEffect } from 'preact/hooks'
 
 /** Forms with edits that leaving would lose. */
 const unsaved = new Set<object>()
@@ -10,7 +10,8 @@ export const mayLeave = (): boolean => unsaved.size === 0 || confirm(question)
 
 /** Asks before the reader leaves, for as long as there is something to lose. */
 export function useUnsaved(isUnsaved: boolean): void {
-  useEffect(() => {
+  // With the change itself, not a frame later: by then the reader may be gone.
+  useLayoutEffect(() => {
     if (!isUnsaved) return
     const form = {}
     unsaved.add(form)

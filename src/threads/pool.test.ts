@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { getEventListeners } from 'node:events'
 import { afterEach, mock, suite, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import { PoolEvents } from '../../test/support/pool-events.ts'
 import type { Order } from '../../test/support/pool-member.ts'
 import { memberChannels } from '../../test/support/start-member.ts'
@@ -172,6 +173,34 @@ for (const [kind, open] of Object.entries(memberChannels)) {
       }
     })
 
+    test('time in which the caller itself was busy is no time that a call waited for a member', async () => {
+      let clock = 0
+      mock.method(performance, 'now', () => clock)
+      mock.timers.enable({ apis: ['setTimeout'] })
+      try {
+        const { pool, starts, ask } = pooled({ kept: 1, size: 2, patienceMs: 100 })
+        await ask(echo)
+        const controller = new AbortController()
+        const hanging = Promise.allSettled([1, 2].map(() => ask({ do: 'hang' }, controller.signal)))
+        const passes = (ms: number, lateMs = 0): void => {
+          clock += ms + lateMs
+          mock.timers.tick(ms)
+        }
+        passes(100, 50)
+        assert.equal(starts.length, 1)
+        passes(99)
+        assert.equal(starts.length, 1)
+        passes(1, 50)
+        assert.equal(starts.length, 2)
+        controller.abort()
+        await hanging
+        await pool.end()
+      } finally {
+        mock.timers.reset()
+        mock.restoreAll()
+      }
+    })
+
     test('members beyond those that are kept come when calls wait, and no more than there may be', async () => {
       const { pool, starts, ask } = pooled({ kept: 0, size: 2 })
       assert.equal(starts.length, 0)
@@ -206,6 +235,15 @@ for (const [kind, open] of Object.entries(memberChannels)) {
       controller.abort()
       await hanging
       assert.equal(await waiting, 'odd')
+      await pool.end()
+    })
+
+    test('where all may go the first member is let go too, and comes again with the next call', async () => {
+      const { pool, starts, ask } = pooled({ kept: 0, size: 1, letGoAfterMs: 1, letsAllGo: true })
+      assert.equal(await ask(echo), 'here')
+      while (pool.serving > 0) await delay(1)
+      assert.equal(await ask(echo), 'here')
+      assert.equal(starts.length, 2)
       await pool.end()
     })
 

@@ -23,6 +23,8 @@ export interface PoolOptions {
   readonly patienceMs?: number
   /** A member beyond those, but for the first, is let go when it had nothing to do for so long. Never when left out. */
   readonly letGoAfterMs?: number
+  /** The first is let go, too. */
+  readonly letsAllGo?: boolean
   /** Calls that a member is given at once; the others wait here. */
   readonly callsPerMember: number
   /** Which calls the member of a place is given; all when left out. Those that only some take wait for them. */
@@ -80,8 +82,8 @@ export class Pool {
   #closed: Error | null = null
   #drained: (() => void) | null = null
   #opening: PromiseWithResolvers<void> | null = null
-  /** Looks again whether calls still wait. */
-  #asking: NodeJS.Timeout | undefined
+  /** Looks again whether calls still wait, and when. */
+  #look: { readonly at: number; readonly timer: NodeJS.Timeout } | null = null
 
   constructor(options: PoolOptions) {
     this.#options = options
@@ -156,21 +158,21 @@ export class Pool {
 
   #close(reason: Error): void {
     this.#closed ??= reason
-    clearTimeout(this.#asking)
+    clearTimeout(this.#look?.timer)
     for (const { returning, idle } of this.#places) {
       clearTimeout(returning)
       clearTimeout(idle)
     }
   }
 
-  #dispatch(): void {
+  #dispatch(isLook = false): void {
     for (let i = 0; i < this.#waiting.length; ) {
       const place = this.#leastLoaded(this.#waiting[i]!)
       if (place !== null && place.calls!.open < this.#options.callsPerMember) this.#send(place, this.#takeWaiting(i))
       else if (this.#options.takes !== undefined) i++
       else break
     }
-    if (this.#waiting.length > 0) this.#askForMore()
+    if (this.#waiting.length > 0) this.#askForMore(isLook)
     if (this.#waiting.length === 0) this.#drained?.()
   }
 
@@ -208,8 +210,9 @@ export class Pool {
   }
 
   #mayLetGo(place: Place, calls: Calls): void {
-    const { letGoAfterMs, kept = this.size } = this.#options
-    if (letGoAfterMs === undefined || place.number < Math.max(1, kept) || this.#closed !== null) return
+    const { letGoAfterMs, letsAllGo = false, kept = this.size } = this.#options
+    const stays = place.number < Math.max(letsAllGo ? 0 : 1, kept)
+    if (letGoAfterMs === undefined || stays || this.#closed !== null) return
     if (calls.open > 0 || place.calls !== calls) return
     place.idle = setTimeout(() => {
       // From here on nothing is given to it, and its end is no death.
@@ -219,25 +222,41 @@ export class Pool {
   }
 
   /** One at a time: a start costs, and by its end the rush may be over. */
-  #askForMore(): void {
+  #askForMore(isLook: boolean): void {
     if (this.#places.some(({ calls, serves }) => calls !== null && !serves)) return
     const now = performance.now()
     const wanted = ({ calls, number }: Place) => calls === null && this.#waiting.some((one) => this.#takes(number, one))
     const place = this.#places.find((one) => one.restsUntil <= now && wanted(one))
     if (place !== undefined && this.#closed === null) {
-      const restMs = this.serving === 0 ? 0 : this.#waiting[0]!.since + (this.#options.patienceMs ?? 0) - now
-      if (restMs <= 0) this.#start(place)
-      else this.#dispatchAgain(restMs)
+      const patienceMs = this.serving === 0 ? 0 : (this.#options.patienceMs ?? 0)
+      const restMs = this.#waiting[0]!.since + patienceMs - now
+      if (patienceMs === 0 || (isLook && restMs <= 0)) this.#start(place)
+      else this.#lookAgain(restMs)
     } else if (this.#isDeserted) this.#rejectWaiting(this.#lost(this.#lastDeath))
     else {
       const resting = this.#places.find((one) => one.restsUntil > now && wanted(one))
-      if (resting !== undefined) this.#dispatchAgain(resting.restsUntil - now)
+      if (resting !== undefined) this.#lookAgain(resting.restsUntil - now)
     }
   }
 
-  #dispatchAgain(restMs: number): void {
-    clearTimeout(this.#asking)
-    this.#asking = setTimeout(() => this.#dispatch(), restMs).unref()
+  /**
+   * A look that comes late says that this thread was busy itself, as while a server starts: answers lie unread, and the next
+   * one counts.
+   */
+  #lookAgain(restMs: number): void {
+    const at = performance.now() + Math.max(0, restMs)
+    if (this.#look !== null && this.#look.at <= at) return
+    clearTimeout(this.#look?.timer)
+    const look = (): void => {
+      this.#look = null
+      this.#dispatch(true)
+    }
+    const { patienceMs = 0 } = this.#options
+    const lookInTime = (): void => {
+      if (performance.now() - at <= patienceMs / 10) look()
+      else this.#look = { at, timer: setTimeout(look, patienceMs).unref() }
+    }
+    this.#look = { at, timer: setTimeout(lookInTime, restMs).unref() }
   }
 
   /** Nobody serves, and nobody starts. */

@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import { startedThreads } from '../../../test/support/started-threads.ts'
+import { startedThreads, threadsNamed } from '../../../test/support/started-threads.ts'
+import type { ExportPosition } from '../../export/export-source.ts'
 import { NewerStoreError } from '../open-store.ts'
 import { newestMigration } from '../sql/migrate.ts'
 import { migrations } from '../sql/migrations/index.ts'
@@ -127,6 +128,43 @@ test('hundreds of reads at once are all answered, and their number comes back to
   for (const datasets of await Promise.all(reads)) assert.equal(datasets.length, 1)
   assert.deepEqual(open.load(), { writer: 0, readers: 0 })
   await open.close()
+})
+
+test('an export that goes on has a thread of its own; when that ends the others do not notice, and another takes its place', async (t) => {
+  const open = await openSqliteStore(folder(t))
+  await open.store.operator.commit([put('a')], mark)
+  const document = (i: number) => ({ datasetId: 'a', platform: 'p', externalId: String(i), title: `title ${i}` })
+  await open.store.content.ingest(
+    Array.from({ length: 20 }, (_, i) => document(i)),
+    1,
+  )
+  const entry = {
+    datasets: ['a'],
+    platforms: null,
+    languages: null,
+    regions: null,
+    publishedFrom: null,
+    publishedTo: null,
+  }
+  const scope = { entries: [{ ...entry, fields: ['body'] as const }] }
+  const portion = (after: ExportPosition | null) =>
+    open.store.exportSource.portion({ scope, after, versions: 'current', documentsMax: 10 })
+  const first = await portion(null)
+  assert.equal(threadsNamed('store exporter').length, 0, 'not for the first portion')
+  const second = await portion(first.position)
+  assert.deepEqual([first.documents, second.documents], [10, 10])
+  const [exporter] = threadsNamed('store exporter')
+  const going = portion(first.position)
+  assert.deepEqual(open.load(), { writer: 0, readers: 1 })
+  const settled = Promise.allSettled([going])
+  await exporter!.terminate()
+  const [gone] = await settled
+  // It may just have been done.
+  if (gone.status === 'rejected') assert.equal(gone.reason.code, 'store_unavailable')
+  assert.equal((await open.store.operator.datasets()).length, 1)
+  assert.deepEqual((await portion(first.position)).documents, 10, 'another takes its place')
+  await open.close()
+  assert.deepEqual(startedThreads, [])
 })
 
 test('for one caller there is one thread, which reads beside a server that writes, and writes too', async (t) => {

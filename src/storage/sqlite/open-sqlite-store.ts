@@ -5,6 +5,7 @@ import { Worker } from 'node:worker_threads'
 import { storeFile } from '../../data-folder.ts'
 import { storageFull } from '../../disk-space.ts'
 import { TidemarkError } from '../../errors.ts'
+import type { ExportSource } from '../../export/export-source.ts'
 import { giveToOwner } from '../../give-to-owner.ts'
 import { makeFolder } from '../../make-folder.ts'
 import type { OperatorStore } from '../../operator/operator-store.ts'
@@ -24,6 +25,9 @@ import type { StoreCall, StoreStart, StoreThread, ThreadCall } from './store-thr
 
 /** A reader is handed a second call while it works on one, so that it never idles between two. */
 const callsPerReader = 2
+
+/** A thread that is not needed at all times is let go when it had nothing to do for so long. */
+const letGoAfterMs = 60_000
 
 /** The writer is handed a few: they are short. Of those that it has when it dies nobody knows whether they were done. */
 const callsPerWriter = 8
@@ -61,9 +65,11 @@ export async function openSqliteStore(dataDir: string, options: OpenOptions = {}
     watch,
   })
   let readers = writers
+  let exporters: Pool | null = null
   const news = new FileNews(path)
   const close = async (): Promise<void> => {
     news.close()
+    await exporters?.end()
     if (readers !== writers) await readers.end()
     // Last, so that the write-ahead log is folded into the file when the last connection closes.
     await writers.end()
@@ -79,9 +85,20 @@ export async function openSqliteStore(dataDir: string, options: OpenOptions = {}
         // The others come as they are needed: a thread costs a tenth of a second, as long as a call waits before.
         kept: 1,
         patienceMs: 100,
-        letGoAfterMs: 60_000,
+        letGoAfterMs,
         callsPerMember: callsPerReader,
         start: () => ({ calls: startThread(path, 'reader') }),
+        watch,
+      })
+      // Else everybody would wait behind an export for as long as it takes.
+      exporters = new Pool({
+        name: 'store-exporter',
+        size: 1,
+        kept: 0,
+        letGoAfterMs,
+        letsAllGo: true,
+        callsPerMember: 1,
+        start: () => ({ calls: startThread(path, 'exporter') }),
         watch,
       })
       await readers.open()
@@ -103,7 +120,7 @@ export async function openSqliteStore(dataDir: string, options: OpenOptions = {}
   const perform = async ({ port, method, write }: NamedCall, args: readonly unknown[]): Promise<unknown> => {
     const call: StoreCall = { port, method, args, writes: write !== null }
     try {
-      if (write === null) return await readers.call(call)
+      if (write === null) return await ((isOfExport(call) ? exporters : null) ?? readers).call(call)
       const result = await writes.write(call)
       room.written(nameOf(call))
       return result
@@ -140,9 +157,16 @@ export async function openSqliteStore(dataDir: string, options: OpenOptions = {}
         throw isFullDiskError(error, path) ? room.refused('scrub', error) : error
       }
     },
-    load: () => ({ writer: writers.load, readers: readers.load }),
+    load: () => ({ writer: writers.load, readers: readers.load + (exporters?.load ?? 0) }),
     close,
   }
+}
+
+/** A portion of an export that goes on; the first one is read like anything else, and is all that most small ones have. */
+function isOfExport({ port, method, args }: StoreCall): boolean {
+  if (port !== 'exportSource' || method !== 'portion') return false
+  const [query] = args as Parameters<ExportSource['portion']>
+  return query.after !== null
 }
 
 /** Whoever holds the key would go on with it for as long as the disk is full. */

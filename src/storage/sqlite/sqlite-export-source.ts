@@ -30,17 +30,12 @@ export function sqliteExportSource({ raw, db }: SqliteConnection, bounds: Portio
       const fields = lanes.length > 0 && lanes.length <= lanesMax ? fieldsForAll(scope, lanes) : null
       if (fields === null || versions !== 'current') return general.portion(query)
       const most = Math.min(bounds.documents, documentsMax)
-      const walks = lanes.map(
-        (lane) => sql`select * from document where ${isInLane(lane)} and document_id > ${after?.documentId ?? ''}`,
-      )
       room.clear()
       const { rows } = await sql<Portion>`
-        select cast(group_concat(line, '') as blob) as lines, count(*) as documents, max(document_id) as last
+        select cast(group_concat(line, '') as blob) as lines, count(line) as documents, max(document_id) filter (where line is not null) as last
         from (
-          select document.document_id, ${lineSql(fields)} as line
-          from (${sql.join(walks, sql` union all `)} order by document_id limit ${sql.lit(most)}) as document
-          cross join document_version as version on version.version_id = document.current_version_id
-          where export_has_room(octet_length(version.body))
+          select document.document_id as document_id, iif(export_has_room(octet_length(version.body)), ${lineSql(fields)}, null) as line
+          from ${documentsIn(lanes, after?.documentId ?? '', most)}
         )`.execute(db)
       const { lines, documents, last } = rows[0]!
       return {
@@ -57,6 +52,19 @@ interface Portion {
   readonly lines: Uint8Array | null
   readonly documents: number
   readonly last: string | null
+}
+
+/**
+ * The next documents, each with its current version. One lane is walked as it is, which spares a copy of every row. There is a
+ * limit in any case: without it SQLite would work out a line wherever it is named.
+ */
+function documentsIn(lanes: readonly Lane[], after: string, most: number) {
+  const withVersion = sql`cross join document_version as version on version.version_id = document.current_version_id`
+  const isNext = (lane: Lane) => sql`${isInLane(lane)} and document.document_id > ${after}`
+  const inOrder = sql`order by document_id limit ${sql.lit(most)}`
+  if (lanes.length === 1) return sql`document ${withVersion} where ${isNext(lanes[0]!)} ${inOrder}`
+  const walks = lanes.map((lane) => sql`select * from document where ${isNext(lane)}`)
+  return sql`(${sql.join(walks, sql` union all `)} ${inOrder}) as document ${withVersion} limit ${sql.lit(most)}`
 }
 
 /** What may be read of every document in these lanes; null where that is not the same for all, or a text may not be read. */

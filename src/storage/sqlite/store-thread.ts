@@ -1,15 +1,17 @@
+import { setPriority } from 'node:os'
 import { workerData } from 'node:worker_threads'
 import type { ExportPortion } from '../../export/export-source.ts'
 import { answerCalls } from '../../threads/answer-calls.ts'
 import type { Store } from '../sql/sql-store.ts'
-import { openSqlite } from './node-sqlite.ts'
+import { beginWriting, openSqlite } from './node-sqlite.ts'
 import { scrub } from './scrub.ts'
 import { bringUpToDate } from './sqlite-schema.ts'
 import { sqliteStore } from './sqlite-store.ts'
 
 export interface StoreThread {
   readonly path: string
-  readonly role: 'writer' | 'reader'
+  /** An exporter is a reader for exports alone. */
+  readonly role: 'writer' | 'reader' | 'exporter'
 }
 
 /** What a thread says when it takes calls. */
@@ -26,6 +28,8 @@ export interface StoreCall {
   readonly writes: boolean
 }
 
+const exporterNiceness = 5
+
 /** What is no call of a port is no transaction. */
 export type ThreadCall = StoreCall | 'scrub'
 
@@ -35,15 +39,24 @@ export type ThreadCall = StoreCall | 'scrub'
  * writer brings the store up to date before it takes calls.
  */
 const { path, role } = workerData as StoreThread
+if (role === 'exporter' && process.platform === 'linux') {
+  try {
+    // On Linux this is the thread alone. Whoever waits for one document goes before whoever takes them all.
+    setPriority(0, exporterNiceness)
+  } catch {
+    // Without the right to, it competes with the others; nothing else.
+  }
+}
 const migrated = role === 'writer' ? await bringUpToDate(path) : []
-const connection = openSqlite(path, role === 'reader')
+const connection = openSqlite(path, role !== 'writer')
 const { raw } = connection
 const store = sqliteStore(connection)
 
 async function perform(call: ThreadCall): Promise<unknown> {
   if (call === 'scrub') return scrub(raw)
   const { port, method, args, writes } = call
-  raw.exec(writes ? 'begin immediate' : 'begin')
+  if (writes) beginWriting(raw)
+  else raw.exec('begin')
   try {
     const target = store[port as keyof Store] as unknown as Record<string, (...args: unknown[]) => Promise<unknown>>
     const result = await target[method]!(...args)

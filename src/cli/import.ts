@@ -1,4 +1,5 @@
 import { access, constants, stat } from 'node:fs/promises'
+import { getPriority, setPriority } from 'node:os'
 import type { Command } from 'commander'
 import { TidemarkError } from '../errors.ts'
 import { fileFault } from '../file-fault.ts'
@@ -18,6 +19,7 @@ export function importCommand(program: Command, context: Context): void {
       await refuseUnreadable(files)
       const { importFile } = await import('../ingest/import-file.ts')
       await withWorkbench(context, async ({ ingest }) => {
+        giveWay()
         let refused = 0
         for (const file of files) {
           const path = file === '-' ? null : file
@@ -56,6 +58,18 @@ export function importCommand(program: Command, context: Context): void {
         if (refused > 0) context.fail()
       })
     })
+}
+
+/** Of 19. What a server does of its own accord, such as merging, is as patient; the model is more so. */
+const nice = 10
+
+/**
+ * A server that runs beside it makes searchable what comes in, and answers: that goes before reading more. Only this thread is
+ * patient. The one that writes, started already, has the store's write lock, which others wait for.
+ */
+function giveWay(): void {
+  // Elsewhere a priority is that of the whole process.
+  if (process.platform === 'linux' && getPriority() < nice) setPriority(nice)
 }
 
 /** Before a store is made for it. */

@@ -61,6 +61,35 @@ const sqliteBusy = 5
 /** Another connection has a lock that is in the way. */
 export const isBusy = (error: unknown): boolean => sqliteErrorKind(error) === sqliteBusy
 
+/** Between two looks for the write lock. */
+const lookAgainMs = 1
+
+const asleep = new Int32Array(new SharedArrayBuffer(4))
+const sleep = (): void => void Atomics.wait(asleep, 0, 0, lookAgainMs)
+
+/**
+ * Begins a transaction with the write lock. SQLite itself looks for the lock more and more rarely, down to ten times a
+ * second: beside a process that writes one transaction after the other, as an import does, it meets hardly one of the
+ * moments between two. So it is looked for all the time, for as long as SQLite would.
+ */
+export function beginWriting(raw: DatabaseSync, pause: () => void = sleep): void {
+  const since = performance.now()
+  raw.exec('pragma busy_timeout = 0')
+  try {
+    for (;;) {
+      try {
+        raw.exec('begin immediate')
+        return
+      } catch (error) {
+        if (!isBusy(error) || performance.now() - since > busyTimeoutMs) throw error
+      }
+      pause()
+    }
+  } finally {
+    raw.exec(`pragma busy_timeout = ${busyTimeoutMs}`)
+  }
+}
+
 function asKyselyDatabase(raw: DatabaseSync): SqliteDatabase {
   const kept = new Map<string, ReturnType<SqliteDatabase['prepare']>>()
   return {

@@ -1,0 +1,192 @@
+/**
+ * Documents of 62 words are put in by `tidemark import` beside a server that is asked for words meanwhile.
+ *
+ *   npm run bench -- import [--documents 100000] [--vectors]
+ *
+ * First 5,000 documents are there and searched in quiet. Told: what is stored and what is found by words in a second while
+ * the import runs, how long after being stored a document is found (looked at every second), what searches take beside it and
+ * afterwards, and the memory of the server then and after a restart. Aims: found within 60 s of being stored, searches at most
+ * 1.3 times quiet, memory at most 1.3 times that after a restart. `--vectors` makes them as well: then searches are looked at
+ * while they are made, for a minute.
+ */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createWriteStream, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import { vocabulary } from './support/documents.ts'
+import { linesNowAndThen } from './support/lines-now-and-then.ts'
+import { percentile } from './support/percentile.ts'
+import { ServerProcess } from './support/server-process.ts'
+
+const bodyWords = 62
+const documentsBefore = 5000
+const probesAlone = 500
+const probeEveryMs = 10
+const lookEveryMs = 1000
+const withVectorsMs = 60_000
+
+export async function run(args: readonly string[]): Promise<void> {
+  const { values } = parseArgs({
+    args: [...args],
+    options: { documents: { type: 'string', default: '100000' }, vectors: { type: 'boolean', default: false } },
+  })
+  if (!values.vectors) {
+    process.env.TIDEMARK_EMBEDDING_URL = 'http://127.0.0.1:9/v1'
+    process.env.TIDEMARK_EMBEDDING_MODEL = 'none'
+  }
+  const folder = mkdtempSync(join(tmpdir(), 'tidemark-bench-'))
+  try {
+    await measure(folder, Number(values.documents), values.vectors)
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}
+
+async function measure(folder: string, documents: number, vectors: boolean): Promise<void> {
+  const first = join(folder, 'first.ndjson')
+  const rest = join(folder, 'rest.ndjson')
+  await write(first, 0, documentsBefore)
+  await write(rest, documentsBefore, documentsBefore + documents)
+  let server = await ServerProcess.start(folder, false)
+  try {
+    const { consumer } = await server.prepare()
+    await importFile(folder, first)
+    while ((await server.index()).documents < documentsBefore) await delay(100)
+    const probe = prober(server, consumer)
+    const quiet: number[] = []
+    for (; quiet.length < probesAlone; await delay(probeEveryMs)) quiet.push(await probe())
+
+    const report = linesNowAndThen()
+    const startedAt = performance.now()
+    const seconds = () => (performance.now() - startedAt) / 1000
+    const looks: Look[] = []
+    let storedAfter = Number.NaN
+    const importing = importFile(folder, rest).then(() => {
+      storedAfter = seconds()
+    })
+    const looking = (async () => {
+      for (let found = 0; found < documents; await delay(lookEveryMs)) {
+        found = (await server.index()).documents - documentsBefore
+        looks.push({ at: seconds(), found })
+        report(
+          `${found} of ${documents} documents are found by words${Number.isNaN(storedAfter) ? '' : ', all are stored'}`,
+        )
+      }
+    })()
+    const during: number[] = []
+    const after: number[] = []
+    let isFound = false
+    looking.then(() => {
+      isFound = true
+    })
+    while (!isFound) {
+      ;(Number.isNaN(storedAfter) ? during : after).push(await probe())
+      await delay(probeEveryMs)
+    }
+    await Promise.all([importing, looking])
+
+    const foundAtEnd = looks.findLast(({ at }) => at <= storedAfter)?.found ?? 0
+    const last = looks.at(-1)!
+    console.log(`stored: ${(documents / storedAfter).toFixed(0)} documents a second`)
+    console.log(
+      `found by words: ${(foundAtEnd / storedAfter).toFixed(0)} a second during the import, ` +
+        `${((documents - foundAtEnd) / (last.at - storedAfter)).toFixed(0)} after it; the last ${(last.at - storedAfter).toFixed(1)} s after it was stored`,
+    )
+    console.log(
+      `longest from stored to found (documents are stored evenly): ${longestWait(looks, documents / storedAfter).toFixed(1)} s (aim 60)`,
+    )
+    tell('while documents are stored', during, quiet)
+    tell('while the last are made searchable', after, quiet)
+    if (vectors) {
+      const beside: number[] = []
+      for (const until = performance.now() + withVectorsMs; performance.now() < until; await delay(probeEveryMs)) {
+        beside.push(await probe())
+      }
+      tell('while vectors are made', beside, quiet)
+    }
+    const { anonymousMb } = (await server.memory())!
+    const { memoryMb } = await server.index()
+    await server.stop()
+    server = await ServerProcess.start(folder, false)
+    const again = prober(server, consumer)
+    for (let i = 0; i < probesAlone; i++) await again()
+    const restarted = (await server.memory())!.anonymousMb
+    console.log(
+      `memory after the import ${anonymousMb.toFixed(0)} MB (the index ${memoryMb.toFixed(0)}), after a restart ${restarted.toFixed(0)}: ` +
+        `${(anonymousMb / restarted).toFixed(2)} times (aim 1.3)`,
+    )
+  } finally {
+    await server.stop()
+  }
+}
+
+interface Look {
+  readonly at: number
+  readonly found: number
+}
+
+/** Of the document that had just been found at each look: how long ago it was stored. */
+const longestWait = (looks: readonly Look[], storedPerSecond: number): number =>
+  Math.max(...looks.map(({ at, found }) => at - found / storedPerSecond))
+
+function tell(when: string, times: readonly number[], quiet: readonly number[]): void {
+  if (times.length === 0) return
+  const [p50, p99] = [percentile(times, 0.5), percentile(times, 0.99)]
+  const [quietP50, quietP99] = [percentile(quiet, 0.5), percentile(quiet, 0.99)]
+  console.log(
+    `${times.length} searches ${when}: p50 ${p50.toFixed(1)} ms, ${(p50 / quietP50).toFixed(2)} times quiet (aim 1.3); ` +
+      `p99 ${p99.toFixed(1)} ms, ${(p99 / quietP99).toFixed(2)} times`,
+  )
+}
+
+async function importFile(folder: string, file: string): Promise<void> {
+  const launcher = new URL('../bin/tidemark.js', import.meta.url).pathname
+  const child = spawn(process.execPath, [launcher, 'import', file], {
+    env: { ...process.env, TIDEMARK_DATA_DIR: folder },
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
+  const [code] = await once(child, 'exit')
+  if (code !== 0) throw new Error(`tidemark import ended with ${code}`)
+}
+
+/** Asks for one, two or three words in turn. */
+function prober(server: ServerProcess, key: string): () => Promise<number> {
+  let number = 0
+  return async () => {
+    number++
+    const words = Array.from(
+      { length: 1 + (number % 3) },
+      (_, i) => vocabulary[(number * 7 + i * 13) % vocabulary.length],
+    )
+    const startedAt = performance.now()
+    await server.call(key, 'POST', '/v1/search/keyword', JSON.stringify({ query: words.join(' ') }))
+    return performance.now() - startedAt
+  }
+}
+
+async function write(path: string, from: number, to: number): Promise<void> {
+  const file = createWriteStream(path)
+  for (let i = from; i < to; i++) if (!file.write(`${line(i)}\n`)) await once(file, 'drain')
+  file.end()
+  await once(file, 'finish')
+}
+
+function line(number: number): string {
+  let state = number + 1
+  const words = Array.from({ length: bodyWords }, (_, i) => {
+    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648
+    // Some words are everywhere, most are rare, as in a language.
+    return i % 4 === 0 ? `w${(state >>> 4) % 200_000}` : vocabulary[(state >>> 8) % vocabulary.length]
+  })
+  return JSON.stringify({
+    dataset_id: 'bench',
+    source_platform: 'web',
+    external_id: `import-${number}`,
+    language: 'en',
+    title: `Title ${number}`,
+    body: words.join(' '),
+  })
+}

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { newId } from '../ids.ts'
 import type { IncomingDocument, Outcome } from './content-store.ts'
-import { BatchRecord, DocumentState } from './document-state.ts'
+import { BatchRecord, DocumentState, fieldsOfNew } from './document-state.ts'
 
 const nowMs = Date.UTC(2026, 10, 16)
 const identity = { datasetId: 'news', platform: 'wire', externalId: '1' }
@@ -78,6 +78,16 @@ test('what is sent twice, and what says nothing new, changes nothing and adds no
         assert.equal(merge({}, nowMs + 1), 'unchanged')
         assert.equal(JSON.stringify([state.document, record]), known)
       }
+    }),
+  )
+})
+
+test('the event of a new document names all that it has', () => {
+  fc.assert(
+    fc.property(fc.oneof(incoming, fc.constant(full)), (sent) => {
+      const { state, record, merge } = batch()
+      merge(sent)
+      assert.deepEqual(fieldsOfNew(state.document).sort(), [...record.events[0]!.changedFields].sort())
     }),
   )
 })

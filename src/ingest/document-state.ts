@@ -123,31 +123,31 @@ export class DocumentState {
       next.externalId = incoming.externalId
     }
     const changed: string[] = []
-    const set = <K extends keyof KnownDocument>(field: string, name: K, value: KnownDocument[K] | undefined): void => {
+    const set = <K extends NamedField>(name: K, value: KnownDocument[K] | undefined): void => {
       if (value === undefined || next[name] === value) return
       next[name] = value
-      changed.push(field)
+      changed.push(fieldNames[name])
     }
 
-    set('url', 'url', incoming.url)
-    set('content_type', 'contentType', incoming.contentType)
-    set('language', 'language', incoming.language)
-    set('region', 'region', incoming.region)
-    set('status', 'status', incoming.status)
-    set('published_at', 'publishedAt', incoming.publishedAt)
-    set('author', 'author', asJson(incoming.author))
+    set('url', incoming.url)
+    set('contentType', incoming.contentType)
+    set('language', incoming.language)
+    set('region', incoming.region)
+    set('status', incoming.status)
+    set('publishedAt', incoming.publishedAt)
+    set('author', asJson(incoming.author))
     next.externalAuthorId = authorId(incoming.author, next.externalAuthorId)
-    set('topics', 'topics', asJson(incoming.topics))
-    set('tags', 'tags', asJson(incoming.tags))
-    set('quality', 'quality', incoming.quality)
-    set('extra_payload', 'extraPayload', asJson(incoming.extraPayload))
-    set('observed_at', 'observedAt', incoming.observedAt)
+    set('topics', asJson(incoming.topics))
+    set('tags', asJson(incoming.tags))
+    set('quality', incoming.quality)
+    set('extraPayload', asJson(incoming.extraPayload))
+    set('observedAt', incoming.observedAt)
 
     const metricsChanged: string[] = []
     const setMetric = <K extends 'score' | 'metrics'>(name: K, value: KnownDocument[K] | undefined): void => {
       if (value === undefined || next[name] === value) return
       next[name] = value
-      metricsChanged.push(name)
+      metricsChanged.push(fieldNames[name])
     }
     setMetric('score', incoming.score)
     setMetric('metrics', asJson(incoming.metrics, true))
@@ -162,7 +162,7 @@ export class DocumentState {
     if (!newVersion && metricsChanged.length === 0 && changed.length === 0) return 'unchanged'
 
     // Where the collector does not say when it saw this, it is when it arrived; a repetition alone is no observation.
-    if (incoming.observedAt === undefined) set('observed_at', 'observedAt', nowMs)
+    if (incoming.observedAt === undefined) set('observedAt', nowMs)
     const observedAt = next.observedAt
     next.updatedAt = nowMs
     if (newVersion || indexedFields.some((field) => next[field] !== this.document[field])) next.indexRevision = revise()
@@ -210,7 +210,7 @@ export class DocumentState {
         ingestedAt: nowMs,
       })
     }
-    const visible = changed.filter((field) => field !== 'extra_payload')
+    const visible = changed.filter(isTold)
     if (first) {
       const fields = [...textChanged, ...visible, ...metricsChanged]
       event('document.created', next.currentVersionId, fields, next.publishedAt ?? observedAt)
@@ -219,8 +219,8 @@ export class DocumentState {
       if (metricsChanged.length > 0) event('document.metrics.updated', null, metricsChanged, observedAt)
       const shown = this.#shownFields(changed, next)
       // When it was seen is told by every event: alone it is an event only where there is no other.
-      const isTold = shown.every((field) => field === 'observed_at') && (newVersion || metricsChanged.length > 0)
-      if (shown.length > 0 && !isTold) event('document.updated', null, shown, observedAt)
+      const isToldAlready = shown.every((field) => field === 'observed_at') && (newVersion || metricsChanged.length > 0)
+      if (shown.length > 0 && !isToldAlready) event('document.updated', null, shown, observedAt)
     }
     this.document = next
     if (first) return 'created'
@@ -246,13 +246,13 @@ export class DocumentState {
     const changed: string[] = []
     if (incoming.title !== undefined && incoming.title !== next.title) {
       next.title = incoming.title
-      changed.push('title')
+      changed.push(fieldNames.title)
     }
     if (incoming.body !== undefined) {
       const bodyHash = incoming.body === null ? null : hash('sha256', incoming.body, 'base64url')
       if (bodyHash !== next.bodyHash) {
         next.bodyHash = bodyHash
-        changed.push('body')
+        changed.push(fieldNames.bodyHash)
       }
       this.#body = incoming.body
     }
@@ -289,7 +289,7 @@ export class DocumentState {
     if (!same) {
       next.facts = json
       next.classifications = codesOf(current)
-      changed.push('facts')
+      changed.push(fieldNames.facts)
     }
     if (facts === undefined) return
     for (const level of ['document', 'version'] as const) {
@@ -306,6 +306,39 @@ export class DocumentState {
     }
   }
 }
+
+/** What can change, by the names that events have for it. */
+const fieldNames = {
+  title: 'title',
+  bodyHash: 'body',
+  url: 'url',
+  contentType: 'content_type',
+  language: 'language',
+  region: 'region',
+  status: 'status',
+  publishedAt: 'published_at',
+  author: 'author',
+  topics: 'topics',
+  tags: 'tags',
+  quality: 'quality',
+  extraPayload: 'extra_payload',
+  facts: 'facts',
+  observedAt: 'observed_at',
+  score: 'score',
+  metrics: 'metrics',
+} as const satisfies Partial<Record<keyof KnownDocument, string>>
+
+type NamedField = keyof typeof fieldNames
+
+/** All that a document has, as the event names it that tells of a new one. */
+export const fieldsOfNew = (document: KnownDocument): string[] =>
+  (Object.keys(fieldNames) as NamedField[])
+    .filter((name) => document[name] !== emptyDocument[name])
+    .map((name) => fieldNames[name])
+    .filter(isTold)
+
+/** Nobody reads it. */
+const isTold = (field: string): boolean => field !== fieldNames.extraPayload
 
 /** Changed fields that are no field of the document that consumers read; of facts they see the codes alone. */
 const unshownFields: ReadonlySet<string> = new Set(['quality', 'extra_payload', 'facts'])

@@ -119,10 +119,15 @@ export async function keepCopy({ client, copy, tell }: Mirror, once: boolean): P
       heldBytes = 0
     }
     for await (const line of client.export(from.exportCursor)) {
-      if (line.type === 'document') {
+      if (line.type === 'start') {
+        // What came behind the last checkpoint of an answer that broke off comes again, and has to: where there was no
+        // checkpoint yet, the export begins at a later place of the feed, which tells nothing of what changed before.
+        documents -= held.length
+        held = []
+        heldBytes = 0
+        after = reached.exportedThrough
+      } else if (line.type === 'document') {
         const one = copiedDocument(line.document, line.content)
-        // It came already, before the answer broke off.
-        if (one.id <= (held.at(-1)?.id ?? after)) continue
         held.push(one)
         documents++
         heldBytes += String(one.body ?? '').length

@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { text } from 'node:stream/consumers'
 import { before, describe, test } from 'node:test'
 import { parquetReadObjects } from 'hyparquet'
 import { inDatabase } from '../support/in-database.ts'
@@ -181,6 +185,44 @@ describe('a mirror', () => {
     db.close()
     const { stderr } = await mirrored(key, to, '--verify')
     assert.match(stderr, /begins anew: .*not a cursor of this service/)
+  })
+
+  test('of an export that broke off before its first checkpoint nothing is kept: the next one begins at a later place of the feed', async () => {
+    const { key } = await server.makeApplication({ entitlements })
+    const to = join(folder, 'broken-off.sqlite')
+    let exports = 0
+    const relay = createServer(async (incoming, outgoing) => {
+      const answer = await fetch(new URL(incoming.url!, server.address), {
+        method: incoming.method!,
+        headers: { authorization: incoming.headers.authorization!, 'content-type': 'application/json' },
+        ...(incoming.method === 'POST' ? { body: await text(incoming) } : {}),
+      })
+      const whole = await answer.text()
+      outgoing.writeHead(answer.status)
+      if (!incoming.url!.startsWith('/v1/export') || exports++ > 0) {
+        outgoing.end(whole)
+        return
+      }
+      const lines = whole.split('\n').slice(0, 100)
+      const { external_id, dataset_id } = JSON.parse(lines.at(-1)!).document
+      await send(server, collector, [
+        { dataset_id, source_platform: 'rss', external_id, title: 'Changed when its line had been read' },
+      ])
+      outgoing.write(`${lines.join('\n')}\n`, () => outgoing.socket!.end())
+    })
+    await once(relay.listen(0, '127.0.0.1'), 'listening')
+    try {
+      const through = `http://127.0.0.1:${(relay.address() as AddressInfo).port}`
+      const { code, stderr } = await tidemark(['mirror', '--url', through, '--to', to, '--once'], {
+        env: { TIDEMARK_KEY: key },
+      })
+      assert.equal(code, 0, stderr)
+      assert.equal(exports, 2)
+    } finally {
+      relay.close()
+    }
+    assert.ok(readSqlite(to).some(({ title }) => title === 'Changed when its line had been read'))
+    assert.match((await mirrored(key, to, '--verify')).stdout, /^equal: /m)
   })
 
   test('waits as long as the server asks where it asks too often', async () => {

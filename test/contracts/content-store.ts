@@ -112,6 +112,15 @@ export function checkContentStore(name: string, openStore: () => Promise<Content
       }
     })
 
+    test('batches of many documents of all kinds come to what the model says', () =>
+      fc.assert(
+        fc.asyncProperty(fc.array(incoming, { minLength: 60, maxLength: 80 }), (batch) => {
+          const many = batch.map((one, i) => ({ ...one, externalId: `${one.externalId}-${i % 40}` }))
+          return using((store) => checkHistory(store, [[many, 0]], {}))
+        }),
+        { numRuns: Math.ceil(cases / 20), endOnFailure: true },
+      ))
+
     test('the same documents again write nothing', () =>
       using(async ({ content, changes }) => {
         const batch = Array.from({ length: 300 }, (_, i) => plain(String(i), { score: i, tags: ['a', 'b'] }))

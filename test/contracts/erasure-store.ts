@@ -355,7 +355,7 @@ export function checkErasureStore(name: string, open: () => Promise<ErasureFixtu
 
     test('a dataset that is being erased is hidden, and what comes in meanwhile stays; one that is deleted takes nothing', () =>
       using(async (store) => {
-        const { access, analysis, content, erasures, operator } = store
+        const { access, analysis, changes, content, erasures, operator } = store
         const application = { kind: 'application.create', applicationId: 'app', name: 'a', policy: {} } as const
         const owner = { kind: 'consumer', id: 'app' }
         const key = { keyId: 'key', owner, rights: null, name: null, prefix: 'tmc_', hash: 'h', expiresAt: null }
@@ -380,11 +380,27 @@ export function checkErasureStore(name: string, open: () => Promise<ErasureFixtu
         assert.deepEqual((await analysis.inputRows(read)).rows, [])
         const again = erasures.begin({ erasureId: 'ers_2', selection: { dataset }, ...request }, mark(startMs))
         await assert.rejects(again, { code: 'conflict' })
-        await content.ingest([sent('later')], startMs + 10)
+        const whole: Partial<IncomingDocument> = {
+          status: 'unavailable',
+          quality: 0.5,
+          tags: ['t'],
+          facts: [{ kind: 'category', level: 'document', metadata: { label_code: 'c' } }],
+          extraPayload: { raw: true },
+        }
+        await content.ingest([{ ...sent('later'), ...whole }], startMs + 10)
         assert.equal(await erasures.hide('ers_1', 1, startMs + 10), true)
         while (await erasures.hide('ers_1', 1, startMs + 10));
         assert.deepEqual(await hidden(), [])
         assert.equal((await analysis.inputRows(read)).rows.length, 1)
+        while ((await erasures.tellArrivals('ers_1', 1, startMs + 10_000)) === 'more');
+        const [came, told, ...others] = eventsOf(
+          await changes.read({
+            ...{ after: 0, limit: 100, scanMax: 1000, ingestedFrom: startMs + 10, ingestedTo: null },
+            ...{ allowed: [{ datasets: ['d'], platforms: null }], eventTypes: ['document.created'] },
+          }),
+        )
+        assert.deepEqual(others, [])
+        assert.deepEqual([...told!.changedFields].sort(), [...came!.changedFields].sort(), 'told as when it came')
 
         const all = { dataset: { datasetId: 'd', below: firstIdAt('doc', startMs * 2) } }
         const deletion = { ...request, keepTombstones: false, deletesDataset: true }

@@ -12,14 +12,12 @@ import {
   termsRemoved,
   versionRow,
 } from './document-rows.ts'
+import { idLists } from './id-lists.ts'
 import { lastRevision } from './index-revisions.ts'
 import { insertRows } from './insert-rows.ts'
 import { isNotLeaving } from './leaving-datasets.ts'
 import type { DocumentRow, Tables } from './tables.ts'
 import { erasedAmong } from './tombstones.ts'
-
-/** Identities looked up by one statement; the list is filled up to this length so that one prepared text serves all. */
-const lookupSizes = [1, 16, 128] as const
 
 export function sqlContentStore(db: Kysely<Tables>): ContentStore {
   const knownDatasets = async (): Promise<readonly string[]> =>
@@ -123,12 +121,7 @@ async function readStates(
   for (const group of Map.groupBy(documents, (one) => `${one.datasetId}\u0000${one.platform}`).values()) {
     const { datasetId, platform } = group[0]!
     const externalIds = [...new Set(group.map((one) => one.externalId))]
-    for (let from = 0; from < externalIds.length; ) {
-      const left = externalIds.length - from
-      const size = lookupSizes.find((one) => one >= left) ?? lookupSizes.at(-1)!
-      const wanted = externalIds.slice(from, from + size)
-      from += wanted.length
-      while (wanted.length < size) wanted.push(wanted[0]!)
+    for (const wanted of idLists(externalIds)) {
       const rows: DocumentRow[] = await db
         .selectFrom('document')
         .selectAll()

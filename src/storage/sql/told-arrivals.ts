@@ -1,8 +1,9 @@
 import type { Kysely } from 'kysely'
 import { firstIdAt, newId } from '../../ids.ts'
-import { eventRow } from './document-rows.ts'
+import { fieldsOfNew } from '../../ingest/document-state.ts'
+import { eventRow, knownDocument } from './document-rows.ts'
 import { insertRows } from './insert-rows.ts'
-import type { DocumentRow, Tables } from './tables.ts'
+import type { Tables } from './tables.ts'
 
 /** What came into a dataset while nobody could read it. */
 export interface Arrivals {
@@ -55,7 +56,7 @@ export async function tellSome(
         platform: row.source_platform,
         documentId: row.document_id,
         versionId: row.current_version_id,
-        changedFields: fieldsOf(row),
+        changedFields: fieldsOfNew(knownDocument(row)),
         occurredAt: row.published_at ?? row.observed_at,
         observedAt: row.observed_at,
         ingestedAt: nowMs,
@@ -64,24 +65,3 @@ export async function tellSome(
   )
   return rows.length < most ? null : { ...arrivals, after: rows.at(-1)!.document_id }
 }
-
-const fields = [
-  'title',
-  'url',
-  'content_type',
-  'language',
-  'region',
-  'published_at',
-  'author',
-  'topics',
-  'tags',
-  'observed_at',
-  'score',
-  'metrics',
-] as const satisfies readonly (keyof DocumentRow)[]
-
-/** All that it has, as when it was created. */
-const fieldsOf = (row: DocumentRow): string[] => [
-  ...(row.body_hash === null ? [] : ['body']),
-  ...fields.filter((field) => row[field] !== null),
-]

@@ -3,8 +3,6 @@ import pg from 'pg'
 
 const { BYTEA, FLOAT8, INT2, INT4, INT8, TEXT } = pg.types.builtins
 
-const copyHeader = Buffer.concat([Buffer.from('PGCOPY\n\xff\r\n\0', 'latin1'), Buffer.alloc(8)])
-const copyEnd = -1
 const isNull = -1
 
 /**
@@ -32,25 +30,6 @@ export class BinaryRows {
       start = end
     }
     return hash('sha256', digests, 'buffer')
-  }
-
-  /** As COPY … FROM STDIN (FORMAT binary) wants them: without the types. */
-  forCopy(): Buffer {
-    const bytes = Buffer.allocUnsafe(copyHeader.length + this.#used + 2)
-    let to = copyHeader.copy(bytes)
-    let from = 0
-    for (const _ of this.#ends) {
-      const columns = this.#bytes.readInt32BE(from)
-      from += 4
-      to = bytes.writeInt16BE(columns, to)
-      for (let i = 0; i < columns; i++) {
-        const length = Math.max(0, this.#bytes.readInt32BE(from + 4))
-        to += this.#bytes.copy(bytes, to, from + 4, from + 8 + length)
-        from += 8 + length
-      }
-    }
-    to = bytes.writeInt16BE(copyEnd, to)
-    return bytes.subarray(0, to)
   }
 
   #add(row: readonly unknown[]): void {
@@ -82,13 +61,13 @@ export function digestExpression(columns: string, order: string): string {
 }
 
 /** Bytes at most: a unit of UTF-16 takes three, and a number eight. */
-function roomFor(value: unknown): number {
+export function roomFor(value: unknown): number {
   if (typeof value === 'string') return value.length * 3
   return value instanceof Uint8Array ? value.byteLength : 8
 }
 
 /** Returns the number of bytes. */
-function writeValue(bytes: Buffer, at: number, type: number, value: unknown): number {
+export function writeValue(bytes: Buffer, at: number, type: number, value: unknown): number {
   if (type === TEXT && typeof value === 'string') return bytes.write(value, at)
   if (type === BYTEA && value instanceof Uint8Array) {
     bytes.set(value, at)

@@ -2,6 +2,7 @@ import { Kysely, PostgresDialect, type PostgresPoolClient } from 'kysely'
 import pg from 'pg'
 import type { Measures } from '../../measures.ts'
 import type { Tables } from '../sql/tables.ts'
+import { CopyingAdapter } from './copying-adapter.ts'
 
 /** Statement texts that are kept prepared in each connection; listings have many forms, and rare ones need not be. */
 const preparedMax = 300
@@ -44,7 +45,8 @@ export class Connections {
   #known = new WeakMap<pg.PoolClient, Connection>()
 
   constructor(url: string, most: number) {
-    this.#pool = new pg.Pool({ ...clientSettings(url), max: most })
+    // What is sent does not wait for the answer to what was sent before: nothing may follow a COPY that is not awaited.
+    this.#pool = new pg.Pool({ ...clientSettings(url), max: most, pipeline: true })
     // A connection that breaks while nobody uses it is replaced by the pool; whoever uses one sees its query fail.
     this.#pool.on('error', () => {})
     this.#pool.on('connect', (client) => client.on('error', () => {}))
@@ -108,9 +110,9 @@ export function queriesOn(client: pg.ClientBase): Kysely<Tables> {
     return client.query(name === null ? { text, values } : { name, text, values })
   }
   const only = { query, release: () => {} } as unknown as PostgresPoolClient
-  return new Kysely<Tables>({
-    dialect: new PostgresDialect({ pool: { connect: async () => only, end: async () => {} } }),
-  })
+  const dialect = new PostgresDialect({ pool: { connect: async () => only, end: async () => {} } })
+  dialect.createAdapter = () => new CopyingAdapter(client)
+  return new Kysely<Tables>({ dialect })
 }
 
 const names = new Map<string, string>()

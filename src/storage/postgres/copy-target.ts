@@ -1,4 +1,4 @@
-import pg from 'pg'
+import type pg from 'pg'
 import {
   type CopiedRow,
   type CopiedTable,
@@ -11,6 +11,7 @@ import { NewerStoreError } from '../open-store.ts'
 import { migrate, newestMigration, readSchema } from '../sql/migrate.ts'
 import { BinaryRows, digestExpression } from './binary-rows.ts'
 import { connectAlone, queriesOn } from './connections.ts'
+import { copyInto } from './copy-into.ts'
 import { postgresMigrationDialect, TextByBytes } from './migration-dialect.ts'
 import { asUnreachable, refuseOld, unfinishedCopy, withoutPassword } from './open-postgres-store.ts'
 import { beginMigrating, copyCall } from './write-locks.ts'
@@ -158,8 +159,7 @@ async function complete(
 class Block implements TargetBlock {
   #client: pg.Client
   #table: TargetTable
-  #rows: BinaryRows
-  #count: number
+  #rows: readonly CopiedRow[]
   #digest: Buffer
   #condition: string
   #bounds: readonly unknown[]
@@ -168,9 +168,8 @@ class Block implements TargetBlock {
   constructor(client: pg.Client, table: TargetTable, rows: readonly CopiedRow[], { after, through }: KeyRange) {
     this.#client = client
     this.#table = table
-    this.#rows = new BinaryRows(table.types, rows)
-    this.#count = rows.length
-    this.#digest = this.#rows.digest()
+    this.#rows = rows
+    this.#digest = new BinaryRows(table.types, rows).digest()
     this.#bounds = [...(after ?? []), ...(through ?? [])]
     const key = `(${quoted(table.key)})`
     const values = (first: number) => `(${table.key.map((_, i) => `$${first + i}`).join(', ')})`
@@ -190,7 +189,7 @@ class Block implements TargetBlock {
     )
     const { rows, digest } = found.rows[0]!
     this.#found = rows
-    return { rows, same: rows === this.#count && this.#digest.equals(digest) }
+    return { rows, same: rows === this.#rows.length && this.#digest.equals(digest) }
   }
 
   async put(): Promise<void> {
@@ -229,25 +228,8 @@ class Block implements TargetBlock {
   }
 
   #copyInto(table: string): Promise<void> {
-    const text = `copy ${table} (${quoted(this.#table.columns)}) from stdin (format binary)`
-    return new Promise((resolve, reject) => {
-      this.#client.query(new CopyIn(text, this.#rows.forCopy(), (error) => (error ? reject(error) : resolve())))
-    })
-  }
-}
-
-/** The driver leaves it to others to send what COPY … FROM STDIN wants. */
-class CopyIn extends pg.Query {
-  #bytes: Buffer
-
-  constructor(text: string, bytes: Buffer, done: (error: Error | null) => void) {
-    super(text, done as never)
-    this.#bytes = bytes
-  }
-
-  handleCopyInResponse(connection: { sendCopyFromChunk(bytes: Buffer): void; endCopyFrom(): void }): void {
-    connection.sendCopyFromChunk(this.#bytes)
-    connection.endCopyFrom()
+    const { columns, types } = this.#table
+    return copyInto(this.#client, `${table} (${quoted(columns)})`, types, this.#rows)
   }
 }
 

@@ -138,6 +138,28 @@ test('a method that fails leaves nothing behind and its connection good for the 
   assert.equal((await store.operator.datasets()).length, 1)
 })
 
+test('a read that fails disturbs none of those that have its connection next, and no transaction stays open', async (t) => {
+  const url = await database(t)
+  const { store, close } = await openPostgresStore(url, 1)
+  t.after(close)
+  await store.operator.commit([put('d')], mark)
+  const reads = Array.from({ length: 30 }, (_, i) =>
+    // A text with this sign the database refuses, after the transaction has begun.
+    i % 3 === 0 ? store.indexSource.results(['\0']) : store.operator.datasets(),
+  )
+  const answers = await Promise.allSettled(reads)
+  for (const [i, answer] of answers.entries()) {
+    if (i % 3 === 0) assert.match(String((answer as PromiseRejectedResult).reason), /invalid byte sequence/)
+    else assert.equal((answer as PromiseFulfilledResult<readonly unknown[]>).value.length, 1)
+  }
+  await store.operator.commit([put('e')], mark)
+  assert.equal((await store.operator.datasets()).length, 2)
+  await asAdministrator(url, async (client) => {
+    const open = "select from pg_stat_activity where datname = current_database() and state like 'idle in transaction%'"
+    while ((await client.query(open)).rowCount !== 0) await pause(10)
+  })
+})
+
 test('a process hears of what others write, and not of what it writes itself', async (t) => {
   const url = await database(t)
   const [here, there] = await Promise.all([opened(t, url), opened(t, url)])

@@ -74,9 +74,11 @@ export async function openPostgresStore(
       if (attempt.isAbandoned) throw new DatabaseSilent()
       attempt.connection = connection
       const { client } = connection
-      await client.query(write === null ? beginReading : beginWriting(write))
-      const result = await methodOf(storeOn(connection), port, method)(...args)
-      await (write === null ? client.query('commit') : commit(client, foreign.notice(write)))
+      const work = () => methodOf(storeOn(connection), port, method)(...args)
+      if (write === null) return await reading(client, work)
+      await client.query(beginWriting(write))
+      const result = await work()
+      await commit(client, foreign.notice(write))
       return result
     } catch (error) {
       isSound = await rolledBack(connection, error)
@@ -121,7 +123,8 @@ export async function openPostgresStore(
     const unlessSilent = (working: Promise<unknown>) =>
       pulse.guard(working, () => {
         attempt.isAbandoned = true
-        attempt.connection?.client.end().catch(() => {})
+        // One that is ended in order waits for the answers that it is owed.
+        attempt.connection?.client.connection.stream.destroy()
       })
     const calls = write === null ? under.reading : under.writing
     calls.count++
@@ -212,6 +215,21 @@ type Method = (...args: readonly unknown[]) => Promise<unknown>
 
 function methodOf(store: Store, port: keyof Store, method: string): Method {
   return (store[port] as unknown as Record<string, Method>)[method]!.bind(store[port])
+}
+
+/**
+ * The transaction begins in one flight with the first statement, and its end is not waited for: neither costs a round trip.
+ * Whoever has the connection next is answered after it; should it fail, nothing is lost by that.
+ */
+async function reading<T>(client: pg.PoolClient, read: () => Promise<T>): Promise<T> {
+  const { stream } = client.connection
+  stream.cork()
+  process.nextTick(() => stream.uncork())
+  const [begun, answer] = await Promise.allSettled([client.query(beginReading), read()])
+  if (begun.status === 'rejected') throw begun.reason
+  if (answer.status === 'rejected') throw answer.reason
+  client.query('commit').catch(() => {})
+  return answer.value
 }
 
 /** After this was sent, a lost connection no longer tells whether it was done. */

@@ -6,13 +6,13 @@ import type {
   ErasedDocument,
   IndexSource,
   ShownChunk,
-  SourceDocument,
   SourceVersion,
 } from '../../search/index-source.ts'
 import type { CatalogColumns, VersionColumns } from '../../search/search-index.ts'
 import { dayMs } from '../../time.ts'
 import { isVersionOpen } from './browse-conditions.ts'
 import { detailColumns, detailsOf, statusOf, valuesOf } from './document-rows.ts'
+import { idLists } from './id-lists.ts'
 import { backlogOf } from './index-backlog.ts'
 import { lastRevision } from './index-revisions.ts'
 import type { ChunkRow, DocumentRow, DocumentVersionRow, Tables } from './tables.ts'
@@ -39,30 +39,34 @@ export function sqlIndexSource(db: Kysely<Tables>): IndexSource {
         .orderBy('index_revision')
         .limit(limits.documents)
         .execute()
-      const documents: (SourceDocument | ErasedDocument)[] = []
-      let characters = 0
+      const sizes = await versionSizes(db, idsOf(rows), limits.versionsAfter ?? revision)
+      const taken: ((typeof rows)[number] | ErasedDocument)[] = []
+      let bytes = 0
       for (const row of rows) {
-        while (erased[0] !== undefined && erased[0].revision < row.index_revision) documents.push(erased.shift()!)
-        if (documents.length >= limits.documents) break
-        const versions = await db
-          .selectFrom('document_version')
-          .selectAll()
-          .where('document_id', '=', row.document_id)
-          .where('index_revision', '>', limits.versionsAfter ?? revision)
-          .orderBy('version_id')
-          .execute()
-        documents.push({
-          documentId: row.document_id,
-          revision: row.index_revision,
-          columns: { ...columnsOf(row), ...catalogOf(row) },
-          versions: await withVectors(db, versions, row.current_version_id),
-        })
-        characters += versions.reduce((sum, { body }) => sum + (body?.length ?? 0), 0)
-        if (characters >= limits.characters) return documents
+        while (erased[0] !== undefined && erased[0].revision < row.index_revision) taken.push(erased.shift()!)
+        if (taken.length >= limits.documents || bytes >= limits.characters) break
+        taken.push(row)
+        for (const { size } of sizes.get(row.document_id) ?? []) bytes += size
       }
       // All that there is of the others up to here has been given.
-      if (rows.length < limits.documents) documents.push(...erased)
-      return documents.slice(0, limits.documents)
+      if (rows.length < limits.documents && bytes < limits.characters) taken.push(...erased)
+      const given = taken.slice(0, limits.documents)
+      const versions = await readVersions(
+        db,
+        given.flatMap((one) => ('isErased' in one ? [] : (sizes.get(one.document_id) ?? []))),
+      )
+      return given.map((one) => {
+        if ('isErased' in one) return one
+        return {
+          documentId: one.document_id,
+          revision: one.index_revision,
+          columns: { ...columnsOf(one), ...catalogOf(one) },
+          versions: (versions.get(one.document_id) ?? []).map((version) => ({
+            ...version,
+            current: version.versionId === one.current_version_id,
+          })),
+        }
+      })
     },
 
     newestRevision: () => lastRevision(db),
@@ -158,7 +162,8 @@ export function sqlIndexSource(db: Kysely<Tables>): IndexSource {
     },
 
     async shownPage(chunkIds, documentIds, scope) {
-      return { chunks: await shownChunks(db, chunkIds, scope), details: await documentDetails(db, documentIds) }
+      const [chunks, details] = await Promise.all([shownChunks(db, chunkIds, scope), documentDetails(db, documentIds)])
+      return { chunks, details }
     },
   }
 }
@@ -287,32 +292,66 @@ function asChunkText(row: ChunkWithText): ChunkText {
   }
 }
 
-async function withVectors(
+const idsOf = (rows: readonly { readonly document_id: string }[]): string[] => rows.map((row) => row.document_id)
+
+/**
+ * The versions of each document that are newer than a revision, in their order, and the bytes of their texts: what is to be
+ * read is known before it is, because a step may hold few long texts or many short ones.
+ */
+async function versionSizes(db: Kysely<Tables>, documentIds: readonly string[], after: number) {
+  const found = []
+  for (const some of idLists(documentIds)) {
+    const rows = await db
+      .selectFrom('document_version')
+      .select(['document_id', 'version_id', sql<number>`coalesce(octet_length(body), 0)`.as('size')])
+      .where('document_id', 'in', some)
+      .where('index_revision', '>', after)
+      .orderBy('version_id')
+      .execute()
+    found.push(...rows)
+  }
+  return Map.groupBy(found, (row) => row.document_id)
+}
+
+/** In their order, by document. */
+async function readVersions(
   db: Kysely<Tables>,
-  versions: readonly DocumentVersionRow[],
-  currentVersionId: string,
-): Promise<SourceVersion[]> {
-  const made: SourceVersion[] = []
-  for (const version of versions) {
-    const vectors = await db
+  wanted: readonly { readonly version_id: string }[],
+): Promise<ReadonlyMap<string, readonly Omit<SourceVersion, 'current'>[]>> {
+  const versions = []
+  const vectors = []
+  for (const some of idLists(wanted.map(({ version_id }) => version_id))) {
+    const rows = db
+      .selectFrom('document_version')
+      .select(['document_id', 'version_id', 'language', 'title', 'body'])
+      .where('version_id', 'in', some)
+      .orderBy('version_id')
+    versions.push(...(await rows.execute()))
+    const theirs = db
       .selectFrom('chunk')
       .innerJoin('chunk_vector', 'chunk_vector.chunk_id', 'chunk.chunk_id')
-      .select(['profile_id', 'chunk.chunk_id', 'vector'])
-      .where('chunk.version_id', '=', version.version_id)
+      .select(['version_id', 'profile_id', 'chunk.chunk_id', 'vector'])
+      .where('chunk.version_id', 'in', some)
       .where('profile_id', 'in', (eb) => eb.selectFrom('embedding_profile').select('profile_id'))
-      .execute()
-    made.push({
-      versionId: version.version_id,
-      current: version.version_id === currentVersionId,
-      language: version.language,
-      title: version.title,
-      body: version.body,
-      vectors: vectors.map((row) => ({
+    vectors.push(...(await theirs.execute()))
+  }
+  const vectorsOf = Map.groupBy(vectors, (row) => row.version_id)
+  const byDocument = new Map<string, Omit<SourceVersion, 'current'>[]>()
+  for (const { document_id, version_id, language, title, body } of versions) {
+    const version = {
+      versionId: version_id,
+      language,
+      title,
+      body,
+      vectors: (vectorsOf.get(version_id) ?? []).map((row) => ({
         profileId: row.profile_id,
         chunkId: row.chunk_id,
         vector: asFloats(row.vector),
       })),
-    })
+    }
+    const others = byDocument.get(document_id)
+    if (others === undefined) byDocument.set(document_id, [version])
+    else others.push(version)
   }
-  return made
+  return byDocument
 }

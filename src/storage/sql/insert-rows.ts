@@ -4,6 +4,14 @@ import type { Tables } from './tables.ts'
 /** Rows per statement, largest first: few distinct statements, each compiled once and kept prepared by the driver. */
 const groupSizes = [64, 16, 4, 1] as const
 
+/** An adapter whose database takes many rows by a better way than as values of a statement. */
+export interface TakesManyRows {
+  insertMany(table: string, columns: readonly string[], rows: readonly (readonly unknown[])[]): Promise<void>
+}
+
+/** Fewer are no cheaper that way. */
+const manyRows = 16
+
 const compiled = new WeakMap<DialectAdapter, Map<string, string>>()
 
 /**
@@ -16,19 +24,21 @@ export async function insertRows<Table extends keyof Tables>(
   rows: readonly Insertable<Tables[Table]>[],
 ): Promise<void> {
   const columns = rows.length === 0 ? [] : Object.keys(rows[0]!)
+  const valuesOf = (row: Insertable<Tables[Table]>): unknown[] =>
+    columns.map((column) => (row as Record<string, unknown>)[column] ?? null)
+  const { adapter } = db.getExecutor()
+  if (rows.length >= manyRows && takesManyRows(adapter)) return adapter.insertMany(table, columns, rows.map(valuesOf))
   let done = 0
   for (const size of groupSizes) {
     while (rows.length - done >= size) {
-      const parameters: unknown[] = []
-      for (let i = done; i < done + size; i++) {
-        const row = rows[i] as Record<string, unknown>
-        for (const column of columns) parameters.push(row[column])
-      }
+      const parameters = rows.slice(done, done + size).flatMap(valuesOf)
       await db.executeQuery(CompiledQuery.raw(insertText(db, table, columns, size), parameters))
       done += size
     }
   }
 }
+
+const takesManyRows = (adapter: DialectAdapter): adapter is DialectAdapter & TakesManyRows => 'insertMany' in adapter
 
 function insertText(db: Kysely<Tables>, table: keyof Tables, columns: readonly string[], size: number): string {
   const { adapter } = db.getExecutor()

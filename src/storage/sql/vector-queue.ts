@@ -1,5 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 import type { ChunkRecord, IndexSource } from '../../search/index-source.ts'
+import { idLists } from './id-lists.ts'
 import { insertRows } from './insert-rows.ts'
 import type { Tables } from './tables.ts'
 
@@ -25,9 +26,6 @@ type VectorQueue = Pick<
   | 'vectorGaps'
 >
 
-/** Ids in one statement: far below what any database takes. */
-const idsAtOnce = 200
-
 export function sqlVectorQueue(db: Kysely<Tables>): VectorQueue {
   return {
     madeProfiles: async () => (await madeProfiles(db)).map(({ profileId }) => profileId),
@@ -36,7 +34,7 @@ export function sqlVectorQueue(db: Kysely<Tables>): VectorQueue {
       const chunks = await ofDocumentsThere(db, given)
       const versionIds = [...new Set(chunks.map(({ versionId }) => versionId))]
       const found: { chunk_id: string; replaced: number | null }[] = []
-      for (const some of portions(versionIds)) {
+      for (const some of idLists(versionIds)) {
         const rows = db.selectFrom('chunk').select(['chunk_id', 'replaced']).where('version_id', 'in', some)
         found.push(...(await rows.execute()))
       }
@@ -58,7 +56,7 @@ export function sqlVectorQueue(db: Kysely<Tables>): VectorQueue {
         found.filter((row) => row.replaced !== null && kept.has(row.chunk_id)).map((row) => row.chunk_id),
       )
       for (const profile of await madeProfiles(db)) {
-        for (const some of portions([...kept])) {
+        for (const some of idLists([...kept])) {
           // What the model once refused is tried again with the rest: it may be another model by that name.
           await db
             .deleteFrom('refused_vector')
@@ -81,7 +79,7 @@ export function sqlVectorQueue(db: Kysely<Tables>): VectorQueue {
     async awaitVectors(profileId, chunkIds) {
       const made = (await madeProfiles(db)).find((one) => one.profileId === profileId)
       let awaited = 0
-      for (const some of portions(chunkIds)) {
+      for (const some of idLists(chunkIds)) {
         const lost = await lostChunks(db, made ?? { profileId, vectorsFor: anyLanguage })
           .select('chunk.chunk_id')
           .where('chunk.chunk_id', 'in', some)
@@ -124,7 +122,7 @@ export function sqlVectorQueue(db: Kysely<Tables>): VectorQueue {
 
     async stillWaiting(profileId, chunkIds) {
       const waiting: string[] = []
-      for (const some of portions(chunkIds)) {
+      for (const some of idLists(chunkIds)) {
         const rows = await db
           .selectFrom('pending_vector')
           .select('chunk_id')
@@ -138,7 +136,7 @@ export function sqlVectorQueue(db: Kysely<Tables>): VectorQueue {
 
     async putVectors(profileId, vectors) {
       const there = new Set<string>()
-      for (const some of portions(vectors.map(({ chunkId }) => chunkId))) {
+      for (const some of idLists(vectors.map(({ chunkId }) => chunkId))) {
         for (const row of await db.selectFrom('chunk').select('chunk_id').where('chunk_id', 'in', some).execute()) {
           there.add(row.chunk_id)
         }
@@ -156,7 +154,7 @@ export function sqlVectorQueue(db: Kysely<Tables>): VectorQueue {
 
     async vectors(profileId, chunkIds) {
       const found = []
-      for (const some of portions(chunkIds)) {
+      for (const some of idLists(chunkIds)) {
         const rows = await db
           .selectFrom('chunk')
           .innerJoin('chunk_vector', 'chunk_vector.chunk_id', 'chunk.chunk_id')
@@ -172,7 +170,7 @@ export function sqlVectorQueue(db: Kysely<Tables>): VectorQueue {
     },
 
     async doneWaiting(profileId, chunkIds) {
-      for (const some of portions(chunkIds)) {
+      for (const some of idLists(chunkIds)) {
         await db
           .deleteFrom('pending_vector')
           .where('profile_id', '=', profileId)
@@ -191,7 +189,7 @@ export function sqlVectorQueue(db: Kysely<Tables>): VectorQueue {
 
     async refuseVectors(profileId, chunkIds) {
       // Only of what waits: another process may have made the vector, or the chunk may be replaced by now.
-      for (const some of portions(chunkIds)) {
+      for (const some of idLists(chunkIds)) {
         const gone = await db
           .deleteFrom('pending_vector')
           .where('profile_id', '=', profileId)
@@ -265,7 +263,7 @@ async function vectorsOfTexts(
   hashes: readonly string[],
 ): Promise<ReadonlyMap<string, Float32Array>> {
   const found = new Map<string, Float32Array>()
-  for (const some of portions([...new Set(hashes)])) {
+  for (const some of idLists([...new Set(hashes)])) {
     const rows = await db
       .selectFrom('text_chunk')
       .innerJoin('chunk_vector', 'chunk_vector.chunk_id', 'text_chunk.chunk_id')
@@ -328,7 +326,7 @@ async function madeProfiles(db: Kysely<Tables>): Promise<MadeProfile[]> {
 /** A document may have been erased since it was read. */
 async function ofDocumentsThere(db: Kysely<Tables>, chunks: readonly ChunkRecord[]): Promise<readonly ChunkRecord[]> {
   const there = new Set<string>()
-  for (const some of portions([...new Set(chunks.map(({ documentId }) => documentId))])) {
+  for (const some of idLists([...new Set(chunks.map(({ documentId }) => documentId))])) {
     const rows = await db.selectFrom('document').select('document_id').where('document_id', 'in', some).execute()
     for (const row of rows) there.add(row.document_id)
   }
@@ -344,7 +342,7 @@ const wait = (db: Kysely<Tables>, profileId: string, chunkIds: readonly string[]
 
 /** Chunks that their version is no longer cut into. An index may still find them, so they are kept to be shown. */
 async function replace(db: Kysely<Tables>, chunkIds: readonly string[]): Promise<void> {
-  for (const some of portions(chunkIds)) {
+  for (const some of idLists(chunkIds)) {
     await db.updateTable('chunk').set({ replaced: 1 }).where('chunk_id', 'in', some).execute()
     // By profile, because the tables are stored in that order.
     const profiles = await db.selectFrom('embedding_profile').select('profile_id').execute()
@@ -357,7 +355,7 @@ async function replace(db: Kysely<Tables>, chunkIds: readonly string[]): Promise
 }
 
 async function bringBack(db: Kysely<Tables>, chunkIds: readonly string[]): Promise<void> {
-  for (const some of portions(chunkIds)) {
+  for (const some of idLists(chunkIds)) {
     await db.updateTable('chunk').set({ replaced: null }).where('chunk_id', 'in', some).execute()
   }
 }
@@ -371,10 +369,6 @@ const rowOf = (chunk: ChunkRecord) => ({
   ends_at: chunk.endsAt,
   text_hash: chunk.textHash,
 })
-
-function* portions(ids: readonly string[]): Generator<readonly string[]> {
-  for (let from = 0; from < ids.length; from += idsAtOnce) yield ids.slice(from, from + idsAtOnce)
-}
 
 /** Copied, because the bytes a driver hands out need not be aligned to four. */
 export function asFloats(bytes: Uint8Array): Float32Array {

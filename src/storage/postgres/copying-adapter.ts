@@ -1,0 +1,33 @@
+import { PostgresAdapter } from 'kysely'
+import type pg from 'pg'
+import type { TakesManyRows } from '../sql/insert-rows.ts'
+import { copyInto } from './copy-into.ts'
+
+/** On one connection: many rows of a table are written by COPY. */
+export class CopyingAdapter extends PostgresAdapter implements TakesManyRows {
+  readonly #client: pg.ClientBase
+  readonly #types = new Map<string, ReadonlyMap<string, number>>()
+
+  constructor(client: pg.ClientBase) {
+    super()
+    this.#client = client
+  }
+
+  async insertMany(table: string, columns: readonly string[], rows: readonly (readonly unknown[])[]): Promise<void> {
+    const known = this.#types.get(table) ?? (await this.#readTypes(table))
+    const types = columns.map((column) => known.get(column)!)
+    const names = columns.map((column) => `"${column}"`).join(', ')
+    await copyInto(this.#client, `"${table}" (${names})`, types, rows)
+  }
+
+  /** Of the columns of a table, for as long as the connection lasts: a column never changes its type. */
+  async #readTypes(table: string): Promise<ReadonlyMap<string, number>> {
+    const { rows } = await this.#client.query<{ name: string; type: number }>(
+      'select attname as name, atttypid::int as type from pg_attribute where attrelid = $1::regclass and attnum > 0',
+      [table],
+    )
+    const types = new Map(rows.map(({ name, type }) => [name, type]))
+    this.#types.set(table, types)
+    return types
+  }
+}

@@ -43,7 +43,46 @@ suite('a step of the index along the store', () => {
     const { steps, source, index } = stage(documents)
     await feedIndex(source, index, 0, 'each')
     await feedIndex(source, index, 0, 'one')
-    assert.deepEqual(steps, ['keep 64', 'index 64 to 64', 'keep 256', 'index 256 to 256'])
+    const few = [64, 128, 192, 256].flatMap((to) => ['keep 64', `index 64 to ${to}`])
+    assert.deepEqual(steps, [...few, 'keep 256', 'index 256 to 256'])
+  })
+
+  test('while one portion is being written the next is read, and no further than the step goes', async () => {
+    const { steps, source, index } = stage(Array.from({ length: 300 }, (_, i) => documentOf(i + 1, 'One.')))
+    const watched = {
+      ...source,
+      documentsAfter: (...asked: Parameters<IndexSource['documentsAfter']>) => {
+        steps.push(`read after ${asked[0]}`)
+        return source.documentsAfter(...asked)
+      },
+    }
+    const step = await feedIndex(watched, index, 0, 'each')
+    assert.deepEqual([step.position, step.documents, step.chunks.length], [256, 256, 256])
+    assert.deepEqual(
+      steps.filter((one) => !one.startsWith('keep')),
+      [
+        'read after 0',
+        'read after 64',
+        'index 64 to 64',
+        'read after 128',
+        'index 64 to 128',
+        'read after 192',
+        'index 64 to 192',
+        'index 64 to 256',
+      ],
+    )
+    steps.length = 0
+    const last = await feedIndex(watched, index, 256, 'each')
+    assert.deepEqual([last.position, last.documents], [300, 44])
+    assert.deepEqual(steps, ['read after 256', 'keep 44', 'index 44 to 300'])
+  })
+
+  test('what was written before a portion failed is where the index stands', async () => {
+    const { steps, source, index } = stage(Array.from({ length: 300 }, (_, i) => documentOf(i + 1, 'One.')))
+    const apply: SearchIndex['apply'] = (batch) =>
+      (batch.position ?? 0) > 64 ? Promise.resolve({ outcome: 'unavailable', reason: 'damaged' }) : index.apply(batch)
+    await assert.rejects(feedIndex(source, { ...index, apply } as SearchIndex, 0, 'each'), /damaged/)
+    assert.deepEqual(steps, ['keep 64', 'index 64 to 64', 'keep 64'])
   })
 
   test('an index that cannot take them is an error, and the position stays', async () => {

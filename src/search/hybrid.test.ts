@@ -47,7 +47,11 @@ const scopeOf = (fields: readonly FieldPermission[]): Scope => ({
 })
 const all = scopeOf(['title', 'body'])
 
-function searcherOver(given: readonly Given[], parts: Partial<SearcherParts> = {}): Searcher {
+function searcherOver(
+  given: readonly Given[],
+  parts: Partial<SearcherParts> = {},
+  scored: (request: ScoreRequest) => void = () => {},
+): Searcher {
   const chunk = (id: string, score: number) => ({ chunkId: `chunk-${id}`, versionId: `version-${id}`, score })
   const hits = (score: (one: Given) => number | undefined) =>
     given.flatMap((one) => {
@@ -57,9 +61,10 @@ function searcherOver(given: readonly Given[], parts: Partial<SearcherParts> = {
   const index = {
     keyword: async () => ({ outcome: 'found', hits: hits(({ keyword }) => keyword), totalChunks: 0, next: null }),
     vector: async () => ({ outcome: 'found', hits: hits(({ cosine }) => cosine) }),
-    score: async ({ documentIds, explain }: ScoreRequest) => ({
-      outcome: 'found',
-      scores: given
+    score: async (request: ScoreRequest) => {
+      scored(request)
+      const { documentIds, explain } = request
+      const scores = given
         .filter(({ id }) => documentIds.includes(id))
         .map(
           ({ id, keyword, parts, cosine }): DocumentScores => ({
@@ -67,8 +72,9 @@ function searcherOver(given: readonly Given[], parts: Partial<SearcherParts> = {
             keyword: keyword === undefined ? null : { ...chunk(id, keyword), ...(parts && explain ? { parts } : {}) },
             vector: cosine === undefined ? null : chunk(id, cosine),
           }),
-        ),
-    }),
+        )
+      return { outcome: 'found', scores }
+    },
   } as unknown as SearchIndex
   const source = {
     results: async (documentIds: readonly string[]) =>
@@ -339,4 +345,18 @@ test('without an answer of the cross-encoder the own order stands', async () => 
   const own = await search(searcherOver(many), 'tidal power', 100)
   const crossEncoder = { scores: () => Promise.reject(new UnavailableError('down')) }
   assert.deepEqual(await search(searcherOver(many, { crossEncoder }), 'tidal power', 100), own)
+})
+
+test('which words the best has is asked of the index only where it matters', async () => {
+  const asked: ScoreRequest[] = []
+  const searcher = searcherOver([{ id: 'a', keyword: 2, cosine: 0.8, text: 'tidal power' }], {}, (request) => {
+    asked.push(request)
+  })
+  await search(searcher, 'tidal power')
+  assert.deepEqual(asked, [])
+  await search(searcher, 'tidal power of the sea')
+  assert.deepEqual(
+    asked.map(({ documentIds, explain }) => ({ documentIds, explain })),
+    [{ documentIds: ['a'], explain: true }],
+  )
 })

@@ -5,13 +5,15 @@ import { type NearChunk, type NearHit, type QueryVector, scoreNearest } from './
 import type { AskedIndex, ChunkScore, DocumentHit, TimedOut, Unavailable } from './search-index.ts'
 import type { SearchRequest } from './search-request.ts'
 import { causeOf, type Shortfall } from './shortfall.ts'
-import { wordEvidence } from './word-evidence.ts'
+import { isOneWordEnough, wordEvidence } from './word-evidence.ts'
 
 interface Asked {
   readonly request: SearchRequest
   readonly scope: Scope
   readonly query: KeywordQuery
   readonly index: AskedIndex
+  /** Of the page of the keyword branch, where it has told. */
+  readonly statistics: readonly number[] | undefined
 }
 
 /** A document that one branch or both have found, with what both say of it. */
@@ -34,7 +36,7 @@ export interface ScoredCandidates {
 
 /** Both branches' candidates with both scores: what one did not find is scored by it afterwards. */
 export async function scoreCandidates(
-  { request, scope, query, index }: Asked,
+  { request, scope, query, index, statistics }: Asked,
   keywordHits: readonly DocumentHit[],
   vectorHits: readonly NearHit[],
   vectors: readonly QueryVector[],
@@ -45,6 +47,7 @@ export async function scoreCandidates(
   for (const hit of vectorHits)
     hits.set(hit.documentId, { keyword: hits.get(hit.documentId)?.keyword ?? null, vector: hit })
   const search = { scope, filters: request.filters, timeoutMs: limits.keywordWaitMs }
+  const byWords = { ...search, query, vector: null, statistics }
   const lack = (what: Shortfall['what'], outcome: TimedOut | Unavailable): void => {
     if (shortfalls.some((known) => known.what === what)) return
     shortfalls.push({ what, cause: causeOf(outcome, limits.keywordWaitMs) })
@@ -54,7 +57,7 @@ export async function scoreCandidates(
   const completedByWords = async (): Promise<ReadonlyMap<string, ChunkScore | null>> => {
     const asked = lacking('keyword')
     if (asked.length === 0) return new Map()
-    const scored = await index.score({ ...search, explain: request.explain, documentIds: asked, query, vector: null })
+    const scored = await index.score({ ...byWords, explain: request.explain, documentIds: asked })
     if (scored.outcome === 'found') return new Map(scored.scores.map((one) => [one.documentId, one.keyword]))
     lack('keyword_search_timed_out', scored)
     return new Map()
@@ -67,17 +70,11 @@ export async function scoreCandidates(
     lack('vector_search_unavailable', scored)
     return new Map()
   }
-  /** The best by words, with what each word of the query adds to its score. */
+  /** The best by words, with what each word of the query adds to its score where that matters. */
   const bestByWords = async (): Promise<Pick<ChunkScore, 'parts'> | null> => {
     const [best = null] = keywordHits
-    if (best === null || best.parts !== undefined) return best
-    const scored = await index.score({
-      ...search,
-      explain: true,
-      documentIds: [best.documentId],
-      query,
-      vector: null,
-    })
+    if (best === null || best.parts !== undefined || isOneWordEnough(query)) return best
+    const scored = await index.score({ ...byWords, explain: true, documentIds: [best.documentId] })
     if (scored.outcome === 'found') return scored.scores[0]?.keyword ?? best
     lack('keyword_search_timed_out', scored)
     return best
@@ -90,9 +87,9 @@ export async function scoreCandidates(
   // What was demanded or excluded by a sign is so for the vector branch too.
   const isMarked = query.clauses.some(({ kind }) => kind !== 'any')
   const candidates = [...hits].flatMap(([documentId, hit]): FoundCandidate[] => {
-    const byWords = hit.keyword ?? keywordScores.get(documentId) ?? null
-    const best = byWords ?? hit.vector
-    const keyword = byWords?.score ?? null
+    const found = hit.keyword ?? keywordScores.get(documentId) ?? null
+    const best = found ?? hit.vector
+    const keyword = found?.score ?? null
     if (best === null || (isMarked && keyword === null)) return []
     const others = (hit.keyword ?? hit.vector)?.otherChunks.filter(({ chunkId }) => chunkId !== best.chunkId) ?? []
     return [{ documentId, best, others, keyword, near: hit.vector ?? vectorScores.get(documentId) ?? null }]

@@ -233,6 +233,8 @@ export interface ScoreRequest extends Search {
   readonly vector: ChunkVector | null
   /** Keyword scores come with their parts. */
   readonly explain?: boolean
+  /** Of a keyword page of the same query and scope, so that its scores and these compare, and nothing is counted twice. */
+  readonly statistics?: readonly number[] | undefined
 }
 
 export type CountRequest = Search
@@ -292,7 +294,7 @@ export interface KeywordPage {
   /** All visible chunks that match, on whatever page; exact. */
   readonly totalChunks: number
   readonly next: KeywordPosition | null
-  /** With `next`: what the scores were worked out from (`keyword-statistics.ts`); absent where it is too much to hand on. */
+  /** What the scores were worked out from (`keyword-statistics.ts`): with `next`, unless it is too much to hand on, or always. */
   readonly statistics?: readonly number[] | undefined
   /** One for each that was asked for, in that order. */
   readonly facets?: readonly (readonly ValueCount[])[]

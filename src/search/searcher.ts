@@ -259,7 +259,8 @@ export class Searcher {
     const keywordHits = keyword.outcome === 'found' ? keyword.hits : []
     const vectorHits = vector.outcome === 'found' ? vector.hits : []
     const near = vector.outcome === 'found' ? asked.vectors.found : []
-    const scored = await scoreCandidates(asked, keywordHits, vectorHits, near, shortfalls)
+    const statistics = keyword.outcome === 'found' ? keyword.statistics : undefined
+    const scored = await scoreCandidates({ ...asked, statistics }, keywordHits, vectorHits, near, shortfalls)
     asked.caller.signal.throwIfAborted()
     const ranked = scored.candidates.length === 0 ? [] : await this.#ranked(asked, scored)
     const candidates = ranked.map(({ candidate: { documentId, best } }) => ({ documentId, versionId: best.versionId }))

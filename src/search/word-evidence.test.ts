@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parseQuery } from '../text/parse-query.ts'
-import { wordEvidence } from './word-evidence.ts'
+import { isOneWordEnough, wordEvidence } from './word-evidence.ts'
 
 const words = (count: number) => Array.from({ length: count }, (_, i) => `word${i}x`).join(' ')
 const found = (query: string, parts: readonly number[] | undefined) =>
@@ -33,4 +33,20 @@ test('a phrase is as many words as it has, and what is excluded is not asked for
 test('no document has a word: no evidence; unknown parts: nothing speaks against the words', () => {
   assert.equal(wordEvidence(parseQuery(words(3), null), null), 0)
   assert.equal(found(words(30), undefined), 1)
+})
+
+test('of one or two words any one found says as much as not knowing which', () => {
+  for (const [query, ...matched] of [
+    ['word0x', [1]],
+    ['word0x word1x', [1], [0, 1], [1, 1]],
+    ['+word0x word1x', [1], [1, 1]],
+    ['"word0x word1x"', [1]],
+    ['word0x -word1x -word2x', [1]],
+  ] as const) {
+    assert.ok(isOneWordEnough(parseQuery(query, null)), query)
+    for (const parts of matched) assert.equal(found(query, parts), found(query, undefined), `${query}: ${parts}`)
+  }
+  for (const query of [words(3), '"word0x word1x" word2x', '-word0x']) {
+    assert.ok(!isOneWordEnough(parseQuery(query, null)), query)
+  }
 })

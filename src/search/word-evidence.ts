@@ -14,13 +14,19 @@ export function wordEvidence({ clauses }: KeywordQuery, best: Pick<ChunkScore, '
   if (best === null) return 0
   const { parts } = best
   if (parts === undefined) return 1
-  let asked = 0
-  let found = 0
-  for (const [i, clause] of clauses.entries()) {
-    if (clause.kind === 'mustNot') continue
-    const words = clause.type === 'word' ? 1 : clause.groups.length
-    asked += words
-    if ((parts[i] ?? 0) > 0) found += words
-  }
+  const asked = wordsOf(clauses)
+  const found = wordsOf(clauses.filter((_, i) => (parts[i] ?? 0) > 0))
   return asked === 0 ? 0 : Math.min(1, Math.max(found / wordsEnough, found / asked / shareEnough))
 }
+
+/** Whether so few words are asked for that any one of them says all: then what is found by words needs no parts. */
+export function isOneWordEnough({ clauses }: KeywordQuery): boolean {
+  const asked = wordsOf(clauses)
+  return asked > 0 && 1 / asked >= shareEnough
+}
+
+const wordsOf = (clauses: KeywordQuery['clauses']): number =>
+  clauses.reduce((sum, clause) => {
+    if (clause.kind === 'mustNot') return sum
+    return sum + (clause.type === 'word' ? 1 : clause.groups.length)
+  }, 0)

@@ -60,8 +60,7 @@ export async function searchKeyword(calls: SearchCalls, request: KeywordRequest)
   const { includeNonCurrent } = request.filters
   const filters = filterQueries(request.filters)
   const conditions = conditionQueries(request.conditions, classes, includeNonCurrent)
-  const statistics =
-    ScopeStatistics.from(request.statistics, query) ?? (await gatherStatistics(calls, request, classes))
+  const statistics = await statisticsOf(calls, request, classes)
   const limit = Math.min(request.limit, pageMax)
   const othersMax = Math.max(0, Math.min(request.otherChunksMax, documentChunksMax - 1))
   const scored = keywordQuery(query, classes, filters, statistics)
@@ -98,9 +97,8 @@ export async function searchKeyword(calls: SearchCalls, request: KeywordRequest)
     outcome: 'found',
     hits: hits.map((one) => hitOf(one, request, statistics)),
     totalChunks: answer.aggregations.chunks.found.doc_count,
-    ...(found.length > limit && last !== undefined
-      ? { next: positionOf(last), statistics: statistics.handedOn(query) }
-      : { next: null }),
+    next: found.length > limit && last !== undefined ? positionOf(last) : null,
+    ...(last === undefined ? {} : { statistics: statistics.handedOn(query) }),
     ...(facets === undefined
       ? {}
       : { facets: facets.of.map((facet) => (walked(facet) ? languages : countsOf(answer, facet))) }),
@@ -115,7 +113,7 @@ export async function scoreKeyword(
   const { query, scope, documentIds, explain = false } = request
   const classes = visibleClasses(scope)
   if (classes.length === 0 || !asksForSomething(query) || documentIds.length === 0) return new Map()
-  const statistics = await gatherStatistics(calls, request, classes)
+  const statistics = await statisticsOf(calls, { ...request, query }, classes)
   const scored = keywordQuery(query, classes, filterQueries(request.filters), statistics)
   const answer = await calls.search<FoundDocuments>({
     size: documentIds.length,
@@ -134,11 +132,14 @@ export async function scoreKeyword(
   )
 }
 
-async function gatherStatistics(
+/** Those that were handed on, or else counted. */
+async function statisticsOf(
   calls: SearchCalls,
-  { scope, query }: Pick<KeywordRequest, 'scope' | 'query'>,
+  { scope, query, statistics }: Pick<KeywordRequest, 'scope' | 'query' | 'statistics'>,
   classes: readonly VisibleClass[],
 ): Promise<ScopeStatistics> {
+  const handed = ScopeStatistics.from(statistics, query)
+  if (handed !== null) return handed
   const answer = await calls.search<StatisticsAnswer>(statisticsRequest(scope, classes, query))
   return readStatistics(answer, classes, query)
 }

@@ -28,7 +28,7 @@ const changeMs = 60_000
 
 interface FoundIndexes {
   readonly [name: string]: {
-    readonly aliases?: Readonly<Record<string, unknown>>
+    readonly aliases?: Readonly<Record<string, object>>
     readonly mappings?: { readonly _meta?: IndexMeta }
   }
 }
@@ -104,12 +104,13 @@ export async function changeAliases(cluster: Cluster, actions: readonly object[]
 }
 
 /** What was to be changed was no longer as it had been found: somebody else was quicker. */
-export const isOvertaken = (error: unknown): boolean => error instanceof ClusterTrouble && error.status === 404
+export const isOvertaken = (error: unknown): boolean =>
+  error instanceof ClusterTrouble && (error.status === 404 || taken.includes(error.type))
 
 /** Moves a pointer, from where it has to be still. */
 export const movePointer = (alias: string, from: readonly NamedIndex[], to: string): object[] => [
   ...from.map(({ name }) => ({ remove: { index: name, alias, must_exist: true } })),
-  { add: { index: to, alias } },
+  { add: { index: to, alias, ...onlyOne } },
 ]
 
 /** Another, empty index takes the place of the one behind the alias, with all its aliases, in one step. */
@@ -125,7 +126,7 @@ export async function emptyIndex(cluster: Cluster, alias: string): Promise<void>
   const empty = `${alias}-${randomBytes(4).toString('hex')}`
   await makeIndex(cluster, empty, mappings._meta!, [])
   await changeAliases(cluster, [
-    ...Object.keys(aliases).map((one) => ({ add: { index: empty, alias: one } })),
+    ...Object.entries(aliases).map(([one, kind]) => ({ add: { ...kind, index: empty, alias: one } })),
     { remove_index: { index: name } },
   ])
 }

@@ -33,6 +33,7 @@ declare module '@opensearch-project/opensearch' {
   interface ClientOptions {
     readonly nodes: readonly string[]
     readonly maxRetries: number
+    readonly disablePrototypePoisoningProtection: true
     readonly headers?: Readonly<Record<string, string>>
   }
 

@@ -202,15 +202,19 @@ export class OpenSearchHome implements IndexHome {
     if (going !== undefined) return going.generation
     const generation = newGeneration(indexes)
     const name = firstIndex(this.#prefix, generation)
-    if (!(await this.#make(name, generationAlias(this.#prefix, generation), null))) {
-      throw new Error('another process began to build a search index at the same moment: run tidemark reindex again')
-    }
+    const alias = generationAlias(this.#prefix, generation)
     const next = pointerAlias(this.#prefix, 'next')
-    await changeAliases(this.#cluster, [
-      ...begun.map((one) => ({ remove: { index: one.name, alias: next } })),
-      { add: { index: name, alias: next } },
-    ])
-    return generation
+    // Of several that begin one at once, in whatever second, the cluster lets one have the pointer.
+    if (!(await this.#make(name, alias, begun.length === 0 ? next : null))) throw new Error(begunByAnother)
+    if (begun.length === 0) return generation
+    try {
+      await changeAliases(this.#cluster, movePointer(next, begun, name))
+      return generation
+    } catch (error) {
+      if (!isOvertaken(error)) throw error
+      await deleteIndexes(this.#cluster, [name])
+      throw new Error(begunByAnother)
+    }
   }
 
   #serveNext(generation: number): Promise<number> {
@@ -231,6 +235,8 @@ export class OpenSearchHome implements IndexHome {
     })
   }
 }
+
+const begunByAnother = 'another process began to build a search index at the same moment: run tidemark reindex again'
 
 const currentOf = (indexes: readonly NamedIndex[]): NamedIndex | null =>
   indexes.filter(({ isCurrent }) => isCurrent).sort((a, b) => b.generation - a.generation)[0] ?? null

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, suite, test } from 'node:test'
 import { entry, everything, IndexUnderTest, put, queryOf, timeoutMs } from '../../../test/contracts/index-under-test.ts'
-import { openSearchNodes, withoutOpenSearch } from '../../../test/support/opensearch-nodes.ts'
+import { openSearchNodes, patience, withoutOpenSearch } from '../../../test/support/opensearch-nodes.ts'
 import { until } from '../../../test/support/until.ts'
 import { isUnavailability, UnavailableError } from '../../errors.ts'
 import { noFilters, type SearchIndex } from '../../search/search-index.ts'
@@ -30,7 +30,13 @@ async function whenThere<T>(ask: () => Promise<T>): Promise<T> {
 suite('one index for several writers', { skip: openSearchNodes === null ? withoutOpenSearch : false }, () => {
   const prefix = `test-${randomBytes(4).toString('hex')}`
   const homeOf = (rules = 'one', under = prefix) =>
-    new OpenSearchHome({ nodes: openSearchNodes!, prefix: under, origin: { rules, instance: 'a' }, graceMs: 0 })
+    new OpenSearchHome({
+      nodes: openSearchNodes!,
+      prefix: under,
+      origin: { rules, instance: 'a' },
+      graceMs: 0,
+      ...patience,
+    })
   after(() => homeOf().remove())
   const opened = (home = homeOf()): Promise<SearchIndex> =>
     whenThere(async () => {
@@ -64,6 +70,31 @@ suite('one index for several writers', { skip: openSearchNodes === null ? withou
       for (const index of indexes) assert.deepEqual(await new IndexUnderTest(index).found(rules), ['d1'])
       assert.equal(Object.keys(await call('GET', `/${under}-current/_alias`)).length, 1)
     }
+  })
+
+  test('of rebuilds that begin at once, whatever the second, one is the next: also where they replace one by other rules', async (t) => {
+    const under = `test-${randomBytes(4).toString('hex')}`
+    t.after(() => homeOf('one', under).remove())
+    for (const rules of ['one', 'other']) await opened(homeOf(rules, under))
+    const now = Date.now()
+    let seconds = 0
+    t.mock.method(Date, 'now', () => now + 1000 * seconds++)
+    const pointedAt = async (which: string) => Object.keys(await call('GET', `/${under}-${which}/_alias`))
+    for (const rules of ['one', 'other']) {
+      const begun = await Promise.allSettled(Array.from({ length: 3 }, () => homeOf(rules, under).openNext()))
+      const next = begun.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
+      // Who looked after another had begun goes on with that one.
+      for (const one of begun)
+        if (one.status === 'rejected') assert.match(String(one.reason), /run tidemark reindex again/)
+      const [name, ...others] = await pointedAt('next')
+      assert.deepEqual(others, [])
+      assert.ok(next.length > 0 && name !== undefined)
+      if (rules === 'one') continue
+      await next[0]!.handOver()
+      assert.deepEqual(await pointedAt('current'), [name])
+    }
+    // Two that were served, and one of each rebuild: who was overtaken leaves nothing.
+    assert.equal(Object.keys(await call('GET', `/${under}-*`)).length, 4)
   })
 
   test('two that take themselves for the one who feeds: no batch is lost, none undoes another', async () => {
@@ -100,6 +131,24 @@ suite('one index for several writers', { skip: openSearchNodes === null ? withou
     assert.deepEqual(await under.found('old'), [])
     const { documents, chunks } = await whenThere(() => index.health())
     assert.deepEqual([documents, chunks], [1, 2])
+  })
+
+  test('what is scored by the statistics of a page scores as it did there, though others came meanwhile', async () => {
+    const index = await opened()
+    await index.clear()
+    const under = new IndexUnderTest(index)
+    await under.apply(put('d1', ['word']), put('d2', ['word other']), put('d3', ['other']))
+    const { hits, statistics } = await under.find('word')
+    await under.apply(...Array.from({ length: 5 }, (_, i) => put(`later${i}`, ['word and more words than before'])))
+    const asked = { query: queryOf('word'), vector: null, scope: everything, filters: noFilters, timeoutMs }
+    const scored = async (by?: readonly number[]) => {
+      const outcome = await index.score({ ...asked, documentIds: ['d1', 'd2'], statistics: by })
+      assert.ok(outcome.outcome === 'found', JSON.stringify(outcome))
+      return outcome.scores.map(({ keyword }) => keyword!.score)
+    }
+    const before = ['d1', 'd2'].map((id) => hits.find(({ documentId }) => documentId === id)!.score)
+    assert.deepEqual(await scored(statistics), before)
+    assert.notDeepEqual(await scored(), before)
   })
 
   test('purging tells up to where, and the index goes on', async () => {

@@ -53,9 +53,12 @@ export async function bareSearch(
   if (mode !== 'hybrid' || words?.outcome !== 'found' || nearest?.outcome !== 'found') return
   const idsOf = (hits: readonly DocumentHit[]) => new Set(hits.map(({ documentId }) => documentId))
   const [byWords, byVector] = [idsOf(words.hits), idsOf(nearest.hits)]
+  const scoring = { ...asked, query, vector: null, statistics: words.statistics }
   await Promise.all([
-    index.score({ ...asked, documentIds: [...byVector.difference(byWords)], query, vector: null }),
+    index.score({ ...scoring, documentIds: [...byVector.difference(byWords)] }),
     index.score({ ...asked, documentIds: [...byWords.difference(byVector)], query: null, vector: near }),
+    // What the words are worth is told by the parts of the best.
+    index.score({ ...scoring, explain: true, documentIds: [...byWords].slice(0, 1) }),
   ])
 }
 

@@ -33,6 +33,15 @@ test('typing errors are letters put in, left out, changed or changed about', () 
   assert.equal(distance('toration', 'restoration'), 3)
 })
 
+test('a few letters tell of words that none which goes on from them is near', () => {
+  const least = (typed: string, letter: string) =>
+    new EditDistance(letters(typed), 2).leastFrom(letters(letter), letter.length)
+  assert.equal(least('lighthouse', 'ligh'), 0)
+  assert.equal(least('lighthouse', 'ilgh'), 1)
+  assert.equal(least('lighthouse', 'rest'), 4)
+  assert.equal(least('lighthouse', ''), 0)
+})
+
 test('distances are those of the whole table, within the limit, to words and to their beginnings', () => {
   const short = fc.string({ unit: fc.constantFrom('a', 'b', 'c', 'ä', '😀'), maxLength: 9 })
   const word = fc
@@ -49,6 +58,10 @@ test('distances are those of the whole table, within the limit, to words and to 
         const nearest = Math.min(...table.map((row) => row.at(-1)!))
         assert.equal(Math.min(distance.to(numbers, numbers.length), max + 1), Math.min(whole, max + 1))
         assert.equal(Math.min(distance.toBeginning(numbers, numbers.length), max + 1), Math.min(nearest, max + 1))
+        for (let begun = 0; begun <= numbers.length; begun++) {
+          const least = distance.leastFrom(numbers, begun)
+          assert.ok(least <= nearest, `${other.slice(0, begun)} may go on to something nearer than ${least}`)
+        }
       }
     }),
   )

@@ -20,19 +20,27 @@ export class EditDistance {
   /** To the first `length` letters of a word; above `max` for anything further. */
   to(word: Int32Array, length: number): number {
     if (Math.abs(length - this.#wanted.length) > this.#max) return this.#max + 1
-    return this.#places === null ? this.#walk(word, length, false) : this.#walkBits(this.#places, word, length, false)
+    return this.#places === null ? this.#walk(word, length, false) : this.#walkBits(this.#places, word, length, 'whole')
   }
 
   /** To the nearest beginning of a word. */
   toBeginning(word: Int32Array, length: number): number {
-    return this.#places === null ? this.#walk(word, length, true) : this.#walkBits(this.#places, word, length, true)
+    return this.#places === null
+      ? this.#walk(word, length, true)
+      : this.#walkBits(this.#places, word, length, 'beginning')
+  }
+
+  /** How far words that go on from these letters, and their beginnings, are away at least; too little for long words. */
+  leastFrom(letters: Int32Array, length: number): number {
+    return this.#places === null ? 0 : this.#walkBits(this.#places, letters, length, 'goes on')
   }
 
   /**
    * A row of the table at once (Hyyrö, "A bit-vector algorithm for computing Levenshtein and Damerau edit distances"): bits
    * say where a distance is one more, or one less, than that beside or above it. Only the last column is ever worked out.
    */
-  #walkBits(places: LetterPlaces, word: Int32Array, length: number, anyBeginning: boolean): number {
+  #walkBits(places: LetterPlaces, word: Int32Array, length: number, kind: 'whole' | 'beginning' | 'goes on'): number {
+    const anyBeginning = kind !== 'whole'
     const columns = this.#wanted.length
     const max = this.#max
     const lastColumn = columns - 1
@@ -54,7 +62,13 @@ export class EditDistance {
       less = shifted & same
       before = here
     }
-    return anyBeginning ? best : distance
+    if (kind !== 'goes on') return anyBeginning ? best : distance
+    let inRow = length
+    for (let column = 0; column < columns; column++) {
+      best = Math.min(best, inRow)
+      inRow += ((more >>> column) & 1) - ((less >>> column) & 1)
+    }
+    return best
   }
 
   #walk(word: Int32Array, length: number, anyBeginning: boolean): number {

@@ -18,8 +18,11 @@ const UNDECOMPOSED: Readonly<Record<string, string>> = {
   ى: 'ي',
 }
 
-/** Most words of most texts: nothing to do but the case. */
-const PLAIN = /^[A-Za-z]*$/u
+/**
+ * Most words of most texts: nothing to do but the case. Letters of Latin, Greek, Cyrillic, Hebrew and Arabic that every
+ * normalisation form leaves as they are.
+ */
+const PLAIN = /^[A-Za-zÀ-ÖØ-öø-įĴ-ľŁ-ňŊ-žΆΈ-ΊΌΎ-ΡΣ-ώЀ-ҁҊ-ӿא-תء-غف-يپچژکگی]*$/u
 const NEEDS_FOLDING = /[^\0-\x7f]/u
 const UNDECOMPOSED_LETTERS = new RegExp(`[${Object.keys(UNDECOMPOSED).join('')}]`, 'gu')
 /**

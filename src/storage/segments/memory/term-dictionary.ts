@@ -1,6 +1,6 @@
 import { compareBytes } from '../format/segment-image.ts'
 import { eachTerm } from '../format/token-stream.ts'
-import { otherRole, TermShapes, termsMax, writtenRole } from './term-shapes.ts'
+import { blockTerms, otherRole, TermShapes, termsMax, writtenRole } from './term-shapes.ts'
 
 /**
  * Text -> number, of terms and of the values of columns alike, and how many postings a term has in all segments together.
@@ -21,7 +21,7 @@ export interface DictionaryBuffers {
   readonly postings: SharedArrayBuffer
   readonly text: SharedArrayBuffer
   readonly shapes: WebAssembly.Memory
-  /** How many terms there are, and how often all of them were taken out. */
+  /** How many terms there are, how often all of them were taken out, and how many blocks of them are in order. */
   readonly counts: SharedArrayBuffer
 }
 
@@ -31,6 +31,7 @@ const nothing: ReadonlySet<number> = new Set()
 
 const sizeAt = 0
 const epochAt = 1
+const blocksAt = 2
 
 /** Entries of the writer's string cache; about 100 bytes each. */
 const cacheMax = 100_000
@@ -64,7 +65,7 @@ export class TermDictionary {
       postings: new SharedArrayBuffer(4 * termsMax),
       text: new SharedArrayBuffer(textBytesMax),
       shapes: new TermShapes().memory,
-      counts: new SharedArrayBuffer(8),
+      counts: new SharedArrayBuffer(12),
     }
     this.#buckets = new Int32Array(this.buffers.buckets)
     this.#next = new Uint32Array(this.buffers.next)
@@ -78,6 +79,11 @@ export class TermDictionary {
   /** One more than the highest term number that any thread may look at. */
   get sharedSize(): number {
     return Math.max(1, Atomics.load(this.#counts, sizeAt))
+  }
+
+  /** How many blocks of terms have their order beside them (`term-shapes.ts`), from the first on. */
+  get blocks(): number {
+    return Atomics.load(this.#counts, blocksAt)
   }
 
   /** Changes when numbers are given anew: what was looked up before means nothing any more. */
@@ -96,7 +102,7 @@ export class TermDictionary {
   }
 
   get bytes(): number {
-    return this.#buckets.byteLength + this.#size * 26 + this.starts[this.#size]!
+    return this.#buckets.byteLength + this.#size * 41 + this.starts[this.#size]!
   }
 
   /** 0 when unknown. */
@@ -178,7 +184,7 @@ export class TermDictionary {
     for (const term of terms) {
       const [start, end] = [this.starts[term]!, this.starts[term + 1]!]
       this.text.fill(noText, start, end)
-      this.shapes.set(term, this.text, start, end - start)
+      this.shapes.forget(term)
     }
     this.#cache.clear()
     // Who has a number from before and is about to read its text looks it up anew.
@@ -197,6 +203,7 @@ export class TermDictionary {
     this.#size = 1
     this.#full = false
     Atomics.add(this.#counts, epochAt, 1)
+    Atomics.store(this.#counts, blocksAt, 0)
     Atomics.store(this.#counts, sizeAt, 1)
   }
 
@@ -234,6 +241,10 @@ export class TermDictionary {
     this.#next[number] = this.#buckets[bucket]!
     Atomics.store(this.#buckets, bucket, number)
     Atomics.store(this.#counts, sizeAt, this.#size)
+    if (this.#size % blockTerms === 0) {
+      this.shapes.writeOrder(this.#size / blockTerms - 1)
+      Atomics.store(this.#counts, blocksAt, this.#size / blockTerms)
+    }
     return number
   }
 }

@@ -3,11 +3,26 @@
  * milliseconds, needs no order among them, and a new term is seen at once. A mark before a word (`text/word-terms.ts`) is no
  * part of it. Only what passes here is read letter by letter. Letters are told apart by 32 kinds, a bit each.
  *
+ * As soon as 65,536 terms are there they are a block, and get an order beside them, in which those that have the same of
+ * eleven kinds of letters stand together, with copies of their shapes: most of a block need not be looked at. The order stays.
+ *
  * One WebAssembly memory, so that a kernel reads it in place (`query/term-kernel.wat` knows the places).
  */
 export const termsMax = 2 ** 25
 const columnBytes = 4 * termsMax
 const pageBytes = 65_536
+export const blockTerms = 2 ** 16
+const blocksMax = termsMax / blockTerms
+
+/** The letters that words in Latin script have, and lack, most evenly; others are of the same kinds. */
+const groupKinds = Array.from('eaionrstlud', (letter) => letter.charCodeAt(0) & 31)
+export const groupsOfBlock = 2 ** groupKinds.length
+
+/** By group: the letters that all of its terms have, and of the eleven kinds no others. */
+export const groupLetters = Int32Array.from({ length: groupsOfBlock }, (_, group) =>
+  groupKinds.reduce((letters, kind, bit) => letters | (((group >>> bit) & 1) << kind), 0),
+)
+export const allGroupLetters = groupLetters.at(-1)!
 
 /** In code points; for what is longer too. */
 const longest = 255
@@ -36,9 +51,17 @@ export class TermShapes {
   readonly lengths: Uint8Array
   /** What a term was in the texts: a set of these bits, none for one that was in no text. */
   readonly roles: Uint8Array
+  /** By block: its terms by group, counted from its first one; their shapes; and where in that order groups begin. */
+  readonly order: Uint16Array
+  readonly orderedLetters: Int32Array
+  readonly orderedRepeated: Int32Array
+  readonly orderedHeads: Int32Array
+  readonly orderedLengths: Uint8Array
+  readonly groupStarts: Uint32Array
 
   constructor(memory?: WebAssembly.Memory) {
-    const pages = (3 * columnBytes + 2 * termsMax) / pageBytes
+    const groupsBytes = 4 * groupsOfBlock * blocksMax
+    const pages = (7 * columnBytes + termsMax + groupsBytes) / pageBytes
     this.memory = memory ?? new WebAssembly.Memory({ initial: pages, maximum: pages, shared: true })
     const { buffer } = this.memory
     const [letters, repeated, heads] = [0, 1, 2].map((i) => new Int32Array(buffer, i * columnBytes, termsMax))
@@ -47,6 +70,49 @@ export class TermShapes {
     this.heads = heads!
     this.lengths = new Uint8Array(buffer, 3 * columnBytes, termsMax)
     this.roles = new Uint8Array(buffer, 3 * columnBytes + termsMax, termsMax)
+    this.order = new Uint16Array(buffer, 3 * columnBytes + 2 * termsMax, termsMax)
+    this.orderedLetters = new Int32Array(buffer, 4 * columnBytes, termsMax)
+    this.orderedRepeated = new Int32Array(buffer, 5 * columnBytes, termsMax)
+    this.orderedHeads = new Int32Array(buffer, 6 * columnBytes, termsMax)
+    this.orderedLengths = new Uint8Array(buffer, 7 * columnBytes, termsMax)
+    this.groupStarts = new Uint32Array(buffer, 7 * columnBytes + termsMax, groupsOfBlock * blocksMax)
+  }
+
+  /** Of a block whose terms are all there. */
+  writeOrder(block: number): void {
+    const first = block * blockTerms
+    const groups = Uint16Array.from(this.letters.subarray(first, first + blockTerms), groupOf)
+    const next = new Uint32Array(groupsOfBlock)
+    for (const group of groups) next[group]!++
+    let start = 0
+    for (let group = 0; group < groupsOfBlock; group++) {
+      const count = next[group]!
+      this.groupStarts[block * groupsOfBlock + group] = start
+      next[group] = start
+      start += count
+    }
+    for (let i = 0; i < blockTerms; i++) {
+      const place = first + next[groups[i]!]!++
+      this.order[place] = i
+      this.orderedLetters[place] = this.letters[first + i]!
+      this.orderedRepeated[place] = this.repeated[first + i]!
+      this.orderedHeads[place] = this.heads[first + i]!
+      this.orderedLengths[place] = this.lengths[first + i]!
+    }
+  }
+
+  /** Of a term that no text has any more, and whose block may be in order or not. */
+  forget(term: number): void {
+    const block = Math.floor(term / blockTerms)
+    const first = block * blockTerms
+    const group = groupOf(this.letters[term]!)
+    const start = this.groupStarts[block * groupsOfBlock + group]!
+    const end = group + 1 < groupsOfBlock ? this.groupStarts[block * groupsOfBlock + group + 1]! : blockTerms
+    const at = this.order.subarray(first + start, first + end).indexOf(term - first)
+    const { orderedLetters, orderedRepeated, orderedHeads, orderedLengths } = this
+    const copies = at < 0 ? [] : [orderedLetters, orderedRepeated, orderedHeads, orderedLengths]
+    for (const column of copies) column[first + start + at] = 0
+    for (const column of [this.letters, this.repeated, this.heads, this.lengths, this.roles]) column[term] = 0
   }
 
   set(term: number, bytes: Uint8Array<ArrayBufferLike>, from: number, length: number): void {
@@ -59,6 +125,9 @@ export class TermShapes {
     this.heads[term] = headOf(bytes, start, from + length).head
   }
 }
+
+const groupOf = (letters: number): number =>
+  groupKinds.reduce((group, kind, bit) => group | (((letters >>> kind) & 1) << bit), 0)
 
 /** Where the word begins in the bytes of a term. */
 export function wordStart(bytes: Uint8Array<ArrayBufferLike>, from: number, end: number): number {

@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { EditDistance } from '../../../text/edit-distance.ts'
 import { stepShift } from '../format/token-stream.ts'
 import { TermDictionary } from '../memory/term-dictionary.ts'
+import { blockTerms } from '../memory/term-shapes.ts'
 import { TermScan } from './scan-terms.ts'
 
 const letters = (text: string) => Int32Array.from(text, (letter) => letter.codePointAt(0)!)
@@ -40,4 +41,54 @@ test('what is passed over by its letters or length is no term that was asked for
     }),
     { numRuns: 500 },
   )
+})
+
+test('in blocks of terms the same is found as by a look at each, until it is forgotten', () => {
+  const dictionary = new TermDictionary()
+  const [simd, plain] = (['simd', 'plain'] as const).map((kind) => new TermScan(dictionary, kind)) as [
+    TermScan,
+    TermScan,
+  ]
+  // Letters of the kinds that blocks are ordered by, and others.
+  const alphabet = [...'eaionrstludbcmpä漢']
+  let state = 1
+  const random = (below: number) => {
+    state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0
+    return Math.floor((state / 2 ** 32) * below)
+  }
+  const word = () => Array.from({ length: 3 + random(5) }, () => alphabet[random(alphabet.length)]).join('')
+  while (dictionary.size < 2 * blockTerms + 5000) dictionary.add(word())
+  dictionary.shapes.roles.fill(1, 1, dictionary.size)
+  assert.equal(dictionary.blocks, 2)
+  const typed = [
+    ...Array.from({ length: 6 }, word),
+    ...[70_000, 130_000, 132_000].map((term) => dictionary.textOf(term)),
+  ]
+  const compare = () => {
+    const all = typed.flatMap((one) =>
+      [1, 2].flatMap((edits) => [true, false].map((asBeginning) => [one, edits, asBeginning] as const)),
+    )
+    return all.flatMap((asked) => {
+      const [found, expected] = [simd, plain].map((scan) => scan.similar(...asked).map(({ term }) => term))
+      assert.deepEqual(found, expected)
+      return found!
+    })
+  }
+  const found = new Set(compare())
+  assert.ok(found.size > 1000, `${found.size} terms are similar`)
+  const forgotten = [...found].slice(0, 500)
+  dictionary.forget(forgotten)
+  const foundStill = new Set(compare())
+  assert.ok(foundStill.size > 500 && !forgotten.some((term) => foundStill.has(term)))
+  for (const term of forgotten) {
+    const { letters: left, repeated, heads, lengths, roles } = dictionary.shapes
+    for (const column of [left, repeated, heads, lengths, roles]) assert.equal(column[term], 0)
+  }
+  const { order, orderedLetters, letters: had } = dictionary.shapes
+  const isCopied = (_: number, place: number) =>
+    orderedLetters[place] === had[place - (place % blockTerms) + order[place]!]
+  assert.ok(order.subarray(0, 2 * blockTerms).every(isCopied))
+  dictionary.clear()
+  assert.equal(dictionary.blocks, 0)
+  assert.deepEqual(simd.similar(typed[0]!, 2, false), [])
 })

@@ -122,6 +122,11 @@ const light: { readonly says: string; readonly start: RegExp; readonly never: Re
     never: /^(typebox|ajv|fastify|@fastify)\b/,
   },
   {
+    says: 'the process of an analysis run does without the library of schemas: its parameters have been checked',
+    start: /^src\/analysis\/(algorithms|compute\/compute-process)\.ts$/,
+    never: /^(typebox|ajv|fastify|@fastify)\b/,
+  },
+  {
     says: 'a thread of the store loads the stems of all languages with the first search that it makes something for',
     start: /^src\/storage\/sqlite\/store-thread\.ts$/,
     never: /^@orama\//,

@@ -158,6 +158,16 @@ test('what a thread loads does without large libraries, however far down; types 
   assert.deepEqual(faults, [`${way.join(' -> ')}: ${says}`])
 })
 
+test('the process of an analysis run loads no schemas, whichever algorithm it executes', () => {
+  const { faults } = faultsOf({
+    'src/analysis/algorithms.ts': "import './algorithms/graph/graph.ts'",
+    'src/analysis/algorithms/graph/graph.ts': "import { Type } from 'typebox'",
+  })
+  const way = ['src/analysis/algorithms.ts', 'src/analysis/algorithms/graph/graph.ts', 'typebox']
+  const says = 'the process of an analysis run does without the library of schemas: its parameters have been checked'
+  assert.deepEqual(faults, [`${way.join(' -> ')}: ${says}`])
+})
+
 test('a thread of the store loads what knows words when it is needed, and that does without schemas', () => {
   const { faults } = faultsOf({
     'src/storage/sqlite/store-thread.ts': "import '../later.ts'\nimport '../../text/stem.ts'",

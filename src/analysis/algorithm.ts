@@ -1,16 +1,13 @@
-import type { TProperties } from 'typebox'
 import type { FieldPermission } from '../access/scope.ts'
 import type { Columns, TableFile } from './compute/table-file.ts'
 
 /**
- * One type of analysis: what a request may say, what it works on, which files come of it, and how. It knows nothing of
- * the store, of the web, or of the process that it runs in.
+ * One type of analysis: what it works on, which files come of it, and how. What a request of it may say is in
+ * `algorithm-parameters.ts`. It knows nothing of the store, of the web, or of the process that it runs in.
  */
 export interface Algorithm<Parameters = KeptParameters, Artifacts extends ArtifactForms = ArtifactForms> {
   /** What it computes, for the description of the API. */
   readonly description: string
-  /** Each with its bounds, and with its default where it has one. A request that says anything else is refused. */
-  readonly parameters: TProperties
   /**
    * Then a request names a profile, and the rows of the input are the chunks with a vector of that. Otherwise they are
    * the documents themselves, whether they have a text or not.

@@ -12,7 +12,8 @@ import {
   validatorFor,
 } from '../validation.ts'
 import type { KeptParameters } from './algorithm.ts'
-import { algorithmEntries, algorithms } from './algorithms.ts'
+import { algorithmParameters, parameterEntries } from './algorithm-parameters.ts'
+import { algorithms } from './algorithms.ts'
 import { type Needs, needsOfVectors } from './input-scope.ts'
 
 /**
@@ -23,14 +24,14 @@ export const RequestParameters = Type.Unsafe<Readonly<Record<string, unknown>>>(
   type: 'object',
   additionalProperties: true,
   [describedBy]: Type.Union(
-    algorithmEntries.map(([type, { parameters }]) => named(parametersOf(type), Type.Object(parameters, strict))),
+    parameterEntries.map(([type, parameters]) => named(parametersOf(type), Type.Object(parameters, strict))),
   ),
 })
 
 /** As they are given back: every one, with its default or null where the request did not say it. */
 export const AnsweredParameters = Type.Unsafe<KeptParameters | null>(
   Type.Union([
-    ...algorithmEntries.map(([type, { parameters }]) =>
+    ...parameterEntries.map(([type, parameters]) =>
       named(`Used${parametersOf(type)}`, Type.Object(answered(parameters))),
     ),
     Type.Null(),
@@ -39,10 +40,10 @@ export const AnsweredParameters = Type.Unsafe<KeptParameters | null>(
 
 /** In the place where they stand in a request, so that a fault is told by its path there. */
 const validators = new Map<AnalysisType, Validator>(
-  algorithmEntries.map(([type, algorithm]) => {
-    const parameters = Type.Object(algorithm.parameters, strict)
-    return [type, validatorFor(Type.Object({ parameters }), 'body')]
-  }),
+  parameterEntries.map(([type, parameters]) => [
+    type,
+    validatorFor(Type.Object({ parameters: Type.Object(parameters, strict) }), 'body'),
+  ]),
 )
 
 /**
@@ -63,7 +64,7 @@ export function checkParameters(
   }
   if (!isExecuted) return null
   return Object.fromEntries(
-    Object.keys(algorithms[type].parameters).map((name) => [name, request.parameters[name] ?? null]),
+    Object.keys(algorithmParameters[type]).map((name) => [name, request.parameters[name] ?? null]),
   )
 }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { ChildProcess } from 'node:child_process'
 import { execFile } from 'node:child_process'
 import { getEventListeners, once } from 'node:events'
-import { appendFile, copyFile, mkdtemp, readFile, rm } from 'node:fs/promises'
+import { appendFile, copyFile, mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { getPriority, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
@@ -342,6 +342,26 @@ test('a damaged or missing file is named by its role, and noticed when it is put
   await copy('model_quantized.onnx')
   assert.equal((await damaged.embed(['a'], 'query')).length, 1)
   assert.equal(processes.length, 3)
+})
+
+test('what the runtime compiled for a process is kept for the next, though it ends by a kill', async (t) => {
+  const cache = await mkdtemp(join(tmpdir(), 'tidemark-compiled-'))
+  const startProcess: typeof startModelProcess = (...started) => {
+    const { NODE_COMPILE_CACHE: before = '' } = process.env
+    process.env.NODE_COMPILE_CACHE = cache
+    try {
+      return startModelProcess(...started)
+    } finally {
+      process.env.NODE_COMPILE_CACHE = before
+    }
+  }
+  const own = new BuiltInEmbedder(english, { startProcess })
+  t.after(async () => {
+    await own.close()
+    await rm(cache, { recursive: true })
+  })
+  await own.embed(['a text'], 'query')
+  assert.ok((await readdir(cache, { recursive: true })).length > 10)
 })
 
 test('closing fails what waits, ends the process, and is for good', async () => {

@@ -3,6 +3,7 @@
  * is asked for a few texts at a time, runs one after the other, and answers with their vectors, of length 1. While the
  * parent drains, its embeddings still come.
  */
+import { flushCompileCache } from 'node:module'
 import { getPriority, setPriority } from 'node:os'
 import { answerCalls } from '../threads/answer-calls.ts'
 import { loadBuiltInModel } from './built-in-model.ts'
@@ -41,6 +42,8 @@ async function run(model: BuiltInModel, directory: URL, threads: number): Promis
   const loading = loadBuiltInModel(model, directory, threads)
   try {
     await loading
+    // What the runtime compiled is kept for the next one. It would do so at its end, but that is a kill.
+    flushCompileCache()
     // The files as read, 35 MB and more, are no longer needed; an idle process would keep them for ever.
     globalThis.gc?.()
     started()

@@ -217,6 +217,18 @@ suite('the process of an algorithm, here of a neighbour graph', () => {
     assert.ok(existsSync(path) && readFileSync(path, 'utf8') === 'mine')
   })
 
+  test('what the runtime compiled for it is kept for the next, though it ends by a kill', async (t) => {
+    const cache = join(folder, 'compiled')
+    const { NODE_COMPILE_CACHE: before } = process.env
+    t.after(() => {
+      if (before === undefined) delete process.env.NODE_COMPILE_CACHE
+      else process.env.NODE_COMPILE_CACHE = before
+    })
+    process.env.NODE_COMPILE_CACHE = cache
+    await compute(10).work
+    assert.ok(readdirSync(cache, { recursive: true }).length > 10)
+  })
+
   test('is not started for a signal that has fired', async () => {
     const path = join(folder, 'never.parquet')
     await assert.rejects(compute(10, { path, signal: AbortSignal.abort(new Error('before')) }).work, /before/)

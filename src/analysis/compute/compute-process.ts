@@ -9,6 +9,7 @@
  * Its priority is lowered before anything else, so that threads it starts have it too.
  */
 import { readdirSync } from 'node:fs'
+import { flushCompileCache } from 'node:module'
 import { constants, setPriority } from 'node:os'
 import type { AnalysisType } from '../../access/analysis-types.ts'
 import { answerCalls } from '../../threads/answer-calls.ts'
@@ -88,6 +89,8 @@ async function execute({ type, parameters, threads, paths, ...given }: ComputeJo
   const input = { rowsMax, dimensions, series, portions }
   const numbers = await algorithm.execute(input, parameters, tables, { threads, progress })
   const files = Object.fromEntries(Object.entries(tables).map(([name, table]) => [name, table.finish()]))
+  // What the runtime compiled is kept for the next one. It would do so at its end, but that is a kill.
+  flushCompileCache()
   const { userCPUTime, systemCPUTime, maxRSS } = process.resourceUsage()
   return { files, cpuSeconds: (userCPUTime + systemCPUTime) / 1e6, peakBytes: maxRSS * 1024, numbers }
 }

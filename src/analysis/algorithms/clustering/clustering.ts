@@ -1,4 +1,3 @@
-import { Type } from 'typebox'
 import type { Algorithm } from '../../algorithm.ts'
 import { assignmentColumns, clusterColumns, historyColumns } from './cluster-columns.ts'
 import type { ClusteringParameters } from './write-clusters.ts'
@@ -31,25 +30,6 @@ const artifacts = {
 export const clustering: Algorithm<ClusteringParameters, typeof artifacts> = {
   description:
     'topics: communities of chunks that are among the nearest of each other, with words, central documents and counts; what belongs to none is left without',
-  parameters: {
-    min_cluster_size: Type.Optional(
-      Type.Integer({
-        minimum: 2,
-        maximum: 1000,
-        default: 5,
-        description:
-          'Chunks of the smallest cluster. Twice as many neighbours are looked at, 100 at the most: a larger one makes coarser topics.',
-      }),
-    ),
-    resolution: Type.Optional(
-      Type.Number({
-        minimum: 0.01,
-        maximum: 100,
-        default: 1,
-        description: 'How fine topics are told apart: more makes more and smaller ones.',
-      }),
-    ),
-  },
   needsVectors: true,
   reads: ['texts', 'documents'],
   needs: () => [['body']],

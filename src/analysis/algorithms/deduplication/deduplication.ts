@@ -1,4 +1,3 @@
-import { Type } from 'typebox'
 import type { Algorithm } from '../../algorithm.ts'
 import { groupColumns } from './group-columns.ts'
 import type { DeduplicationParameters } from './write-groups.ts'
@@ -16,16 +15,6 @@ const artifacts = {
 export const deduplication: Algorithm<DeduplicationParameters, typeof artifacts> = {
   description:
     'groups of chunks whose texts are the same but for case, blanks and punctuation, or near-identical by vector and by runs of words, each with the earliest published as its representative',
-  parameters: {
-    threshold: Type.Optional(
-      Type.Number({
-        minimum: 0.5,
-        maximum: 1,
-        default: 0.95,
-        description: 'Least cosine similarity of a near duplicate to its representative.',
-      }),
-    ),
-  },
   needsVectors: true,
   reads: ['texts', 'documents'],
   needs: () => [['body']],

@@ -1,8 +1,5 @@
-import { Type } from 'typebox'
-import { choice, choices } from '../../../choice.ts'
-import { timeBuckets } from '../../../time-buckets.ts'
 import type { Algorithm } from '../../algorithm.ts'
-import { rollupFields } from './rollup-keys.ts'
+import type { RollupField } from './rollup-keys.ts'
 import type { RollupParameters } from './write-rollup.ts'
 
 const artifacts = {
@@ -18,7 +15,7 @@ const artifacts = {
 } as const
 
 const author = ['author', 'metadata'] as const
-const permissions: Partial<Record<(typeof rollupFields)[number], typeof author | ['metadata'] | ['facts']>> = {
+const permissions: Partial<Record<RollupField, typeof author | ['metadata'] | ['facts']>> = {
   author,
   topic: ['metadata'],
   tag: ['metadata'],
@@ -28,17 +25,6 @@ const permissions: Partial<Record<(typeof rollupFields)[number], typeof author |
 export const featureRollup: Algorithm<RollupParameters, typeof artifacts> = {
   description:
     'for every combination of the named fields, how many documents and authors there are, and sums of score and metrics',
-  parameters: {
-    by: choices(
-      'RollupField',
-      rollupFields,
-      'What is told apart. `author` needs the permission `author` or `metadata`, `topic` and `tag` need `metadata`, `classification` needs `facts`.',
-      4,
-    ),
-    bucket: Type.Optional(
-      choice(timeBuckets, { description: 'Also by time of publication, in UTC; a week begins on Monday.' }),
-    ),
-  },
   needsVectors: false,
   reads: ['documents'],
   needs: ({ by }) => by.flatMap((field) => (permissions[field] === undefined ? [] : [permissions[field]])),

@@ -1,4 +1,3 @@
-import { Type } from 'typebox'
 import type { Algorithm } from '../../algorithm.ts'
 import { edgeColumns } from './edge-table.ts'
 import type { GraphParameters } from './write-graph.ts'
@@ -14,14 +13,6 @@ const artifacts = {
 
 export const knnGraph: Algorithm<GraphParameters, typeof artifacts> = {
   description: 'for every chunk of the input, the exact cosine top-K among the chunks of the input',
-  parameters: {
-    k: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: 100, default: 30, description: 'Neighbours of each node, at the most.' }),
-    ),
-    min_similarity: Type.Optional(
-      Type.Number({ minimum: -1, maximum: 1, description: 'Least cosine similarity of an edge.' }),
-    ),
-  },
   needsVectors: true,
   reads: [],
   needs: () => [['body']],

@@ -1,0 +1,12 @@
+import { type TProperties, Type } from 'typebox'
+
+export const deduplicationParameters: TProperties = {
+  threshold: Type.Optional(
+    Type.Number({
+      minimum: 0.5,
+      maximum: 1,
+      default: 0.95,
+      description: 'Least cosine similarity of a near duplicate to its representative.',
+    }),
+  ),
+}

@@ -1,0 +1,16 @@
+import { type TProperties, Type } from 'typebox'
+import { choice, choices } from '../../../choice.ts'
+import { timeBuckets } from '../../../time-buckets.ts'
+import { rollupFields } from './rollup-keys.ts'
+
+export const featureRollupParameters: TProperties = {
+  by: choices(
+    'RollupField',
+    rollupFields,
+    'What is told apart. `author` needs the permission `author` or `metadata`, `topic` and `tag` need `metadata`, `classification` needs `facts`.',
+    4,
+  ),
+  bucket: Type.Optional(
+    choice(timeBuckets, { description: 'Also by time of publication, in UTC; a week begins on Monday.' }),
+  ),
+}

@@ -1,0 +1,10 @@
+import { type TProperties, Type } from 'typebox'
+
+export const knnGraphParameters: TProperties = {
+  k: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 100, default: 30, description: 'Neighbours of each node, at the most.' }),
+  ),
+  min_similarity: Type.Optional(
+    Type.Number({ minimum: -1, maximum: 1, description: 'Least cosine similarity of an edge.' }),
+  ),
+}

@@ -123,7 +123,8 @@ function together(files: readonly string[], store: TestRun['store']): TestRun[] 
   const kindOf = (file: string): string => {
     const folder = dirname(file)
     if (!file.startsWith('test/')) return folder === 'src' ? file : folder
-    return /^test\/(acceptance\/(catalog|ingest|search)|service\/search|browser)\b/.exec(file)?.[0] ?? file
+    if (/^test\/service\/(compressed-answers|openapi|search)\b/.test(file)) return 'test/service, on one server'
+    return /^test\/(acceptance\/(catalog|ingest|search)|browser)\b/.exec(file)?.[0] ?? file
   }
   return Object.values(Object.groupBy(files, kindOf)).map((kind) => ({ files: kind!, store }))
 }

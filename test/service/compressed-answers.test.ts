@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { get, type IncomingHttpHeaders } from 'node:http'
 import { before, test } from 'node:test'
 import * as zlib from 'node:zlib'
-import { adminToken, startServer, type TestServer } from '../acceptance/harness.ts'
+import { adminToken, sharedServer, type TestServer } from '../acceptance/harness.ts'
 
 let server: TestServer
 
 before(async () => {
-  server = await startServer()
+  server = await sharedServer()
 })
 
 interface Bare {

@@ -69,22 +69,23 @@ test('paths are meant from where the caller of npm stood', () => {
   assert.ok(existsSync(join(stood, 'kept', 'tidemark.sqlite')))
 })
 
-test('a server shares two arenas of the allocator, in the same process and with the same flags; what is set stays', {
+test('a server shares two arenas of the allocator and gives large buffers back, in the same process and with the same flags; what is set stays', {
   skip: process.platform !== 'linux',
 }, () => {
   const { folder, launcher } = alone()
   mkdirSync(join(folder, 'dist'))
-  const told = '[process.pid, process.env.MALLOC_ARENA_MAX ?? null, process.execArgv, process.argv.slice(2)]'
-  writeFileSync(join(folder, 'dist', 'main.js'), `console.log(JSON.stringify(${told}))`)
+  const program = `const { MALLOC_ARENA_MAX: arenas = null, MALLOC_MMAP_THRESHOLD_: bound = null } = process.env
+    console.log(JSON.stringify([process.pid, arenas, bound, process.execArgv, process.argv.slice(2)]))`
+  writeFileSync(join(folder, 'dist', 'main.js'), program)
   const flag = '--max-semi-space-size=8'
-  const { MALLOC_ARENA_MAX: _, ...rest } = process.env
-  for (const [args, set, arenas] of [
-    [['serve', '--a b'], undefined, '2'],
-    [['start'], '4', '4'],
-    [['migrate'], undefined, null],
+  const { MALLOC_ARENA_MAX: _, MALLOC_MMAP_THRESHOLD_: __, ...rest } = process.env
+  for (const [args, set, arenas, bound] of [
+    [['serve', '--a b'], undefined, '2', '1048576'],
+    [['start'], '4', '4', null],
+    [['migrate'], undefined, null, null],
   ] as const) {
     const env = set === undefined ? rest : { ...rest, MALLOC_ARENA_MAX: set }
     const { pid, stdout, stderr } = spawnSync(process.execPath, [flag, launcher, ...args], { encoding: 'utf8', env })
-    assert.deepEqual([JSON.parse(stdout), stderr], [[pid, arenas, [flag], args], ''])
+    assert.deepEqual([JSON.parse(stdout), stderr], [[pid, arenas, bound, [flag], args], ''])
   }
 })

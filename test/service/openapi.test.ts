@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { Ajv2020 } from 'ajv/dist/2020.js'
-import { startServer } from '../acceptance/harness.ts'
+import { sharedServer } from '../acceptance/harness.ts'
 
 interface Operation {
   readonly operationId?: string
@@ -69,7 +69,7 @@ let description: {
 let operations: (Operation & { readonly where: string; readonly path: string })[]
 
 before(async () => {
-  const server = await startServer()
+  const server = await sharedServer()
   const answer = await server.call('GET', '/openapi.json')
   assert.equal(answer.status, 200)
   assert.match(answer.headers.get('content-type') ?? '', /^application\/json/)
@@ -81,7 +81,6 @@ before(async () => {
       path,
     })),
   )
-  await server.stop()
 })
 
 test('the description is valid OpenAPI 3.1', async () => {

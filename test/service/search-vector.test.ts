@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, suite, test } from 'node:test'
+import { before, suite, test } from 'node:test'
 import { documentsOf } from '../acceptance/content.ts'
 import { fakeVector } from '../acceptance/fake-embedding.ts'
 import { type SearchWorld, sharedWorld } from '../acceptance/search-world.ts'
@@ -23,7 +23,6 @@ suite('vector mode', () => {
       ...shorts.map((name, i) => documentOf(name, { title: null, body: `Harbour ${'lighthouse '.repeat(i + 1)}` })),
     )
   })
-  after(() => world.server.stop())
 
   test('a long document whose chunks are all nearer does not keep the others out', async () => {
     const found = await world.search({ ...asked, limit: 5 })

@@ -15,6 +15,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { documentLine } from './support/documents.ts'
 import { linesNowAndThen } from './support/lines-now-and-then.ts'
+import { percentile } from './support/percentile.ts'
 import { adminToken, ServerProcess } from './support/server-process.ts'
 
 const probeEveryMs = 5
@@ -129,6 +130,3 @@ async function prober(server: ServerProcess, key: string): Promise<() => Promise
     return tookMs
   }
 }
-
-const percentile = (times: readonly number[], part: number): number =>
-  times.toSorted((a, b) => a - b)[Math.floor(times.length * part)]!

@@ -28,6 +28,8 @@ interface Ended {
 const testLimitMs = 600_000
 /** Of a whole file: many times what the longest one takes. A process of several files has as long as each of them. */
 const fileLimitMs = Number(process.env.TEST_FILE_LIMIT_MS ?? 900_000)
+/** Of a process that failed. */
+const failureCharacters = 4000
 /** The place that bin/tidemark.js has for it too. */
 const compiled = fileURLToPath(new URL('../node_modules/.cache/tidemark', import.meta.url))
 
@@ -77,6 +79,8 @@ export async function runTestFiles(runs: readonly TestRun[], atOnce: number): Pr
   const seconds = (performance.now() - startedMs) / 1000
   console.log(`${tests} tests in ${files.length} files: ${passed} passed, ${seconds.toFixed(0)} s`)
   const troubles = ended.flatMap((one) => one.troubles)
+  // Once more, and last: of a long run only the end is kept in some places.
+  for (const { output } of ended.filter((one) => one.troubles.length > 0)) console.log(failuresIn(output))
   for (const trouble of troubles) console.log(`FAILED: ${trouble}`)
   return troubles.length === 0
 }
@@ -129,6 +133,12 @@ function fileEnded(file: string, store: string, lines: readonly string[]): FileE
   if (!hasPassed) trouble = 'tests failed'
   else if (!lines.includes(`▶ ${file}`)) trouble = 'there is no test in it'
   return { what, seconds: Number(end[3]) / 1000, hasPassed, trouble }
+}
+
+/** What the reporter ends with where tests failed, no more of it than is read. */
+function failuresIn(output: string): string {
+  const begin = output.lastIndexOf('\n✖ failing tests:')
+  return output.slice(begin < 0 ? -failureCharacters : begin).slice(0, failureCharacters)
 }
 
 /** From the lines that the reporter ends with; the last ones, because tests may print such lines too. */

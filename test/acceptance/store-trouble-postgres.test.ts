@@ -42,6 +42,11 @@ class Way {
     this.#server = server
   }
 
+  /** New connections are taken and nothing comes through, as where the host is too busy to make a process for them. */
+  swallowNew(): void {
+    this.#swallows = true
+  }
+
   /** Nothing comes through any more, on old connections and on new ones, and nobody is told so. */
   swallow(): void {
     this.#swallows = true
@@ -129,6 +134,34 @@ test('a database that is away, or silent, is 503 in the words of each area, logg
     again.map(({ status }) => status),
     [200, 200, 200, 200, 200, 404, 200, 200, 200],
   )
+})
+
+test('a call that takes its time is not told that the database is silent while others are answered', async () => {
+  const { key } = await server.makeApplication({ entitlements: [{ datasets: ['news'] }] })
+  const client = new pg.Client(database)
+  await client.connect()
+  await client.query('begin; lock table classification in access exclusive mode')
+  const slow = server.consumer(key, 'GET', '/v1/classifications?dataset_id=news')
+  let hasEnded = false
+  void slow.finally(() => {
+    hasEnded = true
+  })
+  const waits = "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
+  await until('it waits', async () => (await client.query(waits)).rowCount === 1)
+  way.swallowNew()
+  const since = performance.now()
+  // Longer than it takes to find a database silent.
+  await until('others were answered for a while', async () => {
+    await server.consumer(key, 'GET', '/v1/changes')
+    return hasEnded || performance.now() - since > 4000
+  })
+  await client.query('rollback')
+  await client.end()
+  const { status, text } = await slow
+  assert.equal(status, 200, text)
+  way.close()
+  await way.open()
+  await until('it is ready', async () => (await server.call('GET', '/readyz')).status === 200)
 })
 
 test('calls that wait for a connection are told of, and an alert fires', { skip: noPromtool }, async () => {

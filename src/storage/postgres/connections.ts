@@ -43,13 +43,24 @@ export interface Connection {
 export class Connections {
   #pool: pg.Pool
   #known = new WeakMap<pg.PoolClient, Connection>()
+  #heardAt = 0
 
   constructor(url: string, most: number) {
     // What is sent does not wait for the answer to what was sent before: nothing may follow a COPY that is not awaited.
     this.#pool = new pg.Pool({ ...clientSettings(url), max: most, pipeline: true })
     // A connection that breaks while nobody uses it is replaced by the pool; whoever uses one sees its query fail.
     this.#pool.on('error', () => {})
-    this.#pool.on('connect', (client) => client.on('error', () => {}))
+    this.#pool.on('connect', (client) => {
+      client.on('error', () => {})
+      client.connection.stream.on('data', () => {
+        this.#heardAt = performance.now()
+      })
+    })
+  }
+
+  /** When the database said anything last, on any connection, by the clock of `performance`. */
+  get heardAt(): number {
+    return this.#heardAt
   }
 
   measure(measures: Measures): void {

@@ -59,7 +59,7 @@ export async function openPostgresStore(
     return hasGone
   }).start()
   const room = new RoomForWrites()
-  const pulse = new Pulse(url)
+  const pulse = new Pulse(url, () => connections.heardAt)
   const under = { reading: { count: 0 }, writing: { count: 0 } }
 
   const transact = async (

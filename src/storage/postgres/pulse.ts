@@ -10,7 +10,7 @@ const heldUpMs = 250
 /** A database that says nothing, not even that it refuses: its host is gone, or a wall on the way swallows what is sent. */
 export class DatabaseSilent extends Error {
   constructor() {
-    super(`the database says nothing: it answered no new connection within ${answerWithinMs} ms`)
+    super(`the database says nothing: for ${answerWithinMs} ms, to a new connection and on all that are open`)
     this.name = 'DatabaseSilent'
   }
 }
@@ -18,14 +18,18 @@ export class DatabaseSilent extends Error {
 /**
  * Tells a database that is silent from a call that takes its time. On a connection that has gone silent a query would wait
  * for the network to give up, for a quarter of an hour; so whoever waits long makes this one look whether a new
- * connection is answered.
+ * connection is answered. One that says anything on any other connection is there: on a busy host a new one may take
+ * seconds, and to ask for it adds to that.
  */
 export class Pulse {
   readonly #url: string
+  /** When anything came from the database last, by the clock of `performance`. */
+  readonly #heardAt: () => number
   #look: Promise<boolean> | null = null
 
-  constructor(url: string) {
+  constructor(url: string, heardAt: () => number) {
     this.#url = url
+    this.#heardAt = heardAt
   }
 
   /** Fails with `DatabaseSilent` if the database falls silent before the work is done; `abandon` is then to end it. */
@@ -42,10 +46,13 @@ export class Pulse {
   }
 
   #beats(): Promise<boolean> {
+    const since = performance.now() - lookAfterMs
+    const isHeard = () => this.#heardAt() > since
+    if (isHeard()) return Promise.resolve(true)
     this.#look ??= isAnswered(this.#url).finally(() => {
       this.#look = null
     })
-    return this.#look
+    return this.#look.then((isAnswered) => isAnswered || isHeard())
   }
 }
 

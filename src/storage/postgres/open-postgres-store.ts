@@ -2,8 +2,9 @@ import { randomUUID } from 'node:crypto'
 import type pg from 'pg'
 import { storageFull } from '../../disk-space.ts'
 import { TidemarkError } from '../../errors.ts'
-import { type Measures, silentMeasures } from '../../measures.ts'
+import { silentMeasures } from '../../measures.ts'
 import { oneAtATime } from '../../one-at-a-time.ts'
+import type { OpenOptions } from '../backend.ts'
 import { RoomForWrites } from '../full-disk.ts'
 import { type OpenStore, UnusableStoreError } from '../open-store.ts'
 import { isBeyond, migrate, newestMigration, readSchema, refuseBeyond, type Schema } from '../sql/migrate.ts'
@@ -32,7 +33,7 @@ export const oldestVersion = 140_000
 export async function openPostgresStore(
   url: string,
   connectionsMax: number,
-  measures: Measures = silentMeasures,
+  { measures = silentMeasures, callers = 'many' }: OpenOptions = {},
 ): Promise<OpenStore> {
   const connections = new Connections(url, connectionsMax)
   connections.measure(measures)
@@ -59,7 +60,7 @@ export async function openPostgresStore(
     return hasGone
   }).start()
   const room = new RoomForWrites()
-  const pulse = new Pulse(url, () => connections.heardAt)
+  const pulse = new Pulse(url, () => connections.heardAt, callers)
   const under = { reading: { count: 0 }, writing: { count: 0 } }
 
   const transact = async (
@@ -112,7 +113,8 @@ export async function openPostgresStore(
   const perform = async (call: NamedCall, args: readonly unknown[]): Promise<unknown> => {
     if (schema.isBeyond) throw upgraded()
     const { write } = call
-    const since = Date.now()
+    // Nobody waits for a command.
+    const since = callers === 'many' ? Date.now() : null
     const attempt: Attempt = { isAbandoned: false, connection: null }
     const work = () =>
       withRetries(

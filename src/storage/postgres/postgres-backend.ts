@@ -7,8 +7,7 @@ export function postgresBackend(url: string, connectionsMax: number) {
     shared: true,
     // Nobody knows before it is asked.
     isThere: () => true,
-    open: async ({ measures } = {}) =>
-      (await import('./open-postgres-store.ts')).openPostgresStore(url, connectionsMax, measures),
+    open: async (options) => (await import('./open-postgres-store.ts')).openPostgresStore(url, connectionsMax, options),
     upkeep: async () => (await import('./postgres-upkeep.ts')).postgresUpkeep(url, connectionsMax),
   } as const satisfies Backend
 }

@@ -1,16 +1,19 @@
 import pg from 'pg'
 import { clientSettings } from './connections.ts'
 
-/** Together less than the 2 s within which a caller is told that the database is away; a busy database gets most of it. */
+/**
+ * Together less than the 2 s within which a caller is told that the database is away; a busy database gets most of it. A
+ * command, which would have to be given again, is patient.
+ */
 const lookAfterMs = 300
-const answerWithinMs = 1500
+const answerWithinMs = { many: 1500, one: 15_000 } as const
 /** A look that took so much longer than it may tells of this process, which was held up, and not of the database. */
 const heldUpMs = 250
 
 /** A database that says nothing, not even that it refuses: its host is gone, or a wall on the way swallows what is sent. */
 export class DatabaseSilent extends Error {
   constructor() {
-    super(`the database says nothing: for ${answerWithinMs} ms, to a new connection and on all that are open`)
+    super('the database says nothing: not to a new connection, and on none that is open')
     this.name = 'DatabaseSilent'
   }
 }
@@ -25,10 +28,12 @@ export class Pulse {
   readonly #url: string
   /** When anything came from the database last, by the clock of `performance`. */
   readonly #heardAt: () => number
+  readonly #answerWithinMs: number
   #look: Promise<boolean> | null = null
 
-  constructor(url: string, heardAt: () => number) {
+  constructor(url: string, heardAt: () => number, callers: 'many' | 'one') {
     this.#url = url
+    this.#answerWithinMs = answerWithinMs[callers]
     this.#heardAt = heardAt
   }
 
@@ -49,15 +54,15 @@ export class Pulse {
     const since = performance.now() - lookAfterMs
     const isHeard = () => this.#heardAt() > since
     if (isHeard()) return Promise.resolve(true)
-    this.#look ??= isAnswered(this.#url).finally(() => {
+    this.#look ??= isAnswered(this.#url, this.#answerWithinMs).finally(() => {
       this.#look = null
     })
     return this.#look.then((isAnswered) => isAnswered || isHeard())
   }
 }
 
-async function isAnswered(url: string): Promise<boolean> {
-  const client = new pg.Client({ ...clientSettings(url), connectionTimeoutMillis: answerWithinMs })
+async function isAnswered(url: string, withinMs: number): Promise<boolean> {
+  const client = new pg.Client({ ...clientSettings(url), connectionTimeoutMillis: withinMs })
   client.on('error', () => {})
   const since = Date.now()
   try {
@@ -66,7 +71,7 @@ async function isAnswered(url: string): Promise<boolean> {
   } catch (error) {
     // It was refused, by the server or by its host: the calls will hear the same by themselves.
     const isTimeout = error instanceof Error && error.message === 'timeout expired'
-    return !isTimeout || Date.now() - since > answerWithinMs + heldUpMs
+    return !isTimeout || Date.now() - since > withinMs + heldUpMs
   } finally {
     client.end().catch(() => {})
   }

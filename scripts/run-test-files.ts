@@ -14,6 +14,8 @@ export interface TestRun {
 interface FileEnded {
   readonly what: string
   readonly seconds: number
+  /** Of all cores, in the process and in those that it started; a database server is not among them. */
+  readonly cpuSeconds: number
   readonly hasPassed: boolean
   readonly trouble: string | null
 }
@@ -70,14 +72,19 @@ export async function runTestFiles(runs: readonly TestRun[], atOnce: number): Pr
   if (files.length > 10) {
     console.log('The longest:')
     const longest = files.toSorted((a, b) => b.seconds - a.seconds).slice(0, 25)
-    for (const { what, seconds } of longest) console.log(`  ${seconds.toFixed(1).padStart(6)} s  ${what}`)
+    for (const { what, seconds, cpuSeconds } of longest) {
+      console.log(`  ${seconds.toFixed(1).padStart(6)} s, ${cpuSeconds.toFixed(1).padStart(6)} s of CPU  ${what}`)
+    }
   }
   // Each file is counted as a test too.
   const count = (word: string) => ended.reduce((sum, { output }) => sum + countOf(word, output), 0)
   const tests = count('tests') - files.length
   const passed = count('pass') - files.filter(({ hasPassed }) => hasPassed).length
   const seconds = (performance.now() - startedMs) / 1000
-  console.log(`${tests} tests in ${files.length} files: ${passed} passed, ${seconds.toFixed(0)} s`)
+  const cpuSeconds = files.reduce((sum, one) => sum + one.cpuSeconds, 0)
+  console.log(
+    `${tests} tests in ${files.length} files: ${passed} passed, ${seconds.toFixed(0)} s, ${cpuSeconds.toFixed(0)} s of CPU`,
+  )
   const troubles = ended.flatMap((one) => one.troubles)
   // Once more, and last: of a long run only the end is kept in some places.
   for (const { output } of ended.filter((one) => one.troubles.length > 0)) console.log(failuresIn(output))
@@ -127,12 +134,13 @@ function runTogether({ files, store }: TestRun): Promise<Ended> {
 function fileEnded(file: string, store: string, lines: readonly string[]): FileEnded {
   const what = `${file} on ${store}`
   const end = lines.map((line) => /^([✔✖]) (.*) \(([\d.]+)ms\)$/.exec(line)).find((found) => found?.[2] === file)
-  if (!end) return { what, seconds: 0, hasPassed: false, trouble: 'it did not come to its end' }
+  if (!end) return { what, seconds: 0, cpuSeconds: 0, hasPassed: false, trouble: 'it did not come to its end' }
+  const used = lines.map((line) => /^ℹ (.*) used ([\d.]+) s of CPU$/.exec(line)).find((found) => found?.[1] === file)
   const hasPassed = end[1] === '✔'
   let trouble: string | null = null
   if (!hasPassed) trouble = 'tests failed'
   else if (!lines.includes(`▶ ${file}`)) trouble = 'there is no test in it'
-  return { what, seconds: Number(end[3]) / 1000, hasPassed, trouble }
+  return { what, seconds: Number(end[3]) / 1000, cpuSeconds: Number(used?.[2] ?? 0), hasPassed, trouble }
 }
 
 /** What the reporter ends with where tests failed, no more of it than is read. */

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { json, text } from 'node:stream/consumers'
 import { before, test } from 'node:test'
 import { freshFolder, startServer, startTidemark, type TestServer, tidemark } from '../acceptance/harness.ts'
 import { until } from '../support/until.ts'
@@ -233,6 +236,22 @@ test('openapi prints what the server serves, without touching the data folder', 
   const { code, stdout } = await tidemark(['openapi'], { dataDir: join(files, 'file') })
   assert.equal(code, 0)
   assert.deepEqual(JSON.parse(stdout), (await server.call('GET', '/openapi.json')).body)
+})
+
+test('what a command prints is printed whole, however late it is read; who reads no further is no fault', async () => {
+  const temporary = freshFolder()
+  const begin = () =>
+    spawn(process.execPath, ['bin/tidemark.js', 'openapi'], { env: { ...process.env, TMPDIR: temporary } })
+  const late = begin()
+  await once(late.stdout, 'readable')
+  await until('all is done but the reading', () => readdirSync(temporary).length === 0)
+  assert.deepEqual(await json(late.stdout), (await server.call('GET', '/openapi.json')).body)
+
+  const early = begin()
+  await once(early.stdout, 'readable')
+  early.stdout.destroy()
+  const [said, [code]] = await Promise.all([text(early.stderr), once(early, 'close')])
+  assert.deepEqual([said, code], ['', 0])
 })
 
 test('admin-token makes one that works after a restart, where none is set, and is in the audit log', async () => {

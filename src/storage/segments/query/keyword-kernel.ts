@@ -54,16 +54,10 @@ export class KeywordKernel {
     eachScore(walked, planned, (chunk, score) => gathered.raise(chunk, score))
   }
 
-  /** The whole of a query: straight to the ranking. Returns the number of matching chunks. */
-  alone(walked: WalkedSegment, planned: PlannedAlternative, top: TopDocuments): number {
-    const documents = new DocumentOffers(walked.image, top)
-    let matches = 0
-    eachScore(walked, planned, (chunk, score) => {
-      matches++
-      documents.take(chunk, score)
-    })
-    documents.end()
-    return matches
+  /** Alternatives that are the whole of a query: gathered and ranked. Returns the number of matching chunks. */
+  alone(walked: WalkedSegment, alternatives: readonly PlannedAlternative[], top: TopDocuments): number {
+    for (const planned of alternatives) this.raise(walked, planned, this.sum)
+    return this.rank(walked, top)
   }
 
   /** Ranks the sum and empties it. Returns the number of matching chunks. */

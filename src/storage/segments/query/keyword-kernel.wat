@@ -381,18 +381,20 @@
         (br $next)))
     (local.get $chunks))
 
-  ;; Scores the chunks of $count words from $first on that have a bit in $titles or $bodies, once in each field. Writes
-  ;; those of at least $threshold as candidates, as "alone" does. Returns how many chunks match.
-  (func (export "alone_begun")
+  ;; Of the chunks of $count words from $first on that have a bit in $titles or $bodies, once in each field, raises those to
+  ;; their score that are short enough for it to matter: at $limits, by mask << 2 | title << 1 | body, stands the length up to
+  ;; which it does, -1 for none, and -2 where the chunk does not match. $off receives the chunks put off. Returns how many
+  ;; match besides, that had no score before.
+  (func (export "sift_begun")
     (param $titles i32) (param $bodies i32) (param $first i32) (param $count i32)
     (param $words i32) (param $documents i32) (param $published i32) (param $died i32) (param $generation i32)
     (param $versions i32) (param $title_lengths i32) (param $title_chunks i32)
     (param $table i32) (param $weight f64) (param $base f64) (param $step f64)
-    (param $threshold f64) (param $found_chunks i32) (param $found_scores i32)
+    (param $limits i32) (param $scores i32) (param $touched i32) (param $off i32)
     (result i32)
-    (local $bits i32) (local $in_title i32) (local $in_body i32) (local $end i32)
-    (local $chunk i32) (local $word i32) (local $mask i32) (local $code i32) (local $put_off i32)
-    (local $frequency f64) (local $score f64) (local $matches i32) (local $candidates i32)
+    (local $bits i32) (local $in_title i32) (local $in_body i32) (local $end i32) (local $at i32) (local $had i32)
+    (local $bit i32) (local $chunk i32) (local $word i32) (local $mask i32) (local $put_off i32) (local $limit i32)
+    (local $frequency f64) (local $matches i32)
     (local.set $end (i32.add (local.get $first) (local.get $count)))
     (block $done
       (loop $next_word
@@ -401,19 +403,15 @@
           (i32.load $scratch (i32.add (local.get $titles) (i32.shl (local.get $first) (i32.const 2)))))
         (local.set $in_body
           (i32.load $scratch (i32.add (local.get $bodies) (i32.shl (local.get $first) (i32.const 2)))))
+        (local.set $had
+          (i32.load $scratch (i32.add (local.get $touched) (i32.shl (local.get $first) (i32.const 2)))))
         (local.set $bits (i32.or (local.get $in_title) (local.get $in_body)))
         (block $no_bits
           (loop $next
             (br_if $no_bits (i32.eqz (local.get $bits)))
             (block $skip
-              (local.set $chunk (i32.ctz (local.get $bits)))
-              (local.set $code
-                (i32.or
-                  (i32.shl
-                    (i32.and (i32.shr_u (local.get $in_title) (local.get $chunk)) (i32.const 1))
-                    (i32.const 6))
-                  (i32.and (i32.shr_u (local.get $in_body) (local.get $chunk)) (i32.const 1))))
-              (local.set $chunk (i32.or (i32.shl (local.get $first) (i32.const 5)) (local.get $chunk)))
+              (local.set $bit (i32.ctz (local.get $bits)))
+              (local.set $chunk (i32.or (i32.shl (local.get $first) (i32.const 5)) (local.get $bit)))
               (local.set $word
                 (i32.load $arena (i32.add (local.get $words) (i32.shl (local.get $chunk) (i32.const 2)))))
               (local.set $mask
@@ -445,13 +443,11 @@
                 (then
                   (if (i32.gt_u (local.get $mask) (i32.const 3))
                     (then
+                      (i32.store $scratch
+                        (i32.add (local.get $off) (i32.shl (local.get $put_off) (i32.const 2)))
+                        (local.get $chunk))
                       (local.set $put_off (i32.add (local.get $put_off) (i32.const 1)))
                       (br $skip)))
-                  (br_if $skip
-                    (i32.eqz
-                      (i32.and
-                        (local.get $code)
-                        (select (i32.const 0x40) (i32.const 0x01) (i32.eq (local.get $mask) (i32.const 1))))))
                   (br_if $skip
                     (i32.lt_s
                       (local.tee $word
@@ -459,43 +455,62 @@
                           (local.get $mask) (local.get $word) (local.get $chunk)
                           (local.get $versions) (local.get $title_lengths) (local.get $title_chunks)))
                       (i32.const 0)))))
+              (local.set $word (i32.and (local.get $word) (i32.const 0xffff)))
+              (local.set $at
+                (i32.or
+                  (i32.shl (local.get $mask) (i32.const 2))
+                  (i32.or
+                    (i32.shl
+                      (i32.and (i32.shr_u (local.get $in_title) (local.get $bit)) (i32.const 1))
+                      (i32.const 1))
+                    (i32.and (i32.shr_u (local.get $in_body) (local.get $bit)) (i32.const 1)))))
+              (local.set $limit
+                (i32.load $scratch (i32.add (local.get $limits) (i32.shl (local.get $at) (i32.const 2)))))
+              (if (i32.gt_s (local.get $word) (local.get $limit))
+                (then
+                  (local.set $matches
+                    (i32.add
+                      (local.get $matches)
+                      (i32.and
+                        (i32.gt_s (local.get $limit) (i32.const -2))
+                        (i32.xor
+                          (i32.and (i32.shr_u (local.get $had) (local.get $bit)) (i32.const 1))
+                          (i32.const 1)))))
+                  (br $skip)))
+              ;; A code as it stands with a posting: the title's frequency in the two upper bits of eight.
               (local.set $frequency
                 (f64.load $scratch
-                  (i32.shl (i32.or (i32.shl (local.get $mask) (i32.const 8)) (local.get $code)) (i32.const 3))))
-              (local.set $matches
-                (i32.add (local.get $matches) (f64.gt (local.get $frequency) (f64.const 0))))
-              (local.set $score
-                (f64.div
-                  (f64.mul (local.get $weight) (local.get $frequency))
-                  (f64.add
-                    (local.get $frequency)
+                  (i32.shl
+                    (i32.or
+                      (i32.shl (local.get $mask) (i32.const 8))
+                      (i32.or
+                        (i32.shl (i32.and (local.get $at) (i32.const 2)) (i32.const 5))
+                        (i32.and (local.get $at) (i32.const 1))))
+                    (i32.const 3))))
+              (local.set $had (i32.or (local.get $had) (i32.shl (i32.const 1) (local.get $bit))))
+              (local.set $at (i32.add (local.get $scores) (i32.shl (local.get $chunk) (i32.const 3))))
+              (f64.store $scratch (local.get $at)
+                (f64.max
+                  (f64.load $scratch (local.get $at))
+                  (f64.div
+                    (f64.mul (local.get $weight) (local.get $frequency))
                     (f64.add
-                      (local.get $base)
-                      (f64.mul
-                        (local.get $step)
-                        (f64.convert_i32_u (i32.and (local.get $word) (i32.const 0xffff))))))))
-              (i32.store16 $scratch
-                (i32.add (local.get $found_chunks) (i32.shl (local.get $candidates) (i32.const 1)))
-                (local.get $chunk))
-              (f64.store $scratch
-                (i32.add (local.get $found_scores) (i32.shl (local.get $candidates) (i32.const 3)))
-                (local.get $score))
-              (local.set $candidates
-                (i32.add
-                  (local.get $candidates)
-                  (i32.and
-                    (f64.ge (local.get $score) (local.get $threshold))
-                    (f64.gt (local.get $score) (f64.const 0))))))
+                      (local.get $frequency)
+                      (f64.add
+                        (local.get $base)
+                        (f64.mul (local.get $step) (f64.convert_i32_u (local.get $word)))))))))
             (local.set $bits (i32.and (local.get $bits) (i32.sub (local.get $bits) (i32.const 1))))
             (br $next)))
+        (i32.store $scratch
+          (i32.add (local.get $touched) (i32.shl (local.get $first) (i32.const 2)))
+          (local.get $had))
         (local.set $first (i32.add (local.get $first) (i32.const 1)))
         (br $next_word)))
-    (i32.store $scratch (i32.const 8192) (local.get $candidates))
     (i32.store $scratch (i32.const 8196) (local.get $put_off))
     (local.get $matches))
 
-  ;; The same of the first $end words, and adds each score to that of its chunk or raises that to it, as "gather" does. $off
-  ;; receives the chunks put off.
+  ;; Scores the chunks of the first $end words that have a bit in $titles or $bodies, once in each field, and adds each score
+  ;; to that of its chunk or raises that to it, as "gather" does. $off receives the chunks put off.
   (func (export "gather_begun")
     (param $titles i32) (param $bodies i32) (param $end i32)
     (param $words i32) (param $documents i32) (param $published i32) (param $died i32) (param $generation i32)

@@ -152,12 +152,12 @@ function rankDocuments(
   return matching.totalChunks
 }
 
-/** The one term or beginning that the whole query consists of. */
-function aloneIn({ any, mustNot, boosts }: KeywordPlan): PlannedAlternative | null {
+/** The terms and beginnings of the one word that the whole query consists of. */
+function aloneIn({ any, mustNot, boosts }: KeywordPlan): readonly PlannedAlternative[] | null {
   const [first] = any
-  if (any.length !== 1 || mustNot.length + boosts.length > 0 || first?.type !== 'word') return null
-  const [alone, ...others] = alternativesOf(first)
-  return others.length === 0 ? alone! : null
+  return any.length === 1 && mustNot.length + boosts.length === 0 && first?.type === 'word'
+    ? alternativesOf(first)
+    : null
 }
 
 /** What is `known` adds to what has a score already; before the `first` there is none. */

@@ -13,16 +13,19 @@ import {
   postingScore,
   type WalkedSegment,
 } from './keyword-kernel.ts'
-import type { PlannedAlternative, PlannedBeginning, PlannedTerm } from './plan-keyword.ts'
+import type { KeywordPlan, PlannedAlternative, PlannedBeginning, PlannedTerm } from './plan-keyword.ts'
 import type { TopDocuments } from './top-documents.ts'
 
 /** The classes that a chunk's word can name. */
 const kernelClassesMax = 2 ** 16
 
+/** The length that a chunk's word can tell. */
+const wordLengthMax = 2 ** 16 - 1
+
 /** Terms of a beginning that are given to the kernel at a time. */
 const placesAtOnce = 16_384
 
-/** Places in the kernel's own memory; those above `sumScoresAt`, but for the phrase, are known to `keyword-kernel.wat`. */
+/** Places in the kernel's own memory; those above `limitsAt`, but for the phrase, are known to `keyword-kernel.wat`. */
 const weightedAt = 0
 const candidatesAt = 8192
 const phraseAt = 8256
@@ -31,6 +34,7 @@ const rulesFromAt = 12_352
 const rulesToAt = 12_864
 const ruleMasksAt = 13_376
 const ruleAlwaysAt = 13_440
+const limitsAt = 13_504
 const sumScoresAt = 16_384
 const clauseScoresAt = sumScoresAt + segmentChunksMax * 8
 const foundScoresAt = clauseScoresAt + segmentChunksMax * 8
@@ -61,7 +65,7 @@ interface KernelExports {
   phrases(...pointersAndNumbers: number[]): void
   note_begun(...pointersAndNumbers: number[]): void
   take_begun(...pointersAndNumbers: number[]): number
-  alone_begun(...pointersAndNumbers: number[]): number
+  sift_begun(...pointersAndNumbers: number[]): number
   gather_begun(...pointersAndNumbers: number[]): void
   keep_written(...pointersAndNumbers: number[]): number
 }
@@ -76,6 +80,7 @@ export class SimdKeywordKernel extends KeywordKernel {
   readonly #scratch: WebAssembly.Memory
   readonly #weighted: Float64Array
   readonly #counts: Uint32Array
+  readonly #limits: Int32Array
   readonly #rulesFrom: Float64Array
   readonly #rulesTo: Float64Array
   readonly #ruleMasks: Uint8Array
@@ -105,6 +110,7 @@ export class SimdKeywordKernel extends KeywordKernel {
     this.#scratch = scratch
     this.#weighted = new Float64Array(buffer, weightedAt, 4 * 256)
     this.#counts = new Uint32Array(buffer, candidatesAt, 2)
+    this.#limits = new Int32Array(buffer, limitsAt, 16).fill(-2)
     this.#rulesFrom = new Float64Array(buffer, rulesFromAt, timeRulesMax)
     this.#rulesTo = new Float64Array(buffer, rulesToAt, timeRulesMax)
     this.#ruleMasks = new Uint8Array(buffer, ruleMasksAt, timeRulesMax)
@@ -171,9 +177,13 @@ export class SimdKeywordKernel extends KeywordKernel {
     else this.#gather(walked, planned, gathered, true)
   }
 
-  override alone(walked: WalkedSegment, planned: PlannedAlternative, top: TopDocuments): number {
-    if (!isWalkable(walked)) return super.alone(walked, planned, top)
-    return 'lists' in planned ? this.#aloneBegun(walked, planned, top) : this.#aloneTerm(walked, planned, top)
+  override alone(walked: WalkedSegment, alternatives: readonly PlannedAlternative[], top: TopDocuments): number {
+    if (!isWalkable(walked)) return super.alone(walked, alternatives, top)
+    const [first] = alternatives
+    if (alternatives.length === 1 && !('lists' in first!)) return this.#aloneTerm(walked, first!, top)
+    const sifted = alternatives.findLast((planned) => 'lists' in planned)
+    for (const planned of alternatives) if (planned !== sifted) this.#gather(walked, planned, this.sum, true)
+    return sifted === undefined ? this.rank(walked, top) : this.#siftBegun(walked, sifted, top)
   }
 
   #aloneTerm(walked: WalkedSegment, term: PlannedTerm, top: TopDocuments): number {
@@ -187,7 +197,7 @@ export class SimdKeywordKernel extends KeywordKernel {
       const found = kernel.alone(
         ...postingsFrom(walked, from, end),
         ...scoring(walked, term.weight),
-        top.threshold,
+        top.thresholdFrom(image.chunkDocument[image.postingChunk[from]!]!),
         foundChunksAt,
         foundScoresAt,
       )
@@ -208,14 +218,25 @@ export class SimdKeywordKernel extends KeywordKernel {
     return matches
   }
 
-  override rank({ image, arena }: WalkedSegment, top: TopDocuments): number {
+  override rank(walked: WalkedSegment, top: TopDocuments): number {
+    return this.#rank(walked, top, () => 0)
+  }
+
+  /** `before` hears of each portion, 32 chunks a word, and returns how many match in it that have no score. */
+  #rank(
+    { image, arena }: WalkedSegment,
+    top: TopDocuments,
+    before: (first: number, count: number, threshold: number) => number,
+  ): number {
     const kernel = this.#kernelFor(arena)
     const documents = new DocumentOffers(image, top)
     const words = (image.chunks + 31) >>> 5
     let matches = 0
     for (let first = 0; first < words; first += wordsAtOnce) {
       const count = Math.min(wordsAtOnce, words - first)
-      matches += kernel.rank(sumTouchedAt, sumScoresAt, first, count, top.threshold, foundChunksAt, foundScoresAt)
+      const threshold = top.thresholdFrom(image.chunkDocument[32 * first]!)
+      matches += before(first, count, threshold)
+      matches += kernel.rank(sumTouchedAt, sumScoresAt, first, count, threshold, foundChunksAt, foundScoresAt)
       this.#offer(documents)
     }
     documents.end()
@@ -278,47 +299,44 @@ export class SimdKeywordKernel extends KeywordKernel {
     return kept
   }
 
-  #aloneBegun(walked: WalkedSegment, { lists, weight }: PlannedBeginning, top: TopDocuments): number {
-    const { image } = walked
-    const begun = lists.get(image)!
-    if (begun.count === 0) return 0
+  /** Most chunks of a short beginning are too long to be among the best: they are counted, and not scored. */
+  #siftBegun(walked: WalkedSegment, { lists, weight }: PlannedBeginning, top: TopDocuments): number {
+    const begun = lists.get(walked.image)!
     this.#takeBegun(begun)
     const kernel = this.#kernelFor(walked.arena)
-    const documents = new DocumentOffers(image, top)
-    const words = begun.titles.length
     const columns = columnsOf(walked)
-    let matches = 0
-    for (let first = 0; first < words; ) {
-      // A threshold that is there rises little.
-      const count = Math.min(top.threshold === 0 ? wordsAtOnce : words, words - first)
-      const found = kernel.alone_begun(
+    return this.#rank(walked, top, (first, count, threshold) => {
+      this.#setLimits(walked.plan, weight, threshold)
+      const matches = kernel.sift_begun(
         begunTitlesAt,
         begunBodiesAt,
         first,
         count,
         ...columns,
         ...scoring(walked, weight),
-        top.threshold,
-        foundChunksAt,
-        foundScoresAt,
+        limitsAt,
+        sumScoresAt,
+        sumTouchedAt,
+        offAt,
       )
-      if (this.#counts[1] === 0) {
-        matches += found
-        this.#offer(documents)
-      } else {
-        // As above.
-        const end = Math.min((first + count) * 32, image.chunks)
-        for (let chunk = first * 32; chunk < end; chunk++) {
-          const score = begunScore(walked, begun, chunk, weight)
-          if (score === 0) continue
-          matches++
-          documents.take(chunk, score)
-        }
+      for (const chunk of this.#off.subarray(0, this.#counts[1]!)) {
+        const score = begunScore(walked, begun, chunk, weight)
+        if (score !== 0) this.sum.raise(chunk, score)
       }
-      first += count
+      return matches
+    })
+  }
+
+  /** By mask << 2 | fields: how long a chunk can be whose score is at least the threshold, given that it holds a term there. */
+  #setLimits({ titleWeight, normBase, normStep }: KeywordPlan, weight: number, threshold: number): void {
+    for (let mask = 1; mask < 4; mask++) {
+      for (let fields = 1; fields < 4; fields++) {
+        const frequency = weighFrequency(((fields >>> 1) << 16) | (fields & 1), mask, titleWeight)
+        const reaches = (length: number) =>
+          (weight * frequency) / (frequency + (normBase + normStep * length)) >= threshold
+        this.#limits[(mask << 2) | fields] = frequency === 0 ? -2 : longestOf(reaches)
+      }
     }
-    documents.end()
-    return matches
   }
 
   #takeBegun({ titles, bodies }: BegunChunks): void {
@@ -381,6 +399,18 @@ export class SimdKeywordKernel extends KeywordKernel {
     }
     return found
   }
+}
+
+/** The longest chunk of which it is true, as it is of all shorter ones; -1 where it is of none. */
+function longestOf(isTrue: (length: number) => boolean): number {
+  let low = -1
+  let high = wordLengthMax
+  while (low < high) {
+    const middle = (low + high + 1) >> 1
+    if (isTrue(middle)) low = middle
+    else high = middle - 1
+  }
+  return low
 }
 
 function isWalkable({ image }: WalkedSegment): boolean {

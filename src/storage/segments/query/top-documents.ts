@@ -43,6 +43,12 @@ export class TopDocuments {
     return this.#heap.length === this.#limit && score < this.threshold
   }
 
+  /** The least score at which this document of the segment, or one after it, may be of use. */
+  thresholdFrom(document: number): number {
+    const isFull = this.#heap.length === this.#limit && this.#limit > 0
+    return isFull && this.#losesTie(document) ? nextAbove(this.threshold) : this.threshold
+  }
+
   startSegment(segment: number): void {
     this.#segment = segment
     this.#tiedDocument = -1
@@ -121,4 +127,14 @@ export class TopDocuments {
       at = worst
     }
   }
+}
+
+const float = new Float64Array(1)
+const floatBits = new BigInt64Array(float.buffer)
+
+/** Of a number that is not negative. */
+function nextAbove(number: number): number {
+  float[0] = number
+  floatBits[0]!++
+  return float[0]
 }

@@ -89,3 +89,23 @@ test('a server shares two arenas of the allocator and gives large buffers back, 
     assert.deepEqual([JSON.parse(stdout), stderr], [[pid, arenas, bound, [flag], args], ''])
   }
 })
+
+test('threads have less room for short-lived objects than the main thread', () => {
+  const { folder, launcher } = alone()
+  mkdirSync(join(folder, 'dist'))
+  // Objects that live a little while make the room grow as far as it may.
+  const program = `import { getHeapSpaceStatistics } from 'node:v8'
+    import { isMainThread, Worker } from 'node:worker_threads'
+    let kept = []
+    for (let i = 0; i < 3_000_000; i++) {
+      if (i % 100_000 === 0) kept = []
+      kept.push({ i })
+    }
+    console.log(getHeapSpaceStatistics().find((space) => space.space_name === 'new_space').space_size)
+    if (isMainThread) new Worker(new URL(import.meta.url))`
+  writeFileSync(join(folder, 'dist', 'main.js'), program)
+  const { stdout, stderr } = run(['--max-semi-space-size=8', launcher, 'migrate'])
+  assert.equal(stderr, '')
+  const [main = 0, thread = 0] = stdout.split('\n').map((bytes) => Number(bytes) / 1024 / 1024)
+  assert.ok(main > 8 && main <= 16 && thread > 0 && thread <= 8, `main thread ${main} MB, other ${thread} MB`)
+})

@@ -32,12 +32,6 @@ const letGoAfterMs = 60_000
 /** The writer is handed a few: they are short. Of those that it has when it dies nobody knows whether they were done. */
 const callsPerWriter = 8
 
-/**
- * Room for short-lived objects in a thread. Left to itself it grows to 48 MB in each, for no gain in speed: what a call
- * makes is either gone at once or sent away.
- */
-const maxYoungGenerationSizeMb = 8
-
 export const storePath = (dataDir: string): string => join(dataDir, storeFile)
 
 /**
@@ -180,7 +174,7 @@ function startThread(path: string, role: StoreThread['role']): Calls {
   const name = `store ${role}`
   const workerData: StoreThread = { path, role }
   const file = new URL('./store-thread.ts', import.meta.url)
-  const worker = new Worker(file, { workerData, name, resourceLimits: { maxYoungGenerationSizeMb } })
+  const worker = new Worker(file, { workerData, name })
   return new Calls(threadChannel(worker), { name })
 }
 

@@ -14,6 +14,7 @@ interface Erasure {
   readonly erasure_id: string
   readonly status: string
   readonly documents: number
+  readonly removed: number
   readonly created_at: string
   readonly completed_at: string | null
   readonly artifact_run_ids: readonly string[]
@@ -56,6 +57,7 @@ export function ErasuresView(): ComponentChild {
             { title: 'Erasure', cell: ({ erasure_id: id }) => h('code', null, id) },
             { title: 'State', cell: ({ status }) => state(status) },
             { title: 'Documents', isNumber: true, cell: ({ documents }) => count(documents) },
+            { title: 'Gone from the store', isNumber: true, cell: ({ removed }) => count(removed) },
             { title: 'Begun', cell: ({ created_at: at }) => moment(at) },
             { title: 'Done', cell: ({ completed_at: at }) => (at === null ? 'not yet' : moment(at)) },
             {

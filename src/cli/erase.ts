@@ -4,6 +4,7 @@ import type { Erasure, Selection } from '../operator/erasure-store.ts'
 import { Erasures } from '../operator/erasures.ts'
 import { formatTime } from '../time.ts'
 import type { Context } from './context.ts'
+import { Progress } from './progress.ts'
 import { alignedTable, commandLineActor, withWorkbench } from './with-workbench.ts'
 
 const hiddenAtOnce = 200
@@ -58,10 +59,11 @@ export function erase(program: Command, context: Context): void {
     .action(() =>
       withWorkbench(context, async (bench) => {
         const erasures = await erasuresOf(bench).erasures({ before: null, limit: listed })
-        const rows = erasures.map(({ erasureId, status, documents, createdAt }) => ({
+        const rows = erasures.map(({ erasureId, status, documents, removed, createdAt }) => ({
           erasure: erasureId,
           status,
           documents: String(documents),
+          removed: String(removed),
           begun: formatTime(createdAt),
         }))
         context.say(alignedTable(rows, 'nothing was ever erased'))
@@ -85,9 +87,20 @@ const erasuresOf = ({ store }: Workbench): Erasures => new Erasures({ store: sto
 
 /** What can be done without a server. */
 async function finish(context: Context, { store: { erasures } }: Workbench, { erasureId }: Erasure): Promise<void> {
-  while (await erasures.hide(erasureId, hiddenAtOnce, Date.now()));
-  while (await erasures.remove(erasureId, removedAtOnce));
-  const { documents, artifactRunIds } = (await erasures.erasure(erasureId))!
+  const bar = new Progress()
+  const how = async () => (await erasures.erasure(erasureId))!
+  while (await erasures.hide(erasureId, hiddenAtOnce, Date.now())) {
+    bar.show({ done: 0, total: null, text: `${(await how()).documents} documents are out of sight` })
+  }
+  const line = ({ documents, removed }: Erasure) => ({
+    done: removed,
+    total: documents,
+    text: `${removed} of ${documents} documents are gone from the store`,
+  })
+  while (await erasures.remove(erasureId, removedAtOnce)) bar.show(line(await how()))
+  const done = await how()
+  bar.end(line(done))
+  const { documents, artifactRunIds } = done
   context.say(`${erasureId}: ${documents} documents are gone from the store`)
   if (artifactRunIds.length > 0) context.say(`analysis runs that may contain one: ${artifactRunIds.join(' ')}`)
   context.say('a running server, or the next one that starts, takes them out of its search index and completes it')

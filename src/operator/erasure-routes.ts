@@ -68,7 +68,11 @@ const ErasureAnswer = named(
       description:
         'No reader finds the documents any more, whatever it is. `completed`: their bytes are gone from the store and from every search index that is in use.',
     }),
-    documents: Type.Integer({ description: 'How many it took away, so far.' }),
+    documents: Type.Integer({ description: 'How many it took out of sight, so far.' }),
+    removed: Type.Integer({
+      description:
+        'How many of those are gone from the store, with all that was known of them, so far. When that is all of them the feed, the search indexes and the files of the store are rid of what is left, and the erasure is `completed`.',
+    }),
     created_at: dateTime,
     completed_at: orNull(dateTime),
     artifact_run_ids: Type.Array(Type.String(), {
@@ -94,6 +98,7 @@ const erasureAnswer = (erasure: Erasure): Static<typeof ErasureAnswer> => ({
   erasure_id: erasure.erasureId,
   status: erasure.status,
   documents: erasure.documents,
+  removed: erasure.removed,
   created_at: formatTime(erasure.createdAt),
   completed_at: formatOptionalTime(erasure.completedAt),
   artifact_run_ids: [...erasure.artifactRunIds],

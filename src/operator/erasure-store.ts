@@ -86,6 +86,8 @@ export interface Erasure {
   readonly status: ErasureStatus
   /** Hidden so far. */
   readonly documents: number
+  /** Of those, how many nothing is left of in the store. */
+  readonly removed: number
   /** All of them are. */
   readonly isHidden: boolean
   readonly purgeArtifacts: boolean

@@ -39,6 +39,7 @@ interface ErasureBody {
   readonly erasure_id: string
   readonly status: string
   readonly documents: number
+  readonly removed: number
   readonly created_at: string
   readonly completed_at: string | null
   readonly artifact_run_ids: readonly string[]
@@ -48,7 +49,9 @@ const erasure = (id: string): Promise<ErasureBody> => world.server.mustAdmin('GE
 
 async function completed({ erasure_id: id }: ErasureBody): Promise<ErasureBody> {
   await until('the erasure is completed', async () => (await erasure(id)).status === 'completed')
-  return erasure(id)
+  const done = await erasure(id)
+  assert.equal(done.removed, done.documents)
+  return done
 }
 
 /** Everything that is kept: the files of the data folder, and the rows of a database. */

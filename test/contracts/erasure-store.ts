@@ -208,7 +208,15 @@ async function walk(store: ErasureFixture, steps: readonly (typeof step extends 
       assert.equal(await erasures.lift(plain(one.lift), mark(now)), refused.has(key))
       refused.delete(key)
     } else if ('index' in one) await feed()
-    else for (const job of jobs) await erasures.remove(job, one.remove)
+    else {
+      for (const job of jobs) {
+        const before = (await erasures.erasure(job))!
+        const isMore = await erasures.remove(job, one.remove)
+        const { removed, documents } = (await erasures.erasure(job))!
+        assert.equal(removed, Math.min(documents, before.removed + one.remove))
+        if (removed < documents) assert.equal(isMore, true)
+      }
+    }
 
     const ids = [...there.values()].map(({ documentId }) => documentId).concat(erasedIds)
     const known = ids.length === 0 ? [] : await catalog.documents(ids, { snapshot: true })

@@ -34,6 +34,7 @@ export function sqlErasureStore(db: Kysely<Tables>): ErasureStore {
           actor: mark.actor,
           selection: JSON.stringify(selection),
           documents: 0,
+          removed: 0,
           keep_tombstones: keepTombstones ? 1 : 0,
           purge_artifacts: purgeArtifacts ? 1 : 0,
           artifact_run_ids: '[]',
@@ -90,6 +91,11 @@ export function sqlErasureStore(db: Kysely<Tables>): ErasureStore {
         db,
         rows.map((row) => row.document_id),
       )
+      await db
+        .updateTable('erasure')
+        .set({ removed: sql<number>`coalesce(removed, 0) + ${rows.length}` })
+        .where('erasure_id', '=', erasureId)
+        .execute()
       return rows.length === most
     },
 
@@ -292,6 +298,7 @@ const erasureOf = (row: ErasureRow): Erasure => ({
   erasureId: row.erasure_id,
   status: row.status as ErasureStatus,
   documents: row.documents,
+  removed: row.completed_at === null ? (row.removed ?? 0) : row.documents,
   isHidden: row.selection === null,
   purgeArtifacts: row.purge_artifacts === 1,
   artifactRunIds: JSON.parse(row.artifact_run_ids),

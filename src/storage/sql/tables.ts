@@ -422,6 +422,8 @@ export interface ErasureRow {
   selection: string | null
   /** Hidden so far. */
   documents: number
+  /** Of those, how many nothing is left of in the store; null where nobody counted. */
+  removed: number | null
   keep_tombstones: number
   purge_artifacts: number
   /** Runs of analysis that may contain one of them, as JSON. */

@@ -12,6 +12,7 @@ import { namedEvents } from './0011-named-events.ts'
 import { subscriptionRuns } from './0012-subscription-runs.ts'
 import { erasure } from './0013-erasure.ts'
 import { erasureArrivals } from './0014-erasure-arrivals.ts'
+import { erasureProgress } from './0015-erasure-progress.ts'
 import type { Migration } from './migration.ts'
 
 export const migrations: readonly Migration[] = [
@@ -29,4 +30,5 @@ export const migrations: readonly Migration[] = [
   subscriptionRuns,
   erasure,
   erasureArrivals,
+  erasureProgress,
 ]

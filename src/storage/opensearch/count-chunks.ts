@@ -1,7 +1,7 @@
 import type { CountPage, CountRequest, WithoutVectorPage, WithoutVectorRequest } from '../../search/search-index.ts'
 import { chunksPath, documentChunksMax, ofChunk } from './mapping.ts'
 import { allOf, filterQueries, nested, ofDatasets, visibleChunks, visibleClasses } from './scope-query.ts'
-import { chunksOf, type FoundDocuments, idOf, type SearchCalls, withBestChunks } from './search-calls.ts'
+import { chunksOf, idOf, type SearchCalls, withBestChunks } from './search-calls.ts'
 
 interface Counted {
   readonly hits: { readonly total: { readonly value: number } }
@@ -29,22 +29,20 @@ export async function listWithoutVector(
   { profileId, after, limit }: WithoutVectorRequest,
 ): Promise<WithoutVectorPage> {
   const lacking = { bool: { must_not: [{ term: { [ofChunk('profiles')]: profileId } }] } }
-  const { hits } = await calls.search<FoundDocuments>({
+  const { found: hits } = await calls.documents({
     size: Math.min(limit, documentsMax) + 1,
     track_total_hits: false,
-    _source: false,
-    docvalue_fields: ['id'],
     query: withBestChunks(lacking, documentChunksMax),
     sort: [{ id: 'asc' }],
     ...(after === null ? {} : { search_after: [after] }),
   })
   const chunks: { documentId: string; chunkId: string }[] = []
   let next: string | null = null
-  for (const found of hits.hits.slice(0, documentsMax)) {
+  for (const found of hits.slice(0, documentsMax)) {
     const documentId = idOf(found)
     for (const { chunkId } of chunksOf(found)) chunks.push({ documentId, chunkId })
-    if (chunks.length < limit && found !== hits.hits[documentsMax - 1]) continue
-    next = found === hits.hits.at(-1) ? null : documentId
+    if (chunks.length < limit && found !== hits[documentsMax - 1]) continue
+    next = found === hits.at(-1) ? null : documentId
     break
   }
   return { outcome: 'found', chunks, next }

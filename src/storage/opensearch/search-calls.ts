@@ -19,7 +19,7 @@ export class SearchCalls {
       method: 'POST',
       path: `/${this.#index}/_search`,
       // What some shards did not answer must not look whole.
-      query: { allow_partial_search_results: false },
+      query: { allow_partial_search_results: false, filter_path: readOfAnswers },
       body,
       harmless: true,
       timeoutMs: this.#deadline - performance.now(),
@@ -28,7 +28,22 @@ export class SearchCalls {
     if (answer._shards.failed > 0) throw new ClusterTrouble('a shard did not answer', 503, 'shard_failed')
     return answer
   }
+
+  /** Documents that match, by their columns alone: what is stored of them, vectors and all, is not unpacked for it. */
+  async documents<Answer = unknown>(body: object): Promise<Answer & { readonly found: readonly FoundDocument[] }> {
+    const answer = await this.search<Answer & FoundDocuments>({ ...body, ...byColumns, docvalue_fields: ['id'] })
+    return { ...answer, found: answer.hits?.hits ?? [] }
+  }
 }
+
+const byColumns = { stored_fields: '_none_', _source: false }
+
+/** The rest of an answer, more than half of it, says of every hit where it is stored. */
+const readOfAnswers = [
+  ...['timed_out', '_shards.failed', 'aggregations', 'hits.total'],
+  ...['hits.hits.fields', 'hits.hits.sort'],
+  ...['fields', 'sort', '_source'].map((name) => `hits.hits.inner_hits.${chunksPath}.hits.hits.${name}`),
+].join()
 
 interface SearchAnswer {
   readonly timed_out: boolean
@@ -48,20 +63,30 @@ export interface FoundDocument {
   readonly inner_hits: { readonly [chunksPath]: { readonly hits: { readonly hits: readonly FoundChunk[] } } }
 }
 
-export interface FoundDocuments {
-  readonly hits: { readonly hits: readonly FoundDocument[] }
+interface FoundDocuments {
+  /** Absent, or without hits, where there are none: the cluster leaves out what nothing is left of. */
+  readonly hits?: { readonly hits?: readonly FoundDocument[] }
+}
+
+interface ToldOfChunks {
+  readonly source?: readonly string[]
+  readonly language?: boolean
 }
 
 /** Documents by their best chunk, with their best chunks. */
-export const withBestChunks = (query: Query, chunks: number, source: readonly string[] = []): Query => ({
+export const withBestChunks = (
+  query: Query,
+  chunks: number,
+  { source = [], language = false }: ToldOfChunks = {},
+): Query => ({
   nested: {
     path: chunksPath,
     score_mode: 'max',
     query,
     inner_hits: {
       size: chunks,
-      _source: source.length === 0 ? false : source.map(ofChunk),
-      docvalue_fields: ['chunk', 'version', 'language'].map(ofChunk),
+      ...(source.length === 0 ? byColumns : { _source: source.map(ofChunk) }),
+      docvalue_fields: ['version', ...(language ? ['language'] : [])].map(ofChunk),
       sort: [{ _score: 'desc' }, { [ofChunk('chunk')]: 'asc' }],
     },
   },
@@ -71,7 +96,7 @@ export const idOf = ({ fields }: FoundDocument): string => fields.id[0]
 
 export const chunksOf = (found: FoundDocument) =>
   found.inner_hits[chunksPath].hits.hits.map(({ fields, sort, _source }) => ({
-    chunkId: fields[ofChunk('chunk')]![0]!,
+    chunkId: sort[1],
     versionId: fields[ofChunk('version')]![0]!,
     score: sort[0],
     source: _source,

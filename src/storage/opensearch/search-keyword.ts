@@ -25,15 +25,7 @@ import {
   visibleClasses,
 } from './scope-query.ts'
 import { readStatistics, ScopeStatistics, type StatisticsAnswer, statisticsRequest } from './scope-statistics.ts'
-import {
-  chunksOf,
-  type FoundDocument,
-  type FoundDocuments,
-  idOf,
-  languageOf,
-  type SearchCalls,
-  withBestChunks,
-} from './search-calls.ts'
+import { chunksOf, type FoundDocument, idOf, languageOf, type SearchCalls, withBestChunks } from './search-calls.ts'
 import type { StoredChunk } from './stored-document.ts'
 
 /** What the cluster gives in one answer; a longer page ends there, and another goes on from it. */
@@ -64,21 +56,21 @@ export async function searchKeyword(calls: SearchCalls, request: KeywordRequest)
   const limit = Math.min(request.limit, pageMax)
   const othersMax = Math.max(0, Math.min(request.otherChunksMax, documentChunksMax - 1))
   const scored = keywordQuery(query, classes, filters, statistics)
+  // The language counts that is found; of current versions there is one in a document.
+  const walked = (facet: Facet) => facet === 'language' && includeNonCurrent
+  const areWalked = facets?.of.some(walked) ?? false
+  const told = { source: explain ? explained : [], language: areWalked }
   const byDocument: Query = {
     bool: {
-      must: [withBestChunks(scored, othersMax + 1, explain ? explained : [])],
+      must: [withBestChunks(scored, othersMax + 1, told)],
       filter: [ofDatasets(scope), ...conditions],
     },
   }
-  // The language counts that is found; of current versions there is one in a document.
-  const walked = (facet: Facet) => facet === 'language' && includeNonCurrent
   const counted = (facets?.of ?? []).filter((facet) => !walked(facet))
-  const answer = await calls.search<FoundDocuments & Aggregated>({
+  const answer = await calls.documents<Aggregated>({
     size: limit <= 0 ? 0 : limit + 1,
     // Without it, shards in which all come before this page are left out, and what is counted there with them.
     track_total_hits: true,
-    _source: false,
-    docvalue_fields: ['id'],
     query: byDocument,
     sort: sortBy(order, scope, includeNonCurrent),
     ...(request.after === null ? {} : { search_after: searchAfter(order, request.after) }),
@@ -89,8 +81,8 @@ export async function searchKeyword(calls: SearchCalls, request: KeywordRequest)
       ),
     },
   })
-  const languages = facets?.of.some(walked) ? await countLanguages(calls, byDocument, facets.limit) : []
-  const { hits: found } = answer.hits
+  const languages = areWalked ? await countLanguages(calls, byDocument, facets!.limit) : []
+  const { found } = answer
   const hits = found.slice(0, limit)
   const last = hits.at(-1)
   return {
@@ -115,17 +107,18 @@ export async function scoreKeyword(
   if (classes.length === 0 || !asksForSomething(query) || documentIds.length === 0) return new Map()
   const statistics = await statisticsOf(calls, { ...request, query }, classes)
   const scored = keywordQuery(query, classes, filterQueries(request.filters), statistics)
-  const answer = await calls.search<FoundDocuments>({
+  const { found } = await calls.documents({
     size: documentIds.length,
     track_total_hits: false,
-    _source: false,
-    docvalue_fields: ['id'],
     query: {
-      bool: { must: [withBestChunks(scored, 1, explain ? explained : [])], filter: [{ terms: { id: documentIds } }] },
+      bool: {
+        must: [withBestChunks(scored, 1, { source: explain ? explained : [] })],
+        filter: [{ terms: { id: documentIds } }],
+      },
     },
   })
   return new Map(
-    answer.hits.hits.map((one) => {
+    found.map((one) => {
       const { documentId, otherChunks, ...best } = hitOf(one, request, statistics)
       return [documentId, best]
     }),
@@ -240,21 +233,19 @@ async function countLanguages(calls: SearchCalls, query: Query, limit: number): 
   const counts = new Map<string, number>()
   let after: readonly (number | string)[] | null = null
   for (;;) {
-    const page: FoundDocuments = await calls.search<FoundDocuments>({
+    const { found: page }: { found: readonly FoundDocument[] } = await calls.documents({
       size: pageMax,
       track_total_hits: false,
-      _source: false,
-      docvalue_fields: ['id'],
       query,
       sort: [{ id: 'asc' }],
       ...(after === null ? {} : { search_after: after }),
     })
-    for (const found of page.hits.hits) {
+    for (const found of page) {
       const language = languageOf(found)
       if (language !== undefined) counts.set(language, (counts.get(language) ?? 0) + 1)
     }
-    if (page.hits.hits.length < pageMax) break
-    after = page.hits.hits.at(-1)!.sort
+    if (page.length < pageMax) break
+    after = page.at(-1)!.sort
   }
   return Array.from(counts, ([value, count]) => ({ value, count }))
     .sort((a, b) => b.count - a.count || (a.value < b.value ? -1 : 1))

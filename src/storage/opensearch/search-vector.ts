@@ -9,7 +9,7 @@ import {
 } from '../../search/search-index.ts'
 import { chunksPath, documentChunksMax, ofChunk, vectorField } from './mapping.ts'
 import { allOf, filterQueries, nested, ofDatasets, type Query, visibleChunks, visibleClasses } from './scope-query.ts'
-import { chunksOf, type FoundDocuments, idOf, type SearchCalls, withBestChunks } from './search-calls.ts'
+import { chunksOf, idOf, type SearchCalls, withBestChunks } from './search-calls.ts'
 import { type Dimensions, unitVector } from './stored-document.ts'
 
 /** So many vectors are compared one by one; of more, the graph chooses which. */
@@ -120,14 +120,12 @@ async function candidates(
 ): Promise<string[]> {
   const k = Math.min(10_000, Math.max(keptMin, topK * keptPerResult))
   const knn = { [field]: { vector, k, filter: allOf(ofDatasets(scope), nested(chunks)) } }
-  const answer = await calls.search<FoundDocuments>({
+  const { found } = await calls.documents({
     size: Math.min(k, topK * comparedPerResult),
     track_total_hits: false,
-    _source: false,
-    docvalue_fields: ['id'],
     query: { nested: { path: chunksPath, score_mode: 'max', query: { knn } } },
   })
-  return answer.hits.hits.map(idOf)
+  return found.map(idOf)
 }
 
 async function compare(
@@ -144,22 +142,20 @@ async function compare(
     params: { field, query_value: vector, space_type: 'cosinesimil' },
   }
   const scored = { script_score: { query: chunks, script } }
-  const answer = await calls.search<FoundDocuments>({
+  const { found } = await calls.documents({
     size: Math.min(documents, 10_000),
     track_total_hits: false,
-    _source: false,
-    docvalue_fields: ['id'],
     query: { bool: { must: [withBestChunks(scored, Math.min(chunksEach, documentChunksMax))], filter: [among] } },
     sort: [{ _score: 'desc' }, { id: 'asc' }],
   })
-  return answer.hits.hits.map((found) => {
-    const [best, ...others] = chunksOf(found).map(({ chunkId, versionId, score }) => ({
+  return found.map((one) => {
+    const [best, ...others] = chunksOf(one).map(({ chunkId, versionId, score }) => ({
       chunkId,
       versionId,
       // The cluster has no scores below 0: it says (1 + cosine) / 2.
       score: 2 * score - 1,
     }))
-    return { documentId: idOf(found), ...best!, otherChunks: others }
+    return { documentId: idOf(one), ...best!, otherChunks: others }
   })
 }
 

@@ -102,7 +102,7 @@ export class TermDictionary {
   }
 
   get bytes(): number {
-    return this.#buckets.byteLength + this.#size * 41 + this.starts[this.#size]!
+    return this.#buckets.byteLength + this.#size * 47 + this.starts[this.#size]!
   }
 
   /** 0 when unknown. */
@@ -242,7 +242,7 @@ export class TermDictionary {
     Atomics.store(this.#buckets, bucket, number)
     Atomics.store(this.#counts, sizeAt, this.#size)
     if (this.#size % blockTerms === 0) {
-      this.shapes.writeOrder(this.#size / blockTerms - 1)
+      this.shapes.writeOrder(this.#size / blockTerms - 1, this.starts, this.text)
       Atomics.store(this.#counts, blocksAt, this.#size / blockTerms)
     }
     return number

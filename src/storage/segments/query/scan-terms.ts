@@ -6,8 +6,8 @@ import {
   allGroupLetters,
   blockTerms,
   groupLetters,
-  groupsOfBlock,
   headBytes,
+  longestGrouped,
   otherRole,
   type Shape,
   shapeOf,
@@ -31,16 +31,18 @@ const encoder = new TextEncoder()
 
 /** What was typed, as far as shapes tell. */
 interface TypedShape extends Shape {
+  readonly codePoints: Int32Array
+  readonly distance: EditDistance
   readonly edits: number
   readonly asBeginning: boolean
 }
 
 interface TermKernel {
   /**
-   * Calls back for each term, with its head, that may be so many typing errors away, or have a beginning that is; in
-   * whatever order, and whether a text has it as a word or not.
+   * Calls back for each term that may be so many typing errors away, or have a beginning that is; in whatever order, and
+   * whether a text has it as a word or not.
    */
-  eachSimilar(typed: TypedShape, take: (term: number, head: number) => void): void
+  eachSimilar(typed: TypedShape, take: (term: number) => void): void
 }
 
 export class TermScan {
@@ -60,11 +62,12 @@ export class TermScan {
   similar(word: string, editsMax: number, asBeginning: boolean): SimilarTerm[] {
     const bytes = encoder.encode(word)
     const shape = shapeOf(bytes, 0, bytes.length)
-    const distance = new EditDistance(Int32Array.from(word, codePointOf), editsMax)
+    const codePoints = Int32Array.from(word, codePointOf)
+    const distance = new EditDistance(codePoints, editsMax)
     const { text, starts, shapes } = this.#dictionary
     const found: SimilarTerm[] = []
-    this.#kernel.eachSimilar({ ...shape, edits: editsMax, asBeginning }, (term, head) => {
-      if (distance.leastFrom(scratch, readHead(head)) > editsMax || (shapes.roles[term]! & writtenRole) === 0) return
+    this.#kernel.eachSimilar({ ...shape, codePoints, distance, edits: editsMax, asBeginning }, (term) => {
+      if ((shapes.roles[term]! & writtenRole) === 0) return
       const end = starts[term + 1]!
       const start = wordStart(text, starts[term]!, end)
       const count = readLetters(text, start, end, shape.length + editsMax + 1)
@@ -78,49 +81,85 @@ export class TermScan {
 }
 
 interface KernelExports {
-  similar_in_block(block: number, ranges: number, rangesEnd: number, found: number, ...typed: number[]): number
-  /** -1 when there is none below `end`. */
-  next_similar(from: number, end: number, ...typed: number[]): number
+  similar_in_block(block: number, grouped: number, ranges: number, rangesEnd: number, ...more: number[]): number
+  similar_between(from: number, end: number, columns: number, found: number, ...more: number[]): number
 }
 
-/** Places in the kernel's own memory. */
-const rangesAt = 0
-const foundAt = 4 * groupsOfBlock
+/** Places in the kernel's own memory; the first is known to `term-kernel.wat`. */
+const letterPlacesAt = 0
+const rangesAt = 512
+const foundAt = rangesAt + 4 * groupLetters.length
 const pageBytes = 65_536
 
-/** `term-kernel.wasm`: blocks by their groups, and what is in no block yet four terms at a time. */
+/** How many of the letters of either word may not be in the other. */
+interface Lacking {
+  readonly lacked: number
+  readonly more: number
+}
+/** To the kernel: more than any word can have. */
+const anyMore = 64
+
+/** `term-kernel.wasm`: blocks by their groups, and what is in no block yet from end to end. */
 function simdKernel(dictionary: TermDictionary): TermKernel {
-  const scratchMemory = new WebAssembly.Memory({ initial: (foundAt + 8 * blockTerms) / pageBytes + 1 })
-  const ranges = new Uint16Array(scratchMemory.buffer, rangesAt, 2 * groupsOfBlock)
-  const found = new Int32Array(scratchMemory.buffer, foundAt, 2 * blockTerms)
+  // One more place than there are terms: what is looked at is written before it is counted.
+  const scratchMemory = new WebAssembly.Memory({ initial: Math.ceil((foundAt + 4 * (blockTerms + 1)) / pageBytes) })
+  const letterPlaces = new Int32Array(scratchMemory.buffer, letterPlacesAt, (rangesAt - letterPlacesAt) / 4)
+  const ranges = new Uint16Array(scratchMemory.buffer, rangesAt, 2 * groupLetters.length)
+  const found = new Int32Array(scratchMemory.buffer, foundAt, blockTerms)
   const module = new WebAssembly.Module(readFileSync(new URL('term-kernel.wasm', import.meta.url)))
   const imports = { shapes: { memory: dictionary.shapes.memory }, scratch: { memory: scratchMemory } }
   const kernel = new WebAssembly.Instance(module, imports).exports as unknown as KernelExports
   return {
     eachSimilar(typed, take) {
       const { letters, repeated, length, edits, asBeginning } = typed
-      const numbers = [letters, repeated, length, edits, Number(asBeginning)]
       const { blocks, sharedSize } = dictionary
-      const { heads } = dictionary.shapes
-      const rangesEnd = rangesAt + 2 * writeRanges(typed, ranges)
-      for (let block = 0; block < blocks; block++) {
-        const count = kernel.similar_in_block(block, rangesAt, rangesEnd, foundAt, ...numbers)
-        for (let i = 0; i < 2 * count; i += 2) take(found[i]!, found[i + 1]!)
+      const numbers = [foundAt, letters, repeated, length, edits] as const
+      const takeFound = (count: number) => {
+        for (let i = 0; i < count; i++) take(found[i]!)
       }
-      const next = (from: number) => kernel.next_similar(from, sharedSize, ...numbers)
-      for (let term = next(Math.max(1, blocks * blockTerms)); term > 0; term = next(term + 1)) take(term, heads[term]!)
+      letterPlaces.fill(0)
+      for (const [place, letter] of typed.codePoints.entries()) {
+        if (letter < letterPlaces.length) letterPlaces[letter]! |= 1 << place
+      }
+      for (let grouped = 0; blocks > 0 && grouped <= longestGrouped; grouped++) {
+        const { lacked, more } = lackingAt(typed, grouped)
+        if (lacked < 0 || more < 0) continue
+        const rangesEnd = rangesAt + 2 * writeRanges(letters, { lacked, more }, ranges)
+        for (let block = 0; block < blocks; block++) {
+          takeFound(kernel.similar_in_block(block, grouped, rangesAt, rangesEnd, ...numbers, lacked, more))
+        }
+      }
+      const more = asBeginning ? anyMore : edits
+      for (let from = blocks * blockTerms; from < sharedSize; from += blockTerms) {
+        // 0 is no term.
+        const first = Math.max(1, from)
+        takeFound(kernel.similar_between(first, Math.min(sharedSize, from + blockTerms), 0, ...numbers, edits, more))
+      }
     },
   }
 }
 
-/** The groups in which similar terms can be, as ranges: the first one, and the one after the last. Returns how many numbers. */
-function writeRanges({ letters, edits, asBeginning }: TypedShape, ranges: Uint16Array): number {
+/**
+ * Of words that are grouped as this long; below 0 where none can be similar. Every letter that makes a word longer is an
+ * error of its own, that none which it lacks can be; and the other way round.
+ */
+function lackingAt(
+  { length, edits, asBeginning }: Pick<TypedShape, 'length' | 'edits' | 'asBeginning'>,
+  grouped: number,
+): Lacking {
+  const shortest = grouped - length
+  const longest = grouped === longestGrouped ? Number.POSITIVE_INFINITY : shortest
+  if (asBeginning) return { lacked: edits, more: longest + edits < 0 ? -1 : anyMore }
+  return { lacked: edits - Math.max(0, shortest), more: edits + Math.min(0, longest) }
+}
+
+/** The groups of letters in which similar terms can be, as ranges: the first one, and the one after the last. Returns how many numbers. */
+function writeRanges(letters: number, { lacked, more }: Lacking, ranges: Uint16Array): number {
   const asked = letters & allGroupLetters
   let written = 0
-  for (let group = 0; group < groupsOfBlock; group++) {
+  for (let group = 0; group < groupLetters.length; group++) {
     const had = groupLetters[group]!
-    const isNear = countBits(asked & ~had) <= edits && (asBeginning || countBits(had & ~asked) <= edits)
-    if (!isNear) continue
+    if (countBits(asked & ~had) > lacked || countBits(had & ~asked) > more) continue
     if (written > 0 && ranges[written - 1] === group) ranges[written - 1] = group + 1
     else {
       ranges[written++] = group
@@ -134,24 +173,24 @@ function plainKernel(dictionary: TermDictionary): TermKernel {
   const { shapes } = dictionary
   return {
     eachSimilar(typed, take) {
+      const { distance, edits } = typed
       const end = dictionary.sharedSize
-      for (let term = 1; term < end; term++) if (mayBeSimilar(shapes, term, typed)) take(term, shapes.heads[term]!)
+      for (let term = 1; term < end; term++) {
+        if (!mayBeSimilar(shapes, term, typed)) continue
+        if (distance.leastFrom(scratch, readHead(shapes.heads[term]!)) <= edits) take(term)
+      }
     },
   }
 }
 
-function mayBeSimilar(
-  shapes: TermShapes,
-  term: number,
-  { letters: asked, repeated: askedTwice, length, edits, asBeginning }: TypedShape,
-): boolean {
+function mayBeSimilar(shapes: TermShapes, term: number, typed: TypedShape): boolean {
+  const { letters: asked, repeated: askedTwice, length, edits, asBeginning } = typed
   const had = shapes.letters[term]!
   const hadTwice = shapes.repeated[term]!
   const longer = shapes.lengths[term]! - length
   const lacked = countBits(asked & ~had) + countBits(askedTwice & ~hadTwice)
   if (asBeginning) return lacked <= edits && longer + edits >= 0
   const more = countBits(had & ~asked) + countBits(hadTwice & ~askedTwice)
-  // Every letter that makes a word longer is an error of its own, that none which it lacks can be; and the other way round.
   return lacked <= edits - Math.max(0, longer) && more <= edits + Math.min(0, longer)
 }
 

@@ -2,7 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { arbitraryText } from './arbitrary-text.ts'
+import { normaliseWord } from './fold-word.ts'
 import { guessLanguage } from './guess-language.ts'
+import { scanRuns } from './scan-words.ts'
+import { languagesWithStopWord, mayBeStopWord } from './stop-words.ts'
 
 test('running text shows its language', () => {
   const texts = {
@@ -21,6 +24,26 @@ test('running text shows its language', () => {
     pl: 'Ile punktów zdobyła ta drużyna, kiedy to było?',
   }
   for (const [language, text] of Object.entries(texts)) assert.equal(guessLanguage(text), language, text)
+})
+
+test('capital letters are no other language', () => {
+  const texts = {
+    en: 'WHAT ARE THE RULES FOR THOSE WHO WOULD LIKE TO STAY?',
+    de: 'Wie Viele Punkte Gab Die Verteidigung Ab, Und Wann War Das?',
+    ru: 'СКОЛЬКО ОЧКОВ НАБРАЛА ЭТА КОМАНДА, КОГДА ОНА БЫЛА ТАМ?',
+  }
+  for (const [language, text] of Object.entries(texts)) assert.equal(guessLanguage(text), language, text)
+})
+
+test('no stop word is passed over, whatever stands around it', () => {
+  fc.assert(
+    fc.property(arbitraryText, (text) => {
+      scanRuns(text, (start, end) => {
+        const isStopWord = languagesWithStopWord(normaliseWord(text.slice(start, end))).length > 0
+        assert.ok(!isStopWord || mayBeStopWord(text, start, end), text.slice(start, end))
+      })
+    }),
+  )
 })
 
 test('names, lists and other scripts are left open', () => {

@@ -1,7 +1,7 @@
 import { CharClass } from './char-class.ts'
 import { normaliseWord } from './fold-word.ts'
 import { scanRuns } from './scan-words.ts'
-import { languagesWithStopWord } from './stop-words.ts'
+import { languagesWithStopWord, mayBeStopWord } from './stop-words.ts'
 
 /** The start of a text is enough, and bounds the work. */
 const SAMPLE_LENGTH = 2000
@@ -24,6 +24,7 @@ function weighLanguages(text: string): LanguageWeights {
     words += 1
     // Single Latin letters are initials, units and variables more often than words.
     if (end - start > 16 || (end - start === 1 && charClass === CharClass.latin)) return
+    if (!mayBeStopWord(sample, start, end)) return
     const languages = languagesWithStopWord(normaliseWord(sample.slice(start, end)))
     for (const language of languages) weights.set(language, (weights.get(language) ?? 0) + 1 / languages.length)
   })

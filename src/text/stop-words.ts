@@ -116,6 +116,33 @@ for (const [language, words] of NORMALISED) {
   for (const word of words) LANGUAGES_BY_WORD.set(word, [...(LANGUAGES_BY_WORD.get(word) ?? []), language])
 }
 
+/** Which hashes stop words of plain letters have. */
+const PLAIN_HASHES = new Uint8Array(1 << 14)
+for (const word of LANGUAGES_BY_WORD.keys()) {
+  const hash = plainHash(word, 0, word.length)
+  if (hash !== null) PLAIN_HASHES[hash] = 1
+}
+
+/** Whatever the case; null where there are other characters than the letters and digits of ASCII. */
+function plainHash(text: string, start: number, end: number): number | null {
+  let hash = 0
+  for (let i = start; i < end; i++) {
+    const lower = text.charCodeAt(i) | 0x20
+    if (!((lower >= 0x61 && lower <= 0x7a) || (lower >= 0x30 && lower <= 0x39))) return null
+    hash = (Math.imul(hash, 31) + lower) | 0
+  }
+  return Math.imul(hash, 0x9e3779b1) >>> 18
+}
+
+/**
+ * True for every stop word of any language, false for most other words. It looks at the letters where they are: to cut a
+ * word out and look it up, in a table that is not in the processor's cache, was most of what a guess of the language took.
+ */
+export function mayBeStopWord(text: string, start: number, end: number): boolean {
+  const hash = plainHash(text, start, end)
+  return hash === null || PLAIN_HASHES[hash] === 1
+}
+
 /** Accents count here: folded, Vietnamese `thế` would be English `the`. */
 export function languagesWithStopWord(normalised: string): readonly string[] {
   return LANGUAGES_BY_WORD.get(normalised) ?? []

@@ -59,6 +59,8 @@ test('a key that is revoked while somebody works asks them to sign in again, at 
   const { key, keyId } = await world.server.makeKey(world.applicationId)
   const { page, faults } = await open('/account', { key, expected: told(401) })
   await page.getByRole('heading', { name: 'Why can’t I see it?' }).waitFor()
+  // The frame asks for the account too, and would be refused before anything is typed.
+  await page.waitForLoadState('networkidle')
   await world.server.mustAdmin('POST', `/admin/v1/keys/${keyId}/revoke`)
   await page.getByLabel('Document id').fill('doc_x')
   await page.getByRole('button', { name: 'Look' }).click()

@@ -16,5 +16,5 @@ checkCatalogStore(
       },
     }
   },
-  2000,
+  600,
 )

@@ -39,5 +39,5 @@ async function onDisk(): Promise<ContentFixture> {
 
 checkContentStore('sqlite, in memory', inMemory, 300)
 checkContentStore('sqlite, as opened by an instance', onDisk, 3)
-checkChangeLog('sqlite, in memory', inMemory, 2000)
+checkChangeLog('sqlite, in memory', inMemory, 800)
 checkChangeLog('sqlite, as opened by an instance', onDisk, 200)

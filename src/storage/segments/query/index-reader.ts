@@ -243,6 +243,7 @@ export class IndexReader {
       conditions &&
       ((image: SegmentImage, chunk: number) =>
         isOpened(image, chunk, isCurrent, open) && conditions.hold(image, image.chunkDocument[chunk]!))
+    this.#keywordKernel.begin(filter, this.#options.titleWeight)
     const words = findSimilarWords({
       view,
       dictionary: this.#dictionary,

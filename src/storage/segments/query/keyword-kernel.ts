@@ -1,4 +1,4 @@
-import { findTerm, frequencyAt, type SegmentImage, segmentChunksMax } from '../format/segment-image.ts'
+import { fieldsAt, findTerm, frequencyAt, type SegmentImage, segmentChunksMax } from '../format/segment-image.ts'
 import { longStep, stepShift, termMask } from '../format/token-stream.ts'
 import type { Segment } from '../memory/segment.ts'
 import { type BegunChunks, begunFrequency, gatherBegun } from './begun-chunks.ts'
@@ -9,13 +9,17 @@ import { PhraseMatcher } from './match-phrase.ts'
 import type { KeywordPlan, PlannedAlternative } from './plan-keyword.ts'
 import type { TopDocuments } from './top-documents.ts'
 
-/** One segment as one search walks it. */
-export interface WalkedSegment {
+/** One segment as one caller sees it. */
+export interface VisitedSegment {
   readonly arena: number
   readonly image: SegmentImage
   readonly died: Int32Array<ArrayBufferLike>
   readonly generation: number
   readonly filter: CompiledFilter
+}
+
+/** One segment as one search walks it. */
+export interface WalkedSegment extends VisitedSegment {
   readonly plan: KeywordPlan
 }
 
@@ -70,6 +74,28 @@ export class KeywordKernel {
     })
     documents.end()
     return matches
+  }
+
+  /**
+   * Writes the chunks of `count` postings that are visible and hold the term in a field that may be searched, with the
+   * mask of those fields. Returns how many.
+   */
+  keepVisible(
+    { image, died, generation, filter }: VisitedSegment,
+    from: number,
+    count: number,
+    chunks: Uint16Array,
+    masks: Uint8Array,
+  ): number {
+    let kept = 0
+    for (let posting = from; posting < from + count; posting++) {
+      const chunk = image.postingChunk[posting]!
+      const mask = filter.maskOf(image, chunk)
+      if ((mask & fieldsAt(image, posting)) === 0 || died[chunk]! <= generation) continue
+      chunks[kept] = chunk
+      masks[kept++] = mask
+    }
+    return kept
   }
 
   /**

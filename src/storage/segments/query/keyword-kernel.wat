@@ -621,6 +621,74 @@
         (br $next_word)))
     (i32.store $scratch (i32.const 8196) (local.get $put_off)))
 
+  ;; Writes to $list the chunks of $count postings that are alive and hold the term in a field that may be searched, and to
+  ;; $masks which fields may, a byte each: 1 title, 2 body. Returns how many, or -1 where one would have to be put off.
+  (func (export "visible")
+    (param $chunks i32) (param $codes i32) (param $count i32)
+    (param $words i32) (param $documents i32) (param $published i32) (param $died i32) (param $generation i32)
+    (param $versions i32) (param $title_lengths i32) (param $title_chunks i32)
+    (param $table i32) (param $list i32) (param $masks i32)
+    (result i32)
+    (local $i i32) (local $chunk i32) (local $word i32) (local $mask i32) (local $code i32) (local $kept i32)
+    (block $done
+      (loop $next
+        (br_if $done (i32.ge_u (local.get $i) (local.get $count)))
+        (block $skip
+          (local.set $chunk
+            (i32.load16_u $arena (i32.add (local.get $chunks) (i32.shl (local.get $i) (i32.const 1)))))
+          (local.set $word
+            (i32.load $arena (i32.add (local.get $words) (i32.shl (local.get $chunk) (i32.const 2)))))
+          (local.set $mask
+            (i32.load8_u $scratch
+              (i32.add (local.get $table) (i32.shr_u (local.get $word) (i32.const 16)))))
+          (if (i32.gt_u (local.get $mask) (i32.const 3))
+            (then
+              (local.set $mask
+                (call $timed
+                  (local.get $mask)
+                  (f64.load $arena
+                    (i32.add
+                      (local.get $published)
+                      (i32.shl
+                        (i32.load16_u $arena
+                          (i32.add (local.get $documents) (i32.shl (local.get $chunk) (i32.const 1))))
+                        (i32.const 3))))))))
+          (local.set $code (i32.load8_u $arena (i32.add (local.get $codes) (local.get $i))))
+          (if (local.get $died)
+            (then
+              (br_if $skip
+                (i32.le_s
+                  (i32.load $arena (i32.add (local.get $died) (i32.shl (local.get $chunk) (i32.const 2))))
+                  (local.get $generation)))))
+          ;; One branch for all that is rare: entry 255, code 255, mask 1 or 2.
+          (if
+            (i32.or
+              (i32.or (i32.gt_u (local.get $mask) (i32.const 3)) (i32.eq (local.get $code) (i32.const 255)))
+              (i32.and (i32.add (local.get $mask) (i32.const 1)) (i32.const 2)))
+            (then
+              (br_if $skip (i32.eqz (local.get $mask)))
+              (if (i32.or (i32.gt_u (local.get $mask) (i32.const 3)) (i32.eq (local.get $code) (i32.const 255)))
+                (then (return (i32.const -1))))
+              (br_if $skip
+                (i32.eqz
+                  (i32.and
+                    (local.get $code)
+                    (select (i32.const 0xc0) (i32.const 0x3f) (i32.eq (local.get $mask) (i32.const 1))))))
+              (br_if $skip
+                (i32.lt_s
+                  (call $one_field
+                    (local.get $mask) (local.get $word) (local.get $chunk)
+                    (local.get $versions) (local.get $title_lengths) (local.get $title_chunks))
+                  (i32.const 0)))))
+          (i32.store16 $scratch
+            (i32.add (local.get $list) (i32.shl (local.get $kept) (i32.const 1)))
+            (local.get $chunk))
+          (i32.store8 $scratch (i32.add (local.get $masks) (local.get $kept)) (local.get $mask))
+          (local.set $kept (i32.add (local.get $kept) (i32.ne (local.get $mask) (i32.const 0)))))
+        (local.set $i (i32.add (local.get $i) (i32.const 1)))
+        (br $next)))
+    (local.get $kept))
+
   ;; Of $count chunks at $list, leaves those that have $term for a word as it is written in a field of their mask, a byte
   ;; each at $masks: 1 title, 2 body. Returns how many.
   (func (export "keep_written")

@@ -11,6 +11,7 @@ import {
   KeywordKernel,
   postingRangeOf,
   postingScore,
+  type VisitedSegment,
   type WalkedSegment,
 } from './keyword-kernel.ts'
 import type { KeywordPlan, PlannedAlternative, PlannedBeginning, PlannedTerm } from './plan-keyword.ts'
@@ -67,6 +68,7 @@ interface KernelExports {
   take_begun(...pointersAndNumbers: number[]): number
   sift_begun(...pointersAndNumbers: number[]): number
   gather_begun(...pointersAndNumbers: number[]): void
+  visible(...pointersAndNumbers: number[]): number
   keep_written(...pointersAndNumbers: number[]): number
 }
 
@@ -275,6 +277,22 @@ export class SimdKeywordKernel extends KeywordKernel {
     return this.#phraseFrequencies
   }
 
+  override keepVisible(
+    visited: VisitedSegment,
+    from: number,
+    count: number,
+    chunks: Uint16Array,
+    masks: Uint8Array,
+  ): number {
+    if (!isWalkable(visited)) return super.keepVisible(visited, from, count, chunks, masks)
+    const postings = postingsFrom(visited, from, from + count)
+    const kept = this.#kernelFor(visited.arena).visible(...postings, tableAt, listAt, masksAt)
+    if (kept < 0) return super.keepVisible(visited, from, count, chunks, masks)
+    chunks.set(this.#list.subarray(0, kept))
+    masks.set(this.#masks.subarray(0, kept))
+    return kept
+  }
+
   override keepWritten(
     { arena, image }: Pick<Segment, 'arena' | 'image'>,
     term: number,
@@ -413,17 +431,17 @@ function longestOf(isTrue: (length: number) => boolean): number {
   return low
 }
 
-function isWalkable({ image }: WalkedSegment): boolean {
+function isWalkable({ image }: VisitedSegment): boolean {
   return image.chunkWord.length === image.chunks
 }
 
 /** The kernel's first arguments: the postings and the columns they look up, by their places in the arena. */
-function postingsFrom(walked: WalkedSegment, from: number, end: number): number[] {
+function postingsFrom(walked: VisitedSegment, from: number, end: number): number[] {
   const { postingChunk, postingFrequency } = walked.image
   return [postingChunk.byteOffset + from * 2, postingFrequency.byteOffset + from, end - from, ...columnsOf(walked)]
 }
 
-function columnsOf({ image, died, generation }: WalkedSegment): number[] {
+function columnsOf({ image, died, generation }: VisitedSegment): number[] {
   return [
     image.chunkWord.byteOffset,
     image.chunkDocument.byteOffset,

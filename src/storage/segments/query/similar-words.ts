@@ -113,14 +113,13 @@ function countChunks(search: SimilarWordsSearch, { terms }: Candidate): number {
     for (const { term, isWordOnly } of terms) {
       const place = findTerm(segment.image, term)
       if (place < 0) continue
+      const visited = { ...segment, generation: search.view.generation, filter: search.filter }
       const { postingStart } = segment.image
       const end = postingStart[place + 1]!
       for (let posting = postingStart[place]!; posting < end; ) {
-        let left = 0
-        for (; posting < end && left < countedMax - count; posting++) {
-          masks[left] = visibleMask(search, segment, posting)
-          if (masks[left] !== 0) chunks[left++] = segment.image.postingChunk[posting]!
-        }
+        const some = Math.min(end - posting, countedMax - count)
+        let left = keepAdmitted(search, segment, search.kernel.keepVisible(visited, posting, some, chunks, masks))
+        posting += some
         if (!isWordOnly) left = search.kernel.keepWritten(segment, term, chunks, masks, left)
         count += terms.length > 1 ? countNew(left) : left
         if (count === countedMax) return count
@@ -128,6 +127,18 @@ function countChunks(search: SimilarWordsSearch, { terms }: Candidate): number {
     }
   }
   return count
+}
+
+/** Of the first so many chunks, leaves those whose documents meet the conditions. Returns how many. */
+function keepAdmitted({ admits }: SimilarWordsSearch, { image }: Segment, count: number): number {
+  if (admits === null) return count
+  let kept = 0
+  for (let i = 0; i < count; i++) {
+    if (!admits(image, chunks[i]!)) continue
+    chunks[kept] = chunks[i]!
+    masks[kept++] = masks[i]!
+  }
+  return kept
 }
 
 /** How many of the first so many chunks were not known. */

@@ -29,6 +29,8 @@ const hasChromium = findChromium() !== null
 
 /** The longest, which begin first, so that at the end no core waits for the other. */
 const longest = [
+  // With all other files of the browser, in one process.
+  'test/browser/pages.test.ts',
   'test/acceptance/copy-postgres.test.ts',
   'test/acceptance/unreadable.test.ts',
   'test/acceptance/indexing-recovery.test.ts',
@@ -49,7 +51,6 @@ const longest = [
   'test/service/embedding-degradation.test.ts',
   'test/service/search-fairness.test.ts',
   'test/service/start.test.ts',
-  'test/browser/pages.test.ts',
   'src/hostile-bodies.test.ts',
   'src/storage/sqlite/backup-store.test.ts',
   'src/worker/analysis.test.ts',

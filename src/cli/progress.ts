@@ -36,7 +36,9 @@ export class Progress {
   }
 
   #write(line: string): void {
-    this.#stream.write(this.#stream.isTTY ? `\r\u001b[2K${line.slice(0, this.#stream.columns)}` : `${line}\n`)
+    this.#stream.write(
+      this.#stream.isTTY ? `\r\u001b[2K${line.slice(0, this.#stream.columns || undefined)}` : `${line}\n`,
+    )
   }
 }
 

@@ -68,7 +68,9 @@ const ErasureAnswer = named(
       description:
         'No reader finds the documents any more, whatever it is. `completed`: their bytes are gone from the store and from every search index that is in use.',
     }),
-    documents: Type.Integer({ description: 'How many it took out of sight, so far.' }),
+    documents: Type.Integer({
+      description: 'How many it has come to so far. No reader finds the others any more either.',
+    }),
     removed: Type.Integer({
       description:
         'How many of those are gone from the store, with all that was known of them, so far. When that is all of them the feed, the search indexes and the files of the store are rid of what is left, and the erasure is `completed`.',

@@ -361,6 +361,31 @@ export function checkErasureStore(name: string, open: () => Promise<ErasureFixtu
         assert.deepEqual(await erasures.overdue(startMs + 40 * day), [])
       }))
 
+    for (const keepTombstones of [true, false]) {
+      const name = keepTombstones ? 'is refused' : 'is a new document, which stays'
+      test(`what is sent in again before its turn has come in the erasure of its dataset ${name}`, () =>
+        using(async (store) => {
+          const { catalog, content, erasures } = store
+          const before = await content.ingest([sent('one'), sent('two'), sent('three')], startMs)
+          const ids = before.map((one) => ('documentId' in one ? one.documentId : ''))
+          const dataset = { datasetId: 'd', below: firstIdAt('doc', startMs + 1) }
+          const asked = { erasureId: 'ers_1', selection: { dataset }, ...request, keepTombstones }
+          await erasures.begin(asked, mark(startMs))
+          assert.equal(await erasures.hide('ers_1', 1, startMs + 2), true)
+          const again = await content.ingest([sent('two'), sent('three'), sent('three'), sent('new')], startMs + 10)
+          const outcomes = again.map((one) => 'outcome' in one && one.outcome)
+          const expected = keepTombstones
+            ? ['erased', 'erased', 'erased', 'created']
+            : ['created', 'created', 'unchanged', 'created']
+          assert.deepEqual(outcomes, expected)
+          while (await erasures.hide('ers_1', 1, startMs + 20));
+          assert.equal((await erasures.erasure('ers_1'))!.documents, 3)
+          const kept = again.flatMap((one) => ('documentId' in one ? one.documentId : []))
+          const there = await catalog.documents([...ids, ...kept], { snapshot: false })
+          assert.deepEqual(there.map(({ documentId }) => documentId).sort(), [...new Set(kept)].sort())
+        }))
+    }
+
     test('a dataset that is being erased is hidden, and what comes in meanwhile stays; one that is deleted takes nothing', () =>
       using(async (store) => {
         const { access, analysis, changes, content, erasures, operator } = store

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readdirSync, writeFileSync } from 'node:fs'
+import { closeSync, existsSync, openSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { json, text } from 'node:stream/consumers'
 import { before, test } from 'node:test'
@@ -238,7 +238,7 @@ test('openapi prints what the server serves, without touching the data folder', 
   assert.deepEqual(JSON.parse(stdout), (await server.call('GET', '/openapi.json')).body)
 })
 
-test('what a command prints is printed whole, however late it is read; who reads no further is no fault', async () => {
+test('what a command prints is printed whole, however late it is read; who reads no further is no fault, a full disk is', async () => {
   const temporary = freshFolder()
   const begin = () =>
     spawn(process.execPath, ['bin/tidemark.js', 'openapi'], { env: { ...process.env, TMPDIR: temporary } })
@@ -252,6 +252,12 @@ test('what a command prints is printed whole, however late it is read; who reads
   early.stdout.destroy()
   const [said, [code]] = await Promise.all([text(early.stderr), once(early, 'close')])
   assert.deepEqual([said, code], ['', 0])
+
+  const full = openSync('/dev/full', 'w')
+  const lost = spawn(process.execPath, ['bin/tidemark.js', '--help'], { stdio: ['ignore', full, 'pipe'] })
+  closeSync(full)
+  const [why, [failed]] = await Promise.all([text(lost.stderr!), once(lost, 'close')])
+  assert.deepEqual([why, failed], ['tidemark: what it says cannot be written: ENOSPC\n', 1])
 })
 
 test('admin-token makes one that works after a restart, where none is set, and is in the audit log', async () => {

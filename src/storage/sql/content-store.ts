@@ -12,6 +12,7 @@ import {
   termsRemoved,
   versionRow,
 } from './document-rows.ts'
+import { hideSentAgain } from './hide-for-erasure.ts'
 import { idLists } from './id-lists.ts'
 import { lastRevision } from './index-revisions.ts'
 import { insertRows } from './insert-rows.ts'
@@ -20,14 +21,19 @@ import type { DocumentRow, Tables } from './tables.ts'
 import { erasedAmong } from './tombstones.ts'
 
 export function sqlContentStore(db: Kysely<Tables>): ContentStore {
-  const knownDatasets = async (): Promise<readonly string[]> =>
-    (await db.selectFrom('dataset').select('dataset_id').where(isNotLeaving).execute()).map((row) => row.dataset_id)
+  const knownDatasets = () => db.selectFrom('dataset').select(['dataset_id', 'hidden_by']).where(isNotLeaving).execute()
 
   return {
-    knownDatasets,
+    knownDatasets: async () => (await knownDatasets()).map((row) => row.dataset_id),
 
     async ingest(documents, nowMs) {
-      const datasets = new Set(await knownDatasets())
+      const datasets = new Set<string>()
+      for (const { dataset_id, hidden_by } of await knownDatasets()) {
+        datasets.add(dataset_id)
+        if (hidden_by === null) continue
+        const sent = documents.filter((one) => one.datasetId === dataset_id)
+        if (sent.length > 0) await hideSentAgain(db, hidden_by, sent, nowMs)
+      }
       const known = documents.filter((one) => datasets.has(one.datasetId))
       const states = await readStates(db, known)
       const erased = await erasedAmong(

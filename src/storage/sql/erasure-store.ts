@@ -4,9 +4,9 @@ import { firstIdAt, newId } from '../../ids.ts'
 import type { DatasetPart, Erasure, ErasureStatus, ErasureStore, Selection } from '../../operator/erasure-store.ts'
 import type { AuditMark } from '../../operator/operator-store.ts'
 import { dayMs } from '../../time.ts'
-import { forgetEvents, hideDocuments, removeRemains } from './erase-documents.ts'
+import { forgetEvents, removeRemains } from './erase-documents.ts'
+import { hideFor } from './hide-for-erasure.ts'
 import { keepClaim } from './kept-claims.ts'
-import { runsWith } from './runs-with-documents.ts'
 import type { DocumentRow, ErasureRow, Tables } from './tables.ts'
 import { type Arrivals, arrivalsAfter, tellSome } from './told-arrivals.ts'
 import { knownTombstones } from './tombstones.ts'
@@ -240,29 +240,15 @@ async function showDataset(
 async function hideSome(db: Kysely<Tables>, row: ErasureRow, most: number, nowMs: number): Promise<boolean> {
   const selection = JSON.parse(row.selection!) as Selection
   const documents = await selected(db, selection, most)
-  const known: string[] = JSON.parse(row.artifact_run_ids)
-  const runIds = await runsWith(db, documents, known)
-  if (row.purge_artifacts === 1 && runIds.length > 0) {
-    await db
-      .updateTable('analysis_run')
-      .set({ expires_at: sql<number>`case when expires_at < ${nowMs} then expires_at else ${nowMs} end` })
-      .where('run_id', 'in', runIds)
-      .execute()
-  }
-  const of = { erasureId: row.erasure_id, keepTombstones: row.keep_tombstones === 1 }
-  await hideDocuments(db, documents, of, nowMs)
-  const isAll = documents.length < most || 'documentIds' in selection
-  const arrivals = isAll && 'dataset' in selection ? await showDataset(db, selection.dataset, row, nowMs) : null
+  await hideFor(db, row, documents, nowMs)
+  if (documents.length === most && !('documentIds' in selection)) return true
+  const arrivals = 'dataset' in selection ? await showDataset(db, selection.dataset, row, nowMs) : null
   await db
     .updateTable('erasure')
-    .set((eb) => ({
-      documents: eb('documents', '+', documents.length),
-      artifact_run_ids: JSON.stringify([...known, ...runIds]),
-      ...(isAll ? { selection: null, arrivals: arrivals && JSON.stringify(arrivals) } : {}),
-    }))
+    .set({ selection: null, arrivals: arrivals && JSON.stringify(arrivals) })
     .where('erasure_id', '=', row.erasure_id)
     .execute()
-  return !isAll
+  return false
 }
 
 function selected(db: Kysely<Tables>, selection: Selection, most: number): Promise<DocumentRow[]> {

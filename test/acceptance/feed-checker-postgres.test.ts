@@ -7,10 +7,10 @@ test('three processes that answer, two that work, one database, all killed again
   const postgres = await throwawayPostgres({ durable: false })
   try {
     const result = await checkFeed({
-      events: 3000,
+      events: 5000,
       writers: 8,
       seed: 20_261_115,
-      changesAlive: [360, 1200],
+      changesAlive: [600, 2000],
       fleet: {
         databaseUrl: postgres.url,
         api: 3,
@@ -21,7 +21,7 @@ test('three processes that answer, two that work, one database, all killed again
     const { text, good } = summaryOf(result)
     console.log(text)
     assert.ok(good, [text, ...result.faults, ...result.wrongReplays, ...result.copyFaults].join('\n'))
-    assert.ok(result.events >= 3000 && result.kills > 0 && result.replayed > 0)
+    assert.ok(result.events >= 5000 && result.kills > 0 && result.replayed > 0)
     assert.ok(result.mirrorKills > 0 && result.erased > 0)
   } finally {
     await postgres.remove()

@@ -111,6 +111,23 @@ export function wordsExamples(it: () => IndexUnderTest): void {
     assert.deepEqual(await begins('march', everything, english), [])
   })
 
+  test('a word that no text has any more is similar to nothing, and one is however often or in whatever window it stands', async () => {
+    await it().start(
+      put('gone', ['harbour']),
+      put('often', ['lantern '.repeat(300)]),
+      ...Array.from({ length: 20 }, (_, i) => put(`d${i}`, ['mooring'], { columns: { publishedAt: i } })),
+    )
+    assert.deepEqual(await names(typed('harbor')), ['harbour'])
+    await it().apply(put('gone', ['emptied'], { version: 'gone v2' }))
+    assert.deepEqual(await names(typed('harbor')), [])
+    assert.deepEqual(await names(typed('lantrn')), ['lantern'])
+    const within = (...windows: readonly (readonly [number, number])[]): Scope => ({
+      entries: windows.map(([publishedFrom, publishedTo]) => ({ ...entry, publishedFrom, publishedTo })),
+    })
+    assert.deepEqual(await names(typed('moring'), within([3, 5], [15, 17])), ['mooring'])
+    assert.deepEqual(await names(typed('moring'), within([20, 25], [30, 31])), [])
+  })
+
   test('what is matched loosely counts for less, and a beginning for one word however many it has', async () => {
     await it().start(
       put('exact', ['harbour and much more of it besides']),

@@ -128,6 +128,37 @@ export function wordsExamples(it: () => IndexUnderTest): void {
     assert.deepEqual(await names(typed('moring'), within([20, 25], [30, 31])), [])
   })
 
+  test('a beginning that is the whole query counts what it does not show', async () => {
+    const documents = (from: number) =>
+      Array.from({ length: 40 }, (_, i) =>
+        put(`d${from + i}`, [i % 2 ? 'mooring rope' : `moored ${'rope '.repeat(i)}`], {
+          columns: { publishedAt: from + i },
+        }),
+      )
+    await it().start(...documents(100))
+    await it().apply(...documents(200))
+    const total = async (group: readonly string[], scope: Scope = everything) => {
+      const query = askFor(group, { beginning: 'moor', factor: 0.5 })
+      const page = await it().index.keyword({ ...it().request(''), query, scope, limit: 3 })
+      assert.ok(page.outcome === 'found')
+      assert.ok(page.hits.length <= 3)
+      return page.totalChunks
+    }
+    const windows = [
+      [103, 105],
+      [215, 217],
+    ] as const
+    const odd: Scope = {
+      entries: windows.map(([publishedFrom, publishedTo]) => ({ ...entry, publishedFrom, publishedTo })),
+    }
+    for (const group of [[], ['mooring']]) {
+      assert.equal(await total(group), 80)
+      assert.equal(await total(group, odd), 4)
+    }
+    await it().apply(put('d230', ['emptied'], { version: 'd230 v2', columns: { publishedAt: 230 } }))
+    for (const group of [[], ['mooring']]) assert.equal(await total(group), 79)
+  })
+
   test('what is matched loosely counts for less, and a beginning for one word however many it has', async () => {
     await it().start(
       put('exact', ['harbour and much more of it besides']),

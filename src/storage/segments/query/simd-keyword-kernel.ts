@@ -320,11 +320,15 @@ export class SimdKeywordKernel extends KeywordKernel {
   /** Most chunks of a short beginning are too long to be among the best: they are counted, and not scored. */
   #siftBegun(walked: WalkedSegment, { lists, weight }: PlannedBeginning, top: TopDocuments): number {
     const begun = lists.get(walked.image)!
+    if (begun.count === 0) return this.rank(walked, top)
     this.#takeBegun(begun)
     const kernel = this.#kernelFor(walked.arena)
     const columns = columnsOf(walked)
+    let limitsFor = -1
     return this.#rank(walked, top, (first, count, threshold) => {
-      this.#setLimits(walked.plan, weight, threshold)
+      // To work them out takes as long as a portion of a rare beginning; mostly the threshold is that of the portion before.
+      if (threshold !== limitsFor) this.#setLimits(walked.plan, weight, threshold)
+      limitsFor = threshold
       const matches = kernel.sift_begun(
         begunTitlesAt,
         begunBodiesAt,

@@ -107,7 +107,7 @@ test('what is chosen narrows the list, is in the address, and can be let go; a d
   await page.goto(`${world.address}/documents`)
   // What somebody types is not lost while the list below comes in.
   await page.getByLabel('Document id or address').fill(id)
-  await page.getByText('100 documents so far').waitFor()
+  await page.getByText(/^\d+ documents( so far)?, the newest first/).waitFor()
   await page.getByRole('button', { name: 'Find' }).click()
   await page.getByText('1 document, the newest first').waitFor()
   await page.getByText('Ferry crews begin three-day strike on the Tarnsay crossing').waitFor()

@@ -450,7 +450,7 @@ test('the run queue, usage by application and day, the audit log, and an adminis
   await row.getByRole('link', { name: attack }).waitFor()
 
   await page.getByRole('link', { name: 'Usage' }).click()
-  await page.getByLabel('Application').selectOption(reader.applicationId)
+  await page.getByRole('combobox', { name: 'Application' }).selectOption(reader.applicationId)
   await page.waitForURL(`**/operate/usage?days=7&application=${reader.applicationId}`)
   // Use is written down a moment after it.
   await until('the use is shown', async () => {

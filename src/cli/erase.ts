@@ -88,19 +88,19 @@ const erasuresOf = ({ store }: Workbench): Erasures => new Erasures({ store: sto
 /** What can be done without a server. */
 async function finish(context: Context, { store: { erasures } }: Workbench, { erasureId }: Erasure): Promise<void> {
   const bar = new Progress()
-  const how = async () => (await erasures.erasure(erasureId))!
+  let hidden = 0
   while (await erasures.hide(erasureId, hiddenAtOnce, Date.now())) {
-    bar.show({ done: 0, total: null, text: `${(await how()).documents} documents are out of sight` })
+    hidden += hiddenAtOnce
+    bar.show({ done: 0, total: null, text: `${hidden} documents are out of sight` })
   }
-  const line = ({ documents, removed }: Erasure) => ({
-    done: removed,
-    total: documents,
-    text: `${removed} of ${documents} documents are gone from the store`,
-  })
-  while (await erasures.remove(erasureId, removedAtOnce)) bar.show(line(await how()))
-  const done = await how()
-  bar.end(line(done))
-  const { documents, artifactRunIds } = done
+  const { documents, artifactRunIds } = (await erasures.erasure(erasureId))!
+  const line = (done: number) => ({ done, total: documents, text: `${done} of ${documents} documents removed` })
+  let removed = 0
+  while (await erasures.remove(erasureId, removedAtOnce)) {
+    removed += removedAtOnce
+    bar.show(line(removed))
+  }
+  bar.end(line(documents))
   context.say(`${erasureId}: ${documents} documents are gone from the store`)
   if (artifactRunIds.length > 0) context.say(`analysis runs that may contain one: ${artifactRunIds.join(' ')}`)
   context.say('a running server, or the next one that starts, takes them out of its search index and completes it')

@@ -57,11 +57,11 @@ export function ErasuresView(): ComponentChild {
             { title: 'Erasure', cell: ({ erasure_id: id }) => h('code', null, id) },
             { title: 'State', cell: ({ status }) => state(status) },
             { title: 'Documents', isNumber: true, cell: ({ documents }) => count(documents) },
-            { title: 'Gone from the store', isNumber: true, cell: ({ removed }) => count(removed) },
+            { title: 'Removed', isNumber: true, cell: ({ removed }) => count(removed) },
             { title: 'Begun', cell: ({ created_at: at }) => moment(at) },
             { title: 'Done', cell: ({ completed_at: at }) => (at === null ? 'not yet' : moment(at)) },
             {
-              title: 'Analysis runs that may have had one',
+              title: 'Runs that may have one',
               cell: ({ artifact_run_ids: runs }) => (runs.length === 0 ? 'none' : runs.join(', ')),
             },
           ],

@@ -64,15 +64,16 @@ export async function correctQuery(
     editsMax: editsMaxOf(correctable),
     unlessFound: typo === 'auto',
   }))
-  const outcome = await index.similarWords({ words, ...within, limit: limits.correctionsMax })
+  // Told by the texts, and not by the letters: forms of a word in one language are none in another.
+  const excluded = query.clauses.flatMap((one) => (one.type === 'word' && one.kind === 'mustNot' ? one.group : []))
+  const outcome = await index.similarWords({ words, excluded, ...within, limit: limits.correctionsMax })
   if (outcome.outcome !== 'found') return outcome
   const read = queryWordReader(text, within.filters.languages)
   /** What finds a word of the texts: what a query for it would ask for, and itself, whatever its language. */
   const termsOf = (word: string): TermGroup => [
     ...new Set([...read(word).flatMap(({ strictGroup }) => strictGroup), word, WORD_MARK + word]),
   ]
-  const excluded = query.clauses.flatMap((one) => (one.type === 'word' && one.kind === 'mustNot' ? one.group : []))
-  const corrected = asked.map((clause, i) => correct(clause, outcome.words[i]!, termsOf, excluded))
+  const corrected = asked.map((clause, i) => correct(clause, outcome.words[i]!, termsOf))
   const corrections = corrected.flatMap(({ clause, words: meant }) =>
     meant.map(({ word }) => ({ from: clause.typed ?? clause.correctable, to: word })),
   )
@@ -95,20 +96,9 @@ interface CorrectedClause {
   readonly words: readonly { readonly word: string; readonly match: LooseMatch & { readonly terms: TermGroup } }[]
 }
 
-function correct(
-  clause: Correctable,
-  { isFound, similar }: SimilarWords,
-  termsOf: (word: string) => TermGroup,
-  excluded: TermGroup,
-) {
-  const words = similar.flatMap(({ word, edits }) => {
-    const terms = termsOf(word)
-    // Another form of the word, which the query finds anyway.
-    if (isFound && clause.group.some((term) => terms.includes(term))) return []
-    // It could find nothing: where it stands, the query says that the text is not wanted.
-    if (excluded.some((term) => terms.includes(term))) return []
-    return [{ word, match: { terms, factor: (isFound ? factorWhereFound : factorUnlessFound) / edits } }]
-  })
+function correct(clause: Correctable, { isFound, similar }: SimilarWords, termsOf: (word: string) => TermGroup) {
+  const factor = isFound ? factorWhereFound : factorUnlessFound
+  const words = similar.map(({ word, edits }) => ({ word, match: { terms: termsOf(word), factor: factor / edits } }))
   return { clause, words }
 }
 

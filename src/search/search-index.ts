@@ -203,6 +203,8 @@ export interface SimilarWordsRequest extends Search {
   readonly words: readonly TypedWord[]
   /** Words count where they stand in documents that meet them. */
   readonly conditions?: CatalogConditions
+  /** Terms of texts that are not wanted: what stands nowhere else is similar to nothing. */
+  readonly excluded: TermGroup
   /** Of each word the nearest, and of those as near the ones in most chunks, as far as it is worth counting them. */
   readonly limit: number
 }
@@ -311,7 +313,8 @@ export interface SimilarWords {
   readonly isFound: boolean
   /**
    * Words of the fields that may be searched, the first terms of their positions, without the word itself and, where that
-   * is a beginning, without what begins so.
+   * is a beginning, without what begins so. They count where the group is not found: another form of the word that stands in
+   * no other chunk is none.
    */
   readonly similar: readonly SimilarWord[]
 }

@@ -165,13 +165,17 @@ export class BruteForceIndex implements SearchIndex {
       ...(titleVisible ? [title] : []),
       ...(bodyVisible ? [body] : []),
     ]
-    const inChunk = visible.map((chunk) => new Set(fieldsOf(chunk).flatMap(wordsOf)))
-    const held = new Set(visible.flatMap((chunk) => fieldsOf(chunk).flatMap(({ terms }) => terms)))
+    const termsOf = (chunk: VisibleChunk) => fieldsOf(chunk).flatMap(({ terms }) => terms)
+    const held = new Set(visible.flatMap(termsOf))
     const about = ({ word, group, isBeginning, editsMax, unlessFound }: TypedWord) => {
       const isFound =
         group.some((term) => held.has(term)) ||
         (isBeginning && [...held].some((term) => unmarked(term).startsWith(word)))
       if (isFound && unlessFound) return { isFound, similar: [] }
+      const known = new Set([...group, ...request.excluded])
+      const inChunk = visible
+        .filter((chunk) => !termsOf(chunk).some((term) => known.has(term)))
+        .map((chunk) => new Set(fieldsOf(chunk).flatMap(wordsOf)))
       const similar = [...new Set(inChunk.flatMap((words) => [...words]))]
         .map((other) => ({ word: other, edits: typingErrors(word, other, isBeginning) }))
         .filter(({ edits }) => edits > 0 && edits <= editsMax)
@@ -458,7 +462,7 @@ const wordsOf = ({ terms, positions }: AnalysedField): string[] =>
   terms.filter((_, i) => positions[i] !== positions[i - 1]).map(unmarked)
 
 /** By the definition: a table of all beginnings of both words; of a beginning the nearest counts. */
-function typingErrors(typed: string, word: string, isBeginning: boolean): number {
+export function typingErrors(typed: string, word: string, isBeginning: boolean): number {
   const [a, b] = [[...word], [...typed]]
   const table = [...a, ''].map((_, i) => [...b, ''].map((_, j) => (i === 0 ? j : i)))
   for (let i = 1; i <= a.length; i++) {

@@ -24,8 +24,13 @@ const askFor = (group: readonly string[], ...loose: readonly LooseMatch[]): Keyw
 
 /** Words that begin as the one asked for, words that it may have been meant for, and that none of it tells of hidden text. */
 export function wordsExamples(it: () => IndexUnderTest): void {
-  const similar = async (word: TypedWord, scope: Scope = everything, filters: SearchFilters = noFilters) => {
-    const page = await it().index.similarWords({ words: [word], scope, filters, limit: 10, timeoutMs })
+  const similar = async (
+    word: TypedWord,
+    scope: Scope = everything,
+    filters: SearchFilters = noFilters,
+    excluded: readonly string[] = [],
+  ) => {
+    const page = await it().index.similarWords({ words: [word], excluded, scope, filters, limit: 10, timeoutMs })
     assert.ok(page.outcome === 'found', JSON.stringify(page))
     return page.words[0]!
   }
@@ -52,10 +57,28 @@ export function wordsExamples(it: () => IndexUnderTest): void {
   })
 
   test('a word that is found is similar to others only where that is asked for', async () => {
-    await it().start(put('d1', ['sight night']), put('d2', ['fight']))
+    await it().start(put('d1', ['sight', 'night']), put('d2', ['fight']))
     assert.deepEqual(await similar(typed('sight')), { isFound: true, similar: [] })
     assert.deepEqual(await similar(typed('seen', { group: ['fight'] })), { isFound: true, similar: [] })
     assert.deepEqual(await names(typed('sight', { unlessFound: false })), ['fight', 'night'])
+  })
+
+  test('a word is similar where it stands in a chunk that is not found as it is, and is wanted', async () => {
+    const titles: Scope = { entries: [{ ...entry, fields: ['title'] }] }
+    await it().start(
+      put('d1', ['sight night might', 'right']),
+      put('d2', ['light tight'], { title: 'sight' }),
+      put('d3', ['night light']),
+      put('d4', ['right'], { columns: { datasetId: 'closed' } }),
+    )
+    const always = (more: Partial<TypedWord> = {}) => typed('sight', { unlessFound: false, ...more })
+    assert.deepEqual(await names(always()), ['light', 'night', 'right'])
+    assert.deepEqual(await names(always({ group: ['sight', 'night'] })), ['right'])
+    assert.deepEqual(await names(always(), everything, noFilters, ['right']), ['light', 'night'])
+    assert.deepEqual(await names(typed('xight'), everything, noFilters, ['sight', 'light']), ['right'])
+    assert.deepEqual(await names(typed('xight'), everything, noFilters, ['night', 'right', 'tight']), [])
+    // Where a term may not be searched it is as if it were not there.
+    assert.deepEqual(await names(typed('xight'), titles, noFilters, ['light']), ['sight'])
   })
 
   test('of terms that share a position the first is the word; the others are no words', async () => {
@@ -181,7 +204,7 @@ export function wordsExamples(it: () => IndexUnderTest): void {
       for (const isBeginning of [true, false]) await similar(typed(word, { isBeginning, unlessFound: false }))
       await it().find('', { query: askFor([word], { beginning: word, factor: 1 }) })
     }
-    const late = { words: [typed('word')], scope: everything, filters: noFilters, limit: 1, timeoutMs: 0 }
+    const late = { words: [typed('word')], excluded: [], scope: everything, filters: noFilters, limit: 1, timeoutMs: 0 }
     assert.deepEqual(await it().index.similarWords(late), { outcome: 'timed_out' })
   })
 
@@ -226,16 +249,17 @@ export function wordsExamples(it: () => IndexUnderTest): void {
       fc.asyncProperty(
         fc.array(change, { minLength: 3, maxLength: 25 }),
         fc.array(word, { minLength: 1, maxLength: 4 }),
+        fc.array(letters, { maxLength: 2 }),
         fc.array(clause, { minLength: 1, maxLength: 3 }),
         fc.oneof(fc.constant(random.wholeScope), random.scope),
         random.filters,
         fc.option(random.conditions, { nil: undefined }),
-        async (changes, words, clauses, scope, filters, conditions) => {
+        async (changes, words, excluded, clauses, scope, filters, conditions) => {
           const expected = new BruteForceIndex()
           await expected.apply({ position: 1, changes })
           await it().start(...changes)
           const where = conditions === undefined ? {} : { conditions }
-          const asked = { words, scope, filters, ...where, limit: 5, timeoutMs }
+          const asked = { words, excluded, scope, filters, ...where, limit: 5, timeoutMs }
           assert.deepEqual(await it().index.similarWords(asked), await expected.similarWords(asked))
           const query = { clauses: clauses.slice(0, 2), boosts: clauses.slice(2) }
           const request = { ...it().request(''), query, scope, filters, ...where, explain: true }

@@ -1,4 +1,5 @@
 import type { SimilarWords, SimilarWordsPage, SimilarWordsRequest, TypedWord } from '../../search/search-index.ts'
+import type { TermGroup } from '../../text/types.ts'
 import { chunksPath, ofChunk } from './mapping.ts'
 import {
   allOf,
@@ -74,7 +75,7 @@ export async function findSimilarWords(calls: SearchCalls, request: SimilarWords
       aggs: Object.fromEntries(
         request.words.flatMap((word, j) => [
           [`found${j}`, { filter: isWordFound(word, one) }],
-          [`similar${j}`, { filter: mayBeSimilar(word, one), aggs: wordsAggregations(word, one) }],
+          [`similar${j}`, { filter: mayHoldSimilar(word, request.excluded, one), aggs: wordsAggregations(word, one) }],
         ]),
       ),
     },
@@ -110,9 +111,16 @@ export async function findSimilarWords(calls: SearchCalls, request: SimilarWords
 const edits = ({ editsMax }: TypedWord): readonly number[] => (editsMax > 1 ? [1, 2] : [1])
 
 function isWordFound({ word, group, isBeginning }: TypedWord, one: VisibleClass): Query {
-  const asTyped = group.map((term) => inFields(one, termQuery(term)))
-  return oneOf([...asTyped, ...(isBeginning ? [inFields(one, beginningQuery(word))] : [])])
+  return oneOf([holdsOneOf(group, one), ...(isBeginning ? [inFields(one, beginningQuery(word))] : [])])
 }
+
+const holdsOneOf = (group: TermGroup, one: VisibleClass): Query =>
+  oneOf(group.map((term) => inFields(one, termQuery(term))))
+
+/** Chunks that the word does not find, and that are wanted, with a word that could be similar. */
+const mayHoldSimilar = (word: TypedWord, excluded: TermGroup, one: VisibleClass): Query => ({
+  bool: { filter: [mayBeSimilar(word, one)], must_not: [holdsOneOf([...word.group, ...excluded], one)] },
+})
 
 /**
  * Chunks with a word that could be similar. Cut into one piece more than its errors can touch, a word has one that stands

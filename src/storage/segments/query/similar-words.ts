@@ -1,4 +1,5 @@
 import type { SimilarWord, SimilarWords, SimilarWordsRequest, TypedWord } from '../../../search/search-index.ts'
+import type { TermGroup } from '../../../text/types.ts'
 import { fieldsAt, findTerm, type SegmentImage } from '../format/segment-image.ts'
 import type { SearchView, Segment } from '../memory/segment.ts'
 import type { TermDictionary } from '../memory/term-dictionary.ts'
@@ -65,15 +66,17 @@ interface Candidate extends SimilarWord {
 }
 
 /** Those with fewer errors first, then those in more chunks. */
-function similarTo(search: SimilarWordsSearch, { word, editsMax, isBeginning }: TypedWord): SimilarWord[] | null {
-  const { limit } = search.request
+function similarTo(search: SimilarWordsSearch, typed: TypedWord): SimilarWord[] | null {
+  const { word, editsMax, isBeginning } = typed
+  const { limit, excluded } = search.request
+  const passedOver = new ChunksWith(search, [...typed.group, ...excluded])
   const found: Candidate[] = []
   // In the order that they would be in if all were visible, so that the last ones need not be counted.
   const candidates = candidatesFor(search, search.terms.similar(word, editsMax, isBeginning)).sort(inOrder)
   for (const candidate of candidates) {
     if (found.length >= limit && found.filter((other) => inOrder(other, candidate) < 0).length >= limit) continue
     if (performance.now() > search.deadline) return null
-    candidate.chunks = countChunks(search, candidate)
+    candidate.chunks = countChunks(search, candidate, passedOver)
     if (candidate.chunks > 0) found.push(candidate)
   }
   return found
@@ -101,12 +104,14 @@ function candidatesFor({ dictionary }: SimilarWordsSearch, terms: readonly Simil
 const chunks = new Uint16Array(countedMax)
 const masks = new Uint8Array(countedMax)
 const known = new ChunkSet()
+const collected = new Uint16Array(countedMax)
+const collectedMasks = new Uint8Array(countedMax)
 
 /**
  * The chunks in which one of the terms stands for a word as it is written, where that may be searched: the first of its
- * position. No more than `countedMax`.
+ * position. No more than `countedMax`, and none of those that are passed over.
  */
-function countChunks(search: SimilarWordsSearch, { terms }: Candidate): number {
+function countChunks(search: SimilarWordsSearch, { terms }: Candidate, passedOver: ChunksWith): number {
   let count = 0
   for (const segment of search.view.segments) {
     if (terms.length > 1) known.clear()
@@ -120,6 +125,7 @@ function countChunks(search: SimilarWordsSearch, { terms }: Candidate): number {
         const some = Math.min(end - posting, countedMax - count)
         let left = keepAdmitted(search, segment, search.kernel.keepVisible(visited, posting, some, chunks, masks))
         posting += some
+        left = passedOver.dropFrom(segment, left)
         if (!isWordOnly) left = search.kernel.keepWritten(segment, term, chunks, masks, left)
         count += terms.length > 1 ? countNew(left) : left
         if (count === countedMax) return count
@@ -127,6 +133,57 @@ function countChunks(search: SimilarWordsSearch, { terms }: Candidate): number {
     }
   }
   return count
+}
+
+/** The visible chunks that hold one of some terms, worked out for each segment that is asked about. */
+class ChunksWith {
+  readonly #search: SimilarWordsSearch
+  readonly #terms: readonly number[]
+  readonly #sets = new Map<Segment, ChunkSet | null>()
+
+  constructor(search: SimilarWordsSearch, group: TermGroup) {
+    this.#search = search
+    this.#terms = [...new Set(group)].map((term) => search.dictionary.find(term)).filter((term) => term !== 0)
+  }
+
+  /** Of the first so many chunks, leaves the others. Returns how many. */
+  dropFrom(segment: Segment, count: number): number {
+    const set = count === 0 ? null : this.#in(segment)
+    if (set === null) return count
+    let kept = 0
+    for (let i = 0; i < count; i++) {
+      if (set.has(chunks[i]!)) continue
+      chunks[kept] = chunks[i]!
+      masks[kept++] = masks[i]!
+    }
+    return kept
+  }
+
+  #in(segment: Segment): ChunkSet | null {
+    let set = this.#sets.get(segment)
+    if (set === undefined) {
+      set = this.#collect(segment)
+      this.#sets.set(segment, set)
+    }
+    return set
+  }
+
+  #collect(segment: Segment): ChunkSet | null {
+    const places = this.#terms.map((term) => findTerm(segment.image, term)).filter((place) => place >= 0)
+    if (places.length === 0) return null
+    const set = new ChunkSet()
+    const { view, filter, kernel } = this.#search
+    const visited = { ...segment, generation: view.generation, filter }
+    for (const place of places) {
+      const end = segment.image.postingStart[place + 1]!
+      for (let posting = segment.image.postingStart[place]!; posting < end; posting += countedMax) {
+        const some = Math.min(end - posting, countedMax)
+        const kept = kernel.keepVisible(visited, posting, some, collected, collectedMasks)
+        for (const chunk of collected.subarray(0, kept)) set.add(chunk)
+      }
+    }
+    return set
+  }
 }
 
 /** Of the first so many chunks, leaves those whose documents meet the conditions. Returns how many. */

@@ -1,6 +1,7 @@
 import { migrate } from '../../src/storage/sql/migrate.ts'
 import { sqliteMigrationDialect } from '../../src/storage/sqlite/migration-dialect.ts'
 import { openSqlite, type SqliteConnection } from '../../src/storage/sqlite/node-sqlite.ts'
+import { checkPlan } from './check-plan.ts'
 
 let migrated: Uint8Array | undefined
 
@@ -16,5 +17,11 @@ export async function openMemorySqlite(): Promise<SqliteConnection> {
   connection.raw.deserialize(migrated)
   // It is another database, which has not heard of it.
   connection.raw.exec('pragma secure_delete = on')
+  const { raw } = connection
+  const prepare = raw.prepare.bind(raw)
+  raw.prepare = (sql, ...options) => {
+    checkPlan(sql, (explained) => prepare(explained).all())
+    return prepare(sql, ...options)
+  }
   return connection
 }

@@ -91,8 +91,10 @@ export function sqlAnalysisInput(db: Kysely<Tables>): AnalysisInput {
         .groupBy('document_version.document_id')
       let readable = db
         .selectFrom('document_version')
-        .innerJoin('document', 'document.document_id', 'document_version.document_id')
+        // Crossed, because SQLite keeps the order then: it would else walk the whole dataset for every stretch.
+        .crossJoin('document')
         .select(['document_version.version_id', 'document_version.document_id'])
+        .whereRef('document.document_id', '=', 'document_version.document_id')
         .where('document_version.version_id', 'in', latest)
       for (const scope of query.scopes) readable = readable.where(isVersionOpen(scope, 'document_version', 'document'))
       // One a document, so never more than were asked for.

@@ -329,8 +329,10 @@ async function readVersions(
     versions.push(...(await rows.execute()))
     const theirs = db
       .selectFrom('chunk')
-      .innerJoin('chunk_vector', 'chunk_vector.chunk_id', 'chunk.chunk_id')
+      // Crossed, because SQLite keeps the order then: it would else walk all vectors that there are, for every step.
+      .crossJoin('chunk_vector')
       .select(['version_id', 'profile_id', 'chunk.chunk_id', 'vector'])
+      .whereRef('chunk_vector.chunk_id', '=', 'chunk.chunk_id')
       .where('chunk.version_id', 'in', some)
       .where('profile_id', 'in', (eb) => eb.selectFrom('embedding_profile').select('profile_id'))
     vectors.push(...(await theirs.execute()))

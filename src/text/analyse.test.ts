@@ -62,6 +62,7 @@ test('Chinese, Japanese, Korean and Thai need no blanks', () => {
 
 test('a language without a stemmer is also indexed by the first letters', () => {
   assert.equal(termsOf('listopadowych dni', 'pl'), 'listopadowych|listop* dni')
+  assert.equal(termsOf('kisiwa kisiwani kisiw', 'sw'), 'kisiwa|kisiwa* kisiwani|kisiwa* kisiw')
 })
 
 test('a word in another script is stemmed as the usual language of that script', () => {

@@ -65,6 +65,18 @@ test('a language without a stemmer is also indexed by the first letters', () => 
   assert.equal(termsOf('kisiwa kisiwani kisiw', 'sw'), 'kisiwa|kisiwa* kisiwani|kisiwa* kisiw')
 })
 
+test('an Arabic noun is found with and without its article, however short it is', () => {
+  const nouns = 'كتاب مدينة سنة لغة كرة آلة إنسان أرض حكومة بحر وطن لبن ابن شمس ألمانية'.split(' ')
+  const askedFor = (word: string) => analyse(word, 'ar').terms.filter((term) => !term.startsWith('='))
+  for (const noun of nouns) {
+    for (const article of ['ال', 'وال', 'فال', 'بال', 'كال', ...(noun.startsWith('ل') ? [] : ['لل'])]) {
+      const shared = askedFor(article + noun).filter((term) => askedFor(noun).includes(term))
+      assert.notDeepEqual(shared, [], article + noun)
+    }
+  }
+  assert.equal(termsOf('الفن الله', 'ar'), '=الفن|فن الله')
+})
+
 test('a word in another script is stemmed as the usual language of that script', () => {
   assert.equal(termsOf('使用windows', 'zh'), '使|使用|用 =windows|window')
   assert.equal(termsOf('собаками', 'en'), '=собаками|собак')

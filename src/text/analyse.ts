@@ -153,8 +153,8 @@ function unitTerm(text: string, start: number, end: number): string {
 
 /**
  * Han, kana and Hangul: every two neighbouring characters are a term, so a run of n takes n - 1 positions. A Han
- * character is a term by itself too, because it may be a word; a kana or a Hangul syllable only where it stands alone,
- * or first of two (in Korean a noun of one syllable with its particle).
+ * character is a term by itself too, because it may be a word; a Hangul syllable only where it stands alone, or first of
+ * two (a noun of one syllable with its particle), a kana only where no pair begins with it.
  */
 function addPairs(text: string, start: number, end: number, position: number, sink: TermSink): number {
   let next = position
@@ -182,7 +182,7 @@ function addPairs(text: string, start: number, end: number, position: number, si
   if (count === 1) {
     sink(previous, next, previousStart, end)
     next += 1
-  } else if (count > 1 && previousClass === CharClass.han) {
+  } else if (count > 1 && previousClass !== CharClass.hangul) {
     sink(previous, next - 1, previousStart, end)
   }
   return next

@@ -49,6 +49,14 @@ test('the last word may be a beginning, unless it is quoted or forbidden', () =>
   )
 })
 
+test('a single kana is the beginning of a pair, where nothing else is asked for', () => {
+  const looseOf = (text: string) =>
+    parseQuery(text, null).clauses.map((clause) => clause.type === 'word' && clause.loose)
+  for (const text of ['ね', ' ﾈ', 'ネ']) assert.equal(looseOf(text).flat().length, 1, text)
+  for (const text of ['ねこ', 'ね 猫', '猫', 'の の', '민', '!'])
+    assert.deepEqual(looseOf(text).filter(Boolean), [], text)
+})
+
 test('bare and demanded words may have typing errors; quoted and forbidden ones and those with digits have none', () => {
   const correctable = (text: string) =>
     parseQuery(text, ['en']).clauses.flatMap((clause) => (clause.type === 'word' ? (clause.correctable ?? []) : []))

@@ -16,6 +16,7 @@ const PAIR_WEIGHT = 0.3
 /** What a word that begins as the last one counts for, against one that is it. */
 const BEGINNING_FACTOR = 0.5
 const DIGIT = /\p{Nd}/u
+const ONE_KANA = /^[\p{sc=Hiragana}\p{sc=Katakana}]$/u
 
 type Piece = { kind: ClauseKind; quoted: boolean; text: string }
 
@@ -26,7 +27,8 @@ type Piece = { kind: ClauseKind; quoted: boolean; text: string }
  * A marked word that the analysis takes apart (`+well-known`, `-机器学习`) is a phrase. A bare one is several words.
  * Bare stop words are left out unless nothing else is asked for. `languages` are those of the language filter; without
  * one the language is guessed from the query. `lastIsBeginning` takes the last word, unless it is quoted or forbidden, for
- * the beginning of one that is still being typed.
+ * the beginning of one that is still being typed. A single kana that is the whole query is always one: within a text it is
+ * indexed with the kana after it.
  */
 export function parseQuery(
   text: string,
@@ -41,7 +43,7 @@ export function parseQuery(
   let previous: QueryWord | undefined
 
   const pieces = splitPieces(source).map((piece) => ({ ...piece, words: read(piece.text) }))
-  const last = lastIsBeginning ? beginningOf(pieces) : null
+  const last = lastIsBeginning || ONE_KANA.test(source.normalize('NFKC').trim()) ? beginningOf(pieces) : null
 
   for (const { kind, quoted, text: piece, words } of pieces) {
     if (kind !== 'any' || quoted) {

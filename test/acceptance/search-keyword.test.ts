@@ -120,6 +120,7 @@ suite('languages', () => {
     assert.deepEqual(await sorted('智能'), ['zh'])
     assert.deepEqual(await sorted('電波塔'), ['ja'])
     assert.deepEqual(await sorted('タワー'), ['ja'])
+    for (const kana of ['ワ', 'タ', 'す', 'ﾜ']) assert.deepEqual(await sorted(kana), ['ja'], kana)
     assert.deepEqual(await sorted('서울'), ['ko'])
     assert.deepEqual(await sorted('수도'), ['ko'])
     assert.deepEqual(await sorted('เมืองหลวง'), ['th'])

@@ -28,8 +28,12 @@ export function erase(program: Command, context: Context): void {
       .option('--purge-artifacts', 'delete analysis runs that may contain one of them')
   const begin = (selection: Selection, { tombstones, purgeArtifacts = false }: EraseOptions) =>
     withWorkbench(context, async (bench) => {
-      const request = { selection, keepTombstones: tombstones, purgeArtifacts, mustExist: false }
-      await finish(context, bench, await erasuresOf(bench).begin(commandLineActor, request))
+      const mustExist = 'documentIds' in selection
+      const request = { selection, keepTombstones: tombstones, purgeArtifacts, mustExist }
+      const begun = await erasuresOf(bench).begin(commandLineActor, request)
+      const unknown = mustExist ? new Set(selection.documentIds).size - begun.documents : 0
+      if (unknown > 0) context.say(`${unknown} of the ids name no document that is there, and are passed over`)
+      await finish(context, bench, begun)
     })
 
   by('documents', 'erase documents, every version of them')

@@ -240,9 +240,15 @@ test('all of a dataset is erased, or the dataset with it; the command line erase
     { path: 'applications', message: 'applications entitled to it: 1' },
   ])
 
-  const said = await tidemark(['erase', 'documents', one!.document_id!], { dataDir: server.dataDir })
+  const erase = (...ids: string[]) => tidemark(['erase', 'documents', ...ids], { dataDir: server.dataDir })
+  const said = await erase(one!.document_id!, 'nope')
   assert.equal(said.code, 0, said.stderr)
-  assert.match(said.stdout, /1 documents are gone from the store/)
+  assert.match(said.stdout, /1 of the ids name no document.*1 documents are gone from the store/s)
+  for (const id of ['nope', one!.document_id!]) {
+    const nothing = await erase(id)
+    assert.deepEqual([nothing.code, nothing.stdout], [1, ''])
+    assert.match(nothing.stderr, /there is no such document/)
+  }
   const answer = await server.admin('POST', '/admin/v1/erasures', { dataset_id: 'spare' })
   assert.equal(answer.status, 202, answer.text)
   const id = two!.document_id

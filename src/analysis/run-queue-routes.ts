@@ -63,7 +63,7 @@ export function runQueueRoutes(app: TypedApp, store: Pick<AnalysisStore, 'runQue
     },
     async (request) => {
       const { unfinished = false } = request.query
-      const page = pageOf(request.query)
+      const page = pageOf('run', request.query)
       const now = Date.now()
       const found = await store.runQueue({ unfinished, ...page, now })
       return {

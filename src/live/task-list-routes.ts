@@ -68,7 +68,7 @@ export function taskListRoutes(app: TypedApp, store: Pick<LiveStore, 'tasks'>): 
     },
     async (request) => {
       const { unfinished = false } = request.query
-      const page = pageOf(request.query)
+      const page = pageOf('task', request.query)
       const found = await store.tasks({ unfinished, ...page }, Date.now())
       return { tasks: found.map(answerOf), next_before: nextBefore(found, page.limit, (task) => task.taskId) }
     },

@@ -199,7 +199,7 @@ export function erasureRoutes(app: TypedApp, erasures: Erasures, operator: Opera
       },
     },
     async (request) => {
-      const page = pageOf(request.query)
+      const page = pageOf('ers', request.query)
       const found = await erasures.erasures(page)
       return { erasures: found.map(erasureAnswer), next_before: nextBefore(found, page.limit, (one) => one.erasureId) }
     },

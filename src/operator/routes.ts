@@ -265,7 +265,7 @@ function reportRoutes(app: TypedApp, operator: Operator): void {
       },
     },
     async (request) => {
-      const page = pageOf(request.query)
+      const page = pageOf('aud', request.query)
       const lines = await operator.read.audit(page)
       return {
         audit: lines.map((line) => ({

@@ -325,6 +325,19 @@ test('__proto__ and its kin are names like any other', async () => {
   assert.ok(listed.text.includes(stored), listed.text)
 })
 
+test('a list is not gone on from what is none of its ids', async () => {
+  for (const list of ['erasures', 'audit', 'live/tasks', 'analysis/runs']) {
+    for (const before of ['x', '', 'doc_00000000000000000000000000', 'ers_']) {
+      const answer = await server.admin('GET', `/admin/v1/${list}?before=${before}`)
+      await expectError(server, answer, 400, 'invalid_request')
+      assert.deepEqual(
+        answer.body.details.map(({ path }: { path: string }) => path),
+        ['before'],
+      )
+    }
+  }
+})
+
 test('NUL: in a path or query 400, in a name 400, on the wire 400', async () => {
   await expectError(server, await raw('GET /admin/v1/applications/%00 HTTP/1.1', adminLine), 400, 'invalid_request')
   await expectError(server, await server.admin('GET', '/admin/v1/audit?before=a%00b'), 400, 'invalid_request')

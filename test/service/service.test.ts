@@ -37,7 +37,10 @@ test('/metrics counts requests by operation and status, in the text form of Prom
 })
 
 test('the log is JSON lines with request ids, and holds no credential, body or query', async () => {
-  const { key, keyId, applicationId } = await server.makeApplication({ name: 'canary-body' })
+  const { key, keyId, applicationId } = await server.makeApplication({
+    name: 'canary-body',
+    entitlements: [{ datasets: ['news'] }],
+  })
   const collector = await server.makeCollector({ name: 'canary-body' })
   const calls = [
     ['GET', '/v1/account', key],
@@ -46,7 +49,7 @@ test('the log is JSON lines with request ids, and holds no credential, body or q
     ['POST', '/collector/v1/documents', collector.key],
     ['PATCH', `/admin/v1/applications/${applicationId}`, adminToken],
     ['GET', '/canary-path', key],
-    ['GET', '/admin/v1/audit?before=canary-query', adminToken],
+    ['GET', '/v1/values/dataset?prefix=canary-query', key],
   ] as const
   for (const [i, [method, path, credential]] of calls.entries()) {
     await server.call(method, path, {

@@ -50,7 +50,10 @@ const Answer = named(
     results: Type.Array(ResultItem),
     total: Type.Integer({ description: 'Documents on this page.' }),
     total_documents: Type.Integer({ description: 'Documents on this page.' }),
-    total_chunks: Type.Integer({ description: 'Matching chunks; in vector and hybrid mode of the candidates only.' }),
+    total_chunks: Type.Integer({
+      description:
+        'Matching chunks; in vector mode of the candidates only, in hybrid mode those that match by words, or the candidates by vector where those are more.',
+    }),
     top_k: Type.Integer({ description: 'Candidates that were considered.' }),
     cursor: Type.Optional(Type.String({ description: 'Only when a next page exists (keyword mode).' })),
     corrections: Type.Optional(

@@ -267,7 +267,8 @@ export class Searcher {
     return {
       ranked,
       facets: await this.#countCandidates(asked, candidates),
-      totalChunks: keyword.outcome === 'found' ? keyword.totalChunks : vectorHits.length,
+      // How many both found is not known: no fewer than either did.
+      totalChunks: Math.max(keyword.outcome === 'found' ? keyword.totalChunks : 0, chunksOf({ hits: vectorHits })),
       vectorsPending: vector.outcome === 'found' && vector.vectorsPending,
     }
   }

@@ -325,6 +325,12 @@ suite('what is shown', () => {
     for (const chunk of many!.matched_chunks!) assert.ok(chunk.body!.length <= 500)
   })
 
+  test('total_chunks of hybrid mode has what was found by meaning alone too', async () => {
+    const found = await world.search({ query: 'nowhereword', mode: 'hybrid', include_chunks: true })
+    const shown = found.results.flatMap(({ matched_chunks }) => matched_chunks!)
+    assert.ok(found.total > 0 && found.total_chunks >= shown.length, `${found.total_chunks} of ${shown.length}`)
+  })
+
   test('matched_chunks: only when asked for, best first, the best chunk first of all', async () => {
     assert.equal((await world.search({ query: 'filler7' })).results[0]!.matched_chunks, undefined)
     for (const mode of ['keyword', 'vector', 'hybrid']) {

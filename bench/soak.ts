@@ -2,11 +2,12 @@
  * An instance in use while documents arrive, which in production is always: 60 documents, 20 keyword, 5 vector and 5 hybrid
  * searches and 15 listings a second and one who reads the feed, on a server of its own with both built-in models.
  *
- *   npm run bench -- soak [--minutes 12] [--documents 300] [--import 20000] [--share 1] [--folder FOLDER]
+ *   npm run bench -- soak [--minutes 12] [--documents 1000] [--import 20000] [--share 1] [--folder FOLDER]
  *
- * First `--documents` are there and have all their vectors, and the reads alone are asked: idle. Then everything, in turns
- * with the writes alone, so that it can be told what searching takes from the making of vectors. At the end `--import` documents
- * come as fast as they are taken, besides the reads, until words find them all. The feed must have told every document once.
+ * First `--documents` are there and have all their vectors, enough that every page is full, and the reads alone are asked:
+ * idle. Then everything, in turns with the writes alone, so that it can be told what searching takes from the making of
+ * vectors. At the end `--import` documents come as fast as they are taken, besides the reads, until words find them all. The
+ * feed must have told every document once.
  *
  * What memory takes a chunk is told over the whole run, and apart for the import, whose chunks have no vectors yet, as the slope
  * of a line through its readings: before, up to some 8,000 chunks, heaps and caches of the threads fill up to their bounds.
@@ -55,7 +56,7 @@ export async function run(args: readonly string[]): Promise<void> {
     args: [...args],
     options: {
       minutes: { type: 'string', default: '12' },
-      documents: { type: 'string', default: '300' },
+      documents: { type: 'string', default: '1000' },
       import: { type: 'string', default: '20000' },
       share: { type: 'string', default: '1' },
       folder: { type: 'string' },

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { normaliseWord } from './fold-word.ts'
+import { foldAccents, normaliseWord } from './fold-word.ts'
 
 /** Is taken out, and so is all that it does. */
 const tatweel = 'ـ'
@@ -15,4 +15,24 @@ test('a word that needs nothing but its case has the form that all the steps giv
   for (const letter of letters) assert.equal(normaliseWord(letter), normaliseWord(tatweel + letter), letter)
   const word = fc.array(fc.constantFrom(...letters), { minLength: 1, maxLength: 12 }).map((all) => all.join(''))
   fc.assert(fc.property(word, (any) => assert.equal(normaliseWord(any), normaliseWord(tatweel + any))))
+})
+
+const sameForms = (...forms: readonly string[]) =>
+  assert.equal(new Set(forms.map((form) => foldAccents(normaliseWord(form)))).size, 1, forms.join(' '))
+
+test('a number is the same with and without marks between its thousands', () => {
+  sameForms('1299.99', '1,299.99', '1.299,99')
+  sameForms('1234567.5', '1,234,567.5', '1.234.567,5')
+  sameForms('1299', '1,299', '1.299')
+  assert.equal(normaliseWord('1.2,3'), '1.2,3')
+  assert.equal(normaliseWord('2,5'), '2,5')
+})
+
+test('Devanagari: nasals written out or as a dot, and letters with and without their dot, are the same', () => {
+  sameForms('हिन्दी', 'हिंदी')
+  sameForms('सम्बन्ध', 'संबंध')
+  sameForms('पण्डित', 'पंडित')
+  sameForms('ज़मीन', 'जमीन')
+  sameForms('चाँद', 'चांद')
+  assert.notEqual(foldAccents(normaliseWord('मन')), foldAccents(normaliseWord('मं')))
 })

@@ -36,6 +36,11 @@ const NOT_IN_TERMS = /[^\p{L}\p{M}\p{N}.,]|[\u02b0-\u02ff]/gu
 const DIGIT_BLOCKS = [0x660, 0x6f0, 0x966, 0x9e6, 0xe50]
 const FOREIGN_DIGITS = /[\u0660-\u0669\u06f0-\u06f9\u0966-\u096f\u09e6-\u09ef\u0e50-\u0e59]/gu
 const THOUSANDS = /^\d{1,3}(?:[.,]\d{3})+$/u
+/** `1,299.99` and `1.299,99`: the mark of the fraction is another than that of the thousands. */
+const THOUSANDS_AND_FRACTION = /^(\d{1,3}([.,])\d{3}(?:\2\d{3})*)(?!\2)[.,](\d+)$/u
+/** In Devanagari a nasal before a consonant can be written as a dot, and many leave the dot below a letter out. */
+const NASALS = /[\u0919\u091e\u0923\u0928\u092e]\u094d(?=[\u0915-\u0939])|\u0901/gu
+const NUKTA = /\u093c/gu
 
 function asciiDigit(digit: string): string {
   const code = digit.charCodeAt(0)
@@ -56,10 +61,12 @@ export function normaliseWord(word: string): string {
   return normaliseSeparators(bare.normalize('NFC'))
 }
 
-/** `1,000` and `1.000` are `1000`; `u.s.a` is `usa`; `2.5` stays. */
+/** `1,000` and `1.000` are `1000`; `1.299,99` is `1299.99`; `u.s.a` is `usa`; `2.5` stays. */
 function normaliseSeparators(word: string): string {
   if (!word.includes('.') && !word.includes(',')) return word
   if (THOUSANDS.test(word)) return word.replace(/[.,]/gu, '')
+  const amount = THOUSANDS_AND_FRACTION.exec(word)
+  if (amount !== null) return `${amount[1]!.replaceAll(amount[2]!, '')}.${amount[3]}`
   return word.replace(/(?<!\d)[.,]|[.,](?!\d)/gu, '')
 }
 
@@ -69,6 +76,8 @@ export function foldAccents(word: string): string {
   return word
     .normalize('NFD')
     .replace(ACCENTS, '')
+    .replace(NUKTA, '')
+    .replace(NASALS, '\u0902')
     .normalize('NFC')
     .replace(UNDECOMPOSED_LETTERS, (letter) => UNDECOMPOSED[letter]!)
 }

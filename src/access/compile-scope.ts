@@ -30,7 +30,13 @@ export interface AccessRequest {
 
 export type Access =
   | { readonly allowed: true; readonly scope: Scope }
-  | { readonly allowed: false; readonly reason: string; readonly path: string | null }
+  | {
+      readonly allowed: false
+      readonly reason: string
+      readonly path: string | null
+      /** The permissions of which one is needed and none is granted. */
+      readonly missing?: readonly FieldPermission[]
+    }
 
 const dimensions = ['datasets', 'platforms', 'languages', 'regions'] as const
 type Dimension = (typeof dimensions)[number]
@@ -123,9 +129,8 @@ function refusalOf(
   const there = named.length === 0 ? '' : ` for ${together} it names`
   const missing = needs.find((group) => !open.some((entry) => grants(entry, group)))
   if (missing !== undefined) {
-    return refused(
-      `this needs the field permission ${missing.join(' or ')}, which this application does not have${there}`,
-    )
+    const reason = `this needs the field permission ${missing.join(' or ')}, which this application does not have${there}`
+    return { allowed: false, reason, path: null, missing }
   }
   const all = needs.map((group) => group.join(' or ')).join(', ')
   return refused(`no single entitlement of this application grants the field permissions ${all} together${there}`)

@@ -13,7 +13,16 @@ import { choice, dateTime, named, orNull, pageSize, strict } from '../validation
 import { Author, Document, Snapshot, snapshotAnswer } from './answers.ts'
 import type { CatalogStore, DocumentRecord } from './catalog-store.ts'
 import { authorAnswer, documentAnswer, readableDocument } from './document-answer.ts'
-import { checkInterval, checkScores, type IngestWindow, ingestWindow, invalid, needsOf } from './listing-rules.ts'
+import {
+  type AskedConditions,
+  checkInterval,
+  checkScores,
+  conditionsByNeed,
+  type IngestWindow,
+  ingestWindow,
+  invalid,
+  needsOf,
+} from './listing-rules.ts'
 import { timeLimited } from './time-limited.ts'
 
 const time = (description: string) => Type.Optional(Type.String({ format: 'date-time', description }))
@@ -310,7 +319,7 @@ function conditionsOf(parameters: ListingParameters, externalAuthorId: string | 
 
 function scopeFor(
   request: FastifyRequest,
-  parameters: { dataset_id?: string },
+  parameters: { dataset_id?: string } & AskedConditions,
   platforms: readonly string[] | null,
   { filters }: ReturnType<typeof conditionsOf>,
 ): Scope {
@@ -324,7 +333,8 @@ function scopeFor(
       score: filters.scoreMin !== null || filters.scoreMax !== null,
     }),
   }
-  return scopeOf(consumerOf(request), asked, { datasets: 'dataset_id', platforms: 'source_platforms' })
+  const names = { datasets: 'dataset_id', platforms: 'source_platforms', ...conditionsByNeed(parameters) }
+  return scopeOf(consumerOf(request), asked, names)
 }
 
 function itemAnswer(

@@ -52,4 +52,24 @@ export function needsOf(filters: {
   return needs
 }
 
+export interface AskedConditions {
+  readonly external_author_id?: unknown
+  readonly topics?: unknown
+  readonly tags?: unknown
+  readonly classification_codes?: unknown
+  readonly score_min?: unknown
+  readonly score_max?: unknown
+}
+
+/** Which of the conditions needs which permission, to name it where that is missing. */
+export function conditionsByNeed(asked: AskedConditions) {
+  const named = (...names: readonly (keyof AskedConditions)[]) => names.find((name) => asked[name] !== undefined)
+  return {
+    'author or metadata': named('external_author_id'),
+    metadata: named('topics', 'tags'),
+    facts: named('classification_codes'),
+    metrics: named('score_min', 'score_max'),
+  }
+}
+
 export const invalid = (path: string, message: string) => invalidField('invalid_document_query', path, message)

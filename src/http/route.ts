@@ -67,14 +67,21 @@ export function principalOf<Kind extends CredentialKind>({ principal }: FastifyR
   throw new TidemarkError('unauthorized', `${credentialKinds[kind].name} is needed`)
 }
 
-/** The scope of a consumer's request, or 403. `names`: what the request calls what is asked for, where it does otherwise. */
-export function scopeOf(consumer: Consumer, asked: AccessRequest, names: Readonly<Record<string, string>> = {}): Scope {
+/** What a request calls what is asked for, where it does otherwise; by `author or metadata` what needs one of the two. */
+type AskedNames = Readonly<Record<string, string | undefined>>
+
+/** The scope of a consumer's request, or 403. */
+export function scopeOf(consumer: Consumer, asked: AccessRequest, names: AskedNames = {}): Scope {
   const hidden = consumer.hiddenDatasets.length === 0 ? {} : { hidden: consumer.hiddenDatasets }
   const access = compileScope(consumer.entries, { ...hidden, ...asked })
   if (access.allowed) return access.scope
-  const { path, reason } = access
-  const details = path === null ? {} : { details: [{ path: names[path] ?? path, message: reason }] }
-  throw new TidemarkError('entitlement_denied', reason, details)
+  const { reason, missing = [] } = access
+  const path = access.path === null ? names[missing.join(' or ')] : (names[access.path] ?? access.path)
+  throw new TidemarkError(
+    'entitlement_denied',
+    reason,
+    path === undefined ? {} : { details: [{ path, message: reason }] },
+  )
 }
 
 /** A body that may be left out altogether; the framework then validates null. */

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import type { AccessRequest } from '../access/compile-scope.ts'
-import { needsOf } from '../catalog/listing-rules.ts'
+import { conditionsByNeed, needsOf } from '../catalog/listing-rules.ts'
 import { type ErrorDetail, TidemarkError } from '../errors.ts'
 import { timeBuckets } from '../time-buckets.ts'
 import { choice, exactPattern, named, strict } from '../validation.ts'
@@ -144,6 +144,14 @@ export function checkNarrowing(body: Static<typeof NarrowingBody>, isKeyword: bo
       column === null ? [] : [columnPermissions[column]],
     ),
   }
+}
+
+/** What of the request needs which permission, to name it where that is missing. */
+export function narrowingByNeed(body: Static<typeof NarrowingBody>) {
+  const counted = (body.facets ?? []).flatMap((facet) => columnOf(facet) ?? [])
+  const names = counted.map((column) => [columnPermissions[column].join(' or '), 'facets'])
+  const conditions = Object.entries(conditionsByNeed(body)).filter(([, name]) => name !== undefined)
+  return Object.fromEntries([...(body.sort === '-score' ? [['metrics', 'sort']] : []), ...names, ...conditions])
 }
 
 /** Under which its counts are answered. */

@@ -16,6 +16,7 @@ import type { Correction } from './correct-query.ts'
 import { facetAnswer, facetAnswerFields } from './facet-answer.ts'
 import { KeywordCursors } from './keyword-cursors.ts'
 import { searchLimits as limits } from './limits.ts'
+import { narrowingByNeed } from './narrowing.ts'
 import { ResultItem } from './result-item.ts'
 import type { SearchMeasures } from './search-measures.ts'
 import {
@@ -185,13 +186,14 @@ async function answer(
   const binding = [consumer.applicationId, bindingOf(search)]
   const pages = new KeywordCursors(cursors)
   const after = search.cursor === null ? null : await pages.open(search.cursor, binding)
-  const scope = scopeOf(consumer, {
+  const asked = {
     datasets: body.datasets ?? null,
     platforms: body.platforms ?? null,
     fields: namedFields(body),
     needs: neededPermissions(search),
     wants: search.wants,
-  })
+  }
+  const scope = scopeOf(consumer, asked, narrowingByNeed(body))
   const started = liveRequest === null ? null : await live.start(consumer, liveRequest)
   try {
     await takeQuota(request, reply, usage, operation)

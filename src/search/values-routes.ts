@@ -76,7 +76,8 @@ export function valuesRoutes(app: TypedApp, { cursors, ...parts }: ValuesRoutePa
         score: false,
       })
       const datasets = datasetId === null ? null : [datasetId]
-      const scope = scopeOf(consumer, { datasets, needs }, { datasets: 'dataset_id' })
+      const names = { datasets: 'dataset_id', metadata: 'field', facts: 'field' }
+      const scope = scopeOf(consumer, { datasets, needs }, names)
       const after = opened?.position.after ?? null
       const page = await listValues(parts, { scope, field, prefix, after, limit }, callerOf(request, reply))
       return {

@@ -3,6 +3,7 @@ import { before, suite, test } from 'node:test'
 import { documentsOf } from './content.ts'
 import { expectError } from './expect-error.ts'
 import { fakeVector } from './fake-embedding.ts'
+import type { Answer } from './harness.ts'
 import { type SearchWorld, sharedWorld } from './search-world.ts'
 
 const datasets = ['entitlements-news', 'entitlements-forum', 'entitlements-secret'] as const
@@ -130,6 +131,30 @@ suite('which requests', () => {
     const authors = await world.application([{ datasets: [news], fields: ['title', 'author'] }])
     await refused(authors, { fields: ['tags'] })
     assert.equal((await world.raw({ query: searchable, fields: ['author'] }, '/v1/search', authors)).status, 200)
+  })
+
+  test('what needs a field permission that is not granted is named', async () => {
+    const key = await world.application([{ datasets: [news], fields: ['title'] }])
+    const named = async (answer: Promise<Answer>) => {
+      await expectError(world.server, await answer, 403, 'entitlement_denied')
+      return (await answer).body.details.map(({ path }: { path: string }) => path)
+    }
+    for (const [body, path] of [
+      [{ topics: ['x'] }, 'topics'],
+      [{ tags: ['x'], facets: ['topics'] }, 'tags'],
+      [{ external_author_id: 'x', platforms: ['rss'] }, 'external_author_id'],
+      [{ classification_codes: ['x'] }, 'classification_codes'],
+      [{ score_max: 1, sort: '-score' }, 'score_max'],
+      [{ sort: '-score' }, 'sort'],
+      [{ facets: ['dataset', 'author'] }, 'facets'],
+      [{ fields: ['tags'] }, 'fields'],
+    ] as const) {
+      assert.deepEqual(await named(world.raw({ query: searchable, ...body }, '/v1/search/keyword', key)), [path])
+    }
+    const get = (path: string) => world.server.consumer(key, 'GET', path)
+    assert.deepEqual(await named(get('/v1/documents/browse?score_min=1')), ['score_min'])
+    assert.deepEqual(await named(get('/v1/documents/browse?tags=x')), ['tags'])
+    assert.deepEqual(await named(get('/v1/values/topics')), ['field'])
   })
 
   test('a pair that no single entry allows is 403', async () => {

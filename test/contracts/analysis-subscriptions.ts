@@ -334,5 +334,27 @@ export function subscriptionContract(
       assert.equal(await start(3, third.expiresAt - 1), null)
       assert.equal((await start(3, third.expiresAt))?.subscription?.turn, 4)
     })
+
+    test('runs that have ended: in turn, with one whose time is over from that moment on, and until it is gone', async () => {
+      const { analysis } = await open()
+      const one = subscription()
+      const { subscriptionId } = one
+      await analysis.addSubscription(one)
+      const start = async (afterTurn: number, at: number): Promise<Run> =>
+        (await analysis.startRun({ subscriptionId, afterTurn, run: newRun(at), concurrentMax: null }))!
+      const ended = async (now: number, { afterTurn = 0, limit = 10, goneBefore = 0 } = {}): Promise<string[]> =>
+        (await analysis.endedRuns({ subscriptionId, afterTurn, limit, now, goneBefore })).map((run) => run.runId)
+
+      const first = await start(0, startMs)
+      await succeed(analysis, startMs + 10)
+      const second = await start(1, startMs + 20)
+      assert.deepEqual(await ended(second.expiresAt - 1), [first.runId])
+      assert.deepEqual(await ended(second.expiresAt), [first.runId, second.runId])
+      assert.deepEqual(await ended(second.expiresAt, { limit: 1 }), [first.runId])
+      assert.deepEqual(await ended(second.expiresAt, { afterTurn: 1 }), [second.runId])
+      const goneBefore = first.expiresAt
+      assert.deepEqual(await ended(second.expiresAt, { goneBefore: goneBefore - 1 }), [first.runId, second.runId])
+      assert.deepEqual(await ended(second.expiresAt, { goneBefore }), [second.runId])
+    })
   })
 }

@@ -60,6 +60,19 @@ test('a file that fails, or has no test in it, is named, and the others are run'
   assert.match(stdout, /^2 tests in 3 files: 1 passed/m)
 })
 
+test('an error that nobody catches fails the file at once, whatever its tests wait for', async () => {
+  const { code, stdout, troubles } = await runOf({
+    thrown:
+      "test('waits', async () => { setImmediate(() => { throw new Error('uncaught') }); await new Promise(() => setInterval(() => {}, 1000)) })",
+    rejected:
+      "test('waits', async () => { Promise.reject(new Error('unhandled')); await new Promise(() => setInterval(() => {}, 1000)) })",
+  })
+  assert.equal(code, 1)
+  assert.deepEqual(troubles, new Array(2).fill('it did not come to its end'))
+  for (const word of ['uncaught', 'unhandled'])
+    assert.match(stdout, new RegExp(`Nobody caught this.* Error: ${word}\n +at .*.test.ts`))
+})
+
 test('of files in one process each begins when the one before has ended, and one that ends the process is named', async () => {
   const files = filesOf({
     first:

@@ -1,4 +1,5 @@
-import { type TSchema, type TSchemaOptions, Type } from 'typebox'
+import type { TSchema, TSchemaOptions } from 'typebox'
+import { Type } from './schema-types.ts'
 
 /** Parts of schemas that need no validator: what only says a schema does not load one. */
 

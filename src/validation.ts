@@ -1,9 +1,10 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
 import type { SchemaValidateFunction } from 'ajv/dist/types/index.js'
-import { type TSchema, type TSchemaOptions, Type } from 'typebox'
+import type { TSchema, TSchemaOptions } from 'typebox'
 import { unboundedPartsOf } from './bounded-schema.ts'
 import type { ErrorDetail } from './errors.ts'
 import { languageCodes } from './language-codes.ts'
+import { Type } from './schema-types.ts'
 import { parseTime } from './time.ts'
 
 export { choice, choices, componentName, named } from './choice.ts'

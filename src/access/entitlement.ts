@@ -1,4 +1,5 @@
-import { type Static, Type } from 'typebox'
+import type { Static } from 'typebox'
+import { Type } from '../schema-types.ts'
 import { choices, laterThan, named, printablePattern, storedLanguage } from '../validation.ts'
 import { fieldPermissions } from './scope.ts'
 

@@ -1,4 +1,5 @@
-import { type Static, Type } from 'typebox'
+import type { Static } from 'typebox'
+import { Type } from '../schema-types.ts'
 import { choices, named } from '../validation.ts'
 import { analysisTypes } from './analysis-types.ts'
 import { quotaOperations } from './operations.ts'

@@ -1,4 +1,3 @@
-import { Type } from 'typebox'
 import { EntitlementInput } from '../access/entitlement.ts'
 import { Policy } from '../access/policy.ts'
 import { inFlightMaxOf, rateOf } from '../access/policy-limits.ts'
@@ -7,6 +6,7 @@ import type { Scope, ScopeEntry } from '../access/scope.ts'
 import type { UsageBook } from '../access/usage-book.ts'
 import { consumerOf, scopeOf } from '../http/route.ts'
 import type { TypedApp } from '../http/typed-app.ts'
+import { Type } from '../schema-types.ts'
 import { formatTime, utcDay } from '../time.ts'
 import { dateTime, named, noFields, orNull } from '../validation.ts'
 

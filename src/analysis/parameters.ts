@@ -1,6 +1,7 @@
-import { type TProperties, type TSchema, Type } from 'typebox'
+import type { TProperties, TSchema } from 'typebox'
 import type { AnalysisType } from '../access/analysis-types.ts'
 import { type ErrorCode, TidemarkError } from '../errors.ts'
+import { Type } from '../schema-types.ts'
 import {
   describedBy,
   detailsOf,

@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs'
-import { type Static, Type } from 'typebox'
+import type { Static } from 'typebox'
 import { parse, YAMLParseError } from 'yaml'
 import { ConfigError } from '../config.ts'
 import { fileFault } from '../file-fault.ts'
+import { Type } from '../schema-types.ts'
 import { codePattern, detailsOf, messageOf, strict, validatorFor } from '../validation.ts'
 import { allowedNetworks, isPublicAddress } from './public-address.ts'
 

@@ -1,4 +1,4 @@
-import { Type } from 'typebox'
+import { Type } from '../schema-types.ts'
 
 /** Of a tag as answers have it. Proxies that compress make a weak one of it, which names the same state. */
 const tagPattern = '^(W/)?"[A-Za-z0-9_-]{1,64}"$'

@@ -1,5 +1,5 @@
-import { Type } from 'typebox'
 import { type ErrorCode, invalidField } from '../errors.ts'
+import { Type } from '../schema-types.ts'
 import { describedBy } from '../validation.ts'
 
 /**

@@ -1,9 +1,9 @@
 import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify'
-import { Type } from 'typebox'
 import type { AccessStore } from '../access/access-store.ts'
 import { type Claim, claimKeyPattern, type KeptClaim, requestHashOf } from '../access/claim.ts'
 import { kindOf } from '../access/credential-kinds.ts'
 import { TidemarkError } from '../errors.ts'
+import { Type } from '../schema-types.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {

@@ -1,6 +1,6 @@
-import { Type } from 'typebox'
 import { TidemarkError } from '../errors.ts'
 import { type IdPrefix, isId } from '../ids.ts'
+import { Type } from '../schema-types.ts'
 import { messageOf, pageSize, strict } from '../validation.ts'
 
 /** Lists for operators: newest first, in pages that go on from the last one that was seen. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
-import { Type } from 'typebox'
 import { isUnavailability } from '../errors.ts'
 import type { Incidents } from '../incidents.ts'
+import { Type } from '../schema-types.ts'
 import { named } from '../validation.ts'
 import type { Metrics } from './metrics.ts'
 import { namesTag } from './names-tag.ts'

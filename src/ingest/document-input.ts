@@ -1,5 +1,6 @@
-import { type Static, type TSchema, Type } from 'typebox'
+import type { Static, TSchema } from 'typebox'
 import type { ErrorDetail } from '../errors.ts'
+import { Type } from '../schema-types.ts'
 import { parseTime } from '../time.ts'
 import {
   choice,

@@ -1,7 +1,7 @@
-import { Type } from 'typebox'
 import { claimKeyPattern } from '../access/claim.ts'
 import type { Consumer } from '../access/principal.ts'
 import { invalidField } from '../errors.ts'
+import { Type } from '../schema-types.ts'
 import { choice, exactPattern, named, storableText, strict } from '../validation.ts'
 import { liveLimits as limits, type ResourceKind, resourceKinds } from './limits.ts'
 import { itemsMaxOf, type LiveRequest } from './live-queries.ts'

@@ -1,6 +1,6 @@
-import { Type } from 'typebox'
 import type { Operation } from '../access/operations.ts'
 import type { ErrorCode } from '../errors.ts'
+import { Type } from '../schema-types.ts'
 import { idOf } from '../validation.ts'
 
 /** What every route of live queries has in common. */

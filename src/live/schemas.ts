@@ -1,4 +1,5 @@
-import { type Static, Type } from 'typebox'
+import type { Static } from 'typebox'
+import { Type } from '../schema-types.ts'
 import { formatOptionalTime, formatTime } from '../time.ts'
 import { choice, dateTime, named, orNull } from '../validation.ts'
 import { resourceKinds } from './limits.ts'

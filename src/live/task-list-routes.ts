@@ -1,6 +1,7 @@
-import { type Static, Type } from 'typebox'
+import type { Static } from 'typebox'
 import { nextBefore, pageOf, QueueNewestFirst } from '../http/newest-first.ts'
 import type { TypedApp } from '../http/typed-app.ts'
+import { Type } from '../schema-types.ts'
 import { formatOptionalTime, formatTime } from '../time.ts'
 import { choice, dateTime, named, orNull } from '../validation.ts'
 import { resourceKinds } from './limits.ts'

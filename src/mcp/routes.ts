@@ -1,10 +1,11 @@
 import type { FastifyRequest } from 'fastify'
-import { type Static, type TProperties, Type } from 'typebox'
+import type { Static, TProperties } from 'typebox'
 import type { TidemarkError } from '../errors.ts'
 import { bodyOf } from '../http/error-replies.ts'
 import { IdempotencyHeaders } from '../http/make-once.ts'
 import { askOwnRoutes } from '../http/own-requests.ts'
 import type { TypedApp } from '../http/typed-app.ts'
+import { Type } from '../schema-types.ts'
 import {
   choice,
   detailsOf,

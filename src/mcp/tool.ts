@@ -1,4 +1,5 @@
-import { type Static, type TProperties, Type } from 'typebox'
+import type { Static, TProperties } from 'typebox'
+import { Type } from '../schema-types.ts'
 import { strict } from '../validation.ts'
 import type { Api } from './api.ts'
 import { tokenLimits } from './token-budget.ts'

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
-import { type Static, Type } from 'typebox'
+import type { Static } from 'typebox'
 import { newId } from '../ids.ts'
+import { Type } from '../schema-types.ts'
 import { parseOptionalTime } from '../time.ts'
 import { detailsOf, messageOf, strict, validatorFor } from '../validation.ts'
 import { roleOf } from './answers.ts'

@@ -1,7 +1,7 @@
-import { Type } from 'typebox'
 import { conditionOf, IfMatchHeaders } from '../http/if-match.ts'
 import { NewestFirst, nextBefore, pageOf } from '../http/newest-first.ts'
 import type { TypedApp } from '../http/typed-app.ts'
+import { Type } from '../schema-types.ts'
 import { dayMs, formatTime, utcDay } from '../time.ts'
 import { named, noFields, orNull, strict } from '../validation.ts'
 import { about, actorOf, byId, list, needRole, route, tagged } from './admin-route.ts'

@@ -1,7 +1,7 @@
-import { Type } from 'typebox'
 import { EntitlementInput } from '../access/entitlement.ts'
 import { Policy } from '../access/policy.ts'
 import { roles } from '../access/roles.ts'
+import { Type } from '../schema-types.ts'
 import {
   choice,
   dateTime,

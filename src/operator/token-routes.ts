@@ -1,7 +1,7 @@
-import { Type } from 'typebox'
 import { IdempotencyHeaders, shownOnce } from '../http/make-once.ts'
 import { optionalBody } from '../http/route.ts'
 import type { TypedApp } from '../http/typed-app.ts'
+import { Type } from '../schema-types.ts'
 import { formatOptionalTime } from '../time.ts'
 import { named, noFields, strict } from '../validation.ts'
 import { about, actorOf, adminOf, byId, futureTime, list, route, secretOnce } from './admin-route.ts'

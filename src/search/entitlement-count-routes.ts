@@ -1,9 +1,9 @@
-import { Type } from 'typebox'
 import { compileScope } from '../access/compile-scope.ts'
 import { EntitlementInput } from '../access/entitlement.ts'
 import { scopeEntryOf } from '../access/scope-entry-of.ts'
 import { abortSignalOf } from '../http/route.ts'
 import type { TypedApp } from '../http/typed-app.ts'
+import { Type } from '../schema-types.ts'
 import { named, noFields, strict } from '../validation.ts'
 import { listValues, type ValuesParts } from './list-values.ts'
 

@@ -1,4 +1,5 @@
-import { type Static, Type } from 'typebox'
+import type { Static } from 'typebox'
+import { Type } from '../schema-types.ts'
 import type { KeywordQuery } from '../text/types.ts'
 import { named } from '../validation.ts'
 import type { NearChunk } from './nearest.ts'

@@ -1,6 +1,6 @@
-import { Type } from 'typebox'
 import type { Embedder } from '../embedding/embedder.ts'
 import type { TypedApp } from '../http/typed-app.ts'
+import { Type } from '../schema-types.ts'
 import { choice, named, noFields, orNull } from '../validation.ts'
 import type { IndexingState } from './indexing-state.ts'
 

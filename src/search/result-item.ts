@@ -1,5 +1,6 @@
-import { type Static, Type } from 'typebox'
+import type { Static } from 'typebox'
 import { documentStatuses } from '../ingest/content-store.ts'
+import { Type } from '../schema-types.ts'
 import { choice, dateTime, named, orNull } from '../validation.ts'
 import { Explanation } from './explain.ts'
 import { searchLimits as limits } from './limits.ts'

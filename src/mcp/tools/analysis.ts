@@ -1,7 +1,7 @@
 import { zstdDecompressSync } from 'node:zlib'
-import { Type } from 'typebox'
 import { analysisTypes } from '../../access/analysis-types.ts'
 import { claimKeyPattern } from '../../access/claim.ts'
+import { Type } from '../../schema-types.ts'
 import { choice } from '../../validation.ts'
 import { type Api, Refusal } from '../api.ts'
 import { clipped, fitting, tokensIn } from '../token-budget.ts'

@@ -1,4 +1,4 @@
-import { Type } from 'typebox'
+import { Type } from '../../schema-types.ts'
 import { clipped, fittingFields, tokensIn } from '../token-budget.ts'
 import { listLength, time, tool } from '../tool.ts'
 import { type Listing, listingAnswer } from './browse.ts'

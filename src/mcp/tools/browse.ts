@@ -1,4 +1,4 @@
-import { Type } from 'typebox'
+import { Type } from '../../schema-types.ts'
 import { type ListedDocument, listed } from '../documents.ts'
 import { fitting } from '../token-budget.ts'
 import { codes, cursor, listLength, time, tool } from '../tool.ts'

@@ -1,4 +1,4 @@
-import { Type } from 'typebox'
+import { Type } from '../../schema-types.ts'
 import { choice } from '../../validation.ts'
 import { fitting } from '../token-budget.ts'
 import { codes, cursor, listLength, tool } from '../tool.ts'

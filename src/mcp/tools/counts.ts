@@ -1,4 +1,4 @@
-import { Type } from 'typebox'
+import { Type } from '../../schema-types.ts'
 import { choice } from '../../validation.ts'
 import { type Api, Refusal } from '../api.ts'
 import { clipped, fitting } from '../token-budget.ts'

@@ -1,4 +1,4 @@
-import { Type } from 'typebox'
+import { Type } from '../../schema-types.ts'
 import { Refusal } from '../api.ts'
 import { type ListedDocument, saidOf, toldOf } from '../documents.ts'
 import { fittingFields, partOf, tokensIn } from '../token-budget.ts'

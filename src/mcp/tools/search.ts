@@ -1,4 +1,4 @@
-import { Type } from 'typebox'
+import { Type } from '../../schema-types.ts'
 import { choice } from '../../validation.ts'
 import type { Api } from '../api.ts'
 import { type ListedDocument, listed } from '../documents.ts'

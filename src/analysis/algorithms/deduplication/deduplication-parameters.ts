@@ -1,4 +1,5 @@
-import { type TProperties, Type } from 'typebox'
+import type { TProperties } from 'typebox'
+import { Type } from '../../../schema-types.ts'
 
 export const deduplicationParameters: TProperties = {
   threshold: Type.Optional(

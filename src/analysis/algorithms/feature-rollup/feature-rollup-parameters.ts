@@ -1,5 +1,6 @@
-import { type TProperties, Type } from 'typebox'
+import type { TProperties } from 'typebox'
 import { choice, choices } from '../../../choice.ts'
+import { Type } from '../../../schema-types.ts'
 import { timeBuckets } from '../../../time-buckets.ts'
 import { rollupFields } from './rollup-keys.ts'
 

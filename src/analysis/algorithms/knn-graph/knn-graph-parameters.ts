@@ -1,4 +1,5 @@
-import { type TProperties, Type } from 'typebox'
+import type { TProperties } from 'typebox'
+import { Type } from '../../../schema-types.ts'
 
 export const knnGraphParameters: TProperties = {
   k: Type.Optional(

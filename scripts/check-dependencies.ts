@@ -138,9 +138,9 @@ const light: { readonly says: string; readonly start: RegExp; readonly never: Re
     never: /^(typebox|ajv|fastify|@fastify|kysely|pg)\b/,
   },
   {
-    says: 'a server has queries in threads; what whole libraries bring along, as node:http does fetch, is not needed at a start',
+    says: 'a server has queries in threads, and of TypeBox the types alone; what whole libraries bring along, as node:http does fetch, is not needed at a start',
     start: /^src\/cli\/(open-instance|load-sample)\.ts$/,
-    never: /^(kysely|pg|node:http|@aws-sdk\/.*|@fastify\/swagger|@modelcontextprotocol\/.*|yaml|prom-client$)/,
+    never: /^(typebox|kysely|pg|node:http|@aws-sdk\/.*|@fastify\/swagger|@modelcontextprotocol\/.*|yaml|prom-client$)/,
   },
 ]
 

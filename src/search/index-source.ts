@@ -54,11 +54,11 @@ export interface IndexSource {
   versionHeads(versionIds: readonly string[]): Promise<readonly VersionHead[]>
   chunkTexts(chunkIds: readonly string[]): Promise<readonly ChunkText[]>
   /**
-   * The same with their documents, and what else is shown of some documents, in one call: what a page of results needs.
-   * What is gone is left out. A text that the scope does not open is empty, and is not read: how long it takes must not
-   * tell how long it is.
+   * The same with their documents and, where they are wanted, the details of those: what a page of results needs. What is
+   * gone is left out. A text that the scope does not open is empty, and is not read: how long it takes must not tell how
+   * long it is.
    */
-  shownPage(chunkIds: readonly string[], documentIds: readonly string[], scope: Scope): Promise<ShownPage>
+  shownChunks(chunkIds: readonly string[], withDetails: boolean, scope: Scope): Promise<readonly ShownChunk[]>
 }
 
 /** What a search asks of it, beside what it has made of texts. */
@@ -137,7 +137,6 @@ export interface Backlog {
 
 /** What a result shows of its document beside its texts and columns. */
 export interface DocumentDetails {
-  readonly documentId: string
   readonly externalId: string
   readonly url: string | null
   readonly author: { readonly externalAuthorId: string | null; readonly nickname: string | null } | null
@@ -181,9 +180,6 @@ export interface ChunkText {
 
 export interface ShownChunk extends ChunkText {
   readonly document: VersionColumns
-}
-
-export interface ShownPage {
-  readonly chunks: readonly ShownChunk[]
-  readonly details: readonly DocumentDetails[]
+  /** Null where they were not asked for. */
+  readonly details: DocumentDetails | null
 }

@@ -34,10 +34,10 @@ const chunk = (number: number, fields: Partial<ShownChunk> = {}): ShownChunk => 
     contentType: 'post',
     status: 'active',
   },
+  details: null,
   ...fields,
 })
 const details = (number: number, fields: Partial<DocumentDetails> = {}): DocumentDetails => ({
-  documentId: `doc_${number}`,
   externalId: `${number}`,
   url: `https://example.com/${number}`,
   author: { externalAuthorId: 'u1', nickname: 'Heron' },
@@ -63,17 +63,16 @@ async function present(
   hits: readonly FoundDocument[],
   chunks: readonly ShownChunk[],
   scope: Scope = { entries: [entry] },
-  described = [1, 2, 3].map((number) => details(number)),
+  describe = details,
 ) {
   const request = checkSearch(body, null, 3)
   calls = 0
   const source = {
-    shownPage: async (chunkIds: readonly string[], documentIds: readonly string[]) => {
+    shownChunks: async (chunkIds: readonly string[], withDetails: boolean) => {
       calls++
-      return {
-        chunks: chunks.filter(({ chunkId }) => chunkIds.includes(chunkId)),
-        details: described.filter(({ documentId }) => documentIds.includes(documentId)),
-      }
+      const found = chunks.filter(({ chunkId }) => chunkIds.includes(chunkId))
+      const numberOf = ({ documentId }: ShownChunk) => Number(documentId.slice('doc_'.length))
+      return found.map((one) => ({ ...one, details: withDetails ? describe(numberOf(one)) : null }))
     },
   }
   const page = { ...request, found: hits, query: parseQuery(request.text, null) }
@@ -130,7 +129,7 @@ suite('results in the words of the API', () => {
   test('address, author, topics and tags only where the entries that match the document as it is now open them', async () => {
     const shown = async (fields: ScopeEntry['fields'], more: Partial<DocumentDetails> = {}) => {
       const scope = { entries: [{ ...entry, languages: ['en'], fields: [...fields] }] }
-      const [hit] = await present({ query: 'heron' }, [found(1)], [chunk(1)], scope, [details(1, more)])
+      const [hit] = await present({ query: 'heron' }, [found(1)], [chunk(1)], scope, (number) => details(number, more))
       const { url, external_id, author, topics, tags } = hit!
       assert.deepEqual([url, external_id], [more.language === 'fr' ? undefined : 'https://example.com/1', '1'])
       return [author, topics, tags]

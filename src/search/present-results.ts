@@ -12,23 +12,21 @@ import type { FoundPage, PresentedPage } from './search-texts.ts'
 
 /** Results in the words of the API, with the fields that both the request and the entitlements open. */
 export async function presentResults(
-  source: Pick<IndexSource, 'shownPage'>,
+  source: Pick<IndexSource, 'shownChunks'>,
   page: FoundPage,
   scope: Scope,
 ): Promise<PresentedPage> {
   const { found, fields } = page
   const chunkIds = found.flatMap((one) => [one.best, ...(page.chunks ? one.others : [])].map(({ chunkId }) => chunkId))
-  const detailed = detailFields.some((field) => fields.has(field)) ? found.map(({ documentId }) => documentId) : []
-  const read = await source.shownPage(chunkIds, detailed, scope)
-  const textOf = new Map(read.chunks.map((text) => [text.chunkId, text]))
-  const detailsOf = new Map(read.details.map((details) => [details.documentId, details]))
+  const withDetails = detailFields.some((field) => fields.has(field))
+  const read = await source.shownChunks(chunkIds, withDetails, scope)
+  const textOf = new Map(read.map((text) => [text.chunkId, text]))
   const results = found.flatMap((one): ResultItem[] => {
     const text = textOf.get(one.best.chunkId)
     const readable = text === undefined ? null : readableFields(scope, text.document)
-    const details = detailsOf.get(one.documentId) ?? null
     // Changed between the search and now, so that it is no longer there or no longer visible.
-    if (text === undefined || readable === null || (details === null && detailed.length > 0)) return []
-    const { document } = text
+    if (text === undefined || readable === null) return []
+    const { document, details } = text
     const titleReadable = readable.has('title')
     const bodyReadable = readable.has('body')
     // Looked for once, for the summary and the highlights.
@@ -87,7 +85,7 @@ export function describeDocument(
 
 /** The other fields that are asked for, as far as they may be read. */
 export function describeDetails(
-  details: Omit<DocumentDetails, 'documentId' | 'language'>,
+  details: Omit<DocumentDetails, 'language'>,
   fields: ReadonlySet<ResultField>,
   readable: ReadonlySet<FieldPermission> | null,
 ): Pick<ResultItem, (typeof detailFields)[number]> {

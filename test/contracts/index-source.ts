@@ -230,11 +230,8 @@ export function checkIndexSource(name: string, openStore: () => Promise<IndexSou
       )
       assert.deepEqual(await source.versionHeads([]), [])
       const chunks = await keep([document!])
-      const { chunks: shown } = await source.shownPage(
-        chunks.map(({ chunkId }) => chunkId),
-        [],
-        everything,
-      )
+      const ids = chunks.map(({ chunkId }) => chunkId)
+      const shown = await source.shownChunks(ids, false, everything)
       assert.deepEqual(
         shown.map((chunk) => [chunk.versionId, chunk.language, chunk.document.language]).sort(),
         [
@@ -534,16 +531,17 @@ export function checkIndexSource(name: string, openStore: () => Promise<IndexSou
       })
       assert.equal(texts.get(fresh.chunkId)!.text, 'New body.')
       assert.equal(texts.size, 2)
-      const { chunks: shown } = await source.shownPage(ids, [], everything)
+      const shown = await source.shownChunks(ids, false, everything)
       assert.equal(shown.length, 2)
-      for (const { document: columns, ...text } of shown) {
+      for (const { document: columns, details, ...text } of shown) {
+        assert.equal(details, null)
         assert.deepEqual(text, texts.get(text.chunkId))
         const language = text.versionId === old.versionId ? 'en' : 'de'
         assert.deepEqual([columns.language, columns.datasetId, columns.platform], [language, 'd1', 'p1'])
       }
       assert.deepEqual(
-        [await source.results([]), await source.chunkTexts([]), await source.shownPage([], [], everything)],
-        [[], [], { chunks: [], details: [] }],
+        [await source.results([]), await source.chunkTexts([]), await source.shownChunks([], true, everything)],
+        [[], [], []],
       )
     })
 
@@ -554,12 +552,12 @@ export function checkIndexSource(name: string, openStore: () => Promise<IndexSou
       const chunks = await keep(await documentsAfter(source, 0, wide))
       const texts = async (...entries: Partial<ScopeEntry>[]) =>
         (
-          await source.shownPage(
+          await source.shownChunks(
             chunks.map(({ chunkId }) => chunkId),
-            [],
+            false,
             { entries: entries.map((one) => ({ ...entry, ...one })) },
           )
-        ).chunks
+        )
           .map(({ text }) => text)
           .sort()
       assert.deepEqual(await texts({}), ['In French.', 'In German.', 'In none.'])
@@ -578,15 +576,18 @@ export function checkIndexSource(name: string, openStore: () => Promise<IndexSou
     test('what else is shown of a document: as it is now, one for each that is there', async () => {
       const author = { external_author_id: 'u1', nickname: 'Tern', biography: 'Long.', extra: { nickname: 'other' } }
       await send('a', { url: 'https://example.com/a', language: 'fr', author, topics: ['x', 'y'], tags: ['z'] })
-      await send('a', { language: 'de' })
+      await send('a', { title: 'Another', language: 'de' })
       await send('b', { author: { nickname: 'Nameless' } })
       await send('c')
-      const ids = (await documentsAfter(source, 0, wide)).map(({ documentId }) => documentId)
-      const { details } = await source.shownPage([], [...ids, 'doc_gone'], everything)
+      const documents = await documentsAfter(source, 0, wide)
+      const current = new Set(
+        documents.flatMap(({ versions }) => versions.flatMap((one) => (one.current ? one.versionId : []))),
+      )
+      const chunks = (await keep(documents)).filter(({ versionId }) => current.has(versionId))
+      const ids = [...chunks.map(({ chunkId }) => chunkId), 'chk_gone']
+      const shown = await source.shownChunks(ids, true, everything)
       assert.deepEqual(
-        details
-          .map(({ documentId, ...shown }) => ({ ...shown, known: ids.includes(documentId) }))
-          .sort((one, other) => (one.externalId < other.externalId ? -1 : 1)),
+        shown.map(({ details }) => details!).sort((one, other) => (one.externalId < other.externalId ? -1 : 1)),
         [
           {
             externalId: 'a',
@@ -595,7 +596,6 @@ export function checkIndexSource(name: string, openStore: () => Promise<IndexSou
             topics: ['x', 'y'],
             tags: ['z'],
             language: 'de',
-            known: true,
           },
           {
             externalId: 'b',
@@ -604,11 +604,16 @@ export function checkIndexSource(name: string, openStore: () => Promise<IndexSou
             topics: [],
             tags: [],
             language: null,
-            known: true,
           },
-          { externalId: 'c', url: null, author: null, topics: [], tags: [], language: null, known: true },
+          { externalId: 'c', url: null, author: null, topics: [], tags: [], language: null },
         ],
       )
+      // With a chunk of the earlier version too: the document is as it is now.
+      const all = (await keep(documents)).map(({ chunkId }) => chunkId)
+      const languages = (await source.shownChunks(all, true, everything)).map(
+        ({ details }) => `${details!.externalId} ${details!.language}`,
+      )
+      assert.deepEqual(languages.sort(), ['a de', 'a de', 'b null', 'c null'])
     })
 
     test('odd texts are cut where their chunks were cut', async () => {

@@ -11,9 +11,22 @@ const preparedCharactersMax = 20_000
 const connectWithinMs = 5000
 
 /**
+ * When a statement is planned. A plan that must do for any values is none for a listing: common and rare ones want different
+ * plans. For rows by their ids there is one, by the indexes of ids, and to make it takes the server longer than to read a page
+ * of results by it. It is kept while tables grow, and may be made while they are empty: so nothing else is left to choose.
+ */
+type Planned = 'each time' | 'once'
+const planSettings = (planned: Planned): string => {
+  const [mode, others] = planned === 'once' ? ['force_generic_plan', 'off'] : ['force_custom_plan', 'on']
+  return [
+    `set plan_cache_mode = ${mode}`,
+    ...['seqscan', 'hashjoin', 'mergejoin'].map((way) => `set enable_${way} = ${others}`),
+  ].join('; ')
+}
+
+/**
  * What every connection is told first. Nothing may hold a lock for long: a process that stops in the middle of a
- * transaction would hold up every writer of the instance, so the server ends it, and notices a peer that is gone. A
- * plan that must do for any value is no plan for a listing: common and rare values want different ones.
+ * transaction would hold up every writer of the instance, so the server ends it, and notices a peer that is gone.
  */
 const sessionSettings = `
   set statement_timeout = '60s';
@@ -23,7 +36,7 @@ const sessionSettings = `
   set tcp_keepalives_interval = 5;
   set tcp_keepalives_count = 3;
   set synchronous_commit = on;
-  set plan_cache_mode = force_custom_plan;
+  ${planSettings('each time')};
   set client_encoding = 'UTF8';
   set jit = off`
 
@@ -37,6 +50,10 @@ const types = {
 export interface Connection {
   readonly client: pg.PoolClient
   readonly db: Kysely<Tables>
+  /** What `db` has sent. */
+  readonly sent: { statements: number; last: string }
+  /** As the server has been told. */
+  planned: Planned
 }
 
 /** A number of connections to one database, opened as they are needed. */
@@ -82,7 +99,8 @@ export class Connections {
       client.release(true)
       throw error
     }
-    const connection = { client, db: queriesOn(client) }
+    const sent = { statements: 0, last: '' }
+    const connection: Connection = { client, db: queriesOn(client, sent), sent, planned: 'each time' }
     this.#known.set(client, connection)
     return connection
   }
@@ -95,6 +113,14 @@ export class Connections {
   close(): Promise<void> {
     return this.#pool.end()
   }
+}
+
+/** From the next statement on; told only where it changes, and not waited for. */
+export function plan(connection: Connection, planned: Planned): void {
+  if (connection.planned === planned) return
+  connection.planned = planned
+  // Where this fails, what is sent after it fails too, and is heard.
+  connection.client.query(planSettings(planned)).catch(() => {})
 }
 
 /** A connection of its own beside the pool, for what lasts: listening, holding offices. */
@@ -114,8 +140,13 @@ export const clientSettings = (url: string) => ({
   types,
 })
 
-export function queriesOn(client: pg.ClientBase): Kysely<Tables> {
+export function queriesOn(
+  client: pg.ClientBase,
+  sent: Connection['sent'] = { statements: 0, last: '' },
+): Kysely<Tables> {
   const query = (text: string, parameters: readonly unknown[]) => {
+    sent.statements++
+    sent.last = text
     const values = [...parameters]
     const name = statementName(text)
     return client.query(name === null ? { text, values } : { name, text, values })

@@ -11,7 +11,7 @@ import { isBeyond, migrate, newestMigration, readSchema, refuseBeyond, type Sche
 import { remoteStore } from '../sql/remote-store.ts'
 import { type Store, sqlStore } from '../sql/sql-store.ts'
 import { type NamedCall, nameOf } from '../sql/store-calls.ts'
-import { type Connection, Connections } from './connections.ts'
+import { type Connection, Connections, plan } from './connections.ts'
 import { Elections } from './elections.ts'
 import { ForeignWrites } from './foreign-writes.ts'
 import { postgresMigrationDialect, TextByBytes } from './migration-dialect.ts'
@@ -64,7 +64,7 @@ export async function openPostgresStore(
   const under = { reading: { count: 0 }, writing: { count: 0 } }
 
   const transact = async (
-    { port, method, write }: NamedCall,
+    { port, method, write, byId }: NamedCall,
     args: readonly unknown[],
     attempt: Attempt,
   ): Promise<unknown> => {
@@ -76,6 +76,8 @@ export async function openPostgresStore(
       attempt.connection = connection
       const { client } = connection
       const work = () => methodOf(storeOn(connection), port, method)(...args)
+      plan(connection, byId === null ? 'each time' : 'once')
+      if (byId?.statements === 'one') return await readingOnce(connection, work)
       if (write === null) return await reading(client, work)
       await client.query(beginWriting(write))
       const result = await work()
@@ -232,6 +234,17 @@ async function reading<T>(client: pg.PoolClient, read: () => Promise<T>): Promis
   if (answer.status === 'rejected') throw answer.reason
   client.query('commit').catch(() => {})
   return answer.value
+}
+
+/** Without a transaction around it: so nothing keeps it from writing, or from a second snapshot, but this look at what it sent. */
+async function readingOnce<T>({ sent }: Connection, read: () => Promise<T>): Promise<T> {
+  const before = sent.statements
+  const answer = await read()
+  const statements = sent.statements - before
+  if (statements > 1 || (statements === 1 && !sent.last.startsWith('select '))) {
+    throw new Error('a call that is said to read by one statement sent something else')
+  }
+  return answer
 }
 
 /** After this was sent, a lost connection no longer tells whether it was done. */

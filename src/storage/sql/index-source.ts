@@ -1,18 +1,11 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import { type Scope, versionLanguage } from '../../access/scope.ts'
-import type {
-  ChunkText,
-  DocumentDetails,
-  ErasedDocument,
-  IndexSource,
-  ShownChunk,
-  SourceVersion,
-} from '../../search/index-source.ts'
+import type { ChunkText, ErasedDocument, IndexSource, SourceVersion } from '../../search/index-source.ts'
 import type { CatalogColumns, VersionColumns } from '../../search/search-index.ts'
 import { dayMs } from '../../time.ts'
 import { isVersionOpen } from './browse-conditions.ts'
 import { detailColumns, detailsOf, statusOf, valuesOf } from './document-rows.ts'
-import { idLists } from './id-lists.ts'
+import { filledUp, idLists } from './id-lists.ts'
 import { backlogOf } from './index-backlog.ts'
 import { lastRevision } from './index-revisions.ts'
 import type { ChunkRow, DocumentRow, DocumentVersionRow, Tables } from './tables.ts'
@@ -110,7 +103,7 @@ export function sqlIndexSource(db: Kysely<Tables>): IndexSource {
       const rows = await db
         .selectFrom('document')
         .select(['document_id', 'title', 'quality', 'current_version_id', ...columnNames])
-        .where('document_id', 'in', documentIds)
+        .where('document_id', 'in', filledUp(documentIds))
         .execute()
       return rows.map((row) => ({
         ...columnsOf(row),
@@ -126,7 +119,7 @@ export function sqlIndexSource(db: Kysely<Tables>): IndexSource {
       const rows = await db
         .selectFrom('document')
         .select(['document_id', 'current_version_id', ...columnNames, ...catalogNames])
-        .where('document_id', 'in', documentIds)
+        .where('document_id', 'in', filledUp(documentIds))
         .execute()
       return rows.map((row) => ({
         ...columnsOf(row),
@@ -147,7 +140,7 @@ export function sqlIndexSource(db: Kysely<Tables>): IndexSource {
           'document_version.language',
           'document.language as document_language',
         ])
-        .where('version_id', 'in', versionIds)
+        .where('version_id', 'in', filledUp(versionIds))
         .execute()
       return rows.map((row) => ({
         versionId: row.version_id,
@@ -161,9 +154,31 @@ export function sqlIndexSource(db: Kysely<Tables>): IndexSource {
       return (await chunkRows(db, chunkIds).select('body').execute()).map(asChunkText)
     },
 
-    async shownPage(chunkIds, documentIds, scope) {
-      const [chunks, details] = await Promise.all([shownChunks(db, chunkIds, scope), documentDetails(db, documentIds)])
-      return { chunks, details }
+    async shownChunks(chunkIds, withDetails, scope) {
+      if (chunkIds.length === 0) return []
+      const rows = await chunkRows(db, chunkIds)
+        .innerJoin('document', 'document.document_id', 'chunk.document_id')
+        .select([
+          openBody(scope).as('body'),
+          'dataset_id',
+          'source_platform',
+          'document.language as document_language',
+          'region',
+          'document.published_at as document_published_at',
+          'content_type',
+          'status',
+        ])
+        .$if(withDetails, (query) => query.select(detailColumns))
+        .execute()
+      return rows.map((row) => ({
+        ...asChunkText(row),
+        document: columnsOf({
+          ...row,
+          language: versionLanguage(row.language, row.document_language),
+          published_at: row.document_published_at,
+        }),
+        details: hasDetails(row) ? { ...detailsOf(row), language: row.document_language } : null,
+      }))
     },
   }
 }
@@ -179,40 +194,9 @@ async function erasedAfter(db: Kysely<Tables>, revision: number, most: number): 
   return rows.map((row) => ({ documentId: row.document_id, revision: row.index_revision, isErased: true }))
 }
 
-async function shownChunks(db: Kysely<Tables>, chunkIds: readonly string[], scope: Scope): Promise<ShownChunk[]> {
-  if (chunkIds.length === 0) return []
-  const rows = await chunkRows(db, chunkIds)
-    .innerJoin('document', 'document.document_id', 'chunk.document_id')
-    .select([
-      openBody(scope).as('body'),
-      'dataset_id',
-      'source_platform',
-      'document.language as document_language',
-      'region',
-      'document.published_at as document_published_at',
-      'content_type',
-      'status',
-    ])
-    .execute()
-  return rows.map((row) => ({
-    ...asChunkText(row),
-    document: columnsOf({
-      ...row,
-      language: versionLanguage(row.language, row.document_language),
-      published_at: row.document_published_at,
-    }),
-  }))
-}
+type DetailRow = Pick<DocumentRow, (typeof detailColumns)[number]>
 
-async function documentDetails(db: Kysely<Tables>, documentIds: readonly string[]): Promise<DocumentDetails[]> {
-  if (documentIds.length === 0) return []
-  const rows = await db
-    .selectFrom('document')
-    .select(['document_id', 'language', ...detailColumns])
-    .where('document_id', 'in', documentIds)
-    .execute()
-  return rows.map((row) => ({ documentId: row.document_id, language: row.language, ...detailsOf(row) }))
-}
+const hasDetails = <Row extends Partial<DetailRow>>(row: Row): row is Row & DetailRow => row.external_id !== undefined
 
 /** What the index and the results know of a document beside its texts. */
 const columnNames = [
@@ -267,7 +251,7 @@ const chunkRows = (db: Kysely<Tables>, chunkIds: readonly string[]) =>
       'document_version.title',
       'document_version.language',
     ])
-    .where('chunk.chunk_id', 'in', chunkIds)
+    .where('chunk.chunk_id', 'in', filledUp(chunkIds))
 
 /** The body where the scope opens it, else null. Mostly it opens all or none, and need not be asked for each. */
 function openBody(scope: Scope): RawBuilder<string | null> {

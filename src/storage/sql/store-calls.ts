@@ -1,5 +1,7 @@
 import type { Store } from './sql-store.ts'
 
+const readsById = { byId: true, statements: 'one' } as const
+
 /**
  * What every call of the store is: whether it reads or writes, which locks a writer takes, and what it tells other
  * processes. Said here and nowhere else. A call that is missing, or is called otherwise by its port, fails the type
@@ -72,15 +74,15 @@ export const storeCalls = {
     vectorGaps: 'reads',
     backlog: 'reads',
     chunkCount: 'reads',
-    results: 'reads',
-    indexedColumns: 'reads',
-    chunkTexts: 'reads',
-    versionHeads: 'reads',
-    shownPage: 'reads',
+    results: readsById,
+    indexedColumns: readsById,
+    chunkTexts: readsById,
+    versionHeads: readsById,
+    shownChunks: readsById,
   },
   searchTexts: {
-    present: 'reads',
-    rank: 'reads',
+    present: readsById,
+    rank: { ...readsById, statements: 'several' },
   },
   live: {
     create: { locks: ['live'] },
@@ -162,7 +164,13 @@ export type StoreCalls = {
 }
 
 /** A call that reads has one snapshot and cannot write: one that is declared so by mistake fails its first test. */
-export type StoreCall = 'reads' | Write
+export type StoreCall = 'reads' | ReadsById | Write
+
+/** By ids alone: one plan does for any of them. What is one statement has a snapshot by itself, without a transaction. */
+export interface ReadsById {
+  readonly byId: true
+  readonly statements: 'one' | 'several'
+}
 
 export interface Write {
   /** Taken first, in this order, and held to the end of the transaction: one writer at a time, over all processes. */
@@ -183,6 +191,7 @@ export interface NamedCall {
   readonly port: keyof Store
   readonly method: string
   readonly write: Write | null
+  readonly byId: ReadsById | null
 }
 
 /** For what is remembered of calls. */
@@ -192,6 +201,7 @@ export const namedCalls: readonly NamedCall[] = Object.entries(storeCalls as Sto
   Object.entries<StoreCall>(methods).map(([method, call]) => ({
     port: port as keyof Store,
     method,
-    write: call === 'reads' ? null : call,
+    write: typeof call === 'object' && 'locks' in call ? call : null,
+    byId: typeof call === 'object' && 'byId' in call ? call : null,
   })),
 )

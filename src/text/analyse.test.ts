@@ -55,7 +55,7 @@ test('Chinese, Japanese, Korean and Thai need no blanks', () => {
   assert.equal(termsOf('机器学习', 'zh'), '机|机器 器|器学 学|学习|习')
   assert.equal(termsOf('猫', 'zh'), '猫')
   assert.equal(termsOf('食べる', 'ja'), '食|食べ べる|る')
-  assert.equal(termsOf('한국어를 물을', 'ko'), '한국 국어 어를 물을|물')
+  assert.equal(termsOf('한국어를 물을', 'ko'), '한국|한* 국어 어를 물을|물')
   assert.equal(termsOf('한국'.normalize('NFD'), 'ko'), termsOf('한국', 'ko'))
   assert.equal(termsOf('ภาษาไทย', 'th'), 'ภาษา ไทย')
 })

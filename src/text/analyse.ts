@@ -5,7 +5,7 @@ import { type RunSink, scanRuns } from './scan-words.ts'
 import { baseLanguage, type StemRule, stemRule, wholeWord } from './stem-word.ts'
 import type { AnalysedField, LocatedField } from './types.ts'
 import type { TermBeginnings, WantedTerms } from './wanted-terms.ts'
-import { wordTerms } from './word-terms.ts'
+import { prefixTerm, wordTerms } from './word-terms.ts'
 
 type TermSink = (term: string, position: number, start: number, end: number) => void
 
@@ -154,7 +154,8 @@ function unitTerm(text: string, start: number, end: number): string {
 /**
  * Han, kana and Hangul: every two neighbouring characters are a term, so a run of n takes n - 1 positions. A Han
  * character is a term by itself too, because it may be a word; a Hangul syllable only where it stands alone, or first of
- * two (a noun of one syllable with its particle), a kana only where no pair begins with it.
+ * two (a noun of one syllable with its particle), a kana only where no pair begins with it. What a longer word of Hangul
+ * begins with is marked, for those who ask for a beginning.
  */
 function addPairs(text: string, start: number, end: number, position: number, sink: TermSink): number {
   let next = position
@@ -169,7 +170,9 @@ function addPairs(text: string, start: number, end: number, position: number, si
       if (previous !== '') {
         if (previousClass === CharClass.han) sink(previous, next, previousStart, from)
         sink(previous + unit, next, previousStart, to)
-        if (to === end && count === 1 && previousClass === CharClass.hangul) sink(previous, next, previousStart, from)
+        if (count === 1 && previousClass === CharClass.hangul) {
+          sink(to === end ? previous : prefixTerm(previous), next, previousStart, from)
+        }
         next += 1
       }
       previous = unit

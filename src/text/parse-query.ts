@@ -1,6 +1,7 @@
 import { charClassOf, isAlphabetic } from './char-class.ts'
 import { type QueryWord, queryWordReader } from './query-words.ts'
 import type { Clause, ClauseKind, KeywordQuery, TermGroup, WordClause } from './types.ts'
+import { prefixTerm } from './word-terms.ts'
 
 /** UTF-16 units of a query that are read; what follows is left out. */
 const QUERY_LENGTH_MAX = 4000
@@ -16,6 +17,7 @@ const PAIR_WEIGHT = 0.3
 /** What a word that begins as the last one counts for, against one that is it. */
 const BEGINNING_FACTOR = 0.5
 const DIGIT = /\p{Nd}/u
+const ONE_HANGUL = /^\p{sc=Hangul}$/u
 const ONE_KANA = /^[\p{sc=Hiragana}\p{sc=Katakana}]$/u
 
 type Piece = { kind: ClauseKind; quoted: boolean; text: string }
@@ -83,10 +85,14 @@ function addWord(clauses: ClauseList, kind: ClauseKind, word: QueryWord, last: Q
   const { typed, folded, group, isAlphabetic } = word
   clauses.add(kind, [group], {
     typed,
-    ...(word === last && folded !== '' ? { loose: [{ beginning: folded, factor: BEGINNING_FACTOR }] } : {}),
+    ...(word === last && folded !== '' ? { loose: [{ ...begunBy(folded), factor: BEGINNING_FACTOR }] } : {}),
     ...(isAlphabetic && !DIGIT.test(folded) ? { correctable: folded } : {}),
   })
 }
+
+/** A pair that a Hangul syllable begins can stand within a word; its place at the beginning of one is a term. */
+const begunBy = (folded: string): { terms: TermGroup } | { beginning: string } =>
+  ONE_HANGUL.test(folded) ? { terms: [prefixTerm(folded)] } : { beginning: folded }
 
 function groupsOf(words: readonly QueryWord[], kind: ClauseKind): TermGroup[] {
   const isLoose = words.length === 1 && kind !== 'mustNot'

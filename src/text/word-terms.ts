@@ -89,8 +89,8 @@ function withWord(folded: string, terms: readonly string[]): readonly string[] {
   return terms.includes(folded) ? [folded, ...terms.filter((term) => term !== folded)] : [WORD_MARK + folded, ...terms]
 }
 
-/** The star keeps it apart from a word of the same letters. */
-function prefixTerm(word: string): string {
+/** What words begin with; the star keeps it apart from a word of the same letters. */
+export function prefixTerm(word: string): string {
   return `${word.slice(0, PREFIX_LENGTH)}*`
 }
 

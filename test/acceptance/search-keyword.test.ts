@@ -166,6 +166,14 @@ suite('typing errors and beginnings of words', () => {
     assert.match(found.results[0]!.highlights!.join(), /<em>lighthouse<\/em>/)
   })
 
+  test('a Korean syllable is the beginning of words, not of what is within one', async () => {
+    const begun = (query: string) => sorted(query, { prefix: true })
+    for (const syllable of ['대', '수', '서', '대'.normalize('NFD')]) assert.deepEqual(await begun(syllable), ['ko'])
+    for (const syllable of ['민', '국', '도', '특', '울']) assert.deepEqual(await begun(syllable), [], syllable)
+    assert.deepEqual(await begun('서울특'), ['ko'])
+    for (const syllable of ['대', '수']) assert.deepEqual(await sorted(syllable), [], 'no word by itself')
+  })
+
   test('what the reader may not see is neither suggested nor found', async () => {
     const titles = await world.application([{ datasets: [news], fields: ['title'] }])
     const bodies = await world.application([{ datasets: [forum], fields: ['body'] }])

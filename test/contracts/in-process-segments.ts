@@ -167,7 +167,7 @@ export class InProcessSegments implements SearchIndex {
         this.#order = order
       },
       ...limits,
-      ...(this.#options.arenaBytes === undefined ? {} : { arenaBytes: this.#options.arenaBytes }),
+      arenaBytes: this.#options.arenaBytes ?? 4 * 2 ** 20,
     })
     this.#writer.admit(0, list.port1)
     this.#reader = new IndexReader({ path, reader: 0, shared, writer: list.port2, titleWeight, kernel })

@@ -52,9 +52,14 @@ const longest = [
   'test/service/search-fairness.test.ts',
   'test/service/start.test.ts',
   'src/hostile-bodies.test.ts',
+  // With all other files of light slices.
+  'src/text/analyse.test.ts',
   'src/storage/sqlite/backup-store.test.ts',
   'src/worker/analysis.test.ts',
 ]
+/** A process of its own would cost more than the tests of each. */
+const lightSlices =
+  /^src\/(access|account|catalog|changes|cli|export|feeds|http|ingest|live|mcp|operator|outbound|search|text|turns)\//
 const everything = ['test', 'src', 'console'].flatMap((place) => globSync(`${place}/**/*.test.ts`).sort())
 const canRun = (file: string): boolean =>
   (hasChromium || !file.startsWith('test/browser/')) &&
@@ -116,15 +121,18 @@ if (named.length === 0) {
 process.exit(passed ? 0 : 1)
 
 /**
- * What one process runs: unit tests of a part, which load the same, and files that share a server. Those beside the parts
- * are of the whole, some count what the process uses, and have one each.
+ * What one process runs: unit tests of a part, which load the same, of all parts whose tests take a moment each, and files
+ * that share a server. Those beside the parts are of the whole, some count what the process uses, and have one each.
  */
 function together(files: readonly string[], store: TestRun['store']): TestRun[] {
   if (named.length > 0) return files.map((file) => ({ files: [file], store }))
   const kindOf = (file: string): string => {
     const folder = dirname(file)
+    if (file.startsWith('console/')) return 'console'
+    if (lightSlices.test(file)) return 'light slices'
     if (!file.startsWith('test/')) return folder === 'src' ? file : folder
     if (/^test\/service\/(compressed-answers|openapi|search)\b/.test(file)) return 'test/service, on one server'
+    if (/^test\/acceptance\/(credentials|keys|limits)\b/.test(file)) return 'keys and limits, on one server'
     return /^test\/(acceptance\/(catalog|ingest|search)|browser)\b/.exec(file)?.[0] ?? file
   }
   return Object.values(Object.groupBy(files, kindOf)).map((kind) => ({ files: kind!, store }))

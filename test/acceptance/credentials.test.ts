@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { until } from '../support/until.ts'
 import { expectError } from './expect-error.ts'
-import { adminToken, startServer, type TestServer } from './harness.ts'
+import { adminToken, sharedServer, type TestServer } from './harness.ts'
 
 /**
  * Every route of the description with every wrong credential. The surface of a path is decided here a second time, by
@@ -74,7 +74,7 @@ async function makeToken(role: Role, name: string, fields: object = {}): Promise
 }
 
 before(async () => {
-  server = await startServer()
+  server = await sharedServer()
   await server.makeDataset('news')
   const application = await server.makeApplication({ entitlements: [{ datasets: ['news'] }] })
   const collector = await server.makeCollector()

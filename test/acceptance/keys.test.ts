@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import { until } from '../support/until.ts'
 import { expectError } from './expect-error.ts'
-import { startServer, type TestServer } from './harness.ts'
+import { sharedServer, type TestServer } from './harness.ts'
 import { operate } from './store-surgery.ts'
 
 let server: TestServer
@@ -11,7 +11,7 @@ let key: string
 let keyId: string
 
 before(async () => {
-  server = await startServer()
+  server = await sharedServer()
   ;({ applicationId, key, keyId } = await server.makeApplication({ name: 'Reader' }))
 })
 

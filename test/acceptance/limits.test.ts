@@ -3,12 +3,12 @@ import { before, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { until } from '../support/until.ts'
 import { expectError } from './expect-error.ts'
-import { startServer, type TestServer } from './harness.ts'
+import { sharedServer, type TestServer } from './harness.ts'
 
 let server: TestServer
 
 before(async () => {
-  server = await startServer()
+  server = await sharedServer()
   await server.makeDataset('news')
 })
 

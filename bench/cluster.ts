@@ -66,6 +66,8 @@ export async function run(args: readonly string[]): Promise<void> {
         counted(searches(client, mode, false, randomFrom(12))),
         counted(searches(client, mode, true, randomFrom(13))),
       ]
+      progress(`searches to warm up, ${mode}`)
+      await warmUp(searches(client, mode, true, randomFrom(14)))
       requests = 0
       progress(`searches, ${mode}`)
       const before = cpuSeconds(server.pid)
@@ -86,6 +88,15 @@ export async function run(args: readonly string[]): Promise<void> {
     const made = (await (await fetch(`${openSearchNodes[0]}/${prefix}-*`)).json()) as object
     for (const name of Object.keys(made)) await fetch(`${openSearchNodes[0]}/${name}`, { method: 'DELETE' })
   }
+}
+
+/** A process takes less and less CPU for a search until it has made some 600: 7.7 ms by words after 40, 5.1 then. */
+async function warmUp(ask: TimedAsk): Promise<void> {
+  let left = 1000
+  const caller = async (): Promise<void> => {
+    while (left-- > 0) await ask()
+  }
+  await Promise.all(Array.from({ length: 4 }, caller))
 }
 
 async function prepare(server: TestServer): Promise<string> {

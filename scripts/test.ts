@@ -27,34 +27,53 @@ const hasOpenSearch = process.env.TEST_OPENSEARCH_URL !== undefined
 const hasS3 = process.env.TEST_S3_ENDPOINT !== undefined
 const hasChromium = findChromium() !== null
 
-/** The longest, which begin first, so that at the end no core waits for the other. */
+/**
+ * Those that cost most, which begin first, so that at the end no core waits for the other. Of files that share a process one
+ * is named, for all of them.
+ */
 const longest = [
-  // With all other files of the browser, in one process.
   'test/browser/pages.test.ts',
   'test/acceptance/copy-postgres.test.ts',
-  'test/acceptance/unreadable.test.ts',
-  'test/acceptance/indexing-recovery.test.ts',
-  'src/storage/segments/exactness.test.ts',
-  'test/acceptance/catalog-access.test.ts',
-  'test/acceptance/ingest-merge.test.ts',
   'test/acceptance/feed-checker-postgres.test.ts',
-  'test/acceptance/analysis-lifecycle.test.ts',
-  'test/acceptance/no-vector-lost.test.ts',
-  'test/acceptance/data-folder-sqlite.test.ts',
-  'test/acceptance/analysis-access.test.ts',
+  'src/storage/segments/exactness.test.ts',
+  'test/acceptance/unreadable.test.ts',
+  'test/service/command-line.test.ts',
+  'test/acceptance/indexing-recovery.test.ts',
+  'src/storage/sqlite/backup-store.test.ts',
+  'test/service/start.test.ts',
+  'src/embedding/built-in-embedder.test.ts',
   'test/acceptance/feed-checker.test.ts',
   'src/storage/postgres/elections-postgres.test.ts',
   'test/acceptance/processes-postgres.test.ts',
-  'src/embedding/built-in-embedder.test.ts',
-  'test/service/collect-feeds.test.ts',
-  'test/service/command-line.test.ts',
-  'test/service/embedding-degradation.test.ts',
   'test/service/search-fairness.test.ts',
-  'test/service/start.test.ts',
+  'test/acceptance/data-folder-sqlite.test.ts',
+  'test/acceptance/backup-sqlite.test.ts',
+  'test/acceptance/catalog-access.test.ts',
+  'test/acceptance/credentials.test.ts',
+  'test/acceptance/backup-killed-sqlite.test.ts',
+  'test/service/collect-feeds.test.ts',
+  'test/acceptance/search-fuzz.test.ts',
+  'test/acceptance/no-vector-lost.test.ts',
+  'test/acceptance/shutdown.test.ts',
+  'test/service/embedding-degradation.test.ts',
+  'test/contracts/content-sqlite.test.ts',
+  'test/service/embedding-builtin.test.ts',
+  'test/service/alerts.test.ts',
+  'test/contracts/live-store-sqlite.test.ts',
   'src/hostile-bodies.test.ts',
-  // With all other files of light slices.
+  'test/acceptance/analysis-lifecycle.test.ts',
+  'test/acceptance/analysis-access.test.ts',
+  'test/acceptance/ingest-merge.test.ts',
+  'test/acceptance/changes-cursors.test.ts',
+  'test/contracts/analysis-store-sqlite.test.ts',
+  'test/acceptance/restore-access-sqlite.test.ts',
+  'test/acceptance/mirror.test.ts',
   'src/text/analyse.test.ts',
-  'src/storage/sqlite/backup-store.test.ts',
+  'test/acceptance/full-disk-sqlite.test.ts',
+  'src/storage/segments/query/scan-terms.test.ts',
+  'test/contracts/index-home.segments.test.ts',
+  'test/acceptance/export.test.ts',
+  'test/contracts/index-source-sqlite.test.ts',
   'src/worker/analysis.test.ts',
 ]
 /** A process of its own would cost more than the tests of each. */

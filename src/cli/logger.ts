@@ -32,19 +32,32 @@ export function makeLogger(config: Config): Logger {
   )
 }
 
-/** Its own way to write now and then would wake the process ten times a second though nothing was said. */
+/**
+ * Its own way to write now and then would wake the process ten times a second though nothing was said. What is said while
+ * something is being written is not in it, and a flush beside it does nothing: so what is left is looked at after every write.
+ */
 function standardError(): DestinationStream {
   const stream = pino.destination({ fd: 2, sync: false, minLength: writeFromCharacters })
   const { write } = stream
+  let unwrittenBytes = 0
   let isFlushDue = false
   const flush = (): void => {
     isFlushDue = false
     stream.flush(() => {})
   }
+  const flushLater = (): void => {
+    if (isFlushDue || unwrittenBytes <= 0) return
+    isFlushDue = true
+    setTimeout(flush, writeAfterMs).unref()
+  }
+  stream.on('write', (bytes: number) => {
+    unwrittenBytes -= bytes
+    flushLater()
+  })
   return Object.assign(stream, {
     write(line: string): boolean {
-      if (!isFlushDue) setTimeout(flush, writeAfterMs).unref()
-      isFlushDue = true
+      unwrittenBytes += Buffer.byteLength(line)
+      flushLater()
       return write.call(stream, line)
     },
   })

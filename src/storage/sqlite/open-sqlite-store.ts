@@ -76,9 +76,9 @@ export async function openSqliteStore(dataDir: string, options: OpenOptions = {}
       readers = new Pool({
         name: 'store-readers',
         size: Math.max(2, Math.min(4, availableParallelism())),
-        // The others come as they are needed: a thread costs a tenth of a second, as long as a call waits before.
+        // The others come as they are needed: when a call has waited behind others for longer than most of them take.
         kept: 1,
-        patienceMs: 100,
+        patienceMs: 10,
         letGoAfterMs,
         callsPerMember: callsPerReader,
         start: () => ({ calls: startThread(path, 'reader') }),

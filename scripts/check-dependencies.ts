@@ -46,7 +46,7 @@ interface Import {
   readonly to: string
   /** Of another package. */
   readonly outside: boolean
-  /** By `import … from`, and not for a type alone: loaded with the file itself. */
+  /** By `import … from` or `require`, and not for a type alone: loaded with the file itself. */
   readonly loaded: boolean
 }
 
@@ -81,6 +81,10 @@ const rules: { readonly says: string; readonly broken: (one: Import) => boolean 
       const other = segmentsRoom(to)
       return other !== room && (other === null || floorOf(other, segmentsFloors) >= floorOf(room, segmentsFloors))
     },
+  },
+  {
+    says: 'kysely is loaded by storage/sql/kysely.ts, as what is loaded fastest, and once',
+    broken: ({ from, to, loaded }) => to === 'kysely' && loaded && from !== 'src/storage/sql/kysely.ts',
   },
   {
     says: 'text analysis is pure: it imports nothing of the project outside itself',
@@ -152,13 +156,13 @@ function importsOf(file: string): Import[] {
   const names = textOf
     .get(file)!
     .matchAll(
-      /^(?:import|export)\b[^'"]*?from\s+'([^']+)'|^import\s+'([^']+)'|\bimport\(\s*'([^']+)'\s*\)|\bnew URL\(\s*'([^']+\.ts)',\s*import\.meta\.url\s*\)/gm,
+      /^(?:import|export)\b[^'"]*?from\s+'([^']+)'|^import\s+'([^']+)'|\bimport\(\s*'([^']+)'\s*\)|\bnew URL\(\s*'([^']+\.ts)',\s*import\.meta\.url\s*\)|\brequire\('([^']+)'\)/gm,
     )
   return Array.from(names, ([text, ...found]) => {
     const name = found.find((one) => one !== undefined)!
     // What a URL names is beside the file even where it does not begin with a dot.
     const outside = !name.startsWith('.') && found[3] === undefined
-    const loaded = (found[0] ?? found[1]) !== undefined && !/^(import|export) type\b/.test(text)
+    const loaded = (found[0] ?? found[1] ?? found[4]) !== undefined && !/^(import|export) type\b/.test(text)
     return { from: file, to: outside ? name : normalize(join(dirname(file), name)), outside, loaded }
   })
 }

@@ -158,6 +158,27 @@ test('what a thread loads does without large libraries, however far down; types 
   assert.deepEqual(faults, [`${way.join(' -> ')}: ${says}`])
 })
 
+test('kysely is loaded in one place, by require, which is a load as any other', () => {
+  const { faults } = faultsOf({
+    'src/storage/sql/kysely.ts':
+      "const require = createRequire(import.meta.url)\nexport const { sql } = require('kysely')",
+    'src/storage/sql/rows.ts': "import type { Kysely } from 'kysely'\nimport { sql } from './kysely.ts'",
+    'src/storage/sql/again.ts': "import { type Kysely, sql } from 'kysely'",
+    'src/cli/doctor.ts': "import '../storage/doctor-rows.ts'",
+    'src/storage/doctor-rows.ts': "import './sql/rows.ts'",
+  })
+  const way = [
+    'src/cli/doctor.ts',
+    'src/storage/doctor-rows.ts',
+    'src/storage/sql/rows.ts',
+    'src/storage/sql/kysely.ts',
+  ]
+  assert.deepEqual(faults, [
+    'src/storage/sql/again.ts imports kysely: kysely is loaded by storage/sql/kysely.ts, as what is loaded fastest, and once',
+    `${way.join(' -> ')} -> kysely: a command that only reads, or says what it is, costs what it loads: schemas are loaded to check what is typed, queries by threads`,
+  ])
+})
+
 test('the process of an analysis run loads no schemas, whichever algorithm it executes', () => {
   const { faults } = faultsOf({
     'src/analysis/algorithms.ts': "import './algorithms/graph/graph.ts'",

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { sql } from 'kysely'
+import { sql } from '../../src/storage/sql/kysely.ts'
 import { type Store, sqlStore } from '../../src/storage/sql/sql-store.ts'
 import { analysisInputContract } from './analysis-input.ts'
 import { analysisStoreContract } from './analysis-store.ts'

@@ -1,6 +1,7 @@
-import { Kysely, PostgresDialect, type PostgresPoolClient } from 'kysely'
+import type { PostgresPoolClient } from 'kysely'
 import pg from 'pg'
 import type { Measures } from '../../measures.ts'
+import { Kysely, PostgresDialect } from '../sql/kysely.ts'
 import type { Tables } from '../sql/tables.ts'
 import { CopyingAdapter } from './copying-adapter.ts'
 

@@ -1,6 +1,6 @@
-import { PostgresAdapter } from 'kysely'
 import type pg from 'pg'
 import type { TakesManyRows } from '../sql/insert-rows.ts'
+import { PostgresAdapter } from '../sql/kysely.ts'
 import { copyInto } from './copy-into.ts'
 
 /** On one connection: many rows of a table are written by COPY. */

@@ -1,4 +1,4 @@
-import { DummyDriver, Kysely, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler } from 'kysely'
+import { DummyDriver, Kysely, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler } from '../sql/kysely.ts'
 import { migrations } from '../sql/migrations/index.ts'
 import type { Tables } from '../sql/tables.ts'
 import { postgresMigrationDialect, TextByBytes } from './migration-dialect.ts'

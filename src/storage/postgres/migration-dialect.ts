@@ -1,16 +1,13 @@
-import {
-  type ColumnDefinitionNode,
-  DataTypeNode,
-  type KyselyPlugin,
-  OperationNodeTransformer,
-  type PluginTransformQueryArgs,
-  type PluginTransformResultArgs,
-  type QueryResult,
-  RawNode,
-  type RootOperationNode,
-  sql,
-  type UnknownRow,
+import type {
+  ColumnDefinitionNode,
+  KyselyPlugin,
+  PluginTransformQueryArgs,
+  PluginTransformResultArgs,
+  QueryResult,
+  RootOperationNode,
+  UnknownRow,
 } from 'kysely'
+import { DataTypeNode, OperationNodeTransformer, RawNode, sql } from '../sql/kysely.ts'
 import type { MigrationDialect } from '../sql/migrations/migration.ts'
 
 export const postgresMigrationDialect: MigrationDialect = {

@@ -1,7 +1,8 @@
-import { type RawBuilder, sql } from 'kysely'
+import type { RawBuilder } from 'kysely'
 import type { Scope, ScopeEntry } from '../../access/scope.ts'
 import type { BrowseQuery } from '../../catalog/catalog-store.ts'
 import { termKinds } from './document-rows.ts'
+import { sql } from './kysely.ts'
 
 /**
  * What a listing asks of a document, as SQL. `row` is the alias of the document, `key` the alias of whatever is walked:

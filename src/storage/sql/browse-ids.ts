@@ -1,10 +1,11 @@
-import { type Kysely, type RawBuilder, sql } from 'kysely'
+import type { Kysely, RawBuilder } from 'kysely'
 import type { BrowseQuery } from '../../catalog/catalog-store.ts'
 import { UnavailableError } from '../../errors.ts'
 import { firstIdAt } from '../../ids.ts'
 import { listConditions, rowConditions, type TermColumn } from './browse-conditions.ts'
 import { type Driver, driversOf, type LaneLookup, type LaneSet, listingIndexes } from './browse-lanes.ts'
 import { dayExpression } from './buckets.ts'
+import { sql } from './kysely.ts'
 import type { Tables } from './tables.ts'
 
 /**

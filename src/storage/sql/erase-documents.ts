@@ -1,8 +1,9 @@
-import { type Kysely, sql } from 'kysely'
+import type { Kysely } from 'kysely'
 import { newId } from '../../ids.ts'
 import { eventRow, knownDocument, termsOf } from './document-rows.ts'
 import { lastRevision } from './index-revisions.ts'
 import { insertRows } from './insert-rows.ts'
+import { sql } from './kysely.ts'
 import type { DocumentRow, Tables } from './tables.ts'
 import { tombstonesToBe } from './tombstones.ts'
 

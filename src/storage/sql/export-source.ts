@@ -1,4 +1,4 @@
-import { type Kysely, sql } from 'kysely'
+import type { Kysely } from 'kysely'
 import { type FieldPermission, readableFields, type Scope, versionLanguage } from '../../access/scope.ts'
 import {
   contentText,
@@ -8,6 +8,7 @@ import {
   versionLine,
 } from '../../export/export-line.ts'
 import type { ExportPortion, ExportPosition, ExportQuery, ExportSource } from '../../export/export-source.ts'
+import { sql } from './kysely.ts'
 import { readBodies } from './read-bodies.ts'
 import { alongLanes, isInLane, type Lane, lanesOf } from './scope-lanes.ts'
 import type { Tables } from './tables.ts'

@@ -1,7 +1,8 @@
-import { type Kysely, sql } from 'kysely'
+import type { Kysely } from 'kysely'
 import type { Identity, Selection } from '../../operator/erasure-store.ts'
 import { hideDocuments } from './erase-documents.ts'
 import { idLists } from './id-lists.ts'
+import { sql } from './kysely.ts'
 import { runsWith } from './runs-with-documents.ts'
 import type { DocumentRow, ErasureRow, Tables } from './tables.ts'
 

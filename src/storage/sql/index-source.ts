@@ -1,4 +1,4 @@
-import { type Kysely, type RawBuilder, sql } from 'kysely'
+import type { Kysely, RawBuilder } from 'kysely'
 import { type Scope, versionLanguage } from '../../access/scope.ts'
 import type { ChunkText, ErasedDocument, IndexSource, SourceVersion } from '../../search/index-source.ts'
 import type { CatalogColumns, VersionColumns } from '../../search/search-index.ts'
@@ -8,6 +8,7 @@ import { detailColumns, detailsOf, statusOf, valuesOf } from './document-rows.ts
 import { filledUp, idLists } from './id-lists.ts'
 import { backlogOf } from './index-backlog.ts'
 import { lastRevision } from './index-revisions.ts'
+import { sql } from './kysely.ts'
 import type { ChunkRow, DocumentRow, DocumentVersionRow, Tables } from './tables.ts'
 import { asFloats, sqlVectorQueue } from './vector-queue.ts'
 

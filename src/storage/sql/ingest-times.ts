@@ -1,10 +1,11 @@
-import { type Kysely, type RawBuilder, sql } from 'kysely'
+import type { Kysely, RawBuilder } from 'kysely'
 import type { Scope } from '../../access/scope.ts'
 import type { IngestTimes } from '../../catalog/catalog-store.ts'
 import { idTimeMs } from '../../ids.ts'
 import { isDocumentOpen } from './browse-conditions.ts'
 import { inLane, lanesOf, lookIn } from './browse-ids.ts'
 import { type LaneSet, listingIndexes, scopeDriver } from './browse-lanes.ts'
+import { sql } from './kysely.ts'
 import type { Tables } from './tables.ts'
 
 /** Entries of an index that are looked at from one end, of all lanes together: some tens of milliseconds. */

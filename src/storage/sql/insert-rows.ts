@@ -1,4 +1,5 @@
-import { CompiledQuery, type DialectAdapter, type Insertable, type Kysely } from 'kysely'
+import type { DialectAdapter, Insertable, Kysely } from 'kysely'
+import { CompiledQuery } from './kysely.ts'
 import type { Tables } from './tables.ts'
 
 /** Rows per statement, largest first: few distinct statements, each compiled once and kept prepared by the driver. */

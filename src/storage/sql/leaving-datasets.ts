@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { sql } from './kysely.ts'
 
 /** A dataset that is being deleted takes no documents, and is in no list, until it is gone. */
 export const isNotLeaving = sql<boolean>`not exists (

@@ -1,5 +1,6 @@
-import { type Kysely, sql } from 'kysely'
+import type { Kysely } from 'kysely'
 import { NewerStoreError } from '../open-store.ts'
+import { sql } from './kysely.ts'
 import { migrations } from './migrations/index.ts'
 import type { MigrationDialect } from './migrations/migration.ts'
 import type { Tables } from './tables.ts'

@@ -1,5 +1,6 @@
-import { type Kysely, type RawBuilder, sql } from 'kysely'
+import type { Kysely, RawBuilder } from 'kysely'
 import type { ScopeEntry } from '../../access/scope.ts'
+import { sql } from './kysely.ts'
 import type { Tables } from './tables.ts'
 
 /**

@@ -1,7 +1,8 @@
-import { type Kysely, sql } from 'kysely'
+import type { Kysely } from 'kysely'
 import type { ChunkRecord, IndexSource } from '../../search/index-source.ts'
 import { idLists } from './id-lists.ts'
 import { insertRows } from './insert-rows.ts'
+import { sql } from './kysely.ts'
 import type { Tables } from './tables.ts'
 
 /**

@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { sql } from '../sql/kysely.ts'
 import type { MigrationDialect } from '../sql/migrations/migration.ts'
 
 export const sqliteMigrationDialect: MigrationDialect = {

@@ -1,6 +1,7 @@
 import { DatabaseSync, type SQLOutputValue, type StatementSync } from 'node:sqlite'
-import { Kysely, type SqliteDatabase, SqliteDialect } from 'kysely'
+import type { SqliteDatabase } from 'kysely'
 import { sqliteErrorKind } from '../full-disk.ts'
+import { Kysely, SqliteDialect } from '../sql/kysely.ts'
 import type { Tables } from '../sql/tables.ts'
 
 /** How long a write waits for another process that holds the file's write lock. */

@@ -1,8 +1,8 @@
-import { sql } from 'kysely'
 import type { FieldPermission, Scope } from '../../access/scope.ts'
 import { authorText, documentTimes, versionTimes } from '../../export/export-line.ts'
 import type { ExportSource } from '../../export/export-source.ts'
 import { isOpen, type PortionBounds, sqlExportSource, usualBounds } from '../sql/export-source.ts'
+import { sql } from '../sql/kysely.ts'
 import { isInLane, type Lane, lanesOf } from '../sql/scope-lanes.ts'
 import type { SqliteConnection } from './node-sqlite.ts'
 

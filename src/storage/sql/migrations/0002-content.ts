@@ -1,5 +1,5 @@
-import { sql } from 'kysely'
 import { dayExpression, scoreBucketExpression } from '../buckets.ts'
+import { sql } from '../kysely.ts'
 import type { Migration } from './migration.ts'
 
 /**

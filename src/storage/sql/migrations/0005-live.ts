@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { sql } from '../kysely.ts'
 import type { Migration } from './migration.ts'
 
 /** Live queries with their runs (the collectors' tasks), what these brought, and who asks for tasks. */

@@ -1,6 +1,6 @@
 import { fieldPermissions, type Scope } from '../../src/access/scope.ts'
 import { searchLimits as limits } from '../../src/search/limits.ts'
-import { type DocumentHit, noFilters, type SearchIndex } from '../../src/search/search-index.ts'
+import { noFilters, type SearchIndex } from '../../src/search/search-index.ts'
 import type { KeywordQuery } from '../../src/text/types.ts'
 import { drawVector, type Random, wordOf } from '../index/corpus.ts'
 import { type Client, parsed, type TimedAsk, timed } from './client.ts'
@@ -46,19 +46,13 @@ export async function bareSearch(
   const limit = mode === 'keyword' ? limits.resultsDefault : limits.hybridCandidatesMax
   const forVector = limits.resultsDefault * limits.vectorCandidatesPerResult
   const topK = mode === 'vector' ? forVector : limits.hybridCandidatesMax
-  const [words, nearest] = await Promise.all([
-    mode === 'vector' ? null : index.keyword({ ...asked, query, limit, after: null, otherChunksMax: 0 }),
-    mode === 'keyword' ? null : index.vector({ ...asked, ...near, topK }),
-  ])
-  if (mode !== 'hybrid' || words?.outcome !== 'found' || nearest?.outcome !== 'found') return
-  const idsOf = (hits: readonly DocumentHit[]) => new Set(hits.map(({ documentId }) => documentId))
-  const [byWords, byVector] = [idsOf(words.hits), idsOf(nearest.hits)]
-  const scoring = { ...asked, query, vector: null, statistics: words.statistics }
+  const isHybrid = mode === 'hybrid'
+  // What the words are worth is told by the parts of the best.
+  const byVector = isHybrid ? { near: [{ ...near, filters: noFilters }], explainFirst: true } : {}
+  const byWords = isHybrid ? { words: { query, filters: noFilters } } : {}
   await Promise.all([
-    index.score({ ...scoring, documentIds: [...byVector.difference(byWords)] }),
-    index.score({ ...asked, documentIds: [...byWords.difference(byVector)], query: null, vector: near }),
-    // What the words are worth is told by the parts of the best.
-    index.score({ ...scoring, explain: true, documentIds: [...byWords].slice(0, 1) }),
+    mode !== 'vector' && index.keyword({ ...asked, query, limit, after: null, otherChunksMax: 0, ...byVector }),
+    mode !== 'keyword' && index.vector({ ...asked, ...near, topK, ...byWords }),
   ])
 }
 

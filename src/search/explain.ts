@@ -2,7 +2,7 @@ import type { Static } from 'typebox'
 import { Type } from '../schema-types.ts'
 import type { KeywordQuery } from '../text/types.ts'
 import { named } from '../validation.ts'
-import type { NearChunk } from './nearest.ts'
+import type { Near } from './nearest.ts'
 import type { ChunkScore } from './search-index.ts'
 
 /** Named parts of a score. Each is made where its score is, of the same numbers, so that the two cannot part. */
@@ -51,7 +51,7 @@ export function keywordParts({ clauses, boosts }: KeywordQuery, { parts = [] }: 
   return Object.fromEntries(named)
 }
 
-export function vectorParts({ score, nearness }: NearChunk): Pick<Explanation, 'vector' | 'cosines'> {
+export function vectorParts({ score, nearness }: Near): Pick<Explanation, 'vector' | 'cosines'> {
   if (nearness === undefined) return { vector: { cosine: score } }
   return {
     vector: Object.fromEntries(nearness.map(({ profileId, part }) => [profileId, part])),

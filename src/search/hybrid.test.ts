@@ -8,12 +8,12 @@ import { UnavailableError } from '../errors.ts'
 import { FairTurns } from '../turns/fair-turns.ts'
 import type { FoundDocument } from './found-document.ts'
 import { defaultWeights } from './fuse.ts'
-import type { ChunkText, IndexSource, ResultDocument, VersionHead } from './index-source.ts'
+import type { ChunkText, IndexSource, ResultDocument, ShownChunk, VersionHead } from './index-source.ts'
 import { searchLimits } from './limits.ts'
 import { presentResults } from './present-results.ts'
-import { rankCandidates } from './rank-candidates.ts'
+import { rankAndPresent, rankCandidates } from './rank-candidates.ts'
 import { defaultRerankWeights } from './rerank.ts'
-import type { DocumentScores, ScoreRequest, SearchIndex } from './search-index.ts'
+import type { DocumentHit, DocumentScores, ScoreRequest, SearchIndex } from './search-index.ts'
 import { checkSearch } from './search-request.ts'
 import type { SearchTexts } from './search-texts.ts'
 import { Searcher, type SearcherParts } from './searcher.ts'
@@ -51,16 +51,27 @@ function searcherOver(
   given: readonly Given[],
   parts: Partial<SearcherParts> = {},
   scored: (request: ScoreRequest) => void = () => {},
+  /** Hits say what the other branch would give to them, and the first one its parts. */
+  tells = false,
 ): Searcher {
   const chunk = (id: string, score: number) => ({ chunkId: `chunk-${id}`, versionId: `version-${id}`, score })
-  const hits = (score: (one: Given) => number | undefined) =>
+  const hits = (score: (one: Given) => number | undefined, told: (one: Given) => Partial<DocumentHit>) =>
     given.flatMap((one) => {
       const value = score(one)
-      return value === undefined ? [] : [{ documentId: one.id, ...chunk(one.id, value), otherChunks: [] }]
+      const more = tells ? told(one) : {}
+      return value === undefined ? [] : [{ documentId: one.id, ...chunk(one.id, value), otherChunks: [], ...more }]
     })
+  const byWords = ({ id, keyword }: Given) => (keyword === undefined ? null : chunk(id, keyword))
+  const told = ({ cosine, parts = [] }: Given) => ({ cosines: [cosine ?? null], parts })
   const index = {
-    keyword: async () => ({ outcome: 'found', hits: hits(({ keyword }) => keyword), totalChunks: 0, next: null }),
-    vector: async () => ({ outcome: 'found', hits: hits(({ cosine }) => cosine) }),
+    keyword: async () => ({ outcome: 'found', hits: hits(({ keyword }) => keyword, told), totalChunks: 0, next: null }),
+    vector: async () => ({
+      outcome: 'found',
+      hits: hits(
+        ({ cosine }) => cosine,
+        (one) => ({ words: byWords(one) }),
+      ),
+    }),
     score: async (request: ScoreRequest) => {
       scored(request)
       const { documentIds, explain } = request
@@ -76,6 +87,15 @@ function searcherOver(
       return { outcome: 'found', scores }
     },
   } as unknown as SearchIndex
+  const textOf = ({ id, title, text = '', language = 'en' }: Given): ChunkText => ({
+    chunkId: `chunk-${id}`,
+    documentId: id,
+    versionId: `version-${id}`,
+    ordinal: 0,
+    title: title ?? null,
+    language,
+    text,
+  })
   const source = {
     results: async (documentIds: readonly string[]) =>
       given
@@ -96,19 +116,15 @@ function searcherOver(
         .filter(({ id }) => versionIds.includes(`version-${id}`))
         .map(({ id, title = null, language = 'en' }): VersionHead => ({ versionId: `version-${id}`, title, language })),
     chunkTexts: async (chunkIds: readonly string[]) =>
+      given.filter(({ id }) => chunkIds.includes(`chunk-${id}`)).map(textOf),
+    shownChunks: async (chunkIds: readonly string[]) =>
       given
         .filter(({ id }) => chunkIds.includes(`chunk-${id}`))
-        .map(
-          ({ id, title = null, text = '', language = 'en' }): ChunkText => ({
-            chunkId: `chunk-${id}`,
-            documentId: id,
-            versionId: `version-${id}`,
-            ordinal: 0,
-            title,
-            language,
-            text,
-          }),
-        ),
+        .map((one): ShownChunk => {
+          const text = textOf(one)
+          const document = { ...plainColumns, datasetId: 'news', language: text.language }
+          return { ...text, document, details: null }
+        }),
   } as unknown as IndexSource
   const embedder: Embedder = {
     profileId: 'p',
@@ -126,6 +142,7 @@ function searcherOver(
     source,
     texts: {
       rank: (...asked) => rankCandidates(source, ...asked),
+      rankAndPresent: (...asked) => rankAndPresent(source, ...asked),
       present: (...asked) => presentResults(source, ...asked),
     } satisfies SearchTexts,
     embedder,
@@ -359,4 +376,23 @@ test('which words the best has is asked of the index only where it matters', asy
     asked.map(({ documentIds, explain }) => ({ documentIds, explain })),
     [{ documentIds: ['a'], explain: true }],
   )
+})
+
+test('what hits tell of the other branch counts as if it were asked for, and is not asked for', async () => {
+  const parts = [5, 4, 3, 2]
+  const given = many.map((one) => ('keyword' in one ? { ...one, parts } : one))
+  const asked: ScoreRequest[] = []
+  const found = (tells: boolean) =>
+    search(
+      searcherOver(given, {}, (request) => asked.push(request), tells),
+      'tidal power of the sea',
+      100,
+    )
+  const told = await found(true)
+  assert.deepEqual(asked, [])
+  assert.ok(
+    told.some(({ keywordScore }) => keywordScore === null) && told.some(({ vectorScore }) => vectorScore === null),
+  )
+  assert.deepEqual(told, await found(false))
+  assert.equal(asked.length, 3)
 })

@@ -3,12 +3,14 @@ import type {
   AskedIndex,
   ChunkScore,
   DocumentHit,
+  NearQuery,
   ScoreRequest,
   SearchFilters,
   TimedOut,
   Unavailable,
   VectorPage,
   VectorRequest,
+  WordsQuery,
 } from './search-index.ts'
 
 /** The query as one embedding profile has it. */
@@ -29,10 +31,12 @@ export interface Nearness {
   readonly part: number
 }
 
-/** A chunk with its cosine; where several profiles were asked, with those of which that is the mean. */
-export interface NearChunk extends ChunkScore {
+/** A cosine; where several profiles were asked, with those of which that is the mean. */
+export interface Near {
+  readonly score: number
   readonly nearness?: readonly Nearness[]
 }
+export type NearChunk = ChunkScore & Near
 export type NearHit = DocumentHit & NearChunk
 
 export type NearestOutcome = (Omit<VectorPage, 'hits'> & { readonly hits: readonly NearHit[] }) | TimedOut | Unavailable
@@ -46,24 +50,28 @@ export type NearScoreOutcome =
   | TimedOut
   | Unavailable
 
-type Search = Omit<VectorRequest, 'profileId' | 'vector' | 'topK'>
+type Search = Omit<VectorRequest, 'profileId' | 'vector' | 'topK' | 'words'>
+
+/** What a search by words asks with, so that its hits tell their cosines. */
+export const nearQueries = (vectors: readonly QueryVector[], filters: SearchFilters): readonly NearQuery[] =>
+  vectors.map(({ profileId, vector, languages }) => ({ profileId, vector, filters: narrowed(filters, languages) }))
 
 /**
  * The nearest documents by all the query's vectors together. Each document has the mean of its cosines, those of the other
  * profiles in terms of the first one's: what one profile did not find is scored by it afterwards, so the score of a
- * document does not depend on who found it. `vectorsPending` is of the first.
+ * document does not depend on who found it. `vectorsPending` is of the first. Hits may tell what `words` give to them.
  */
 export async function findNearest(
   index: AskedIndex,
   vectors: readonly QueryVector[],
   search: Search,
   topK: number,
+  words?: WordsQuery,
 ): Promise<NearestOutcome> {
   const untilMs = Date.now() + search.timeoutMs
+  const asked = { ...search, topK, ...(words && { words }) }
   const pages = await Promise.all(
-    vectors.map(({ profileId, vector, languages }) =>
-      index.vector({ ...search, filters: narrowed(search.filters, languages), profileId, vector, topK }),
-    ),
+    nearQueries(vectors, search.filters).map((query) => index.vector({ ...asked, ...query })),
   )
   const hits = new Map<string, (DocumentHit | undefined)[]>()
   for (const [i, page] of pages.entries()) {
@@ -83,8 +91,9 @@ export async function findNearest(
     const chunks = vectors.map((_, i) => known[i] ?? scored[i]!.get(documentId) ?? null)
     const best = together(vectors, chunks)
     if (best === null) return []
-    const otherChunks = (known.find((hit) => hit?.chunkId === best.chunkId) ?? known.find((hit) => hit)!).otherChunks
-    return { ...best, documentId, otherChunks: otherChunks.filter(({ chunkId }) => chunkId !== best.chunkId) }
+    const shown = known.find((hit) => hit?.chunkId === best.chunkId) ?? known.find((hit) => hit)!
+    const otherChunks = shown.otherChunks.filter(({ chunkId }) => chunkId !== best.chunkId)
+    return { ...best, documentId, otherChunks, ...(shown.words !== undefined && { words: shown.words }) }
   })
   merged.sort((a, b) => b.score - a.score || (a.documentId < b.documentId ? -1 : 1))
   return { ...first, hits: merged }
@@ -114,15 +123,8 @@ async function scoreAll(
 ): Promise<readonly ReadonlyMap<string, ChunkScore | null>[] | TimedOut | Unavailable> {
   const scored: ReadonlyMap<string, ChunkScore | null>[] = []
   const pages = await Promise.all(
-    vectors.map(({ profileId, vector, languages }, i) => {
-      const filters = narrowed(search.filters, languages)
-      const request: ScoreRequest = {
-        ...search,
-        filters,
-        documentIds: documentIdsOf(i),
-        query: null,
-        vector: { profileId, vector },
-      }
+    nearQueries(vectors, search.filters).map(({ filters, ...vector }, i) => {
+      const request: ScoreRequest = { ...search, filters, documentIds: documentIdsOf(i), query: null, vector }
       return request.documentIds.length === 0 ? { outcome: 'found' as const, scores: [] } : index.score(request)
     }),
   )
@@ -133,25 +135,38 @@ async function scoreAll(
   return scored
 }
 
-/** The mean of a document's cosines, with the chunk of the first profile that has one. */
+/** The mean of a document's cosines, with the chunk of the first profile that counts. */
 function together(vectors: readonly QueryVector[], chunks: readonly (ChunkScore | null)[]): NearChunk | null {
+  const near = meanCosine(
+    vectors,
+    chunks.map((chunk) => chunk?.score ?? null),
+  )
+  if (near === null) return null
+  const { chunkId, versionId } = chunks[near.first]!
+  return { chunkId, versionId, score: near.score, ...(near.nearness && { nearness: near.nearness }) }
+}
+
+/** The mean of a document's cosines, one or null for each vector, and the number of the first that counts. */
+export function meanCosine(
+  vectors: readonly QueryVector[],
+  cosines: readonly (number | null)[],
+): (Near & { readonly first: number }) | null {
   const [main] = vectors
   const of = (isStandIn: boolean) =>
-    vectors.flatMap((vector, i) => {
-      const chunk = chunks[i] ?? null
-      return chunk === null || vector.isStandIn !== isStandIn ? [] : { ...vector, chunk }
+    vectors.flatMap((vector, number) => {
+      const cosine = cosines[number] ?? null
+      return cosine === null || vector.isStandIn !== isStandIn ? [] : { vector, number, cosine }
     })
   const lasting = of(false)
   const counted = lasting.length > 0 ? lasting : of(true)
-  const [best] = counted
-  if (best === undefined || main === undefined) return null
-  const nearness = counted.map(({ profileId, chunk, cosines }): Nearness => {
-    const part = cosineAsOf(chunk.score, cosines, main.cosines) / counted.length
-    return { profileId, cosine: chunk.score, part }
+  const [first] = counted
+  if (first === undefined || main === undefined) return null
+  const nearness = counted.map(({ vector: { profileId, cosines: shape }, cosine }): Nearness => {
+    const part = cosineAsOf(cosine, shape, main.cosines) / counted.length
+    return { profileId, cosine, part }
   })
   const score = nearness.reduce((total, { part }) => total + part, 0)
-  const { chunkId, versionId } = best.chunk
-  return { chunkId, versionId, score, ...(vectors.length === 1 ? {} : { nearness }) }
+  return { score, first: first.number, ...(vectors.length === 1 ? {} : { nearness }) }
 }
 
 function narrowed(filters: SearchFilters, languages: readonly string[] | null): SearchFilters {

@@ -18,8 +18,7 @@ export async function presentResults(
 ): Promise<PresentedPage> {
   const { found, fields } = page
   const chunkIds = found.flatMap((one) => [one.best, ...(page.chunks ? one.others : [])].map(({ chunkId }) => chunkId))
-  const withDetails = detailFields.some((field) => fields.has(field))
-  const read = await source.shownChunks(chunkIds, withDetails, scope)
+  const read = await source.shownChunks(chunkIds, showsDetails(fields), scope)
   const textOf = new Map(read.map((text) => [text.chunkId, text]))
   const results = found.flatMap((one): ResultItem[] => {
     const text = textOf.get(one.best.chunkId)
@@ -58,6 +57,10 @@ export async function presentResults(
 }
 
 const detailFields = ['url', 'external_id', 'author', 'topics', 'tags'] as const satisfies readonly ResultField[]
+
+/** Whether a page with these fields shows what is read of a document beside its texts and columns. */
+export const showsDetails = (fields: ReadonlySet<ResultField>): boolean =>
+  detailFields.some((field) => fields.has(field))
 
 /**
  * Address, author, topics and tags are told of the document as it is now: they are open where that is, not where an earlier

@@ -1,16 +1,20 @@
 import { readableFields, type Scope } from '../access/scope.ts'
 import { knowsLanguage } from '../embedding/embedder.ts'
 import type { Parts } from './explain.ts'
+import type { FoundDocument } from './found-document.ts'
 import { type Candidate, fuse } from './fuse.ts'
-import type { ChunkText, IndexSource, ResultDocument } from './index-source.ts'
+import type { ChunkText, IndexSource, ResultDocument, ShownChunk } from './index-source.ts'
 import { searchLimits as limits } from './limits.ts'
+import { presentResults, showsDetails } from './present-results.ts'
 import { rerankerOf } from './rerank.ts'
-import type { CandidatesToRank, RankedCandidate, ScoredCandidate } from './search-texts.ts'
+import type { CandidatesToRank, RankedCandidates, RankedPage, ScoredCandidate, ShownParts } from './search-texts.ts'
 
 type RankingSource = Pick<IndexSource, 'results' | 'versionHeads' | 'chunkTexts'>
+type RankedPageSource = Pick<IndexSource, 'results' | 'versionHeads' | 'shownChunks'>
+type ReadTexts = (chunkIds: readonly string[]) => Promise<readonly ChunkText[]>
 
 interface FusedCandidate extends Candidate {
-  readonly chunkId: string
+  readonly candidate: ScoredCandidate
   readonly document: ResultDocument
   readonly score: number
   readonly fusion: Parts
@@ -28,38 +32,79 @@ export async function rankCandidates(
   source: RankingSource,
   ranking: CandidatesToRank,
   scope: Scope,
-): Promise<RankedCandidate[]> {
-  const { languages, model, isLanguageKnown, weights, evidence, limit, explain, textsOf } = ranking
-  const candidates = (await documentsOf(source, ranking.candidates)).map(
-    ({ document, candidate: { documentId, chunkId, keyword, cosine } }) => ({
-      documentId,
-      chunkId,
-      keyword,
-      cosine,
-      quality: document.quality,
-      publishedAt: document.publishedAt,
-      languageKnown: isLanguageKnown && knowsLanguage(model, document.language),
-      languages:
-        languages === null || document.language === null
-          ? ('unknown' as const)
-          : languages.includes(document.language)
-            ? ('same' as const)
-            : ('other' as const),
-      document,
-    }),
-  )
+): Promise<RankedCandidates> {
+  const ranked = await rankedAndRead(source, (chunkIds) => source.chunkTexts(chunkIds), ranking, scope)
+  const texts = ranked.slice(0, ranking.textsOf).map(({ title, body }) => `${title}\n${body}`.trim())
+  return { found: ranked.map(foundOf), texts }
+}
+
+/** The same, with their page: nearly all that it shows was read to rank them. */
+export async function rankAndPresent(
+  source: RankedPageSource,
+  ranking: CandidatesToRank,
+  shown: ShownParts,
+  scope: Scope,
+): Promise<RankedPage> {
+  const withDetails = showsDetails(shown.fields)
+  const known = new Map<string, ShownChunk>()
+  const readTexts: ReadTexts = async (chunkIds) => {
+    const read = await source.shownChunks(chunkIds, withDetails, scope)
+    for (const text of read) known.set(text.chunkId, text)
+    return read
+  }
+  const found = (await rankedAndRead(source, readTexts, ranking, scope)).map(foundOf)
+  const shownChunks: IndexSource['shownChunks'] = async (chunkIds, ...asked) => [
+    ...chunkIds.flatMap((chunkId) => known.get(chunkId) ?? []),
+    ...(await source.shownChunks(
+      chunkIds.filter((chunkId) => !known.has(chunkId)),
+      ...asked,
+    )),
+  ]
+  return { found, page: await presentResults({ shownChunks }, { found, query: ranking.query, ...shown }, scope) }
+}
+
+async function rankedAndRead(
+  source: Pick<RankingSource, 'results' | 'versionHeads'>,
+  readTexts: ReadTexts,
+  ranking: CandidatesToRank,
+  scope: Scope,
+): Promise<ReadCandidate[]> {
+  const { languages, model, isLanguageKnown, weights, evidence, limit } = ranking
+  const candidates = (await documentsOf(source, ranking.candidates)).map(({ document, candidate }) => ({
+    documentId: candidate.documentId,
+    keyword: candidate.keyword,
+    cosine: candidate.cosine,
+    quality: document.quality,
+    publishedAt: document.publishedAt,
+    languageKnown: isLanguageKnown && knowsLanguage(model, document.language),
+    languages:
+      languages === null || document.language === null
+        ? ('unknown' as const)
+        : languages.includes(document.language)
+          ? ('same' as const)
+          : ('other' as const),
+    candidate,
+    document,
+  }))
   const fused = fuse(candidates, weights, Date.now(), model.cosines, evidence)
   const ranked = candidates
     .map((candidate, i) => ({ ...candidate, score: fused[i]!.score, fusion: fused[i]!.parts }))
     .sort(byScore)
-  return (await reranked(source, ranked, ranking, scope))
-    .slice(0, limit)
-    .map(({ documentId, score, fusion, rerank, title, body }, i) => ({
-      documentId,
-      score,
-      parts: explain ? { fusion, rerank } : null,
-      text: i < textsOf ? `${title}\n${body}`.trim() : null,
-    }))
+  return (await reranked(readTexts, ranked, ranking, scope)).slice(0, limit)
+}
+
+function foundOf({ candidate, score, fusion, rerank }: ReadCandidate): FoundDocument {
+  const { documentId, versionId, chunkId, keyword, cosine, others = [], explanation } = candidate
+  return {
+    documentId,
+    best: { chunkId, versionId, score: keyword ?? cosine ?? 0 },
+    others,
+    score,
+    keywordScore: keyword,
+    vectorScore: cosine,
+    rerankScore: score,
+    explanation: explanation === undefined ? null : { ...explanation, fusion, rerank },
+  }
 }
 
 /**
@@ -67,7 +112,7 @@ export async function rankCandidates(
  * the language of that one: it is what is read.
  */
 async function documentsOf(
-  source: RankingSource,
+  source: Pick<RankingSource, 'results' | 'versionHeads'>,
   candidates: readonly ScoredCandidate[],
 ): Promise<{ readonly candidate: ScoredCandidate; readonly document: ResultDocument }[]> {
   const candidateOf = new Map(candidates.map((candidate) => [candidate.documentId, candidate]))
@@ -88,7 +133,7 @@ async function documentsOf(
 
 /** Reads the best of them; the others keep their order below. Texts that the reader may not see are not looked at. */
 async function reranked(
-  source: RankingSource,
+  readTexts: ReadTexts,
   ranked: readonly FusedCandidate[],
   { text: queryText, query, rerankWeights }: CandidatesToRank,
   scope: Scope,
@@ -109,13 +154,12 @@ async function reranked(
     ...byWords.slice(0, limits.rerankByWordsMax),
     ...sameTitle.slice(0, limits.rerankByTitleMax),
   ])
-  const texts = new Map<string, ChunkText>()
-  const bodies = [...head].filter(({ hasBody }) => hasBody).map(({ chunkId }) => chunkId)
-  for (const text of await source.chunkTexts(bodies)) texts.set(text.chunkId, text)
+  const bodies = [...head].filter(({ hasBody }) => hasBody).map(({ candidate }) => candidate.chunkId)
+  const texts = new Map((await readTexts(bodies)).map(({ chunkId, text }) => [chunkId, text]))
   const rerank = rerankerOf(query, queryText, rerankWeights)
   const read = opened.map((one) => {
     const title = head.has(one) ? (one.title ?? '') : ''
-    const body = texts.get(one.chunkId)?.text ?? ''
+    const body = texts.get(one.candidate.chunkId) ?? ''
     const { score, parts } = rerank({ score: one.score, title, body, language: one.document.language })
     return { ...one, title, body, score, rerank: parts }
   })

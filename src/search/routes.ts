@@ -208,9 +208,10 @@ async function answer(
   const { found, query } = result
   const { fields, highlights, chunks } = search
   const page =
-    found.length === 0
+    result.page ??
+    (found.length === 0
       ? emptyPage
-      : await time.texts(texts).present({ found, query, fields, highlights, chunks }, scope)
+      : await time.texts(texts).present({ found, query, fields, highlights, chunks }, scope))
   measures.searched(search.mode, time)
   const corrections = asWritten(result.corrections, page)
   const shortfalls: Shortfall[] = [...result.shortfalls]

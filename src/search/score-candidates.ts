@@ -1,7 +1,7 @@
 import type { Scope } from '../access/scope.ts'
 import type { KeywordQuery } from '../text/types.ts'
 import { searchLimits as limits } from './limits.ts'
-import { type NearChunk, type NearHit, type QueryVector, scoreNearest } from './nearest.ts'
+import { meanCosine, type Near, type NearHit, type QueryVector, scoreNearest } from './nearest.ts'
 import type { AskedIndex, ChunkScore, DocumentHit, TimedOut, Unavailable } from './search-index.ts'
 import type { SearchRequest } from './search-request.ts'
 import { causeOf, type Shortfall } from './shortfall.ts'
@@ -24,8 +24,8 @@ export interface FoundCandidate {
   readonly others: readonly ChunkScore[]
   /** BM25 of the best chunk; null where no word matches. */
   readonly keyword: number | null
-  /** The nearest chunk; null where there is no vector. */
-  readonly near: NearChunk | null
+  /** By its nearest chunk; null where there is no vector. */
+  readonly near: Near | null
 }
 
 export interface ScoredCandidates {
@@ -34,7 +34,12 @@ export interface ScoredCandidates {
   readonly evidence: number
 }
 
-/** Both branches' candidates with both scores: what one did not find is scored by it afterwards. */
+interface Hits {
+  readonly keyword: DocumentHit | null
+  readonly vector: NearHit | null
+}
+
+/** Both branches' candidates with both scores: what one did not find, and the other does not tell, is scored by it afterwards. */
 export async function scoreCandidates(
   { request, scope, query, index, statistics }: Asked,
   keywordHits: readonly DocumentHit[],
@@ -42,7 +47,7 @@ export async function scoreCandidates(
   vectors: readonly QueryVector[],
   shortfalls: Shortfall[],
 ): Promise<ScoredCandidates> {
-  const hits = new Map<string, { keyword: DocumentHit | null; vector: NearHit | null }>()
+  const hits = new Map<string, Hits>()
   for (const hit of keywordHits) hits.set(hit.documentId, { keyword: hit, vector: null })
   for (const hit of vectorHits)
     hits.set(hit.documentId, { keyword: hits.get(hit.documentId)?.keyword ?? null, vector: hit })
@@ -52,19 +57,20 @@ export async function scoreCandidates(
     if (shortfalls.some((known) => known.what === what)) return
     shortfalls.push({ what, cause: causeOf(outcome, limits.keywordWaitMs) })
   }
-  /** What one branch would have given to the documents that only the other one found. */
-  const lacking = (branch: 'keyword' | 'vector') => [...hits].flatMap(([one, hit]) => (hit[branch] === null ? one : []))
+  /** What one branch would give to the documents that only the other one found, as far as that does not tell. */
+  const lacking = (tells: (hit: Hits) => boolean) => [...hits].flatMap(([one, hit]) => (tells(hit) ? [] : one))
   const completedByWords = async (): Promise<ReadonlyMap<string, ChunkScore | null>> => {
-    const asked = lacking('keyword')
+    const asked = lacking(({ keyword, vector }) => keyword !== null || vector?.words !== undefined)
     if (asked.length === 0) return new Map()
     const scored = await index.score({ ...byWords, explain: request.explain, documentIds: asked })
     if (scored.outcome === 'found') return new Map(scored.scores.map((one) => [one.documentId, one.keyword]))
     lack('keyword_search_timed_out', scored)
     return new Map()
   }
-  const completedByVectors = async (): Promise<ReadonlyMap<string, NearChunk | null>> => {
-    const asked = lacking('vector')
-    if (asked.length === 0 || vectors.length === 0) return new Map()
+  const completedByVectors = async (): Promise<ReadonlyMap<string, Near | null>> => {
+    if (vectors.length === 0) return new Map()
+    const asked = lacking(({ keyword, vector }) => vector !== null || keyword?.cosines !== undefined)
+    if (asked.length === 0) return new Map()
     const scored = await scoreNearest(index, vectors, asked, search)
     if (scored.outcome === 'found') return new Map(scored.scores.map((one) => [one.documentId, one.vector]))
     lack('vector_search_unavailable', scored)
@@ -87,12 +93,13 @@ export async function scoreCandidates(
   // What was demanded or excluded by a sign is so for the vector branch too.
   const isMarked = query.clauses.some(({ kind }) => kind !== 'any')
   const candidates = [...hits].flatMap(([documentId, hit]): FoundCandidate[] => {
-    const found = hit.keyword ?? keywordScores.get(documentId) ?? null
+    const found = hit.keyword ?? hit.vector?.words ?? keywordScores.get(documentId) ?? null
+    const near = hit.vector ?? meanCosine(vectors, hit.keyword?.cosines ?? []) ?? vectorScores.get(documentId) ?? null
     const best = found ?? hit.vector
     const keyword = found?.score ?? null
     if (best === null || (isMarked && keyword === null)) return []
     const others = (hit.keyword ?? hit.vector)?.otherChunks.filter(({ chunkId }) => chunkId !== best.chunkId) ?? []
-    return [{ documentId, best, others, keyword, near: hit.vector ?? vectorScores.get(documentId) ?? null }]
+    return [{ documentId, best, others, keyword, near }]
   })
   return { candidates, evidence: wordEvidence(query, best) }
 }

@@ -158,6 +158,10 @@ export interface KeywordRequest extends Search {
   readonly query: KeywordQuery
   /** The best chunk of each hit comes with the parts of its score. */
   readonly explain?: boolean
+  /** That of the first hit does, as far as the index has them at hand. */
+  readonly explainFirst?: boolean
+  /** Hits may tell their cosines with these. */
+  readonly near?: readonly NearQuery[]
   readonly limit: number
   /** `next` of the page before: scores are compared, not offsets. */
   readonly after: KeywordPosition | null
@@ -227,6 +231,20 @@ export interface VectorRequest extends Search {
   readonly vector: ArrayLike<number>
   /** Chunks, before they are put together by document. */
   readonly topK: number
+  /** Hits may tell what these give to them. */
+  readonly words?: WordsQuery
+}
+
+/** What documents that were found otherwise are compared with: each is asked with its own filters. */
+export interface NearQuery extends ChunkVector {
+  readonly filters: SearchFilters
+}
+
+export interface WordsQuery {
+  readonly query: KeywordQuery
+  readonly filters: SearchFilters
+  /** Scores come with their parts. */
+  readonly explain?: boolean
 }
 
 export interface ScoreRequest extends Search {
@@ -276,10 +294,17 @@ export interface ChunkScore {
   readonly parts?: readonly number[]
 }
 
-/** One document: its best chunk and, best first, others of its chunks that matched too. */
+/**
+ * One document: its best chunk and, best first, others of its chunks that matched too. Where the index has it at hand, it
+ * tells what `score` would say of the document by what else was asked; where a hit does not tell, `score` is to be asked.
+ */
 export interface DocumentHit extends ChunkScore {
   readonly documentId: string
   readonly otherChunks: readonly ChunkScore[]
+  /** Of its nearest chunk with each of `near`, in that order; `null` without a visible vector. */
+  readonly cosines?: readonly (number | null)[]
+  /** Its best chunk by `words`; `null` when none matches. */
+  readonly words?: ChunkScore | null
 }
 
 export interface Unavailable {

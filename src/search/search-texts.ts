@@ -1,11 +1,12 @@
 import type { Scope } from '../access/scope.ts'
 import type { Embedder } from '../embedding/embedder.ts'
 import type { KeywordQuery } from '../text/types.ts'
-import type { Parts } from './explain.ts'
+import type { Explanation } from './explain.ts'
 import type { FoundDocument } from './found-document.ts'
 import type { FusionWeights } from './fuse.ts'
 import type { RerankWeights } from './rerank.ts'
 import type { ResultField } from './result-fields.ts'
+import type { ChunkScore } from './search-index.ts'
 
 /**
  * The port: what a search makes of texts. It is made where they are read, which with the embedded store is a thread of
@@ -19,23 +20,39 @@ export interface SearchTexts {
    * The candidates of a hybrid search, the best first: fused, and the best of them read word by word. Those that are gone
    * are left out.
    */
-  rank(ranking: CandidatesToRank, scope: Scope): Promise<readonly RankedCandidate[]>
+  rank(ranking: CandidatesToRank, scope: Scope): Promise<RankedCandidates>
+  /** Both at once, where the ranking has the last word: what was read to rank them is not read again to show them. */
+  rankAndPresent(ranking: CandidatesToRank, shown: ShownParts, scope: Scope): Promise<RankedPage>
 }
 
-/** What was found, and what is to be shown of it. */
-export interface FoundPage {
-  readonly found: readonly FoundDocument[]
-  /** With the corrections. */
-  readonly query: KeywordQuery
+/** What is to be shown of results. */
+export interface ShownParts {
   readonly fields: ReadonlySet<ResultField>
   readonly highlights: boolean
   readonly chunks: boolean
+}
+
+export interface FoundPage extends ShownParts {
+  readonly found: readonly FoundDocument[]
+  /** With the corrections. */
+  readonly query: KeywordQuery
 }
 
 export interface PresentedPage {
   readonly total: number
   /** An array of results as JSON: so it goes into the answer, and so it costs least to hand on. */
   readonly results: string
+}
+
+export interface RankedCandidates {
+  readonly found: readonly FoundDocument[]
+  /** By which the best of them were read. */
+  readonly texts: readonly string[]
+}
+
+export interface RankedPage {
+  readonly found: readonly FoundDocument[]
+  readonly page: PresentedPage
 }
 
 export interface CandidatesToRank {
@@ -54,9 +71,7 @@ export interface CandidatesToRank {
   readonly rerankWeights: RerankWeights
   /** How many of the best are wanted. */
   readonly limit: number
-  /** With the parts of their scores. */
-  readonly explain: boolean
-  /** So many of the best come with the text that they were read by. */
+  /** The texts of so many of the best are wanted too. */
   readonly textsOf: number
 }
 
@@ -69,11 +84,8 @@ export interface ScoredCandidate {
   readonly keyword: number | null
   /** Null where there is no vector. */
   readonly cosine: number | null
-}
-
-export interface RankedCandidate {
-  readonly documentId: string
-  readonly score: number
-  readonly parts: { readonly fusion: Parts; readonly rerank: Parts } | null
-  readonly text: string | null
+  /** Where they are to be shown. */
+  readonly others?: readonly ChunkScore[]
+  /** Of both, where that is to be shown; the ranking adds its own. */
+  readonly explanation?: Explanation
 }

@@ -58,6 +58,7 @@ export class SearchTime {
     return {
       present: (...asked) => this.spend('store', () => texts.present(...asked)),
       rank: (...asked) => this.spend('store', () => texts.rank(...asked)),
+      rankAndPresent: (...asked) => this.spend('store', () => texts.rankAndPresent(...asked)),
     }
   }
 }

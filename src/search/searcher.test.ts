@@ -11,7 +11,7 @@ import { defaultWeights } from './fuse.ts'
 import type { IndexSource } from './index-source.ts'
 import { searchLimits } from './limits.ts'
 import { presentResults } from './present-results.ts'
-import { rankCandidates } from './rank-candidates.ts'
+import { rankAndPresent, rankCandidates } from './rank-candidates.ts'
 import { defaultRerankWeights } from './rerank.ts'
 import type { KeywordRequest, SearchIndex, VectorRequest } from './search-index.ts'
 import { checkSearch, type Mode } from './search-request.ts'
@@ -68,6 +68,7 @@ function searcherOf(
     results: async (ids: readonly string[]) =>
       ids.map((documentId) => ({ documentId, ...plainColumns, title: null, quality: null, currentVersionId: 'v' })),
     chunkTexts: async () => [],
+    shownChunks: async () => [],
   } as unknown as IndexSource
   const embed: Embedder['embed'] = async (texts) => {
     if (!embeds) throw new EmbeddingError('unavailable', 'down')
@@ -79,6 +80,7 @@ function searcherOf(
     source,
     texts: {
       rank: (...asked) => rankCandidates(source, ...asked),
+      rankAndPresent: (...asked) => rankAndPresent(source, ...asked),
       present: (...asked) => presentResults(source, ...asked),
     } satisfies SearchTexts,
     embedder,

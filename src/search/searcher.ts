@@ -18,19 +18,22 @@ import type { FusionWeights } from './fuse.ts'
 import type { AskedSource } from './index-source.ts'
 import type { PagePosition } from './keyword-cursors.ts'
 import { searchLimits as limits } from './limits.ts'
-import { findNearest, type NearestOutcome } from './nearest.ts'
+import { findNearest, type NearestOutcome, nearQueries } from './nearest.ts'
 import { type QueryEmbedders, type QueryVectors, queryVectors } from './query-vectors.ts'
 import { byScore } from './rank-candidates.ts'
 import type { RerankWeights } from './rerank.ts'
 import { type FoundCandidate, type ScoredCandidates, scoreCandidates } from './score-candidates.ts'
-import type { AskedIndex, DocumentHit, FacetsRequest, KeywordOutcome } from './search-index.ts'
+import type { AskedIndex, DocumentHit, KeywordOutcome, KeywordRequest, WordsQuery } from './search-index.ts'
 import type { SearchRequest } from './search-request.ts'
-import type { CandidatesToRank, RankedCandidate, SearchTexts } from './search-texts.ts'
+import type { CandidatesToRank, PresentedPage, RankedCandidates, SearchTexts } from './search-texts.ts'
 import { SearchTime } from './search-time.ts'
 import { causeOf, type Shortfall } from './shortfall.ts'
+import { isOneWordEnough } from './word-evidence.ts'
 
 export interface SearchResult {
   readonly found: readonly FoundDocument[]
+  /** Made with the ranking where that has the last word; null where it is yet to be made of what was found. */
+  readonly page: PresentedPage | null
   /** With the corrections. */
   readonly query: KeywordQuery
   readonly corrections: readonly Correction[]
@@ -136,7 +139,7 @@ export class Searcher {
     caller.signal.throwIfAborted()
     const outcome =
       corrected.outcome === 'corrected'
-        ? await this.#keywordBranch({ ...asked, query }, request.limit, request.facets)
+        ? await this.#keywordBranch({ ...asked, query }, request.limit, request.facets && { facets: request.facets })
         : corrected
     caller.signal.throwIfAborted()
     if (outcome.outcome !== 'found') {
@@ -151,6 +154,7 @@ export class Searcher {
         vectorScore: null,
         explanation: request.explain ? { keyword: keywordParts(query, hit) } : null,
       })),
+      page: null,
       query,
       corrections,
       totalChunks: outcome.totalChunks,
@@ -196,6 +200,7 @@ export class Searcher {
         vectorScore: hit.score,
         explanation: request.explain ? vectorParts(hit) : null,
       })),
+      page: null,
       query,
       corrections: [],
       totalChunks: chunksOf(outcome),
@@ -210,32 +215,22 @@ export class Searcher {
 
   async #hybrid(asked: Asked): Promise<SearchResult> {
     const shortfalls: Shortfall[] = []
-    const { ranked, ...counts } = await this.#inTurn(asked, () => this.#byBoth(asked, shortfalls))
-    const last = await this.#crossEncoded(asked, ranked, shortfalls)
-    asked.caller.signal.throwIfAborted()
-    const found = ranked
-      .map(({ candidate, parts }, i): FoundDocument => {
-        const { documentId, keyword, near } = candidate
-        const { score, rerank } = last[i]!
-        return {
-          documentId,
-          ...shownOf(candidate, asked.request),
-          score,
-          keywordScore: keyword,
-          vectorScore: near?.score ?? null,
-          rerankScore: score,
-          explanation: parts && { ...explained(candidate, asked.query), fusion: parts.fusion, rerank },
-        }
-      })
-      .sort(byScore)
+    const both = await this.#inTurn(asked, () => this.#byBoth(asked, shortfalls))
+    const { query, request, caller } = asked
+    const found = await this.#crossEncoded(asked, both, shortfalls)
+    caller.signal.throwIfAborted()
+    const { page, totalChunks, facets, vectorsPending } = both
     return {
-      ...counts,
-      found: found.slice(0, asked.request.limit),
-      query: asked.query,
+      found: found.slice(0, request.limit),
+      page,
+      query,
       corrections: [],
+      totalChunks,
       topK: limits.hybridCandidatesMax,
       next: null,
+      facets,
       facetsExact: false,
+      vectorsPending,
       shortfalls,
     }
   }
@@ -243,10 +238,16 @@ export class Searcher {
   async #byBoth(
     asked: Asked,
     shortfalls: Shortfall[],
-  ): Promise<Pick<SearchResult, 'totalChunks' | 'facets' | 'vectorsPending'> & { ranked: Ranked[] }> {
+  ): Promise<Ranked & Pick<SearchResult, 'totalChunks' | 'facets' | 'vectorsPending'>> {
+    const { request, query } = asked
+    const { filters, explain } = request
+    const near = nearQueries(asked.vectors.found, filters)
     const [keyword, vector] = await Promise.all([
-      this.#keywordBranch({ ...asked, after: null }, limits.hybridCandidatesMax, null),
-      this.#vectorBranch(asked, limits.hybridCandidatesMax),
+      this.#keywordBranch({ ...asked, after: null }, limits.hybridCandidatesMax, {
+        near,
+        explainFirst: !isOneWordEnough(query),
+      }),
+      this.#vectorBranch(asked, limits.hybridCandidatesMax, { query, filters, explain }),
     ])
     asked.caller.signal.throwIfAborted()
     if (vector.outcome !== 'found') shortfalls.push({ what: 'vector_search_unavailable', cause: vector.cause })
@@ -258,14 +259,14 @@ export class Searcher {
     }
     const keywordHits = keyword.outcome === 'found' ? keyword.hits : []
     const vectorHits = vector.outcome === 'found' ? vector.hits : []
-    const near = vector.outcome === 'found' ? asked.vectors.found : []
+    const vectors = vector.outcome === 'found' ? asked.vectors.found : []
     const statistics = keyword.outcome === 'found' ? keyword.statistics : undefined
-    const scored = await scoreCandidates({ ...asked, statistics }, keywordHits, vectorHits, near, shortfalls)
+    const scored = await scoreCandidates({ ...asked, statistics }, keywordHits, vectorHits, vectors, shortfalls)
     asked.caller.signal.throwIfAborted()
-    const ranked = scored.candidates.length === 0 ? [] : await this.#ranked(asked, scored)
-    const candidates = ranked.map(({ candidate: { documentId, best } }) => ({ documentId, versionId: best.versionId }))
+    const ranked = await this.#ranked(asked, scored)
+    const candidates = ranked.found.map(({ documentId, best }) => ({ documentId, versionId: best.versionId }))
     return {
-      ranked,
+      ...ranked,
       facets: await this.#countCandidates(asked, candidates),
       // How many both found is not known: no fewer than either did.
       totalChunks: Math.max(keyword.outcome === 'found' ? keyword.totalChunks : 0, chunksOf({ hits: vectorHits })),
@@ -277,16 +278,19 @@ export class Searcher {
   async #ranked(
     { request, scope, query, languages, texts }: Asked,
     { candidates, evidence }: ScoredCandidates,
-  ): Promise<Ranked[]> {
+  ): Promise<Ranked> {
+    if (candidates.length === 0) return { found: [], texts: [], page: null }
     const { embedder, weights, rerankWeights, crossEncoder } = this.#parts
     const areAllWanted = crossEncoder !== null || request.facets !== null
     const ranking: CandidatesToRank = {
-      candidates: candidates.map(({ documentId, best: { versionId, chunkId }, keyword, near }) => ({
-        documentId,
-        versionId,
-        chunkId,
-        keyword,
-        cosine: near?.score ?? null,
+      candidates: candidates.map((one) => ({
+        documentId: one.documentId,
+        versionId: one.best.versionId,
+        chunkId: one.best.chunkId,
+        keyword: one.keyword,
+        cosine: one.near?.score ?? null,
+        ...(request.chunks && { others: shownOf(one, request).others }),
+        ...(request.explain && { explanation: explained(one, query) }),
       })),
       text: request.text,
       query,
@@ -301,12 +305,11 @@ export class Searcher {
       weights,
       rerankWeights,
       limit: areAllWanted ? candidates.length : request.limit,
-      explain: request.explain,
       textsOf: crossEncoder === null ? 0 : limits.crossEncoderMax,
     }
-    const candidateOf = new Map(candidates.map((candidate) => [candidate.documentId, candidate]))
-    const ranked = await texts.rank(ranking, scope)
-    return ranked.map((one) => ({ ...one, candidate: candidateOf.get(one.documentId)! }))
+    if (areAllWanted) return { ...(await texts.rank(ranking, scope)), page: null }
+    const { fields, highlights, chunks } = request
+    return { ...(await texts.rankAndPresent(ranking, { fields, highlights, chunks }, scope)), texts: [] }
   }
 
   /** The query as it is, where no typing errors are to be put right. */
@@ -321,14 +324,13 @@ export class Searcher {
   async #keywordBranch(
     { request, scope, query, after, keywordUntil, index }: Asked,
     limit: number,
-    facets: FacetsRequest | null,
+    besides: Pick<KeywordRequest, 'facets' | 'near' | 'explainFirst'> | null,
   ): Promise<KeywordOutcome> {
     const timeoutMs = keywordUntil - Date.now()
     if (timeoutMs <= 0) return { outcome: 'timed_out' }
     const otherChunksMax = request.chunks ? limits.chunksPerDocumentMax - 1 : 0
     const { filters, conditions, order, explain } = request
-    const counted = facets === null ? {} : { facets }
-    const asked = { query, scope, filters, conditions, order, ...counted, limit, after, otherChunksMax, timeoutMs }
+    const asked = { query, scope, filters, conditions, order, ...besides, limit, after, otherChunksMax, timeoutMs }
     return index.keyword({ ...asked, statistics: after?.statistics, explain })
   }
 
@@ -340,7 +342,11 @@ export class Searcher {
   }
 
   /** Every trouble is one outcome, this branch is not there; a defect is not. */
-  async #vectorBranch({ request, scope, vectors, vectorUntil, index }: Asked, topK: number): Promise<VectorBranch> {
+  async #vectorBranch(
+    { request, scope, vectors, vectorUntil, index }: Asked,
+    topK: number,
+    words?: WordsQuery,
+  ): Promise<VectorBranch> {
     if (vectors.found.length === 0) {
       if (vectors.failed !== null) return { outcome: 'failed', cause: vectors.failed }
       return { outcome: 'found', hits: [], vectorsPending: false }
@@ -350,7 +356,7 @@ export class Searcher {
       const outcome: NearestOutcome =
         timeoutMs <= 0
           ? { outcome: 'timed_out' }
-          : await findNearest(index, vectors.found, { scope, filters: request.filters, timeoutMs }, topK)
+          : await findNearest(index, vectors.found, { scope, filters: request.filters, timeoutMs }, topK, words)
       if (outcome.outcome === 'found') return outcome
       return { outcome: 'failed', cause: causeOf(outcome, limits.vectorWaitMs) }
     } catch (error) {
@@ -362,31 +368,32 @@ export class Searcher {
   /** The best get the cross-encoder's scores, where there is one and it answers; the others stay below them. */
   async #crossEncoded(
     { request, caller, time }: Asked,
-    ranked: readonly Ranked[],
+    { found, texts }: RankedCandidates,
     shortfalls: Shortfall[],
-  ): Promise<readonly { readonly score: number; readonly rerank: Parts }[]> {
+  ): Promise<readonly FoundDocument[]> {
     const { crossEncoder } = this.#parts
-    const own = ranked.map(({ score, parts }) => ({ score, rerank: parts?.rerank ?? {} }))
-    if (crossEncoder === null) return own
-    const texts = ranked.flatMap(({ text }) => text ?? [])
+    if (crossEncoder === null) return found
     try {
       const given = await time.spend('rerank', () => crossEncoder.scores(request.text, texts, caller))
       const lowest = Math.min(...given)
-      return own.map(({ score, rerank }, i) => {
-        const better = given[i]
-        return better === undefined
-          ? { score: score * lowest, rerank: scaled(rerank, lowest) }
-          : { score: better, rerank: { cross_encoder: better } }
-      })
+      return found
+        .map((one, i) => {
+          const better = given[i]
+          return better === undefined
+            ? rescored(one, one.score * lowest, (rerank) => scaled(rerank, lowest))
+            : rescored(one, better, () => ({ cross_encoder: better }))
+        })
+        .sort(byScore)
     } catch (error) {
       if (!isUnavailability(error)) throw error
       shortfalls.push({ what: 'rerank_unavailable', cause: error })
-      return own
+      return found
     }
   }
 }
 
-type Ranked = RankedCandidate & { readonly candidate: FoundCandidate }
+/** The best first. */
+type Ranked = RankedCandidates & Pick<SearchResult, 'page'>
 
 /** One search on its way through the steps. */
 interface Asked {
@@ -439,6 +446,13 @@ function shownOf(
   }
 }
 
+/** With another score, and what that is made of where it is told. */
+function rescored(found: FoundDocument, score: number, partsOf: (rerank: Parts) => Parts): FoundDocument {
+  const { explanation } = found
+  const told = explanation && { ...explanation, rerank: partsOf(explanation.rerank ?? {}) }
+  return { ...found, score, rerankScore: score, explanation: told }
+}
+
 function explained({ best, keyword, near }: FoundCandidate, query: KeywordQuery): Explanation {
   return {
     ...(keyword === null ? {} : { keyword: keywordParts(query, best) }),
@@ -449,6 +463,7 @@ function explained({ best, keyword, near }: FoundCandidate, query: KeywordQuery)
 function nothing(query: KeywordQuery, topK: number, shortfall: Shortfall): SearchResult {
   return {
     found: [],
+    page: null,
     query,
     corrections: [],
     totalChunks: 0,

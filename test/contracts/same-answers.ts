@@ -5,9 +5,11 @@ import {
   type DocumentHit,
   type KeywordRequest,
   noFilters,
+  type ScoreRequest,
   type SearchIndex,
   type ValuesOutcome,
   type ValuesRequest,
+  type VectorRequest,
 } from '../../src/search/search-index.ts'
 import * as random from './random-changes.ts'
 
@@ -164,6 +166,7 @@ export async function assertSameAnswers(
       assert.deepEqual(await actual.withoutVector(lacking), await expected.withoutVector(lacking))
     }
     const scoring = { query: ask.query, vector: { profileId, vector }, scope, filters, timeoutMs }
+    await assertToldAsScored(actual, { ...request, explainFirst: true }, { ...near, topK: 100 })
     const documentIds = ['doc3', 'doc0', 'nothing', 'doc9']
     const [scores, wantedScores] = [
       await actual.score({ ...scoring, documentIds }),
@@ -182,6 +185,45 @@ export async function assertSameAnswers(
     await actual.count({ scope, filters, timeoutMs }),
     await expected.count({ scope, filters, timeoutMs }),
   )
+}
+
+/** What hits tell of the other search is what `score` says of them, to the bit. Returns how many hits told. */
+export async function assertToldAsScored(
+  index: SearchIndex,
+  keyword: KeywordRequest,
+  vector: VectorRequest,
+): Promise<number> {
+  const { query, filters, scope } = keyword
+  const { profileId, vector: asked } = vector
+  const byWords = await index.keyword({ ...keyword, near: [{ profileId, vector: asked, filters: vector.filters }] })
+  const byVector = await index.vector({ ...vector, words: { query, filters, explain: true } })
+  assert.ok(byWords.outcome === 'found' && byVector.outcome === 'found')
+  const scored = async (scoring: Pick<ScoreRequest, 'query' | 'vector' | 'filters'>, hits: readonly DocumentHit[]) => {
+    const page = await index.score({ ...scoring, explain: true, scope, documentIds: idsOf(hits), timeoutMs })
+    assert.ok(page.outcome === 'found')
+    return page.scores
+  }
+  let told = 0
+  const cosines = await scored(
+    { query: null, vector: { profileId, vector: asked }, filters: vector.filters },
+    byWords.hits,
+  )
+  for (const [i, hit] of byWords.hits.entries()) {
+    if (hit.cosines === undefined) continue
+    assert.deepEqual(hit.cosines, [cosines[i]!.vector?.score ?? null])
+    told++
+  }
+  const words = await scored({ query, vector: null, filters }, byVector.hits)
+  for (const [i, hit] of byVector.hits.entries()) {
+    if (hit.words === undefined) continue
+    assert.deepEqual(hit.words, words[i]!.keyword)
+    told++
+  }
+  const [first] = byWords.hits
+  if (keyword.explainFirst && first?.parts !== undefined) {
+    assert.deepEqual(first.parts, (await scored({ query, vector: null, filters }, [first]))[0]!.keyword!.parts)
+  }
+  return told
 }
 
 /** Ties at the end of the list may fall either way; the scores may not. */

@@ -246,7 +246,8 @@ class SegmentsIndex implements SearchIndex {
   }
 
   keyword(request: KeywordRequest): Promise<KeywordOutcome> {
-    return this.#search({ call: 'keyword', request }) as Promise<KeywordOutcome>
+    const near = request.near?.map((query) => ({ ...query, vector: ownVector(query.vector) }))
+    return this.#search({ call: 'keyword', request: { ...request, ...(near && { near }) } }) as Promise<KeywordOutcome>
   }
 
   vector(request: VectorRequest): Promise<VectorOutcome> {

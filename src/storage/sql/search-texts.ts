@@ -4,6 +4,7 @@ import type { SearchTexts } from '../../search/search-texts.ts'
 export const sqlSearchTexts = (source: IndexSource): SearchTexts => ({
   present: async (...asked) => (await presenting()).presentResults(source, ...asked),
   rank: async (...asked) => (await ranking()).rankCandidates(source, ...asked),
+  rankAndPresent: async (...asked) => (await ranking()).rankAndPresent(source, ...asked),
 })
 
 /**

@@ -83,6 +83,7 @@ export const storeCalls = {
   searchTexts: {
     present: readsById,
     rank: { ...readsById, statements: 'several' },
+    rankAndPresent: { ...readsById, statements: 'several' },
   },
   live: {
     create: { locks: ['live'] },

@@ -48,6 +48,12 @@ export interface SearchView {
   readonly generation: number
 }
 
+/** Where a document lies: in the segment of this number in a view. */
+export interface Place {
+  readonly segment: number
+  readonly document: number
+}
+
 export function openSegment(memories: readonly WebAssembly.Memory[], place: SegmentPlace): Segment {
   const died = bytesOf(memories, place.died)
   const order = bytesOf(memories, place.order)

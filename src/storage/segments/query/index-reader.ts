@@ -6,8 +6,11 @@ import {
   type CatalogConditions,
   type CountOutcome,
   type CountRequest,
+  type DocumentHit,
+  type DocumentScores,
   type KeywordOutcome,
   type KeywordRequest,
+  type NearQuery,
   noFilters,
   type ScoreOutcome,
   type ScoreRequest,
@@ -27,7 +30,7 @@ import type { SegmentImage } from '../format/segment-image.ts'
 import { usableVector } from '../format/vector-column.ts'
 import { Control } from '../memory/control.ts'
 import type { ListUpdate, Profile } from '../memory/published-list.ts'
-import { openColumn, openSegment, type SearchView, type Segment } from '../memory/segment.ts'
+import { openColumn, openSegment, type Place, type SearchView, type Segment } from '../memory/segment.ts'
 import { TermDictionary } from '../memory/term-dictionary.ts'
 import { type BegunLists, BegunWords } from './begun-chunks.ts'
 import { type NumberedConditions, numberConditions } from './catalog-conditions.ts'
@@ -49,7 +52,7 @@ import {
 import type { Outcome, ReaderCall, ReaderOptions, SearchReply } from './reader-calls.ts'
 import { TermScan } from './scan-terms.ts'
 import { StatisticsCache } from './scope-statistics.ts'
-import { scoreDocuments } from './score-documents.ts'
+import { placesOf, type Scores, scoreByVector, scoreByWords } from './score-documents.ts'
 import { type ByDocument, searchKeyword } from './search-keyword.ts'
 import { type ReadFloats, searchVector } from './search-vector.ts'
 import { SimdKeywordKernel } from './simd-keyword-kernel.ts'
@@ -161,15 +164,17 @@ export class IndexReader {
     const markOpened: ByDocument['markOpened'] = (image, matching, column) =>
       matching.markOpened(image, isCurrent, openedBy(column))
     const isByDocument = order !== 'relevance' || conditions !== null || counters.length > 0
-    const outcome = searchKeyword({
-      view: partOf(opened.view, part),
+    const view = partOf(opened.view, part)
+    const limit = wholeNumber(request.limit)
+    const found = searchKeyword({
+      view,
       plan,
       filter: this.#filters.filterFor(request.scope, request.filters),
       kernel: this.#keywordKernel,
-      limit: wholeNumber(request.limit),
+      limit,
       after: request.after,
       otherChunksMax: wholeNumber(request.otherChunksMax),
-      explain: request.explain ?? false,
+      explained: request.explain ? limit : request.explainFirst ? 1 : 0,
       order,
       byDocument: !isByDocument
         ? null
@@ -186,9 +191,11 @@ export class IndexReader {
           },
       deadline,
     })
-    if (outcome.outcome !== 'found') return outcome
+    if (found === null) return timedOut
+    const { places, ...outcome } = found
+    const told = { ...outcome, hits: this.#withCosines(request, view, outcome.hits, places, deadline) }
     // Where others do a part of it, there may be a next page though this one has none.
-    const page = outcome.next === null && part.of === 1 ? outcome : { ...outcome, statistics: plan.handedOn }
+    const page = outcome.next === null && part.of === 1 ? told : { ...told, statistics: plan.handedOn }
     if (request.facets === undefined) return page
     const selection = mostFrequent(wholeNumber(request.facets.limit))
     const facets = counters.map((counter) => counter.select(selection))
@@ -258,16 +265,31 @@ export class IndexReader {
     return words === null ? timedOut : { outcome: 'found', words }
   }
 
+  /** As they are where time ran out: then they do not tell. */
+  #withCosines(
+    { scope, near }: KeywordRequest,
+    view: SearchView,
+    hits: readonly DocumentHit[],
+    places: readonly Place[],
+    deadline: number,
+  ): readonly DocumentHit[] {
+    if (near === undefined) return hits
+    const scores = near.map((query) => this.#scoreByVector({ ...query, scope }, view, places, deadline))
+    if (!scores.every((one) => one !== null)) return hits
+    return hits.map((hit, i) => ({ ...hit, cosines: scores.map((one) => one[i]?.score ?? null) }))
+  }
+
   #vector(request: VectorRequest, deadline: number, part: IndexPart): VectorOutcome {
-    const { view } = this.#open()
+    const opened = this.#open(request.words?.query)
     const filter = this.#filters.filterFor(request.scope, request.filters)
     const profile = this.#profiles.find(({ profileId }) => profileId === request.profileId)
     const vector = profile === undefined ? null : usableVector(request.vector, profile.dimensions)
     // Of the whole index, by one of those who share the search: shares of its parts would say nothing.
-    const vectorsPending = part.number === 0 && this.#lackingOf(profile).areMany(view, filter)
+    const vectorsPending = part.number === 0 && this.#lackingOf(profile).areMany(opened.view, filter)
     if (profile === undefined || vector === null) return { outcome: 'found', hits: [], vectorsPending }
-    const hits = searchVector({
-      view: partOf(view, part),
+    const view = partOf(opened.view, part)
+    const found = searchVector({
+      view,
       filter,
       profile: profile.number,
       vector,
@@ -276,7 +298,25 @@ export class IndexReader {
       readFloats: this.#readFloats,
       deadline,
     })
-    return hits === null ? { outcome: 'timed_out' } : { outcome: 'found', hits, vectorsPending }
+    if (found === null) return timedOut
+    const words = this.#toldByWords(request, opened, view, found.places, deadline)
+    const hits = words === null ? found.hits : found.hits.map((hit, i) => ({ ...hit, words: words[i]! }))
+    return { outcome: 'found', hits, vectorsPending }
+  }
+
+  /** `null` where nothing is told: it was not asked for, or time ran out, or the dictionary is another one by now. */
+  #toldByWords(
+    { scope, words }: VectorRequest,
+    opened: Opened,
+    view: SearchView,
+    places: readonly Place[],
+    deadline: number,
+  ): Scores {
+    if (words === undefined) return null
+    const { query, filters, explain = false } = words
+    const plan = this.#plan({ scope, filters }, query, opened, deadline)
+    if (plan === null || this.#dictionary.epoch !== opened.epoch) return null
+    return scoreByWords({ view, plan, filter: this.#filters.filterFor(scope, filters), explain, deadline }, places)
   }
 
   #withoutVector({ profileId, after, limit }: WithoutVectorRequest): WithoutVectorOutcome {
@@ -301,20 +341,36 @@ export class IndexReader {
     const plan = this.#plan(request, query, opened, deadline)
     if (plan === null) return timedOut
     if (this.#dictionary.epoch !== opened.epoch) return this.#score(request, deadline)
-    const profile = this.#profiles.find(({ profileId }) => profileId === request.vector?.profileId)
-    const vector = profile && request.vector ? usableVector(request.vector.vector, profile.dimensions) : null
-    return scoreDocuments({
-      view: opened.view,
-      documentIds: request.documentIds,
-      plan,
-      filter: this.#filters.filterFor(request.scope, request.filters),
-      explain: request.explain ?? false,
-      near:
-        profile === undefined || vector === null
-          ? null
-          : { profile: profile.number, vector, kernel: this.#kernel, readFloats: this.#readFloats },
-      deadline,
-    })
+    const { scope, filters, explain = false, vector } = request
+    const { view } = opened
+    const places = placesOf(view, request.documentIds)
+    const byWords = scoreByWords(
+      { view, plan, filter: this.#filters.filterFor(scope, filters), explain, deadline },
+      places,
+    )
+    const byVector =
+      vector === null
+        ? places.map(() => null)
+        : this.#scoreByVector({ ...vector, filters, scope }, view, places, deadline)
+    if (byWords === null || byVector === null) return timedOut
+    const scores = request.documentIds.map(
+      (documentId, i): DocumentScores => ({ documentId, keyword: byWords[i]!, vector: byVector[i]! }),
+    )
+    return { outcome: 'found', scores }
+  }
+
+  #scoreByVector(
+    { profileId, vector: asked, scope, filters }: NearQuery & Pick<ScoreRequest, 'scope'>,
+    view: SearchView,
+    places: readonly (Place | null)[],
+    deadline: number,
+  ): Scores {
+    const profile = this.#profiles.find((known) => known.profileId === profileId)
+    const vector = profile === undefined ? null : usableVector(asked, profile.dimensions)
+    if (profile === undefined || vector === null) return places.map(() => null)
+    const filter = this.#filters.filterFor(scope, filters)
+    const [kernel, readFloats] = [this.#kernel, this.#readFloats]
+    return scoreByVector({ view, filter, profile: profile.number, vector, kernel, readFloats, deadline }, places)
   }
 
   #count(request: CountRequest, deadline: number): CountOutcome {
@@ -352,7 +408,7 @@ export class IndexReader {
 
   /** `null` when time runs out. To be made again, of another state, where the dictionary's epoch has changed meanwhile. */
   #plan(
-    request: KeywordRequest | ScoreRequest,
+    request: Pick<ScoreRequest, 'scope' | 'filters' | 'statistics'>,
     query: KeywordQuery,
     { view, terms }: Opened,
     deadline: number,
@@ -363,7 +419,7 @@ export class IndexReader {
     const known = [...terms.values()].filter((term) => term !== 0)
     const asksNothing = terms.size + begun.size === 0
     const asked = [...terms.keys(), ...begun.keys()]
-    const handed = unpackStatistics('statistics' in request ? request.statistics : undefined, asked)
+    const handed = unpackStatistics(request.statistics, asked)
     const statistics = asksNothing
       ? noStatistics
       : handed === null

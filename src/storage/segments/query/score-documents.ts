@@ -1,108 +1,123 @@
-import type { ChunkScore, DocumentScores, ScoreOutcome } from '../../../search/search-index.ts'
+import type { ChunkScore } from '../../../search/search-index.ts'
 import { findDocument } from '../format/segment-image.ts'
-import { type PackedQuery, packQuery } from '../format/vector-column.ts'
-import type { SearchView, Segment } from '../memory/segment.ts'
+import { packQuery } from '../format/vector-column.ts'
+import type { Place, SearchView, Segment } from '../memory/segment.ts'
 import { ChunkScorer } from './chunk-scorer.ts'
 import { bodyMask, type CompiledFilter } from './compile-filter.ts'
 import type { KeywordPlan } from './plan-keyword.ts'
 import { chunkScore } from './search-keyword.ts'
 import { type Candidate, coarseCosines, exactCosines, type VectorSearch } from './search-vector.ts'
 
-export interface DocumentScoring {
+interface Scoring {
   readonly view: SearchView
-  readonly documentIds: readonly string[]
-  readonly plan: KeywordPlan
   readonly filter: CompiledFilter
-  readonly explain: boolean
-  readonly near: Pick<VectorSearch, 'profile' | 'vector' | 'kernel' | 'readFloats'> | null
   readonly deadline: number
 }
 
-/** Given documents' chunks of one segment, in its order, so that a walk through the postings goes one way. */
+export interface ScoringByWords extends Scoring {
+  readonly plan: KeywordPlan
+  readonly explain: boolean
+}
+
+export type ScoringByVector = Scoring & Pick<VectorSearch, 'profile' | 'vector' | 'kernel' | 'readFloats'>
+
+/** One for each place, `null` without a chunk that matches; `null` for all when time ran out. */
+export type Scores = readonly (ChunkScore | null)[] | null
+
+/** Documents of one segment, in its order, so that a walk through the postings goes one way. */
 interface Placed {
   readonly number: number
   readonly segment: Segment
-  readonly documents: { readonly id: string; readonly document: number }[]
-}
-
-interface Near extends NonNullable<DocumentScoring['near']> {
-  readonly query: PackedQuery
+  /** `at`: which of the places it is. */
+  readonly documents: { readonly at: number; readonly document: number }[]
 }
 
 interface Contender extends Candidate {
-  readonly id: string
+  readonly at: number
 }
 
-const timedOut = { outcome: 'timed_out' } as const
-
-/** What given documents score, segment by segment. */
-export function scoreDocuments(scoring: DocumentScoring): ScoreOutcome {
-  const { view, documentIds, plan, deadline } = scoring
-  const near = scoring.near && { ...scoring.near, query: packQuery(scoring.near.vector) }
-  near?.kernel.setQuery(near.query)
-  const keyword = new Map<string, ChunkScore>()
-  const contenders: Contender[][] = []
-  for (const placed of placeDocuments(view, new Set(documentIds))) {
-    if (performance.now() > deadline) return timedOut
-    if (!plan.empty) addKeywordScores(placed, scoring, keyword)
-    if (near !== null) contenders.push(nearestContenders(placed, near, scoring.filter))
-  }
-  const vector = near && nearestChunks(scoring, near, contenders.flat())
-  if (near !== null && vector === null) return timedOut
-  const scores = documentIds.map(
-    (documentId): DocumentScores => ({
-      documentId,
-      keyword: keyword.get(documentId) ?? null,
-      vector: vector?.get(documentId) ?? null,
-    }),
-  )
-  return { outcome: 'found', scores }
-}
-
-function placeDocuments({ segments, generation }: SearchView, documentIds: ReadonlySet<string>): Placed[] {
-  const placed = segments.map((segment, number): Placed => ({ number, segment, documents: [] }))
+/** `null` for a document that is not there. */
+export function placesOf({ segments, generation }: SearchView, documentIds: readonly string[]): (Place | null)[] {
   const encoder = new TextEncoder()
-  for (const id of documentIds) {
+  return documentIds.map((id) => {
     const bytes = encoder.encode(id)
-    for (const { segment, documents } of placed) {
-      const document = findDocument(segment.image, bytes)
-      if (document < 0 || segment.died[segment.image.documentFirstChunk[document]!]! <= generation) continue
-      documents.push({ id, document })
-      break
+    for (const [segment, { image, died }] of segments.entries()) {
+      const document = findDocument(image, bytes)
+      if (document >= 0 && died[image.documentFirstChunk[document]!]! > generation) return { segment, document }
     }
+    return null
+  })
+}
+
+function bySegment({ segments }: SearchView, places: readonly (Place | null)[]): Placed[] {
+  const placed = segments.map((segment, number): Placed => ({ number, segment, documents: [] }))
+  for (const [at, place] of places.entries()) {
+    if (place !== null) placed[place.segment]!.documents.push({ at, document: place.document })
   }
   for (const { documents } of placed) documents.sort((a, b) => a.document - b.document)
   return placed.filter(({ documents }) => documents.length > 0)
 }
 
-/** The best matching chunk of each document that has one. */
-function addKeywordScores(
-  { segment: { image }, documents }: Placed,
-  { plan, filter, explain }: DocumentScoring,
-  scores: Map<string, ChunkScore>,
-): void {
-  const scorer = new ChunkScorer(image, plan)
-  for (const { id, document } of documents) {
-    let best = 0
-    let bestChunk = -1
-    for (let chunk = image.documentFirstChunk[document]!; chunk < image.documentFirstChunk[document + 1]!; chunk++) {
-      const mask = filter.maskOf(image, chunk)
-      const score = mask === 0 ? 0 : scorer.score(chunk, mask)
-      if (score > best) {
-        best = score
-        bestChunk = chunk
+/** The best matching chunk of each document. */
+export function scoreByWords(scoring: ScoringByWords, places: readonly (Place | null)[]): Scores {
+  const { view, plan, filter, explain, deadline } = scoring
+  const scores = new Array<ChunkScore | null>(places.length).fill(null)
+  if (plan.empty) return scores
+  for (const { segment, documents } of bySegment(view, places)) {
+    if (performance.now() > deadline) return null
+    const { image } = segment
+    const scorer = new ChunkScorer(image, plan)
+    for (const { at, document } of documents) {
+      let best = 0
+      let bestChunk = -1
+      for (let chunk = image.documentFirstChunk[document]!; chunk < image.documentFirstChunk[document + 1]!; chunk++) {
+        const mask = filter.maskOf(image, chunk)
+        const score = mask === 0 ? 0 : scorer.score(chunk, mask)
+        if (score > best) {
+          best = score
+          bestChunk = chunk
+        }
       }
+      if (bestChunk < 0) continue
+      const parts = explain ? { parts: scorer.parts(bestChunk, filter.maskOf(image, bestChunk)) } : {}
+      scores[at] = { ...chunkScore(image, bestChunk, best), ...parts }
     }
-    if (bestChunk < 0) continue
-    const parts = explain ? { parts: scorer.parts(bestChunk, filter.maskOf(image, bestChunk)) } : {}
-    scores.set(id, { ...chunkScore(image, bestChunk, best), ...parts })
   }
+  return scores
+}
+
+/** The nearest chunk of each document. */
+export function scoreByVector(scoring: ScoringByVector, places: readonly (Place | null)[]): Scores {
+  const { view, deadline } = scoring
+  const query = packQuery(scoring.vector)
+  scoring.kernel.setQuery(query)
+  const contenders: Contender[] = []
+  for (const placed of bySegment(view, places)) {
+    if (performance.now() > deadline) return null
+    contenders.push(...nearestContenders(placed, scoring, query.scale))
+  }
+  const exact = exactCosines(scoring, contenders)
+  if (exact === null) return null
+  const best: (Candidate | undefined)[] = []
+  for (const [i, candidate] of exact.entries()) {
+    const { at } = contenders[i]!
+    const before = best[at]
+    if (before === undefined || candidate.score > before.score) best[at] = candidate
+  }
+  return places.map((_, at) => {
+    const found = best[at]
+    return found === undefined ? null : chunkScore(view.segments[found.segment]!.image, found.chunk, found.score)
+  })
 }
 
 /** Of each document the chunks that may be its nearest, by what the bytes say. */
-function nearestContenders({ number, segment, documents }: Placed, near: Near, filter: CompiledFilter): Contender[] {
+function nearestContenders(
+  { number, segment, documents }: Placed,
+  { profile, kernel, filter }: ScoringByVector,
+  queryScale: number,
+): Contender[] {
   const { image } = segment
-  const open = segment.columns.get(near.profile)
+  const open = segment.columns.get(profile)
   if (open === undefined) return []
   const visible: number[] = []
   const ends = documents.map(({ document }) => {
@@ -113,11 +128,11 @@ function nearestContenders({ number, segment, documents }: Placed, near: Near, f
     return visible.length
   })
   const chunks = Uint16Array.from(visible)
-  const { cosines, errors } = coarseCosines(near.kernel, open, chunks, near.query.scale)
-  return documents.flatMap(({ id }, i) => {
+  const { cosines, errors } = coarseCosines(kernel, open, chunks, queryScale)
+  return documents.flatMap(({ at }, i) => {
     const from = i === 0 ? 0 : ends[i - 1]!
     const own = Array.from(chunks.subarray(from, ends[i]), (chunk, j) => ({
-      id,
+      at,
       segment: number,
       chunk,
       score: cosines[from + j]!,
@@ -126,22 +141,4 @@ function nearestContenders({ number, segment, documents }: Placed, near: Near, f
     const least = own.reduce((most, { score, error }) => Math.max(most, score - error), -Infinity)
     return own.filter(({ score, error }) => score + error >= least)
   })
-}
-
-function nearestChunks(
-  { view, deadline }: DocumentScoring,
-  near: Near,
-  contenders: readonly Contender[],
-): Map<string, ChunkScore> | null {
-  const exact = exactCosines({ ...near, view, deadline }, contenders)
-  if (exact === null) return null
-  const best = new Map<string, Candidate>()
-  for (const [i, candidate] of exact.entries()) {
-    const { id } = contenders[i]!
-    const before = best.get(id)
-    if (before === undefined || candidate.score > before.score) best.set(id, candidate)
-  }
-  return new Map(
-    [...best].map(([id, { segment, chunk, score }]) => [id, chunkScore(view.segments[segment]!.image, chunk, score)]),
-  )
 }

@@ -3,12 +3,12 @@ import type {
   ChunkScore,
   DocumentHit,
   KeywordOrder,
-  KeywordOutcome,
+  KeywordPage,
   KeywordPosition,
 } from '../../../search/search-index.ts'
 import { siftPhrase } from '../format/pair-sieve.ts'
 import { chunkIdAt, documentIdAt, type SegmentImage, segmentChunksMax, versionIdAt } from '../format/segment-image.ts'
-import type { SearchView, Segment } from '../memory/segment.ts'
+import type { Place, SearchView, Segment } from '../memory/segment.ts'
 import type { NumberedConditions } from './catalog-conditions.ts'
 import { ChunkScorer, searchedLength, weighFrequency } from './chunk-scorer.ts'
 import type { CompiledFilter } from './compile-filter.ts'
@@ -32,7 +32,8 @@ export interface KeywordSearch {
   readonly limit: number
   readonly after: KeywordPosition | null
   readonly otherChunksMax: number
-  readonly explain: boolean
+  /** So many of the first hits come with the parts of their scores. */
+  readonly explained: number
   readonly order: KeywordOrder
   /** What is decided by document; `null` where it is chunks alone that count. */
   readonly byDocument: ByDocument | null
@@ -53,7 +54,8 @@ export interface ByDocument {
 /** A thread answers one call at a time, so this is its own. */
 const list = new Uint16Array(segmentChunksMax)
 
-export function searchKeyword(search: KeywordSearch): KeywordOutcome {
+/** A page, and where its hits lie. `null` when time ran out. */
+export function searchKeyword(search: KeywordSearch): (KeywordPage & { readonly places: readonly Place[] }) | null {
   const { view, plan, limit } = search
   const images = view.segments.map((segment) => segment.image)
   const after = search.after && { ...search.after, score: rankOf(search.order, search.after.key) }
@@ -62,27 +64,28 @@ export function searchKeyword(search: KeywordSearch): KeywordOutcome {
   let totalChunks = 0
   if (!plan.empty) {
     for (let i = 0; i < view.segments.length; i++) {
-      if (performance.now() > search.deadline) return { outcome: 'timed_out' }
+      if (performance.now() > search.deadline) return null
       top.startSegment(i)
       totalChunks += searchSegment(search, view.segments[i]!, top)
     }
   }
   const ranked = top.ranked()
+  const places = ranked.slice(0, limit)
   const hits: DocumentHit[] = []
-  for (const { segment, document, chunk, score } of ranked.slice(0, limit)) {
-    if (performance.now() > search.deadline) return { outcome: 'timed_out' }
+  for (const { segment, document, chunk, score } of places) {
+    if (performance.now() > search.deadline) return null
     const image = images[segment]!
     hits.push({
       documentId: documentIdAt(image, document),
       ...chunkScore(image, chunk, search.order === 'relevance' ? score : scoreOf(search, image, chunk)),
-      ...(search.explain ? { parts: partsOf(search, image, chunk) } : {}),
+      ...(hits.length < search.explained ? { parts: partsOf(search, image, chunk) } : {}),
       otherChunks: otherChunks(search, view.segments[segment]!, document, chunk),
     })
   }
   const last = hits.at(-1)
   const key = last && keyOfRank(search.order, ranked[hits.length - 1]!.score)
   const next = ranked.length > limit && last ? { key: key!, documentId: last.documentId } : null
-  return { outcome: 'found', hits, totalChunks, next }
+  return { outcome: 'found', hits, totalChunks, next, places }
 }
 
 function partsOf({ plan, filter }: KeywordSearch, image: SegmentImage, chunk: number): number[] {

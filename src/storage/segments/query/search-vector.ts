@@ -1,7 +1,7 @@
 import type { ChunkScore, DocumentHit } from '../../../search/search-index.ts'
 import { compareDocumentIds, documentIdAt, segmentChunksMax } from '../format/segment-image.ts'
 import { packQuery, weightMax } from '../format/vector-column.ts'
-import type { OpenColumn, SearchView, Segment } from '../memory/segment.ts'
+import type { OpenColumn, Place, SearchView, Segment } from '../memory/segment.ts'
 import { bodyMask, type CompiledFilter } from './compile-filter.ts'
 import { chunkScore } from './search-keyword.ts'
 import type { VectorKernel } from './vector-kernel.ts'
@@ -61,13 +61,19 @@ interface Near {
   readonly distances: Uint16Array | Int32Array
 }
 
+/** Documents, and where they lie. */
+export interface NearestDocuments {
+  readonly hits: readonly DocumentHit[]
+  readonly places: readonly Place[]
+}
+
 /** `null` when time ran out. */
-export function searchVector(search: VectorSearch): DocumentHit[] | null {
+export function searchVector(search: VectorSearch): NearestDocuments | null {
   const columns = search.view.segments.flatMap((segment, number) => {
     const open = segment.columns.get(search.profile)
     return open === undefined ? [] : [{ segment, number, open }]
   })
-  if (columns.length === 0) return []
+  if (columns.length === 0) return { hits: [], places: [] }
   const query = packQuery(search.vector)
   search.kernel.setQuery(query)
 
@@ -303,15 +309,21 @@ function compareChunks({ segments }: SearchView, a: Candidate, b: Candidate): nu
   return compareDocumentIds(imageA, imageA.chunkDocument[a.chunk]!, imageB, imageB.chunkDocument[b.chunk]!)
 }
 
-function byDocument({ segments }: SearchView, ranked: readonly Candidate[]): DocumentHit[] {
+function byDocument({ segments }: SearchView, ranked: readonly Candidate[]): NearestDocuments {
   const hits = new Map<string, DocumentHit & { otherChunks: ChunkScore[] }>()
+  const places: Place[] = []
   for (const { segment, chunk, score } of ranked) {
     const { image } = segments[segment]!
-    const documentId = documentIdAt(image, image.chunkDocument[chunk]!)
+    const document = image.chunkDocument[chunk]!
+    const documentId = documentIdAt(image, document)
     const scored = chunkScore(image, chunk, score)
     const hit = hits.get(documentId)
-    if (hit === undefined) hits.set(documentId, { documentId, ...scored, otherChunks: [] })
-    else hit.otherChunks.push(scored)
+    if (hit !== undefined) {
+      hit.otherChunks.push(scored)
+      continue
+    }
+    hits.set(documentId, { documentId, ...scored, otherChunks: [] })
+    places.push({ segment, document })
   }
-  return [...hits.values()]
+  return { hits: [...hits.values()], places }
 }

@@ -38,7 +38,9 @@ export async function presentResults(
       source_platform: document.platform,
       ...(fields.has('title') && titleReadable ? { title: text.title } : {}),
       ...describeDocument(document, fields),
-      ...(details === null ? {} : describeDetails(details, fields, detailsReadable(scope, document, details))),
+      ...(details === null
+        ? {}
+        : describeDetails(details, fields, detailsReadable(details, document, readable, scope))),
       ...(fields.has('body') && bodyReadable
         ? { body: summarise(text.text, text.language, page.query, limits.summaryCharactersMax, hits) }
         : {}),
@@ -64,13 +66,15 @@ export const showsDetails = (fields: ReadonlySet<ResultField>): boolean =>
 
 /**
  * Address, author, topics and tags are told of the document as it is now: they are open where that is, not where an earlier
- * version of it is. Null where it is not.
+ * version of it is. Null where it is not. The two differ by their languages alone, and mostly not at all.
  */
 const detailsReadable = (
-  scope: Scope,
-  document: VersionColumns,
   { language }: DocumentDetails,
-): ReadonlySet<FieldPermission> | null => readableFields(scope, { ...document, language })
+  document: VersionColumns,
+  readable: ReadonlySet<FieldPermission>,
+  scope: Scope,
+): ReadonlySet<FieldPermission> | null =>
+  language === document.language ? readable : readableFields(scope, { ...document, language })
 
 /** What a result shows of its columns. Whoever sees the document sees them. */
 export function describeDocument(

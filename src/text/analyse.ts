@@ -3,6 +3,7 @@ import { normaliseWord } from './fold-word.ts'
 import { guessLanguage } from './guess-language.ts'
 import { type RunSink, scanRuns } from './scan-words.ts'
 import { baseLanguage, type StemRule, stemRule, wholeWord } from './stem-word.ts'
+import { unitsOf } from './text-units.ts'
 import type { AnalysedField, LocatedField } from './types.ts'
 import type { TermBeginnings, WantedTerms } from './wanted-terms.ts'
 import { prefixTerm, wordTerms } from './word-terms.ts'
@@ -76,12 +77,13 @@ export function findTerms(
 
 /** As `scanRuns`, but only what may give a wanted term. */
 function scanWanted(text: string, sink: RunSink, wanted: TermBeginnings): void {
+  const units = unitsOf(text)
   let end = 0
-  for (let place = wanted.nextPlace(text, 0); place < text.length; place = wanted.nextPlace(text, end)) {
+  for (let place = wanted.nextPlace(units, 0); place < text.length; place = wanted.nextPlace(units, end)) {
     let start = place
-    while (start > end && !isBlank(text.charCodeAt(start - 1))) start -= 1
+    while (start > end && !isBlank(units[start - 1]!)) start -= 1
     end = place + 1
-    while (end < text.length && !isBlank(text.charCodeAt(end))) end += 1
+    while (end < text.length && !isBlank(units[end]!)) end += 1
     scanRuns(text, sink, start, end)
   }
 }

@@ -21,6 +21,16 @@ const BEGINNING_OF_STEM_OF_YING = /^[a-z]ie?$/u
 const LETTER_BITS = 5
 const LETTER_MASK = 31
 const LAST_ASCII = 0x7f
+const DIGIT_0 = 0x30
+const DIGIT_9 = 0x39
+const LETTER_A = 0x61
+const LETTER_Z = 0x7a
+/** What the two cases of a letter differ by. */
+const CASE_BIT = 0x20
+
+/** What a first character tells: 0 that no wanted term begins so, else that one may, whatever follows or by what does. */
+const ANY = 1
+const BY_SECOND = 2
 
 /**
  * Terms that are looked for in many texts, and all that begin in some way, the mark of a word apart. Most words of a text
@@ -57,62 +67,67 @@ export function termBegins(term: string, beginning: string): boolean {
 
 /** How wanted terms begin. */
 export class TermBeginnings {
-  /** By the first letter of a word, and by its first two, 0 for its end: whether a wanted term may begin so. */
-  readonly #firsts = new Uint8Array(1 << LETTER_BITS)
+  /** By the first character of a word, where that is ASCII. A word that begins with a letter gives no term with a digit there, nor the other way round. */
+  readonly #firsts = new Uint8Array(LAST_ASCII + 1)
+  /** By the first two letters of a word, 0 for its end: whether a wanted term may begin so. */
   readonly #pairs = new Uint8Array(1 << (2 * LETTER_BITS))
-  /** Whether one begins with a digit: no word that begins with a letter gives such a term, nor the other way round. */
-  readonly #digits: boolean
 
   constructor(terms: ReadonlySet<string>, begun: readonly string[], kept: 1 | 2) {
     const unmarked = [...terms].map((term) => (isMarkedWord(term) ? term.slice(WORD_MARK.length) : term))
-    this.#digits = [...unmarked, ...begun].some((term) => isDigit(term.charCodeAt(0)))
     for (const beginning of begun) {
       if (BEGINNING_OF_STEM_OF_YING.test(beginning)) unmarked.push(`${beginning[0]}ie`)
     }
     for (const term of [...unmarked, ...begun]) {
       const first = term.charCodeAt(0)
       const second = term.charCodeAt(1)
+      if (isDigit(first)) this.#firsts.fill(ANY, DIGIT_0, DIGIT_9 + 1)
       if (!isPlainLetter(first)) continue
       // Of a stem of one letter the last is the first: Turkish `dler` is `t`.
       if (kept === 1 && term.length === 1) {
-        this.#firsts.fill(1)
+        for (let letter = LETTER_A; letter <= LETTER_Z; letter += 1) this.#addFirst(letter)
         this.#pairs.fill(1)
       }
       const row = (first & LETTER_MASK) << LETTER_BITS
-      this.#firsts[first & LETTER_MASK] = 1
+      this.#addFirst(first)
       if (kept === 1 || !isPlainLetter(second)) this.#pairs.fill(1, row, row + LETTER_MASK + 1)
       else this.#pairs[row | (second & LETTER_MASK)] = 1
       if (STEM_OF_YING.test(term)) this.#pairs[row | ('y'.charCodeAt(0) & LETTER_MASK)] = 1
     }
   }
 
+  /** In either case. */
+  #addFirst(letter: number): void {
+    this.#firsts[letter | CASE_BIT] = BY_SECOND
+    this.#firsts[letter & ~CASE_BIT] = BY_SECOND
+  }
+
   /** Whether the word at this place gives no wanted term, as far as its first letters tell. */
   passOver(text: string, start: number): boolean {
     const first = text.charCodeAt(start)
-    return isPlainLetter(first) && !this.#may(first, text.charCodeAt(start + 1))
+    return isPlainLetter(first) && !(this.#firsts[first] === BY_SECOND && this.#may(first, text.charCodeAt(start + 1)))
   }
 
   /**
    * The first place from `from` on at which a word may begin that gives a wanted term; the end of the text where there is
    * none. `from` is not within a word.
    */
-  nextPlace(text: string, from: number): number {
-    let inWord = false
-    for (let index = from; index < text.length; index += 1) {
-      const code = text.charCodeAt(index)
-      if (isPlainLetter(code)) {
-        if (!inWord && this.#may(code, text.charCodeAt(index + 1))) return index
-        inWord = true
-      } else {
-        if (code > LAST_ASCII || (this.#digits && isDigit(code))) return index
-        inWord = false
+  nextPlace(units: Uint16Array, from: number): number {
+    const { length } = units
+    let before = 0
+    for (let index = from; index < length; index += 1) {
+      const code = units[index]!
+      if (code > LAST_ASCII) return index
+      const first = this.#firsts[code]
+      if (first === ANY) return index
+      if (first === BY_SECOND && !isPlainLetter(before)) {
+        if (this.#may(code, index + 1 < length ? units[index + 1]! : 0)) return index
       }
+      before = code
     }
-    return text.length
+    return length
   }
 
   #may(first: number, second: number): boolean {
-    if (this.#firsts[first & LETTER_MASK] === 0) return false
     const row = (first & LETTER_MASK) << LETTER_BITS
     if (isBlank(second)) return this.#pairs[row] === 1
     // What follows may be an accent, or a full stop within an abbreviation.

@@ -5,7 +5,7 @@ import type { CatalogColumns, VersionColumns } from '../../search/search-index.t
 import { dayMs } from '../../time.ts'
 import { isVersionOpen } from './browse-conditions.ts'
 import { detailColumns, detailsOf, statusOf, valuesOf } from './document-rows.ts'
-import { filledUp, idLists } from './id-lists.ts'
+import { idLists, readingByIds } from './id-lists.ts'
 import { backlogOf } from './index-backlog.ts'
 import { lastRevision } from './index-revisions.ts'
 import { sql } from './kysely.ts'
@@ -16,6 +16,30 @@ import { asFloats, sqlVectorQueue } from './vector-queue.ts'
 const indexForgottenMs = dayMs
 
 export function sqlIndexSource(db: Kysely<Tables>): IndexSource {
+  const documents = <Column extends keyof DocumentRow>(columns: readonly Column[]) =>
+    readingByIds(db, (ids) => db.selectFrom('document').select(columns).where('document_id', 'in', ids))
+  const resultRows = documents(['document_id', 'title', 'quality', 'current_version_id', ...columnNames])
+  const indexedRows = documents(['document_id', 'current_version_id', ...columnNames, ...catalogNames])
+  const headRows = readingByIds(db, (ids) =>
+    db
+      .selectFrom('document_version')
+      .innerJoin('document', 'document.document_id', 'document_version.document_id')
+      .select([
+        'version_id',
+        'document_version.title',
+        'document_version.language',
+        'document.language as document_language',
+      ])
+      .where('version_id', 'in', ids),
+  )
+  const textRows = readingByIds(db, (ids) => chunkRows(db, ids).select('body'))
+  const shownRows = (body: RawBuilder<string | null>) => {
+    const reading = (withDetails: boolean) =>
+      readingByIds(db, (ids) => shownChunkRows(db, ids, body).$if(withDetails, (query) => query.select(detailColumns)))
+    return { bare: reading(false), detailed: reading(true) }
+  }
+  const shown = { all: shownRows(sql.ref('document_version.body')), none: shownRows(sql<null>`null`) }
+
   return {
     ...sqlVectorQueue(db),
 
@@ -100,13 +124,7 @@ export function sqlIndexSource(db: Kysely<Tables>): IndexSource {
     },
 
     async results(documentIds) {
-      if (documentIds.length === 0) return []
-      const rows = await db
-        .selectFrom('document')
-        .select(['document_id', 'title', 'quality', 'current_version_id', ...columnNames])
-        .where('document_id', 'in', filledUp(documentIds))
-        .execute()
-      return rows.map((row) => ({
+      return (await resultRows(documentIds)).map((row) => ({
         ...columnsOf(row),
         documentId: row.document_id,
         title: row.title,
@@ -116,13 +134,7 @@ export function sqlIndexSource(db: Kysely<Tables>): IndexSource {
     },
 
     async indexedColumns(documentIds) {
-      if (documentIds.length === 0) return []
-      const rows = await db
-        .selectFrom('document')
-        .select(['document_id', 'current_version_id', ...columnNames, ...catalogNames])
-        .where('document_id', 'in', filledUp(documentIds))
-        .execute()
-      return rows.map((row) => ({
+      return (await indexedRows(documentIds)).map((row) => ({
         ...columnsOf(row),
         ...catalogOf(row),
         documentId: row.document_id,
@@ -131,19 +143,7 @@ export function sqlIndexSource(db: Kysely<Tables>): IndexSource {
     },
 
     async versionHeads(versionIds) {
-      if (versionIds.length === 0) return []
-      const rows = await db
-        .selectFrom('document_version')
-        .innerJoin('document', 'document.document_id', 'document_version.document_id')
-        .select([
-          'version_id',
-          'document_version.title',
-          'document_version.language',
-          'document.language as document_language',
-        ])
-        .where('version_id', 'in', filledUp(versionIds))
-        .execute()
-      return rows.map((row) => ({
+      return (await headRows(versionIds)).map((row) => ({
         versionId: row.version_id,
         title: row.title,
         language: versionLanguage(row.language, row.document_language),
@@ -151,26 +151,13 @@ export function sqlIndexSource(db: Kysely<Tables>): IndexSource {
     },
 
     async chunkTexts(chunkIds) {
-      if (chunkIds.length === 0) return []
-      return (await chunkRows(db, chunkIds).select('body').execute()).map(asChunkText)
+      return (await textRows(chunkIds)).map(asChunkText)
     },
 
     async shownChunks(chunkIds, withDetails, scope) {
-      if (chunkIds.length === 0) return []
-      const rows = await chunkRows(db, chunkIds)
-        .innerJoin('document', 'document.document_id', 'chunk.document_id')
-        .select([
-          openBody(scope).as('body'),
-          'dataset_id',
-          'source_platform',
-          'document.language as document_language',
-          'region',
-          'document.published_at as document_published_at',
-          'content_type',
-          'status',
-        ])
-        .$if(withDetails, (query) => query.select(detailColumns))
-        .execute()
+      const opened = openBodies(scope)
+      const { bare, detailed } = typeof opened === 'string' ? shown[opened] : shownRows(opened)
+      const rows = await (withDetails ? detailed : bare)(chunkIds)
       return rows.map((row) => ({
         ...asChunkText(row),
         document: columnsOf({
@@ -252,13 +239,27 @@ const chunkRows = (db: Kysely<Tables>, chunkIds: readonly string[]) =>
       'document_version.title',
       'document_version.language',
     ])
-    .where('chunk.chunk_id', 'in', filledUp(chunkIds))
+    .where('chunk.chunk_id', 'in', chunkIds)
 
-/** The body where the scope opens it, else null. Mostly it opens all or none, and need not be asked for each. */
-function openBody(scope: Scope): RawBuilder<string | null> {
+const shownChunkRows = (db: Kysely<Tables>, chunkIds: readonly string[], body: RawBuilder<string | null>) =>
+  chunkRows(db, chunkIds)
+    .innerJoin('document', 'document.document_id', 'chunk.document_id')
+    .select([
+      body.as('body'),
+      'dataset_id',
+      'source_platform',
+      'document.language as document_language',
+      'region',
+      'document.published_at as document_published_at',
+      'content_type',
+      'status',
+    ])
+
+/** Which bodies the scope opens: mostly all or none, else the body of a row where it does. */
+function openBodies(scope: Scope): 'all' | 'none' | RawBuilder<string | null> {
   const entries = scope.entries.filter(({ fields }) => fields.includes('body'))
-  if (entries.length === 0) return sql<null>`null`
-  if (entries.length === scope.entries.length) return sql.ref<string | null>('document_version.body')
+  if (entries.length === 0) return 'none'
+  if (entries.length === scope.entries.length) return 'all'
   return sql`case when ${isVersionOpen({ entries }, 'document_version', 'document')} then document_version.body end`
 }
 

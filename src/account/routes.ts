@@ -72,19 +72,32 @@ interface IngestTimes {
   readonly latest: number
 }
 
+interface KnownContent {
+  readonly profiles: readonly EmbeddingProfile[]
+  readonly times: IngestTimes | null
+}
+
 export function accountRoutes(app: TypedApp, parts: AccountParts): void {
-  const { usage, embeddingProfiles, feedRetentionMs } = parts
-  /** Asked once for what a key is remembered to open, which is for half a second. */
-  const known = new WeakMap<readonly ScopeEntry[], Promise<IngestTimes | null>>()
-  const ingestTimes = (consumer: Consumer): Promise<IngestTimes | null> => {
+  const { usage, feedRetentionMs } = parts
+  const read = async (consumer: Consumer): Promise<KnownContent> => {
+    const isEmpty = consumer.entries.length === 0
+    const [profiles, times] = await Promise.all([
+      parts.embeddingProfiles(),
+      isEmpty ? null : parts.ingestTimes(scopeOf(consumer, {})),
+    ])
+    return { profiles, times }
+  }
+  /** Asked once for what a key is remembered to open, which is for half a second, and forgotten with what operators change. */
+  const known = new WeakMap<readonly ScopeEntry[], Promise<KnownContent>>()
+  const contentOf = (consumer: Consumer): Promise<KnownContent> => {
     const { entries } = consumer
-    let times = known.get(entries)
-    if (times === undefined) {
-      times = entries.length === 0 ? Promise.resolve(null) : parts.ingestTimes(scopeOf(consumer, {}))
-      known.set(entries, times)
-      times.catch(() => known.delete(entries))
+    let content = known.get(entries)
+    if (content === undefined) {
+      content = read(consumer)
+      known.set(entries, content)
+      content.catch(() => known.delete(entries))
     }
-    return times
+    return content
   }
   app.get(
     '/v1/account',
@@ -103,10 +116,9 @@ export function accountRoutes(app: TypedApp, parts: AccountParts): void {
       const consumer = consumerOf(request)
       const now = Date.now()
       const { perSecond, burst } = rateOf(consumer.policy)
-      const [operations, profiles, times] = await Promise.all([
+      const [operations, { profiles, times }] = await Promise.all([
         usage.today(consumer.applicationId, now),
-        embeddingProfiles(),
-        ingestTimes(consumer),
+        contentOf(consumer),
       ])
       return {
         application_id: consumer.applicationId,

@@ -39,6 +39,24 @@ test('GET /v1/account tells who is asking, what it may, and what it has used tod
   assert.deepEqual(operations, { 'account.read': 2, 'changes.read': 1 })
 })
 
+test('GET /v1/account tells of an embedding profile from the moment it is active until it no longer is', async () => {
+  const { key } = await server.makeApplication()
+  const isTold = async () =>
+    (await account(key)).body.embedding_profiles.some(({ id }: { id: string }) => id === 'told')
+  const put = (status: string) =>
+    server.mustAdmin('PUT', '/admin/v1/embedding-profiles/told', {
+      provider: 'http',
+      model: 'm',
+      dimensions: 8,
+      status,
+    })
+  assert.equal(await isTold(), false)
+  await put('active')
+  assert.equal(await isTold(), true)
+  await put('inactive')
+  assert.equal(await isTold(), false)
+})
+
 test("today's use never goes back, while it is being written and after a restart", async () => {
   const { applicationId, key } = await server.makeApplication()
   let last = 0

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { receiveMessageOnPort } from 'node:worker_threads'
 import type { ScopeEntry } from '../../../access/scope.ts'
 import { type CatalogColumn, entriesOpening } from '../../../search/column-permissions.ts'
@@ -170,6 +171,7 @@ export class IndexReader {
       view,
       plan,
       filter: this.#filters.filterFor(request.scope, request.filters),
+      visible: isUnfiltered(request) ? this.#statistics.searchable(request.scope, opened.view) : () => null,
       kernel: this.#keywordKernel,
       limit,
       after: request.after,
@@ -497,6 +499,8 @@ export class IndexReader {
 
 /** Whatever an entry opens of a document, it opens its columns. */
 const wholly = (entry: ScopeEntry): ScopeEntry => ({ ...entry, fields: ['title', 'body'] })
+
+const isUnfiltered = ({ filters }: KeywordRequest): boolean => isDeepStrictEqual(filters, noFilters)
 
 const partOf = ({ segments, generation }: SearchView, part: IndexPart): SearchView => ({
   segments: segmentsOf(part, segments),

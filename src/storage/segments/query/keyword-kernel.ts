@@ -7,6 +7,7 @@ import { bodyMask, type CompiledFilter, titleMask } from './compile-filter.ts'
 import { GatheredScores } from './gathered-scores.ts'
 import { PhraseMatcher } from './match-phrase.ts'
 import type { KeywordPlan, PlannedAlternative } from './plan-keyword.ts'
+import type { Sieve } from './sift-chunks.ts'
 import type { TopDocuments } from './top-documents.ts'
 
 /** One segment as one caller sees it. */
@@ -47,6 +48,12 @@ export class KeywordKernel {
   gatherBegun(segment: Segment, places: Uint32Array<ArrayBufferLike>): BegunChunks {
     return gatherBegun(segment, places)
   }
+
+  /**
+   * Before a segment's clauses, until it is ranked: chunks that the sieve does not hold need not be scored, but are counted.
+   * `visible` has a bit for each chunk that may be searched, all of them in both fields. Here everything is scored.
+   */
+  sift(_walked: WalkedSegment, _visible: Uint32Array, _sieve: Sieve): void {}
 
   /** Adds the scores of a term or a beginning to the sum. */
   add(walked: WalkedSegment, planned: PlannedAlternative): void {

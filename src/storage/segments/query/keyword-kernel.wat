@@ -48,20 +48,108 @@
         (local.get $chunk)
         (i32.load16_u $arena (i32.add (local.get $title_chunks) (i32.shl (local.get $version) (i32.const 1)))))))
 
-  ;; Adds the score of each of $count postings to that of its chunk, or raises the chunk's score to it.
+  ;; Marks, a bit each at $marks, the chunks of those of $count postings whose code is $least or more.
+  (func (export "mark")
+    (param $chunks i32) (param $codes i32) (param $count i32) (param $least i32) (param $marks i32)
+    (local $i i32) (local $bits i32)
+    (block $done
+      (loop $next
+        (br_if $done (i32.ge_u (local.get $i) (local.get $count)))
+        ;; The last ones one at a time: beyond them another segment, or nothing, may lie.
+        (if (i32.le_u (i32.add (local.get $i) (i32.const 16)) (local.get $count))
+          (then
+            (local.set $bits
+              (i8x16.bitmask
+                (i8x16.ge_u
+                  (v128.load $arena (i32.add (local.get $codes) (local.get $i)))
+                  (i8x16.splat (local.get $least)))))
+            (block $marked
+              (loop $next_bit
+                (br_if $marked (i32.eqz (local.get $bits)))
+                (call $mark_chunk
+                  (i32.add
+                    (local.get $chunks)
+                    (i32.shl (i32.add (local.get $i) (i32.ctz (local.get $bits))) (i32.const 1)))
+                  (local.get $marks))
+                (local.set $bits (i32.and (local.get $bits) (i32.sub (local.get $bits) (i32.const 1))))
+                (br $next_bit)))
+            (local.set $i (i32.add (local.get $i) (i32.const 16))))
+          (else
+            (if
+              (i32.ge_u
+                (i32.load8_u $arena (i32.add (local.get $codes) (local.get $i)))
+                (local.get $least))
+              (then
+                (call $mark_chunk
+                  (i32.add (local.get $chunks) (i32.shl (local.get $i) (i32.const 1)))
+                  (local.get $marks))))
+            (local.set $i (i32.add (local.get $i) (i32.const 1)))))
+        (br $next))))
+
+  (func $mark_chunk (param $chunk i32) (param $marks i32)
+    (local $at i32)
+    (local.set $chunk (i32.load16_u $arena (local.get $chunk)))
+    (local.set $at (i32.add (local.get $marks) (i32.shr_u (local.get $chunk) (i32.const 3))))
+    (i32.store8 $scratch (local.get $at)
+      (i32.or
+        (i32.load8_u $scratch (local.get $at))
+        (i32.shl (i32.const 1) (i32.and (local.get $chunk) (i32.const 7))))))
+
+  ;; Notes at $noted, a bit each, the chunks of $count postings, and writes to $kept the numbers of those postings whose
+  ;; chunk has a bit at $marks, counted from the first. Returns how many.
+  (func (export "sift")
+    (param $chunks i32) (param $count i32) (param $marks i32) (param $noted i32) (param $kept i32)
+    (result i32)
+    (local $i i32) (local $chunk i32) (local $at i32) (local $bit i32) (local $written i32)
+    (local.set $written (local.get $kept))
+    (block $done
+      (loop $next
+        (br_if $done (i32.ge_u (local.get $i) (local.get $count)))
+        (local.set $chunk (i32.load16_u $arena (local.get $chunks)))
+        (local.set $at (i32.shr_u (local.get $chunk) (i32.const 3)))
+        (local.set $bit (i32.and (local.get $chunk) (i32.const 7)))
+        ;; Written always, counted when it is marked.
+        (i32.store $scratch (local.get $written) (local.get $i))
+        (local.set $written
+          (i32.add
+            (local.get $written)
+            (i32.shl
+              (i32.and
+                (i32.shr_u
+                  (i32.load8_u $scratch (i32.add (local.get $marks) (local.get $at)))
+                  (local.get $bit))
+                (i32.const 1))
+              (i32.const 2))))
+        (local.set $at (i32.add (local.get $noted) (local.get $at)))
+        (i32.store8 $scratch (local.get $at)
+          (i32.or
+            (i32.load8_u $scratch (local.get $at))
+            (i32.shl (i32.const 1) (local.get $bit))))
+        (local.set $chunks (i32.add (local.get $chunks) (i32.const 2)))
+        (local.set $i (i32.add (local.get $i) (i32.const 1)))
+        (br $next)))
+    (i32.shr_u (i32.sub (local.get $written) (local.get $kept)) (i32.const 2)))
+
+  ;; Adds the score of each of $count postings to that of its chunk, or raises the chunk's score to it. They are those whose
+  ;; numbers stand at $kept, if that is not 0.
   ;; $off receives the numbers of the postings put off, counted from the first.
   (func (export "gather")
     (param $chunks i32) (param $codes i32) (param $count i32)
     (param $words i32) (param $documents i32) (param $published i32) (param $died i32) (param $generation i32)
     (param $versions i32) (param $title_lengths i32) (param $title_chunks i32)
     (param $table i32) (param $weight f64) (param $base f64) (param $step f64)
-    (param $scores i32) (param $touched i32) (param $off i32) (param $raise i32)
-    (local $i i32) (local $chunk i32) (local $word i32) (local $mask i32) (local $code i32) (local $put_off i32)
+    (param $scores i32) (param $touched i32) (param $off i32) (param $raise i32) (param $kept i32)
+    (local $nth i32) (local $i i32) (local $chunk i32) (local $word i32) (local $mask i32) (local $code i32) (local $put_off i32)
     (local $frequency f64) (local $score f64) (local $at i32)
     (block $done
       (br_if $done (i32.eqz (local.get $count)))
       (loop $next
         (block $skip
+          (local.set $i (local.get $nth))
+          (if (local.get $kept)
+            (then
+              (local.set $i
+                (i32.load $scratch (i32.add (local.get $kept) (i32.shl (local.get $nth) (i32.const 2)))))))
           (local.set $chunk
             (i32.load16_u $arena (i32.add (local.get $chunks) (i32.shl (local.get $i) (i32.const 1)))))
           (local.set $word
@@ -142,7 +230,7 @@
               (f64.store $scratch (local.get $at)
                 (f64.add (f64.load $scratch (local.get $at)) (local.get $score))))))
         (br_if $next
-          (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 1))) (local.get $count)))))
+          (i32.lt_u (local.tee $nth (i32.add (local.get $nth) (i32.const 1))) (local.get $count)))))
     (i32.store $scratch (i32.const 8196) (local.get $put_off)))
 
   ;; Scores $count postings of a query's only term. Writes those of at least $threshold as candidates: chunks (16 bits)

@@ -72,6 +72,11 @@ class SegmentStatistics {
     this.#bodies = bodies
   }
 
+  /** As of the last `follow`: chunks that may be searched, a bit each; `null` where some may be in one field alone. */
+  get searchable(): Uint32Array | null {
+    return this.#isBothOrNone ? this.#bodies : null
+  }
+
   get kept(): number {
     return this.#counts.size
   }
@@ -184,16 +189,14 @@ export class StatisticsCache {
     begun: ReadonlyMap<string, BegunLists>,
     deadline: number,
   ): ScopeStatistics | null {
-    const { filter, shares } = this.#shareOf(scope, segments)
+    const scopeShare = this.#shareOf(scope, segments)
     let chunks = 0
     let totalLength = 0
     const counts = new Float64Array(terms.length)
     const begunCounts = new Map<string, number>()
     for (const segment of segments) {
       if (performance.now() > deadline) return null
-      const share = shares.get(segment) ?? new SegmentStatistics(segment, filter, generation)
-      shares.set(segment, share)
-      share.follow(generation)
+      const share = segmentShare(scopeShare, segment, generation)
       chunks += share.chunks
       totalLength += share.totalLength
       const keptBefore = share.kept
@@ -207,6 +210,12 @@ export class StatisticsCache {
       this.#countsKept += share.kept - keptBefore
     }
     return { chunks, totalLength, counts: new Map(terms.map((term, i) => [term, counts[i]!])), begunCounts }
+  }
+
+  /** Which chunks of a segment the scope may search, as `SegmentStatistics.searchable`. */
+  searchable(scope: Scope, { segments, generation }: SearchView): (segment: Segment) => Uint32Array | null {
+    const share = this.#shareOf(scope, segments)
+    return (segment) => segmentShare(share, segment, generation).searchable
   }
 
   /** Classes that are numbered anew make all of it void. */
@@ -230,4 +239,12 @@ export class StatisticsCache {
     }
     return share
   }
+}
+
+/** One that is brought to the generation. */
+function segmentShare({ filter, shares }: ScopeShare, segment: Segment, generation: number): SegmentStatistics {
+  const share = shares.get(segment) ?? new SegmentStatistics(segment, filter, generation)
+  shares.set(segment, share)
+  share.follow(generation)
+  return share
 }

@@ -22,12 +22,15 @@ import {
   type PlannedPhrase,
 } from './plan-keyword.ts'
 import { chunksWithAll, requiredBy } from './required-chunks.ts'
+import { type Sieves, sievesFor } from './sift-chunks.ts'
 import { TopDocuments } from './top-documents.ts'
 
 export interface KeywordSearch {
   readonly view: SearchView
   readonly plan: KeywordPlan
   readonly filter: CompiledFilter
+  /** The chunks of a segment that pass the filter, a bit each, where that is known and all may be searched in both fields. */
+  readonly visible: (segment: Segment) => Uint32Array | null
   readonly kernel: KeywordKernel
   readonly limit: number
   readonly after: KeywordPosition | null
@@ -60,13 +63,14 @@ export function searchKeyword(search: KeywordSearch): (KeywordPage & { readonly 
   const images = view.segments.map((segment) => segment.image)
   const after = search.after && { ...search.after, score: rankOf(search.order, search.after.key) }
   const top = new TopDocuments(limit + 1, images, after)
+  const sieves = sievesFor(plan)
   search.kernel.begin(search.filter, plan.titleWeight)
   let totalChunks = 0
   if (!plan.empty) {
     for (let i = 0; i < view.segments.length; i++) {
       if (performance.now() > search.deadline) return null
       top.startSegment(i)
-      totalChunks += searchSegment(search, view.segments[i]!, top)
+      totalChunks += searchSegment(search, view.segments[i]!, sieves, top)
     }
   }
   const ranked = top.ranked()
@@ -106,7 +110,7 @@ export function chunkScore(image: SegmentImage, chunk: number, score: number): C
   return { chunkId: chunkIdAt(image, chunk), versionId: versionIdAt(image, image.chunkVersion[chunk]!), score }
 }
 
-function searchSegment(search: KeywordSearch, segment: Segment, top: TopDocuments): number {
+function searchSegment(search: KeywordSearch, segment: Segment, sieves: Sieves, top: TopDocuments): number {
   const { plan, filter, view, kernel } = search
   const { arena, image, died } = segment
   const walked = { arena, image, died, generation: view.generation, filter, plan }
@@ -114,6 +118,9 @@ function searchSegment(search: KeywordSearch, segment: Segment, top: TopDocument
   else {
     const alone = aloneIn(plan)
     if (alone !== null && search.byDocument === null) return kernel.alone(walked, alone, top)
+    const visible = search.byDocument === null ? search.visible(segment) : null
+    const sieve = visible === null ? null : sieves(image, top.threshold)
+    if (visible !== null && sieve !== null) kernel.sift(walked, visible, sieve)
     for (const [i, clause] of plan.any.entries()) addClause(kernel, walked, clause, i === 0 ? 'first' : 'any')
     for (const clause of plan.mustNot) exclude(kernel, walked, clause)
     for (const clause of plan.boosts) addClause(kernel, walked, clause, 'known')

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { countBits } from '../format/count-bits.ts'
 import { exceptionCode, segmentChunksMax } from '../format/segment-image.ts'
 import { hasDeaths, type Segment } from '../memory/segment.ts'
 import type { BegunChunks } from './begun-chunks.ts'
@@ -15,6 +16,7 @@ import {
   type WalkedSegment,
 } from './keyword-kernel.ts'
 import type { KeywordPlan, PlannedAlternative, PlannedBeginning, PlannedTerm } from './plan-keyword.ts'
+import type { Sieve } from './sift-chunks.ts'
 import type { TopDocuments } from './top-documents.ts'
 
 /** The classes that a chunk's word can name. */
@@ -51,7 +53,11 @@ const begunTitlesAt = begunFieldsAt + segmentChunksMax
 const begunBodiesAt = begunTitlesAt + segmentChunksMax / 8
 const placesAt = begunBodiesAt + segmentChunksMax / 8
 const masksAt = placesAt + placesAtOnce * 4
-const scratchPages = Math.ceil((masksAt + segmentChunksMax) / 65_536)
+const marksAt = masksAt + segmentChunksMax
+const notedAt = marksAt + segmentChunksMax / 8
+const keptAt = notedAt + segmentChunksMax / 8
+// One more place than there are postings: what is looked at is written before it is counted.
+const scratchPages = Math.ceil((keptAt + (segmentChunksMax + 1) * 4) / 65_536)
 
 /** Postings, and words of 32 chunks, between two looks at the threshold: it rises fast in the first segment. */
 const postingsAtOnce = 4096
@@ -60,6 +66,8 @@ const wordsAtOnce = 128
 const groupsMax = 31
 
 interface KernelExports {
+  mark(...pointersAndNumbers: number[]): void
+  sift(...pointersAndNumbers: number[]): number
   gather(...pointersAndNumbers: number[]): void
   alone(...pointersAndNumbers: number[]): number
   rank(...pointersAndNumbers: number[]): number
@@ -98,6 +106,10 @@ export class SimdKeywordKernel extends KeywordKernel {
   readonly #begunBodies: Uint32Array
   readonly #places: Uint32Array
   readonly #masks: Uint8Array
+  readonly #marks: Uint32Array
+  readonly #noted: Uint32Array
+  /** The visible chunks of the segment, while it is sifted. */
+  #sifted: Uint32Array | null = null
 
   constructor(memories: readonly WebAssembly.Memory[]) {
     const scratch = new WebAssembly.Memory({ initial: scratchPages })
@@ -128,6 +140,8 @@ export class SimdKeywordKernel extends KeywordKernel {
     this.#begunBodies = new Uint32Array(buffer, begunBodiesAt, segmentChunksMax / 32)
     this.#places = new Uint32Array(buffer, placesAt, placesAtOnce)
     this.#masks = new Uint8Array(buffer, masksAt, segmentChunksMax)
+    this.#marks = new Uint32Array(buffer, marksAt, segmentChunksMax / 32)
+    this.#noted = new Uint32Array(buffer, notedAt, segmentChunksMax / 32)
   }
 
   /** A chunk outside the scope has mask 0, for which every frequency is 0: it counts for nothing without a branch. */
@@ -167,6 +181,20 @@ export class SimdKeywordKernel extends KeywordKernel {
     const words = (image.chunks + 31) >>> 5
     const count = kernel.take_begun(begunFieldsAt, words, begunTitlesAt, begunBodiesAt)
     return { titles: this.#begunTitles.slice(0, words), bodies: this.#begunBodies.slice(0, words), count }
+  }
+
+  override sift(walked: WalkedSegment, visible: Uint32Array, sieve: Sieve): void {
+    if (!isWalkable(walked)) return
+    this.#sifted = visible
+    const kernel = this.#kernelFor(walked.arena)
+    const { postingChunk, postingFrequency } = walked.image
+    for (const { term, codeLeast } of sieve) {
+      const [from, end] = postingRangeOf(walked.image, term)
+      if (from === end) continue
+      const chunks = postingChunk.byteOffset + from * 2
+      kernel.mark(chunks, postingFrequency.byteOffset + from, end - from, codeLeast, marksAt)
+    }
+    for (let i = 0; i < visible.length; i++) this.#marks[i]! &= visible[i]!
   }
 
   override add(walked: WalkedSegment, planned: PlannedAlternative): void {
@@ -221,7 +249,19 @@ export class SimdKeywordKernel extends KeywordKernel {
   }
 
   override rank(walked: WalkedSegment, top: TopDocuments): number {
-    return this.#rank(walked, top, () => 0)
+    return this.#rank(walked, top, () => 0) + this.#endSifting()
+  }
+
+  /** Returns how many chunks match that were not scored. */
+  #endSifting(): number {
+    const visible = this.#sifted
+    if (visible === null) return 0
+    let count = 0
+    for (let i = 0; i < visible.length; i++) count += countBits(this.#noted[i]! & visible[i]! & ~this.#marks[i]!)
+    this.#marks.fill(0, 0, visible.length)
+    this.#noted.fill(0, 0, visible.length)
+    this.#sifted = null
+    return count
   }
 
   /** `before` hears of each portion, 32 chunks a word, and returns how many match in it that have no score. */
@@ -383,7 +423,10 @@ export class SimdKeywordKernel extends KeywordKernel {
     const [from, end] = postingRangeOf(image, term)
     if (from === end) return
     const kernel = this.#kernelFor(walked.arena)
-    kernel.gather(...postingsFrom(walked, from, end), ...scoring(walked, weight), ...into)
+    const postings = postingsFrom(walked, from, end)
+    const isSifted = this.#sifted !== null
+    if (isSifted) postings[2] = kernel.sift(postings[0]!, end - from, marksAt, notedAt, keptAt)
+    kernel.gather(...postings, ...scoring(walked, weight), ...into, isSifted ? keptAt : 0)
     for (const off of this.#off.subarray(0, this.#counts[1]!)) {
       putOff(image.postingChunk[from + off]!, postingScore(walked, from + off, weight))
     }

@@ -5,14 +5,33 @@ type Compilers = NonNullable<NonNullable<FastifyServerOptions['schemaController'
 
 /** What makes the JSON of an answer is compiled when the first of its kind goes out: most never do, and it takes long. */
 export const compileLater: Compilers = {
-  buildSerializer(...given) {
-    const compile = SerializerSelector()(...given)
+  buildSerializer(shared, ...given) {
+    const compile = SerializerSelector()(mayBeNull(shared), ...given)
     return (route) => {
       let write: ReturnType<typeof compile> | null = null
       return (data) => {
-        write ??= compile(route)
+        write ??= compile({ ...route, schema: mayBeNull(route.schema) })
         return write(data)
       }
     }
   },
+}
+
+interface Schema {
+  readonly type?: unknown
+  readonly anyOf?: readonly Schema[]
+}
+
+/**
+ * Something or null, said as a type of two names: of `anyOf` the serialiser asks a validator for each value which of them
+ * it is, formats of times included, which takes several times as long as to write it.
+ */
+function mayBeNull<T>(schema: T): T {
+  if (typeof schema !== 'object' || schema === null) return schema
+  if (Array.isArray(schema)) return schema.map(mayBeNull) as T
+  const parts = Object.entries(schema).map(([name, part]) => [name, mayBeNull(part)])
+  const { anyOf, ...rest } = Object.fromEntries(parts) as Schema
+  const [one, other] = anyOf ?? []
+  const isEither = anyOf?.length === 2 && typeof one?.type === 'string' && other?.type === 'null'
+  return (isEither ? { ...rest, ...one, type: [one.type, 'null'] } : Object.fromEntries(parts)) as T
 }

@@ -67,7 +67,10 @@ export function termBegins(term: string, beginning: string): boolean {
 
 /** How wanted terms begin. */
 export class TermBeginnings {
-  /** By the first character of a word, where that is ASCII. A word that begins with a letter gives no term with a digit there, nor the other way round. */
+  /**
+   * By the first character of a word, where that is ASCII. No word that begins with a letter gives a term that begins with
+   * a digit, nor the other way round.
+   */
   readonly #firsts = new Uint8Array(LAST_ASCII + 1)
   /** By the first two letters of a word, 0 for its end: whether a wanted term may begin so. */
   readonly #pairs = new Uint8Array(1 << (2 * LETTER_BITS))

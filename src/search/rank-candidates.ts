@@ -13,9 +13,13 @@ type RankingSource = Pick<IndexSource, 'results' | 'versionHeads' | 'chunkTexts'
 type RankedPageSource = Pick<IndexSource, 'results' | 'versionHeads' | 'shownChunks'>
 type ReadTexts = (chunkIds: readonly string[]) => Promise<readonly ChunkText[]>
 
-interface FusedCandidate extends Candidate {
+interface FoundCandidate {
   readonly candidate: ScoredCandidate
   readonly document: ResultDocument
+}
+
+interface FusedCandidate extends FoundCandidate {
+  readonly documentId: string
   readonly score: number
   readonly fusion: Parts
 }
@@ -70,25 +74,24 @@ async function rankedAndRead(
   scope: Scope,
 ): Promise<ReadCandidate[]> {
   const { languages, model, isLanguageKnown, weights, evidence, limit } = ranking
-  const candidates = (await documentsOf(source, ranking.candidates)).map(({ document, candidate }) => ({
-    documentId: candidate.documentId,
-    keyword: candidate.keyword,
-    cosine: candidate.cosine,
-    quality: document.quality,
-    publishedAt: document.publishedAt,
-    languageKnown: isLanguageKnown && knowsLanguage(model, document.language),
-    languages:
-      languages === null || document.language === null
-        ? ('unknown' as const)
-        : languages.includes(document.language)
-          ? ('same' as const)
-          : ('other' as const),
-    candidate,
-    document,
-  }))
+  const found = await documentsOf(source, ranking.candidates)
+  const candidates = found.map(
+    ({ candidate: { documentId, keyword, cosine }, document: { language, quality, publishedAt } }): Candidate => ({
+      documentId,
+      keyword,
+      cosine,
+      quality,
+      publishedAt,
+      languageKnown: isLanguageKnown && knowsLanguage(model, language),
+      languages: languages === null || language === null ? 'unknown' : languages.includes(language) ? 'same' : 'other',
+    }),
+  )
   const fused = fuse(candidates, weights, Date.now(), model.cosines, evidence)
-  const ranked = candidates
-    .map((candidate, i) => ({ ...candidate, score: fused[i]!.score, fusion: fused[i]!.parts }))
+  const ranked = found
+    .map(({ candidate, document }, i): FusedCandidate => {
+      const { score, parts: fusion } = fused[i]!
+      return { documentId: candidate.documentId, candidate, document, score, fusion }
+    })
     .sort(byScore)
   return (await reranked(readTexts, ranked, ranking, scope)).slice(0, limit)
 }
@@ -114,7 +117,7 @@ function foundOf({ candidate, score, fusion, rerank }: ReadCandidate): FoundDocu
 async function documentsOf(
   source: Pick<RankingSource, 'results' | 'versionHeads'>,
   candidates: readonly ScoredCandidate[],
-): Promise<{ readonly candidate: ScoredCandidate; readonly document: ResultDocument }[]> {
+): Promise<FoundCandidate[]> {
   const candidateOf = new Map(candidates.map((candidate) => [candidate.documentId, candidate]))
   const documents = await source.results([...candidateOf.keys()])
   const found = documents.map((document) => ({ candidate: candidateOf.get(document.documentId)!, document }))
@@ -138,15 +141,13 @@ async function reranked(
   { text: queryText, query, rerankWeights }: CandidatesToRank,
   scope: Scope,
 ): Promise<ReadCandidate[]> {
-  const opened = ranked.map((one) => {
-    const readable = readableFields(scope, one.document)
-    return {
-      ...one,
-      title: readable?.has('title') ? one.document.title : null,
-      hasBody: readable?.has('body') ?? false,
-    }
+  const opened = ranked.map((fused) => {
+    const readable = readableFields(scope, fused.document)
+    const title = readable?.has('title') ? fused.document.title : null
+    return { fused, title, hasBody: readable?.has('body') ?? false }
   })
-  const byWords = opened.filter(({ keyword }) => keyword !== null).sort((a, b) => b.keyword! - a.keyword!)
+  const keywordOf = ({ fused }: (typeof opened)[number]) => fused.candidate.keyword
+  const byWords = opened.filter((one) => keywordOf(one) !== null).sort((a, b) => keywordOf(b)! - keywordOf(a)!)
   const asked = queryText.toLowerCase()
   const sameTitle = opened.filter(({ title }) => title?.trim().toLowerCase() === asked)
   const head = new Set([
@@ -154,14 +155,15 @@ async function reranked(
     ...byWords.slice(0, limits.rerankByWordsMax),
     ...sameTitle.slice(0, limits.rerankByTitleMax),
   ])
-  const bodies = [...head].filter(({ hasBody }) => hasBody).map(({ candidate }) => candidate.chunkId)
+  const bodies = [...head].filter(({ hasBody }) => hasBody).map(({ fused }) => fused.candidate.chunkId)
   const texts = new Map((await readTexts(bodies)).map(({ chunkId, text }) => [chunkId, text]))
   const rerank = rerankerOf(query, queryText, rerankWeights)
-  const read = opened.map((one) => {
+  const read = opened.map((one): ReadCandidate => {
+    const { documentId, candidate, document, fusion, score: before } = one.fused
     const title = head.has(one) ? (one.title ?? '') : ''
-    const body = texts.get(one.candidate.chunkId) ?? ''
-    const { score, parts } = rerank({ score: one.score, title, body, language: one.document.language })
-    return { ...one, title, body, score, rerank: parts }
+    const body = texts.get(candidate.chunkId) ?? ''
+    const { score, parts } = rerank({ score: before, title, body, language: document.language })
+    return { documentId, candidate, document, fusion, rerank: parts, title, body, score }
   })
   return read.sort(byScore)
 }

@@ -52,21 +52,22 @@ export function rerankerOf(query: KeywordQuery, queryText: string, weights: Rera
       return { score: fused, parts: { fused } }
     }
     const rules = language ?? guessLanguage(`${title}\n${body}`)
-    const inTitle = wanted.find(title, rules)
+    const inTitle = wanted.places(title, rules)
     const inBody = wanted.places(body, rules)
     const order = wanted.order(rules)
-    const titlePhrase = standsAs(order, inTitle.places)
+    const titlePhrase = standsAs(order, inTitle)
     const isPhrase = order.length > 1 && (titlePhrase || standsAs(order, inBody))
-    const isTitle = titlePhrase && inTitle.length <= order.length
-    const standsSomewhere = (steps: readonly Step[]) => standsAs(steps, inTitle.places) || standsAs(steps, inBody)
+    // For the length every word has to be read.
+    const isTitle = titlePhrase && analyse(title, rules).length <= order.length
+    const standsSomewhere = (steps: readonly Step[]) => standsAs(steps, inTitle) || standsAs(steps, inBody)
     const isExact =
       isTitle ||
       (isPhrase && order.length >= exactWordsMin) ||
       (wanted.isAllQuoted && wanted.quoted.every(standsSomewhere))
-    const covered = wanted.groups.filter((_, i) => inTitle.places[i]!.length > 0 || inBody[i]!.length > 0)
+    const covered = wanted.groups.filter((_, i) => inTitle[i]!.length > 0 || inBody[i]!.length > 0)
     const coverage = weights.coverage * (covered.length / count)
     const proximity = weights.proximity * closeness(inBody)
-    const titled = weights.title * (inTitle.places.filter((places) => places.length > 0).length / count)
+    const titled = weights.title * (inTitle.filter((places) => places.length > 0).length / count)
     const phrase = weights.phrase * (isPhrase || isTitle ? 1 : 0)
     const sum = score + coverage + proximity + titled + phrase
     const scale = (isExact ? 1 - exactFrom : exactFrom) / total
@@ -124,18 +125,8 @@ class WantedWords {
   }
 
   places(text: string, language: string | null): Places {
-    return this.#placesIn(locateTerms(text, language, this.#wanted))
-  }
-
-  /** With the length of the text, for which every word has to be read. */
-  find(text: string, language: string | null): { places: Places; length: number } {
-    const field = analyse(text, language)
-    return { places: this.#placesIn(field), length: field.length }
-  }
-
-  #placesIn(field: AnalysedField): Places {
     const places: number[][] = this.groups.map(() => [])
-    this.#each(field, (group, position) => {
+    this.#each(locateTerms(text, language, this.#wanted), (group, position) => {
       const known = places[group]!
       if (known.at(-1) !== position) known.push(position)
     })

@@ -58,7 +58,7 @@ import { type ByDocument, searchKeyword } from './search-keyword.ts'
 import { type ReadFloats, searchVector } from './search-vector.ts'
 import { SimdKeywordKernel } from './simd-keyword-kernel.ts'
 import { findSimilarWords } from './similar-words.ts'
-import { type IndexPart, segmentsOf, wholeIndex } from './split-search.ts'
+import { type IndexPart, likelyAmongBest, segmentsOf, wholeIndex } from './split-search.ts'
 import { openKernel, type VectorKernel } from './vector-kernel.ts'
 
 interface Opened {
@@ -195,7 +195,8 @@ export class IndexReader {
     })
     if (found === null) return timedOut
     const { places, ...outcome } = found
-    const told = { ...outcome, hits: this.#withCosines(request, view, outcome.hits, places, deadline) }
+    const likely = places.slice(0, likelyAmongBest(limit, view.segments, opened.view.segments))
+    const told = { ...outcome, hits: this.#withCosines(request, view, outcome.hits, likely, deadline) }
     // Where others do a part of it, there may be a next page though this one has none.
     const page = outcome.next === null && part.of === 1 ? told : { ...told, statistics: plan.handedOn }
     if (request.facets === undefined) return page
@@ -267,7 +268,7 @@ export class IndexReader {
     return words === null ? timedOut : { outcome: 'found', words }
   }
 
-  /** As they are where time ran out: then they do not tell. */
+  /** The first hits, whose places are given, with their cosines; as they are where time ran out. */
   #withCosines(
     { scope, near }: KeywordRequest,
     view: SearchView,
@@ -278,7 +279,9 @@ export class IndexReader {
     if (near === undefined) return hits
     const scores = near.map((query) => this.#scoreByVector({ ...query, scope }, view, places, deadline))
     if (!scores.every((one) => one !== null)) return hits
-    return hits.map((hit, i) => ({ ...hit, cosines: scores.map((one) => one[i]?.score ?? null) }))
+    return hits.map((hit, i) =>
+      i < places.length ? { ...hit, cosines: scores.map((one) => one[i]?.score ?? null) } : hit,
+    )
   }
 
   #vector(request: VectorRequest, deadline: number, part: IndexPart): VectorOutcome {
@@ -290,19 +293,21 @@ export class IndexReader {
     const vectorsPending = part.number === 0 && this.#lackingOf(profile).areMany(opened.view, filter)
     if (profile === undefined || vector === null) return { outcome: 'found', hits: [], vectorsPending }
     const view = partOf(opened.view, part)
+    const topK = wholeNumber(request.topK)
     const found = searchVector({
       view,
       filter,
       profile: profile.number,
       vector,
-      topK: wholeNumber(request.topK),
+      topK,
       kernel: this.#kernel,
       readFloats: this.#readFloats,
       deadline,
     })
     if (found === null) return timedOut
-    const words = this.#toldByWords(request, opened, view, found.places, deadline)
-    const hits = words === null ? found.hits : found.hits.map((hit, i) => ({ ...hit, words: words[i]! }))
+    const likely = found.places.slice(0, likelyAmongBest(topK, view.segments, opened.view.segments))
+    const words = this.#toldByWords(request, opened, view, likely, deadline) ?? []
+    const hits = found.hits.map((hit, i) => (i < words.length ? { ...hit, words: words[i]! } : hit))
     return { outcome: 'found', hits, vectorsPending }
   }
 

@@ -6,7 +6,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import wabt from 'wabt'
 
 const folder = new URL('../src/storage/segments/query/', import.meta.url)
-const features = { threads: true, simd: true, multi_memory: true }
+const features = { threads: true, simd: true, relaxed_simd: true, multi_memory: true }
 const assembler = await wabt()
 
 for (const name of ['keyword-kernel', 'term-kernel', 'vector-kernel']) {

@@ -44,7 +44,7 @@ export interface SegmentRow {
   readonly columns: readonly (BlobRow & { readonly profile: number; readonly dimensions: number })[]
 }
 
-const fileFormat = 5
+const fileFormat = 6
 
 /** How long cutting the log waits for threads that read a vector. */
 const lockWaitUsualMs = 2000

@@ -2,14 +2,16 @@
  * The vectors of one profile in one segment, in coarse form: sign bits, and bytes with a scale for each vector. The
  * floats stay in the durable file and are read for the last few hundred candidates.
  *
- * Layout: `present` (a byte a chunk), `scale` (a float a chunk), bits and bytes, each row padded to 16 bytes so that the
- * kernel needs no special case at the end. A row is written before its `present` byte; a search that meets a row while
- * it is written again may misjudge that one chunk in the coarse steps, and the last step reads its floats.
+ * Layout: `present` (a byte a chunk), `scale` (a float a chunk), bits and bytes. The bits of 16 rows stand together: the
+ * first byte of each, then the second of each, so that the kernel looks up 16 rows in one step. A row of bytes is padded
+ * to 16, so that it needs no special case at the end. A row is written before its `present` byte; a search that meets a
+ * row while it is written again may misjudge that one chunk in the coarse steps, and the last step reads its floats.
  */
 export interface ColumnLayout {
   readonly chunks: number
   readonly dimensions: number
-  readonly bitsStride: number
+  /** Bytes that the signs of a row take: an even number. */
+  readonly signBytes: number
   readonly bytesStride: number
   readonly scaleAt: number
   readonly bitsAt: number
@@ -17,16 +19,19 @@ export interface ColumnLayout {
   readonly total: number
 }
 
+/** Rows whose bits stand together. */
+export const groupRows = 16
+
 const paddedTo16 = (bytes: number): number => (bytes + 15) & ~15
 
 export function columnLayout(chunks: number, dimensions: number): ColumnLayout {
-  const bitsStride = paddedTo16(Math.ceil(dimensions / 8))
+  const signBytes = 2 * Math.ceil(dimensions / 16)
   const bytesStride = paddedTo16(dimensions)
   const scaleAt = paddedTo16(chunks)
   const bitsAt = scaleAt + paddedTo16(chunks * 4)
-  const bytesAt = bitsAt + chunks * bitsStride
+  const bytesAt = bitsAt + Math.ceil(chunks / groupRows) * groupRows * signBytes
   const total = bytesAt + chunks * bytesStride
-  return { chunks, dimensions, bitsStride, bytesStride, scaleAt, bitsAt, bytesAt, total }
+  return { chunks, dimensions, signBytes, bytesStride, scaleAt, bitsAt, bytesAt, total }
 }
 
 export class VectorColumn {
@@ -44,31 +49,41 @@ export class VectorColumn {
     const { buffer, byteOffset } = raw
     this.present = new Uint8Array(buffer, byteOffset, layout.chunks)
     this.scale = new Float32Array(buffer, byteOffset + layout.scaleAt, layout.chunks)
-    this.bits = new Uint8Array(buffer, byteOffset + layout.bitsAt, layout.chunks * layout.bitsStride)
+    this.bits = new Uint8Array(buffer, byteOffset + layout.bitsAt, layout.bytesAt - layout.bitsAt)
     this.bytes = new Int8Array(buffer, byteOffset + layout.bytesAt, layout.chunks * layout.bytesStride)
   }
 
   set(chunk: number, vector: Float32Array): void {
-    const { bitsStride, bytesStride } = this.layout
-    const bits = this.bits.subarray(chunk * bitsStride, (chunk + 1) * bitsStride)
+    const { signBytes, bytesStride } = this.layout
+    const first = firstBitsOf(chunk, this.layout)
+    for (let byte = 0; byte < signBytes; byte++) this.bits[first + byte * groupRows] = signsOf(vector, byte * 8)
     const bytes = this.bytes.subarray(chunk * bytesStride, (chunk + 1) * bytesStride)
-    packSigns(vector, bits)
     this.scale[chunk] = packBytes(vector, bytes)
     this.present[chunk] = 1
   }
 
   copyRow(chunk: number, from: VectorColumn, fromChunk: number): void {
-    const { bitsStride, bytesStride } = this.layout
-    this.bits.set(from.bits.subarray(fromChunk * bitsStride, (fromChunk + 1) * bitsStride), chunk * bitsStride)
+    const { signBytes, bytesStride } = this.layout
+    const first = firstBitsOf(chunk, this.layout)
+    const fromFirst = firstBitsOf(fromChunk, from.layout)
+    for (let at = 0; at < signBytes * groupRows; at += groupRows) this.bits[first + at] = from.bits[fromFirst + at]!
     this.bytes.set(from.bytes.subarray(fromChunk * bytesStride, (fromChunk + 1) * bytesStride), chunk * bytesStride)
     this.scale[chunk] = from.scale[fromChunk]!
     this.present[chunk] = from.present[fromChunk]!
   }
 }
 
-function packSigns(vector: ArrayLike<number>, into: Uint8Array<ArrayBufferLike>): void {
-  into.fill(0)
-  for (let i = 0; i < vector.length; i++) if (vector[i]! > 0) into[i >>> 3]! |= 1 << (i & 7)
+/** Where the first byte of a row's bits is; the next is `groupRows` further. */
+export function firstBitsOf(row: number, { signBytes }: ColumnLayout): number {
+  const inGroup = row % groupRows
+  return (row - inGroup) * signBytes + inGroup
+}
+
+/** Of eight components: a bit for each that is above 0, the first the lowest. */
+function signsOf(vector: Float32Array, from: number): number {
+  let signs = 0
+  for (let i = 0; i < 8; i++) if (vector[from + i]! > 0) signs |= 1 << i
+  return signs
 }
 
 /** The largest signed byte: a row's components lie between it and its negative. */
@@ -95,35 +110,44 @@ function packBytes(vector: ArrayLike<number>, into: Int8Array<ArrayBufferLike>):
   return packScaled(vector, into, byteMax)
 }
 
-/** A query in the forms in which it is compared, all padded like the rows. */
+/** A query in the forms in which it is compared. */
 export interface PackedQuery {
-  readonly bits: Uint8Array
-  /** The components' sizes in four bits, a plane each, the highest first: what a sign that differs weighs. */
-  readonly planes: Uint8Array
+  /**
+   * By four components: for each of the 16 ways in which the signs of a row can stand there, the weights of those that
+   * differ from the query's, added up. A component weighs what it adds to the cosine: its size.
+   */
+  readonly signTables: Uint8Array
+  /** The weights of all components: no row is farther. */
+  readonly farthest: number
   /** As fine as products with a row of bytes fit 32 bits: next to the row's error their own is nothing. */
   readonly components: Int16Array
   /** Component times scale is about that of the vector of length 1. */
   readonly scale: number
 }
 
-/** The largest weight of a component. */
-export const weightMax = 15
+/** Those of 16 components, four tables, must fit a byte together, and those of all components 16 bits. */
+const weightMax = 15
+const farthestMax = 2 ** 16 - 1
+const tableEntries = 16
 
 export function packQuery(vector: Float32Array): PackedQuery {
-  const { bitsStride, bytesStride } = columnLayout(0, vector.length)
-  const bits = new Uint8Array(bitsStride)
-  packSigns(vector, bits)
-  const planes = new Uint8Array(4 * bitsStride)
+  const { signBytes, bytesStride } = columnLayout(0, vector.length)
+  const heaviest = Math.min(weightMax, Math.floor(farthestMax / vector.length))
   const largest = vector.reduce((most, component) => Math.max(most, Math.abs(component)), 0)
+  const signTables = new Uint8Array(signBytes * 2 * tableEntries)
+  let farthest = 0
   vector.forEach((component, i) => {
-    const weight = Math.round((Math.abs(component) / largest) * weightMax)
-    for (let plane = 0; plane < 4; plane++) {
-      planes[plane * bitsStride + (i >>> 3)]! |= ((weight >>> (3 - plane)) & 1) << (i & 7)
+    const weight = Math.round((Math.abs(component) / largest) * heaviest)
+    farthest += weight
+    const table = Math.floor(i / 4) * tableEntries
+    for (let signs = 0; signs < tableEntries; signs++) {
+      const isPositive = ((signs >>> (i & 3)) & 1) === 1
+      if (isPositive !== component > 0) signTables[table + signs]! += weight
     }
   })
   const components = new Int16Array(bytesStride)
   const most = Math.min(Math.floor((2 ** 31 - 1) / byteMax / vector.length), 2 ** 15 - 1)
-  return { bits, planes, components, scale: packScaled(vector, components, most) }
+  return { signTables, farthest, components, scale: packScaled(vector, components, most) }
 }
 
 /** A vector as it is kept, or `null` for one that cannot be compared: not finite, all zero, or of another size. */

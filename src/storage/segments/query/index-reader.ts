@@ -292,6 +292,8 @@ export class IndexReader {
     // Of the whole index, by one of those who share the search: shares of its parts would say nothing.
     const vectorsPending = part.number === 0 && this.#lackingOf(profile).areMany(opened.view, filter)
     if (profile === undefined || vector === null) return { outcome: 'found', hits: [], vectorsPending }
+    const searchable = this.#statistics.gather(request.scope, opened.view, [], new Map(), deadline)
+    if (searchable === null) return timedOut
     const view = partOf(opened.view, part)
     const topK = wholeNumber(request.topK)
     const found = searchVector({
@@ -300,6 +302,7 @@ export class IndexReader {
       profile: profile.number,
       vector,
       topK,
+      among: searchable.chunks / part.of,
       kernel: this.#kernel,
       readFloats: this.#readFloats,
       deadline,

@@ -1,24 +1,23 @@
 import { readFileSync } from 'node:fs'
 import { segmentChunksMax } from '../format/segment-image.ts'
-import type { PackedQuery } from '../format/vector-column.ts'
+import { firstBitsOf, groupRows, type PackedQuery } from '../format/vector-column.ts'
 import type { OpenColumn } from '../memory/segment.ts'
 
 /**
- * The four inner loops of vector search, over the rows of one column. What a call returns is overwritten by the next
- * call. `list` is ascending row numbers.
+ * The three inner loops of vector search, over the rows of one column. A row's distance is the weight of the components
+ * whose signs differ from the query's. What a call returns is overwritten by the next call. `list` is ascending row
+ * numbers.
  */
 export interface VectorKernel {
   setQuery(query: PackedQuery): void
   /**
-   * Of `count` rows from `first` on, those that differ from the query in at most `limit` bits: their numbers and
-   * distances are in `nearRows` and `nearDistances`. Returns how many.
+   * Of `count` rows from `first` on, where a group begins, those no farther than `limit`: their numbers and distances are
+   * in `nearRows` and `nearDistances`. Returns how many.
    */
   near(column: OpenColumn, first: number, count: number, limit: number): number
   readonly nearRows: Uint16Array
   readonly nearDistances: Uint16Array
   distancesOf(column: OpenColumn, list: Uint16Array): Uint16Array
-  /** The weights of the components whose signs differ from the query's, added up. */
-  weightsOf(column: OpenColumn, list: Uint16Array): Int32Array
   /** Products of the query's components with the signed bytes. */
   productsOf(column: OpenColumn, list: Uint16Array): Int32Array
 }
@@ -27,34 +26,26 @@ export function openKernel(kind: 'simd' | 'plain', memories: readonly WebAssembl
   return kind === 'plain' ? new PlainKernel() : new SimdKernel(memories)
 }
 
-const planesAt = 1024
-const componentsAt = planesAt + 4 * 1024
-const listAt = 32_768
+/** In the kernel's own memory: tables of up to 8,192 components, the components, lists. What comes before is the kernel's. */
+const tablesAt = 1024
+const componentsAt = 65_536
+const listAt = 131_072
 const nearAt = listAt + segmentChunksMax * 2
 const outAt = nearAt + segmentChunksMax * 2
 const scratchPages = (outAt + segmentChunksMax * 4) / 65_536
 
 interface KernelExports {
   near(
-    rows: number,
+    group: number,
     count: number,
-    query: number,
-    blocks: number,
+    tables: number,
+    signBytes: number,
     limit: number,
     first: number,
     list: number,
     near: number,
   ): number
-  distances_of(rows: number, list: number, count: number, query: number, blocks: number, out: number): void
-  weights_of(
-    rows: number,
-    list: number,
-    count: number,
-    query: number,
-    planes: number,
-    blocks: number,
-    out: number,
-  ): void
+  distances_of(groups: number, list: number, count: number, tables: number, signBytes: number, out: number): void
   products_of(rows: number, list: number, count: number, query: number, blocks: number, out: number): void
 }
 
@@ -75,33 +66,24 @@ class SimdKernel implements VectorKernel {
     this.#memories = memories
   }
 
-  setQuery({ bits, planes, components }: PackedQuery): void {
-    this.#bytes.set(bits, 0)
-    this.#bytes.set(planes, planesAt)
+  setQuery({ signTables, components }: PackedQuery): void {
+    this.#bytes.set(signTables, tablesAt)
     this.#bytes.set(new Uint8Array(components.buffer, components.byteOffset, components.byteLength), componentsAt)
   }
 
   near({ column, place }: OpenColumn, first: number, count: number, limit: number): number {
-    const { bitsAt, bitsStride } = column.layout
-    const rows = place.block.offset + bitsAt + first * bitsStride
+    const { bitsAt, signBytes } = column.layout
+    const group = place.block.offset + bitsAt + first * signBytes
     const kernel = this.#exportsFor(place.block.arena)
-    return kernel.near(rows, count, 0, bitsStride / 16, limit, first, listAt, nearAt)
+    return kernel.near(group, count, tablesAt, signBytes, limit, first, listAt, nearAt)
   }
 
   distancesOf({ column, place }: OpenColumn, list: Uint16Array): Uint16Array {
-    const { bitsAt, bitsStride } = column.layout
+    const { bitsAt, signBytes } = column.layout
     this.#list.set(list)
-    const rows = place.block.offset + bitsAt
-    this.#exportsFor(place.block.arena).distances_of(rows, listAt, list.length, 0, bitsStride / 16, outAt)
+    const groups = place.block.offset + bitsAt
+    this.#exportsFor(place.block.arena).distances_of(groups, listAt, list.length, tablesAt, signBytes, outAt)
     return this.#distances
-  }
-
-  weightsOf({ column, place }: OpenColumn, list: Uint16Array): Int32Array {
-    const { bitsAt, bitsStride } = column.layout
-    this.#list.set(list)
-    const rows = place.block.offset + bitsAt
-    this.#exportsFor(place.block.arena).weights_of(rows, listAt, list.length, 0, planesAt, bitsStride / 16, outAt)
-    return this.#sums
   }
 
   productsOf({ column, place }: OpenColumn, list: Uint16Array): Int32Array {
@@ -124,25 +106,17 @@ class SimdKernel implements VectorKernel {
   }
 }
 
-const bitCount = Uint8Array.from({ length: 65_536 }, (_, word) => {
-  let count = 0
-  for (let bits = word; bits !== 0; bits &= bits - 1) count++
-  return count
-})
-
 /** The same in JavaScript, for machines without WebAssembly SIMD and as the measure of the other. */
 class PlainKernel implements VectorKernel {
   readonly nearRows = new Uint16Array(segmentChunksMax)
   readonly nearDistances = new Uint16Array(segmentChunksMax)
   readonly #out = new Int32Array(segmentChunksMax)
   readonly #distances = new Uint16Array(segmentChunksMax)
-  #bits = new Uint16Array(0)
-  #planes = new Uint8Array(0)
+  #signTables = new Uint8Array(0)
   #components = new Int16Array(0)
 
-  setQuery({ bits, planes, components }: PackedQuery): void {
-    this.#bits = new Uint16Array(bits.slice().buffer)
-    this.#planes = planes.slice()
+  setQuery({ signTables, components }: PackedQuery): void {
+    this.#signTables = signTables.slice()
     this.#components = components.slice()
   }
 
@@ -164,22 +138,6 @@ class PlainKernel implements VectorKernel {
     return this.#distances
   }
 
-  weightsOf({ column }: OpenColumn, list: Uint16Array): Int32Array {
-    const stride = column.layout.bitsStride
-    const signs = new Uint8Array(this.#bits.buffer)
-    list.forEach((row, i) => {
-      let sum = 0
-      for (let at = 0; at < stride; at++) {
-        const differ = column.bits[row * stride + at]! ^ signs[at]!
-        for (let plane = 0; plane < 4; plane++) {
-          sum += bitCount[differ & this.#planes[plane * stride + at]!]! << (3 - plane)
-        }
-      }
-      this.#out[i] = sum
-    })
-    return this.#out
-  }
-
   productsOf({ column }: OpenColumn, list: Uint16Array): Int32Array {
     const stride = column.layout.bytesStride
     list.forEach((row, i) => {
@@ -191,10 +149,13 @@ class PlainKernel implements VectorKernel {
   }
 
   #distance({ column }: OpenColumn, row: number): number {
-    const words = column.layout.bitsStride / 2
-    const bits = new Uint16Array(column.bits.buffer, column.bits.byteOffset + row * words * 2, words)
+    const { bits, layout } = column
+    let at = firstBitsOf(row, layout)
     let sum = 0
-    for (let at = 0; at < words; at++) sum += bitCount[bits[at]! ^ this.#bits[at]!]!
+    for (let table = 0; table < this.#signTables.length; table += 32, at += groupRows) {
+      const signs = bits[at]!
+      sum += this.#signTables[table + (signs & 15)]! + this.#signTables[table + 16 + (signs >>> 4)]!
+    }
     return sum
   }
 }

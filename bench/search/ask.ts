@@ -1,5 +1,7 @@
 import { fieldPermissions, type Scope } from '../../src/access/scope.ts'
+import { usualCosines } from '../../src/embedding/embedder.ts'
 import { searchLimits as limits } from '../../src/search/limits.ts'
+import { scoreCandidates } from '../../src/search/score-candidates.ts'
 import { noFilters, type SearchIndex } from '../../src/search/search-index.ts'
 import type { KeywordQuery } from '../../src/text/types.ts'
 import { drawVector, type Random, wordOf } from '../index/corpus.ts'
@@ -50,10 +52,21 @@ export async function bareSearch(
   // What the words are worth is told by the parts of the best.
   const byVector = isHybrid ? { near: [{ ...near, filters: noFilters }], explainFirst: true } : {}
   const byWords = isHybrid ? { words: { query, filters: noFilters } } : {}
-  await Promise.all([
-    mode !== 'vector' && index.keyword({ ...asked, query, limit, after: null, otherChunksMax: 0, ...byVector }),
-    mode !== 'keyword' && index.vector({ ...asked, ...near, topK, ...byWords }),
+  const [words, nearest] = await Promise.all([
+    mode === 'vector' ? null : index.keyword({ ...asked, query, limit, after: null, otherChunksMax: 0, ...byVector }),
+    mode === 'keyword' ? null : index.vector({ ...asked, ...near, topK, ...byWords }),
   ])
+  if (words?.outcome !== 'found' || nearest?.outcome !== 'found') return
+  // What hits do not tell is asked for.
+  const found = {
+    ...asked,
+    request: { filters: noFilters, explain: false },
+    query,
+    index,
+    statistics: words.statistics,
+  }
+  const vectors = [{ ...near, cosines: usualCosines, languages: null, isStandIn: false }]
+  await scoreCandidates(found, words.hits, nearest.hits, vectors, [])
 }
 
 /** Searches over HTTP, with the caller's own vectors. */

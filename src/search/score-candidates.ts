@@ -8,7 +8,7 @@ import { causeOf, type Shortfall } from './shortfall.ts'
 import { isOneWordEnough, wordEvidence } from './word-evidence.ts'
 
 interface Asked {
-  readonly request: SearchRequest
+  readonly request: Pick<SearchRequest, 'filters' | 'explain'>
   readonly scope: Scope
   readonly query: KeywordQuery
   readonly index: AskedIndex

@@ -75,9 +75,7 @@ export class OpenSearchIndex implements SearchIndex {
   }
 
   vector(request: VectorRequest): Promise<VectorOutcome> {
-    return this.#search(request, async (calls) =>
-      searchVector(calls, request, await this.#profiles.known(request.profileId), this.#comparedMax),
-    )
+    return this.#search(request, (calls) => searchVector(calls, request, this.#profiles, this.#comparedMax))
   }
 
   similarWords(request: SimilarWordsRequest): Promise<SimilarWordsOutcome> {

@@ -8,6 +8,7 @@ import {
   type VectorRequest,
 } from '../../search/search-index.ts'
 import { chunksPath, documentChunksMax, ofChunk, vectorField } from './mapping.ts'
+import type { Profiles } from './profiles.ts'
 import { allOf, filterQueries, nested, ofDatasets, type Query, visibleChunks, visibleClasses } from './scope-query.ts'
 import { chunksOf, idOf, type SearchCalls, withBestChunks } from './search-calls.ts'
 import { type Dimensions, unitVector } from './stored-document.ts'
@@ -37,13 +38,13 @@ interface CountedVectors {
 export async function searchVector(
   calls: SearchCalls,
   request: VectorRequest,
-  dimensions: Pick<Dimensions, 'of'>,
+  profiles: Profiles,
   exactMax: number,
 ): Promise<VectorPage> {
   const visible = bodiesOf(request)
   if (visible === null) return { outcome: 'found', hits: [], vectorsPending: false }
   const having = hasVector(request.profileId)
-  const counted = await calls.search<CountedVectors>({
+  const counting = calls.search<CountedVectors>({
     size: 0,
     track_total_hits: false,
     query: ofDatasets(request.scope),
@@ -62,6 +63,7 @@ export async function searchVector(
       },
     },
   })
+  const [counted, dimensions] = await Promise.all([counting, profiles.known(request.profileId)])
   const { having: comparable, words } = counted.aggregations.chunks.visible
   const vectorsPending = words.doc_count - words.having.doc_count > words.doc_count / pendingOneIn
   const near = nearness(request, dimensions)

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setImmediate as aTurn } from 'node:timers/promises'
 import { plainColumns } from '../../test/support/plain-columns.ts'
 import type { FieldPermission, Scope } from '../access/scope.ts'
 import { type Embedder, usualCosines } from '../embedding/embedder.ts'
@@ -50,7 +51,7 @@ const all = scopeOf(['title', 'body'])
 function searcherOver(
   given: readonly Given[],
   parts: Partial<SearcherParts> = {},
-  scored: (request: ScoreRequest) => void = () => {},
+  scored: (request: ScoreRequest) => unknown = () => {},
   /** Hits say what the other branch would give to them, and the first one its parts. */
   tells = false,
 ): Searcher {
@@ -73,7 +74,7 @@ function searcherOver(
       ),
     }),
     score: async (request: ScoreRequest) => {
-      scored(request)
+      await scored(request)
       const { documentIds, explain } = request
       const scores = given
         .filter(({ id }) => documentIds.includes(id))
@@ -395,4 +396,22 @@ test('what hits tell of the other branch counts as if it were asked for, and is 
   )
   assert.deepEqual(told, await found(false))
   assert.equal(asked.length, 3)
+})
+
+test('while the index is asked for what hits do not tell, the store reads their documents', async () => {
+  const steps: string[] = []
+  const document = { ...plainColumns, datasetId: 'news', title: null, quality: null, currentVersionId: 'version-a' }
+  const source = {
+    results: async (documentIds: readonly string[]) => {
+      steps.push('read')
+      return documentIds.map((documentId): ResultDocument => ({ documentId, ...document }))
+    },
+  } as unknown as IndexSource
+  const scored = async () => {
+    await aTurn()
+    steps.push('scored')
+  }
+  const found = await search(searcherOver([{ id: 'a', keyword: 2 }], { source }, scored), 'tidal power')
+  assert.deepEqual(ids(found), ['a'])
+  assert.deepEqual(steps, ['read', 'scored'])
 })

@@ -62,7 +62,7 @@ export interface IndexSource {
 }
 
 /** What a search asks of it, beside what it has made of texts. */
-export type AskedSource = Pick<IndexSource, 'indexedColumns' | 'versionHeads'>
+export type AskedSource = Pick<IndexSource, 'indexedColumns' | 'versionHeads' | 'results'>
 
 export interface SourceDocument {
   readonly documentId: string

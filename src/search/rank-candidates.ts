@@ -74,7 +74,7 @@ async function rankedAndRead(
   scope: Scope,
 ): Promise<ReadCandidate[]> {
   const { languages, model, isLanguageKnown, weights, evidence, limit } = ranking
-  const found = await documentsOf(source, ranking.candidates)
+  const found = await documentsOf(source, ranking)
   const candidates = found.map(
     ({ candidate: { documentId, keyword, cosine }, document: { language, quality, publishedAt } }): Candidate => ({
       documentId,
@@ -116,11 +116,13 @@ function foundOf({ candidate, score, fusion, rerank }: ReadCandidate): FoundDocu
  */
 async function documentsOf(
   source: Pick<RankingSource, 'results' | 'versionHeads'>,
-  candidates: readonly ScoredCandidate[],
+  { candidates, documents }: Pick<CandidatesToRank, 'candidates' | 'documents'>,
 ): Promise<FoundCandidate[]> {
   const candidateOf = new Map(candidates.map((candidate) => [candidate.documentId, candidate]))
-  const documents = await source.results([...candidateOf.keys()])
-  const found = documents.map((document) => ({ candidate: candidateOf.get(document.documentId)!, document }))
+  const found = (documents ?? (await source.results([...candidateOf.keys()]))).flatMap((document) => {
+    const candidate = candidateOf.get(document.documentId)
+    return candidate === undefined ? [] : [{ candidate, document }]
+  })
   const earlier = found.filter(({ candidate, document }) => candidate.versionId !== document.currentVersionId)
   if (earlier.length === 0) return found
   const heads = await source.versionHeads(earlier.map(({ candidate }) => candidate.versionId))

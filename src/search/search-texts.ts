@@ -4,6 +4,7 @@ import type { KeywordQuery } from '../text/types.ts'
 import type { Explanation } from './explain.ts'
 import type { FoundDocument } from './found-document.ts'
 import type { FusionWeights } from './fuse.ts'
+import type { ResultDocument } from './index-source.ts'
 import type { RerankWeights } from './rerank.ts'
 import type { ResultField } from './result-fields.ts'
 import type { ChunkScore } from './search-index.ts'
@@ -57,6 +58,8 @@ export interface RankedPage {
 
 export interface CandidatesToRank {
   readonly candidates: readonly ScoredCandidate[]
+  /** Theirs and of others, where they were read before. */
+  readonly documents?: readonly ResultDocument[] | undefined
   readonly text: string
   readonly query: KeywordQuery
   /** Those that the query may be in; null where that is not known. */

@@ -51,6 +51,7 @@ export class SearchTime {
     return {
       indexedColumns: (...asked) => this.spend('store', () => source.indexedColumns(...asked)),
       versionHeads: (...asked) => this.spend('store', () => source.versionHeads(...asked)),
+      results: (...asked) => this.spend('store', () => source.results(...asked)),
     }
   }
 

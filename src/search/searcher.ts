@@ -15,7 +15,7 @@ import { type Explanation, keywordParts, type Parts, scaled, vectorParts } from 
 import type { ValueCount } from './facets.ts'
 import type { FoundDocument } from './found-document.ts'
 import type { FusionWeights } from './fuse.ts'
-import type { AskedSource } from './index-source.ts'
+import type { AskedSource, ResultDocument } from './index-source.ts'
 import type { PagePosition } from './keyword-cursors.ts'
 import { searchLimits as limits } from './limits.ts'
 import { findNearest, type NearestOutcome, nearQueries } from './nearest.ts'
@@ -261,9 +261,15 @@ export class Searcher {
     const vectorHits = vector.outcome === 'found' ? vector.hits : []
     const vectors = vector.outcome === 'found' ? asked.vectors.found : []
     const statistics = keyword.outcome === 'found' ? keyword.statistics : undefined
-    const scored = await scoreCandidates({ ...asked, statistics }, keywordHits, vectorHits, vectors, shortfalls)
+    const doTell = keywordHits.every(({ cosines }) => cosines) && vectorHits.every(({ words }) => words !== undefined)
+    const found = new Set([...keywordHits, ...vectorHits].map(({ documentId }) => documentId))
+    const [scored, documents] = await Promise.all([
+      scoreCandidates({ ...asked, statistics }, keywordHits, vectorHits, vectors, shortfalls),
+      // Where the index is asked once more, the store need not wait for that.
+      doTell ? undefined : asked.source.results([...found]),
+    ])
     asked.caller.signal.throwIfAborted()
-    const ranked = await this.#ranked(asked, scored)
+    const ranked = await this.#ranked(asked, scored, documents)
     const candidates = ranked.found.map(({ documentId, best }) => ({ documentId, versionId: best.versionId }))
     return {
       ...ranked,
@@ -278,6 +284,7 @@ export class Searcher {
   async #ranked(
     { request, scope, query, languages, texts }: Asked,
     { candidates, evidence }: ScoredCandidates,
+    documents: readonly ResultDocument[] | undefined,
   ): Promise<Ranked> {
     if (candidates.length === 0) return { found: [], texts: [], page: null }
     const { embedder, weights, rerankWeights, crossEncoder } = this.#parts
@@ -292,6 +299,7 @@ export class Searcher {
         ...(request.chunks && { others: shownOf(one, request).others }),
         ...(request.explain && { explanation: explained(one, query) }),
       })),
+      documents,
       text: request.text,
       query,
       languages,

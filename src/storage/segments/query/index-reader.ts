@@ -15,6 +15,7 @@ import {
   noFilters,
   type ScoreOutcome,
   type ScoreRequest,
+  type SearchFilters,
   type SimilarWordsOutcome,
   type SimilarWordsRequest,
   type ValuesOutcome,
@@ -261,6 +262,7 @@ export class IndexReader {
       kernel: this.#keywordKernel,
       filter,
       admits,
+      countIn: admits === null && isUnfiltered(request) ? this.#statistics.counter(scope, view) : null,
       request,
       deadline,
     })
@@ -508,7 +510,8 @@ export class IndexReader {
 /** Whatever an entry opens of a document, it opens its columns. */
 const wholly = (entry: ScopeEntry): ScopeEntry => ({ ...entry, fields: ['title', 'body'] })
 
-const isUnfiltered = ({ filters }: KeywordRequest): boolean => isDeepStrictEqual(filters, noFilters)
+const isUnfiltered = ({ filters }: { readonly filters: SearchFilters }): boolean =>
+  isDeepStrictEqual(filters, noFilters)
 
 const partOf = ({ segments, generation }: SearchView, part: IndexPart): SearchView => ({
   segments: segmentsOf(part, segments),

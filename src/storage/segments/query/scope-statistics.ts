@@ -199,15 +199,13 @@ export class StatisticsCache {
       const share = segmentShare(scopeShare, segment, generation)
       chunks += share.chunks
       totalLength += share.totalLength
-      const keptBefore = share.kept
       terms.forEach((term, i) => {
-        counts[i]! += share.count(term)
+        counts[i]! += this.#count(share, term)
       })
       for (const [beginning, lists] of begun) {
         const count = share.countBegun(lists.get(segment.image)!)
         begunCounts.set(beginning, (begunCounts.get(beginning) ?? 0) + count)
       }
-      this.#countsKept += share.kept - keptBefore
     }
     return { chunks, totalLength, counts: new Map(terms.map((term, i) => [term, counts[i]!])), begunCounts }
   }
@@ -216,6 +214,19 @@ export class StatisticsCache {
   searchable(scope: Scope, { segments, generation }: SearchView): (segment: Segment) => Uint32Array | null {
     const share = this.#shareOf(scope, segments)
     return (segment) => segmentShare(share, segment, generation).searchable
+  }
+
+  /** How many chunks of a segment hold a term where the scope may search it. */
+  counter(scope: Scope, { segments, generation }: SearchView): (segment: Segment, term: number) => number {
+    const share = this.#shareOf(scope, segments)
+    return (segment, term) => this.#count(segmentShare(share, segment, generation), term)
+  }
+
+  #count(share: SegmentStatistics, term: number): number {
+    const keptBefore = share.kept
+    const count = share.count(term)
+    this.#countsKept += share.kept - keptBefore
+    return count
   }
 
   /** Classes that are numbered anew make all of it void. */

@@ -22,6 +22,8 @@ export interface SimilarWordsSearch {
   readonly filter: CompiledFilter
   /** Whether the document of a visible chunk meets the conditions of the request; `null` where it has none. */
   readonly admits: ((image: SegmentImage, chunk: number) => boolean) | null
+  /** How many visible chunks of a segment hold a term, where that is known without a look at each; else `null`. */
+  readonly countIn: ((segment: Segment, term: number) => number) | null
   readonly request: SimilarWordsRequest
   /** On the clock of `performance.now()`. */
   readonly deadline: number
@@ -113,6 +115,14 @@ const collectedMasks = new Uint8Array(countedMax)
  */
 function countChunks(search: SimilarWordsSearch, { terms }: Candidate, passedOver: ChunksWith): number {
   let count = 0
+  const [only] = terms
+  if (search.countIn !== null && terms.length === 1 && only!.isWordOnly && passedOver.isEmpty) {
+    for (const segment of search.view.segments) {
+      count = Math.min(countedMax, count + search.countIn(segment, only!.term))
+      if (count === countedMax) break
+    }
+    return count
+  }
   for (const segment of search.view.segments) {
     if (terms.length > 1) known.clear()
     for (const { term, isWordOnly } of terms) {
@@ -144,6 +154,11 @@ class ChunksWith {
   constructor(search: SimilarWordsSearch, group: TermGroup) {
     this.#search = search
     this.#terms = [...new Set(group)].map((term) => search.dictionary.find(term)).filter((term) => term !== 0)
+  }
+
+  /** None of the terms is in any text. */
+  get isEmpty(): boolean {
+    return this.#terms.length === 0
   }
 
   /** Of the first so many chunks, leaves the others. Returns how many. */

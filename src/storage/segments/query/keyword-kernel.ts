@@ -65,6 +65,11 @@ export class KeywordKernel {
     eachScore(walked, planned, (chunk, score) => gathered.raise(chunk, score))
   }
 
+  /** Adds what was gathered for a clause to the sum, and empties it. */
+  addClause({ image }: WalkedSegment): void {
+    this.clause.take(image.chunks, (chunk, score) => this.sum.add(chunk, score))
+  }
+
   /** Alternatives that are the whole of a query: gathered and ranked. Returns the number of matching chunks. */
   alone(walked: WalkedSegment, alternatives: readonly PlannedAlternative[], top: TopDocuments): number {
     for (const planned of alternatives) this.raise(walked, planned, this.sum)

@@ -233,6 +233,36 @@
           (i32.lt_u (local.tee $nth (i32.add (local.get $nth) (i32.const 1))) (local.get $count)))))
     (i32.store $scratch (i32.const 8196) (local.get $put_off)))
 
+  ;; Takes what was gathered for the chunks of $count words at $touched, leaves zeros, and adds it to what was gathered at $into.
+  (func (export "add_gathered")
+    (param $touched i32) (param $scores i32) (param $count i32) (param $into i32) (param $into_scores i32)
+    (local $bits i32) (local $first i32) (local $from i32) (local $to i32)
+    (block $done
+      (loop $word
+        (br_if $done (i32.ge_u (local.get $first) (local.get $count)))
+        (local.set $bits (i32.load $scratch (local.get $touched)))
+        (if (local.get $bits)
+          (then
+            (i32.store $scratch (local.get $touched) (i32.const 0))
+            (i32.store $scratch (local.get $into) (i32.or (i32.load $scratch (local.get $into)) (local.get $bits)))
+            (loop $bit
+              (local.set $from
+                (i32.shl
+                  (i32.or (i32.shl (local.get $first) (i32.const 5)) (i32.ctz (local.get $bits)))
+                  (i32.const 3)))
+              (local.set $to (i32.add (local.get $into_scores) (local.get $from)))
+              (local.set $from (i32.add (local.get $scores) (local.get $from)))
+              (f64.store $scratch (local.get $to)
+                (f64.add (f64.load $scratch (local.get $to)) (f64.load $scratch (local.get $from))))
+              (f64.store $scratch (local.get $from) (f64.const 0))
+              (br_if $bit
+                (local.tee $bits
+                  (i32.and (local.get $bits) (i32.sub (local.get $bits) (i32.const 1))))))))
+        (local.set $touched (i32.add (local.get $touched) (i32.const 4)))
+        (local.set $into (i32.add (local.get $into) (i32.const 4)))
+        (local.set $first (i32.add (local.get $first) (i32.const 1)))
+        (br $word))))
+
   ;; Scores $count postings of a query's only term. Writes those of at least $threshold as candidates: chunks (16 bits)
   ;; and scores. Returns how many chunks match.
   (func (export "alone")

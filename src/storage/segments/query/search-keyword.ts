@@ -186,8 +186,10 @@ function addClause(
   const gathered = kind === 'first' ? kernel.sum : kernel.clause
   if (alternatives.length === 1 && !known) kernel.add(walked, alternatives[0]!)
   else for (const alternative of alternatives) kernel.raise(walked, alternative, gathered)
+  if (kind === 'any') kernel.addClause(walked)
+  if (kind !== 'known') return
   kernel.clause.take(walked.image.chunks, (chunk, score) => {
-    if (!known || kernel.sum.scores[chunk] !== 0) kernel.sum.add(chunk, score)
+    if (kernel.sum.scores[chunk] !== 0) kernel.sum.add(chunk, score)
   })
 }
 

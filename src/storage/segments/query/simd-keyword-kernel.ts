@@ -69,6 +69,7 @@ interface KernelExports {
   mark(...pointersAndNumbers: number[]): void
   sift(...pointersAndNumbers: number[]): number
   gather(...pointersAndNumbers: number[]): void
+  add_gathered(...pointersAndNumbers: number[]): void
   alone(...pointersAndNumbers: number[]): number
   rank(...pointersAndNumbers: number[]): number
   phrases(...pointersAndNumbers: number[]): void
@@ -205,6 +206,11 @@ export class SimdKeywordKernel extends KeywordKernel {
   override raise(walked: WalkedSegment, planned: PlannedAlternative, gathered: GatheredScores): void {
     if (!isWalkable(walked)) super.raise(walked, planned, gathered)
     else this.#gather(walked, planned, gathered, true)
+  }
+
+  override addClause({ arena, image }: WalkedSegment): void {
+    const words = (image.chunks + 31) >>> 5
+    this.#kernelFor(arena).add_gathered(clauseTouchedAt, clauseScoresAt, words, sumTouchedAt, sumScoresAt)
   }
 
   override alone(walked: WalkedSegment, alternatives: readonly PlannedAlternative[], top: TopDocuments): number {

@@ -182,7 +182,7 @@ class SegmentsIndex implements SearchIndex {
           start: (reader) => startReader(options, shared, reader, writer),
           free: (reader) => control.unpin(reader),
         })
-        const splitFrom = options.splitFromChunks ?? 100_000
+        const splitFrom = options.splitFromChunks ?? 300_000
         this.#threads = { readers, searching: new SearchThreads(readers, control, dictionary, splitFrom) }
         const ready = writer.started.then((health) => {
           this.#damage = (health as SegmentsHealth).reason

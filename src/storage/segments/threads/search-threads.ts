@@ -12,8 +12,8 @@ const unsplitMs = 20
 /** More would do the later steps of a vector search, which every part does for itself, too often. */
 const partsMax = 4
 
-/** A posting that is scored takes about as long as so many vectors that are compared by their bits. */
-const chunksPerPosting = 4
+/** A posting that is scored takes about as long as so many vectors that are compared by their signs. */
+const chunksPerPosting = 12
 
 /**
  * Hands searches to the threads that answer them, one at a time each. A large search is shared by several while there are

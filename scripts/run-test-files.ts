@@ -14,7 +14,7 @@ export interface TestRun {
 interface FileEnded {
   readonly what: string
   readonly seconds: number
-  /** Of all cores, in the process and in those that it started; a database server is not among them. */
+  /** Of all cores, in the process and in those that it started; a database server and most of Chromium are not among them. */
   readonly cpuSeconds: number
   readonly hasPassed: boolean
   readonly trouble: string | null

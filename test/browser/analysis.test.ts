@@ -7,11 +7,8 @@ import { consoleInBrowser, type Opening, openPage } from './console-world.ts'
 import { seriousFindings, seriousInBothThemes } from './serious-findings.ts'
 
 /** Analysis in a real browser, on the sample: runs from their start to what they found, drawn and as lists. */
-const { world, browser } = await consoleInBrowser({ draws: true })
-/** Nothing moves by itself: what is awaited is where it stays. */
-const calm = await browser.newContext({ reducedMotion: 'reduce' })
-const open = (path: string, opening: Opening = {}) =>
-  openPage(calm, `${world.address}${path}`, { key: world.key, ...opening })
+const { world, browser, open: openAs } = await consoleInBrowser({ draws: true, isCalm: true })
+const open = (path: string, opening: Opening = {}) => openAs(path, { key: world.key, ...opening })
 
 const profile = (await world.server.consumer(world.key, 'GET', '/v1/account')).body.embedding_profiles[0].id
 

@@ -31,8 +31,11 @@ export interface ConsoleInBrowser {
 
 let shared: Promise<ConsoleWorld> | undefined
 
-/** The world is the same one for all files that run in this process; the browser is the file's own, and goes with it. */
-export async function consoleInBrowser({ draws = false } = {}): Promise<ConsoleInBrowser> {
+/**
+ * The world is the same one for all files that run in this process; the browser is the file's own, and goes with it. In a
+ * calm one nothing moves by itself: what is awaited is where it stays.
+ */
+export async function consoleInBrowser({ draws = false, isCalm = false } = {}): Promise<ConsoleInBrowser> {
   shared ??= makeWorld()
   const launching = launchBrowser(draws)
   let kept: Page | undefined
@@ -43,7 +46,7 @@ export async function consoleInBrowser({ draws = false } = {}): Promise<ConsoleI
   })
   after(async () => (await launching).close())
   const [world, browser] = await Promise.all([shared, launching])
-  const context = await browser.newContext()
+  const context = await browser.newContext(isCalm ? { reducedMotion: 'reduce' } : {})
   // Other pages have its process, whose code is warm, instead of one of their own each: a fifth of the CPU. It has no script.
   kept = await context.newPage()
   await kept.goto(`${world.address}/healthz`)

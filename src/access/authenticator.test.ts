@@ -68,6 +68,37 @@ test('a key ends in the very millisecond it is said to, remembered or not', asyn
   assert.equal(await authenticator.identify(secret, 'consumer'), null)
 })
 
+test('a key that is in use is read again beside its requests, which do not wait for it', async (t) => {
+  t.mock.timers.enable({ apis: ['Date'], now: 1_000_000 })
+  const { secret, key } = consumerKey()
+  const keys = new Map([[key.hash, key]])
+  const { state, store } = storeOf(keys)
+  const authenticator = new Authenticator(store, [])
+  assert.notEqual(await authenticator.identify(secret, 'consumer'), null)
+  keys.set(key.hash, { ...key, revokedAt: 1 })
+  t.mock.timers.setTime(1_000_400)
+  const beside = authenticator.identify(secret, 'consumer')
+  assert.ok(beside !== null && !(beside instanceof Promise), 'what is remembered is still good')
+  assert.equal(state.asked, 2)
+  await new Promise(setImmediate)
+  assert.equal(authenticator.identify(secret, 'consumer'), null, 'and what was read since is remembered')
+  assert.equal(state.asked, 2)
+})
+
+test('a store that fails beside a request fails the one that has to wait for it', async (t) => {
+  t.mock.timers.enable({ apis: ['Date'], now: 1_000_000 })
+  const { secret, key } = consumerKey()
+  const { state, store } = storeOf(new Map([[key.hash, key]]))
+  const authenticator = new Authenticator(store, [])
+  assert.notEqual(await authenticator.identify(secret, 'consumer'), null)
+  state.gate = Promise.reject(new Error('gone'))
+  t.mock.timers.setTime(1_000_400)
+  assert.notEqual(authenticator.identify(secret, 'consumer'), null)
+  await new Promise(setImmediate)
+  t.mock.timers.setTime(1_000_600)
+  await assert.rejects(async () => authenticator.identify(secret, 'consumer'), /gone/)
+})
+
 test('a change by another process is seen within a second', async (t) => {
   t.mock.timers.enable({ apis: ['Date'], now: 1_000_000 })
   const { secret, key } = consumerKey()

@@ -170,7 +170,7 @@ export class InProcessSegments implements SearchIndex {
       arenaBytes: this.#options.arenaBytes ?? 4 * 2 ** 20,
     })
     this.#writer.admit(0, list.port1)
-    this.#reader = new IndexReader({ path, reader: 0, shared, writer: list.port2, titleWeight, kernel })
+    this.#reader = new IndexReader({ path, reader: 0, shared, writer: list.port2, titleWeight, kernel, siftFrom: 0 })
     this.#order = null
     this.#merged = null
   }

@@ -57,6 +57,7 @@ import { StatisticsCache } from './scope-statistics.ts'
 import { placesOf, type Scores, scoreByVector, scoreByWords } from './score-documents.ts'
 import { type ByDocument, searchKeyword } from './search-keyword.ts'
 import { type ReadFloats, searchVector } from './search-vector.ts'
+import { siftFromUsual } from './sift-chunks.ts'
 import { SimdKeywordKernel } from './simd-keyword-kernel.ts'
 import { findSimilarWords } from './similar-words.ts'
 import { type IndexPart, likelyAmongBest, segmentsOf, wholeIndex } from './split-search.ts'
@@ -173,6 +174,7 @@ export class IndexReader {
       plan,
       filter: this.#filters.filterFor(request.scope, request.filters),
       visible: isUnfiltered(request) ? this.#statistics.searchable(request.scope, opened.view) : () => null,
+      siftFrom: this.#options.siftFrom ?? siftFromUsual,
       kernel: this.#keywordKernel,
       limit,
       after: request.after,

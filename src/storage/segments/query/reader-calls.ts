@@ -24,6 +24,8 @@ export interface ReaderOptions {
   readonly writer: MessagePort
   readonly titleWeight: number
   readonly kernel: 'simd' | 'plain'
+  /** Postings in a segment from which on common words are sifted. */
+  readonly siftFrom?: number
 }
 
 /** A search that several threads can do together. */

@@ -22,7 +22,7 @@ import {
   type PlannedPhrase,
 } from './plan-keyword.ts'
 import { chunksWithAll, requiredBy } from './required-chunks.ts'
-import { type Sieves, sievesFor } from './sift-chunks.ts'
+import { postingsOf, type Sieves, sievesFor } from './sift-chunks.ts'
 import { TopDocuments } from './top-documents.ts'
 
 export interface KeywordSearch {
@@ -31,6 +31,8 @@ export interface KeywordSearch {
   readonly filter: CompiledFilter
   /** The chunks of a segment that pass the filter, a bit each, where that is known and all may be searched in both fields. */
   readonly visible: (segment: Segment) => Uint32Array | null
+  /** Postings in a segment from which on it is asked which of its chunks need not be scored. */
+  readonly siftFrom: number
   readonly kernel: KeywordKernel
   readonly limit: number
   readonly after: KeywordPosition | null
@@ -118,8 +120,9 @@ function searchSegment(search: KeywordSearch, segment: Segment, sieves: Sieves, 
   else {
     const alone = aloneIn(plan)
     if (alone !== null && search.byDocument === null) return kernel.alone(walked, alone, top)
-    const visible = search.byDocument === null ? search.visible(segment) : null
-    const sieve = visible === null ? null : sieves(image, top.threshold)
+    const isSifted = search.byDocument === null && postingsOf(plan, image) >= search.siftFrom
+    const sieve = isSifted ? sieves(image, top.threshold) : null
+    const visible = sieve && search.visible(segment)
     if (visible !== null && sieve !== null) kernel.sift(walked, visible, sieve)
     for (const [i, clause] of plan.any.entries()) addClause(kernel, walked, clause, i === 0 ? 'first' : 'any')
     for (const clause of plan.mustNot) exclude(kernel, walked, clause)

@@ -19,12 +19,15 @@ export const compileLater: Compilers = {
 
 interface Schema {
   readonly type?: unknown
+  readonly enum?: unknown
+  readonly const?: unknown
   readonly anyOf?: readonly Schema[]
 }
 
 /**
  * Something or null, said as a type of two names: of `anyOf` the serialiser asks a validator for each value which of them
- * it is, formats of times included, which takes several times as long as to write it.
+ * it is, formats of times included, which takes several times as long as to write it. One of some values, or null, stays as it is: they
+ * say themselves what may be there, and null is none of them.
  */
 function mayBeNull<T>(schema: T): T {
   if (typeof schema !== 'object' || schema === null) return schema
@@ -32,6 +35,7 @@ function mayBeNull<T>(schema: T): T {
   const parts = Object.entries(schema).map(([name, part]) => [name, mayBeNull(part)])
   const { anyOf, ...rest } = Object.fromEntries(parts) as Schema
   const [one, other] = anyOf ?? []
-  const isEither = anyOf?.length === 2 && typeof one?.type === 'string' && other?.type === 'null'
+  const isOpen = typeof one?.type === 'string' && one.enum === undefined && one.const === undefined
+  const isEither = anyOf?.length === 2 && isOpen && other?.type === 'null'
   return (isEither ? { ...rest, ...one, type: [one.type, 'null'] } : Object.fromEntries(parts)) as T
 }

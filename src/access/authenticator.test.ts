@@ -85,6 +85,24 @@ test('a key that is in use is read again beside its requests, which do not wait 
   assert.equal(state.asked, 2)
 })
 
+test('a key that cannot be read again beside its request, for too many unknown ones are asked for, is good as remembered', async (t) => {
+  t.mock.timers.enable({ apis: ['Date'], now: 1_000_000 })
+  const { secret, key } = consumerKey()
+  const { state, store } = storeOf(new Map([[key.hash, key]]))
+  const authenticator = new Authenticator(store, [])
+  assert.notEqual(await authenticator.identify(secret, 'consumer'), null)
+  let open = () => {}
+  state.gate = new Promise((resolve) => {
+    open = resolve
+  })
+  const flood = Array.from({ length: 256 }, (_, i) => authenticator.identify(`tmc_unknown${i}`, 'consumer'))
+  t.mock.timers.setTime(1_000_400)
+  assert.ok(!(authenticator.identify(secret, 'consumer') instanceof Promise))
+  await new Promise(setImmediate)
+  open()
+  await Promise.all(flood)
+})
+
 test('a store that fails beside a request fails the one that has to wait for it', async (t) => {
   t.mock.timers.enable({ apis: ['Date'], now: 1_000_000 })
   const { secret, key } = consumerKey()

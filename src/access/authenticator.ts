@@ -9,7 +9,7 @@ import type { Principal } from './principal.ts'
  * within a second; what this process itself changes is forgotten at once.
  */
 const rememberedMs = 500
-/** From this age on a key that is used is read again beside its request, so that those of a busy one do not wait for the store. */
+/** From this age on a key is read again beside its request, so that those of a busy one do not wait for the store. */
 const renewedMs = 250
 
 /** Bounds what a flood of different wrong keys can make us remember. */
@@ -54,10 +54,12 @@ export class Authenticator {
     if (!isStored || !secret.startsWith(prefix)) return null
     const now = Date.now()
     const found = this.#remembered.get(hash)
-    const age = found === undefined ? Number.POSITIVE_INFINITY : now - found.readAt
-    const asked = age > renewedMs ? this.#ask(hash, now) : null
-    if (asked !== null && age > rememberedMs) return asked.then((read) => principalIn(read, kind, hash, now))
-    return principalIn(found!, kind, hash, now)
+    if (found === undefined || now - found.readAt > rememberedMs) {
+      return this.#ask(hash, now).then((read) => principalIn(read, kind, hash, now))
+    }
+    // What fails here is asked for again, and told, by the first request that has to wait for it.
+    if (now - found.readAt > renewedMs) this.#ask(hash, now).catch(() => {})
+    return principalIn(found, kind, hash, now)
   }
 
   /** Called after every change of keys, policies or entitlements that this process makes. */

@@ -26,8 +26,8 @@ interface Schema {
 
 /**
  * Something or null, said as a type of two names: of `anyOf` the serialiser asks a validator for each value which of them
- * it is, formats of times included, which takes several times as long as to write it. One of some values, or null, stays as it is: they
- * say themselves what may be there, and null is none of them.
+ * it is, formats of times included, which takes several times as long as to write it. One of some values, or null, stays
+ * as it is: they say themselves what may be there, and null is none of them.
  */
 function mayBeNull<T>(schema: T): T {
   if (typeof schema !== 'object' || schema === null) return schema

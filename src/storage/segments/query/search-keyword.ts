@@ -12,7 +12,7 @@ import type { Place, SearchView, Segment } from '../memory/segment.ts'
 import type { NumberedConditions } from './catalog-conditions.ts'
 import { ChunkScorer, searchedLength, weighFrequency } from './chunk-scorer.ts'
 import type { CompiledFilter } from './compile-filter.ts'
-import type { KeywordKernel, WalkedSegment } from './keyword-kernel.ts'
+import { type KeywordKernel, postingRangeOf, type WalkedSegment } from './keyword-kernel.ts'
 import type { MatchingDocuments } from './matching-documents.ts'
 import {
   alternativesOf,
@@ -22,7 +22,7 @@ import {
   type PlannedPhrase,
 } from './plan-keyword.ts'
 import { chunksWithAll, requiredBy } from './required-chunks.ts'
-import { postingsOf, type Sieves, sievesFor } from './sift-chunks.ts'
+import { type Sieves, sievesFor } from './sift-chunks.ts'
 import { TopDocuments } from './top-documents.ts'
 
 export interface KeywordSearch {
@@ -131,6 +131,18 @@ function searchSegment(search: KeywordSearch, segment: Segment, sieves: Sieves, 
   return search.byDocument === null
     ? kernel.rank(walked, top)
     : rankDocuments(kernel, image, search.order, search.byDocument, top)
+}
+
+/** Of the words of which one is enough. */
+function postingsOf({ any }: KeywordPlan, image: SegmentImage): number {
+  let postings = 0
+  for (const clause of any) {
+    for (const { term } of clause.type === 'word' ? clause.terms : []) {
+      const [from, end] = postingRangeOf(image, term)
+      postings += end - from
+    }
+  }
+  return postings
 }
 
 /** As `kernel.rank`, of what meets the conditions, counted, and in whatever order. */

@@ -1,4 +1,4 @@
-import { findTerm, type SegmentImage } from '../format/segment-image.ts'
+import type { SegmentImage } from '../format/segment-image.ts'
 import type { KeywordPlan, PlannedPhrase, PlannedWord } from './plan-keyword.ts'
 
 /**
@@ -67,22 +67,11 @@ function bestScoreOf(words: readonly PlannedWord[], phrases: readonly PlannedPhr
 }
 
 /**
- * Fewer postings than these are scored in the time that it takes to tell which need not be. CPU of seven words without a sieve, with
- * one everywhere, and from here on: among 100,000 chunks 636, 730 and 638 us, among 1,000,000 7.9, 5.0 and 4.0 ms.
+ * Fewer postings than these are scored in the time that it takes to tell which need not be. CPU of seven words without a
+ * sieve, with one everywhere, and from here on: among 100,000 chunks 636, 730 and 638 us, among 1,000,000 7.9, 5.0 and
+ * 4.0 ms.
  */
 export const siftFromUsual = 4096
-
-/** Of the words of which one is enough. */
-export function postingsOf({ any }: KeywordPlan, image: SegmentImage): number {
-  let postings = 0
-  for (const clause of any) {
-    for (const { term } of clause.type === 'word' ? clause.terms : []) {
-      const found = findTerm(image, term)
-      if (found >= 0) postings += image.postingStart[found + 1]! - image.postingStart[found]!
-    }
-  }
-  return postings
-}
 
 const shortest = new WeakMap<SegmentImage, number>()
 

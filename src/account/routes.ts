@@ -87,7 +87,7 @@ export function accountRoutes(app: TypedApp, parts: AccountParts): void {
     ])
     return { profiles, times }
   }
-  /** Asked once for what a key is remembered to open, which is for half a second, and forgotten with what operators change. */
+  /** Asked once for what a key is remembered to open, for half a second at most, and forgotten with what operators change. */
   const known = new WeakMap<readonly ScopeEntry[], Promise<KnownContent>>()
   const contentOf = (consumer: Consumer): Promise<KnownContent> => {
     const { entries } = consumer

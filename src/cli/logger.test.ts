@@ -1,24 +1,38 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 
+const logger = JSON.stringify(new URL('./logger.ts', import.meta.url).href)
+const run = (program: string): ChildProcessWithoutNullStreams =>
+  spawn(process.execPath, ['--input-type=module-typescript', '-e', program])
+
+test('what Node warns of is a line of the log, and nothing else is printed', async () => {
+  const child = run(`
+    import { logWarnings, makeLogger } from ${logger}
+    logWarnings(makeLogger({ logLevel: 'info' }))
+    setTimeout(() => {}, -1)
+  `)
+  const { level, msg, err } = JSON.parse(await text(child.stderr))
+  assert.deepEqual([level, msg, err.message.includes('is a negative number')], [40, 'Node warns', true])
+})
+
 test('a line that is said while another is being written is written too, though nothing follows it', async (t) => {
-  const program = `
-    import { makeLogger } from ${JSON.stringify(new URL('./logger.ts', import.meta.url).href)}
+  const child = run(`
+    import { makeLogger } from ${logger}
     const log = makeLogger({ logLevel: 'info' })
     // More than a pipe holds: it is being written until somebody reads.
     log.info('x'.repeat(1_000_000))
     log.info('the last line')
     setTimeout(() => console.log('its time to be written is over'), 500)
     setInterval(() => {}, 60_000)
-  `
-  const child = spawn(process.execPath, ['--input-type=module-typescript', '-e', program])
+  `)
   t.after(() => child.kill())
   await once(child.stdout, 'data')
   let said = ''
-  for await (const text of child.stderr.setEncoding('utf8')) {
-    said += text
+  for await (const part of child.stderr.setEncoding('utf8')) {
+    said += part
     if (said.includes('the last line')) break
   }
   assert.match(said, /the last line/)

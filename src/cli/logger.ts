@@ -32,6 +32,12 @@ export function makeLogger(config: Config): Logger {
   )
 }
 
+/** What Node warns of is a line like any other: who reads the log reads JSON. */
+export function logWarnings(log: Logger): void {
+  process.removeAllListeners('warning')
+  process.on('warning', (warning) => log.warn({ err: warning }, 'Node warns'))
+}
+
 /**
  * Its own way to write now and then would wake the process ten times a second though nothing was said. What is said while
  * something is being written is not in it, and a flush beside it does nothing: so what is left is looked at after every write.

@@ -10,6 +10,12 @@ test('fires when the time is over', async () => {
   })
 })
 
+test('time that is over fires too, and Node has nothing to warn of', async (t) => {
+  const warned = t.mock.method(process, 'emitWarning', () => {})
+  await withDeadline(-5, undefined, async (signal) => void (await once(signal, 'abort')))
+  assert.equal(warned.mock.callCount(), 0)
+})
+
 test('follows its parent, also one that fired before, and leaves nothing on it', async () => {
   const parent = new AbortController()
   const run = withDeadline(60_000, parent.signal, async (signal) => {

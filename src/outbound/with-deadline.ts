@@ -1,6 +1,6 @@
 /**
  * Runs `work` with a signal that fires after `timeoutMs` or with `parent`, whichever is first. Timer and listener are
- * gone when `work` has settled, so a server that lives long does not gather them.
+ * gone when `work` has settled, so a server that lives long does not gather them. Time that is over already is none.
  */
 export async function withDeadline<T>(
   timeoutMs: number,
@@ -9,7 +9,8 @@ export async function withDeadline<T>(
 ): Promise<T> {
   const controller = new AbortController()
   const onParent = (): void => controller.abort(parent?.reason)
-  const timer = setTimeout(() => controller.abort(new DOMException('the time is over', 'TimeoutError')), timeoutMs)
+  const late = (): void => controller.abort(new DOMException('the time is over', 'TimeoutError'))
+  const timer = setTimeout(late, Math.max(0, timeoutMs))
   parent?.addEventListener('abort', onParent, { once: true })
   if (parent?.aborted) onParent()
   try {

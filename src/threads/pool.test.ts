@@ -201,6 +201,18 @@ for (const [kind, open] of Object.entries(memberChannels)) {
       }
     })
 
+    test('a call that has waited for long enough when another member comes gets the next one, and Node has nothing to warn of', async (t) => {
+      const warned = t.mock.method(process, 'emitWarning', () => {})
+      const { pool, starts, events, ask } = pooled({ kept: 1, size: 3, patienceMs: 1 })
+      const controller = new AbortController()
+      const hanging = Promise.allSettled([1, 2, 3].map(() => ask({ do: 'hang' }, controller.signal)))
+      await events.serving('p', 3)
+      assert.deepEqual([starts.length, warned.mock.callCount()], [3, 0])
+      controller.abort()
+      await hanging
+      await pool.end()
+    })
+
     test('members beyond those that are kept come when calls wait, and no more than there may be', async () => {
       const { pool, starts, ask } = pooled({ kept: 0, size: 2 })
       assert.equal(starts.length, 0)

@@ -243,8 +243,9 @@ export class Pool {
    * A look that comes late says that this thread was busy itself, as while a server starts: answers lie unread, and the next
    * one counts.
    */
-  #lookAgain(restMs: number): void {
-    const at = performance.now() + Math.max(0, restMs)
+  #lookAgain(fromNowMs: number): void {
+    const restMs = Math.max(0, fromNowMs)
+    const at = performance.now() + restMs
     if (this.#look !== null && this.#look.at <= at) return
     clearTimeout(this.#look?.timer)
     const look = (): void => {

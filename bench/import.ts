@@ -1,13 +1,14 @@
 /**
  * Documents of 62 words are put in by `tidemark import` beside a server that is asked for words meanwhile.
  *
- *   npm run bench -- import [--documents 100000] [--vectors]
+ *   npm run bench -- import [--documents 100000] [--vectors] [--opensearch]
  *
  * First 5,000 documents are there and searched in quiet. Told: what is stored and what is found by words in a second while
  * the import runs, how long after being stored a document is found (looked at every second), what searches take beside it and
  * afterwards, and the memory of the server then and after a restart. Aims: found within 60 s of being stored, searches at most
  * 1.3 times quiet, memory at most 1.3 times that after a restart. `--vectors` makes them as well: then searches are looked at
- * while they are made, for a minute.
+ * while they are made, for a minute. `--opensearch` sends the same lines to an OpenSearch of one node afterwards (a JDK
+ * and Maven bring it), as bulks by words alone, and compares how many documents a second are found at the end.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -16,11 +17,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
+import { importByBulk } from './import/bulk.ts'
 import { vocabulary } from './support/documents.ts'
 import { linesNowAndThen } from './support/lines-now-and-then.ts'
 import { percentile } from './support/percentile.ts'
 import { ServerProcess } from './support/server-process.ts'
 
+const restFile = 'rest.ndjson'
 const bodyWords = 62
 const documentsBefore = 5000
 const probesAlone = 500
@@ -31,7 +34,11 @@ const withVectorsMs = 60_000
 export async function run(args: readonly string[]): Promise<void> {
   const { values } = parseArgs({
     args: [...args],
-    options: { documents: { type: 'string', default: '100000' }, vectors: { type: 'boolean', default: false } },
+    options: {
+      documents: { type: 'string', default: '100000' },
+      vectors: { type: 'boolean', default: false },
+      opensearch: { type: 'boolean', default: false },
+    },
   })
   if (!values.vectors) {
     process.env.TIDEMARK_EMBEDDING_URL = 'http://127.0.0.1:9/v1'
@@ -39,15 +46,23 @@ export async function run(args: readonly string[]): Promise<void> {
   }
   const folder = mkdtempSync(join(tmpdir(), 'tidemark-bench-'))
   try {
-    await measure(folder, Number(values.documents), values.vectors)
+    const documents = Number(values.documents)
+    const foundPerSecond = await measure(folder, documents, values.vectors)
+    if (!values.opensearch) return
+    const byBulk = await importByBulk(join(folder, restFile), documents)
+    console.log(
+      `from the first line until all are found by words: ${foundPerSecond.toFixed(0)} documents a second, beside searches; ` +
+        `OpenSearch by bulks, with nothing beside it, ${byBulk.toFixed(0)}: ${(foundPerSecond / byBulk).toFixed(2)} of it`,
+    )
   } finally {
     rmSync(folder, { recursive: true })
   }
 }
 
-async function measure(folder: string, documents: number, vectors: boolean): Promise<void> {
+/** Documents that were found in a second, from the first line to the last. */
+async function measure(folder: string, documents: number, vectors: boolean): Promise<number> {
   const first = join(folder, 'first.ndjson')
-  const rest = join(folder, 'rest.ndjson')
+  const rest = join(folder, restFile)
   await write(first, 0, documentsBefore)
   await write(rest, documentsBefore, documentsBefore + documents)
   let server = await ServerProcess.start(folder, false)
@@ -118,6 +133,7 @@ async function measure(folder: string, documents: number, vectors: boolean): Pro
       `memory after the import ${anonymousMb.toFixed(0)} MB (the index ${memoryMb.toFixed(0)}), after a restart ${restarted.toFixed(0)}: ` +
         `${(anonymousMb / restarted).toFixed(2)} times (aim 1.3)`,
     )
+    return documents / last.at
   } finally {
     await server.stop()
   }

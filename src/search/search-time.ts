@@ -14,7 +14,7 @@ export class SearchTime {
   readonly #beganAt = performance.now()
   readonly #parts = new Map<SearchPart, { underWay: number; since: number; ms: number }>()
 
-  async spend<T>(part: SearchPart, work: () => Promise<T>): Promise<T> {
+  async spend<T>(part: SearchPart, work: () => T | Promise<T>): Promise<T> {
     let spent = this.#parts.get(part)
     if (spent === undefined) {
       spent = { underWay: 0, since: 0, ms: 0 }

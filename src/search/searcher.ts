@@ -89,7 +89,7 @@ export class Searcher {
     const vectorUntil = Date.now() + limits.vectorWaitMs
     // A vector is made from a body: who may read none can be found nothing by it, and does not wait for it.
     const isOfUse = request.mode !== 'keyword' && scope.entries.some(({ fields }) => fields.includes('body'))
-    const languages = queryLanguages(request.text, request.filters.languages)
+    const languages = request.mode === 'keyword' ? null : queryLanguages(request.text, request.filters.languages)
     const vectors = isOfUse
       ? await time.spend('embedding', () => queryVectors(this.#parts, request, languages, caller))
       : { found: [], failed: null }
@@ -122,8 +122,10 @@ export class Searcher {
    */
   async #inTurn<T>({ caller, vectors, keywordUntil, vectorUntil, time }: Asked, work: () => Promise<T>): Promise<T> {
     const until = vectors.found.length > 0 ? Math.max(keywordUntil, vectorUntil) : keywordUntil
-    const take = (signal: AbortSignal) => this.#parts.turns.take(new Callers(caller.id), signal)
-    const endTurn = await time.spend('queue', () => withDeadline(until - Date.now(), caller.signal, take))
+    const { turns } = this.#parts
+    const wait = (signal: AbortSignal) => turns.take(new Callers(caller.id), signal)
+    const take = () => turns.takeNow(caller.id) ?? withDeadline(until - Date.now(), caller.signal, wait)
+    const endTurn = await time.spend('queue', take)
     try {
       caller.signal.throwIfAborted()
       return await work()
@@ -410,7 +412,7 @@ interface Asked {
   readonly query: KeywordQuery
   readonly after: PagePosition | null
   readonly caller: Caller
-  /** Those that the query may be in; null where that is not known. */
+  /** Those that the query may be in; null where that is not known, or not asked for: by words alone. */
   readonly languages: readonly string[] | null
   readonly vectors: QueryVectors
   /** When the time of a branch is over. */

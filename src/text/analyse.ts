@@ -75,6 +75,23 @@ export function findTerms(
   walk(text, language, sink, wanted, true)
 }
 
+/**
+ * What a text is made of, whatever its language: the terms of scripts that are read alike in all of them, and words, which
+ * take a position where `word` says that something is left of them.
+ */
+export function locateWords(
+  text: string,
+  term: TermSink,
+  word: (position: number, start: number, end: number, charClass: CharClass) => boolean,
+): void {
+  let position = 0
+  scanRuns(text, (start, end, charClass) => {
+    if (charClass === CharClass.dictionary) position = addDictionaryWords(text, start, end, position, term)
+    else if (charClass >= CharClass.han) position = addPairs(text, start, end, position, term)
+    else if (word(position, start, end, charClass)) position += 1
+  })
+}
+
 /** As `scanRuns`, but only what may give a wanted term. */
 function scanWanted(text: string, sink: RunSink, wanted: TermBeginnings): void {
   const units = unitsOf(text)

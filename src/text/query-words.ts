@@ -1,11 +1,12 @@
-import { analyseLocated } from './analyse.ts'
-import { CharClass, charClassOf, isAlphabetic } from './char-class.ts'
+import { locateWords } from './analyse.ts'
+import type { CharClass } from './char-class.ts'
 import { foldAccents, normaliseWord } from './fold-word.ts'
 import { guessLanguage } from './guess-language.ts'
 import { baseLanguage, stemRule } from './stem-word.ts'
 import { isStopWord, languagesWithStopWord } from './stop-words.ts'
 import type { TermGroup } from './types.ts'
-import { isMarkedWord, isPrefixTerm } from './word-terms.ts'
+import { detach, WordCache } from './word-cache.ts'
+import { isMarkedWord, isPrefixTerm, termsByRule, wordTerms } from './word-terms.ts'
 
 const ALTERNATIVES_MAX = 12
 const LANGUAGES_MAX = 24
@@ -34,9 +35,14 @@ type CandidateLanguages = {
   languages: readonly string[]
   /** The one language whose stop words apply, where it is known. */
   stopLanguage: string | null
-  /** Whether the languages are neither named nor guessed, but all that are usual. */
-  isBlind: boolean
 }
+
+/** Neither named nor guessed, but all that are usual. */
+const unknownLanguage: CandidateLanguages = { languages: USUAL_LANGUAGES, stopLanguage: null }
+
+/** Words read in all usual languages, which takes ten stems for one of Latin letters: some 300 bytes each. */
+const CACHED_WORDS_MAX = 10_000
+const knownWords = new WordCache<QueryWord>(CACHED_WORDS_MAX)
 
 /** Gives the reader of a query's pieces: the languages are chosen once, by the whole query and the language filter. */
 export function queryWordReader(query: string, filter: readonly string[] | null): (piece: string) => QueryWord[] {
@@ -49,11 +55,11 @@ function candidateLanguages(query: string, filter: readonly string[] | null): Ca
   const guessed = guessLanguage(query)
   if (named.length > 0) {
     const stopLanguage = named.length === 1 ? named[0]! : (named.find((language) => language === guessed) ?? null)
-    return { languages: named.slice(0, LANGUAGES_MAX), stopLanguage, isBlind: false }
+    return { languages: named.slice(0, LANGUAGES_MAX), stopLanguage }
   }
   // Only the guessed language: also asking for English stems cost .003 of pooled nDCG@10, for all usual ones .005.
-  if (guessed !== null) return { languages: [guessed], stopLanguage: guessed, isBlind: false }
-  return { languages: USUAL_LANGUAGES, stopLanguage: null, isBlind: true }
+  if (guessed !== null) return { languages: [guessed], stopLanguage: guessed }
+  return unknownLanguage
 }
 
 /**
@@ -61,36 +67,60 @@ function candidateLanguages(query: string, filter: readonly string[] | null): Ca
  * asking for the character too gained .002 of nDCG@10 for twice the postings.
  */
 function readWords(piece: string, candidates: CandidateLanguages): QueryWord[] {
-  const words: { start: number; end: number; terms: Set<string> }[] = []
-  for (const language of differingLanguages(piece, candidates.languages)) {
-    const field = analyseLocated(piece, language)
-    for (const [index, term] of field.terms.entries()) {
-      if (isMarkedWord(term)) continue
-      const position = field.positions[index]!
-      const start = field.starts[index]!
-      const end = field.ends[index]!
-      const word = words[position]
-      if (word === undefined || end - start > word.end - word.start) {
-        words[position] = { start, end, terms: new Set([term]) }
-      } else if (end - start === word.end - word.start && word.terms.size < ALTERNATIVES_MAX) {
-        if (!candidates.isBlind || isPlausibleStem(term, end - start)) word.terms.add(term)
-      }
+  const words: QueryWord[] = []
+  const longest = (term: string, position: number, start: number, end: number): void => {
+    if (end - start > (words[position]?.typed.length ?? 0)) words[position] = wordOf(piece.slice(start, end), [term])
+  }
+  const stemmed = (position: number, start: number, end: number, script: CharClass): boolean => {
+    const word = readWord(piece.slice(start, end), script, candidates)
+    if (word === null) return false
+    words[position] = word
+    return true
+  }
+  locateWords(piece, longest, stemmed)
+  return words
+}
+
+/** Each an object of its own: the same word at two places of a query is two. Null where nothing of the word is left. */
+function readWord(typed: string, script: CharClass, candidates: CandidateLanguages): QueryWord | null {
+  if (candidates !== unknownLanguage) return readStems(typed, script, candidates, wordTerms)
+  const known = knownWords.get(typed)
+  if (known !== undefined) return { ...known }
+  const own = detach(typed)
+  const word = readStems(own, script, candidates, termsByRule)
+  if (word !== null) knownWords.set(own, { ...word })
+  return word
+}
+
+function readStems(
+  typed: string,
+  script: CharClass,
+  candidates: CandidateLanguages,
+  termsOf: typeof wordTerms,
+): QueryWord | null {
+  const { languages, stopLanguage } = candidates
+  const terms = new Set<string>()
+  // Latin words are English to a Russian text, and digits come out the same under every language.
+  for (const rule of new Set(languages.map((language) => stemRule(language, script)))) {
+    for (const term of termsOf(typed, rule).terms) {
+      if (isMarkedWord(term) || terms.size >= ALTERNATIVES_MAX) continue
+      if (terms.size === 0 || candidates !== unknownLanguage || isPlausibleStem(term, typed.length)) terms.add(term)
     }
   }
-  return words.map(({ start, end, terms }) => {
-    const script = charClassOf(piece.codePointAt(start)!)
-    const typed = piece.slice(start, end)
-    const folded = foldAccents(normaliseWord(typed))
-    const group = [...terms]
-    return {
-      typed,
-      folded,
-      group,
-      strictGroup: group.filter((term) => !isPrefixTerm(term)),
-      isStopWord: isStopWordOfQuery(folded, script, candidates.stopLanguage),
-      isAlphabetic: isAlphabetic(script),
-    }
-  })
+  if (terms.size === 0) return null
+  const word = wordOf(typed, [...terms])
+  return { ...word, isStopWord: isStopWordOfQuery(word.folded, script, stopLanguage), isAlphabetic: true }
+}
+
+function wordOf(typed: string, group: TermGroup): QueryWord {
+  return {
+    typed,
+    folded: foldAccents(normaliseWord(typed)),
+    group,
+    strictGroup: group.filter((term) => !isPrefixTerm(term)),
+    isStopWord: false,
+    isAlphabetic: false,
+  }
 }
 
 /** A stem of the wrong language may be another word: `data` is `da` to the Turkish stemmer, and `da` a Portuguese article. */
@@ -99,26 +129,8 @@ function isPlausibleStem(term: string, wordLength: number): boolean {
 }
 
 function isStopWordOfQuery(folded: string, script: CharClass, language: string | null): boolean {
-  if (!isAlphabetic(script)) return false
   if (language === null) {
     return isStopWord(folded, 'en') || languagesWithStopWord(folded).length >= STOP_WORD_LANGUAGES_MIN
   }
   return isStopWord(folded, stemRule(language, script).language ?? language)
-}
-
-/**
- * Those of the languages that can read a text otherwise than the ones before them: Latin words are English to a Russian
- * text, and Han, kana, Hangul, Thai and digits come out the same under every language.
- */
-function differingLanguages(text: string, languages: readonly string[]): readonly string[] {
-  const scripts = new Set<CharClass>()
-  for (const character of text) {
-    const charClass = charClassOf(character.codePointAt(0)!)
-    if (isAlphabetic(charClass) && charClass !== CharClass.digit) scripts.add(charClass)
-  }
-  const [script] = scripts
-  if (script === undefined) return languages.slice(0, 1)
-  if (scripts.size > 1) return languages
-  const rules = languages.map((language) => stemRule(language, script))
-  return languages.filter((_, i) => rules.indexOf(rules[i]!) === i)
 }

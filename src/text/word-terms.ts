@@ -1,6 +1,7 @@
 import { foldAccents, normaliseWord } from './fold-word.ts'
 import { type StemRule, stemWord } from './stem-word.ts'
 import { isStopWord } from './stop-words.ts'
+import { detach, WordCache } from './word-cache.ts'
 
 /** In UTF-16 units; what is longer is cut, in documents and queries alike. */
 const WORD_LENGTH_MAX = 64
@@ -27,45 +28,12 @@ export type WordTerms = {
   readonly isStopWord: boolean
 }
 
-/** Two generations: when the young one is full it becomes the old one, and words still in use move back. */
-class TermCache {
-  #young = new Map<string, WordTerms>()
-  #old = new Map<string, WordTerms>()
-
-  get(word: string): WordTerms | undefined {
-    const terms = this.#young.get(word)
-    if (terms !== undefined) return terms
-    const aged = this.#old.get(word)
-    if (aged !== undefined) this.set(word, aged)
-    return aged
-  }
-
-  set(word: string, terms: WordTerms): void {
-    if (this.#young.size >= CACHED_WORDS_MAX) {
-      this.#old = this.#young
-      this.#young = new Map()
-    }
-    this.#young.set(word, terms)
-  }
-}
-
-const caches = new WeakMap<StemRule, TermCache>()
+const caches = new WeakMap<StemRule, WordCache<WordTerms>>()
 
 function cutWord(word: string): string {
   if (word.length <= WORD_LENGTH_MAX) return word
   const splitsPair = (word.charCodeAt(WORD_LENGTH_MAX) & 0xfc00) === 0xdc00
   return word.slice(0, splitsPair ? WORD_LENGTH_MAX - 1 : WORD_LENGTH_MAX)
-}
-
-const NARROW = /^[\0-\xff]*$/u
-
-/**
- * V8 keeps the whole text alive behind a long slice of it; the cache must hold the word alone. In one byte a letter where
- * that is enough: the slices it is compared with are so too, and two of a kind are compared much faster.
- */
-function detach(slice: string): string {
-  const encoding = NARROW.test(slice) ? 'latin1' : 'utf16le'
-  return Buffer.from(slice, encoding).toString(encoding)
 }
 
 /**
@@ -107,19 +75,24 @@ export function isMarkedWord(term: string): boolean {
 export function wordTerms(word: string, rule: StemRule): WordTerms {
   let cache = caches.get(rule)
   if (cache === undefined) {
-    cache = new TermCache()
+    cache = new WordCache(CACHED_WORDS_MAX)
     caches.set(rule, cache)
   }
   const cut = cutWord(word)
   const known = cache.get(cut)
   if (known !== undefined) return known
   const own = detach(cut)
-  const normalised = normaliseWord(own)
+  const made = termsByRule(own, rule)
+  cache.set(own, made)
+  return made
+}
+
+/** The same, without remembering it. */
+export function termsByRule(word: string, rule: StemRule): WordTerms {
+  const normalised = normaliseWord(cutWord(word))
   const folded = foldAccents(normalised)
-  const made = {
+  return {
     terms: withWord(folded, makeTerms(normalised, folded, rule)),
     isStopWord: rule.language !== null && isStopWord(folded, rule.language),
   }
-  cache.set(own, made)
-  return made
 }

@@ -192,21 +192,22 @@ export class Pool {
   #send(place: Place, { message, extras, resolve, reject }: Waiting): void {
     const calls = place.calls!
     clearTimeout(place.idle)
-    calls
-      .call(message, extras)
-      .finally(() => this.#mayLetGo(place, calls))
-      .then(
-        (result) => {
-          place.deathsInRow = 0
-          this.#dispatch()
-          resolve(result)
-        },
-        (error: unknown) => {
-          if (!(error instanceof CallLost)) place.deathsInRow = 0
-          this.#dispatch()
-          reject(error)
-        },
-      )
+    const settled = (): void => {
+      this.#mayLetGo(place, calls)
+      this.#dispatch()
+    }
+    calls.call(message, extras).then(
+      (result) => {
+        place.deathsInRow = 0
+        settled()
+        resolve(result)
+      },
+      (error: unknown) => {
+        if (!(error instanceof CallLost)) place.deathsInRow = 0
+        settled()
+        reject(error)
+      },
+    )
   }
 
   #mayLetGo(place: Place, calls: Calls): void {

@@ -23,6 +23,12 @@ export class FairTurns {
     this.#everyCaller = everyCaller
   }
 
+  /** What ends the turn, where it need not be waited for; null where it must be. */
+  takeNow(caller: string): (() => void) | null {
+    const isFirst = this.#everyCaller && !this.#underWay.has(caller)
+    return isFirst || this.#total < this.#atOnce ? this.#begin([caller]) : null
+  }
+
   /** Resolves when the turn has come, with what ends it; with null when `signal` fires before. */
   async take(callers: Callers, signal?: AbortSignal): Promise<(() => void) | null> {
     if (signal?.aborted) return null
@@ -55,12 +61,14 @@ export class FairTurns {
   }
 
   #start(waiting: Waiting | undefined): void {
-    if (waiting === undefined) return
-    const { ids } = waiting.callers
+    if (waiting !== undefined) waiting.start(this.#begin(waiting.callers.ids))
+  }
+
+  #begin(ids: readonly string[]): () => void {
     this.#total++
     for (const caller of ids) this.#underWay.set(caller, (this.#underWay.get(caller) ?? 0) + 1)
     let isOver = false
-    waiting.start(() => {
+    return () => {
       if (isOver) return
       isOver = true
       this.#total--
@@ -70,6 +78,6 @@ export class FairTurns {
         else this.#underWay.set(caller, left)
       }
       this.#admit(ids)
-    })
+    }
   }
 }

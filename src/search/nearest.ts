@@ -73,6 +73,8 @@ export async function findNearest(
   const pages = await Promise.all(
     nearQueries(vectors, search.filters).map((query) => index.vector({ ...asked, ...query })),
   )
+  const [first, ...others] = pages
+  if (first === undefined || first.outcome !== 'found' || others.length === 0) return first!
   const hits = new Map<string, (DocumentHit | undefined)[]>()
   for (const [i, page] of pages.entries()) {
     if (page.outcome !== 'found') return page
@@ -82,8 +84,6 @@ export async function findNearest(
       hits.set(hit.documentId, known)
     }
   }
-  const [first] = pages
-  if (first?.outcome !== 'found' || vectors.length === 1) return first!
   const lacking = (i: number) => [...hits].flatMap(([documentId, known]) => (known[i] === undefined ? documentId : []))
   const scored = await scoreAll(index, vectors, lacking, { ...search, timeoutMs: Math.max(1, untilMs - Date.now()) })
   if ('outcome' in scored) return scored
@@ -152,6 +152,10 @@ export function meanCosine(
   cosines: readonly (number | null)[],
 ): (Near & { readonly first: number }) | null {
   const [main] = vectors
+  if (main !== undefined && vectors.length === 1) {
+    const [cosine = null] = cosines
+    return cosine === null ? null : { score: cosineAsOf(cosine, main.cosines, main.cosines), first: 0 }
+  }
   const of = (isStandIn: boolean) =>
     vectors.flatMap((vector, number) => {
       const cosine = cosines[number] ?? null
@@ -166,7 +170,7 @@ export function meanCosine(
     return { profileId, cosine, part }
   })
   const score = nearness.reduce((total, { part }) => total + part, 0)
-  return { score, first: first.number, ...(vectors.length === 1 ? {} : { nearness }) }
+  return { score, first: first.number, nearness }
 }
 
 function narrowed(filters: SearchFilters, languages: readonly string[] | null): SearchFilters {

@@ -48,7 +48,7 @@ export async function queryVectors(
       return { found: [], failed: new UnavailableError('the dimensions are not known yet') }
     }
     // Only the direction counts; brought to 1 first, because 32 bits do not hold every finite number.
-    const largest = Math.max(...request.queryVector.map(Math.abs))
+    const largest = request.queryVector.reduce((most, value) => Math.max(most, Math.abs(value)), 0)
     const vector = Float32Array.from(request.queryVector, (value) => value / largest)
     return { found: [queryVector(main, vector)], failed: null }
   }

@@ -184,9 +184,9 @@ async function answer(
   const consumer = consumerOf(request)
   const search = checkSearch(body, fixedMode, searcher.dimensions)
   const liveRequest = liveTopUpOf(request.headers['idempotency-key'], body, consumer)
-  const binding = [consumer.applicationId, bindingOf(search)]
+  const binding = () => [consumer.applicationId, bindingOf(search)]
   const pages = new KeywordCursors(cursors)
-  const after = search.cursor === null ? null : await pages.open(search.cursor, binding)
+  const after = search.cursor === null ? null : await pages.open(search.cursor, binding())
   const asked = {
     datasets: body.datasets ?? null,
     platforms: body.platforms ?? null,
@@ -224,7 +224,7 @@ async function answer(
     total_documents: page.total,
     total_chunks: result.totalChunks,
     top_k: result.topK,
-    ...(result.next === null ? {} : { cursor: pages.sign(binding, result.next) }),
+    ...(result.next === null ? {} : { cursor: pages.sign(binding(), result.next) }),
     ...(corrections.length === 0 ? {} : { corrections }),
     ...facetAnswer(search.facets, result),
     degraded: degradations.length > 0,

@@ -264,11 +264,11 @@ export class Searcher {
     const vectors = vector.outcome === 'found' ? asked.vectors.found : []
     const statistics = keyword.outcome === 'found' ? keyword.statistics : undefined
     const doTell = keywordHits.every(({ cosines }) => cosines) && vectorHits.every(({ words }) => words !== undefined)
-    const found = new Set([...keywordHits, ...vectorHits].map(({ documentId }) => documentId))
+    const foundIds = () => [...new Set([...keywordHits, ...vectorHits].map(({ documentId }) => documentId))]
     const [scored, documents] = await Promise.all([
       scoreCandidates({ ...asked, statistics }, keywordHits, vectorHits, vectors, shortfalls),
       // Where the index is asked once more, the store need not wait for that.
-      doTell ? undefined : asked.source.results([...found]),
+      doTell ? undefined : asked.source.results(foundIds()),
     ])
     asked.caller.signal.throwIfAborted()
     const ranked = await this.#ranked(asked, scored, documents)

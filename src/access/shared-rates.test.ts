@@ -215,6 +215,24 @@ test('900 requests a second of 1,000 that are allowed: none is refused, and few 
   }
 })
 
+test('of steady requests the first alone waits, and not every one is asked for', async () => {
+  for (const perSecond of [3, 10, 100]) {
+    const time = new VirtualTime()
+    const shared = new SharedBuckets()
+    const rates = new SharedRates(shared.store, unexpected, time)
+    const waited: number[] = []
+    const arrive = (i: number): void => {
+      const taken = rates.take('app', { perSecond: 1000, burst: 1000 })
+      if (taken instanceof Promise) waited.push(i)
+      if (i < 5 * perSecond) time.after(1000 / perSecond, () => arrive(i + 1))
+    }
+    time.after(0, () => arrive(0))
+    await time.run()
+    assert.deepEqual(waited, [0], `${perSecond} a second`)
+    assert.ok(shared.asked < 4 * perSecond, `${shared.asked} questions at ${perSecond} a second`)
+  }
+})
+
 test('that tokens could not be given back is reported, and the next request passes', async () => {
   const time = new VirtualTime()
   const shared = new SharedBuckets()

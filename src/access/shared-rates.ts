@@ -6,16 +6,20 @@ import { type Rate, RateLimits, type RateState, type Rates, rateState } from './
 /**
  * The buckets of a store that several processes serve: kept there, taken from in small portions ahead of the requests.
  *
- * With what its waiting requests need, a process takes as many tokens more as it had requests in the last quarter of a
- * second, and no more than a twentieth of what the rate allows in a second. So an application that is allowed 50
- * requests a second costs one question to the store for every third of them, and one that is allowed 1,000 for every
- * fiftieth. What is taken is used or given back: a token is lost only with its process, or when the store fails. What is
- * held makes up for pauses, as the bucket itself does: an application may get that much more than its burst at once.
+ * With what its waiting requests need, a process takes as many tokens more as it had requests in the last second, and no
+ * more than a twentieth of what the rate allows in a second. So an application that is allowed 50 requests a second
+ * costs one question to the store for every second or third of them, and one that is allowed 1,000 for some forty. It asks
+ * for more beside a request that leaves it little, so that of steady ones the first alone waits. What is taken is used or
+ * given back: a token is lost only with its process, or when the store fails. What is held makes up for pauses, as the
+ * bucket itself does: an application may get that much more than its burst at once.
  *
  * While the store has no room for a write, which is no reason to refuse a reader, each process counts for itself.
  */
 const aheadSeconds = 0.05
-const recentMs = 250
+const recentMs = 1000
+/** What is held is little when it lasts no longer than this at the pace of late: the store should answer within it. */
+const littleMs = 5
+const giveBackMs = 250
 
 /** Buckets that one question is about, at most. */
 const bucketsMax = 1000
@@ -56,7 +60,7 @@ export class SharedRates implements Rates {
   #clock: Clock
   /** Of applications that made requests of late. */
   #reserves = new Map<string, Reserve>()
-  /** Those with requests that wait, or with tokens to give back. */
+  /** Those with requests that wait, with few tokens left, or with some to give back. */
   #wanting = new Set<Reserve>()
   #asking = false
   /** In use while the store is full. */
@@ -77,13 +81,18 @@ export class SharedRates implements Rates {
     reserve.tokens = Math.min(reserve.tokens, aheadMax(rate))
     if (reserve.tokens > 0) {
       reserve.tokens--
+      if (holdsLittle(reserve)) this.#want(reserve)
       return rateState(true, reserve.left + reserve.tokens, rate)
     }
     return new Promise((resolve, reject) => {
       reserve.waiting.push({ resolve, reject })
-      this.#wanting.add(reserve)
-      if (!this.#asking) void this.#ask()
+      this.#want(reserve)
     })
+  }
+
+  #want(reserve: Reserve): void {
+    this.#wanting.add(reserve)
+    if (!this.#asking) void this.#ask()
   }
 
   /** Those that come while the store is asked, of all applications, are asked for together, next. */
@@ -126,34 +135,34 @@ export class SharedRates implements Rates {
     this.#fade(reserve)
     const { name, rate, waiting, returning: returned } = reserve
     reserve.returning = 0
-    const ahead = waiting.length === 0 ? 0 : Math.min(aheadMax(rate), Math.floor(reserve.recent))
+    const ahead = Math.max(0, aheadOf(reserve) - reserve.tokens)
     return { name, rate, wanted: waiting.length, ahead, returned }
   }
 
   #reserveOf(name: string, rate: Rate): Reserve {
     const known = this.#reserves.get(name)
     if (known !== undefined) return known
-    if (this.#reserves.size === 0) this.#clock.after(recentMs, () => this.#giveBack())
+    if (this.#reserves.size === 0) this.#clock.after(giveBackMs, () => this.#giveBack())
     const recentAtMs = this.#clock.nowMs()
     const reserve = { name, rate, tokens: 0, left: 0, recent: 0, recentAtMs, waiting: [], returning: 0 }
     this.#reserves.set(name, reserve)
     return reserve
   }
 
-  /** What is more than the requests of late give reason to hold goes back, of all applications in one. */
+  /** What is far more than the requests of late give reason to hold goes back, of all applications in one. */
   #giveBack(): void {
     for (const [name, reserve] of this.#reserves) {
       this.#fade(reserve)
-      const surplus = reserve.tokens - Math.floor(reserve.recent)
-      if (surplus > 0) {
-        reserve.tokens -= surplus
-        reserve.returning += surplus
+      const wanted = Math.round(reserve.recent)
+      if (reserve.tokens > 2 * wanted) {
+        reserve.returning += reserve.tokens - wanted
+        reserve.tokens = wanted
         this.#wanting.add(reserve)
       }
       if (reserve.tokens === 0 && reserve.recent < 1 && !this.#wanting.has(reserve)) this.#reserves.delete(name)
     }
     if (!this.#asking) void this.#ask()
-    if (this.#reserves.size > 0) this.#clock.after(recentMs, () => this.#giveBack())
+    if (this.#reserves.size > 0) this.#clock.after(giveBackMs, () => this.#giveBack())
   }
 
   #fade(reserve: Reserve): void {
@@ -164,6 +173,12 @@ export class SharedRates implements Rates {
 }
 
 const aheadMax = (rate: Rate): number => Math.floor(rate.perSecond * aheadSeconds)
+
+/** What there is reason to hold. */
+const aheadOf = ({ rate, recent }: Reserve): number => Math.min(aheadMax(rate), Math.round(recent))
+
+const holdsLittle = (reserve: Reserve): boolean =>
+  reserve.tokens < aheadOf(reserve) && reserve.tokens <= (reserve.recent * littleMs) / recentMs
 
 /** The first `asked` of those that wait get what they asked for; what is left over serves those that came since. */
 function serve(reserve: Reserve, asked: number, { granted, left }: TokensGranted): void {

@@ -3,7 +3,8 @@ import { suite, test } from 'node:test'
 import { plainColumns } from '../../test/support/plain-columns.ts'
 import { newId } from '../ids.ts'
 import { feedIndex } from './feed-index.ts'
-import type { ChunkRecord, IndexSource, SourceDocument } from './index-source.ts'
+import type { IndexSource, SourceDocument } from './index-source.ts'
+import { preparePortion } from './prepare-portion.ts'
 import type { IndexBatch, SearchIndex } from './search-index.ts'
 
 const documentOf = (revision: number, body: string): SourceDocument => ({
@@ -15,11 +16,12 @@ const documentOf = (revision: number, body: string): SourceDocument => ({
 
 function stage(documents: readonly SourceDocument[]) {
   const steps: string[] = []
+  const documentsAfter: IndexSource['documentsAfter'] = async (position, most) =>
+    documents.filter(({ revision }) => revision > position).slice(0, most.documents)
   const source = {
-    documentsAfter: async (position: number, most: { documents: number }) =>
-      documents.filter(({ revision }) => revision > position).slice(0, most.documents),
-    putChunks: async (chunks: readonly ChunkRecord[]) => void steps.push(`keep ${chunks.length}`),
-  } as unknown as IndexSource
+    preparedAfter: (...asked) => preparePortion({ documentsAfter }, ...asked),
+    putChunks: async (chunks) => void steps.push(`keep ${chunks.length}`),
+  } satisfies Partial<IndexSource> as unknown as IndexSource
   const index = {
     apply: async ({ position, changes }: IndexBatch) => {
       steps.push(`index ${changes.length} to ${position}`)
@@ -35,7 +37,12 @@ suite('a step of the index along the store', () => {
     const step = await feedIndex(source, index, 0, 'each')
     assert.deepEqual(steps, ['keep 2', 'index 2 to 8'])
     assert.deepEqual([step.position, step.documents, step.chunks.length], [8, 2, 2])
-    assert.deepEqual(await feedIndex(source, index, 8, 'each'), { position: 8, documents: 0, chunks: [] })
+    assert.deepEqual(await feedIndex(source, index, 8, 'each'), {
+      position: 8,
+      documents: 0,
+      chunks: [],
+      isBehind: false,
+    })
   })
 
   test('an index of this process gets a few documents at once, one that is elsewhere many', async () => {
@@ -51,9 +58,9 @@ suite('a step of the index along the store', () => {
     const { steps, source, index } = stage(Array.from({ length: 300 }, (_, i) => documentOf(i + 1, 'One.')))
     const watched = {
       ...source,
-      documentsAfter: (...asked: Parameters<IndexSource['documentsAfter']>) => {
-        steps.push(`read after ${asked[0]}`)
-        return source.documentsAfter(...asked)
+      preparedAfter: (...asked: Parameters<IndexSource['preparedAfter']>) => {
+        steps.push(`read after ${asked[0]}${asked[1].isBehind ? ', one of many' : ''}`)
+        return source.preparedAfter(...asked)
       },
     }
     const step = await feedIndex(watched, index, 0, 'each')
@@ -62,19 +69,19 @@ suite('a step of the index along the store', () => {
       steps.filter((one) => !one.startsWith('keep')),
       [
         'read after 0',
-        'read after 64',
+        'read after 64, one of many',
         'index 64 to 64',
-        'read after 128',
+        'read after 128, one of many',
         'index 64 to 128',
-        'read after 192',
+        'read after 192, one of many',
         'index 64 to 192',
         'index 64 to 256',
       ],
     )
     steps.length = 0
-    const last = await feedIndex(watched, index, 256, 'each')
-    assert.deepEqual([last.position, last.documents], [300, 44])
-    assert.deepEqual(steps, ['read after 256', 'keep 44', 'index 44 to 300'])
+    const last = await feedIndex(watched, index, 256, 'each', step)
+    assert.deepEqual([last.position, last.documents, last.isBehind], [300, 44, false])
+    assert.deepEqual(steps, ['read after 256, one of many', 'keep 44', 'index 44 to 300'])
   })
 
   test('what was written before a portion failed is where the index stands', async () => {

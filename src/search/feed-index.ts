@@ -1,9 +1,7 @@
-import { setImmediate } from 'node:timers/promises'
 import { UnavailableError } from '../errors.ts'
 import type { IndexHome } from './index-home.ts'
-import type { ChunkRecord, IndexSource } from './index-source.ts'
-import { prepareDocument } from './prepare-document.ts'
-import type { IndexChange, IndexedChunk, SearchIndex } from './search-index.ts'
+import type { IndexSource, PreparedPortion } from './index-source.ts'
+import type { IndexedChunk, SearchIndex } from './search-index.ts'
 
 /**
  * What is written to the index together. To one of this process it is small enough that a search waits for milliseconds and
@@ -19,23 +17,13 @@ const portions = {
 /** What one step takes while there is more. Vectors wait for it to end, so it is no more than overlapping needs. */
 const portionsAtOnce = { each: 4, one: 1 } as const
 
-/** Characters analysed before other work gets its turn: a millisecond or so. With 20,000 the slowest searches beside an import took half as long again. */
-const breathCharacters = 4_000
-
 export interface FeedStep {
   readonly position: number
   readonly documents: number
   /** Those that went in. */
   readonly chunks: readonly IndexedChunk[]
-}
-
-interface Portion {
-  readonly position: number
-  readonly documents: number
-  readonly changes: readonly IndexChange[]
-  readonly chunks: readonly ChunkRecord[]
-  /** There may be more behind it. */
-  readonly isFull: boolean
+  /** There is more than one step takes. */
+  readonly isBehind: boolean
 }
 
 /**
@@ -45,63 +33,35 @@ interface Portion {
  *
  * `wholeAt` is a revision at which the index held all that the store did. A document that changed since stands at its
  * newest revision alone, so its earlier versions, up to there, are to be found nowhere else: they come along with it.
+ * `isBehind` is what the step before said.
  */
 export async function feedIndex(
   source: IndexSource,
   index: SearchIndex,
   position: number,
   fedBy: IndexHome['fedBy'],
-  wholeAt = 0,
+  { wholeAt = 0, isBehind = false }: { wholeAt?: number; isBehind?: boolean } = {},
 ): Promise<FeedStep> {
-  const prepareAfter = (revision: number) => preparePortion(source, revision, { ...portions[fedBy], wholeAt })
+  const limits = { ...portions[fedBy], versionsAfter: wholeAt }
   const fed: IndexedChunk[] = []
-  let step: FeedStep = { position, documents: 0, chunks: fed }
-  let portion = await prepareAfter(position)
+  let step: FeedStep = { position, documents: 0, chunks: fed, isBehind: false }
+  let portion = await source.preparedAfter(position, { ...limits, isBehind })
   for (let taken = 1; portion !== null; taken++) {
-    const written: Portion = portion
+    const written: PreparedPortion = portion
     const goesOn = written.isFull && taken < portionsAtOnce[fedBy]
     const [next] = await Promise.all([
-      goesOn ? prepareAfter(written.position) : null,
+      goesOn ? source.preparedAfter(written.position, { ...limits, isBehind: true }) : null,
       writePortion(source, index, written),
     ])
     for (const change of written.changes) if (change.kind === 'put_version') fed.push(...change.chunks)
-    step = { position: written.position, documents: step.documents + written.documents, chunks: fed }
+    const documents = step.documents + written.documents
+    step = { position: written.position, documents, chunks: fed, isBehind: written.isFull }
     portion = next
   }
   return step
 }
 
-/** Null where there is nothing. */
-async function preparePortion(
-  source: IndexSource,
-  revision: number,
-  { wholeAt, ...most }: { documents: number; characters: number; wholeAt: number },
-): Promise<Portion | null> {
-  const documents = await source.documentsAfter(revision, { ...most, versionsAfter: wholeAt })
-  const last = documents.at(-1)
-  if (last === undefined) return null
-  const changes: IndexChange[] = []
-  const chunks: ChunkRecord[] = []
-  let characters = 0
-  let sinceBreath = 0
-  const breathe = async (more: number): Promise<void> => {
-    characters += more
-    sinceBreath += more
-    if (sinceBreath < breathCharacters) return
-    sinceBreath = more
-    await setImmediate()
-  }
-  for (const document of documents) {
-    const prepared = await prepareDocument(document, breathe)
-    changes.push(...prepared.changes)
-    for (const chunk of prepared.chunks) chunks.push(chunk)
-  }
-  // The store cuts by bytes, of which a character has up to three.
-  const isFull = documents.length >= most.documents || characters >= most.characters / 3
-  return { position: last.revision, documents: documents.length, changes, chunks, isFull }
-}
-
-async function writePortion(source: IndexSource, index: SearchIndex, portion: Portion): Promise<void> {
+async function writePortion(source: IndexSource, index: SearchIndex, portion: PreparedPortion): Promise<void> {
   const { position, changes, chunks } = portion
   if (chunks.length > 0) await source.putChunks(chunks)
   const applied = await index.apply({ position, changes })

@@ -1,5 +1,5 @@
 import type { Scope } from '../access/scope.ts'
-import type { IndexedColumns, VersionColumns } from './search-index.ts'
+import type { IndexChange, IndexedColumns, VersionColumns } from './search-index.ts'
 
 /** The port: what the search index is fed from, and where searches read the texts that the index does not hold. */
 export interface IndexSource {
@@ -9,10 +9,13 @@ export interface IndexSource {
    * Documents whose index revision is above the given one, in that order, each with those of its versions whose own is
    * above `versionsAfter` (the same one when left out). Those that were erased stand among them, at a revision of their own.
    */
-  documentsAfter(
-    revision: number,
-    limits: { documents: number; characters: number; versionsAfter?: number },
-  ): Promise<readonly (SourceDocument | ErasedDocument)[]>
+  documentsAfter(revision: number, limits: DocumentLimits): Promise<readonly (SourceDocument | ErasedDocument)[]>
+  /**
+   * The same as the index is told of them: cut into chunks and read word by word. Null where there is nothing. It is made where
+   * the texts are read, which with the embedded store is a thread of it: it was most of what the main thread did for
+   * a document.
+   */
+  preparedAfter(revision: number, limits: PortionLimits): Promise<PreparedPortion | null>
   /** The newest index revision. */
   newestRevision(): Promise<number>
   /** The newest one of a document that was erased; 0 where none was. */
@@ -63,6 +66,28 @@ export interface IndexSource {
 
 /** What a search asks of it, beside what it has made of texts. */
 export type AskedSource = Pick<IndexSource, 'indexedColumns' | 'versionHeads' | 'results'>
+
+export interface DocumentLimits {
+  readonly documents: number
+  readonly characters: number
+  readonly versionsAfter?: number
+}
+
+export interface PortionLimits extends DocumentLimits {
+  /** Much waits: nobody else should wait behind it. */
+  readonly isBehind: boolean
+}
+
+/** Documents one after the other, and what the index must be told of them. */
+export interface PreparedPortion {
+  /** The revision of the last. */
+  readonly position: number
+  readonly documents: number
+  readonly changes: readonly IndexChange[]
+  readonly chunks: readonly ChunkRecord[]
+  /** There may be more behind it. */
+  readonly isFull: boolean
+}
 
 export interface SourceDocument {
   readonly documentId: string

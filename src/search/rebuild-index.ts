@@ -44,8 +44,10 @@ async function fill(
   const resumedAt = health.state === 'needs_rebuild' ? 0 : health.position
   let position = resumedAt
   let documents = 0
+  let isBehind = false
   for (;;) {
-    const step = await feedIndex(source, index, position, fedBy)
+    const step = await feedIndex(source, index, position, fedBy, { isBehind })
+    isBehind = step.isBehind
     if (step.documents === 0) return { documents, resumedAt }
     position = step.position
     documents += step.documents

@@ -8,6 +8,7 @@ import { silentIncidents } from '../incidents.ts'
 import { silentMeasures } from '../measures.ts'
 import type { ChunkRecord, IndexSource, SourceDocument } from '../search/index-source.ts'
 import { IndexingMeasures } from '../search/indexing-measures.ts'
+import { preparePortion } from '../search/prepare-portion.ts'
 import type { IndexBatch, IndexHealth, SearchIndex } from '../search/search-index.ts'
 import { startIndexing } from './indexing.ts'
 
@@ -42,19 +43,22 @@ class Fakes {
     }
   }
 
+  readonly #documentsAfter: IndexSource['documentsAfter'] = async (revision) => {
+    const found = this.documents.filter((one) => one.revision > revision).slice(0, 2)
+    return found.map((one) => ({
+      ...one,
+      versions: one.versions.map((version) => ({
+        ...version,
+        vectors: [...this.chunks.values()]
+          .filter(({ versionId, chunkId }) => versionId === version.versionId && this.vectors.has(chunkId))
+          .map(({ chunkId }) => ({ chunkId, profileId: 'm', vector: this.vectors.get(chunkId)! })),
+      })),
+    }))
+  }
+
   readonly source = {
-    documentsAfter: async (revision: number) => {
-      const found = this.documents.filter((one) => one.revision > revision).slice(0, 2)
-      return found.map((one) => ({
-        ...one,
-        versions: one.versions.map((version) => ({
-          ...version,
-          vectors: [...this.chunks.values()]
-            .filter(({ versionId, chunkId }) => versionId === version.versionId && this.vectors.has(chunkId))
-            .map(({ chunkId }) => ({ chunkId, profileId: 'm', vector: this.vectors.get(chunkId)! })),
-        })),
-      }))
-    },
+    preparedAfter: (...asked: Parameters<IndexSource['preparedAfter']>) =>
+      preparePortion({ documentsAfter: this.#documentsAfter }, ...asked),
     newestRevision: async () => this.documents.length,
     putChunks: async (chunks: readonly ChunkRecord[]) => {
       for (const chunk of chunks) {

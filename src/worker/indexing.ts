@@ -71,6 +71,8 @@ export async function startIndexing(parts: IndexingParts): Promise<Indexing> {
   let wholeAt = 0
   /** Where the index has all that it was found to lack; 0 before it was looked at, null when it has all. */
   let refilledAt: number | null = 0
+  /** More waits than a step takes. */
+  let isBehind = false
   let isFeeding = fedBy === 'each'
   let isMakingVectors = false
   const abort = new AbortController()
@@ -157,7 +159,8 @@ export async function startIndexing(parts: IndexingParts): Promise<Indexing> {
     try {
       position ??= await startPosition()
       const beganAt = performance.now()
-      const step = await feedIndex(source, index, position, fedBy, wholeAt)
+      const step = await feedIndex(source, index, position, fedBy, { wholeAt, isBehind })
+      isBehind = step.isBehind
       fed.made(step.documents, beganAt)
       measures.fed(step.documents)
       position = step.position

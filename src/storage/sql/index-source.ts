@@ -9,11 +9,15 @@ import { idLists, readingByIds } from './id-lists.ts'
 import { backlogOf } from './index-backlog.ts'
 import { lastRevision } from './index-revisions.ts'
 import { sql } from './kysely.ts'
+import { loadOnce } from './load-once.ts'
 import type { ChunkRow, DocumentRow, DocumentVersionRow, Tables } from './tables.ts'
 import { asFloats, sqlVectorQueue } from './vector-queue.ts'
 
 /** Rows of indexes that nobody has heard of for so long are of no use. */
 const indexForgottenMs = dayMs
+
+/** Loaded with the first documents: with it come the words and stems of all languages (`search-texts.ts`). */
+const preparing = loadOnce(() => import('../../search/prepare-portion.ts'))
 
 export function sqlIndexSource(db: Kysely<Tables>): IndexSource {
   const documents = <Column extends keyof DocumentRow>(columns: readonly Column[]) =>
@@ -40,7 +44,7 @@ export function sqlIndexSource(db: Kysely<Tables>): IndexSource {
   }
   const shown = { all: shownRows(sql.ref('document_version.body')), none: shownRows(sql<null>`null`) }
 
-  return {
+  const source: IndexSource = {
     ...sqlVectorQueue(db),
 
     async instance() {
@@ -85,6 +89,11 @@ export function sqlIndexSource(db: Kysely<Tables>): IndexSource {
           })),
         }
       })
+    },
+
+    async preparedAfter(...asked) {
+      const { preparePortion } = await preparing()
+      return preparePortion(source, ...asked)
     },
 
     newestRevision: () => lastRevision(db),
@@ -169,6 +178,7 @@ export function sqlIndexSource(db: Kysely<Tables>): IndexSource {
       }))
     },
   }
+  return source
 }
 
 async function erasedAfter(db: Kysely<Tables>, revision: number, most: number): Promise<ErasedDocument[]> {

@@ -59,6 +59,7 @@ export const storeCalls = {
   indexSource: {
     instance: 'reads',
     documentsAfter: 'reads',
+    preparedAfter: 'reads',
     newestRevision: 'reads',
     newestErasure: 'reads',
     reportPurged: { locks: ['indexSource'] },

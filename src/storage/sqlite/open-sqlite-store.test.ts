@@ -150,14 +150,14 @@ test('an export that goes on has a thread of its own; when that ends the others 
   const portion = (after: ExportPosition | null) =>
     open.store.exportSource.portion({ scope, after, versions: 'current', documentsMax: 10 })
   const first = await portion(null)
-  assert.equal(threadsNamed('store exporter').length, 0, 'not for the first portion')
+  assert.equal(threadsNamed('store bulk reader').length, 0, 'not for the first portion')
   const second = await portion(first.position)
   assert.deepEqual([first.documents, second.documents], [10, 10])
-  const [exporter] = threadsNamed('store exporter')
+  const [reader] = threadsNamed('store bulk reader')
   const going = portion(first.position)
   assert.deepEqual(open.load(), { writer: 0, readers: 1 })
   const settled = Promise.allSettled([going])
-  await exporter!.terminate()
+  await reader!.terminate()
   const [gone] = await settled
   // It may just have been done.
   if (gone.status === 'rejected') assert.equal(gone.reason.code, 'store_unavailable')
@@ -165,6 +165,28 @@ test('an export that goes on has a thread of its own; when that ends the others 
   assert.deepEqual((await portion(first.position)).documents, 10, 'another takes its place')
   await open.close()
   assert.deepEqual(startedThreads, [])
+})
+
+test('where many documents wait for the index, they are prepared by the thread that nobody else waits for', async (t) => {
+  const open = await openSqliteStore(folder(t))
+  await open.store.operator.commit([put('a')], mark)
+  await open.store.content.ingest(
+    ['one', 'two', 'three'].map((body) => ({ datasetId: 'a', platform: 'p', externalId: body, body })),
+    1,
+  )
+  const prepared = (revision: number, isBehind: boolean) =>
+    open.store.indexSource.preparedAfter(revision, { documents: 2, characters: 1000, isBehind })
+  const first = await prepared(0, false)
+  assert.equal(threadsNamed('store bulk reader').length, 0, 'not for the first portion')
+  const second = await prepared(first!.position, true)
+  assert.equal(threadsNamed('store bulk reader').length, 1)
+  assert.deepEqual([first!.isFull, second!.isFull], [true, false])
+  const words = [first, second].flatMap((portion) =>
+    portion!.changes.map((change) => change.kind === 'put_version' && change.chunks[0]!.body.terms[0]),
+  )
+  assert.deepEqual(words, ['one', 'two', 'three'])
+  assert.equal(await prepared(second!.position, true), null)
+  await open.close()
 })
 
 test('for one caller there is one thread, which reads beside a server that writes, and writes too', async (t) => {

@@ -9,6 +9,7 @@ import type { ExportSource } from '../../export/export-source.ts'
 import { giveToOwner } from '../../give-to-owner.ts'
 import { makeFolder } from '../../make-folder.ts'
 import type { OperatorStore } from '../../operator/operator-store.ts'
+import type { IndexSource } from '../../search/index-source.ts'
 import { CallLost, Calls } from '../../threads/calls.ts'
 import { threadChannel } from '../../threads/channel.ts'
 import { Pool, silentPoolWatch } from '../../threads/pool.ts'
@@ -59,11 +60,11 @@ export async function openSqliteStore(dataDir: string, options: OpenOptions = {}
     watch,
   })
   let readers = writers
-  let exporters: Pool | null = null
+  let bulkReaders: Pool | null = null
   const news = new FileNews(path)
   const close = async (): Promise<void> => {
     news.close()
-    await exporters?.end()
+    await bulkReaders?.end()
     if (readers !== writers) await readers.end()
     // Last, so that the write-ahead log is folded into the file when the last connection closes.
     await writers.end()
@@ -84,15 +85,15 @@ export async function openSqliteStore(dataDir: string, options: OpenOptions = {}
         start: () => ({ calls: startThread(path, 'reader') }),
         watch,
       })
-      // Else everybody would wait behind an export for as long as it takes.
-      exporters = new Pool({
-        name: 'store-exporter',
+      // Else everybody would wait behind an export, or behind what the index is fed with, for as long as it takes.
+      bulkReaders = new Pool({
+        name: 'store-bulk-reader',
         size: 1,
         kept: 0,
         letGoAfterMs,
         letsAllGo: true,
         callsPerMember: 1,
-        start: () => ({ calls: startThread(path, 'exporter') }),
+        start: () => ({ calls: startThread(path, 'bulk reader') }),
         watch,
       })
       await readers.open()
@@ -114,7 +115,7 @@ export async function openSqliteStore(dataDir: string, options: OpenOptions = {}
   const perform = async ({ port, method, write }: NamedCall, args: readonly unknown[]): Promise<unknown> => {
     const call: StoreCall = { port, method, args, writes: write !== null }
     try {
-      if (write === null) return await ((isOfExport(call) ? exporters : null) ?? readers).call(call)
+      if (write === null) return await ((isBulk(call) ? bulkReaders : null) ?? readers).call(call)
       const result = await writes.write(call)
       room.written(nameOf(call))
       return result
@@ -151,16 +152,23 @@ export async function openSqliteStore(dataDir: string, options: OpenOptions = {}
         throw isFullDiskError(error, path) ? room.refused('scrub', error) : error
       }
     },
-    load: () => ({ writer: writers.load, readers: readers.load + (exporters?.load ?? 0) }),
+    load: () => ({ writer: writers.load, readers: readers.load + (bulkReaders?.load ?? 0) }),
     close,
   }
 }
 
-/** A portion of an export that goes on; the first one is read like anything else, and is all that most small ones have. */
-function isOfExport({ port, method, args }: StoreCall): boolean {
-  if (port !== 'exportSource' || method !== 'portion') return false
-  const [query] = args as Parameters<ExportSource['portion']>
-  return query.after !== null
+/**
+ * A portion of an export that goes on, or of documents for the index where many wait. The first of either is read like
+ * anything else, and is usually all.
+ */
+function isBulk({ port, method, args }: StoreCall): boolean {
+  if (port === 'exportSource' && method === 'portion') {
+    const [query] = args as Parameters<ExportSource['portion']>
+    return query.after !== null
+  }
+  if (port !== 'indexSource' || method !== 'preparedAfter') return false
+  const [, limits] = args as Parameters<IndexSource['preparedAfter']>
+  return limits.isBehind
 }
 
 /** Whoever holds the key would go on with it for as long as the disk is full. */

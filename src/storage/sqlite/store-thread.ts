@@ -10,8 +10,8 @@ import { sqliteStore } from './sqlite-store.ts'
 
 export interface StoreThread {
   readonly path: string
-  /** An exporter is a reader for exports alone. */
-  readonly role: 'writer' | 'reader' | 'exporter'
+  /** A bulk reader is for those who read much. */
+  readonly role: 'writer' | 'reader' | 'bulk reader'
 }
 
 /** What a thread says when it takes calls. */
@@ -28,7 +28,7 @@ export interface StoreCall {
   readonly writes: boolean
 }
 
-const exporterNiceness = 5
+const bulkNiceness = 5
 
 /** What is no call of a port is no transaction. */
 export type ThreadCall = StoreCall | 'scrub'
@@ -39,10 +39,10 @@ export type ThreadCall = StoreCall | 'scrub'
  * writer brings the store up to date before it takes calls.
  */
 const { path, role } = workerData as StoreThread
-if (role === 'exporter' && process.platform === 'linux') {
+if (role === 'bulk reader' && process.platform === 'linux') {
   try {
     // On Linux this is the thread alone. Whoever waits for one document goes before whoever takes them all.
-    setPriority(0, exporterNiceness)
+    setPriority(0, bulkNiceness)
   } catch {
     // Without the right to, it competes with the others; nothing else.
   }

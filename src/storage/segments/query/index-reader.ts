@@ -303,6 +303,7 @@ export class IndexReader {
     const found = searchVector({
       view,
       filter,
+      visible: isUnfiltered(request) ? this.#statistics.bodies(request.scope, opened.view) : () => null,
       profile: profile.number,
       vector,
       topK,

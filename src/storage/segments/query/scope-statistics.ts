@@ -77,6 +77,11 @@ class SegmentStatistics {
     return this.#isBothOrNone ? this.#bodies : null
   }
 
+  /** As of the last `follow`: chunks whose body may be searched, a bit each. */
+  get bodies(): Uint32Array {
+    return this.#bodies
+  }
+
   get kept(): number {
     return this.#counts.size
   }
@@ -214,6 +219,12 @@ export class StatisticsCache {
   searchable(scope: Scope, { segments, generation }: SearchView): (segment: Segment) => Uint32Array | null {
     const share = this.#shareOf(scope, segments)
     return (segment) => segmentShare(share, segment, generation).searchable
+  }
+
+  /** Chunks of a segment whose body the scope may search. */
+  bodies(scope: Scope, { segments, generation }: SearchView): (segment: Segment) => Uint32Array {
+    const share = this.#shareOf(scope, segments)
+    return (segment) => segmentShare(share, segment, generation).bodies
   }
 
   /** How many chunks of a segment hold a term where the scope may search it. */

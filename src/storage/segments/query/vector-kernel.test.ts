@@ -26,21 +26,33 @@ test('the SIMD kernel gives what the plain one gives, for every size', () => {
           const seed = stream.next().value
           return Float32Array.from({ length: size }, (_, i) => Math.sin(seed * 9999 + i * (1 + seed)))
         }
-        for (let row = 0; row < rows; row++) open.column.set(row, draw())
+        const isPresent = (row: number): boolean => row % 5 !== 4
+        for (let row = 0; row < rows; row++) {
+          open.column.set(row, draw())
+          if (!isPresent(row)) open.column.present[row] = 0
+        }
         const query = packQuery(draw())
         const list = Uint16Array.from({ length: rows }, (_, i) => i).filter((row) => row % 3 !== 1)
+        const visible = new Uint32Array((rows + 31) >>> 5)
+        for (const row of list) visible[row >>> 5]! |= 1 << row
+        const isFound = (row: number): boolean => isPresent(row) && list.includes(row)
+        const at = 7
         for (const kernel of [simd, plain]) kernel.setQuery(query)
         for (const limit of [query.farthest, query.farthest >> 1, 0]) {
           for (const first of [0, groupRows].filter((row) => row < rows)) {
             const near = [simd, plain].map((kernel) => {
-              const count = kernel.near(open, first, rows - first, limit)
-              return [kernel.nearRows.slice(0, count), kernel.nearDistances.slice(0, count)]
+              kernel.setVisible(visible)
+              kernel.counts.fill(0)
+              const end = at + kernel.near(open, first, rows - first, limit, at)
+              const counts = kernel.counts.slice(0, limit + 1)
+              return [kernel.nearRows.slice(at, end), kernel.nearDistances.slice(at, end), counts]
             })
             assert.deepEqual(near[0], near[1])
+            const expected = Array.from({ length: rows - first }, (_, i) => first + i).filter(isFound)
+            if (limit === query.farthest) assert.deepEqual([...near[0]![0]!], expected)
           }
         }
         const some = list.length
-        assert.deepEqual(simd.distancesOf(open, list).slice(0, some), plain.distancesOf(open, list).slice(0, some))
         assert.deepEqual(simd.productsOf(open, list).slice(0, some), plain.productsOf(open, list).slice(0, some))
         arena.free(block)
       },

@@ -4,20 +4,23 @@ import { firstBitsOf, groupRows, type PackedQuery } from '../format/vector-colum
 import type { OpenColumn } from '../memory/segment.ts'
 
 /**
- * The three inner loops of vector search, over the rows of one column. A row's distance is the weight of the components
+ * The two inner loops of vector search, over the rows of one column. A row's distance is the weight of the components
  * whose signs differ from the query's. What a call returns is overwritten by the next call. `list` is ascending row
  * numbers.
  */
 export interface VectorKernel {
   setQuery(query: PackedQuery): void
+  /** The rows that `near` may find, a bit each; there are whole words of them. */
+  setVisible(bits: Uint32Array): void
   /**
-   * Of `count` rows from `first` on, where a group begins, those no farther than `limit`: their numbers and distances are
-   * in `nearRows` and `nearDistances`. Returns how many.
+   * Of `count` rows from `first` on, where a group begins, those that are visible, have a vector and are no farther than
+   * `limit`: their numbers and distances are in `nearRows` and `nearDistances` from `at` on, and each is counted in
+   * `counts` by its distance. Returns how many.
    */
-  near(column: OpenColumn, first: number, count: number, limit: number): number
+  near(column: OpenColumn, first: number, count: number, limit: number, at: number): number
   readonly nearRows: Uint16Array
   readonly nearDistances: Uint16Array
-  distancesOf(column: OpenColumn, list: Uint16Array): Uint16Array
+  readonly counts: Uint32Array
   /** Products of the query's components with the signed bytes. */
   productsOf(column: OpenColumn, list: Uint16Array): Int32Array
 }
@@ -32,7 +35,10 @@ const componentsAt = 65_536
 const listAt = 131_072
 const nearAt = listAt + segmentChunksMax * 2
 const outAt = nearAt + segmentChunksMax * 2
-const scratchPages = (outAt + segmentChunksMax * 4) / 65_536
+const visibleAt = outAt + segmentChunksMax * 4
+const countsAt = visibleAt + segmentChunksMax / 8
+const countsMax = 2 ** 16
+const scratchPages = (countsAt + countsMax * 4) / 65_536
 
 interface KernelExports {
   near(
@@ -42,10 +48,12 @@ interface KernelExports {
     signBytes: number,
     limit: number,
     first: number,
+    visible: number,
+    present: number,
     list: number,
     near: number,
+    counts: number,
   ): number
-  distances_of(groups: number, list: number, count: number, tables: number, signBytes: number, out: number): void
   products_of(rows: number, list: number, count: number, query: number, blocks: number, out: number): void
 }
 
@@ -59,7 +67,8 @@ class SimdKernel implements VectorKernel {
   readonly #list = new Uint16Array(this.#scratch.buffer as ArrayBuffer, listAt, segmentChunksMax)
   readonly nearRows = this.#list
   readonly nearDistances = new Uint16Array(this.#scratch.buffer as ArrayBuffer, nearAt, segmentChunksMax)
-  readonly #distances = new Uint16Array(this.#scratch.buffer as ArrayBuffer, outAt, segmentChunksMax)
+  readonly counts = new Uint32Array(this.#scratch.buffer as ArrayBuffer, countsAt, countsMax)
+  readonly #visible = new Uint32Array(this.#scratch.buffer as ArrayBuffer, visibleAt, segmentChunksMax / 32)
   readonly #sums = new Int32Array(this.#scratch.buffer as ArrayBuffer, outAt, segmentChunksMax)
 
   constructor(memories: readonly WebAssembly.Memory[]) {
@@ -71,19 +80,26 @@ class SimdKernel implements VectorKernel {
     this.#bytes.set(new Uint8Array(components.buffer, components.byteOffset, components.byteLength), componentsAt)
   }
 
-  near({ column, place }: OpenColumn, first: number, count: number, limit: number): number {
-    const { bitsAt, signBytes } = column.layout
-    const group = place.block.offset + bitsAt + first * signBytes
-    const kernel = this.#exportsFor(place.block.arena)
-    return kernel.near(group, count, tablesAt, signBytes, limit, first, listAt, nearAt)
+  setVisible(bits: Uint32Array): void {
+    this.#visible.set(bits)
   }
 
-  distancesOf({ column, place }: OpenColumn, list: Uint16Array): Uint16Array {
+  near({ column, place }: OpenColumn, first: number, count: number, limit: number, at: number): number {
     const { bitsAt, signBytes } = column.layout
-    this.#list.set(list)
-    const groups = place.block.offset + bitsAt
-    this.#exportsFor(place.block.arena).distances_of(groups, listAt, list.length, tablesAt, signBytes, outAt)
-    return this.#distances
+    const { arena, offset } = place.block
+    return this.#exportsFor(arena).near(
+      offset + bitsAt + first * signBytes,
+      count,
+      tablesAt,
+      signBytes,
+      limit,
+      first,
+      visibleAt + first / 8,
+      offset + first,
+      listAt + at * 2,
+      nearAt + at * 2,
+      countsAt,
+    )
   }
 
   productsOf({ column, place }: OpenColumn, list: Uint16Array): Int32Array {
@@ -111,7 +127,8 @@ class PlainKernel implements VectorKernel {
   readonly nearRows = new Uint16Array(segmentChunksMax)
   readonly nearDistances = new Uint16Array(segmentChunksMax)
   readonly #out = new Int32Array(segmentChunksMax)
-  readonly #distances = new Uint16Array(segmentChunksMax)
+  readonly counts = new Uint32Array(countsMax)
+  #visible = new Uint32Array(0)
   #signTables = new Uint8Array(0)
   #components = new Int16Array(0)
 
@@ -120,22 +137,22 @@ class PlainKernel implements VectorKernel {
     this.#components = components.slice()
   }
 
-  near(open: OpenColumn, first: number, count: number, limit: number): number {
-    let found = 0
-    for (let row = first; row < first + count; row++) {
-      const distance = this.#distance(open, row)
-      if (distance > limit) continue
-      this.nearRows[found] = row
-      this.nearDistances[found++] = distance
-    }
-    return found
+  setVisible(bits: Uint32Array): void {
+    this.#visible = bits.slice()
   }
 
-  distancesOf(open: OpenColumn, list: Uint16Array): Uint16Array {
-    list.forEach((row, i) => {
-      this.#distances[i] = this.#distance(open, row)
-    })
-    return this.#distances
+  near(open: OpenColumn, first: number, count: number, limit: number, at: number): number {
+    let found = 0
+    for (let row = first; row < first + count; row++) {
+      const isVisible = (this.#visible[row >>> 5]! >>> row) & 1
+      if (isVisible === 0 || open.column.present[row] !== 1) continue
+      const distance = this.#distance(open, row)
+      if (distance > limit) continue
+      this.nearRows[at + found] = row
+      this.nearDistances[at + found++] = distance
+      this.counts[distance]!++
+    }
+    return found
   }
 
   productsOf({ column }: OpenColumn, list: Uint16Array): Int32Array {

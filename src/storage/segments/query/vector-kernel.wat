@@ -56,80 +56,66 @@
       (i32.add (i32x4.extract_lane 0 (local.get $lanes)) (i32x4.extract_lane 1 (local.get $lanes)))
       (i32.add (i32x4.extract_lane 2 (local.get $lanes)) (i32x4.extract_lane 3 (local.get $lanes)))))
 
-  ;; Of the $count rows in the groups from $group on, those whose distance is at most $limit: row numbers, counted from
-  ;; $first, at $list and distances at $near. Returns how many.
+  ;; Of the $count rows in the groups from $group on, those whose bit at $visible is set, whose byte at $present is 1 and
+  ;; whose distance is at most $limit: row numbers, counted from $first, at $list and distances at $near. Each adds one to
+  ;; the number of its distance at $counts. Returns how many. Bits and bytes are those of the row $first and after; a row
+  ;; that is not there has no bit.
   (func (export "near")
     (param $group i32) (param $count i32) (param $tables i32) (param $bytes i32) (param $limit i32) (param $first i32)
-    (param $list i32) (param $near i32)
+    (param $visible i32) (param $present i32) (param $list i32) (param $near i32) (param $counts i32)
     (result i32)
     (local $end i32)
     (local $found i32)
     (local $within i32)
     (local $row i32)
+    (local $distance i32)
+    (local $counted i32)
     (local $limits v128)
     (local.set $end (i32.add (local.get $first) (local.get $count)))
     (local.set $limits (i16x8.splat (local.get $limit)))
     (block $done
       (loop $next
         (br_if $done (i32.ge_u (local.get $first) (local.get $end)))
-        (call $weigh (local.get $group) (local.get $tables) (local.get $bytes))
-        (local.set $within
-          (i8x16.bitmask
-            (i8x16.narrow_i16x8_s
-              (i16x8.le_u (v128.load $scratch (i32.const 0)) (local.get $limits))
-              (i16x8.le_u (v128.load $scratch (i32.const 16)) (local.get $limits)))))
-        ;; The last group may have room for rows that are not there.
-        (if (i32.gt_u (i32.add (local.get $first) (i32.const 16)) (local.get $end))
-          (then
-            (local.set $within
-              (i32.and
-                (local.get $within)
-                (i32.sub
-                  (i32.shl (i32.const 1) (i32.sub (local.get $end) (local.get $first)))
-                  (i32.const 1))))))
         (block $none
+          (local.set $within (i32.load16_u $scratch (local.get $visible)))
+          (br_if $none (i32.eqz (local.get $within)))
+          (call $weigh (local.get $group) (local.get $tables) (local.get $bytes))
+          (local.set $within
+            (i32.and
+              (local.get $within)
+              (i8x16.bitmask
+                (i8x16.narrow_i16x8_s
+                  (i16x8.le_u (v128.load $scratch (i32.const 0)) (local.get $limits))
+                  (i16x8.le_u (v128.load $scratch (i32.const 16)) (local.get $limits))))))
+          (br_if $none (i32.eqz (local.get $within)))
+          (local.set $within
+            (i32.and
+              (local.get $within)
+              (i8x16.bitmask
+                (i8x16.eq (v128.load $arena (local.get $present)) (i8x16.splat (i32.const 1))))))
           (loop $one
             (br_if $none (i32.eqz (local.get $within)))
             (local.set $row (i32.ctz (local.get $within)))
+            (local.set $distance (i32.load16_u $scratch (i32.shl (local.get $row) (i32.const 1))))
             (i32.store16 $scratch
               (i32.add (local.get $list) (i32.shl (local.get $found) (i32.const 1)))
               (i32.add (local.get $first) (local.get $row)))
             (i32.store16 $scratch
               (i32.add (local.get $near) (i32.shl (local.get $found) (i32.const 1)))
-              (i32.load16_u $scratch (i32.shl (local.get $row) (i32.const 1))))
+              (local.get $distance))
+            (local.set $counted (i32.add (local.get $counts) (i32.shl (local.get $distance) (i32.const 2))))
+            (i32.store $scratch
+              (local.get $counted)
+              (i32.add (i32.load $scratch (local.get $counted)) (i32.const 1)))
             (local.set $found (i32.add (local.get $found) (i32.const 1)))
             (local.set $within (i32.and (local.get $within) (i32.sub (local.get $within) (i32.const 1))))
             (br $one)))
         (local.set $first (i32.add (local.get $first) (i32.const 16)))
+        (local.set $visible (i32.add (local.get $visible) (i32.const 2)))
+        (local.set $present (i32.add (local.get $present) (i32.const 16)))
         (local.set $group (i32.add (local.get $group) (i32.shl (local.get $bytes) (i32.const 4))))
         (br $next)))
     (local.get $found))
-
-  ;; Distances of the rows whose 16-bit numbers stand at $list, in ascending order: a group is weighed once.
-  (func (export "distances_of") (param $groups i32) (param $list i32) (param $count i32) (param $tables i32)
-    (param $bytes i32) (param $out i32)
-    (local $end i32)
-    (local $row i32)
-    (local $group i32)
-    (local $weighed i32)
-    (local.set $weighed (i32.const -1))
-    (local.set $end (i32.add (local.get $out) (i32.shl (local.get $count) (i32.const 1))))
-    (if (i32.eqz (local.get $count)) (then (return)))
-    (loop $next
-      (local.set $row (i32.load16_u $scratch (local.get $list)))
-      (local.set $group (i32.and (local.get $row) (i32.const -16)))
-      (if (i32.ne (local.get $group) (local.get $weighed))
-        (then
-          (call $weigh
-            (i32.add (local.get $groups) (i32.mul (local.get $group) (local.get $bytes)))
-            (local.get $tables)
-            (local.get $bytes))
-          (local.set $weighed (local.get $group))))
-      (i32.store16 $scratch (local.get $out)
-        (i32.load16_u $scratch (i32.shl (i32.and (local.get $row) (i32.const 15)) (i32.const 1))))
-      (local.set $list (i32.add (local.get $list) (i32.const 2)))
-      (br_if $next
-        (i32.lt_u (local.tee $out (i32.add (local.get $out) (i32.const 2))) (local.get $end)))))
 
   ;; Reads a little of every 64 bytes of the rows at $list: they come from memory all at once, where a row after the other
   ;; would be waited for. What is read is of no use, and is returned so that it is read.

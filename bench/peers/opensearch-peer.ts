@@ -2,12 +2,12 @@ import { searchLimits as limits } from '../../src/search/limits.ts'
 import { corpus } from '../index/corpus.ts'
 import { Client, parsed } from '../search/client.ts'
 import { fillerWords, languageOf, textOf, titleOf } from '../search/texts.ts'
+import { Bulks } from '../support/bulks.ts'
 import { progress } from '../support/progress.ts'
 import type { Question } from './questions.ts'
 
 const index = 'peer'
 const pipeline = 'peer-hybrid'
-const bulkChunks = 500
 
 /**
  * The same documents in OpenSearch as one would keep them there: a document for each chunk, collapsed to the best of each
@@ -84,15 +84,7 @@ export class OpenSearchPeer {
       ],
     })
     const startedMs = performance.now()
-    let lines: string[] = []
-    let sent = 0
-    const flush = async (): Promise<void> => {
-      const { errors } = parsed(await this.#client.send('POST', `/${index}/_bulk`, lines.join('')))
-      if (errors) throw new Error('OpenSearch did not take all chunks')
-      sent += lines.length
-      lines = []
-      progress(`OpenSearch: ${sent} of ${chunks} chunks`)
-    }
+    const bulks = new Bulks(this.#client, index, (sent) => progress(`OpenSearch: ${sent} of ${chunks} chunks`))
     for (const put of corpus(chunks, true)) {
       const { documentId, columns } = put
       for (const { chunkId, body, vectors } of put.chunks) {
@@ -107,11 +99,10 @@ export class OpenSearchPeer {
           body: textOf(body),
           vector: Array.from(vectors[0]!.vector),
         }
-        lines.push(`{"index":{"_id":"${chunkId}"}}\n${JSON.stringify(source)}\n`)
+        await bulks.add(chunkId, JSON.stringify(source))
       }
-      if (lines.length >= bulkChunks) await flush()
     }
-    if (lines.length > 0) await flush()
+    await bulks.end()
     const seconds = (performance.now() - startedMs) / 1000
     progress('OpenSearch: merging into one segment')
     await this.#client.call('POST', `/${index}/_forcemerge?max_num_segments=1`)
@@ -119,7 +110,7 @@ export class OpenSearchPeer {
     progress('')
     const mergedSeconds = (performance.now() - startedMs) / 1000
     console.log(
-      `OpenSearch: ${(sent / seconds).toFixed(0)} chunks a second, merged after ${mergedSeconds.toFixed(0)} s`,
+      `OpenSearch: ${(bulks.sent / seconds).toFixed(0)} chunks a second, merged after ${mergedSeconds.toFixed(0)} s`,
     )
   }
 

@@ -25,7 +25,8 @@ export function unpackStatistics(
   packed: readonly number[] | undefined,
   asked: readonly string[],
 ): KeywordStatistics | null {
-  const [digest, chunks, totalLength, ...counts] = packed ?? []
+  if (packed === undefined) return null
+  const [digest, chunks, totalLength, ...counts] = packed
   if (digest !== digestOf(asked) || counts.length !== asked.length) return null
   return { chunks: chunks!, totalLength: totalLength!, counts }
 }

@@ -3,6 +3,7 @@ import type { SearchFilters } from '../../../search/search-index.ts'
 import type { FilterClass } from '../format/filter-classes.ts'
 import type { SegmentImage } from '../format/segment-image.ts'
 import { RecentlyUsed } from './recently-used.ts'
+import { scopeKey } from './scope-key.ts'
 
 /** What of a chunk may be searched: a set of these bits. */
 export const titleMask = 1
@@ -194,7 +195,7 @@ export class FilterCache {
 
   filterFor(scope: Scope, filters: SearchFilters): CompiledFilter {
     const make = () => new CompiledFilter(scope, filters, this.#classes)
-    const filter = this.#filters.get(JSON.stringify([scope, filters]), make)
+    const filter = this.#filters.get(`${scopeKey(scope)} ${JSON.stringify(filters)}`, make)
     filter.extend()
     return filter
   }

@@ -10,6 +10,7 @@ import { bodyMask, bothMask, CompiledFilter, titleMask } from './compile-filter.
 import { postingRangeOf } from './keyword-kernel.ts'
 import type { ScopeStatistics } from './plan-keyword.ts'
 import { RecentlyUsed } from './recently-used.ts'
+import { scopeKey } from './scope-key.ts'
 
 /** Shorter lists are counted again each time: a microsecond at most, and most terms have only such. */
 const keptPostingsLeast = 1024
@@ -248,7 +249,7 @@ export class StatisticsCache {
 
   #shareOf(scope: Scope, segments: readonly Segment[]): ScopeShare {
     if (this.#countsKept > countsKeptMax) this.clear()
-    const share = this.#scopes.get(JSON.stringify(scope), () => ({
+    const share = this.#scopes.get(scopeKey(scope), () => ({
       filter: new CompiledFilter(scope, noFilters, this.#classes),
       segments,
       shares: new Map(),

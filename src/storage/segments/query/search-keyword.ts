@@ -12,6 +12,7 @@ import type { Place, SearchView, Segment } from '../memory/segment.ts'
 import type { NumberedConditions } from './catalog-conditions.ts'
 import { ChunkScorer, searchedLength, weighFrequency } from './chunk-scorer.ts'
 import type { CompiledFilter } from './compile-filter.ts'
+import type { GatheredScores } from './gathered-scores.ts'
 import { type KeywordKernel, postingRangeOf, type WalkedSegment } from './keyword-kernel.ts'
 import type { MatchingDocuments } from './matching-documents.ts'
 import {
@@ -22,7 +23,7 @@ import {
   type PlannedPhrase,
 } from './plan-keyword.ts'
 import { chunksWithAll, requiredBy } from './required-chunks.ts'
-import { type Sieves, sievesFor } from './sift-chunks.ts'
+import { rounding, type Sieves, sievesFor } from './sift-chunks.ts'
 import { TopDocuments } from './top-documents.ts'
 
 export interface KeywordSearch {
@@ -69,7 +70,7 @@ export function searchKeyword(search: KeywordSearch): (KeywordPage & { readonly 
   search.kernel.begin(search.filter, plan.titleWeight)
   let totalChunks = 0
   if (!plan.empty) {
-    for (let i = 0; i < view.segments.length; i++) {
+    for (const i of smallestFirst(images)) {
       if (performance.now() > search.deadline) return null
       top.startSegment(i)
       totalChunks += searchSegment(search, view.segments[i]!, sieves, top)
@@ -93,6 +94,10 @@ export function searchKeyword(search: KeywordSearch): (KeywordPage & { readonly 
   const next = ranked.length > limit && last ? { key: key!, documentId: last.documentId } : null
   return { outcome: 'found', hits, totalChunks, next, places }
 }
+
+/** Small segments soon tell what a chunk must reach to be among the best: of the large ones less is looked at then. */
+const smallestFirst = (images: readonly SegmentImage[]): number[] =>
+  Array.from(images.keys()).sort((a, b) => images[a]!.chunks - images[b]!.chunks)
 
 function partsOf({ plan, filter }: KeywordSearch, image: SegmentImage, chunk: number): number[] {
   return new ChunkScorer(image, plan).parts(chunk, filter.maskOf(image, chunk))
@@ -126,7 +131,8 @@ function searchSegment(search: KeywordSearch, segment: Segment, sieves: Sieves, 
     if (visible !== null && sieve !== null) kernel.sift(walked, visible, sieve)
     for (const [i, clause] of plan.any.entries()) addClause(kernel, walked, clause, i === 0 ? 'first' : 'any')
     for (const clause of plan.mustNot) exclude(kernel, walked, clause)
-    for (const clause of plan.boosts) addClause(kernel, walked, clause, 'known')
+    const leastScore = search.byDocument === null ? top.threshold / rounding - boostsAtMost(plan) : 0
+    for (const clause of plan.boosts) boost(kernel, walked, clause, leastScore)
   }
   return search.byDocument === null
     ? kernel.rank(walked, top)
@@ -185,35 +191,65 @@ function aloneIn({ any, mustNot, boosts }: KeywordPlan): readonly PlannedAlterna
     : null
 }
 
-/** What is `known` adds to what has a score already; before the `first` there is none. */
-function addClause(
-  kernel: KeywordKernel,
-  walked: WalkedSegment,
-  clause: PlannedClause,
-  kind: 'first' | 'any' | 'known',
-): void {
-  const known = kind === 'known'
+/** Before the `first` nothing has a score. */
+function addClause(kernel: KeywordKernel, walked: WalkedSegment, clause: PlannedClause, kind: 'first' | 'any'): void {
   if (clause.type === 'phrase') {
-    addPhrase(kernel, walked, clause, known)
+    addPhrase(kernel, walked, clause, (all) =>
+      keepVisible(walked, siftPhrases(walked.image, [clause], all), () => true),
+    )
     return
   }
   const alternatives = alternativesOf(clause)
   const gathered = kind === 'first' ? kernel.sum : kernel.clause
-  if (alternatives.length === 1 && !known) kernel.add(walked, alternatives[0]!)
-  else for (const alternative of alternatives) kernel.raise(walked, alternative, gathered)
-  if (kind === 'any') kernel.addClause(walked)
-  if (kind !== 'known') return
-  kernel.clause.take(walked.image.chunks, (chunk, score) => {
+  if (alternatives.length === 1) kernel.add(walked, alternatives[0]!)
+  else {
+    for (const alternative of alternatives) kernel.raise(walked, alternative, gathered)
+    if (kind === 'any') kernel.addClause(walked)
+  }
+}
+
+/** Adds to what has a score already, as far as it is not too low to be among the best with all boosts. */
+function boost(kernel: KeywordKernel, walked: WalkedSegment, clause: PlannedClause, leastScore: number): void {
+  const { image } = walked
+  if (clause.type === 'phrase') {
+    addPhrase(kernel, walked, clause, (all) => siftPhrases(image, [clause], keepScored(kernel.sum, all, leastScore)))
+    return
+  }
+  for (const alternative of alternativesOf(clause)) kernel.raise(walked, alternative, kernel.clause)
+  kernel.clause.take(image.chunks, (chunk, score) => {
     if (kernel.sum.scores[chunk] !== 0) kernel.sum.add(chunk, score)
   })
 }
 
-function addPhrase(kernel: KeywordKernel, walked: WalkedSegment, phrase: PlannedPhrase, known: boolean): void {
+/** What has a score is visible and alive. */
+function keepScored({ scores }: GatheredScores, count: number, leastScore: number): number {
+  let kept = 0
+  for (let i = 0; i < count; i++) {
+    const chunk = list[i]!
+    const score = scores[chunk]!
+    if (score !== 0 && score >= leastScore) list[kept++] = chunk
+  }
+  return kept
+}
+
+/** What the boosts together add to a score at most. */
+function boostsAtMost({ boosts }: KeywordPlan): number {
+  let most = 0
+  for (const clause of boosts) {
+    most += clause.type === 'phrase' ? clause.weight : Math.max(...alternativesOf(clause).map(({ weight }) => weight))
+  }
+  return most
+}
+
+function addPhrase(
+  kernel: KeywordKernel,
+  walked: WalkedSegment,
+  phrase: PlannedPhrase,
+  keep: (count: number) => number,
+): void {
   const { image, plan, filter } = walked
-  const { scores } = kernel.sum
-  const count = chunksWithAll(image, requiredBy(image, phrase), list, (all) =>
-    keepVisible(walked, siftPhrases(image, [phrase], all), (chunk) => !known || scores[chunk] !== 0),
-  )
+  const count = chunksWithAll(image, requiredBy(image, phrase), list, keep)
+  if (count === 0) return
   const frequencies = kernel.phrases(walked, phrase.groups, list, count)
   for (let i = 0; i < count; i++) {
     if (frequencies[i] === 0) continue

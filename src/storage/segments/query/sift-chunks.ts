@@ -14,7 +14,7 @@ const codeAbove = (frequency: number): number => frequency + 1
 const frequencies = [Number.POSITIVE_INFINITY, 1]
 
 /** What is added up in another order differs by less. */
-const rounding = 1 + 1e-9
+export const rounding = 1 + 1e-9
 
 /** The sieves of a search: by segment, and by the score that a chunk must reach. `null` where every chunk may reach it. */
 export type Sieves = (image: SegmentImage, threshold: number) => Sieve | null

@@ -109,6 +109,8 @@ export class SimdKeywordKernel extends KeywordKernel {
   readonly #masks: Uint8Array
   readonly #marks: Uint32Array
   readonly #noted: Uint32Array
+  /** What frequencies are weighted for. */
+  #titleWeight = NaN
   /** The visible chunks of the segment, while it is sifted. */
   #sifted: Uint32Array | null = null
 
@@ -154,6 +156,8 @@ export class SimdKeywordKernel extends KeywordKernel {
       this.#ruleMasks[i] = mask
       this.#ruleAlways[i] = always
     }
+    if (titleWeight === this.#titleWeight) return
+    this.#titleWeight = titleWeight
     for (let mask = 1; mask < 4; mask++) {
       for (let code = 0; code < exceptionCode; code++) {
         const frequency = ((code >>> 6) << 16) | (code & 63)
@@ -425,16 +429,38 @@ export class SimdKeywordKernel extends KeywordKernel {
   }
 
   #gatherTerm(walked: WalkedSegment, { term, weight }: PlannedTerm, into: readonly number[], putOff: TakeScore): void {
-    const { image } = walked
+    const { image, died, generation, plan } = walked
     const [from, end] = postingRangeOf(image, term)
     if (from === end) return
     const kernel = this.#kernelFor(walked.arena)
-    const postings = postingsFrom(walked, from, end)
+    const chunksAt = image.postingChunk.byteOffset + from * 2
     const isSifted = this.#sifted !== null
-    if (isSifted) postings[2] = kernel.sift(postings[0]!, end - from, marksAt, notedAt, keptAt)
-    kernel.gather(...postings, ...scoring(walked, weight), ...into, isSifted ? keptAt : 0)
-    for (const off of this.#off.subarray(0, this.#counts[1]!)) {
-      putOff(image.postingChunk[from + off]!, postingScore(walked, from + off, weight))
+    // One by one: spread from lists they took as long as some hundred postings, at every call.
+    kernel.gather(
+      chunksAt,
+      image.postingFrequency.byteOffset + from,
+      isSifted ? kernel.sift(chunksAt, end - from, marksAt, notedAt, keptAt) : end - from,
+      image.chunkWord.byteOffset,
+      image.chunkDocument.byteOffset,
+      image.documentPublished.byteOffset,
+      hasDeaths({ image, died }) ? died.byteOffset : 0,
+      generation,
+      image.chunkVersion.byteOffset,
+      image.titleLength.byteOffset,
+      image.titleChunk.byteOffset,
+      tableAt,
+      weight,
+      plan.normBase,
+      plan.normStep,
+      into[0]!,
+      into[1]!,
+      into[2]!,
+      into[3]!,
+      isSifted ? keptAt : 0,
+    )
+    for (let i = 0; i < this.#counts[1]!; i++) {
+      const posting = from + this.#off[i]!
+      putOff(image.postingChunk[posting]!, postingScore(walked, posting, weight))
     }
   }
 

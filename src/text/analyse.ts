@@ -26,7 +26,7 @@ let dictionaryWords: Intl.Segmenter | undefined
 export function analyse(text: string, language: string | null): AnalysedField {
   const terms: string[] = []
   const positions: number[] = []
-  const length = walk(text, language, (term, position) => {
+  const length = readAll(text, language, (term, position) => {
     terms.push(term)
     positions.push(position)
   })
@@ -36,43 +36,56 @@ export function analyse(text: string, language: string | null): AnalysedField {
 /** The same terms at the same positions, with their places in the text. */
 export function analyseLocated(text: string, language: string | null): LocatedField {
   const field: LocatedField = { terms: [], positions: [], length: 0, starts: [], ends: [] }
-  field.length = walk(text, language, (term, position, start, end) => {
+  field.length = readAll(text, language, (term, position, start, end) => {
     pushLocated(field, term, position, start, end)
   })
   return field
 }
 
 /**
- * The wanted terms of a text, at the positions that reading it all would give. Words that can be told to give none are
- * passed over unread, which makes this several times faster. The length is left at 0: it takes all words to know it.
+ * The wanted terms of a text, at the positions that reading it all would give, counted from that of the first one. Only
+ * what stands between two of them is read for it: most texts that are looked through have none, or one. The length is
+ * left at 0: it takes all words to know it.
  */
 export function locateTerms(text: string, language: string | null, wanted: WantedTerms): LocatedField {
   const field: LocatedField = { terms: [], positions: [], length: 0, starts: [], ends: [] }
-  walk(
-    text,
-    language,
-    (term, position, start, end) => {
-      if (wanted.has(term)) pushLocated(field, term, position, start, end)
-    },
-    wanted,
-  )
+  const { positions } = field
+  const base = languageOf(text, language)
+  const beginnings = wanted.beginningsIn(base)
+  const reader = new Reader(text, base, beginnings, (term, position, start, end) => {
+    if (wanted.has(term)) pushLocated(field, term, position, start, end)
+  })
+  let countedTo = 0
+  let next = 0
+  scanWanted(text, beginnings, (from, to) => {
+    const before = positions.length
+    reader.position = 0
+    reader.read(from, to)
+    if (positions.length === before) return
+    const length = reader.position
+    reader.position = next
+    if (before > 0) reader.read(countedTo, from)
+    const offset = before > 0 ? reader.position : -positions[0]!
+    for (let i = before; i < positions.length; i++) positions[i]! += offset
+    next = offset + length
+    countedTo = to
+  })
   return field
 }
 
-/**
- * The wanted terms of a text in order, without positions: only what stands between two blanks and may hold one is read,
- * which is faster again.
- */
+/** The wanted terms of a text in order, without positions: only what stands between two blanks and may hold one is read. */
 export function findTerms(
   text: string,
   language: string | null,
   wanted: WantedTerms,
   see: (term: string, start: number, end: number) => void,
 ): void {
-  const sink: TermSink = (term, _, start, end) => {
+  const base = languageOf(text, language)
+  const beginnings = wanted.beginningsIn(base)
+  const reader = new Reader(text, base, beginnings, (term, _, start, end) => {
     if (wanted.has(term)) see(term, start, end)
-  }
-  walk(text, language, sink, wanted, true)
+  })
+  scanWanted(text, beginnings, (from, to) => reader.read(from, to))
 }
 
 /**
@@ -92,8 +105,9 @@ export function locateWords(
   })
 }
 
-/** As `scanRuns`, but only what may give a wanted term. */
-function scanWanted(text: string, sink: RunSink, wanted: TermBeginnings): void {
+/** The parts of a text that may give a wanted term, each from a blank to a blank; all of it where that cannot be told. */
+function scanWanted(text: string, wanted: TermBeginnings | null, see: (from: number, to: number) => void): void {
+  if (wanted === null) return see(0, text.length)
   const units = unitsOf(text)
   let end = 0
   for (let place = wanted.nextPlace(units, 0); place < text.length; place = wanted.nextPlace(units, end)) {
@@ -101,7 +115,7 @@ function scanWanted(text: string, sink: RunSink, wanted: TermBeginnings): void {
     while (start > end && !isBlank(units[start - 1]!)) start -= 1
     end = place + 1
     while (end < text.length && !isBlank(units[end]!)) end += 1
-    scanRuns(text, sink, start, end)
+    see(start, end)
   }
 }
 
@@ -112,41 +126,59 @@ function pushLocated(field: LocatedField, term: string, position: number, start:
   field.ends.push(end)
 }
 
+/** The length: positions, less those of stop words. */
+function readAll(text: string, language: string | null, sink: TermSink): number {
+  const reader = new Reader(text, languageOf(text, language), null, sink)
+  reader.read(0, text.length)
+  return reader.position - reader.stopWords
+}
+
+function languageOf(text: string, language: string | null): string | null {
+  return baseLanguage(language) ?? guessLanguage(text)
+}
+
 /**
- * Returns the length: positions, less those of stop words. With `wanted`, words that give no such term are passed over
- * where that can be told, and the length means nothing; `anywhere` in the text, positions mean nothing either.
+ * Gives the terms of a text, or of parts of it that begin and end at blanks, and counts their positions. Words that are
+ * told by their beginnings to give no wanted term are passed over, and not known to be stop words then.
  */
-function walk(
-  text: string,
-  language: string | null,
-  sink: TermSink,
-  wanted: WantedTerms | null = null,
-  anywhere = false,
-): number {
-  const base = baseLanguage(language) ?? guessLanguage(text)
-  const beginnings = wanted?.beginningsIn(base) ?? null
-  const rules: StemRule[] = []
-  let position = 0
-  let stopWords = 0
-  const see: RunSink = (start, end, charClass) => {
+class Reader {
+  position = 0
+  stopWords = 0
+  readonly #text: string
+  readonly #language: string | null
+  readonly #wanted: TermBeginnings | null
+  readonly #sink: TermSink
+  readonly #rules: StemRule[] = []
+
+  constructor(text: string, language: string | null, wanted: TermBeginnings | null, sink: TermSink) {
+    this.#text = text
+    this.#language = language
+    this.#wanted = wanted
+    this.#sink = sink
+  }
+
+  read(from: number, to: number): void {
+    scanRuns(this.#text, this.#see, from, to)
+  }
+
+  readonly #see: RunSink = (start, end, charClass) => {
+    const text = this.#text
+    const sink = this.#sink
     if (charClass === CharClass.dictionary) {
-      position = addDictionaryWords(text, start, end, position, sink)
+      this.position = addDictionaryWords(text, start, end, this.position, sink)
     } else if (charClass >= CharClass.han) {
-      position = addPairs(text, start, end, position, sink)
-    } else if (beginnings?.passOver(text, start)) {
-      position += 1
+      this.position = addPairs(text, start, end, this.position, sink)
+    } else if (this.#wanted?.passOver(text, start)) {
+      this.position += 1
     } else {
-      rules[charClass] ??= stemRule(base, charClass)
-      const { terms, isStopWord } = wordTerms(text.slice(start, end), rules[charClass])
+      this.#rules[charClass] ??= stemRule(this.#language, charClass)
+      const { terms, isStopWord } = wordTerms(text.slice(start, end), this.#rules[charClass])
       if (terms.length === 0) return
-      for (const term of terms) sink(term, position, start, end)
-      position += 1
-      if (isStopWord) stopWords += 1
+      for (const term of terms) sink(term, this.position, start, end)
+      this.position += 1
+      if (isStopWord) this.stopWords += 1
     }
   }
-  if (anywhere && beginnings !== null) scanWanted(text, see, beginnings)
-  else scanRuns(text, see)
-  return position - stopWords
 }
 
 /** The end of the character at `start` with the marks that belong to it. */

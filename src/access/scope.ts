@@ -56,6 +56,18 @@ function entryMatches(entry: ScopeEntry, document: ScopedDocument): boolean {
 
 /** The fields of one document that the scope opens; `null` when the document is not visible at all. */
 export function readableFields(scope: Scope, document: ScopedDocument): ReadonlySet<FieldPermission> | null {
-  const matching = scope.entries.filter((entry) => entryMatches(entry, document))
-  return matching.length === 0 ? null : new Set(matching.flatMap((entry) => entry.fields))
+  const [first, ...others] = scope.entries.filter((entry) => entryMatches(entry, document))
+  if (first === undefined) return null
+  return others.length === 0 ? fieldsOf(first) : new Set([first, ...others].flatMap((entry) => entry.fields))
 }
+
+/** Of an entry, made once: hundreds of documents of a search are open by the same one. */
+function fieldsOf(entry: ScopeEntry): ReadonlySet<FieldPermission> {
+  let fields = fieldSets.get(entry)
+  if (fields === undefined) {
+    fields = new Set(entry.fields)
+    fieldSets.set(entry, fields)
+  }
+  return fields
+}
+const fieldSets = new WeakMap<ScopeEntry, ReadonlySet<FieldPermission>>()

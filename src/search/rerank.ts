@@ -54,7 +54,8 @@ export function rerankerOf(query: KeywordQuery, queryText: string, weights: Rera
     const rules = language ?? guessLanguage(`${title}\n${body}`)
     const inTitle = wanted.places(title, rules)
     const inBody = wanted.places(body, rules)
-    const order = wanted.order(rules)
+    // In what order the query has its words is of no matter to a text that lacks one.
+    const order = hasAll(inTitle) || hasAll(inBody) ? wanted.order(rules) : []
     const titlePhrase = standsAs(order, inTitle)
     const isPhrase = order.length > 1 && (titlePhrase || standsAs(order, inBody))
     // For the length every word has to be read.
@@ -155,6 +156,8 @@ class WantedWords {
     }
   }
 }
+
+const hasAll = (places: Places): boolean => places.every((positions) => positions.length > 0)
 
 /** Whether the words stand somewhere at just these distances. */
 function standsAs(order: readonly Step[], places: Places): boolean {

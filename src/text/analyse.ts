@@ -107,7 +107,10 @@ export function locateWords(
 
 /** The parts of a text that may give a wanted term, each from a blank to a blank; all of it where that cannot be told. */
 function scanWanted(text: string, wanted: TermBeginnings | null, see: (from: number, to: number) => void): void {
-  if (wanted === null) return see(0, text.length)
+  if (wanted === null) {
+    see(0, text.length)
+    return
+  }
   const units = unitsOf(text)
   let end = 0
   for (let place = wanted.nextPlace(units, 0); place < text.length; place = wanted.nextPlace(units, end)) {

@@ -116,16 +116,17 @@ export class TermBeginnings {
    */
   nextPlace(units: Uint16Array, from: number): number {
     const { length } = units
-    let before = 0
-    for (let index = from; index < length; index += 1) {
+    const firsts = this.#firsts
+    let index = from
+    while (index < length) {
       const code = units[index]!
       if (code > LAST_ASCII) return index
-      const first = this.#firsts[code]
+      const first = firsts[code]
       if (first === ANY) return index
-      if (first === BY_SECOND && !isPlainLetter(before)) {
-        if (this.#may(code, index + 1 < length ? units[index + 1]! : 0)) return index
-      }
-      before = code
+      index += 1
+      if (!isPlainLetter(code)) continue
+      if (first === BY_SECOND && this.#may(code, index < length ? units[index]! : 0)) return index - 1
+      while (index < length && isPlainLetter(units[index]!)) index += 1
     }
     return length
   }

@@ -49,7 +49,7 @@ export async function queryVectors(
     }
     // Only the direction counts; brought to 1 first, because 32 bits do not hold every finite number.
     const largest = request.queryVector.reduce((most, value) => Math.max(most, Math.abs(value)), 0)
-    const vector = Float32Array.from(request.queryVector, (value) => value / largest)
+    const vector = new Float32Array(request.queryVector.map((value) => value / largest))
     return { found: [queryVector(main, vector)], failed: null }
   }
   const isAsked = ({ embedder, role }: OtherEmbedder) => role === 'stand_in' || mayKnow(embedder, languages)

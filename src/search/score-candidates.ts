@@ -34,9 +34,11 @@ export interface ScoredCandidates {
   readonly evidence: number
 }
 
+/** A document as each branch has it. */
 interface Hits {
+  readonly documentId: string
   readonly keyword: DocumentHit | null
-  readonly vector: NearHit | null
+  vector: NearHit | null
 }
 
 /** Both branches' candidates with both scores: what one did not find, and the other does not tell, is scored by it afterwards. */
@@ -47,10 +49,7 @@ export async function scoreCandidates(
   vectors: readonly QueryVector[],
   shortfalls: Shortfall[],
 ): Promise<ScoredCandidates> {
-  const hits = new Map<string, Hits>()
-  for (const hit of keywordHits) hits.set(hit.documentId, { keyword: hit, vector: null })
-  for (const hit of vectorHits)
-    hits.set(hit.documentId, { keyword: hits.get(hit.documentId)?.keyword ?? null, vector: hit })
+  const hits = hitsOfBoth(keywordHits, vectorHits)
   const search = { scope, filters: request.filters, timeoutMs: limits.keywordWaitMs }
   const byWords = { ...search, query, vector: null, statistics }
   const lack = (what: Shortfall['what'], outcome: TimedOut | Unavailable): void => {
@@ -58,7 +57,8 @@ export async function scoreCandidates(
     shortfalls.push({ what, cause: causeOf(outcome, limits.keywordWaitMs) })
   }
   /** What one branch would give to the documents that only the other one found, as far as that does not tell. */
-  const lacking = (tells: (hit: Hits) => boolean) => [...hits].flatMap(([one, hit]) => (tells(hit) ? [] : one))
+  const lacking = (tells: (hit: Hits) => boolean) =>
+    hits.filter((hit) => !tells(hit)).map(({ documentId }) => documentId)
   const completedByWords = async (): Promise<ReadonlyMap<string, ChunkScore | null>> => {
     const asked = lacking(({ keyword, vector }) => keyword !== null || vector?.words !== undefined)
     if (asked.length === 0) return new Map()
@@ -92,14 +92,28 @@ export async function scoreCandidates(
   ])
   // What was demanded or excluded by a sign is so for the vector branch too.
   const isMarked = query.clauses.some(({ kind }) => kind !== 'any')
-  const candidates = [...hits].flatMap(([documentId, hit]): FoundCandidate[] => {
+  const candidates: FoundCandidate[] = []
+  for (const hit of hits) {
+    const { documentId } = hit
     const found = hit.keyword ?? hit.vector?.words ?? keywordScores.get(documentId) ?? null
     const near = hit.vector ?? meanCosine(vectors, hit.keyword?.cosines ?? []) ?? vectorScores.get(documentId) ?? null
     const best = found ?? hit.vector
     const keyword = found?.score ?? null
-    if (best === null || (isMarked && keyword === null)) return []
+    if (best === null || (isMarked && keyword === null)) continue
     const others = (hit.keyword ?? hit.vector)?.otherChunks.filter(({ chunkId }) => chunkId !== best.chunkId) ?? []
-    return [{ documentId, best, others, keyword, near }]
-  })
+    candidates.push({ documentId, best, others, keyword, near })
+  }
   return { candidates, evidence: wordEvidence(query, best) }
+}
+
+/** Those by words first; each document once, and looked up once, for its id is a text that nothing knows yet. */
+function hitsOfBoth(keywordHits: readonly DocumentHit[], vectorHits: readonly NearHit[]): readonly Hits[] {
+  const hits: Hits[] = keywordHits.map((hit) => ({ documentId: hit.documentId, keyword: hit, vector: null }))
+  const byWords = new Map(hits.map((hit) => [hit.documentId, hit]))
+  for (const hit of vectorHits) {
+    const known = byWords.get(hit.documentId)
+    if (known !== undefined) known.vector = hit
+    else hits.push({ documentId: hit.documentId, keyword: null, vector: hit })
+  }
+  return hits
 }

@@ -11,14 +11,12 @@ import { openImage } from '../format/segment-image.ts'
 import type { Control } from '../memory/control.ts'
 import type { Profile } from '../memory/published-list.ts'
 import { columnsOf, markDead, neverDied } from '../memory/segment.ts'
-import { chooseMerge } from './merge-policy.ts'
+import { chooseMerge, joinedYoungest } from './merge-policy.ts'
 import type { PublishedSegments, WriterSegment } from './published-segments.ts'
 import type { MergeDone, WriterOptions } from './writer-calls.ts'
 
 /** Batches that are kept as rows of their own before they are sealed, however few chunks they hold. */
 const smallRowsMax = 2048
-/** Small segments that a search should have to visit at most. */
-const smallSegmentsMax = 12
 /** Late vectors that make it worth writing a segment's columns again. */
 const lateLeast = 1024
 const lateShare = 0.25
@@ -187,20 +185,21 @@ export class Maintenance {
     published.publish({ add, remove: group })
   }
 
-  /** Joins the two youngest while the older is not much larger: every chunk is written a logarithmic number of times. */
   #joinSmall(): boolean {
     const { published, scratch, options } = this.#parts
     const small = this.#small
-    const pair = small.slice(-2)
-    const [older, younger] = pair
-    if (older === undefined || younger === undefined) return false
-    const due = older.aliveChunks <= 2 * younger.aliveChunks || small.length > smallSegmentsMax
-    if (!due || older.aliveChunks + younger.aliveChunks > options.segmentChunks) return false
-    const merged = mergeSegments(pair.map(asSource), scratch)
-    const segment = published.place(merged.image, merged.columns, false, [...older.rows, ...younger.rows])
-    segment.late = [...older.late, ...younger.late]
-    segment.deadKeys = [...older.deadKeys, ...younger.deadKeys]
-    published.publish({ add: [segment], remove: pair })
+    const joined = joinedYoungest(
+      small.map(({ aliveChunks }) => aliveChunks),
+      options.segmentChunks,
+    )
+    if (joined === 0) return false
+    const sources = small.slice(-joined)
+    const merged = mergeSegments(sources.map(asSource), scratch)
+    const rows = sources.flatMap((source) => source.rows)
+    const segment = published.place(merged.image, merged.columns, false, rows)
+    segment.late = sources.flatMap((source) => source.late)
+    segment.deadKeys = sources.flatMap((source) => source.deadKeys)
+    published.publish({ add: [segment], remove: sources })
     return true
   }
 

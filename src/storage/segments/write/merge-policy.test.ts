@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { chooseMerge } from './merge-policy.ts'
+import { chooseMerge, joinedYoungest } from './merge-policy.ts'
 
 const limits = { segmentChunks: 1000, memoryBytes: 1000, fanIn: 4, deadLeast: 10 }
 const of = (aliveChunks: number, dead = 0, bytes = 1) => ({ chunks: aliveChunks + dead, aliveChunks, bytes })
@@ -58,4 +58,33 @@ test('merging comes to an end', () => {
     segments = [...segments.filter((segment) => !chosen.includes(segment)), of(alive)]
   }
   assert.ok(segments.length < 20)
+})
+
+test('new text is joined three segments at a time and more, and not with what is much larger', () => {
+  assert.equal(joinedYoungest([64, 64], 1000), 0)
+  assert.equal(joinedYoungest([64, 64, 64], 1000), 3)
+  assert.equal(joinedYoungest([192, 64, 64, 64], 1000), 4)
+  assert.equal(joinedYoungest([500, 64, 64, 64], 1000), 3)
+  assert.equal(joinedYoungest([500, 64, 64, 64], 150), 0)
+})
+
+test('new text in batches of any size stands in few segments, each chunk written a few times', () => {
+  const batches = fc.array(fc.integer({ min: 1, max: 100 }), { minLength: 1, maxLength: 300 })
+  fc.assert(
+    fc.property(batches, (sizes) => {
+      const segments: number[] = []
+      let written = 0
+      for (const size of sizes) {
+        segments.push(size)
+        for (let joined = joinedYoungest(segments, 65_536); joined > 0; joined = joinedYoungest(segments, 65_536)) {
+          const chunks = segments.splice(-joined).reduce((sum, one) => sum + one)
+          segments.push(chunks)
+          written += chunks
+        }
+        assert.ok(segments.length <= 13, `${segments}`)
+      }
+      const chunks = sizes.reduce((sum, one) => sum + one)
+      assert.ok(written <= chunks * (2 + Math.log2(chunks)), `${written} of ${chunks}`)
+    }),
+  )
 })

@@ -1,7 +1,7 @@
-import { setPriority } from 'node:os'
 import { workerData } from 'node:worker_threads'
 import type { ExportPortion } from '../../export/export-source.ts'
 import { answerCalls } from '../../threads/answer-calls.ts'
+import { giveWay } from '../../threads/give-way.ts'
 import type { Store } from '../sql/sql-store.ts'
 import { beginWriting, openSqlite } from './node-sqlite.ts'
 import { scrub } from './scrub.ts'
@@ -39,14 +39,8 @@ export type ThreadCall = StoreCall | 'scrub'
  * writer brings the store up to date before it takes calls.
  */
 const { path, role } = workerData as StoreThread
-if (role === 'bulk reader' && process.platform === 'linux') {
-  try {
-    // On Linux this is the thread alone. Whoever waits for one document goes before whoever takes them all.
-    setPriority(0, bulkNiceness)
-  } catch {
-    // Without the right to, it competes with the others; nothing else.
-  }
-}
+// Whoever waits for one document goes before whoever takes them all.
+if (role === 'bulk reader') giveWay(bulkNiceness)
 const migrated = role === 'writer' ? await bringUpToDate(path) : []
 const connection = openSqlite(path, role !== 'writer')
 const { raw } = connection

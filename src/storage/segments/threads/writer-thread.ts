@@ -1,6 +1,7 @@
 import { Worker, workerData } from 'node:worker_threads'
 import { answerCalls } from '../../../threads/answer-calls.ts'
 import { sentError } from '../../../threads/frames.ts'
+import { giveWay } from '../../../threads/give-way.ts'
 import { lockIndex } from '../file/index-lock.ts'
 import type { ThreadNews } from '../memory/thread-news.ts'
 import { IndexWriter } from '../write/index-writer.ts'
@@ -11,6 +12,9 @@ import type { MergeDone, MergeOrder, WriterCall, WriterOptions } from '../write/
  * call's reply goes out before the work that it caused.
  */
 const retryMs = 1000
+
+/** Searches go first. Half of what the merges have: a document is to be found soon. */
+const niceness = 5
 
 interface Queued {
   readonly message: WriterCall | { readonly call: 'close' }
@@ -34,6 +38,8 @@ const { started, tell } = answerCalls<WriterCall>({
   },
 })
 started(writer.health())
+// Not before: searches wait until the index is loaded.
+giveWay(niceness)
 wake()
 
 function inTurn(message: Queued['message']): Promise<unknown> {

@@ -152,7 +152,7 @@ async function untilNone(server: TestServer, pending: 'pending_documents' | 'pen
   progress('')
 }
 
-/** The time in which the cluster was asked something, of all that a search in this mode asks of it. */
+/** The time in which the cluster was asked something, of all that a search in this mode asks of it; without what makes the requests. */
 function searchesOf(index: OpenSearchIndex, cluster: TimedCluster, mode: Mode, random: Random): TimedAsk {
   return async () => {
     const question = { query: parseQuery(drawText(random), null), vector: drawVector(random) }

@@ -1,7 +1,10 @@
 import { Cluster, type ClusterCall } from '../../src/storage/opensearch/cluster.ts'
 import { Client } from '../search/client.ts'
 
-/** A cluster spoken to by bare connections, that counts requests, and the time in which at least one is with it. */
+/**
+ * A cluster spoken to by bare connections, that counts requests, and the time in which at least one is under way: from its
+ * body on, which is yet to be written, until its answer is read. Whoever asks a cluster has to do both.
+ */
 export class TimedCluster extends Cluster {
   readonly #client: Client
   #open = 0
@@ -29,12 +32,15 @@ export class TimedCluster extends Cluster {
 
   override async call<Answer>({ method, path, query = {}, body }: ClusterCall): Promise<Answer> {
     const asked = new URLSearchParams(Object.entries(query).map(([name, value]) => [name, String(value)]))
-    const sent = body === undefined ? undefined : JSON.stringify(body)
     this.#requests++
     if (this.#open++ === 0) this.#since = performance.now()
-    const { status, text } = await this.#client.send(method, `${path}?${asked}`, sent)
-    if (--this.#open === 0) this.#askedMs += performance.now() - this.#since
-    if (status >= 300) throw new Error(`the cluster answered ${status}: ${text.slice(0, 500)}`)
-    return JSON.parse(text) as Answer
+    try {
+      const sent = body === undefined ? undefined : JSON.stringify(body)
+      const { status, text } = await this.#client.send(method, `${path}?${asked}`, sent)
+      if (status >= 300) throw new Error(`the cluster answered ${status}: ${text.slice(0, 500)}`)
+      return JSON.parse(text) as Answer
+    } finally {
+      if (--this.#open === 0) this.#askedMs += performance.now() - this.#since
+    }
   }
 }

@@ -50,20 +50,14 @@ export async function readOwner(db: Kysely<Tables>, key: ApiKeyRow): Promise<Key
   return Object.hasOwn(readers, kind) ? readers[kind as KeyOwner['kind']](id, key) : null
 }
 
+/** Asked for at once: with PostgreSQL that is one way there and back, and a request waits for it. */
 async function readApplication(db: Kysely<Tables>, applicationId: string) {
-  const application = await db
-    .selectFrom('application')
-    .selectAll()
-    .where('application_id', '=', applicationId)
-    .executeTakeFirst()
+  const [application, rows, hidden] = await Promise.all([
+    db.selectFrom('application').selectAll().where('application_id', '=', applicationId).executeTakeFirst(),
+    db.selectFrom('entitlement').selectAll().where('application_id', '=', applicationId).orderBy('position').execute(),
+    db.selectFrom('dataset').select('dataset_id').where('hidden_by', 'is not', null).execute(),
+  ])
   if (application === undefined) return null
-  const rows = await db
-    .selectFrom('entitlement')
-    .selectAll()
-    .where('application_id', '=', applicationId)
-    .orderBy('position')
-    .execute()
-  const hidden = await db.selectFrom('dataset').select('dataset_id').where('hidden_by', 'is not', null).execute()
   const entitlements = rows.map((row) => ({
     entitlement_id: row.entitlement_id,
     ...storedEntitlement(row.entry, row.entitlement_id),

@@ -1,17 +1,26 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { freshStoreDatabase } from '../../../test/support/fresh-database.ts'
-import { Connections, plan } from './connections.ts'
+import { insertRows } from '../sql/insert-rows.ts'
+import { together } from '../sql/together.ts'
+import { type Connection, Connections, plan } from './connections.ts'
+import { openPostgresStore } from './open-postgres-store.ts'
 
-test('rows by their ids are read by the indexes of ids, by one plan, also where it was made of an empty table', async (t) => {
+async function connected(t: TestContext): Promise<Connection> {
   const { url, remove } = await freshStoreDatabase()
   t.after(remove)
+  await (await openPostgresStore(url, 1)).close()
   const connections = new Connections(url, 1)
   const connection = await connections.take()
   t.after(() => {
     connections.giveBack(connection, true)
     return connections.close()
   })
+  return connection
+}
+
+test('rows by their ids are read by the indexes of ids, by one plan, also where it was made of an empty table', async (t) => {
+  const connection = await connected(t)
   const { client } = connection
   const rows = async (text: string) => (await client.query<string[]>({ text, rowMode: 'array' })).rows.flat()
   const settings = async () =>
@@ -34,4 +43,28 @@ test('rows by their ids are read by the indexes of ids, by one plan, also where 
 
   plan(connection, 'each time')
   assert.deepEqual(await settings(), ['force_custom_plan', 'on', 'on'])
+})
+
+test('rows are sent with other statements: one that fails takes all of them with it, and the connection goes on', async (t) => {
+  const connection = await connected(t)
+  const { client, db } = connection
+  const rows = (...ids: readonly string[]) =>
+    ids.map((snapshot_id) => ({ snapshot_id, document_id: 'd', observed_at: 0, score: null, metrics: null }))
+  const stored = async () =>
+    (await db.selectFrom('snapshot').select('snapshot_id').execute()).map((row) => row.snapshot_id)
+  const writing = async (...lists: readonly (readonly string[])[]) => {
+    await client.query('begin')
+    await together(db, [...lists.map((ids) => () => insertRows(db, 'snapshot', rows(...ids))), stored])
+    await client.query('commit')
+  }
+  for (const lists of [
+    [['a', 'b'], ['c', 'c'], ['d', 'e'], ['f']],
+    [['g'], ['h', 'g'], ['i']],
+  ]) {
+    await assert.rejects(writing(...lists), { code: '23505' }, 'the cause, and not what came of it')
+    await client.query('rollback')
+    assert.deepEqual(await stored(), [])
+  }
+  await writing(['a', 'b'], ['c'], ['d', 'e'])
+  assert.deepEqual((await stored()).sort(), ['a', 'b', 'c', 'd', 'e'])
 })

@@ -64,7 +64,7 @@ export class Connections {
   #heardAt = 0
 
   constructor(url: string, most: number) {
-    // What is sent does not wait for the answer to what was sent before: nothing may follow a COPY that is not awaited.
+    // What is sent does not wait for the answer to what was sent before.
     this.#pool = new pg.Pool({ ...clientSettings(url), max: most, pipeline: true })
     // A connection that breaks while nobody uses it is replaced by the pool; whoever uses one sees its query fail.
     this.#pool.on('error', () => {})

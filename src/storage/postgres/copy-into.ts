@@ -41,17 +41,29 @@ function copiedBytes(types: readonly number[], rows: readonly (readonly unknown[
   return bytes.subarray(0, bytes.writeInt16BE(isEnd, at))
 }
 
-/** The driver leaves it to others to send what COPY … FROM STDIN wants. */
+/** What the driver's types leave out. */
+interface Sending {
+  query(text: string): void
+  sendCopyFromChunk(bytes: Buffer): void
+  endCopyFrom(): void
+}
+
+/**
+ * The driver leaves it to others to send what COPY … FROM STDIN wants. It goes with the statement, so that more can follow
+ * at once: where the server refuses the statement, it passes over what came for it.
+ */
 class CopyIn extends pg.Query {
-  #bytes: Buffer
+  override submit: (connection: pg.Connection) => void
 
   constructor(text: string, bytes: Buffer, done: (error: Error | null) => void) {
     super(text, done as never)
-    this.#bytes = bytes
+    this.submit = (connection) => {
+      const sending = connection as unknown as Sending
+      sending.query(text)
+      sending.sendCopyFromChunk(bytes)
+      sending.endCopyFrom()
+    }
   }
 
-  handleCopyInResponse(connection: { sendCopyFromChunk(bytes: Buffer): void; endCopyFrom(): void }): void {
-    connection.sendCopyFromChunk(this.#bytes)
-    connection.endCopyFrom()
-  }
+  handleCopyInResponse(): void {}
 }

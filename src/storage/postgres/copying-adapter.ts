@@ -1,10 +1,12 @@
 import type pg from 'pg'
 import type { TakesManyRows } from '../sql/insert-rows.ts'
 import { PostgresAdapter } from '../sql/kysely.ts'
+import type { TakesManyStatements } from '../sql/together.ts'
 import { copyInto } from './copy-into.ts'
 
-/** On one connection: many rows of a table are written by COPY. */
-export class CopyingAdapter extends PostgresAdapter implements TakesManyRows {
+/** On one connection: many rows of a table are written by COPY, and statements do not wait for each other. */
+export class CopyingAdapter extends PostgresAdapter implements TakesManyRows, TakesManyStatements {
+  readonly takesManyStatements = true
   readonly #client: pg.ClientBase
   readonly #types = new Map<string, ReadonlyMap<string, number>>()
 

@@ -16,32 +16,39 @@ import { hideSentAgain } from './hide-for-erasure.ts'
 import { idLists } from './id-lists.ts'
 import { lastRevision } from './index-revisions.ts'
 import { insertRows } from './insert-rows.ts'
+import { CompiledQuery } from './kysely.ts'
 import { isNotLeaving } from './leaving-datasets.ts'
-import type { DocumentRow, Tables } from './tables.ts'
-import { erasedAmong } from './tombstones.ts'
+import type { DocumentRow, DocumentTermRow, Tables } from './tables.ts'
+import { together } from './together.ts'
+import { erasedAmong, knownTombstones } from './tombstones.ts'
 
 export function sqlContentStore(db: Kysely<Tables>): ContentStore {
   const knownDatasets = () => db.selectFrom('dataset').select(['dataset_id', 'hidden_by']).where(isNotLeaving).execute()
+  const updateDocument = updatingDocument(db)
 
   return {
     knownDatasets: async () => (await knownDatasets()).map((row) => row.dataset_id),
 
     async ingest(documents, nowMs) {
-      const datasets = new Set<string>()
-      for (const { dataset_id, hidden_by } of await knownDatasets()) {
-        datasets.add(dataset_id)
-        if (hidden_by === null) continue
-        const sent = documents.filter((one) => one.datasetId === dataset_id)
-        if (sent.length > 0) await hideSentAgain(db, hidden_by, sent, nowMs)
+      const read = () =>
+        together(db, [() => readStates(db, documents), () => knownTombstones(db), () => lastRevision(db)])
+      const [datasetRows, found] = await together(db, [knownDatasets, read])
+      const datasets = new Set(datasetRows.map((row) => row.dataset_id))
+      let isHiding = false
+      for (const { dataset_id, hidden_by } of datasetRows) {
+        const sent = hidden_by === null ? [] : documents.filter((one) => one.datasetId === dataset_id)
+        if (sent.length === 0) continue
+        isHiding = true
+        await hideSentAgain(db, hidden_by!, sent, nowMs)
       }
-      const known = documents.filter((one) => datasets.has(one.datasetId))
-      const states = await readStates(db, known)
+      const [states, tombstones, last] = isHiding ? await read() : found
       const erased = await erasedAmong(
         db,
-        known.filter((one) => !states.has(identityOf(one))),
+        tombstones,
+        documents.filter((one) => !states.has(identityOf(one))),
       )
       const results: IngestResult[] = []
-      let revision = await lastRevision(db)
+      let revision = last
       const revise = (): number => ++revision
       const touched = new Set<DocumentState>()
       const record = new BatchRecord()
@@ -71,27 +78,23 @@ export function sqlContentStore(db: Kysely<Tables>): ContentStore {
       }
 
       const created = [...touched].filter((state) => state.before === null)
-      await insertRows(
-        db,
-        'document',
-        created.map((state) => documentRow(state.document)),
-      )
-      for (const state of touched) {
-        if (state.before === null) continue
-        const { document_id, ...rest } = documentRow(state.document)
-        await db.updateTable('document').set(rest).where('document_id', '=', document_id).execute()
-        for (const term of termsRemoved(state)) {
-          await db
-            .deleteFrom('document_term')
-            .where('kind', '=', term.kind)
-            .where('value', '=', term.value)
-            .where('dataset_id', '=', term.dataset_id)
-            .where('document_id', '=', term.document_id)
-            .execute()
-        }
-      }
-      await insertRows(db, 'document_term', [...touched].flatMap(termsAdded))
-      await insertRows(db, 'document_version', record.versions.map(versionRow))
+      const changed = [...touched].filter((state) => state.before !== null)
+      await together(db, [
+        () =>
+          insertRows(
+            db,
+            'document',
+            created.map((state) => documentRow(state.document)),
+          ),
+        ...changed.map((state) => () => updateDocument(documentRow(state.document))),
+        ...changed.flatMap(termsRemoved).map((term) => () => removeTerm(db, term)),
+        () => insertRows(db, 'document_term', [...touched].flatMap(termsAdded)),
+        () => insertRows(db, 'document_version', record.versions.map(versionRow)),
+        () => insertRows(db, 'snapshot', record.snapshots.map(snapshotRow)),
+        () => insertRows(db, 'fact_set', record.factSets.map(factSetRow)),
+        // All of them together: the sequence follows the order in which the documents came.
+        () => insertRows(db, 'event', record.events.map(eventRow)),
+      ])
       for (const { versionId, language, indexRevision } of record.relabelled) {
         await db
           .updateTable('document_version')
@@ -107,10 +110,6 @@ export function sqlContentStore(db: Kysely<Tables>): ContentStore {
           .where('language', 'is', null)
           .execute()
       }
-      await insertRows(db, 'snapshot', record.snapshots.map(snapshotRow))
-      await insertRows(db, 'fact_set', record.factSets.map(factSetRow))
-      // Last and together: the sequence follows the order in which the documents came.
-      await insertRows(db, 'event', record.events.map(eventRow))
       return results
     },
   }
@@ -123,28 +122,45 @@ async function readStates(
   db: Kysely<Tables>,
   documents: readonly IncomingDocument[],
 ): Promise<Map<string, DocumentState>> {
-  const states = new Map<string, DocumentState>()
+  const reads: (() => Promise<DocumentRow[]>)[] = []
   for (const group of Map.groupBy(documents, (one) => `${one.datasetId}\u0000${one.platform}`).values()) {
     const { datasetId, platform } = group[0]!
     const externalIds = [...new Set(group.map((one) => one.externalId))]
     for (const wanted of idLists(externalIds)) {
-      const rows: DocumentRow[] = await db
+      const rows = db
         .selectFrom('document')
         .selectAll()
         .where('dataset_id', '=', datasetId)
         .where('source_platform', '=', platform)
         .where('external_id', 'in', wanted)
-        .execute()
-      for (const row of rows) {
-        states.set(
-          identityOf({ datasetId, platform, externalId: row.external_id }),
-          DocumentState.stored(knownDocument(row)),
-        )
-      }
+      reads.push(() => rows.execute())
     }
+  }
+  const states = new Map<string, DocumentState>()
+  for (const row of (await together(db, reads)).flat()) {
+    const document = knownDocument(row)
+    states.set(identityOf(document), DocumentState.stored(document))
   }
   return states
 }
+
+/** The statement's text is made once: that takes longer than to write the row. */
+function updatingDocument(db: Kysely<Tables>): (row: DocumentRow) => Promise<unknown> {
+  let text: string | undefined
+  return ({ document_id, ...rest }) => {
+    text ??= db.updateTable('document').set(rest).where('document_id', '=', document_id).compile().sql
+    return db.executeQuery(CompiledQuery.raw(text, [...Object.values(rest), document_id]))
+  }
+}
+
+const removeTerm = (db: Kysely<Tables>, term: DocumentTermRow): Promise<unknown> =>
+  db
+    .deleteFrom('document_term')
+    .where('kind', '=', term.kind)
+    .where('value', '=', term.value)
+    .where('dataset_id', '=', term.dataset_id)
+    .where('document_id', '=', term.document_id)
+    .execute()
 
 async function currentBody(db: Kysely<Tables>, versionId: string): Promise<string | null> {
   const row = await db

@@ -5,13 +5,10 @@ import type { Tables } from './tables.ts'
 /** Rows per statement, largest first: few distinct statements, each compiled once and kept prepared by the driver. */
 const groupSizes = [64, 16, 4, 1] as const
 
-/** An adapter whose database takes many rows by a better way than as values of a statement. */
+/** An adapter whose database takes more than one row by a better way than as values of a statement. */
 export interface TakesManyRows {
   insertMany(table: string, columns: readonly string[], rows: readonly (readonly unknown[])[]): Promise<void>
 }
-
-/** Fewer are no cheaper that way. */
-const manyRows = 16
 
 const compiled = new WeakMap<DialectAdapter, Map<string, string>>()
 
@@ -28,7 +25,7 @@ export async function insertRows<Table extends keyof Tables>(
   const valuesOf = (row: Insertable<Tables[Table]>): unknown[] =>
     columns.map((column) => (row as Record<string, unknown>)[column] ?? null)
   const { adapter } = db.getExecutor()
-  if (rows.length >= manyRows && takesManyRows(adapter)) return adapter.insertMany(table, columns, rows.map(valuesOf))
+  if (rows.length > 1 && takesManyRows(adapter)) return adapter.insertMany(table, columns, rows.map(valuesOf))
   let done = 0
   for (const size of groupSizes) {
     while (rows.length - done >= size) {

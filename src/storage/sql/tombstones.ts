@@ -35,10 +35,12 @@ export async function tombstonesToBe(db: Kysely<Tables>): Promise<Tombstones> {
 }
 
 /** Those of the documents that were erased and may not come in again. */
-export async function erasedAmong<T extends Identity>(db: Kysely<Tables>, documents: readonly T[]): Promise<Set<T>> {
+export async function erasedAmong<T extends Identity>(
+  db: Kysely<Tables>,
+  tombstones: Tombstones | null,
+  documents: readonly T[],
+): Promise<Set<T>> {
   const erased = new Set<T>()
-  if (documents.length === 0) return erased
-  const tombstones = await knownTombstones(db)
   if (tombstones === null) return erased
   for (let from = 0; from < documents.length; from += atOnce) {
     const hashes = new Map(documents.slice(from, from + atOnce).map((one) => [one, tombstones.of(one)]))

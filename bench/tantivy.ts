@@ -19,7 +19,9 @@ import { type BenchQuery, corpus, kinds, randomFrom, scopeOf } from './index/cor
 import { quantile } from './search/client.ts'
 
 const measuredKinds = ['rare', 'common', 'three words OR']
-const rounds = 12
+const rounds = 52
+/** A search thread compiles what it runs over its first thousand searches or two: before, three words take twice as long. */
+const warmingRounds = 40
 const queriesPerRound = 50
 const script = (name: string) => fileURLToPath(new URL(name, import.meta.url))
 
@@ -63,9 +65,8 @@ async function compare(kind: string, index: SearchIndex, tantivy: Tantivy): Prom
     answers[0].push(await own(index, queries))
     answers[1].push(await tantivy.search(queries.map(({ match }) => match.split(' OR '))))
   }
-  // The first rounds warm up.
   const cells = answers.map((all) => {
-    const warm = all.slice(2)
+    const warm = all.slice(warmingRounds)
     const times = warm.flatMap((one) => one.times).sort((a, b) => a - b)
     const matches = warm.reduce((sum, one) => sum + one.matches, 0) / times.length
     const shown = [0, 0.5, 0.95].map((share) => quantile(times, share).toFixed(3).padStart(8))

@@ -90,20 +90,26 @@ export function siftPhrase(
   return left
 }
 
+/** Where the slices of the pairs begin that are looked for; made anew for every segment it took longer than many a sift. */
+const starts = new Uint32Array(pairsMax * slicesOfPair)
+
 /** Leaves the chunks that may hold one of the pairs. */
 function siftPairs(image: SegmentImage, hashes: readonly number[], list: Uint16Array, count: number): number {
   const { pairSlices } = image
   const words = wordsOfSlice(image.chunks)
   const slices = pairSlices.length / words
-  const starts = Uint32Array.from(
-    hashes.flatMap((hash) => [hash, hash >>> 16, hash >>> 8].map((bits) => sliceOf(bits, slices) * words)),
-  )
+  let end = 0
+  for (const hash of hashes) {
+    starts[end++] = sliceOf(hash, slices) * words
+    starts[end++] = sliceOf(hash >>> 16, slices) * words
+    starts[end++] = sliceOf(hash >>> 8, slices) * words
+  }
   let kept = 0
   for (let i = 0; i < count; i++) {
     const chunk = list[i]!
     const word = chunk >>> 5
     let bits = 0
-    for (let at = 0; at < starts.length; at += slicesOfPair) {
+    for (let at = 0; at < end; at += slicesOfPair) {
       bits |=
         pairSlices[starts[at]! + word]! & pairSlices[starts[at + 1]! + word]! & pairSlices[starts[at + 2]! + word]!
     }

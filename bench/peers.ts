@@ -2,11 +2,12 @@
  * Tidemark beside OpenSearch, over HTTP, where users stand: the same documents, queries and filters, and the same shown of
  * each result (title, columns, 500 characters around the match, highlights where asked), both warm, taking turns.
  *
- *   npm run bench -- peers [CHUNKS] [--seconds N] [--folder FOLDER]      100000 and 4 seconds for each cell when left out
+ *   npm run bench -- peers [CHUNKS] [--seconds N] [--folder FOLDER] [--words]   100000 and 4 seconds for each cell when left out
  *
  * OpenSearch is made for the run, of one node, as in tests (Maven and a JDK bring it). FOLDER is filled for Tidemark where
  * there is nothing yet, and kept. Vectors are the caller's own: no model is measured. Both share the machine's cores with who
- * asks. CPU is that of all threads of the process, collectors of garbage included.
+ * asks. `--words` asks by words alone and gives OpenSearch no vectors: to make its graph of a million takes far longer than the rest.
+ * CPU is that of all threads of the process, collectors of garbage included.
  */
 import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -61,7 +62,11 @@ interface Peer {
 export async function run(args: readonly string[]): Promise<void> {
   const { values, positionals } = parseArgs({
     args: [...args],
-    options: { seconds: { type: 'string', default: '4' }, folder: { type: 'string' } },
+    options: {
+      seconds: { type: 'string', default: '4' },
+      folder: { type: 'string' },
+      words: { type: 'boolean', default: false },
+    },
     allowPositionals: true,
   })
   const chunks = Number(positionals[0] ?? 100_000)
@@ -72,28 +77,34 @@ export async function run(args: readonly string[]): Promise<void> {
   try {
     if (!existsSync(indexPath(folder, 1))) fill(folder, chunks)
     const opensearch = new OpenSearchPeer(cluster.urls[0]!)
-    await opensearch.fill(chunks)
-    await compare(folder, chunks, opensearch, cellMs)
+    await opensearch.fill(chunks, !values.words)
+    await compare(folder, chunks, opensearch, { cellMs, words: values.words })
   } finally {
     await cluster.remove()
     if (values.folder === undefined) rmSync(folder, { recursive: true, force: true })
   }
 }
 
-async function compare(folder: string, chunks: number, opensearch: OpenSearchPeer, cellMs: number): Promise<void> {
+async function compare(
+  folder: string,
+  chunks: number,
+  opensearch: OpenSearchPeer,
+  { cellMs, words }: { readonly cellMs: number; readonly words: boolean },
+): Promise<void> {
+  const asked = words ? kinds.filter(({ kind }) => kind.mode === 'keyword') : kinds
   const server = await ServerProcess.start(folder, false)
   try {
     const peers: readonly [Peer, Peer] = [await tidemarkPeer(server), await openSearchPeer(opensearch)]
-    for (const { name, kind } of kinds) await warm(name, kind, peers, cellMs)
+    for (const { name, kind } of asked) await warm(name, kind, peers, cellMs)
     const heads = peers.map(({ name }) =>
       [`${name} p50`, 'p95', 'per s at 4', 'CPU ms'].map((head, i) => head.padStart(widths[i]!)).join(''),
     )
     console.log(`\n${`${chunks} chunks`.padEnd(38)}${heads.join('')}   p50, per s`)
-    for (const { name, kind } of kinds) {
+    for (const { name, kind } of asked) {
       progress(name)
       show(name, kind.mode, await measured(kind, peers, cellMs))
     }
-    await recall(chunks, peers)
+    if (!words) await recall(chunks, peers)
     for (const { name, pid } of peers) console.log(`${name}: ${memory(pid)}`)
     const bytes = globSync(join(folder, '**')).reduce((sum, file) => sum + statSync(file).size, 0)
     const disk = [bytes, await opensearch.diskBytes()].map((one) => `${(one / 1024 / 1024).toFixed(0)} MB`)

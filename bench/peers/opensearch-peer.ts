@@ -71,7 +71,7 @@ export class OpenSearchPeer {
   }
 
   /** All chunks of the corpus, searchable, and in one segment as after a quiet night. */
-  async fill(chunks: number): Promise<void> {
+  async fill(chunks: number, withVectors: boolean): Promise<void> {
     await this.#client.call('PUT', `/${index}`, settings)
     await this.#client.call('PUT', `/_search/pipeline/${pipeline}`, {
       phase_results_processors: [
@@ -97,7 +97,7 @@ export class OpenSearchPeer {
           published_at: columns.publishedAt,
           title: titleOf(put),
           body: textOf(body),
-          vector: Array.from(vectors[0]!.vector),
+          ...(withVectors ? { vector: Array.from(vectors[0]!.vector) } : {}),
         }
         await bulks.add(chunkId, JSON.stringify(source))
       }

@@ -126,6 +126,22 @@ test('a query is bounded', () => {
   assert.equal(parseQuery(`"${words.join(' ')}"`, ['en']).clauses.length, 1)
 })
 
+test('a word that was read before is read the same, and only its last place is the one being typed', () => {
+  const beginnings = (text: string) =>
+    parseQuery(text, null, { lastIsBeginning: true }).clauses.map((clause) => [
+      clause.type === 'word' && clause.loose !== undefined,
+      clause.weight,
+    ])
+  const first = parseQuery('zamówienia Straßenbahn', null)
+  assert.deepEqual(parseQuery('zamówienia Straßenbahn', null), first)
+  for (let i = 0; i < 2; i++) {
+    assert.deepEqual(beginnings('tidal tidal'), [
+      [false, 1],
+      [true, 1],
+    ])
+  }
+})
+
 test('any text parses to well-formed clauses', () => {
   fc.assert(
     fc.property(arbitraryText, fc.option(fc.array(arbitraryLanguage, { maxLength: 4 })), (text, languages) => {

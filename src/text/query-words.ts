@@ -2,11 +2,11 @@ import { locateWords } from './analyse.ts'
 import type { CharClass } from './char-class.ts'
 import { foldAccents, normaliseWord } from './fold-word.ts'
 import { guessLanguage } from './guess-language.ts'
-import { baseLanguage, stemRule } from './stem-word.ts'
+import { baseLanguage, type StemRule, stemRule } from './stem-word.ts'
 import { isStopWord, languagesWithStopWord } from './stop-words.ts'
 import type { TermGroup } from './types.ts'
 import { detach, WordCache } from './word-cache.ts'
-import { isMarkedWord, isPrefixTerm, termsByRule, wordTerms } from './word-terms.ts'
+import { isMarkedWord, isPrefixTerm, termsOf, type WordTerms, wordTerms } from './word-terms.ts'
 
 const ALTERNATIVES_MAX = 12
 const LANGUAGES_MAX = 24
@@ -42,6 +42,8 @@ const unknownLanguage: CandidateLanguages = { languages: USUAL_LANGUAGES, stopLa
 
 /** Words read in all usual languages, which takes ten stems for one of Latin letters: some 300 bytes each. */
 const CACHED_WORDS_MAX = 10_000
+/** In UTF-16 units: what is longer is made anew each time, so that nobody fills the memory with words of no language. */
+const CACHED_LENGTH_MAX = 64
 const knownWords = new WordCache<QueryWord>(CACHED_WORDS_MAX)
 
 /** Gives the reader of a query's pieces: the languages are chosen once, by the whole query and the language filter. */
@@ -83,11 +85,12 @@ function readWords(piece: string, candidates: CandidateLanguages): QueryWord[] {
 
 /** Each an object of its own: the same word at two places of a query is two. Null where nothing of the word is left. */
 function readWord(typed: string, script: CharClass, candidates: CandidateLanguages): QueryWord | null {
-  if (candidates !== unknownLanguage) return readStems(typed, script, candidates, wordTerms)
+  if (candidates !== unknownLanguage) return readStems(typed, script, candidates, (rule) => wordTerms(typed, rule))
+  if (typed.length > CACHED_LENGTH_MAX) return readStems(typed, script, candidates, termsOf(typed))
   const known = knownWords.get(typed)
   if (known !== undefined) return { ...known }
   const own = detach(typed)
-  const word = readStems(own, script, candidates, termsByRule)
+  const word = readStems(own, script, candidates, termsOf(own))
   if (word !== null) knownWords.set(own, { ...word })
   return word
 }
@@ -96,13 +99,13 @@ function readStems(
   typed: string,
   script: CharClass,
   candidates: CandidateLanguages,
-  termsOf: typeof wordTerms,
+  termsBy: (rule: StemRule) => WordTerms,
 ): QueryWord | null {
   const { languages, stopLanguage } = candidates
   const terms = new Set<string>()
   // Latin words are English to a Russian text, and digits come out the same under every language.
   for (const rule of new Set(languages.map((language) => stemRule(language, script)))) {
-    for (const term of termsOf(typed, rule).terms) {
+    for (const term of termsBy(rule).terms) {
       if (isMarkedWord(term) || terms.size >= ALTERNATIVES_MAX) continue
       if (terms.size === 0 || candidates !== unknownLanguage || isPlausibleStem(term, typed.length)) terms.add(term)
     }

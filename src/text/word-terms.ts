@@ -82,17 +82,17 @@ export function wordTerms(word: string, rule: StemRule): WordTerms {
   const known = cache.get(cut)
   if (known !== undefined) return known
   const own = detach(cut)
-  const made = termsByRule(own, rule)
+  const made = termsOf(own)(rule)
   cache.set(own, made)
   return made
 }
 
-/** The same, without remembering it. */
-export function termsByRule(word: string, rule: StemRule): WordTerms {
+/** The same by any rule, without remembering it. */
+export function termsOf(word: string): (rule: StemRule) => WordTerms {
   const normalised = normaliseWord(cutWord(word))
   const folded = foldAccents(normalised)
-  return {
+  return (rule) => ({
     terms: withWord(folded, makeTerms(normalised, folded, rule)),
     isStopWord: rule.language !== null && isStopWord(folded, rule.language),
-  }
+  })
 }

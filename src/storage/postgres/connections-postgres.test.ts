@@ -68,3 +68,20 @@ test('rows are sent with other statements: one that fails takes all of them with
   await writing(['a', 'b'], ['c'], ['d', 'e'])
   assert.deepEqual((await stored()).sort(), ['a', 'b', 'c', 'd', 'e'])
 })
+
+test('of statements that are sent at once and fail, the cause is told, though what came of it is heard sooner', async (t) => {
+  const { client, db } = await connected(t)
+  const { promise: heard, resolve } = Promise.withResolvers<void>()
+  await client.query('begin')
+  const writing = together(db, [
+    () => client.query('select * from nowhere').finally(() => heard),
+    () =>
+      db
+        .selectFrom('snapshot')
+        .selectAll()
+        .execute()
+        .finally(() => setImmediate(resolve)),
+  ])
+  await assert.rejects(writing, { code: '42P01' })
+  await client.query('rollback')
+})

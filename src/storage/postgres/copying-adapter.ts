@@ -1,18 +1,23 @@
-import type pg from 'pg'
+import pg from 'pg'
 import type { TakesManyRows } from '../sql/insert-rows.ts'
 import { PostgresAdapter } from '../sql/kysely.ts'
 import type { TakesManyStatements } from '../sql/together.ts'
 import { copyInto } from './copy-into.ts'
 
+const inFailedTransaction = '25P02'
+
 /** On one connection: many rows of a table are written by COPY, and statements do not wait for each other. */
 export class CopyingAdapter extends PostgresAdapter implements TakesManyRows, TakesManyStatements {
-  readonly takesManyStatements = true
   readonly #client: pg.ClientBase
   readonly #types = new Map<string, ReadonlyMap<string, number>>()
 
   constructor(client: pg.ClientBase) {
     super()
     this.#client = client
+  }
+
+  isOfEarlierFailure(error: unknown): boolean {
+    return error instanceof pg.DatabaseError && error.code === inFailedTransaction
   }
 
   async insertMany(table: string, columns: readonly string[], rows: readonly (readonly unknown[])[]): Promise<void> {

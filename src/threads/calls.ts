@@ -91,6 +91,11 @@ export class Calls {
     return this.#ended.promise
   }
 
+  /** True from the other side's end on, before anybody has heard of it: replies that came with it are heard first. */
+  get isGone(): boolean {
+    return this.#cause !== null
+  }
+
   /** Calls without a reply yet. */
   get open(): number {
     return this.#open.size

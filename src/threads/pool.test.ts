@@ -6,6 +6,7 @@ import { PoolEvents } from '../../test/support/pool-events.ts'
 import type { Order } from '../../test/support/pool-member.ts'
 import { memberChannels } from '../../test/support/start-member.ts'
 import { CallLost, Calls } from './calls.ts'
+import type { Channel, ChannelListener } from './channel.ts'
 import { Pool, type PoolOptions } from './pool.ts'
 
 for (const [kind, open] of Object.entries(memberChannels)) {
@@ -304,3 +305,40 @@ for (const [kind, open] of Object.entries(memberChannels)) {
     })
   })
 }
+
+/** As a thread's last reply and its end are heard: at once, with nothing in between. */
+test('a member that ends with its last reply is given nothing more: what waits is done by the next', async () => {
+  const listeners: ChannelListener[] = []
+  const start = () => {
+    const numbers: number[] = []
+    const channel: Channel = {
+      listen: (listener) => void listeners.push(listener),
+      post: (frame) => void numbers.push((frame as { call: number }).call),
+      kill: () => {},
+      keepAlive: () => {},
+    }
+    const calls = new Calls(channel, { name: 'member' })
+    listeners.at(-1)!.message({ started: null })
+    return { calls, numbers }
+  }
+  const members: ReturnType<typeof start>[] = []
+  const pool = new Pool({
+    name: 'p',
+    size: 1,
+    callsPerMember: 1,
+    watch: new PoolEvents(),
+    start: () => {
+      members.push(start())
+      return members.at(-1)!
+    },
+  })
+  await pool.open()
+  const answers = Promise.all(['a', 'b', 'c'].map((message) => pool.call(message)))
+  listeners[0]!.message({ reply: 1, result: 'first' })
+  listeners[0]!.ended(new Error('gone'))
+  for (let reply = 1; reply <= 2; reply++) {
+    while (members[1]?.numbers.length !== reply) await new Promise((resolve) => setImmediate(resolve))
+    listeners[1]!.message({ reply, result: reply })
+  }
+  assert.deepEqual(await answers, ['first', 1, 2])
+})

@@ -179,7 +179,7 @@ export class Pool {
   #leastLoaded(waiting: Waiting): Place | null {
     let least: Place | null = null
     for (const place of this.#places) {
-      if (!place.serves || !this.#takes(place.number, waiting)) continue
+      if (!place.serves || place.calls!.isGone || !this.#takes(place.number, waiting)) continue
       if (least === null || place.calls!.open < least.calls!.open) least = place
     }
     return least

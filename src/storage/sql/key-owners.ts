@@ -3,6 +3,7 @@ import type { KeyOwner, OwnerId } from '../../access/principal.ts'
 import { scopeEntryOf } from '../../access/scope-entry-of.ts'
 import { storedDatasets, storedEntitlement, storedPolicy, storedRole } from '../../access/stored-rights.ts'
 import type { ApiKeyRow, Tables } from './tables.ts'
+import { together } from './together.ts'
 
 /** The tables of owners. Keys of a kind that has none belong to nobody: what they may do they say themselves. */
 const ownerTables = { consumer: 'application', collector: 'collector' } as const
@@ -50,12 +51,18 @@ export async function readOwner(db: Kysely<Tables>, key: ApiKeyRow): Promise<Key
   return Object.hasOwn(readers, kind) ? readers[kind as KeyOwner['kind']](id, key) : null
 }
 
-/** Asked for at once: with PostgreSQL that is one way there and back, and a request waits for it. */
+/** With PostgreSQL that is one way there and back: a request waits for it. */
 async function readApplication(db: Kysely<Tables>, applicationId: string) {
-  const [application, rows, hidden] = await Promise.all([
-    db.selectFrom('application').selectAll().where('application_id', '=', applicationId).executeTakeFirst(),
-    db.selectFrom('entitlement').selectAll().where('application_id', '=', applicationId).orderBy('position').execute(),
-    db.selectFrom('dataset').select('dataset_id').where('hidden_by', 'is not', null).execute(),
+  const [application, rows, hidden] = await together(db, [
+    () => db.selectFrom('application').selectAll().where('application_id', '=', applicationId).executeTakeFirst(),
+    () =>
+      db
+        .selectFrom('entitlement')
+        .selectAll()
+        .where('application_id', '=', applicationId)
+        .orderBy('position')
+        .execute(),
+    () => db.selectFrom('dataset').select('dataset_id').where('hidden_by', 'is not', null).execute(),
   ])
   if (application === undefined) return null
   const entitlements = rows.map((row) => ({

@@ -2,11 +2,13 @@
  * Tidemark beside OpenSearch, over HTTP, where users stand: the same documents, queries and filters, and the same shown of
  * each result (title, columns, 500 characters around the match, highlights where asked), both warm, taking turns.
  *
- *   npm run bench -- peers [CHUNKS] [--seconds N] [--folder FOLDER] [--words]   100000 and 4 seconds for each cell when left out
+ *   npm run bench -- peers [CHUNKS] [--seconds N] [--folder FOLDER] [--words] [--opensearch URL]
+ *                                                              100000 and 4 seconds for each cell when left out
  *
  * OpenSearch is made for the run, of one node, as in tests (Maven and a JDK bring it). FOLDER is filled for Tidemark where
  * there is nothing yet, and kept. Vectors are the caller's own: no model is measured. Both share the machine's cores with who
  * asks. `--words` asks by words alone and gives OpenSearch no vectors: to make its graph of a million takes far longer than the rest.
+ * URL names an OpenSearch on this machine that is filled where it is not yet, and kept, so that its graph is made once.
  * CPU is that of all threads of the process, collectors of garbage included.
  */
 import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
@@ -66,6 +68,7 @@ export async function run(args: readonly string[]): Promise<void> {
       seconds: { type: 'string', default: '4' },
       folder: { type: 'string' },
       words: { type: 'boolean', default: false },
+      opensearch: { type: 'string' },
     },
     allowPositionals: true,
   })
@@ -73,14 +76,15 @@ export async function run(args: readonly string[]): Promise<void> {
   const cellMs = Number(values.seconds) * 1000
   if (!(Number.isInteger(chunks) && chunks > 0 && cellMs > 0)) throw new Error('CHUNKS and --seconds must be numbers')
   const folder = values.folder ?? mkdtempSync(join(tmpdir(), 'bench-peers-'))
-  const cluster = await throwawayOpenSearch({ nodes: 1, heapMb: 2048, hybrid: true })
+  const own =
+    values.opensearch === undefined ? await throwawayOpenSearch({ nodes: 1, heapMb: 2048, hybrid: true }) : null
   try {
     if (!existsSync(indexPath(folder, 1))) fill(folder, chunks)
-    const opensearch = new OpenSearchPeer(cluster.urls[0]!)
-    await opensearch.fill(chunks, !values.words)
+    const opensearch = new OpenSearchPeer(values.opensearch ?? own!.urls[0]!)
+    if (!(await opensearch.has(chunks))) await opensearch.fill(chunks, !values.words)
     await compare(folder, chunks, opensearch, { cellMs, words: values.words })
   } finally {
-    await cluster.remove()
+    await own?.remove()
     if (values.folder === undefined) rmSync(folder, { recursive: true, force: true })
   }
 }

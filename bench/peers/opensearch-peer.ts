@@ -70,6 +70,12 @@ export class OpenSearchPeer {
     return (await this.#client.call('GET', `/${index}/_stats/store`))._all.total.store.size_in_bytes
   }
 
+  /** Whether it was filled before. */
+  async has(chunks: number): Promise<boolean> {
+    const { status, text } = await this.#client.send('GET', `/${index}/_count`)
+    return status === 200 && JSON.parse(text).count === chunks
+  }
+
   /** All chunks of the corpus, searchable, and in one segment as after a quiet night. */
   async fill(chunks: number, withVectors: boolean): Promise<void> {
     await this.#client.call('PUT', `/${index}`, settings)

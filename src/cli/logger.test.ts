@@ -37,3 +37,18 @@ test('a line that is said while another is being written is written too, though 
   }
   assert.match(said, /the last line/)
 })
+
+test('all that was said before the process ends is written, in its order', async () => {
+  const child = run(`
+    import { makeLogger } from ${logger}
+    const log = makeLogger({ logLevel: 'info' })
+    // Some of it is being written already when the process ends.
+    for (let i = 0; i < 1000; i++) log.info({ i }, 'x'.repeat(100))
+    process.exit()
+  `)
+  const lines = (await text(child.stderr)).trim().split('\n')
+  assert.deepEqual(
+    lines.map((line) => JSON.parse(line).i),
+    Array.from({ length: 1000 }, (_, i) => i),
+  )
+})

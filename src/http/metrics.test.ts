@@ -72,3 +72,40 @@ test('of a label with any number of values some have a series, and all others on
   assert.ok(series.includes('refused_total{code="rate",who="other"} 980'))
   assert.ok(series.includes('refused_total{code="quota",who="app_0"} 1'))
 })
+
+test('a histogram counts each value in its bucket and in all above it, by labels and without', async () => {
+  const metrics = new Metrics()
+  const labels = ['operation', 'status'] as const
+  const known = [{ operation: 'known', status: '200' }]
+  const observe = metrics.histogram({ name: 'took', help: 'Took.', labels, known, buckets: [0.1, 1] })
+  for (const value of [0.05, 0.1, 0.5, 7]) observe({ operation: 'read', status: '200' }, value)
+  observe({ status: '400', operation: 'read' }, 1)
+  const alone = metrics.histogram({ name: 'alone', help: 'Alone.', buckets: [0] })
+  alone({}, 0)
+  alone({}, 2)
+  const text = await metrics.text()
+  assert.match(text, /^# HELP took Took\.\n# TYPE took histogram\n/m)
+  assert.deepEqual(shown(text, 'took'), [
+    'took_bucket{le="0.1",operation="known",status="200"} 0',
+    'took_bucket{le="1",operation="known",status="200"} 0',
+    'took_bucket{le="+Inf",operation="known",status="200"} 0',
+    'took_sum{operation="known",status="200"} 0',
+    'took_count{operation="known",status="200"} 0',
+    'took_bucket{le="0.1",operation="read",status="200"} 2',
+    'took_bucket{le="1",operation="read",status="200"} 3',
+    'took_bucket{le="+Inf",operation="read",status="200"} 4',
+    'took_sum{operation="read",status="200"} 7.65',
+    'took_count{operation="read",status="200"} 4',
+    'took_bucket{le="0.1",status="400",operation="read"} 0',
+    'took_bucket{le="1",status="400",operation="read"} 1',
+    'took_bucket{le="+Inf",status="400",operation="read"} 1',
+    'took_sum{status="400",operation="read"} 1',
+    'took_count{status="400",operation="read"} 1',
+  ])
+  assert.deepEqual(shown(text, 'alone'), [
+    'alone_bucket{le="0"} 1',
+    'alone_bucket{le="+Inf"} 2',
+    'alone_sum 2',
+    'alone_count 2',
+  ])
+})

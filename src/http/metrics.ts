@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import type { Metric } from 'prom-client'
 import Counter from 'prom-client/lib/counter.js'
 import Gauge from 'prom-client/lib/gauge.js'
-import Histogram from 'prom-client/lib/histogram.js'
 import Registry from 'prom-client/lib/registry.js'
 import { UnavailableError } from '../errors.ts'
 import { type Incidents, silentIncidents } from '../incidents.ts'
@@ -16,6 +16,7 @@ import type {
   Sample,
   Series,
 } from '../measures.ts'
+import { Distribution } from './distribution.ts'
 import { FewNames } from './few-names.ts'
 
 /** How often the delay of the event loop is looked at. */
@@ -49,16 +50,9 @@ export class Metrics implements Measures {
   }
 
   histogram<Label extends string = never>(series: HistogramSeries<Label>): Observe<Label> {
-    const { name, help, labels = [], known, buckets } = series
-    const histogram = new Histogram({
-      name,
-      help,
-      labelNames: [...labels],
-      buckets: [...buckets],
-      registers: [this.#registry],
-    })
-    for (const one of known ?? []) histogram.zero(one)
-    return labels.length === 0 ? (_, value) => histogram.observe(value) : (one, value) => histogram.observe(one, value)
+    const distribution = new Distribution(series)
+    this.#registry.registerMetric(distribution as unknown as Metric)
+    return (labels, value) => distribution.observe(labels, value)
   }
 
   gauge<Label extends string = never>(

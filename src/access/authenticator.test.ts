@@ -40,6 +40,13 @@ test('a key is looked up once and then remembered for a moment, known or not', a
   assert.equal(state.asked, 2)
 })
 
+test('what the store gives for a key that is another one opens nothing, remembered or not', async () => {
+  const { secret, key } = consumerKey({ hash: hashKey('another') })
+  const { store } = storeOf(new Map([[hashKey(secret), key]]))
+  const authenticator = new Authenticator(store, [])
+  for (let i = 0; i < 2; i++) assert.equal(await authenticator.identify(secret, 'consumer'), null)
+})
+
 test('what was read before a change is not remembered after it', async () => {
   const { secret, key } = consumerKey()
   const keys = new Map([[key.hash, key]])

@@ -55,11 +55,11 @@ export class Authenticator {
     const now = Date.now()
     const found = this.#remembered.get(hash)
     if (found === undefined || now - found.readAt > rememberedMs) {
-      return this.#ask(hash, now).then((read) => principalIn(read, kind, hash, now))
+      return this.#ask(hash, now).then((read) => principalIn(read, kind, now))
     }
     // What fails here is asked for again, and told, by the first request that has to wait for it.
     if (now - found.readAt > renewedMs) this.#ask(hash, now).catch(() => {})
-    return principalIn(found, kind, hash, now)
+    return principalIn(found, kind, now)
   }
 
   /** Called after every change of keys, policies or entitlements that this process makes. */
@@ -90,13 +90,15 @@ export class Authenticator {
   }
 
   async #read(hash: string, now: number): Promise<Remembered> {
-    const key = await this.#store.findKey(hash)
+    const found = await this.#store.findKey(hash)
+    // Compared once: what is remembered is found by the same hash.
+    const key = found !== null && sameHash(hash, found.hash) ? found : null
     return { key, principal: key === null ? null : { ...key.owner, keyId: key.keyId }, readAt: now }
   }
 }
 
-function principalIn(found: Remembered, kind: CredentialKind, hash: string, now: number): Principal | null {
-  if (found.key === null || found.principal?.kind !== kind || !sameHash(hash, found.key.hash)) return null
+function principalIn(found: Remembered, kind: CredentialKind, now: number): Principal | null {
+  if (found.key === null || found.principal?.kind !== kind) return null
   const { revokedAt, expiresAt } = found.key
   // Asked this way round, an end that is no number is one.
   return revokedAt === null && (expiresAt === null || expiresAt > now) ? found.principal : null

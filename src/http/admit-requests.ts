@@ -9,7 +9,6 @@ import type { UsageBook } from '../access/usage-book.ts'
 import { TidemarkError } from '../errors.ts'
 import type { Measures } from '../measures.ts'
 import { Admission } from './admission.ts'
-import type { Connections } from './connections.ts'
 import { wrongEscape } from './error-replies.ts'
 import { askedWithin } from './own-requests.ts'
 import { Permits, PermitsByCaller } from './permits.ts'
@@ -36,7 +35,7 @@ export interface AdmissionParts {
   readonly requestsInFlightMax: number
 }
 
-export function admitRequests(app: FastifyInstance, parts: AdmissionParts, connections: Connections): void {
+export function admitRequests(app: FastifyInstance, parts: AdmissionParts): void {
   const { authenticator, usage, rates, measures, requestsInFlightMax } = parts
   const places = new PermitsByCaller()
   const work = new Permits(requestsInFlightMax)
@@ -88,7 +87,7 @@ export function admitRequests(app: FastifyInstance, parts: AdmissionParts, conne
     }
     const admission = new Admission()
     request.admission = admission
-    connections.whenOver(request.raw, reply.raw, () => admission.over())
+    request.exchange.whenOver(() => admission.over())
 
     const place = (caller: string, limits: Limits): void => {
       if (admission.takePlace(places.take(caller, limits.inFlightMax))) letIn()

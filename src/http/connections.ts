@@ -9,9 +9,32 @@ const restOfBodyMs = 5000
 const lookEveryMs = 50
 
 interface Connection {
-  /** What is called when a request is over, and the response it is about. */
-  readonly open: Map<() => void, ServerResponse>
+  /** In the order in which they came. */
+  readonly open: Exchange[]
   idleSince: number
+}
+
+/** A request and its answer, from the first hook on until the answer is out or the connection is gone. */
+export class Exchange {
+  readonly response: ServerResponse
+  readonly #ends: (() => void)[] = []
+  #isOver = false
+
+  constructor(response: ServerResponse) {
+    this.response = response
+  }
+
+  /** Calls back once: at once where it is over already. */
+  whenOver(end: () => void): void {
+    if (this.#isOver) end()
+    else this.#ends.push(end)
+  }
+
+  over(): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    for (const end of this.#ends) end()
+  }
 }
 
 /** The open connections, and the requests on them: when each is over, and how all of them end. */
@@ -33,30 +56,32 @@ export class Connections {
   }
 
   /**
-   * Calls back once, when the answer is out or the connection is gone. Only both together tell it for certain: the answer
-   * to a request that came right behind another one on the same connection never hears of the connection's end.
+   * It is over when the answer is out or the connection is gone. Only both together tell it for certain: the answer to a
+   * request that came right behind another one on the same connection never hears of the connection's end.
    */
-  whenOver(request: IncomingMessage, response: ServerResponse, over: () => void): void {
+  begin(request: IncomingMessage, response: ServerResponse): Exchange {
+    const exchange = new Exchange(response)
     const connection = this.#connections.get(request.socket)
     if (connection === undefined) {
       // Closed since the request arrived; or there never was one, and the request was handed in by the process itself.
-      if (request.socket.destroyed) over()
-      else response.once('close', over)
-      return
+      if (request.socket.destroyed) exchange.over()
+      else response.on('close', () => exchange.over())
+      return exchange
     }
-    const once = (): void => {
-      if (!connection.open.delete(once)) return
-      if (connection.open.size === 0) connection.idleSince = performance.now()
+    const { open } = connection
+    exchange.whenOver(() => {
+      open.splice(open.indexOf(exchange), 1)
+      if (open.length === 0) connection.idleSince = performance.now()
       if (!request.complete) boundRest(request)
-      over()
-    }
-    connection.open.set(once, response)
-    response.once('close', once)
+    })
+    open.push(exchange)
+    response.on('close', () => exchange.over())
+    return exchange
   }
 
   /** The requests of a connection that are not over, in the order in which they came. */
   unanswered(socket: Socket): readonly ServerResponse[] {
-    return [...(this.#connections.get(socket)?.open.values() ?? [])]
+    return (this.#connections.get(socket)?.open ?? []).map(({ response }) => response)
   }
 
   /** Ends a connection on which it is the client's turn, and has been for long. */
@@ -80,7 +105,7 @@ export class Connections {
    */
   async drain(quietMs: number): Promise<void> {
     for (const { open } of this.#connections.values()) {
-      for (const response of open.values()) if (!response.headersSent) response.setHeader('connection', 'close')
+      for (const { response } of open) if (!response.headersSent) response.setHeader('connection', 'close')
     }
     // Node would end idle connections the moment it stops listening.
     this.#server.closeIdleConnections = () => {}
@@ -89,7 +114,7 @@ export class Connections {
     const look = (): void => {
       const now = performance.now()
       for (const [socket, { open, idleSince }] of this.#connections) {
-        if (open.size === 0 && now - Math.max(idleSince, listensUntil - quietMs) >= quietMs) socket.destroy()
+        if (open.length === 0 && now - Math.max(idleSince, listensUntil - quietMs) >= quietMs) socket.destroy()
       }
       if (now >= listensUntil || this.#connections.size === 0) resolve()
     }
@@ -100,11 +125,11 @@ export class Connections {
   }
 
   #opened(socket: Socket): void {
-    const connection: Connection = { open: new Map(), idleSince: performance.now() }
+    const connection: Connection = { open: [], idleSince: performance.now() }
     this.#connections.set(socket, connection)
     socket.once('close', () => {
       this.#connections.delete(socket)
-      for (const over of connection.open.keys()) over()
+      for (const exchange of [...connection.open]) exchange.over()
     })
   }
 }

@@ -30,9 +30,13 @@ export function readBodies(app: FastifyInstance, timeoutMs: number, connections:
       return stream
     },
   )
-  app.addHook('preHandler', (request, reply, done) => {
-    if (request.body instanceof Readable) cutWhenStuck(request, reply, timeoutMs, connections)
-    done()
+  // Of other routes no request need come by here.
+  app.addHook('onRoute', (route) => {
+    if (route.config?.lines !== true) return
+    route.preHandler = (request: FastifyRequest, _reply: FastifyReply, done: () => void) => {
+      if (request.body instanceof Readable) cutWhenStuck(request, timeoutMs, connections)
+      done()
+    }
   })
 }
 
@@ -142,7 +146,7 @@ const tooSlow = (timeoutMs: number): TidemarkError =>
  * It is the client's turn when there is nothing to read that it sent, or something that it should read. Where neither is
  * so, the store is slow, and the client must wait for it as everybody does.
  */
-function cutWhenStuck(request: FastifyRequest, reply: FastifyReply, timeoutMs: number, connections: Connections): void {
+function cutWhenStuck(request: FastifyRequest, timeoutMs: number, connections: Connections): void {
   const { raw } = request
   const { socket } = raw
   let moved = socket.bytesRead + socket.bytesWritten
@@ -157,5 +161,5 @@ function cutWhenStuck(request: FastifyRequest, reply: FastifyReply, timeoutMs: n
       connections.cutSlow(socket)
     }
   }, timeoutMs / 4)
-  connections.whenOver(raw, reply.raw, () => clearInterval(look))
+  request.exchange.whenOver(() => clearInterval(look))
 }

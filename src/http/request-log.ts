@@ -1,4 +1,4 @@
-import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
+import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify'
 import { kindOf } from '../access/credential-kinds.ts'
 import { quotaOperations } from '../access/operations.ts'
 import type { UsageBook } from '../access/usage-book.ts'
@@ -40,23 +40,23 @@ export function logUnrouted({ logger, measures }: Omit<LogParts, 'usage'>, reque
   logger.info({ reqId, method, operation: 'unknown', status, ms: 0, ip, reason }, 'request')
 }
 
-/** One line and one measurement for every request when it is over, however it ended. */
-export function logRequests(
-  app: FastifyInstance,
+/** One line and one measurement for every request when it is over, however it ended; asked for when it begins. */
+export function requestLog(
   { logger, measures, usage }: LogParts,
   connections: Connections,
-): void {
-  app.addHook('onRequest', (request, reply, done) => {
+): (request: FastifyRequest, reply: FastifyReply) => void {
+  return (request, reply) => {
     // Not known any more when the connection is gone.
     const { ip } = request
     const isWithin = askedWithin() !== undefined
-    connections.whenOver(request.raw, reply.raw, () => {
+    request.exchange.whenOver(() => {
       const { operation = 'unknown' } = request.routeOptions.config
       const { principal } = request
+      const { elapsedTime } = reply
       // Of a request within another one nothing is sent: it is answered when its answer has ended.
       const isAnswered = isWithin ? reply.raw.writableEnded : reply.raw.writableFinished
       const status = isAnswered ? reply.statusCode : unanswered[connections.endOf(request.raw)]
-      measures.request(operation, status, reply.elapsedTime / 1000)
+      measures.request(operation, status, elapsedTime / 1000)
       const counted = principal === null || request.isRepeat ? null : kindOf(principal).counted(principal)
       if (counted !== null && status < 400 && operation !== 'unknown' && !(operation in quotaOperations)) {
         usage.count(counted, operation, Date.now())
@@ -67,7 +67,7 @@ export function logRequests(
           method: request.method,
           operation,
           status,
-          ms: Math.round(reply.elapsedTime * 10) / 10,
+          ms: Math.round(elapsedTime * 10) / 10,
           ip,
           ...(principal === null ? {} : kindOf(principal).logged(principal)),
           ...(status === unanswered.gone ? { aborted: true } : {}),
@@ -75,6 +75,5 @@ export function logRequests(
         'request',
       )
     })
-    done()
-  })
+  }
 }

@@ -10,6 +10,7 @@ import { type ErrorCode, TidemarkError } from '../errors.ts'
 import type { Caller } from '../turns/caller.ts'
 import { orNull } from '../validation.ts'
 import type { Admission } from './admission.ts'
+import type { Exchange } from './connections.ts'
 import type { Degradation } from './http-measures.ts'
 
 /** What every route says of itself in its `config`. The server refuses to start with a route that does not. */
@@ -45,6 +46,7 @@ declare module 'fastify' {
     errorBody?: RouteConfig['errorBody']
   }
   interface FastifyRequest {
+    exchange: Exchange
     principal: Principal | null
     admission: Admission | null
     /** Sets the permit of a request free while it only waits, so that long polls do not count as load. */

@@ -18,7 +18,7 @@ import { type Degradation, HttpMeasures } from './http-measures.ts'
 import { makesSomething, takeIdempotencyKeys, takesIdempotencyKey } from './make-once.ts'
 import { readBodies } from './read-bodies.ts'
 import { requestIdOf } from './request-id.ts'
-import { logRequests, logUnrouted } from './request-log.ts'
+import { logUnrouted, requestLog } from './request-log.ts'
 import { RouteTable } from './route-table.ts'
 import { securityHeaders } from './security-headers.ts'
 
@@ -104,8 +104,11 @@ export async function makeServer(parts: ServerParts): Promise<FastifyInstance> {
   const connections = new Connections(app.server, parts.connectionsMax, parts.measures)
   app.addHook('preClose', () => connections.drain(parts.shutdownDrainMs))
 
-  logRequests(app, log, connections)
+  const logWhenOver = requestLog(log, connections)
+  app.decorateRequest('exchange')
   app.addHook('onRequest', (request, reply, done) => {
+    request.exchange = connections.begin(request.raw, reply.raw)
+    logWhenOver(request, reply)
     reply.header('x-request-id', request.id)
     reply.headers(securityHeaders)
     const fault = headerFault(request.raw)
@@ -167,7 +170,7 @@ export async function makeServer(parts: ServerParts): Promise<FastifyInstance> {
   app.setNotFoundHandler((request, reply) => answer(nothingHere(request, reply), request, reply))
 
   compressAnswers(app)
-  admitRequests(app, parts, connections)
+  admitRequests(app, parts)
   takeIdempotencyKeys(app, parts.claims)
   readBodies(app, parts.bodyTimeoutMs, connections)
 

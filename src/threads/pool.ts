@@ -126,6 +126,8 @@ export class Pool {
     if (this.#closed !== null) return Promise.reject(this.#closed)
     const { signal } = extras
     if (signal?.aborted) return Promise.reject(signal.reason)
+    const free = this.#waiting.length === 0 ? this.#freeFor(message) : null
+    if (free !== null) return this.#send(free, message, extras)
     return new Promise((resolve, reject) => {
       const giveUp = (): void => {
         this.#waiting.splice(this.#waiting.indexOf(waiting), 1)
@@ -167,45 +169,48 @@ export class Pool {
 
   #dispatch(isLook = false): void {
     for (let i = 0; i < this.#waiting.length; ) {
-      const place = this.#leastLoaded(this.#waiting[i]!)
-      if (place !== null && place.calls!.open < this.#options.callsPerMember) this.#send(place, this.#takeWaiting(i))
-      else if (this.#options.takes !== undefined) i++
+      const place = this.#freeFor(this.#waiting[i]!.message)
+      if (place !== null) {
+        const { message, extras, resolve, reject } = this.#takeWaiting(i)
+        this.#send(place, message, extras).then(resolve, reject)
+      } else if (this.#options.takes !== undefined) i++
       else break
     }
     if (this.#waiting.length > 0) this.#askForMore(isLook)
     if (this.#waiting.length === 0) this.#drained?.()
   }
 
-  #leastLoaded(waiting: Waiting): Place | null {
+  /** The least loaded, where it has room for a call more. */
+  #freeFor(message: unknown): Place | null {
     let least: Place | null = null
     for (const place of this.#places) {
-      if (!place.serves || place.calls!.isGone || !this.#takes(place.number, waiting)) continue
+      if (!place.serves || place.calls!.isGone || !this.#takes(place.number, message)) continue
       if (least === null || place.calls!.open < least.calls!.open) least = place
     }
-    return least
+    return least !== null && least.calls!.open < this.#options.callsPerMember ? least : null
   }
 
-  #takes(place: number, { message }: Waiting): boolean {
+  #takes(place: number, message: unknown): boolean {
     return this.#options.takes?.(place, message) ?? true
   }
 
-  #send(place: Place, { message, extras, resolve, reject }: Waiting): void {
+  #send(place: Place, message: unknown, extras: CallExtras): Promise<unknown> {
     const calls = place.calls!
     clearTimeout(place.idle)
     const settled = (): void => {
       this.#mayLetGo(place, calls)
       this.#dispatch()
     }
-    calls.call(message, extras).then(
+    return calls.call(message, extras).then(
       (result) => {
         place.deathsInRow = 0
         settled()
-        resolve(result)
+        return result
       },
       (error: unknown) => {
         if (!(error instanceof CallLost)) place.deathsInRow = 0
         settled()
-        reject(error)
+        throw error
       },
     )
   }
@@ -226,7 +231,8 @@ export class Pool {
   #askForMore(isLook: boolean): void {
     if (this.#places.some(({ calls, serves }) => calls !== null && !serves)) return
     const now = performance.now()
-    const wanted = ({ calls, number }: Place) => calls === null && this.#waiting.some((one) => this.#takes(number, one))
+    const wanted = ({ calls, number }: Place) =>
+      calls === null && this.#waiting.some(({ message }) => this.#takes(number, message))
     const place = this.#places.find((one) => one.restsUntil <= now && wanted(one))
     if (place !== undefined && this.#closed === null) {
       const patienceMs = this.serving === 0 ? 0 : (this.#options.patienceMs ?? 0)

@@ -23,9 +23,9 @@ import { type QueryEmbedders, type QueryVectors, queryVectors } from './query-ve
 import { byScore } from './rank-candidates.ts'
 import type { RerankWeights } from './rerank.ts'
 import { type FoundCandidate, type ScoredCandidates, scoreCandidates } from './score-candidates.ts'
-import type { AskedIndex, DocumentHit, KeywordOutcome, KeywordRequest, WordsQuery } from './search-index.ts'
+import type { AskedIndex, ChunkScore, DocumentHit, KeywordOutcome, KeywordRequest, WordsQuery } from './search-index.ts'
 import type { SearchRequest } from './search-request.ts'
-import type { CandidatesToRank, PresentedPage, RankedCandidates, SearchTexts } from './search-texts.ts'
+import type { CandidatesToRank, PresentedPage, RankedCandidates, ScoredCandidate, SearchTexts } from './search-texts.ts'
 import { SearchTime } from './search-time.ts'
 import { causeOf, type Shortfall } from './shortfall.ts'
 import { isOneWordEnough } from './word-evidence.ts'
@@ -151,9 +151,13 @@ export class Searcher {
     }
     return {
       found: outcome.hits.map((hit) => ({
-        ...foundBy(hit, request),
+        documentId: hit.documentId,
+        best: shownChunk(hit),
+        others: shownOthers(hit.otherChunks, request),
+        score: hit.score,
         keywordScore: hit.score,
         vectorScore: null,
+        rerankScore: null,
         explanation: request.explain ? { keyword: keywordParts(query, hit) } : null,
       })),
       page: null,
@@ -197,9 +201,13 @@ export class Searcher {
     const facets = await this.#countCandidates(asked, outcome.hits)
     return {
       found: outcome.hits.slice(0, request.limit).map((hit) => ({
-        ...foundBy(hit, request),
+        documentId: hit.documentId,
+        best: shownChunk(hit),
+        others: shownOthers(hit.otherChunks, request),
+        score: hit.score,
         keywordScore: null,
         vectorScore: hit.score,
+        rerankScore: null,
         explanation: request.explain ? vectorParts(hit) : null,
       })),
       page: null,
@@ -292,15 +300,14 @@ export class Searcher {
     const { embedder, weights, rerankWeights, crossEncoder } = this.#parts
     const areAllWanted = crossEncoder !== null || request.facets !== null
     const ranking: CandidatesToRank = {
-      candidates: candidates.map((one) => ({
-        documentId: one.documentId,
-        versionId: one.best.versionId,
-        chunkId: one.best.chunkId,
-        keyword: one.keyword,
-        cosine: one.near?.score ?? null,
-        ...(request.chunks && { others: shownOf(one, request).others }),
-        ...(request.explain && { explanation: explained(one, query) }),
-      })),
+      candidates:
+        request.chunks || request.explain
+          ? candidates.map((one) => ({
+              ...toRank(one),
+              ...(request.chunks && { others: shownOthers(one.others, request) }),
+              ...(request.explain && { explanation: explained(one, query) }),
+            }))
+          : candidates.map(toRank),
       documents,
       text: request.text,
       query,
@@ -436,25 +443,20 @@ const partial = ({ vectors }: Asked): Shortfall[] =>
 const chunksOf = ({ hits }: { readonly hits: readonly DocumentHit[] }): number =>
   hits.reduce((sum, { otherChunks }) => sum + 1 + otherChunks.length, 0)
 
-function foundBy(hit: DocumentHit, request: SearchRequest) {
-  return {
-    documentId: hit.documentId,
-    ...shownOf({ best: hit, others: hit.otherChunks }, request),
-    score: hit.score,
-    rerankScore: null,
-  }
-}
-
 /** The chunks of a result that are shown, and no more of them than is. */
-function shownOf(
-  { best: { chunkId, versionId, score }, others }: Pick<FoundDocument, 'best' | 'others'>,
-  { chunks }: SearchRequest,
-): Pick<FoundDocument, 'best' | 'others'> {
-  return {
-    best: { chunkId, versionId, score },
-    others: chunks ? others.slice(0, limits.chunksPerDocumentMax - 1) : [],
-  }
-}
+const shownChunk = ({ chunkId, versionId, score }: ChunkScore): ChunkScore => ({ chunkId, versionId, score })
+
+const shownOthers = (others: readonly ChunkScore[], { chunks }: SearchRequest): readonly ChunkScore[] =>
+  chunks ? others.slice(0, limits.chunksPerDocumentMax - 1) : []
+
+/** What the ranking needs of a candidate: of hundreds, so it is put together in one step. */
+const toRank = ({ documentId, best, keyword, near }: FoundCandidate): ScoredCandidate => ({
+  documentId,
+  versionId: best.versionId,
+  chunkId: best.chunkId,
+  keyword,
+  cosine: near?.score ?? null,
+})
 
 /** With another score, and what that is made of where it is told. */
 function rescored(found: FoundDocument, score: number, partsOf: (rerank: Parts) => Parts): FoundDocument {

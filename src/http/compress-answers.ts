@@ -40,6 +40,10 @@ export function encodingFor(accepted: string | undefined): Encoding | null {
   return best
 }
 
+/** A text has no fewer bytes than characters: the bytes of a long one need not be counted. */
+const isSmall = (content: string | Buffer): boolean =>
+  content.length < bytesMin && Buffer.byteLength(content) < bytesMin
+
 export function compressAnswers(app: FastifyInstance): void {
   /** A buffer that is sent again and again is compressed once. */
   const known = new WeakMap<Buffer, Map<Encoding, Promise<Buffer>>>()
@@ -55,7 +59,7 @@ export function compressAnswers(app: FastifyInstance): void {
   app.addHook('onSend', (request, reply, payload: unknown, done) => {
     const content = typeof payload === 'string' || Buffer.isBuffer(payload) ? payload : null
     const isJson = String(reply.getHeader('content-type')).startsWith('application/json')
-    if (content === null || !isJson || Buffer.byteLength(content) < bytesMin) {
+    if (content === null || !isJson || isSmall(content)) {
       done(null, payload)
       return
     }

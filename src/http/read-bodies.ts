@@ -45,7 +45,10 @@ const notJson = (): TidemarkError =>
 
 /** What is said to be in another charset would be read as what it is not. */
 function refuseOtherCharset({ headers }: FastifyRequest): void {
-  for (const [, value = ''] of (headers['content-type'] ?? '').matchAll(/;\s*charset\s*=\s*([^;]*)/gi)) {
+  const { 'content-type': type = '' } = headers
+  // Most say nothing but what it is.
+  if (!type.includes(';')) return
+  for (const [, value = ''] of type.matchAll(/;\s*charset\s*=\s*([^;]*)/gi)) {
     if (!/^("?)utf-?8\1$/i.test(value.trim())) {
       throw new TidemarkError('unsupported_media_type', 'send the body in UTF-8, the only charset that is read')
     }

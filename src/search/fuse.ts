@@ -55,17 +55,25 @@ export interface Fused {
   readonly parts: Readonly<Record<keyof FusionWeights, number>>
 }
 
-/**
- * The score of each candidate, in the order given; `cosines` is where those of the model lie, `evidence` what part of their
- * weight the words are worth for this query, 0 to 1: the vector has the rest.
- */
+/** What all candidates together say: each is measured by it. */
+export interface Extremes {
+  readonly keywordMax: number
+  readonly cosineMax: number
+  readonly cosineMin: number
+}
+
+/** The score of each candidate, in the order given. */
 export function fuse(
   candidates: readonly Candidate[],
   weights: FusionWeights,
   nowMs: number,
-  cosines: CosineShape = usualCosines,
-  evidence = 1,
+  cosines?: CosineShape,
+  evidence?: number,
 ): Fused[] {
+  return candidates.map(fusion(extremesOf(candidates), weights, nowMs, cosines, evidence))
+}
+
+export function extremesOf(candidates: readonly Pick<Candidate, 'keyword' | 'cosine' | 'languageKnown'>[]): Extremes {
   let keywordMax = 0
   let cosineMax = Number.NEGATIVE_INFINITY
   let cosineMin = Number.POSITIVE_INFINITY
@@ -76,9 +84,23 @@ export function fuse(
     cosineMax = Math.max(cosineMax, known)
     cosineMin = Math.min(cosineMin, known)
   }
+  return { keywordMax, cosineMax, cosineMin }
+}
+
+/**
+ * The score of one candidate. `cosines` is where those of the model lie, `evidence` what part of their weight the words are
+ * worth for this query, 0 to 1: the vector has the rest.
+ */
+export function fusion(
+  { keywordMax, cosineMax, cosineMin }: Extremes,
+  weights: FusionWeights,
+  nowMs: number,
+  cosines: CosineShape = usualCosines,
+  evidence = 1,
+): (candidate: Omit<Candidate, 'documentId'>) => Fused {
   const cosineRange = Math.max(cosineRangeMin * (cosines.related - cosines.unrelated), cosineMax - cosineMin)
-  const total = weights.lexical + weights.vector + weights.quality + weights.recency
-  return candidates.map(({ keyword, cosine, languageKnown, languages, quality, publishedAt }) => {
+  const total = totalOf(weights)
+  return ({ keyword, cosine, languageKnown, languages, quality, publishedAt }) => {
     const lexical = keywordMax > 0 ? share((finite(keyword) ?? 0) / keywordMax) : 0
     const near = nearness(cosine)
     let vector = lexical
@@ -99,8 +121,14 @@ export function fuse(
         recency: parts.recency / total,
       },
     }
-  })
+  }
 }
+
+/** How far from a score that was made without the quality the one with it can be. */
+export const qualityMargin = (weights: FusionWeights): number =>
+  (weights.quality / totalOf(weights)) * Math.max(qualityUnknown, 1 - qualityUnknown)
+
+const totalOf = ({ lexical, vector, quality, recency }: FusionWeights): number => lexical + vector + quality + recency
 
 function recencyOf(publishedAt: number | null, nowMs: number): number {
   return publishedAt === null ? 0 : 0.5 ** (Math.max(0, nowMs - publishedAt) / recencyHalfLifeMs)

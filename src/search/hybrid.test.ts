@@ -12,7 +12,7 @@ import { defaultWeights } from './fuse.ts'
 import type { ChunkText, IndexSource, ResultDocument, ShownChunk, VersionHead } from './index-source.ts'
 import { searchLimits } from './limits.ts'
 import { presentResults } from './present-results.ts'
-import { rankAndPresent, rankCandidates } from './rank-candidates.ts'
+import { rankAndPresent, rankCandidates, rankLikely } from './rank-candidates.ts'
 import { defaultRerankWeights } from './rerank.ts'
 import type { DocumentHit, DocumentScores, ScoreRequest, SearchIndex } from './search-index.ts'
 import { checkSearch } from './search-request.ts'
@@ -124,7 +124,7 @@ function searcherOver(
         .map((one): ShownChunk => {
           const text = textOf(one)
           const document = { ...plainColumns, datasetId: 'news', language: text.language }
-          return { ...text, document, details: null }
+          return { ...text, document, quality: null, details: null }
         }),
   } as unknown as IndexSource
   const embedder: Embedder = {
@@ -143,6 +143,7 @@ function searcherOver(
     source,
     texts: {
       rank: (...asked) => rankCandidates(source, ...asked),
+      rankLikely: (...asked) => rankLikely(source, ...asked),
       rankAndPresent: (...asked) => rankAndPresent(source, ...asked),
       present: (...asked) => presentResults(source, ...asked),
     } satisfies SearchTexts,

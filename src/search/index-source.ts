@@ -205,6 +205,7 @@ export interface ChunkText {
 
 export interface ShownChunk extends ChunkText {
   readonly document: VersionColumns
+  readonly quality: number | null
   /** Null where they were not asked for. */
   readonly details: DocumentDetails | null
 }

@@ -93,7 +93,8 @@ export async function findNearest(
     if (best === null) return []
     const shown = known.find((hit) => hit?.chunkId === best.chunkId) ?? known.find((hit) => hit)!
     const otherChunks = shown.otherChunks.filter(({ chunkId }) => chunkId !== best.chunkId)
-    return { ...best, documentId, otherChunks, ...(shown.words !== undefined && { words: shown.words }) }
+    const { words: byWords, told } = shown
+    return { ...best, documentId, otherChunks, ...(byWords !== undefined && { words: byWords }), ...(told && { told }) }
   })
   merged.sort((a, b) => b.score - a.score || (a.documentId < b.documentId ? -1 : 1))
   return { ...first, hits: merged }

@@ -34,6 +34,7 @@ const chunk = (number: number, fields: Partial<ShownChunk> = {}): ShownChunk => 
     contentType: 'post',
     status: 'active',
   },
+  quality: null,
   details: null,
   ...fields,
 })

@@ -2,12 +2,21 @@ import { readableFields, type Scope } from '../access/scope.ts'
 import { knowsLanguage } from '../embedding/embedder.ts'
 import type { Parts } from './explain.ts'
 import type { FoundDocument } from './found-document.ts'
-import { type Candidate, fuse } from './fuse.ts'
+import { type Candidate, type Fused, fuse, fusion } from './fuse.ts'
 import type { ChunkText, IndexSource, ResultDocument, ShownChunk } from './index-source.ts'
 import { searchLimits as limits } from './limits.ts'
 import { presentResults, showsDetails } from './present-results.ts'
 import { rerankerOf } from './rerank.ts'
-import type { CandidatesToRank, RankedCandidates, RankedPage, ScoredCandidate, ShownParts } from './search-texts.ts'
+import type { VersionColumns } from './search-index.ts'
+import type {
+  CandidatesToRank,
+  LikelyToRank,
+  RankedCandidates,
+  RankedPage,
+  Ranking,
+  ScoredCandidate,
+  ShownParts,
+} from './search-texts.ts'
 
 type RankingSource = Pick<IndexSource, 'results' | 'versionHeads' | 'chunkTexts'>
 type RankedPageSource = Pick<IndexSource, 'results' | 'versionHeads' | 'shownChunks'>
@@ -18,14 +27,17 @@ interface FoundCandidate {
   readonly document: ResultDocument
 }
 
-interface FusedCandidate extends FoundCandidate {
+interface FusedCandidate {
   readonly documentId: string
+  readonly candidate: ScoredCandidate
+  readonly document: VersionColumns
+  readonly title: string | null
   readonly score: number
   readonly fusion: Parts
 }
 
 /** With what of its texts was read for its score, none of it where the reader may not see it. */
-interface ReadCandidate extends FusedCandidate {
+interface ReadCandidate extends Omit<FusedCandidate, 'title'> {
   readonly rerank: Parts
   readonly title: string
   readonly body: string
@@ -37,7 +49,8 @@ export async function rankCandidates(
   ranking: CandidatesToRank,
   scope: Scope,
 ): Promise<RankedCandidates> {
-  const ranked = await rankedAndRead(source, (chunkIds) => source.chunkTexts(chunkIds), ranking, scope)
+  const fused = fusedCandidates(await documentsOf(source, ranking), ranking)
+  const ranked = await reranked((chunkIds) => source.chunkTexts(chunkIds), fused, ranking, scope)
   const texts = ranked.slice(0, ranking.textsOf).map(({ title, body }) => `${title}\n${body}`.trim())
   return { found: ranked.map(foundOf), texts }
 }
@@ -56,7 +69,49 @@ export async function rankAndPresent(
     for (const text of read) known.set(text.chunkId, text)
     return read
   }
-  const found = (await rankedAndRead(source, readTexts, ranking, scope)).map(foundOf)
+  const fused = fusedCandidates(await documentsOf(source, ranking), ranking)
+  const ranked = await reranked(readTexts, fused, ranking, scope)
+  return presented(source, known, ranked, ranking, shown, scope)
+}
+
+/** The same of those that alone can be among the best, by what the index told: documents and texts are read at once. */
+export async function rankLikely(
+  source: Pick<IndexSource, 'shownChunks'>,
+  ranking: LikelyToRank,
+  shown: ShownParts,
+  scope: Scope,
+): Promise<RankedPage | null> {
+  const { candidates, extremes, weights, nowMs, model, evidence } = ranking
+  const read = await source.shownChunks(
+    candidates.map(({ chunkId }) => chunkId),
+    showsDetails(shown.fields),
+    scope,
+  )
+  const known = new Map(read.map((text) => [text.chunkId, text]))
+  const scoreOf = fusion(extremes, weights, nowMs, model.cosines, evidence)
+  const fused: FusedCandidate[] = []
+  for (const candidate of candidates) {
+    const text = known.get(candidate.chunkId)
+    if (text === undefined) return null
+    const { document, title, quality } = text
+    if (document.language !== candidate.language || document.publishedAt !== candidate.publishedAt) return null
+    fused.push(fusedCandidate(candidate, document, title, scoreOf(asCandidate(candidate, document, quality, ranking))))
+  }
+  const readTexts: ReadTexts = async (chunkIds) => chunkIds.map((chunkId) => known.get(chunkId)!)
+  const ranked = await reranked(readTexts, fused.sort(byScore), ranking, scope)
+  return presented(source, known, ranked, ranking, shown, scope)
+}
+
+/** Of the best. */
+async function presented(
+  source: Pick<IndexSource, 'shownChunks'>,
+  known: ReadonlyMap<string, ShownChunk>,
+  ranked: readonly ReadCandidate[],
+  { query }: Ranking,
+  shown: ShownParts,
+  scope: Scope,
+): Promise<RankedPage> {
+  const found = ranked.map(foundOf)
   const shownChunks: IndexSource['shownChunks'] = async (chunkIds, ...asked) => [
     ...chunkIds.flatMap((chunkId) => known.get(chunkId) ?? []),
     ...(await source.shownChunks(
@@ -64,37 +119,40 @@ export async function rankAndPresent(
       ...asked,
     )),
   ]
-  return { found, page: await presentResults({ shownChunks }, { found, query: ranking.query, ...shown }, scope) }
+  return { found, page: await presentResults({ shownChunks }, { found, query, ...shown }, scope) }
 }
 
-async function rankedAndRead(
-  source: Pick<RankingSource, 'results' | 'versionHeads'>,
-  readTexts: ReadTexts,
-  ranking: CandidatesToRank,
-  scope: Scope,
-): Promise<ReadCandidate[]> {
-  const { languages, model, isLanguageKnown, weights, evidence, limit } = ranking
-  const found = await documentsOf(source, ranking)
-  const candidates = found.map(
-    ({ candidate: { documentId, keyword, cosine }, document: { language, quality, publishedAt } }): Candidate => ({
-      documentId,
-      keyword,
-      cosine,
-      quality,
-      publishedAt,
-      languageKnown: isLanguageKnown && knowsLanguage(model, language),
-      languages: languages === null || language === null ? 'unknown' : languages.includes(language) ? 'same' : 'other',
-    }),
-  )
+function fusedCandidates(found: readonly FoundCandidate[], ranking: Ranking): FusedCandidate[] {
+  const { weights, model, evidence } = ranking
+  const candidates = found.map(({ candidate, document }) => asCandidate(candidate, document, document.quality, ranking))
   const fused = fuse(candidates, weights, Date.now(), model.cosines, evidence)
-  const ranked = found
-    .map(({ candidate, document }, i): FusedCandidate => {
-      const { score, parts: fusion } = fused[i]!
-      return { documentId: candidate.documentId, candidate, document, score, fusion }
-    })
+  return found
+    .map(({ candidate, document }, i) => fusedCandidate(candidate, document, document.title, fused[i]!))
     .sort(byScore)
-  return (await reranked(readTexts, ranked, ranking, scope)).slice(0, limit)
 }
+
+const fusedCandidate = (
+  candidate: ScoredCandidate,
+  document: VersionColumns,
+  title: string | null,
+  { score, parts }: Fused,
+): FusedCandidate => ({ documentId: candidate.documentId, candidate, document, title, score, fusion: parts })
+
+/** As it is fused, by what is known of its document. */
+export const asCandidate = (
+  { documentId, keyword, cosine }: Pick<ScoredCandidate, 'documentId' | 'keyword' | 'cosine'>,
+  { language, publishedAt }: Pick<VersionColumns, 'language' | 'publishedAt'>,
+  quality: number | null,
+  { languages, model, isLanguageKnown }: Pick<Ranking, 'languages' | 'model' | 'isLanguageKnown'>,
+): Candidate => ({
+  documentId,
+  keyword,
+  cosine,
+  quality,
+  publishedAt,
+  languageKnown: isLanguageKnown && knowsLanguage(model, language),
+  languages: languages === null || language === null ? 'unknown' : languages.includes(language) ? 'same' : 'other',
+})
 
 function foundOf({ candidate, score, fusion, rerank }: ReadCandidate): FoundDocument {
   const { documentId, versionId, chunkId, keyword, cosine, others = [], explanation } = candidate
@@ -148,16 +206,16 @@ function paired(candidates: readonly ScoredCandidate[], documents: readonly Resu
   return found
 }
 
-/** Reads the best of them; the others keep their order below. Texts that the reader may not see are not looked at. */
+/** The best first, which are read; the others keep their order below. Texts that the reader may not see are not looked at. */
 async function reranked(
   readTexts: ReadTexts,
   ranked: readonly FusedCandidate[],
-  { text: queryText, query, rerankWeights }: CandidatesToRank,
+  { text: queryText, query, rerankWeights, limit }: Ranking,
   scope: Scope,
 ): Promise<ReadCandidate[]> {
   const opened = ranked.map((fused) => {
     const readable = readableFields(scope, fused.document)
-    const title = readable?.has('title') ? fused.document.title : null
+    const title = readable?.has('title') ? fused.title : null
     return { fused, title, hasBody: readable?.has('body') ?? false }
   })
   const keywordOf = ({ fused }: (typeof opened)[number]) => fused.candidate.keyword
@@ -180,7 +238,7 @@ async function reranked(
     const { score, parts } = rerank({ score: before, title, body, language: document.language })
     return { documentId, candidate, document, fusion, rerank: parts, title, body, score }
   })
-  return read.sort(byScore)
+  return read.sort(byScore).slice(0, limit)
 }
 
 interface Scored {

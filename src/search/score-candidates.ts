@@ -2,7 +2,7 @@ import type { Scope } from '../access/scope.ts'
 import type { KeywordQuery } from '../text/types.ts'
 import { searchLimits as limits } from './limits.ts'
 import { meanCosine, type Near, type NearHit, type QueryVector, scoreNearest } from './nearest.ts'
-import type { AskedIndex, ChunkScore, DocumentHit, TimedOut, Unavailable } from './search-index.ts'
+import type { AskedIndex, ChunkScore, DocumentHit, TimedOut, ToldColumns, Unavailable } from './search-index.ts'
 import type { SearchRequest } from './search-request.ts'
 import { causeOf, type Shortfall } from './shortfall.ts'
 import { isOneWordEnough, wordEvidence } from './word-evidence.ts'
@@ -26,6 +26,8 @@ export interface FoundCandidate {
   readonly keyword: number | null
   /** By its nearest chunk; null where there is no vector. */
   readonly near: Near | null
+  /** Where the index tells. */
+  readonly told: ToldColumns | undefined
 }
 
 export interface ScoredCandidates {
@@ -101,7 +103,7 @@ export async function scoreCandidates(
     const keyword = found?.score ?? null
     if (best === null || (isMarked && keyword === null)) continue
     const others = (hit.keyword ?? hit.vector)?.otherChunks.filter(({ chunkId }) => chunkId !== best.chunkId) ?? []
-    candidates.push({ documentId, best, others, keyword, near })
+    candidates.push({ documentId, best, others, keyword, near, told: (hit.keyword ?? hit.vector)?.told })
   }
   return { candidates, evidence: wordEvidence(query, best) }
 }

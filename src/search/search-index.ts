@@ -305,6 +305,16 @@ export interface DocumentHit extends ChunkScore {
   readonly cosines?: readonly (number | null)[]
   /** Its best chunk by `words`; `null` when none matches. */
   readonly words?: ChunkScore | null
+  /** With either of these, where current versions alone are searched. */
+  readonly told?: ToldColumns
+}
+
+/** What hybrid ranking goes by of a document beside its scores, as the index has it. */
+export interface ToldColumns {
+  readonly language: string | null
+  readonly publishedAt: number | null
+  /** Positions of the title, less those of stop words. */
+  readonly titleLength: number
 }
 
 export interface Unavailable {

@@ -3,11 +3,11 @@ import type { Embedder } from '../embedding/embedder.ts'
 import type { KeywordQuery } from '../text/types.ts'
 import type { Explanation } from './explain.ts'
 import type { FoundDocument } from './found-document.ts'
-import type { FusionWeights } from './fuse.ts'
+import type { Extremes, FusionWeights } from './fuse.ts'
 import type { ResultDocument } from './index-source.ts'
 import type { RerankWeights } from './rerank.ts'
 import type { ResultField } from './result-fields.ts'
-import type { ChunkScore } from './search-index.ts'
+import type { ChunkScore, ToldColumns } from './search-index.ts'
 
 /**
  * The port: what a search makes of texts. It is made where they are read, which with the embedded store is a thread of
@@ -22,6 +22,11 @@ export interface SearchTexts {
    * are left out.
    */
   rank(ranking: CandidatesToRank, scope: Scope): Promise<RankedCandidates>
+  /**
+   * Both at once, of those that alone can be among the best. Null where the store says otherwise of one of them than was
+   * told: then all are to be ranked.
+   */
+  rankLikely(ranking: LikelyToRank, shown: ShownParts, scope: Scope): Promise<RankedPage | null>
   /** Both at once, where the ranking has the last word: what was read to rank them is not read again to show them. */
   rankAndPresent(ranking: CandidatesToRank, shown: ShownParts, scope: Scope): Promise<RankedPage>
 }
@@ -56,10 +61,8 @@ export interface RankedPage {
   readonly page: PresentedPage
 }
 
-export interface CandidatesToRank {
-  readonly candidates: readonly ScoredCandidate[]
-  /** Theirs and of others, where they were read before. */
-  readonly documents?: readonly ResultDocument[] | undefined
+/** How candidates are ranked. */
+export interface Ranking {
   readonly text: string
   readonly query: KeywordQuery
   /** Those that the query may be in; null where that is not known. */
@@ -74,9 +77,26 @@ export interface CandidatesToRank {
   readonly rerankWeights: RerankWeights
   /** How many of the best are wanted. */
   readonly limit: number
+}
+
+export interface CandidatesToRank extends Ranking {
+  readonly candidates: readonly ScoredCandidate[]
+  /** Theirs and of others, where they were read before. */
+  readonly documents?: readonly ResultDocument[] | undefined
   /** The texts of so many of the best are wanted too. */
   readonly textsOf: number
 }
+
+export interface LikelyToRank extends Ranking {
+  readonly candidates: readonly ToldCandidate[]
+  /** Of all candidates, as the index told of them. */
+  readonly extremes: Extremes
+  /** When they were chosen. */
+  readonly nowMs: number
+}
+
+/** With what it was chosen by. */
+export type ToldCandidate = ScoredCandidate & Pick<ToldColumns, 'language' | 'publishedAt'>
 
 /** Its best chunk, and what both branches say of it. */
 export interface ScoredCandidate {

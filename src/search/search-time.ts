@@ -59,6 +59,7 @@ export class SearchTime {
     return {
       present: (...asked) => this.spend('store', () => texts.present(...asked)),
       rank: (...asked) => this.spend('store', () => texts.rank(...asked)),
+      rankLikely: (...asked) => this.spend('store', () => texts.rankLikely(...asked)),
       rankAndPresent: (...asked) => this.spend('store', () => texts.rankAndPresent(...asked)),
     }
   }

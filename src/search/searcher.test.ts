@@ -11,7 +11,7 @@ import { defaultWeights } from './fuse.ts'
 import type { IndexSource } from './index-source.ts'
 import { searchLimits } from './limits.ts'
 import { presentResults } from './present-results.ts'
-import { rankAndPresent, rankCandidates } from './rank-candidates.ts'
+import { rankAndPresent, rankCandidates, rankLikely } from './rank-candidates.ts'
 import { defaultRerankWeights } from './rerank.ts'
 import type { KeywordRequest, SearchIndex, VectorRequest } from './search-index.ts'
 import { checkSearch, type Mode } from './search-request.ts'
@@ -80,6 +80,7 @@ function searcherOf(
     source,
     texts: {
       rank: (...asked) => rankCandidates(source, ...asked),
+      rankLikely: (...asked) => rankLikely(source, ...asked),
       rankAndPresent: (...asked) => rankAndPresent(source, ...asked),
       present: (...asked) => presentResults(source, ...asked),
     } satisfies SearchTexts,

@@ -17,6 +17,7 @@ import type { FoundDocument } from './found-document.ts'
 import type { FusionWeights } from './fuse.ts'
 import type { AskedSource, ResultDocument } from './index-source.ts'
 import type { PagePosition } from './keyword-cursors.ts'
+import { likelyCandidates } from './likely-candidates.ts'
 import { searchLimits as limits } from './limits.ts'
 import { findNearest, type NearestOutcome, nearQueries } from './nearest.ts'
 import { type QueryEmbedders, type QueryVectors, queryVectors } from './query-vectors.ts'
@@ -25,7 +26,14 @@ import type { RerankWeights } from './rerank.ts'
 import { type FoundCandidate, type ScoredCandidates, scoreCandidates } from './score-candidates.ts'
 import type { AskedIndex, ChunkScore, DocumentHit, KeywordOutcome, KeywordRequest, WordsQuery } from './search-index.ts'
 import type { SearchRequest } from './search-request.ts'
-import type { CandidatesToRank, PresentedPage, RankedCandidates, ScoredCandidate, SearchTexts } from './search-texts.ts'
+import type {
+  CandidatesToRank,
+  PresentedPage,
+  RankedCandidates,
+  Ranking,
+  ScoredCandidate,
+  SearchTexts,
+} from './search-texts.ts'
 import { SearchTime } from './search-time.ts'
 import { causeOf, type Shortfall } from './shortfall.ts'
 import { isOneWordEnough } from './word-evidence.ts'
@@ -299,16 +307,15 @@ export class Searcher {
     if (candidates.length === 0) return { found: [], texts: [], page: null }
     const { embedder, weights, rerankWeights, crossEncoder } = this.#parts
     const areAllWanted = crossEncoder !== null || request.facets !== null
-    const ranking: CandidatesToRank = {
-      candidates:
-        request.chunks || request.explain
-          ? candidates.map((one) => ({
-              ...toRank(one),
-              ...(request.chunks && { others: shownOthers(one.others, request) }),
-              ...(request.explain && { explanation: explained(one, query) }),
-            }))
-          : candidates.map(toRank),
-      documents,
+    const scored =
+      request.chunks || request.explain
+        ? (one: FoundCandidate): ScoredCandidate => ({
+            ...toRank(one),
+            ...(request.chunks && { others: shownOthers(one.others, request) }),
+            ...(request.explain && { explanation: explained(one, query) }),
+          })
+        : toRank
+    const ranking: Ranking = {
       text: request.text,
       query,
       languages,
@@ -322,11 +329,19 @@ export class Searcher {
       weights,
       rerankWeights,
       limit: areAllWanted ? candidates.length : request.limit,
-      textsOf: crossEncoder === null ? 0 : limits.crossEncoderMax,
     }
-    if (areAllWanted) return { ...(await texts.rank(ranking, scope)), page: null }
+    const all = (): CandidatesToRank => ({
+      ...ranking,
+      candidates: candidates.map(scored),
+      documents,
+      textsOf: crossEncoder === null ? 0 : limits.crossEncoderMax,
+    })
+    if (areAllWanted) return { ...(await texts.rank(all(), scope)), page: null }
     const { fields, highlights, chunks } = request
-    return { ...(await texts.rankAndPresent(ranking, { fields, highlights, chunks }, scope)), texts: [] }
+    const shown = { fields, highlights, chunks }
+    const likely = documents === undefined ? likelyCandidates(candidates, ranking, Date.now(), scored) : null
+    const page = likely && (await texts.rankLikely(likely, shown, scope))
+    return { ...(page ?? (await texts.rankAndPresent(all(), shown, scope))), texts: [] }
   }
 
   /** The query as it is, where no typing errors are to be put right. */

@@ -162,3 +162,7 @@ export function isStopWord(folded: string, language: string): boolean {
   }
   return words.has(folded)
 }
+
+/** In any language. */
+export const isStopWordSomewhere = (folded: string): boolean =>
+  STOP_WORDS.keys().some((language) => isStopWord(folded, language))

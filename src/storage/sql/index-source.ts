@@ -174,6 +174,7 @@ export function sqlIndexSource(db: Kysely<Tables>): IndexSource {
           language: versionLanguage(row.language, row.document_language),
           published_at: row.document_published_at,
         }),
+        quality: row.quality,
         details: hasDetails(row) ? { ...detailsOf(row), language: row.document_language } : null,
       }))
     },
@@ -263,6 +264,7 @@ const shownChunkRows = (db: Kysely<Tables>, chunkIds: readonly string[], body: R
       'document.published_at as document_published_at',
       'content_type',
       'status',
+      'quality',
     ])
 
 /** Which bodies the scope opens: mostly all or none, else the body of a row where it does. */

@@ -5,6 +5,7 @@ import { loadOnce } from './load-once.ts'
 export const sqlSearchTexts = (source: IndexSource): SearchTexts => ({
   present: async (...asked) => (await presenting()).presentResults(source, ...asked),
   rank: async (...asked) => (await ranking()).rankCandidates(source, ...asked),
+  rankLikely: async (...asked) => (await ranking()).rankLikely(source, ...asked),
   rankAndPresent: async (...asked) => (await ranking()).rankAndPresent(source, ...asked),
 })
 

@@ -84,6 +84,7 @@ export const storeCalls = {
   searchTexts: {
     present: readsById,
     rank: { ...readsById, statements: 'several' },
+    rankLikely: { ...readsById, statements: 'several' },
     rankAndPresent: { ...readsById, statements: 'several' },
   },
   live: {

@@ -274,7 +274,7 @@ export class IndexReader {
 
   /** The first hits, whose places are given, with their cosines; as they are where time ran out. */
   #withCosines(
-    { scope, near }: KeywordRequest,
+    { scope, filters, near }: KeywordRequest,
     view: SearchView,
     hits: readonly DocumentHit[],
     places: readonly Place[],
@@ -284,8 +284,28 @@ export class IndexReader {
     const scores = near.map((query) => this.#scoreByVector({ ...query, scope }, view, places, deadline))
     if (!scores.every((one) => one !== null)) return hits
     return hits.map((hit, i) =>
-      i < places.length ? { ...hit, cosines: scores.map((one) => one[i]?.score ?? null) } : hit,
+      i < places.length
+        ? { ...hit, cosines: scores.map((one) => one[i]?.score ?? null), ...this.#told(filters, view, places[i]!) }
+        : hit,
     )
+  }
+
+  /** Of a document's current version. Where others are searched too, it may not be the one that was found. */
+  #told({ includeNonCurrent }: SearchFilters, { segments }: SearchView, place: Place): Pick<DocumentHit, 'told'> {
+    if (includeNonCurrent) return {}
+    const { image } = segments[place.segment]!
+    const classOf = (chunk: number) => this.#classes[image.chunkClass[chunk]!]!
+    const last = image.documentFirstChunk[place.document + 1]! - 1
+    let chunk = image.documentFirstChunk[place.document]!
+    while (chunk < last && !classOf(chunk).current) chunk++
+    const published = image.documentPublished[place.document]!
+    return {
+      told: {
+        language: classOf(chunk).language,
+        publishedAt: Number.isNaN(published) ? null : published,
+        titleLength: image.titleLength[image.chunkVersion[chunk]!]!,
+      },
+    }
   }
 
   #vector(request: VectorRequest, deadline: number, part: IndexPart): VectorOutcome {
@@ -315,7 +335,9 @@ export class IndexReader {
     if (found === null) return timedOut
     const likely = found.places.slice(0, likelyAmongBest(topK, view.segments, opened.view.segments))
     const words = this.#toldByWords(request, opened, view, likely, deadline) ?? []
-    const hits = found.hits.map((hit, i) => (i < words.length ? { ...hit, words: words[i]! } : hit))
+    const hits = found.hits.map((hit, i) =>
+      i < words.length ? { ...hit, words: words[i]!, ...this.#told(request.filters, view, likely[i]!) } : hit,
+    )
     return { outcome: 'found', hits, vectorsPending }
   }
 

@@ -1,0 +1,61 @@
+import { equalLengths } from '../text/equal-lengths.ts'
+import { extremesOf, fusion, qualityMargin } from './fuse.ts'
+import { searchLimits as limits } from './limits.ts'
+import { asCandidate } from './rank-candidates.ts'
+import type { FoundCandidate } from './score-candidates.ts'
+import type { ToldColumns } from './search-index.ts'
+import type { LikelyToRank, Ranking, ScoredCandidate, ToldCandidate } from './search-texts.ts'
+
+/** More than the rounding of a score. */
+const rounding = 1e-9
+
+/** Where more than so many times those that are read word by word are likely, it is no gain to read their texts at once. */
+const likelyPerRead = 2
+
+interface Told extends FoundCandidate {
+  readonly told: ToldColumns
+}
+
+/**
+ * The candidates that can be among the best: of what ranking goes by the index tells all but the quality, which is worth
+ * little, and the texts, which are read of the best by the other scores and by words, and where the query is the title.
+ * That can be only where the title is as long. Null where the index does not tell, or too many are likely.
+ *
+ * What the index tells may be a moment behind the store: where that says otherwise of one of these, all are ranked.
+ */
+export function likelyCandidates(
+  candidates: readonly FoundCandidate[],
+  ranking: Ranking,
+  nowMs: number,
+  asScored: (candidate: FoundCandidate) => ScoredCandidate,
+): LikelyToRank | null {
+  if (!candidates.every(isTold)) return null
+  const { weights, model, evidence, limit } = ranking
+  const fused = candidates.map((one) =>
+    asCandidate({ ...one, cosine: one.near?.score ?? null }, one.told, null, ranking),
+  )
+  const extremes = extremesOf(fused)
+  const scoreOf = fusion(extremes, weights, nowMs, model.cosines, evidence)
+  const scores = Float64Array.from(fused, (one) => scoreOf(one).score)
+  const wanted = Math.max(limits.rerankMax, limit)
+  const leastScore = nthHighest(scores, wanted) - 2 * qualityMargin(weights) - rounding
+  const byWords = Float64Array.from(candidates, ({ keyword }) => keyword ?? Number.NEGATIVE_INFINITY)
+  const leastByWords = nthHighest(byWords, limits.rerankByWordsMax)
+  const lengths = equalLengths(ranking.text)
+  const mayBeTitle = (length: number) => lengths === null || (length >= lengths.least && length <= lengths.most)
+  const likely = candidates.filter(
+    ({ keyword, told }, i) =>
+      scores[i]! >= leastScore || (keyword !== null && keyword >= leastByWords) || mayBeTitle(told.titleLength),
+  )
+  if (likely.length > likelyPerRead * wanted) return null
+  const asked = likely.map((one): ToldCandidate => {
+    const { language, publishedAt } = one.told
+    return { ...asScored(one), language, publishedAt }
+  })
+  return { ...ranking, candidates: asked, extremes, nowMs }
+}
+
+const isTold = (candidate: FoundCandidate): candidate is Told => candidate.told !== undefined
+
+/** The lowest where there are fewer. */
+const nthHighest = (values: Float64Array, n: number): number => values.toSorted()[Math.max(0, values.length - n)]!

@@ -8,7 +8,6 @@ const nowMs = Date.UTC(2026, 0, 1)
 const dayMs = 86_400_000
 
 const plain: Candidate = {
-  documentId: 'a',
   keyword: null,
   cosine: null,
   quality: null,
@@ -16,17 +15,12 @@ const plain: Candidate = {
   languageKnown: true,
   languages: 'same',
 }
-const candidate = (documentId: string, fields: Partial<Candidate>): Candidate => ({ ...plain, documentId, ...fields })
+const candidate = (fields: Partial<Candidate>): Candidate => ({ ...plain, ...fields })
 const scored = (...fields: Partial<Candidate>[]): number[] =>
-  fuse(
-    fields.map((one, i) => candidate(String(i), one)),
-    defaultWeights,
-    nowMs,
-  ).map(({ score }) => score)
+  fuse(fields.map(candidate), defaultWeights, nowMs).map(({ score }) => score)
 
 const orNull = (values: fc.Arbitrary<number>): fc.Arbitrary<number | null> => fc.option(values, { nil: null })
 const anyCandidate: fc.Arbitrary<Candidate> = fc.record({
-  documentId: fc.string({ maxLength: 4 }),
   keyword: orNull(fc.double({ min: 0, max: 200, noNaN: true })),
   cosine: orNull(fc.double({ min: -1, max: 1, noNaN: true })),
   quality: orNull(fc.double({ min: 0, max: 1, noNaN: true })),
@@ -42,7 +36,6 @@ const anyWeights: fc.Arbitrary<FusionWeights> = fc
 
 test('every score is from 0 to 1, whatever the numbers are', () => {
   const anything = fc.record({
-    documentId: fc.string(),
     keyword: orNull(fc.double()),
     cosine: orNull(fc.double()),
     quality: orNull(fc.double()),
@@ -162,7 +155,7 @@ test('words weigh less across languages, and something between where nobody know
 test('how far two cosines are apart is judged by where those of the model lie', () => {
   const close = { unrelated: 0.72, related: 0.92 }
   const of = (cosines: CosineShape) =>
-    fuse([candidate('a', { cosine: 0.9 }), candidate('b', { cosine: 0.84 })], defaultWeights, nowMs, cosines)
+    fuse([candidate({ cosine: 0.9 }), candidate({ cosine: 0.84 })], defaultWeights, nowMs, cosines)
   const [wide, narrow] = [of(usualCosines), of(close)]
   assert.ok(narrow[0]!.score - narrow[1]!.score > wide[0]!.score - wide[1]!.score)
 })

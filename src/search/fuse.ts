@@ -34,7 +34,6 @@ const cosineRangeMin = 0.4
 const vectorPerWords = 0.9
 
 export interface Candidate {
-  readonly documentId: string
   /** BM25 of the best chunk; null where no word matches. */
   readonly keyword: number | null
   /** Cosine of the nearest chunk; null where there is no vector. */
@@ -73,7 +72,7 @@ export function fuse(
   return candidates.map(fusion(extremesOf(candidates), weights, nowMs, cosines, evidence))
 }
 
-export function extremesOf(candidates: readonly Pick<Candidate, 'keyword' | 'cosine' | 'languageKnown'>[]): Extremes {
+export function extremesOf(candidates: readonly Candidate[]): Extremes {
   let keywordMax = 0
   let cosineMax = Number.NEGATIVE_INFINITY
   let cosineMin = Number.POSITIVE_INFINITY
@@ -97,7 +96,7 @@ export function fusion(
   nowMs: number,
   cosines: CosineShape = usualCosines,
   evidence = 1,
-): (candidate: Omit<Candidate, 'documentId'>) => Fused {
+): (candidate: Candidate) => Fused {
   const cosineRange = Math.max(cosineRangeMin * (cosines.related - cosines.unrelated), cosineMax - cosineMin)
   const total = totalOf(weights)
   return ({ keyword, cosine, languageKnown, languages, quality, publishedAt }) => {

@@ -1,7 +1,7 @@
 import { equalLengths } from '../text/equal-lengths.ts'
 import { extremesOf, fusion, qualityMargin } from './fuse.ts'
 import { searchLimits as limits } from './limits.ts'
-import { asCandidate } from './rank-candidates.ts'
+import { candidatesBy } from './rank-candidates.ts'
 import type { FoundCandidate } from './score-candidates.ts'
 import type { ToldColumns } from './search-index.ts'
 import type { LikelyToRank, Ranking, ScoredCandidate, ToldCandidate } from './search-texts.ts'
@@ -31,9 +31,8 @@ export function likelyCandidates(
 ): LikelyToRank | null {
   if (!candidates.every(isTold)) return null
   const { weights, model, evidence, limit } = ranking
-  const fused = candidates.map((one) =>
-    asCandidate({ ...one, cosine: one.near?.score ?? null }, one.told, null, ranking),
-  )
+  const asCandidate = candidatesBy(ranking)
+  const fused = candidates.map(({ keyword, near, told }) => asCandidate(keyword, near?.score ?? null, told, null))
   const extremes = extremesOf(fused)
   const scoreOf = fusion(extremes, weights, nowMs, model.cosines, evidence)
   const scores = Float64Array.from(fused, (one) => scoreOf(one).score)

@@ -3,7 +3,8 @@ import { findHits, type Hit } from '../text/find-hits.ts'
 import { highlight, summarise } from '../text/highlight.ts'
 import { formatOptionalTime } from '../time.ts'
 import type { FoundDocument } from './found-document.ts'
-import type { ChunkText, DocumentDetails, IndexSource } from './index-source.ts'
+import { IdMap } from './id-map.ts'
+import type { ChunkText, DocumentDetails, IndexSource, ShownChunk } from './index-source.ts'
 import { searchLimits as limits } from './limits.ts'
 import { openedBy, type ResultField } from './result-fields.ts'
 import type { ResultItem } from './result-item.ts'
@@ -19,7 +20,8 @@ export async function presentResults(
   const { found, fields } = page
   const chunkIds = found.flatMap((one) => [one.best, ...(page.chunks ? one.others : [])].map(({ chunkId }) => chunkId))
   const read = await source.shownChunks(chunkIds, showsDetails(fields), scope)
-  const textOf = new Map(read.map((text) => [text.chunkId, text]))
+  const textOf = new IdMap<ShownChunk>()
+  for (const text of read) textOf.add(text.chunkId, text)
   const results = found.flatMap((one): ResultItem[] => {
     const text = textOf.get(one.best.chunkId)
     const readable = text === undefined ? null : readableFields(scope, text.document)
@@ -121,7 +123,7 @@ function highlightsOf(text: ChunkText, { query }: FoundPage, titleReadable: bool
 
 function matchedChunks(
   one: FoundDocument,
-  textOf: ReadonlyMap<string, ChunkText>,
+  textOf: Pick<IdMap<ChunkText>, 'get'>,
   { query }: FoundPage,
   bodyReadable: boolean,
 ): NonNullable<ResultItem['matched_chunks']> {

@@ -3,6 +3,7 @@ import { knowsLanguage } from '../embedding/embedder.ts'
 import type { Parts } from './explain.ts'
 import type { FoundDocument } from './found-document.ts'
 import { type Candidate, type Fused, fuse, fusion } from './fuse.ts'
+import { IdMap } from './id-map.ts'
 import type { ChunkText, IndexSource, ResultDocument, ShownChunk } from './index-source.ts'
 import { searchLimits as limits } from './limits.ts'
 import { presentResults, showsDetails } from './present-results.ts'
@@ -20,7 +21,7 @@ import type {
 
 type RankingSource = Pick<IndexSource, 'results' | 'versionHeads' | 'chunkTexts'>
 type RankedPageSource = Pick<IndexSource, 'results' | 'versionHeads' | 'shownChunks'>
-type ReadTexts = (chunkIds: readonly string[]) => Promise<readonly ChunkText[]>
+type ReadTexts = (chunkIds: readonly string[]) => Promise<Pick<IdMap<ChunkText>, 'get'>>
 
 interface FoundCandidate {
   readonly candidate: ScoredCandidate
@@ -50,7 +51,8 @@ export async function rankCandidates(
   scope: Scope,
 ): Promise<RankedCandidates> {
   const fused = fusedCandidates(await documentsOf(source, ranking), ranking)
-  const ranked = await reranked((chunkIds) => source.chunkTexts(chunkIds), fused, ranking, scope)
+  const readTexts: ReadTexts = async (chunkIds) => byChunk(await source.chunkTexts(chunkIds))
+  const ranked = await reranked(readTexts, fused, ranking, scope)
   const texts = ranked.slice(0, ranking.textsOf).map(({ title, body }) => `${title}\n${body}`.trim())
   return { found: ranked.map(foundOf), texts }
 }
@@ -63,11 +65,10 @@ export async function rankAndPresent(
   scope: Scope,
 ): Promise<RankedPage> {
   const withDetails = showsDetails(shown.fields)
-  const known = new Map<string, ShownChunk>()
+  let known = new IdMap<ShownChunk>()
   const readTexts: ReadTexts = async (chunkIds) => {
-    const read = await source.shownChunks(chunkIds, withDetails, scope)
-    for (const text of read) known.set(text.chunkId, text)
-    return read
+    known = byChunk(await source.shownChunks(chunkIds, withDetails, scope))
+    return known
   }
   const fused = fusedCandidates(await documentsOf(source, ranking), ranking)
   const ranked = await reranked(readTexts, fused, ranking, scope)
@@ -82,49 +83,54 @@ export async function rankLikely(
   scope: Scope,
 ): Promise<RankedPage | null> {
   const { candidates, extremes, weights, nowMs, model, evidence } = ranking
-  const read = await source.shownChunks(
-    candidates.map(({ chunkId }) => chunkId),
-    showsDetails(shown.fields),
-    scope,
-  )
-  const known = new Map(read.map((text) => [text.chunkId, text]))
+  const chunkIds = candidates.map(({ chunkId }) => chunkId)
+  const known = byChunk(await source.shownChunks(chunkIds, showsDetails(shown.fields), scope))
   const scoreOf = fusion(extremes, weights, nowMs, model.cosines, evidence)
+  const asCandidate = candidatesBy(ranking)
   const fused: FusedCandidate[] = []
   for (const candidate of candidates) {
     const text = known.get(candidate.chunkId)
     if (text === undefined) return null
     const { document, title, quality } = text
     if (document.language !== candidate.language || document.publishedAt !== candidate.publishedAt) return null
-    fused.push(fusedCandidate(candidate, document, title, scoreOf(asCandidate(candidate, document, quality, ranking))))
+    const { keyword, cosine } = candidate
+    const score = scoreOf(asCandidate(keyword, cosine, document, quality))
+    fused.push(fusedCandidate(candidate, document, title, score))
   }
-  const readTexts: ReadTexts = async (chunkIds) => chunkIds.map((chunkId) => known.get(chunkId)!)
-  const ranked = await reranked(readTexts, fused.sort(byScore), ranking, scope)
+  const ranked = await reranked(async () => known, fused.sort(byScore), ranking, scope)
   return presented(source, known, ranked, ranking, shown, scope)
+}
+
+function byChunk<Text extends ChunkText>(texts: readonly Text[]): IdMap<Text> {
+  const known = new IdMap<Text>()
+  for (const text of texts) known.add(text.chunkId, text)
+  return known
 }
 
 /** Of the best. */
 async function presented(
   source: Pick<IndexSource, 'shownChunks'>,
-  known: ReadonlyMap<string, ShownChunk>,
+  known: IdMap<ShownChunk>,
   ranked: readonly ReadCandidate[],
   { query }: Ranking,
   shown: ShownParts,
   scope: Scope,
 ): Promise<RankedPage> {
   const found = ranked.map(foundOf)
-  const shownChunks: IndexSource['shownChunks'] = async (chunkIds, ...asked) => [
-    ...chunkIds.flatMap((chunkId) => known.get(chunkId) ?? []),
-    ...(await source.shownChunks(
-      chunkIds.filter((chunkId) => !known.has(chunkId)),
-      ...asked,
-    )),
-  ]
+  const shownChunks: IndexSource['shownChunks'] = async (chunkIds, ...asked) => {
+    const texts = chunkIds.map((chunkId) => known.get(chunkId))
+    const others = chunkIds.filter((_, i) => texts[i] === undefined)
+    return [...texts.filter((text) => text !== undefined), ...(await source.shownChunks(others, ...asked))]
+  }
   return { found, page: await presentResults({ shownChunks }, { found, query, ...shown }, scope) }
 }
 
 function fusedCandidates(found: readonly FoundCandidate[], ranking: Ranking): FusedCandidate[] {
   const { weights, model, evidence } = ranking
-  const candidates = found.map(({ candidate, document }) => asCandidate(candidate, document, document.quality, ranking))
+  const asCandidate = candidatesBy(ranking)
+  const candidates = found.map(({ candidate: { keyword, cosine }, document }) =>
+    asCandidate(keyword, cosine, document, document.quality),
+  )
   const fused = fuse(candidates, weights, Date.now(), model.cosines, evidence)
   return found
     .map(({ candidate, document }, i) => fusedCandidate(candidate, document, document.title, fused[i]!))
@@ -138,21 +144,31 @@ const fusedCandidate = (
   { score, parts }: Fused,
 ): FusedCandidate => ({ documentId: candidate.documentId, candidate, document, title, score, fusion: parts })
 
-/** As it is fused, by what is known of its document. */
-export const asCandidate = (
-  { documentId, keyword, cosine }: Pick<ScoredCandidate, 'documentId' | 'keyword' | 'cosine'>,
-  { language, publishedAt }: Pick<VersionColumns, 'language' | 'publishedAt'>,
-  quality: number | null,
-  { languages, model, isLanguageKnown }: Pick<Ranking, 'languages' | 'model' | 'isLanguageKnown'>,
-): Candidate => ({
-  documentId,
-  keyword,
-  cosine,
-  quality,
-  publishedAt,
-  languageKnown: isLanguageKnown && knowsLanguage(model, language),
-  languages: languages === null || language === null ? 'unknown' : languages.includes(language) ? 'same' : 'other',
-})
+/** Makes candidates as they are fused, by what is known of their documents. What a language means is worked out once. */
+export function candidatesBy({ languages, model, isLanguageKnown }: Ranking) {
+  const known = new Map<string | null, Pick<Candidate, 'languageKnown' | 'languages'>>()
+  const meaningOf = (language: string | null) => {
+    let meaning = known.get(language)
+    if (meaning === undefined) {
+      const isUnknown = languages === null || language === null
+      meaning = {
+        languageKnown: isLanguageKnown && knowsLanguage(model, language),
+        languages: isUnknown ? 'unknown' : languages.includes(language) ? 'same' : 'other',
+      }
+      known.set(language, meaning)
+    }
+    return meaning
+  }
+  return (
+    keyword: number | null,
+    cosine: number | null,
+    { language, publishedAt }: Pick<VersionColumns, 'language' | 'publishedAt'>,
+    quality: number | null,
+  ): Candidate => {
+    const { languageKnown, languages } = meaningOf(language)
+    return { keyword, cosine, quality, publishedAt, languageKnown, languages }
+  }
+}
 
 function foundOf({ candidate, score, fusion, rerank }: ReadCandidate): FoundDocument {
   const { documentId, versionId, chunkId, keyword, cosine, others = [], explanation } = candidate
@@ -190,20 +206,13 @@ async function documentsOf(
   })
 }
 
-/**
- * Candidates and documents of the same ids, by putting both in their order. A map has V8 look up each of some 400 ids
- * among all strings that it knows first, which was 8 % of a hybrid search's work here; this is 2.
- */
 function paired(candidates: readonly ScoredCandidate[], documents: readonly ResultDocument[]): FoundCandidate[] {
-  const found: FoundCandidate[] = []
-  const wanted = candidates.toSorted(byId)
-  let next = 0
-  for (const document of documents.toSorted(byId)) {
-    while (next < wanted.length && wanted[next]!.documentId < document.documentId) next += 1
-    const candidate = wanted[next]
-    if (candidate?.documentId === document.documentId) found.push({ candidate, document })
-  }
-  return found
+  const known = new IdMap<ResultDocument>()
+  for (const document of documents) known.add(document.documentId, document)
+  return candidates.flatMap((candidate) => {
+    const document = known.get(candidate.documentId)
+    return document === undefined ? [] : [{ candidate, document }]
+  })
 }
 
 /** The best first, which are read; the others keep their order below. Texts that the reader may not see are not looked at. */
@@ -228,13 +237,13 @@ async function reranked(
     ...sameTitle.slice(0, limits.rerankByTitleMax),
   ])
   const bodies = [...head].filter(({ hasBody }) => hasBody).map(({ fused }) => fused.candidate.chunkId)
-  const texts = new Map((await readTexts(bodies)).map(({ chunkId, text }) => [chunkId, text]))
+  const texts = await readTexts(bodies)
   const rerank = rerankerOf(query, queryText, rerankWeights)
   const read = opened.map((one): ReadCandidate => {
     const { documentId, candidate, document, fusion, score: before } = one.fused
     const isRead = head.has(one)
     const title = (isRead ? one.title : null) ?? ''
-    const body = (isRead ? texts.get(candidate.chunkId) : null) ?? ''
+    const body = (isRead && one.hasBody ? texts.get(candidate.chunkId)?.text : null) ?? ''
     const { score, parts } = rerank({ score: before, title, body, language: document.language })
     return { documentId, candidate, document, fusion, rerank: parts, title, body, score }
   })

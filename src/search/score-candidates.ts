@@ -1,5 +1,6 @@
 import type { Scope } from '../access/scope.ts'
 import type { KeywordQuery } from '../text/types.ts'
+import { IdMap } from './id-map.ts'
 import { searchLimits as limits } from './limits.ts'
 import { meanCosine, type Near, type NearHit, type QueryVector, scoreNearest } from './nearest.ts'
 import type { AskedIndex, ChunkScore, DocumentHit, TimedOut, ToldColumns, Unavailable } from './search-index.ts'
@@ -108,10 +109,11 @@ export async function scoreCandidates(
   return { candidates, evidence: wordEvidence(query, best) }
 }
 
-/** Those by words first; each document once, and looked up once, for its id is a text that nothing knows yet. */
+/** Those by words first; each document once. */
 function hitsOfBoth(keywordHits: readonly DocumentHit[], vectorHits: readonly NearHit[]): readonly Hits[] {
   const hits: Hits[] = keywordHits.map((hit) => ({ documentId: hit.documentId, keyword: hit, vector: null }))
-  const byWords = new Map(hits.map((hit) => [hit.documentId, hit]))
+  const byWords = new IdMap<Hits>()
+  for (const hit of hits) byWords.add(hit.documentId, hit)
   for (const hit of vectorHits) {
     const known = byWords.get(hit.documentId)
     if (known !== undefined) known.vector = hit

@@ -1,0 +1,34 @@
+/**
+ * Values by ids that have just been read or received. A `Map` would have V8 look each id up among all strings that it knows
+ * first, which waits for memory every time; here an id is found by its last characters, which are chance, and compared.
+ */
+export class IdMap<T> {
+  readonly #byEnd = new Map<number, Entry<T>>()
+
+  get(id: string): T | undefined {
+    let entry = this.#byEnd.get(endOf(id))
+    while (entry !== undefined && entry.id !== id) entry = entry.next
+    return entry?.value
+  }
+
+  /** Of an id that it does not have yet. */
+  add(id: string, value: T): void {
+    const end = endOf(id)
+    this.#byEnd.set(end, { id, value, next: this.#byEnd.get(end) })
+  }
+}
+
+interface Entry<T> {
+  readonly id: string
+  readonly value: T
+  readonly next: Entry<T> | undefined
+}
+
+/** Six characters of five bits. */
+const endLength = 6
+
+function endOf(id: string): number {
+  let end = 0
+  for (let i = Math.max(0, id.length - endLength); i < id.length; i++) end = (end << 5) ^ id.charCodeAt(i)
+  return end
+}

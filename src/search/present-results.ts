@@ -1,6 +1,7 @@
 import { type FieldPermission, readableFields, type Scope } from '../access/scope.ts'
 import { findHits, type Hit } from '../text/find-hits.ts'
 import { highlight, summarise } from '../text/highlight.ts'
+import type { LocatedText } from '../text/types.ts'
 import { formatOptionalTime } from '../time.ts'
 import type { FoundDocument } from './found-document.ts'
 import { IdMap } from './id-map.ts'
@@ -11,11 +12,15 @@ import type { ResultItem } from './result-item.ts'
 import type { VersionColumns } from './search-index.ts'
 import type { FoundPage, PresentedPage } from './search-texts.ts'
 
-/** Results in the words of the API, with the fields that both the request and the entitlements open. */
+/**
+ * Results in the words of the API, with the fields that both the request and the entitlements open. `locatedIn`: the words
+ * of the query in the texts of some chunks, where they were read before.
+ */
 export async function presentResults(
   source: Pick<IndexSource, 'shownChunks'>,
   page: FoundPage,
   scope: Scope,
+  locatedIn: Pick<IdMap<LocatedText>, 'get'> = new IdMap(),
 ): Promise<PresentedPage> {
   const { found, fields } = page
   const chunkIds = found.flatMap((one) => [one.best, ...(page.chunks ? one.others : [])].map(({ chunkId }) => chunkId))
@@ -31,7 +36,9 @@ export async function presentResults(
     const titleReadable = readable.has('title')
     const bodyReadable = readable.has('body')
     // Looked for once, for the summary and the highlights.
-    const hits = page.highlights && bodyReadable ? findHits(text.text, text.language, page.query) : undefined
+    const located = locatedIn.get(one.best.chunkId) ?? null
+    const isRead = bodyReadable && (page.highlights || located !== null)
+    const hits = isRead ? findHits(text.text, text.language, page.query, located) : undefined
     const item: ResultItem = {
       document_id: one.documentId,
       version_id: one.best.versionId,

@@ -1,5 +1,6 @@
 import { readableFields, type Scope } from '../access/scope.ts'
 import { knowsLanguage } from '../embedding/embedder.ts'
+import type { LocatedText } from '../text/types.ts'
 import type { Parts } from './explain.ts'
 import type { FoundDocument } from './found-document.ts'
 import { type Candidate, type Fused, fuse, fusion } from './fuse.ts'
@@ -42,6 +43,7 @@ interface ReadCandidate extends Omit<FusedCandidate, 'title'> {
   readonly rerank: Parts
   readonly title: string
   readonly body: string
+  readonly inBody: LocatedText | null
 }
 
 /** Candidates with both scores are fused, and the best of them reranked. The scores do not depend on the limit. */
@@ -122,7 +124,9 @@ async function presented(
     const others = chunkIds.filter((_, i) => texts[i] === undefined)
     return [...texts.filter((text) => text !== undefined), ...(await source.shownChunks(others, ...asked))]
   }
-  return { found, page: await presentResults({ shownChunks }, { found, query, ...shown }, scope) }
+  const located = new IdMap<LocatedText>()
+  for (const { candidate, inBody } of ranked) if (inBody !== null) located.add(candidate.chunkId, inBody)
+  return { found, page: await presentResults({ shownChunks }, { found, query, ...shown }, scope, located) }
 }
 
 function fusedCandidates(found: readonly FoundCandidate[], ranking: Ranking): FusedCandidate[] {
@@ -244,8 +248,8 @@ async function reranked(
     const isRead = head.has(one)
     const title = (isRead ? one.title : null) ?? ''
     const body = (isRead && one.hasBody ? texts.get(candidate.chunkId)?.text : null) ?? ''
-    const { score, parts } = rerank({ score: before, title, body, language: document.language })
-    return { documentId, candidate, document, fusion, rerank: parts, title, body, score }
+    const { score, parts, inBody } = rerank({ score: before, title, body, language: document.language })
+    return { documentId, candidate, document, fusion, rerank: parts, title, body, inBody, score }
   })
   return read.sort(byScore).slice(0, limit)
 }

@@ -1,6 +1,6 @@
 import { analyse, locateTerms } from '../text/analyse.ts'
 import { guessLanguage } from '../text/guess-language.ts'
-import type { AnalysedField, KeywordQuery, TermGroup } from '../text/types.ts'
+import type { AnalysedField, KeywordQuery, LocatedField, LocatedText, TermGroup } from '../text/types.ts'
 import { WantedTerms } from '../text/wanted-terms.ts'
 
 /**
@@ -35,6 +35,8 @@ export interface Reranked {
   readonly score: number
   /** What each of them adds to it. */
   readonly parts: Readonly<Record<string, number>>
+  /** The words of the query in the body; null where it was not read. */
+  readonly inBody: LocatedText | null
 }
 
 /** Exact hits score from here to 1, all else from 0 to here. */
@@ -49,11 +51,12 @@ export function rerankerOf(query: KeywordQuery, queryText: string, weights: Rera
     const count = wanted.groups.length
     if (count === 0 || (title === '' && body === '')) {
       const fused = exactFrom * (score / total)
-      return { score: fused, parts: { fused } }
+      return { score: fused, parts: { fused }, inBody: null }
     }
     const rules = language ?? guessLanguage(`${title}\n${body}`)
-    const inTitle = wanted.places(title, rules)
-    const inBody = wanted.places(body, rules)
+    const located = wanted.locate(body, rules)
+    const inTitle = wanted.places(wanted.locate(title, rules))
+    const inBody = wanted.places(located)
     // In what order the query has its words is of no matter to a text that lacks one.
     const order = hasAll(inTitle) || hasAll(inBody) ? wanted.order(rules) : []
     const titlePhrase = standsAs(order, inTitle)
@@ -82,6 +85,7 @@ export function rerankerOf(query: KeywordQuery, queryText: string, weights: Rera
         phrase: phrase * scale,
         exact: isExact ? exactFrom : 0,
       },
+      inBody: { language: rules, field: located },
     }
   }
 }
@@ -125,9 +129,13 @@ class WantedWords {
     this.#wanted = new WantedTerms(this.#groupsOf.keys())
   }
 
-  places(text: string, language: string | null): Places {
+  locate(text: string, language: string | null): LocatedField {
+    return locateTerms(text, language, this.#wanted)
+  }
+
+  places(field: LocatedField): Places {
     const places: number[][] = this.groups.map(() => [])
-    this.#each(locateTerms(text, language, this.#wanted), (group, position) => {
+    this.#each(field, (group, position) => {
       const known = places[group]!
       if (known.at(-1) !== position) known.push(position)
     })

@@ -1,5 +1,5 @@
 import { findTerms, locateTerms } from './analyse.ts'
-import type { KeywordQuery, LocatedField, PhraseClause } from './types.ts'
+import type { KeywordQuery, LocatedField, LocatedText, PhraseClause } from './types.ts'
 import { termBegins, WantedTerms } from './wanted-terms.ts'
 
 /** A place in the text that a clause of the query matched; `clause` is its index among the query's clauses. */
@@ -10,21 +10,29 @@ type Looked = {
   clausesByTerm: ReadonlyMap<string, readonly number[]>
   beginnings: readonly (readonly [number, string])[]
   phrases: readonly (readonly [number, PhraseClause])[]
+  /** More than the terms of its words and phrases is looked for. */
+  isLoose: boolean
   wanted: WantedTerms
 }
 const lookedFor = new WeakMap<KeywordQuery, Looked>()
 
 /**
  * Where a text matches the words and phrases that a query asks for, in order of their start. A phrase is one hit from
- * its first word to its last; its words elsewhere are none.
+ * its first word to its last; its words elsewhere are none. Where the terms of the query were `located` in it before, by
+ * the same rules, it is not read again.
  */
-export function findHits(text: string, language: string | null, query: KeywordQuery): Hit[] {
+export function findHits(
+  text: string,
+  language: string | null,
+  query: KeywordQuery,
+  located: LocatedText | null = null,
+): Hit[] {
   let looked = lookedFor.get(query)
   if (looked === undefined) {
     looked = lookFor(query)
     lookedFor.set(query, looked)
   }
-  const { clausesByTerm, beginnings, phrases, wanted } = looked
+  const { clausesByTerm, beginnings, phrases, isLoose, wanted } = looked
   if (clausesByTerm.size + beginnings.length + phrases.length === 0) return []
 
   const hits: Hit[] = []
@@ -36,10 +44,12 @@ export function findHits(text: string, language: string | null, query: KeywordQu
       if (!isHit && termBegins(term, beginning)) hits.push({ start, end, clause })
     }
   }
-  if (phrases.length === 0) {
+  // Without a language it was guessed, perhaps by another text.
+  const known = language !== null && located?.language === language && !isLoose ? located.field : null
+  if (phrases.length === 0 && known === null) {
     findTerms(text, language, wanted, see)
   } else {
-    const field = locateTerms(text, language, wanted)
+    const field = known ?? locateTerms(text, language, wanted)
     for (const [index, term] of field.terms.entries()) see(term, field.starts[index]!, field.ends[index]!)
     for (const [clause, phrase] of phrases) {
       for (const range of findPhrase(field, phrase)) hits.push({ ...range, clause })
@@ -52,6 +62,7 @@ function lookFor(query: KeywordQuery): Looked {
   const clausesByTerm = new Map<string, number[]>()
   const beginnings: [number, string][] = []
   const phrases: [number, PhraseClause][] = []
+  let isLoose = false
   for (const [index, clause] of query.clauses.entries()) {
     if (clause.kind === 'mustNot') continue
     if (clause.type === 'phrase') {
@@ -60,6 +71,7 @@ function lookFor(query: KeywordQuery): Looked {
     }
     const terms = new Set(clause.group)
     for (const match of clause.loose ?? []) {
+      isLoose = true
       if ('beginning' in match) beginnings.push([index, match.beginning])
       else for (const term of match.terms) terms.add(term)
     }
@@ -70,7 +82,7 @@ function lookFor(query: KeywordQuery): Looked {
     [...clausesByTerm.keys(), ...inPhrases],
     beginnings.map(([, beginning]) => beginning),
   )
-  return { clausesByTerm, beginnings, phrases, wanted }
+  return { clausesByTerm, beginnings, phrases, isLoose, wanted }
 }
 
 function* findPhrase(field: LocatedField, { groups }: PhraseClause): Generator<{ start: number; end: number }> {

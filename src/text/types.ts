@@ -19,6 +19,12 @@ export type LocatedField = AnalysedField & {
   ends: number[]
 }
 
+/** The terms of a query in a text, by the rules of a language. */
+export type LocatedText = {
+  readonly language: string | null
+  readonly field: LocatedField
+}
+
 /**
  * One query word. Documents are stemmed by their own language, so a word has one term for each way it may have been
  * indexed; a document matches the group when it holds any of them. Its score is that of its best alternative: a sum

@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { locateTerms } from './analyse.ts'
+import { arbitraryLanguage, arbitraryText } from './arbitrary-text.ts'
+import { findHits } from './find-hits.ts'
+import { parseQuery } from './parse-query.ts'
+import type { KeywordQuery, LocatedText } from './types.ts'
+import { WantedTerms } from './wanted-terms.ts'
+
+/** The terms of a query's words and phrases, as who ranks texts locates them. */
+function located(text: string, language: string | null, { clauses }: KeywordQuery): LocatedText {
+  const wanted = clauses.filter(({ kind }) => kind !== 'mustNot')
+  const terms = wanted.flatMap((clause) => (clause.type === 'word' ? clause.group : clause.groups.flat()))
+  return { language, field: locateTerms(text, language, new WantedTerms(terms)) }
+}
+
+test('hits are the same where the terms of the query were located before', () => {
+  const queries = fc.oneof(
+    fc.constantFrom('running dogs', '"running in" dogs', '猫 -dogs "été café"', 'U.S. häuser'),
+    arbitraryText,
+  )
+  fc.assert(
+    fc.property(arbitraryText, arbitraryLanguage, queries, (text, language, typed) => {
+      const query = parseQuery(typed, null)
+      assert.deepEqual(findHits(text, language, query, located(text, language, query)), findHits(text, language, query))
+    }),
+    { numRuns: 1000 },
+  )
+})
+
+test('what was located by other rules, or for fewer terms, is not taken', () => {
+  const text = 'The dogs are running.'
+  const query = parseQuery('running dog', ['en'])
+  const nothing = locateTerms('', null, new WantedTerms([]))
+  assert.equal(findHits(text, 'en', query).length, 2)
+  assert.equal(findHits(text, 'en', query, { language: 'de', field: nothing }).length, 2)
+  assert.equal(findHits(text, null, query, { language: null, field: nothing }).length, 2)
+  const begun = parseQuery('dogs runn', ['en'], { lastIsBeginning: true })
+  assert.equal(findHits(text, 'en', begun, located(text, 'en', begun)).length, 2)
+  assert.equal(findHits(text, 'en', query, { language: 'en', field: nothing }).length, 0)
+})

@@ -93,8 +93,7 @@ export async function findNearest(
     if (best === null) return []
     const shown = known.find((hit) => hit?.chunkId === best.chunkId) ?? known.find((hit) => hit)!
     const otherChunks = shown.otherChunks.filter(({ chunkId }) => chunkId !== best.chunkId)
-    const { words: byWords, told } = shown
-    return { ...best, documentId, otherChunks, ...(byWords !== undefined && { words: byWords }), ...(told && { told }) }
+    return { ...shown, ...best, documentId, otherChunks }
   })
   merged.sort((a, b) => b.score - a.score || (a.documentId < b.documentId ? -1 : 1))
   return { ...first, hits: merged }

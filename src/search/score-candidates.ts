@@ -104,10 +104,13 @@ export async function scoreCandidates(
     const keyword = found?.score ?? null
     if (best === null || (isMarked && keyword === null)) continue
     const others = (hit.keyword ?? hit.vector)?.otherChunks.filter(({ chunkId }) => chunkId !== best.chunkId) ?? []
-    candidates.push({ documentId, best, others, keyword, near, told: (hit.keyword ?? hit.vector)?.told })
+    candidates.push({ documentId, best, others, keyword, near, told: toldBy(hit.keyword ?? hit.vector) })
   }
   return { candidates, evidence: wordEvidence(query, best) }
 }
+
+const toldBy = (hit: DocumentHit | null): ToldColumns | undefined =>
+  hit?.titleLength === undefined ? undefined : (hit as ToldColumns)
 
 /** Those by words first; each document once. */
 function hitsOfBoth(keywordHits: readonly DocumentHit[], vectorHits: readonly NearHit[]): readonly Hits[] {

@@ -298,18 +298,19 @@ export interface ChunkScore {
  * One document: its best chunk and, best first, others of its chunks that matched too. Where the index has it at hand, it
  * tells what `score` would say of the document by what else was asked; where a hit does not tell, `score` is to be asked.
  */
-export interface DocumentHit extends ChunkScore {
+export interface DocumentHit extends ChunkScore, Partial<ToldColumns> {
   readonly documentId: string
   readonly otherChunks: readonly ChunkScore[]
   /** Of its nearest chunk with each of `near`, in that order; `null` without a visible vector. */
   readonly cosines?: readonly (number | null)[]
   /** Its best chunk by `words`; `null` when none matches. */
   readonly words?: ChunkScore | null
-  /** With either of these, where current versions alone are searched. */
-  readonly told?: ToldColumns
 }
 
-/** What hybrid ranking goes by of a document beside its scores, as the index has it. */
+/**
+ * What hybrid ranking goes by of a document beside its scores, as the index has it: with `cosines` or `words`, where current
+ * versions alone are searched.
+ */
 export interface ToldColumns {
   readonly language: string | null
   readonly publishedAt: number | null

@@ -18,6 +18,7 @@ import {
   type SearchFilters,
   type SimilarWordsOutcome,
   type SimilarWordsRequest,
+  type ToldColumns,
   type ValuesOutcome,
   type ValuesRequest,
   type VectorOutcome,
@@ -291,8 +292,8 @@ export class IndexReader {
   }
 
   /** Of a document's current version. Where others are searched too, it may not be the one that was found. */
-  #told({ includeNonCurrent }: SearchFilters, { segments }: SearchView, place: Place): Pick<DocumentHit, 'told'> {
-    if (includeNonCurrent) return {}
+  #told({ includeNonCurrent }: SearchFilters, { segments }: SearchView, place: Place): ToldColumns | null {
+    if (includeNonCurrent) return null
     const { image } = segments[place.segment]!
     const classOf = (chunk: number) => this.#classes[image.chunkClass[chunk]!]!
     const last = image.documentFirstChunk[place.document + 1]! - 1
@@ -300,11 +301,9 @@ export class IndexReader {
     while (chunk < last && !classOf(chunk).current) chunk++
     const published = image.documentPublished[place.document]!
     return {
-      told: {
-        language: classOf(chunk).language,
-        publishedAt: Number.isNaN(published) ? null : published,
-        titleLength: image.titleLength[image.chunkVersion[chunk]!]!,
-      },
+      language: classOf(chunk).language,
+      publishedAt: Number.isNaN(published) ? null : published,
+      titleLength: image.titleLength[image.chunkVersion[chunk]!]!,
     }
   }
 

@@ -533,8 +533,8 @@ export function checkIndexSource(name: string, openStore: () => Promise<IndexSou
       assert.equal(texts.size, 2)
       const shown = await source.shownChunks(ids, false, everything)
       assert.equal(shown.length, 2)
-      for (const { document: columns, details, ...text } of shown) {
-        assert.equal(details, null)
+      for (const { document: columns, quality, details, ...text } of shown) {
+        assert.deepEqual([quality, details], [0.5, null])
         assert.deepEqual(text, texts.get(text.chunkId))
         const language = text.versionId === old.versionId ? 'en' : 'de'
         assert.deepEqual([columns.language, columns.datasetId, columns.platform], [language, 'd1', 'p1'])

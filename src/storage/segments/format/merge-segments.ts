@@ -88,7 +88,7 @@ function mergeColumns(sources: readonly MergeSource[], moved: readonly Uint32Arr
       const column = columns.get(profile)
       if (column === undefined) return
       moved[source]!.forEach((to, from) => {
-        if (to !== removedChunk && column.present[from] === 1) merged.copyRow(to, column, from)
+        if (to !== removedChunk && column.has(from)) merged.copyRow(to, column, from)
       })
     })
     return { profile, dimensions, raw: merged.raw as Uint8Array<ArrayBuffer> }

@@ -2,13 +2,16 @@
  * The vectors of one profile in one segment, in coarse form: sign bits, and bytes with a scale for each vector. The
  * floats stay in the durable file and are read for the last few hundred candidates.
  *
- * Layout: `present` (a byte a chunk), `scale` (a float a chunk), bits and bytes. The bits of 16 rows stand together: the
+ * Layout: `present` (a byte a row), `scale` (a float a row), bits and bytes. The bits of 16 rows stand together: the
  * first byte of each, then the second of each, so that the kernel looks up 16 rows in one step. A row of bytes is padded
  * to 16, so that it needs no special case at the end. A row is written before its `present` byte; a search that meets a
  * row while it is written again may misjudge that one chunk in the coarse steps, and the last step reads its floats.
+ *
+ * The file has a row for every chunk. In memory a column of which most would be empty, as that of a model for one language
+ * among many, has rows for the chunks with a vector alone, and a list of them behind the bytes.
  */
 export interface ColumnLayout {
-  readonly chunks: number
+  readonly rows: number
   readonly dimensions: number
   /** Bytes that the signs of a row take: an even number. */
   readonly signBytes: number
@@ -19,19 +22,29 @@ export interface ColumnLayout {
   readonly total: number
 }
 
+/** A column with rows for some of the chunks. */
+export interface SparseLayout extends ColumnLayout {
+  readonly chunksAt: number
+}
+
 /** Rows whose bits stand together. */
 export const groupRows = 16
 
 const paddedTo16 = (bytes: number): number => (bytes + 15) & ~15
 
-export function columnLayout(chunks: number, dimensions: number): ColumnLayout {
+export function columnLayout(rows: number, dimensions: number): ColumnLayout {
   const signBytes = 2 * Math.ceil(dimensions / 16)
   const bytesStride = paddedTo16(dimensions)
-  const scaleAt = paddedTo16(chunks)
-  const bitsAt = scaleAt + paddedTo16(chunks * 4)
-  const bytesAt = bitsAt + Math.ceil(chunks / groupRows) * groupRows * signBytes
-  const total = bytesAt + chunks * bytesStride
-  return { chunks, dimensions, signBytes, bytesStride, scaleAt, bitsAt, bytesAt, total }
+  const scaleAt = paddedTo16(rows)
+  const bitsAt = scaleAt + paddedTo16(rows * 4)
+  const bytesAt = bitsAt + Math.ceil(rows / groupRows) * groupRows * signBytes
+  const total = bytesAt + rows * bytesStride
+  return { rows, dimensions, signBytes, bytesStride, scaleAt, bitsAt, bytesAt, total }
+}
+
+export function sparseLayout(rows: number, dimensions: number): SparseLayout {
+  const layout = columnLayout(rows, dimensions)
+  return { ...layout, chunksAt: layout.total, total: layout.total + rows * Uint16Array.BYTES_PER_ELEMENT }
 }
 
 export class VectorColumn {
@@ -41,36 +54,101 @@ export class VectorColumn {
   readonly scale: Float32Array<ArrayBufferLike>
   readonly bits: Uint8Array<ArrayBufferLike>
   readonly bytes: Int8Array<ArrayBufferLike>
+  /** By row its chunk, ascending; `null` where every chunk has the row of its number. */
+  readonly chunks: Uint16Array<ArrayBufferLike> | null
 
   /** `raw` must be aligned to 16 bytes in its buffer and as long as the layout says. */
-  constructor(layout: ColumnLayout, raw: Uint8Array<ArrayBufferLike>) {
+  constructor(layout: ColumnLayout | SparseLayout, raw: Uint8Array<ArrayBufferLike>) {
     this.layout = layout
     this.raw = raw
     const { buffer, byteOffset } = raw
-    this.present = new Uint8Array(buffer, byteOffset, layout.chunks)
-    this.scale = new Float32Array(buffer, byteOffset + layout.scaleAt, layout.chunks)
+    const { rows } = layout
+    this.present = new Uint8Array(buffer, byteOffset, rows)
+    this.scale = new Float32Array(buffer, byteOffset + layout.scaleAt, rows)
     this.bits = new Uint8Array(buffer, byteOffset + layout.bitsAt, layout.bytesAt - layout.bitsAt)
-    this.bytes = new Int8Array(buffer, byteOffset + layout.bytesAt, layout.chunks * layout.bytesStride)
+    this.bytes = new Int8Array(buffer, byteOffset + layout.bytesAt, rows * layout.bytesStride)
+    this.chunks = 'chunksAt' in layout ? new Uint16Array(buffer, byteOffset + layout.chunksAt, rows) : null
   }
 
+  /** The row of a chunk, or -1 for one that has none. */
+  rowOf(chunk: number): number {
+    return this.chunks === null ? chunk : placeOf(this.chunks, chunk)
+  }
+
+  chunkOf(row: number): number {
+    return this.chunks === null ? row : this.chunks[row]!
+  }
+
+  /** Whether the chunk has a vector. */
+  has(chunk: number): boolean {
+    return this.present[this.rowOf(chunk)] === 1
+  }
+
+  /** The chunk must have a row. */
   set(chunk: number, vector: Float32Array): void {
     const { signBytes, bytesStride } = this.layout
-    const first = firstBitsOf(chunk, this.layout)
+    const row = this.rowOf(chunk)
+    const first = firstBitsOf(row, this.layout)
     for (let byte = 0; byte < signBytes; byte++) this.bits[first + byte * groupRows] = signsOf(vector, byte * 8)
-    const bytes = this.bytes.subarray(chunk * bytesStride, (chunk + 1) * bytesStride)
-    this.scale[chunk] = packBytes(vector, bytes)
-    this.present[chunk] = 1
+    const bytes = this.bytes.subarray(row * bytesStride, (row + 1) * bytesStride)
+    this.scale[row] = packBytes(vector, bytes)
+    this.present[row] = 1
   }
 
+  /** Both must have a row for their chunk. */
   copyRow(chunk: number, from: VectorColumn, fromChunk: number): void {
     const { signBytes, bytesStride } = this.layout
-    const first = firstBitsOf(chunk, this.layout)
-    const fromFirst = firstBitsOf(fromChunk, from.layout)
+    const row = this.rowOf(chunk)
+    const fromRow = from.rowOf(fromChunk)
+    const first = firstBitsOf(row, this.layout)
+    const fromFirst = firstBitsOf(fromRow, from.layout)
     for (let at = 0; at < signBytes * groupRows; at += groupRows) this.bits[first + at] = from.bits[fromFirst + at]!
-    this.bytes.set(from.bytes.subarray(fromChunk * bytesStride, (fromChunk + 1) * bytesStride), chunk * bytesStride)
-    this.scale[chunk] = from.scale[fromChunk]!
-    this.present[chunk] = from.present[fromChunk]!
+    this.bytes.set(from.bytes.subarray(fromRow * bytesStride, (fromRow + 1) * bytesStride), row * bytesStride)
+    this.scale[row] = from.scale[fromRow]!
+    this.present[row] = from.present[fromRow]!
   }
+
+  /** All rows of another column that has none which this one lacks. */
+  copyRows(from: VectorColumn): void {
+    for (let row = 0; row < from.layout.rows; row++) {
+      if (from.present[row] === 1) this.copyRow(from.chunkOf(row), from, from.chunkOf(row))
+    }
+  }
+}
+
+/** Where a number stands in an ascending list; -1 where it does not. */
+function placeOf(list: Uint16Array<ArrayBufferLike>, number: number): number {
+  let low = 0
+  let high = list.length - 1
+  while (low <= high) {
+    const middle = (low + high) >>> 1
+    const found = list[middle]!
+    if (found === number) return middle
+    if (found < number) low = middle + 1
+    else high = middle - 1
+  }
+  return -1
+}
+
+/** A column as the file has it, with a row for every chunk. */
+export function withEveryRow(column: VectorColumn, chunks: number): Uint8Array<ArrayBuffer> {
+  if (column.chunks === null) return Uint8Array.from(column.raw)
+  const layout = columnLayout(chunks, column.layout.dimensions)
+  const raw = new Uint8Array(layout.total)
+  new VectorColumn(layout, raw).copyRows(column)
+  return raw
+}
+
+/** The chunks that have a vector in a column of the file, where they are so few that they are worth a list of them. */
+export function fewWithVector(raw: Uint8Array, chunks: number): Uint16Array | null {
+  const found = new Uint16Array(chunks >>> 1)
+  let count = 0
+  for (let chunk = 0; chunk < chunks; chunk++) {
+    if (raw[chunk] !== 1) continue
+    if (count === found.length) return null
+    found[count++] = chunk
+  }
+  return found.subarray(0, count)
 }
 
 /** Where the first byte of a row's bits is; the next is `groupRows` further. */

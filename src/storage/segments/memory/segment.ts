@@ -1,5 +1,5 @@
 import { openImage, type SegmentImage } from '../format/segment-image.ts'
-import { columnLayout, VectorColumn } from '../format/vector-column.ts'
+import { columnLayout, sparseLayout, VectorColumn } from '../format/vector-column.ts'
 import { type Block, bytesOf } from './arena.ts'
 
 /** Where a segment lies in shared memory: what one thread tells another. */
@@ -9,11 +9,15 @@ export interface SegmentPlace {
   readonly died: Block
   readonly order: Block
   readonly columns: readonly ColumnPlace[]
+  /** What others have taken the place of: free when the segment goes, for a search or a merge may be in it until then. */
+  readonly replaced: readonly Block[]
 }
 
 export interface ColumnPlace {
   readonly profile: number
   readonly dimensions: number
+  /** `null`: one for every chunk. */
+  readonly rows: number | null
   readonly block: Block
 }
 
@@ -105,7 +109,9 @@ export function hasDeaths({ image, died }: Pick<Segment, 'image' | 'died'>): boo
 }
 
 export function openColumn(memories: readonly WebAssembly.Memory[], place: ColumnPlace, chunks: number): OpenColumn {
-  return { place, column: new VectorColumn(columnLayout(chunks, place.dimensions), bytesOf(memories, place.block)) }
+  const { rows, dimensions, block } = place
+  const layout = rows === null ? columnLayout(chunks, dimensions) : sparseLayout(rows, dimensions)
+  return { place, column: new VectorColumn(layout, bytesOf(memories, block)) }
 }
 
 /** The segment's vectors without their places, by profile number. */

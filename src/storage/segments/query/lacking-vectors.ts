@@ -53,7 +53,7 @@ export class LackingVectors {
     const found = new Uint16Array(image.chunks)
     let count = 0
     for (let chunk = 0; chunk < image.chunks; chunk++) {
-      if (column?.column.present[chunk] !== 1) found[count++] = chunk
+      if (column?.column.has(chunk) !== true) found[count++] = chunk
     }
     const chunks = found.slice(0, count)
     const lacking = { set, column, chunks, withWords: chunks.filter((chunk) => hasBody(image, chunk)) }

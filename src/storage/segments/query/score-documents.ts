@@ -122,13 +122,14 @@ function nearestContenders(
   const visible: number[] = []
   const ends = documents.map(({ document }) => {
     for (let chunk = image.documentFirstChunk[document]!; chunk < image.documentFirstChunk[document + 1]!; chunk++) {
-      const isVisible = open.column.present[chunk] === 1 && (filter.maskOf(image, chunk) & bodyMask) !== 0
+      const isVisible = open.column.has(chunk) && (filter.maskOf(image, chunk) & bodyMask) !== 0
       if (isVisible) visible.push(chunk)
     }
     return visible.length
   })
   const chunks = Uint16Array.from(visible)
-  const { cosines, errors } = coarseCosines(kernel, open, chunks, queryScale)
+  const rows = chunks.map((chunk) => open.column.rowOf(chunk))
+  const { cosines, errors } = coarseCosines(kernel, open, rows, queryScale)
   return documents.flatMap(({ at }, i) => {
     const from = i === 0 ? 0 : ends[i - 1]!
     const own = Array.from(chunks.subarray(from, ends[i]), (chunk, j) => ({

@@ -1,6 +1,6 @@
 import type { ChunkScore, DocumentHit } from '../../../search/search-index.ts'
 import { compareDocumentIds, documentIdAt } from '../format/segment-image.ts'
-import { groupRows, packQuery } from '../format/vector-column.ts'
+import { groupRows, packQuery, type VectorColumn } from '../format/vector-column.ts'
 import type { OpenColumn, Place, SearchView, Segment } from '../memory/segment.ts'
 import { bodyMask, type CompiledFilter } from './compile-filter.ts'
 import { chunkScore } from './search-keyword.ts'
@@ -60,15 +60,15 @@ export interface Candidate {
   readonly score: number
 }
 
-/** Chunks of one segment that may be among the nearest. */
+/** Rows of one segment's column that may be among the nearest. */
 interface Near {
   readonly segment: number
   readonly open: OpenColumn
-  readonly chunks: Uint16Array
+  readonly rows: Uint16Array
 }
 
 interface Found {
-  readonly chunks: Uint16Array
+  readonly rows: Uint16Array
   readonly distances: Uint16Array
 }
 
@@ -103,8 +103,9 @@ interface OpenedColumn {
 }
 
 interface ScannedColumn extends OpenedColumn {
+  /** A bit a row. */
   readonly visible: Uint32Array
-  /** All chunks are in `visible`, also those that died or that the filter hides. */
+  /** All rows are in `visible`, also those that died or that the filter hides. */
   readonly hasHidden: boolean
 }
 
@@ -112,9 +113,9 @@ function withVisible(search: VectorSearch, columns: readonly OpenedColumn[]): Sc
   const known = columns.map(({ segment }) => search.visible(segment))
   const hasHidden = known.includes(null) && visibleSixteenths(search, columns) >= denseSixteenths
   return columns.map((column, i) => {
-    const { segment } = column
+    const { segment, open } = column
     const bits = known[i] ?? (hasHidden ? everyChunk(segment) : visibleChunks(search, segment))
-    return { ...column, visible: bits, hasHidden: known[i] === null && hasHidden }
+    return { ...column, visible: bitsOfRows(open.column, bits), hasHidden: known[i] === null && hasHidden }
   })
 }
 
@@ -149,10 +150,21 @@ function visibleChunks(search: VectorSearch, segment: Segment): Uint32Array {
   return bits
 }
 
+function bitsOfRows({ chunks }: VectorColumn, bitsOfChunks: Uint32Array): Uint32Array {
+  if (chunks === null) return bitsOfChunks
+  const bits = new Uint32Array(wordsOf(chunks.length))
+  for (let row = 0; row < chunks.length; row++) {
+    const chunk = chunks[row]!
+    bits[row >>> 5]! |= ((bitsOfChunks[chunk >>> 5]! >>> chunk) & 1) << row
+  }
+  return bits
+}
+
 /** The visible rows that are nearest by their signs, and all that are as near as the last of them. */
 function nearestBySigns(search: VectorSearch, columns: readonly ScannedColumn[], farthest: number): Near[] | null {
   const { kernel } = search
-  const wanted = keptBySigns(search.topK, search.among)
+  const rows = columns.reduce((sum, { open }) => sum + open.column.layout.rows, 0)
+  const wanted = keptBySigns(search.topK, Math.min(search.among, rows))
   const sampled = new Nearest(kernel, farthest, Math.ceil((wanted / sampleStep) * guessedTimes))
   for (const column of columns) sampleRows(search, column, sampled)
   const guessed = new Nearest(kernel, sampled.limit, wanted)
@@ -168,7 +180,7 @@ function scan(search: VectorSearch, columns: readonly ScannedColumn[], nearest: 
     if (performance.now() > search.deadline) return null
     found.push({ segment: column.number, open: column.open, ...nearRows(search, column, nearest) })
   }
-  return found.map(({ segment, open, ...rows }) => ({ segment, open, chunks: chunksWithin(rows, nearest.limit) }))
+  return found.map(({ segment, open, ...near }) => ({ segment, open, rows: rowsWithin(near, nearest.limit) }))
 }
 
 /** Knows within which distance the wanted number of rows lies, of those that the kernel counts; all at that distance stay in. */
@@ -203,15 +215,15 @@ function nearRows(search: VectorSearch, column: ScannedColumn, nearest: Nearest)
   const { kernel } = search
   kernel.setVisible(column.visible)
   let kept = 0
-  for (let first = 0; first < column.segment.image.chunks; first += rowsAtOnce) {
+  for (let first = 0; first < column.open.column.layout.rows; first += rowsAtOnce) {
     kept += takeNear(search, column, nearest, first, rowsAtOnce, kept)
   }
-  return { chunks: kernel.nearRows.slice(0, kept), distances: kernel.nearDistances.slice(0, kept) }
+  return { rows: kernel.nearRows.slice(0, kept), distances: kernel.nearDistances.slice(0, kept) }
 }
 
 function sampleRows(search: VectorSearch, column: ScannedColumn, sampled: Nearest): void {
   search.kernel.setVisible(column.visible)
-  for (let first = 0; first < column.segment.image.chunks; first += groupRows * sampleStep) {
+  for (let first = 0; first < column.open.column.layout.rows; first += groupRows * sampleStep) {
     takeNear(search, column, sampled, first, groupRows, 0)
   }
 }
@@ -225,20 +237,20 @@ function takeNear(
   rowsMax: number,
   kept: number,
 ): number {
-  const rows = Math.min(rowsMax, column.segment.image.chunks - first)
+  const rows = Math.min(rowsMax, column.open.column.layout.rows - first)
   const found = search.kernel.near(column.open, first, rows, nearest.limit, kept)
-  const visible = column.hasHidden ? dropHidden(search, column.segment, kept, found) : found
+  const visible = column.hasHidden ? dropHidden(search, column, kept, found) : found
   nearest.narrow(visible)
   return visible
 }
 
 /** Of the `found` rows behind the first `kept`, those that may be seen. */
-function dropHidden(search: VectorSearch, segment: Segment, kept: number, found: number): number {
+function dropHidden(search: VectorSearch, { segment, open }: ScannedColumn, kept: number, found: number): number {
   const { nearRows: rows, nearDistances: distances, counts } = search.kernel
   let visible = 0
   for (let i = kept; i < kept + found; i++) {
     const [row, distance] = [rows[i]!, distances[i]!]
-    if (!isVisible(search, segment, row)) {
+    if (!isVisible(search, segment, open.column.chunkOf(row))) {
       counts[distance]!--
       continue
     }
@@ -249,11 +261,11 @@ function dropHidden(search: VectorSearch, segment: Segment, kept: number, found:
 }
 
 /** Without a branch, which could not be foreseen. */
-function chunksWithin({ chunks, distances }: Found, limit: number): Uint16Array {
-  const kept = new Uint16Array(chunks.length)
+function rowsWithin({ rows, distances }: Found, limit: number): Uint16Array {
+  const kept = new Uint16Array(rows.length)
   let count = 0
-  for (let i = 0; i < chunks.length; i++) {
-    kept[count] = chunks[i]!
+  for (let i = 0; i < rows.length; i++) {
+    kept[count] = rows[i]!
     count += Number(distances[i]! <= limit)
   }
   return kept.subarray(0, count)
@@ -263,15 +275,15 @@ function chunksWithin({ chunks, distances }: Found, limit: number): Uint16Array 
 export function coarseCosines(
   kernel: VectorKernel,
   open: OpenColumn,
-  chunks: Uint16Array,
+  rows: Uint16Array,
   queryScale: number,
 ): { readonly cosines: Float64Array; readonly errors: Float64Array } {
-  const products = kernel.productsOf(open, chunks)
+  const products = kernel.productsOf(open, rows)
   const { scale } = open.column
-  const cosines = new Float64Array(chunks.length)
-  const errors = new Float64Array(chunks.length)
-  for (let i = 0; i < chunks.length; i++) {
-    const step = scale[chunks[i]!]!
+  const cosines = new Float64Array(rows.length)
+  const errors = new Float64Array(rows.length)
+  for (let i = 0; i < rows.length; i++) {
+    const step = scale[rows[i]!]!
     cosines[i] = products[i]! * step * queryScale
     errors[i] = ((step + queryScale) * deviations) / Math.sqrt(12)
   }
@@ -285,18 +297,19 @@ function nearestByBytes(
   queryScale: number,
 ): Candidate[] | null {
   const surely = new BestSoFar(topK)
-  const kept: { segment: number; chunks: Uint16Array; cosines: Float64Array; errors: Float64Array }[] = []
-  for (const { segment, open, chunks } of near) {
+  const kept: (Near & { cosines: Float64Array; errors: Float64Array })[] = []
+  for (const one of near) {
     if (performance.now() > deadline) return null
-    const { cosines, errors } = coarseCosines(kernel, open, chunks, queryScale)
-    for (let i = 0; i < chunks.length; i++) surely.add(cosines[i]! - errors[i]!)
-    kept.push({ segment, chunks, cosines, errors })
+    const { cosines, errors } = coarseCosines(kernel, one.open, one.rows, queryScale)
+    for (let i = 0; i < cosines.length; i++) surely.add(cosines[i]! - errors[i]!)
+    kept.push({ ...one, cosines, errors })
   }
   const candidates: Candidate[] = []
   const least = surely.least
-  for (const { segment, chunks, cosines, errors } of kept) {
-    for (let i = 0; i < chunks.length; i++) {
-      if (cosines[i]! + errors[i]! >= least) candidates.push({ segment, chunk: chunks[i]!, score: cosines[i]! })
+  for (const { segment, open, rows, cosines, errors } of kept) {
+    for (let i = 0; i < rows.length; i++) {
+      if (cosines[i]! + errors[i]! < least) continue
+      candidates.push({ segment, chunk: open.column.chunkOf(rows[i]!), score: cosines[i]! })
     }
   }
   return candidates

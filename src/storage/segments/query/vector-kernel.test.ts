@@ -20,7 +20,7 @@ test('the SIMD kernel gives what the plain one gives, for every size', () => {
         const layout = columnLayout(rows, size)
         const block = arena.allocate(layout.total)
         bytesOf(arena.memories, block).fill(0)
-        const open = openColumn(arena.memories, { profile: 1, dimensions: size, block }, rows)
+        const open = openColumn(arena.memories, { profile: 1, dimensions: size, rows: null, block }, rows)
         // One draw decides all components: thousands of draws a run would only be slow.
         const draw = () => {
           const seed = stream.next().value

@@ -225,7 +225,7 @@ export function copyVectors(
   columnOf: (profile: number, dimensions: number) => VectorColumn,
 ): void {
   for (const [profile, { column }] of origin.segment.columns) {
-    if (column.present[chunk.chunk] !== 1 || chunk.vectors.has(profile)) continue
+    if (!column.has(chunk.chunk) || chunk.vectors.has(profile)) continue
     columnOf(profile, column.layout.dimensions).copyRow(number, column, chunk.chunk)
   }
 }

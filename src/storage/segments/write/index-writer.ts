@@ -15,7 +15,7 @@ import { TermDictionary } from '../memory/term-dictionary.ts'
 import { copyVectors, DocumentUnit, type UnitChunk } from './document-unit.ts'
 import { loadIndex } from './load-index.ts'
 import { Maintenance } from './maintenance.ts'
-import { type NewColumn, PublishedSegments, type WriterSegment } from './published-segments.ts'
+import { hasRow, type NewColumn, PublishedSegments, type WriterSegment } from './published-segments.ts'
 import { Purge } from './purge.ts'
 import { reportHealth, type SegmentsHealth } from './report-health.ts'
 import type { MergeDone, WriterOptions } from './writer-calls.ts'
@@ -310,8 +310,9 @@ export class IndexWriter {
     for (const { chunk } of chunks) {
       for (const number of chunk.vectors.keys()) {
         const reserved = columns.some((one) => one.segment === segment && one.place.profile === number)
-        if (!segment.columns.has(number) && !reserved) {
-          columns.push(this.#published.reserveColumn(segment, this.#profile(number)))
+        const profile = this.#profile(number)
+        if (!reserved && !hasRow(segment, profile, chunk.chunk)) {
+          columns.push(this.#published.reserveColumn(segment, profile))
         }
       }
     }
@@ -369,7 +370,7 @@ export class IndexWriter {
         rows.push(row)
         for (const [profile, { column }] of segment.columns) {
           segment.image.chunkKey.forEach((key, chunk) => {
-            if (column.present[chunk] === 1) file.addNumber('late_vector', vectorId(profile, key))
+            if (column.has(chunk)) file.addNumber('late_vector', vectorId(profile, key))
           })
         }
       }
@@ -411,7 +412,7 @@ export class IndexWriter {
     for (const segment of segments) {
       for (const [profile, { column }] of segment.columns) {
         segment.image.chunkKey.forEach((key, chunk) => {
-          if (column.present[chunk] === 1) segment.late.push(vectorId(profile, key))
+          if (column.has(chunk)) segment.late.push(vectorId(profile, key))
         })
       }
     }

@@ -6,7 +6,7 @@ import { openImage, type SegmentImage } from '../format/segment-image.ts'
 import { bytesOf } from '../memory/arena.ts'
 import type { Profile } from '../memory/published-list.ts'
 import type { TermDictionary } from '../memory/term-dictionary.ts'
-import type { PublishedSegments, WriterSegment } from './published-segments.ts'
+import { hasRow, type PublishedSegments, type WriterSegment } from './published-segments.ts'
 
 export interface LoadTarget {
   readonly dictionary: TermDictionary
@@ -149,7 +149,7 @@ function loadLateVectors(
         if (profile === undefined || dead.has(key)) continue
         const floats = file.readVector(vectorId(profile.number, segment.image.vectorKey[chunk]!))
         if (floats?.length !== profile.dimensions) throw new DamagedFile('a vector is missing or damaged')
-        if (!segment.columns.has(profile.number)) published.attachColumn(published.reserveColumn(segment, profile))
+        if (!hasRow(segment, profile, chunk)) published.attachColumn(published.reserveColumn(segment, profile))
         segment.columns.get(profile.number)!.column.set(chunk, floats)
       }
     })

@@ -8,11 +8,12 @@ import {
 } from '../format/merge-segments.ts'
 import type { TermScratch } from '../format/segment-builder.ts'
 import { openImage } from '../format/segment-image.ts'
+import { columnLayout, withEveryRow } from '../format/vector-column.ts'
 import type { Control } from '../memory/control.ts'
 import type { Profile } from '../memory/published-list.ts'
-import { columnsOf, markDead, neverDied } from '../memory/segment.ts'
+import { type ColumnPlace, columnsOf, markDead, neverDied } from '../memory/segment.ts'
 import { chooseMerge, joinedYoungest } from './merge-policy.ts'
-import type { PublishedSegments, WriterSegment } from './published-segments.ts'
+import { hasRow, type PublishedSegments, type WriterSegment } from './published-segments.ts'
 import type { MergeDone, WriterOptions } from './writer-calls.ts'
 
 /** Batches that are kept as rows of their own before they are sealed, however few chunks they hold. */
@@ -211,7 +212,8 @@ export class Maintenance {
         segment,
         chunks: segment.image.chunks,
         aliveChunks: segment.aliveChunks,
-        bytes: segment.image.bytes + segment.place.columns.reduce((sum, column) => sum + column.block.bytes, 0),
+        bytes:
+          segment.image.bytes + segment.place.columns.reduce((sum, column) => sum + mergedBytes(segment, column), 0),
       }))
     const limits = {
       segmentChunks: options.segmentChunks,
@@ -270,7 +272,7 @@ export class Maintenance {
       for (const { segment: source, chunk, profile } of merge.touched) {
         const to = moved[merge.sources.indexOf(source)]![chunk]!
         if (to === removedChunk) continue
-        if (!segment.columns.has(profile.number)) published.attachColumn(published.reserveColumn(segment, profile))
+        if (!hasRow(segment, profile, to)) published.attachColumn(published.reserveColumn(segment, profile))
         segment.columns.get(profile.number)!.column.copyRow(to, source.columns.get(profile.number)!.column, chunk)
       }
     } catch (error) {
@@ -339,7 +341,7 @@ export class Maintenance {
     const columns = [...segment.columns].map(([profile, { column }]) => ({
       profile,
       dimensions: column.layout.dimensions,
-      raw: Uint8Array.from(column.raw),
+      raw: withEveryRow(column, segment.image.chunks),
     }))
     const before = rows.get(segment.rows[0]!)!
     const after = { ...before, columns: columnRows(file, columns) }
@@ -357,6 +359,10 @@ export class Maintenance {
     )
   }
 }
+
+/** What a merge takes for a column: it makes them with a row for every chunk. */
+const mergedBytes = ({ image }: WriterSegment, { dimensions }: ColumnPlace): number =>
+  columnLayout(image.chunks, dimensions).total
 
 function asSource(segment: WriterSegment): MergeSource {
   return { image: segment.image, isAlive: (chunk) => segment.died[chunk] === neverDied, columns: columnsOf(segment) }

@@ -2,7 +2,7 @@ import type { MessagePort } from 'node:worker_threads'
 import type { FilterClasses } from '../format/filter-classes.ts'
 import type { MergedColumn } from '../format/merge-segments.ts'
 import { openImage, type SegmentImage } from '../format/segment-image.ts'
-import { columnLayout } from '../format/vector-column.ts'
+import { columnLayout, fewWithVector, sparseLayout, VectorColumn } from '../format/vector-column.ts'
 import { Arena, type Block, bytesOf } from '../memory/arena.ts'
 import type { Control } from '../memory/control.ts'
 import type { ListUpdate, Profile } from '../memory/published-list.ts'
@@ -40,6 +40,12 @@ export interface WriterSegment extends Segment {
 export interface NewColumn {
   readonly segment: WriterSegment
   readonly place: ColumnPlace
+}
+
+/** Whether a vector of the chunk can be set where the segment's others are. */
+export function hasRow({ columns }: Segment, { number }: Profile, chunk: number): boolean {
+  const open = columns.get(number)
+  return open !== undefined && open.column.rowOf(chunk) >= 0
 }
 
 type SegmentRoom = Pick<SegmentPlace, 'image' | 'died'>
@@ -139,20 +145,16 @@ export class PublishedSegments {
   adopt(room: SegmentRoom, columns: readonly MergedColumn[], sealed: boolean, rows: number[]): WriterSegment {
     const { memories } = this.arena
     const columnPlaces: ColumnPlace[] = []
-    const { terms } = openImage(bytesOf(memories, room.image))
+    const { terms, chunks } = openImage(bytesOf(memories, room.image))
     let order: Block | undefined
     try {
       order = this.arena.allocate(terms * Uint32Array.BYTES_PER_ELEMENT)
-      for (const { profile, dimensions, raw } of columns) {
-        const block = this.arena.allocate(raw.length)
-        bytesOf(memories, block).set(raw)
-        columnPlaces.push({ profile, dimensions, block })
-      }
+      for (const column of columns) columnPlaces.push(this.#placeColumn(column, chunks, sealed))
     } catch (error) {
       this.release({ ...room, ...(order && { order }), columns: columnPlaces })
       throw error
     }
-    const place = { id: this.#nextId++, ...room, order, columns: columnPlaces }
+    const place = { id: this.#nextId++, ...room, order, columns: columnPlaces, replaced: [] }
     const segment = openSegment(memories, place)
     segment.died.fill(neverDied)
     segment.died.fill(0, segment.image.chunks)
@@ -170,25 +172,53 @@ export class PublishedSegments {
     }
   }
 
-  /** Room for a profile's vectors in a segment that has none of it. */
+  /** In a segment that is not sealed nearly every chunk may still get its vector. */
+  #placeColumn({ profile, dimensions, raw }: MergedColumn, chunks: number, sealed: boolean): ColumnPlace {
+    const { memories } = this.arena
+    const few = sealed ? fewWithVector(raw, chunks) : null
+    if (few === null) {
+      const block = this.arena.allocate(raw.length)
+      bytesOf(memories, block).set(raw)
+      return { profile, dimensions, rows: null, block }
+    }
+    const block = this.arena.allocate(sparseLayout(few.length, dimensions).total)
+    bytesOf(memories, block).fill(0)
+    const place = { profile, dimensions, rows: few.length, block }
+    const { column } = openColumn(memories, place, chunks)
+    column.chunks!.set(few)
+    column.copyRows(new VectorColumn(columnLayout(chunks, dimensions), raw))
+    return place
+  }
+
+  /** Room for a vector of every chunk, in a segment that has none for one of them; with the vectors that it has. */
   reserveColumn(segment: WriterSegment, profile: Profile): NewColumn {
-    const { total } = columnLayout(segment.image.chunks, profile.dimensions)
-    const block = this.arena.allocate(total)
-    bytesOf(this.arena.memories, block).fill(0)
-    return { segment, place: { profile: profile.number, dimensions: profile.dimensions, block } }
+    const { memories } = this.arena
+    const { chunks } = segment.image
+    const block = this.arena.allocate(columnLayout(chunks, profile.dimensions).total)
+    bytesOf(memories, block).fill(0)
+    const place = { profile: profile.number, dimensions: profile.dimensions, rows: null, block }
+    const before = segment.columns.get(profile.number)
+    if (before !== undefined) openColumn(memories, place, chunks).column.copyRows(before.column)
+    return { segment, place }
   }
 
   /** It belongs to the segment from now on. Readers hear of it with the next update. */
   attachColumn({ segment, place }: NewColumn): ListUpdate['columns'][number] {
+    const before = segment.columns.get(place.profile)?.place
+    const { columns, replaced } = segment.place
     segment.columns.set(place.profile, openColumn(this.arena.memories, place, segment.image.chunks))
-    segment.place = { ...segment.place, columns: [...segment.place.columns, place] }
+    segment.place = {
+      ...segment.place,
+      columns: [...columns.filter((column) => column !== before), place],
+      replaced: before === undefined ? replaced : [...replaced, before.block],
+    }
     return { segment: segment.id, place }
   }
 
   /** Gives back what was taken and never published. */
-  release({ image, died, order, columns = [] }: SegmentRoom & Partial<SegmentPlace>): void {
+  release({ image, died, order, columns = [], replaced = [] }: SegmentRoom & Partial<SegmentPlace>): void {
     const whole = { arena: image.arena, offset: image.offset, bytes: died.offset + died.bytes - image.offset }
-    const others = [...(order ? [order] : []), ...columns.map((column) => column.block)]
+    const others = [...(order ? [order] : []), ...columns.map((column) => column.block), ...replaced]
     for (const block of [whole, ...others]) this.arena.free(block)
   }
 

@@ -52,8 +52,8 @@ export function reportHealth(parts: HealthParts): SegmentsHealth {
       memory.vectorBytes += column.bytes.byteLength
       memory.vectorMarks += column.raw.byteLength - column.bits.byteLength - column.bytes.byteLength
       let present = 0
-      for (let chunk = 0; chunk < segment.image.chunks; chunk++) {
-        if (column.present[chunk] === 1 && segment.died[chunk]! > published.generation) present++
+      for (let row = 0; row < column.layout.rows; row++) {
+        if (column.present[row] === 1 && segment.died[column.chunkOf(row)]! > published.generation) present++
       }
       vectors.set(profile, (vectors.get(profile) ?? 0) + present)
     }

@@ -49,6 +49,9 @@ const fileFormat = 6
 /** How long cutting the log waits for threads that read a vector. */
 const lockWaitUsualMs = 2000
 
+/** Of a file as memory: the most that SQLite takes. */
+const mapBytesMax = 2 ** 31 - 65_536
+
 const pieceBytes = 4 * 1024 * 1024
 const piecesMax = 4096
 
@@ -166,6 +169,21 @@ export class DurableFile {
       const piece = data.subarray(i * pieceBytes, (i + 1) * pieceBytes)
       this.#run('insert into piece values (?, ?, ?)', blob * piecesMax + i, piece, crc32(piece))
       yield
+    }
+  }
+
+  /**
+   * For much that is read at once: SQLite takes the file as memory meanwhile, and the C library keeps what a piece was read
+   * into for the next one. It gives back to the system, and has made anew each time, what is much larger than the largest
+   * block that it was ever given back. Both together were a third of what loading an index took.
+   */
+  readingMuch(read: () => void): void {
+    new ArrayBuffer(2 * pieceBytes).transfer(0)
+    this.#db.exec(`pragma mmap_size = ${mapBytesMax}`)
+    try {
+      read()
+    } finally {
+      this.#db.exec('pragma mmap_size = 0')
     }
   }
 
@@ -300,12 +318,6 @@ export class DurableFile {
   }
 }
 
-/**
- * Bytes of the file that a reader sees as memory, the most that SQLite takes: a vector is read in place, where otherwise the
- * page around it, ten times as long, would be asked of the system and copied.
- */
-const readerMapBytes = 2 ** 31 - 65_536
-
 /** A reader's own connection: the floats of single vectors, nothing else. */
 export class VectorReader {
   readonly #db: DatabaseSync
@@ -313,8 +325,9 @@ export class VectorReader {
 
   constructor(path: string) {
     this.#db = new DatabaseSync(path, { readOnly: true })
-    // Room for the inner pages over a few million vectors; with less, each read fetches one again.
-    this.#db.exec(`pragma cache_size = -4096; pragma mmap_size = ${readerMapBytes}`)
+    // Room for the inner pages over a few million vectors; with less, each read fetches one again. With the file as memory a
+    // vector is read in place, where otherwise the page around it, ten times as long, would be asked of the system and copied.
+    this.#db.exec(`pragma cache_size = -4096; pragma mmap_size = ${mapBytesMax}`)
     this.#read = this.#db.prepare('select data from vector where id = ?')
     this.#read.setReturnArrays(true)
   }

@@ -6,7 +6,7 @@ import { openImage, type SegmentImage } from '../format/segment-image.ts'
 import { bytesOf } from '../memory/arena.ts'
 import type { Profile } from '../memory/published-list.ts'
 import type { TermDictionary } from '../memory/term-dictionary.ts'
-import { hasRow, type PublishedSegments, type WriterSegment } from './published-segments.ts'
+import { type Death, hasRow, type PublishedSegments, type WriterSegment } from './published-segments.ts'
 
 export interface LoadTarget {
   readonly dictionary: TermDictionary
@@ -33,24 +33,26 @@ export function loadIndex(file: DurableFile, target: LoadTarget): void {
   const sealed = [...rows.values()].filter((row) => row.sealed)
   const small = [...rows.values()].filter((row) => !row.sealed)
   const segments: WriterSegment[] = []
+  // One for all columns: memory that is new has to be made by the system first, which takes about as long as to read them.
+  const raw = new Uint8Array(Math.max(0, ...sealed.flatMap(({ columns }) => columns.map(({ bytes }) => bytes))))
   try {
-    for (const row of sealed) segments.push(loadSealed(file, row, target))
-    loadSmall(file, small, dead, target, segments)
-    loadLateVectors(file, segments, dead, target)
+    file.readingMuch(() => {
+      for (const row of sealed) segments.push(loadSealed(file, row, target, raw))
+      loadSmall(file, small, dead, target, segments)
+      loadLateVectors(file, segments, dead, target)
+    })
   } catch (error) {
     for (const segment of segments) published.release(segment.place)
     throw error
   }
-  const deaths = segments.flatMap((segment) =>
-    documentsOf(segment.image)
-      .filter((document) => dead.has(segment.image.chunkKey[segment.image.documentFirstChunk[document]!]!))
-      .map((document) => ({ segment, document })),
-  )
-  published.publish({ add: segments, deaths })
+  published.publish({ add: segments, deaths: dead.size === 0 ? [] : segments.flatMap((one) => deathsIn(one, dead)) })
 }
 
-function documentsOf(image: SegmentImage): number[] {
-  return Array.from({ length: image.documents }, (_, document) => document)
+function deathsIn(segment: WriterSegment, dead: ReadonlySet<number>): Death[] {
+  const { documents, documentFirstChunk, chunkKey } = segment.image
+  return Array.from({ length: documents }, (_, document) => ({ segment, document })).filter(({ document }) =>
+    dead.has(chunkKey[documentFirstChunk[document]!]!),
+  )
 }
 
 /** What a crash left between writing pieces and naming them. */
@@ -76,24 +78,32 @@ function check(image: SegmentImage, { dictionary, classes }: LoadTarget): Segmen
   return image
 }
 
-function loadSealed(file: DurableFile, row: SegmentRow, target: LoadTarget): WriterSegment {
+function loadSealed(
+  file: DurableFile,
+  row: SegmentRow,
+  target: LoadTarget,
+  raw: Uint8Array<ArrayBuffer>,
+): WriterSegment {
   const { published } = target
   const room = published.reserve(row.image.bytes, row.chunks)
-  let columns: MergedColumn[]
   try {
     file.readBlob(row.image, bytesOf(published.arena.memories, room.image))
-    columns = row.columns.map((column) => {
-      const raw = new Uint8Array(column.bytes)
-      file.readBlob(column, raw)
-      return { profile: column.profile, dimensions: column.dimensions, raw }
-    })
     const image = check(openImage(bytesOf(published.arena.memories, room.image)), target)
     if (image.chunks !== row.chunks) throw new DamagedFile('chunks do not add up')
   } catch (error) {
     published.release(room)
     throw error
   }
-  return published.adopt(room, columns, true, [row.id])
+  return published.adopt(room, readColumns(file, row, raw), true, [row.id])
+}
+
+/** One after the other, in the same memory. */
+function* readColumns(file: DurableFile, row: SegmentRow, raw: Uint8Array<ArrayBuffer>): Generator<MergedColumn> {
+  for (const { profile, dimensions, ...blob } of row.columns) {
+    const own = raw.subarray(0, blob.bytes)
+    file.readBlob(blob, own)
+    yield { profile, dimensions, raw: own }
+  }
 }
 
 /** Adds the batches since the last seal, each a row of its own, as few segments as they fit into. */

@@ -142,7 +142,7 @@ export class PublishedSegments {
   }
 
   /** A segment of an image that is in its room already; where there is no memory for the rest, the room goes too. */
-  adopt(room: SegmentRoom, columns: readonly MergedColumn[], sealed: boolean, rows: number[]): WriterSegment {
+  adopt(room: SegmentRoom, columns: Iterable<MergedColumn>, sealed: boolean, rows: number[]): WriterSegment {
     const { memories } = this.arena
     const columnPlaces: ColumnPlace[] = []
     const { terms, chunks } = openImage(bytesOf(memories, room.image))

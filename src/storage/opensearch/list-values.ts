@@ -1,6 +1,6 @@
 import type { ValueCount } from '../../search/facets.ts'
 import type { ValuesPage, ValuesRequest } from '../../search/search-index.ts'
-import { allOf, anyEntry, isCurrent, nested, ofDatasets } from './scope-query.ts'
+import { allOf, anyEntry, isCurrent, namedBy, nested } from './scope-query.ts'
 import type { SearchCalls } from './search-calls.ts'
 
 interface Listed {
@@ -21,7 +21,7 @@ export async function listValues(calls: SearchCalls, request: ValuesRequest): Pr
   const { aggregations } = await calls.search<Listed>({
     size: 0,
     track_total_hits: false,
-    query: allOf(ofDatasets(scope), nested(allOf(anyEntry(scope.entries), isCurrent))),
+    query: allOf(namedBy(scope.entries), nested(allOf(anyEntry(scope.entries), isCurrent))),
     aggs: {
       // What a list goes on from is not in it: the prefix itself may be a value.
       same: { filter: { term: { [field]: prefix } } },

@@ -113,7 +113,7 @@ export async function scoreKeyword(
     query: {
       bool: {
         must: [withBestChunks(scored, 1, { source: explain ? explained : [] })],
-        filter: [{ terms: { id: documentIds } }],
+        filter: [ofDatasets(scope), { terms: { id: documentIds } }],
       },
     },
   })

@@ -70,10 +70,10 @@ export async function searchVector(
   if (near === null || comparable.doc_count === 0 || request.topK <= 0) {
     return { outcome: 'found', hits: [], vectorsPending }
   }
-  const among =
-    comparable.doc_count <= exactMax
-      ? ofDatasets(request.scope)
-      : { terms: { id: await candidates(calls, request, near, allOf(visible, having)) } }
+  const among = [ofDatasets(request.scope)]
+  if (comparable.doc_count > exactMax) {
+    among.push({ terms: { id: await candidates(calls, request, near, allOf(visible, having)) } })
+  }
   const hits = await compare(calls, near, allOf(visible, having), among, request.topK, request.topK)
   return { outcome: 'found', hits: nearestChunks(hits, request.topK), vectorsPending }
 }
@@ -88,7 +88,7 @@ export async function scoreVector(
   const near = nearness(request.vector, dimensions)
   if (visible === null || near === null || request.documentIds.length === 0) return new Map()
   const chunks = allOf(visible, hasVector(request.vector.profileId))
-  const among = { terms: { id: request.documentIds } }
+  const among = [ofDatasets(request.scope), { terms: { id: request.documentIds } }]
   const hits = await compare(calls, near, chunks, among, request.documentIds.length, 1)
   return new Map(hits.map(({ documentId, otherChunks, ...best }) => [documentId, best]))
 }
@@ -134,7 +134,7 @@ async function compare(
   calls: SearchCalls,
   { field, vector }: Nearness,
   chunks: Query,
-  among: Query,
+  among: readonly Query[],
   documents: number,
   chunksEach: number,
 ): Promise<DocumentHit[]> {
@@ -147,7 +147,7 @@ async function compare(
   const { found } = await calls.documents({
     size: Math.min(documents, 10_000),
     track_total_hits: false,
-    query: { bool: { must: [withBestChunks(scored, Math.min(chunksEach, documentChunksMax))], filter: [among] } },
+    query: { bool: { must: [withBestChunks(scored, Math.min(chunksEach, documentChunksMax))], filter: among } },
     sort: [{ _score: 'desc' }, { id: 'asc' }],
   })
   return found.map((one) => {

@@ -34,6 +34,7 @@ import { SearchCalls } from './search-calls.ts'
 import { scoreKeyword, searchKeyword } from './search-keyword.ts'
 import { comparedMax, scoreVector, searchVector } from './search-vector.ts'
 import { findSimilarWords } from './similar-words.ts'
+import { withOtherScores } from './tell-others.ts'
 
 export interface OpenSearchIndexOptions {
   readonly cluster: Cluster
@@ -71,7 +72,9 @@ export class OpenSearchIndex implements SearchIndex {
   }
 
   keyword(request: KeywordRequest): Promise<KeywordOutcome> {
-    return this.#search(request, (calls) => searchKeyword(calls, request))
+    return this.#search(request, async (calls) =>
+      withOtherScores(calls, request, await searchKeyword(calls, request), this.#profiles),
+    )
   }
 
   vector(request: VectorRequest): Promise<VectorOutcome> {

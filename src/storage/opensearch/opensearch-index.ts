@@ -26,6 +26,7 @@ import { type Cluster, ClusterTimeout, ClusterTrouble } from './cluster.ts'
 import { countVisible, listWithoutVector } from './count-chunks.ts'
 import { IndexCounts } from './index-counts.ts'
 import { emptyIndex } from './index-names.ts'
+import { LargeScopes } from './large-scopes.ts'
 import { listValues } from './list-values.ts'
 import { Profiles } from './profiles.ts'
 import { purgeIndex } from './purge-index.ts'
@@ -44,13 +45,14 @@ export interface OpenSearchIndexOptions {
   readonly comparedMax?: number
 }
 
-/** The port's adapter: what is searched is in the cluster, and this process keeps nothing of it. */
+/** The port's adapter: what is searched is in the cluster, and this process keeps nothing that an answer is made of. */
 export class OpenSearchIndex implements SearchIndex {
   readonly #cluster: Cluster
   readonly #alias: string
   readonly #comparedMax: number
   readonly #profiles: Profiles
   readonly #counts: IndexCounts
+  readonly #large = new LargeScopes()
 
   constructor(options: OpenSearchIndexOptions) {
     this.#cluster = options.cluster
@@ -78,7 +80,9 @@ export class OpenSearchIndex implements SearchIndex {
   }
 
   vector(request: VectorRequest): Promise<VectorOutcome> {
-    return this.#search(request, (calls) => searchVector(calls, request, this.#profiles, this.#comparedMax))
+    return this.#search(request, (calls) =>
+      searchVector(calls, request, this.#profiles, this.#comparedMax, this.#large),
+    )
   }
 
   similarWords(request: SimilarWordsRequest): Promise<SimilarWordsOutcome> {

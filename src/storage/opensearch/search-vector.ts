@@ -7,6 +7,7 @@ import {
   type VectorPage,
   type VectorRequest,
 } from '../../search/search-index.ts'
+import type { LargeScopes } from './large-scopes.ts'
 import { chunksPath, documentChunksMax, ofChunk, vectorField } from './mapping.ts'
 import type { Profiles } from './profiles.ts'
 import { allOf, filterQueries, nested, ofDatasets, type Query, visibleChunks, visibleClasses } from './scope-query.ts'
@@ -40,43 +41,56 @@ export async function searchVector(
   request: VectorRequest,
   profiles: Profiles,
   exactMax: number,
+  large: LargeScopes,
 ): Promise<VectorPage> {
   const visible = bodiesOf(request)
   if (visible === null) return { outcome: 'found', hits: [], vectorsPending: false }
   const having = hasVector(request.profileId)
-  const counting = calls.search<CountedVectors>({
-    size: 0,
-    track_total_hits: false,
-    query: ofDatasets(request.scope),
-    aggs: {
-      chunks: {
-        nested: { path: chunksPath },
-        aggs: {
-          visible: {
-            filter: visible,
-            aggs: {
-              having: { filter: having },
-              words: { filter: { term: { [ofChunk('has_body')]: true } }, aggs: { having: { filter: having } } },
-            },
-          },
-        },
-      },
-    },
-  })
-  const [counted, dimensions] = await Promise.all([counting, profiles.known(request.profileId)])
-  const { having: comparable, words } = counted.aggregations.chunks.visible
+  const counted = countRequest(request, visible, having)
+  const counting = calls.search<CountedVectors>(counted)
+  const key = JSON.stringify(counted)
+  const chosen = async (): Promise<string[]> => {
+    const near = nearness(request, await profiles.known(request.profileId))
+    return near === null || request.topK <= 0 ? [] : candidates(calls, request, near, allOf(visible, having))
+  }
+  const early = large.has(key) ? chosen() : null
+  // Where the count fails, that is what is heard.
+  early?.catch(() => {})
+  const [{ aggregations }, dimensions] = await Promise.all([counting, profiles.known(request.profileId)])
+  const { having: comparable, words } = aggregations.chunks.visible
+  const isLarge = comparable.doc_count > exactMax
+  large.note(key, isLarge)
   const vectorsPending = words.doc_count - words.having.doc_count > words.doc_count / pendingOneIn
   const near = nearness(request, dimensions)
   if (near === null || comparable.doc_count === 0 || request.topK <= 0) {
     return { outcome: 'found', hits: [], vectorsPending }
   }
   const among = [ofDatasets(request.scope)]
-  if (comparable.doc_count > exactMax) {
-    among.push({ terms: { id: await candidates(calls, request, near, allOf(visible, having)) } })
-  }
+  if (isLarge) among.push({ terms: { id: await (early ?? chosen()) } })
   const hits = await compare(calls, near, allOf(visible, having), among, request.topK, request.topK)
   return { outcome: 'found', hits: nearestChunks(hits, request.topK), vectorsPending }
 }
+
+/** How many chunks can be compared, and how many lack a vector. Shards keep the answer until something changes there. */
+const countRequest = ({ scope }: VectorRequest, visible: Query, having: Query): object => ({
+  size: 0,
+  track_total_hits: false,
+  query: ofDatasets(scope),
+  aggs: {
+    chunks: {
+      nested: { path: chunksPath },
+      aggs: {
+        visible: {
+          filter: visible,
+          aggs: {
+            having: { filter: having },
+            words: { filter: { term: { [ofChunk('has_body')]: true } }, aggs: { having: { filter: having } } },
+          },
+        },
+      },
+    },
+  },
+})
 
 /** The nearest chunk of each of the documents that have one. */
 export async function scoreVector(

@@ -6,8 +6,10 @@ import { baseLanguage, type StemRule, stemRule, wholeWord } from './stem-word.ts
 import { unitsOf } from './text-units.ts'
 import type { AnalysedField, LocatedField } from './types.ts'
 import type { TermBeginnings, WantedTerms } from './wanted-terms.ts'
-import { prefixTerm, wordTerms } from './word-terms.ts'
+import { prefixTerm, type WordTerms, wordTerms } from './word-terms.ts'
 
+/** All terms of a word of an alphabetic script. */
+type WordSink = (word: WordTerms, position: number) => void
 type TermSink = (term: string, position: number, start: number, end: number) => void
 
 /** A run of a dictionary script goes to the segmenter in pieces of this many UTF-16 units, which bounds its work. */
@@ -26,7 +28,7 @@ let dictionaryWords: Intl.Segmenter | undefined
 export function analyse(text: string, language: string | null): AnalysedField {
   const terms: string[] = []
   const positions: number[] = []
-  const length = readAll(text, language, (term, position) => {
+  const length = readTerms(text, language, (term, position) => {
     terms.push(term)
     positions.push(position)
   })
@@ -36,7 +38,7 @@ export function analyse(text: string, language: string | null): AnalysedField {
 /** The same terms at the same positions, with their places in the text. */
 export function analyseLocated(text: string, language: string | null): LocatedField {
   const field: LocatedField = { terms: [], positions: [], length: 0, starts: [], ends: [] }
-  field.length = readAll(text, language, (term, position, start, end) => {
+  field.length = readTerms(text, language, (term, position, start, end) => {
     pushLocated(field, term, position, start, end)
   })
   return field
@@ -129,9 +131,12 @@ function pushLocated(field: LocatedField, term: string, position: number, start:
   field.ends.push(end)
 }
 
-/** The length: positions, less those of stop words. */
-function readAll(text: string, language: string | null, sink: TermSink): number {
-  const reader = new Reader(text, languageOf(text, language), null, sink)
+/**
+ * The same terms, given one by one, or those of a word at once to who wants them so. Returns the length: positions, less
+ * those of stop words.
+ */
+export function readTerms(text: string, language: string | null, sink: TermSink, wordSink?: WordSink): number {
+  const reader = new Reader(text, languageOf(text, language), null, sink, wordSink)
   reader.read(0, text.length)
   return reader.position - reader.stopWords
 }
@@ -151,13 +156,21 @@ class Reader {
   readonly #language: string | null
   readonly #wanted: TermBeginnings | null
   readonly #sink: TermSink
+  readonly #wordSink: WordSink | null
   readonly #rules: StemRule[] = []
 
-  constructor(text: string, language: string | null, wanted: TermBeginnings | null, sink: TermSink) {
+  constructor(
+    text: string,
+    language: string | null,
+    wanted: TermBeginnings | null,
+    sink: TermSink,
+    wordSink: WordSink | null = null,
+  ) {
     this.#text = text
     this.#language = language
     this.#wanted = wanted
     this.#sink = sink
+    this.#wordSink = wordSink
   }
 
   read(from: number, to: number): void {
@@ -175,11 +188,12 @@ class Reader {
       this.position += 1
     } else {
       this.#rules[charClass] ??= stemRule(this.#language, charClass)
-      const { terms, isStopWord } = wordTerms(text.slice(start, end), this.#rules[charClass])
-      if (terms.length === 0) return
-      for (const term of terms) sink(term, this.position, start, end)
+      const word = wordTerms(text, start, end, this.#rules[charClass])
+      if (word.terms.length === 0) return
+      if (this.#wordSink !== null) this.#wordSink(word, this.position)
+      else for (const term of word.terms) sink(term, this.position, start, end)
       this.position += 1
-      if (isStopWord) this.stopWords += 1
+      if (word.isStopWord) this.stopWords += 1
     }
   }
 }
@@ -251,7 +265,7 @@ function addDictionaryWords(text: string, start: number, end: number, position: 
   for (let from = start; from < end; from += DICTIONARY_RUN_MAX) {
     const piece = text.slice(from, Math.min(end, from + DICTIONARY_RUN_MAX))
     for (const { segment, index } of dictionaryWords.segment(piece)) {
-      const { terms } = wordTerms(segment, wholeWord)
+      const { terms } = wordTerms(segment, 0, segment.length, wholeWord)
       for (const term of terms) sink(term, next, from + index, from + index + segment.length)
       if (terms.length > 0) next += 1
     }

@@ -85,7 +85,8 @@ function readWords(piece: string, candidates: CandidateLanguages): QueryWord[] {
 
 /** Each an object of its own: the same word at two places of a query is two. Null where nothing of the word is left. */
 function readWord(typed: string, script: CharClass, candidates: CandidateLanguages): QueryWord | null {
-  if (candidates !== unknownLanguage) return readStems(typed, script, candidates, (rule) => wordTerms(typed, rule))
+  if (candidates !== unknownLanguage)
+    return readStems(typed, script, candidates, (rule) => wordTerms(typed, 0, typed.length, rule))
   if (typed.length > CACHED_LENGTH_MAX) return readStems(typed, script, candidates, termsOf(typed))
   const known = knownWords.get(typed)
   if (known !== undefined) return { ...known }

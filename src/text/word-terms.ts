@@ -1,7 +1,8 @@
 import { foldAccents, normaliseWord } from './fold-word.ts'
 import { type StemRule, stemWord } from './stem-word.ts'
 import { isStopWord } from './stop-words.ts'
-import { detach, WordCache } from './word-cache.ts'
+import { detach } from './word-cache.ts'
+import { WordTable } from './word-table.ts'
 
 /** In UTF-16 units; what is longer is cut, in documents and queries alike. */
 const WORD_LENGTH_MAX = 64
@@ -26,9 +27,12 @@ export type WordTerms = {
    */
   readonly terms: readonly string[]
   readonly isStopWord: boolean
+  /** Where somebody gives numbers to terms: who, 0 for nobody, and the number of each. */
+  numberedBy: number
+  readonly numbers: number[]
 }
 
-const caches = new WeakMap<StemRule, WordCache<WordTerms>>()
+const tables = new WeakMap<StemRule, WordTable<WordTerms>>()
 
 function cutWord(word: string): string {
   if (word.length <= WORD_LENGTH_MAX) return word
@@ -71,19 +75,22 @@ export function isMarkedWord(term: string): boolean {
   return term.startsWith(WORD_MARK)
 }
 
-/** The terms of a word that `scanRuns` found. */
-export function wordTerms(word: string, rule: StemRule): WordTerms {
-  let cache = caches.get(rule)
-  if (cache === undefined) {
-    cache = new WordCache(CACHED_WORDS_MAX)
-    caches.set(rule, cache)
+/** The terms of a word that `scanRuns` found, from `start` to `end` of the text. */
+export function wordTerms(text: string, start: number, end: number, rule: StemRule): WordTerms {
+  if (end - start > WORD_LENGTH_MAX) {
+    const cut = cutWord(text.slice(start, end))
+    return wordTerms(cut, 0, cut.length, rule)
   }
-  const cut = cutWord(word)
-  const known = cache.get(cut)
+  let table = tables.get(rule)
+  if (table === undefined) {
+    table = new WordTable(CACHED_WORDS_MAX)
+    tables.set(rule, table)
+  }
+  const known = table.get(text, start, end)
   if (known !== undefined) return known
-  const own = detach(cut)
+  const own = detach(text.slice(start, end))
   const made = termsOf(own)(rule)
-  cache.set(own, made)
+  table.set(own, made)
   return made
 }
 
@@ -94,5 +101,7 @@ export function termsOf(word: string): (rule: StemRule) => WordTerms {
   return (rule) => ({
     terms: withWord(folded, makeTerms(normalised, folded, rule)),
     isStopWord: rule.language !== null && isStopWord(folded, rule.language),
+    numberedBy: 0,
+    numbers: [],
   })
 }

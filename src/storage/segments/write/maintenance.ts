@@ -192,6 +192,7 @@ export class Maintenance {
     const joined = joinedYoungest(
       small.map(({ aliveChunks }) => aliveChunks),
       options.segmentChunks,
+      options.sealChunks,
     )
     if (joined === 0) return false
     const sources = small.slice(-joined)

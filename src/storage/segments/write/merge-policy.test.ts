@@ -61,11 +61,13 @@ test('merging comes to an end', () => {
 })
 
 test('new text is joined three segments at a time and more, and not with what is much larger', () => {
-  assert.equal(joinedYoungest([64, 64], 1000), 0)
-  assert.equal(joinedYoungest([64, 64, 64], 1000), 3)
-  assert.equal(joinedYoungest([192, 64, 64, 64], 1000), 4)
-  assert.equal(joinedYoungest([500, 64, 64, 64], 1000), 3)
-  assert.equal(joinedYoungest([500, 64, 64, 64], 150), 0)
+  assert.equal(joinedYoungest([64, 64], 1000, 4096), 0)
+  assert.equal(joinedYoungest([64, 64, 64], 1000, 4096), 3)
+  assert.equal(joinedYoungest([192, 64, 64, 64], 1000, 4096), 4)
+  assert.equal(joinedYoungest([500, 64, 64, 64], 1000, 4096), 3)
+  assert.equal(joinedYoungest([500, 64, 64, 64], 150, 4096), 0)
+  assert.equal(joinedYoungest([511, 511, 511], 65_536, 4096), 3)
+  assert.equal(joinedYoungest([512, 512, 512], 65_536, 4096), 0, 'they are sealed soon')
 })
 
 test('new text in batches of any size stands in few segments, each chunk written a few times', () => {
@@ -76,7 +78,11 @@ test('new text in batches of any size stands in few segments, each chunk written
       let written = 0
       for (const size of sizes) {
         segments.push(size)
-        for (let joined = joinedYoungest(segments, 65_536); joined > 0; joined = joinedYoungest(segments, 65_536)) {
+        for (
+          let joined = joinedYoungest(segments, 65_536, 4096);
+          joined > 0;
+          joined = joinedYoungest(segments, 65_536, 4096)
+        ) {
           const chunks = segments.splice(-joined).reduce((sum, one) => sum + one)
           segments.push(chunks)
           written += chunks

@@ -50,18 +50,20 @@ const smallSegmentsMax = 12
  * How many of the youngest segments of new text to put together, given the chunks of each, the oldest first; 0 when none. Three
  * at least, and each no larger than all that is younger (or twice the youngest): every chunk is written a logarithmic number
  * of times. Of batches of 64, a chunk is written 3.7 times until it is sealed, and 3.1 segments wait; two at once were 6.6 and
- * 2.4, more than a third of what the writer did.
+ * 2.4, more than a third of what the writer did. What is an eighth of what is sealed together, as are batches of
+ * an import, waits for that.
  */
-export function joinedYoungest(sizes: readonly number[], chunksMax: number): number {
+export function joinedYoungest(sizes: readonly number[], chunksMax: number, sealChunks: number): number {
+  const youngest = sizes.at(-1) ?? 0
   let joined = 0
   let chunks = 0
   for (const size of sizes.toReversed()) {
-    const isSmall = size <= Math.max(chunks, 2 * sizes.at(-1)!)
+    const isSmall = size <= Math.max(chunks, 2 * youngest)
     if (!isSmall || chunks + size > chunksMax) break
     chunks += size
     joined++
   }
-  if (joined >= 3) return joined
+  if (joined >= 3 && youngest * 8 < sealChunks) return joined
   const [older = chunksMax, younger = chunksMax] = sizes.slice(-2)
   return sizes.length > smallSegmentsMax && older + younger <= chunksMax ? 2 : 0
 }

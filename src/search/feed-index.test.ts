@@ -5,6 +5,7 @@ import { newId } from '../ids.ts'
 import { feedIndex } from './feed-index.ts'
 import type { IndexSource, SourceDocument } from './index-source.ts'
 import { preparePortion } from './prepare-portion.ts'
+import { changesOf } from './read-packed.ts'
 import type { IndexBatch, SearchIndex } from './search-index.ts'
 
 const documentOf = (revision: number, body: string): SourceDocument => ({
@@ -24,7 +25,7 @@ function stage(documents: readonly SourceDocument[]) {
   } satisfies Partial<IndexSource> as unknown as IndexSource
   const index = {
     apply: async ({ position, changes }: IndexBatch) => {
-      steps.push(`index ${changes.length} to ${position}`)
+      steps.push(`index ${changesOf(changes).length} to ${position}`)
       return { outcome: 'applied' }
     },
   } as unknown as SearchIndex
@@ -36,60 +37,89 @@ suite('a step of the index along the store', () => {
     const { steps, source, index } = stage([documentOf(3, 'One.'), documentOf(8, 'Two.')])
     const step = await feedIndex(source, index, 0, 'each')
     assert.deepEqual(steps, ['keep 2', 'index 2 to 8'])
-    assert.deepEqual([step.position, step.documents, step.chunks.length], [8, 2, 2])
+    assert.deepEqual([step.position, step.documents, step.chunkIds.length], [8, 2, 2])
     assert.deepEqual(await feedIndex(source, index, 8, 'each'), {
       position: 8,
       documents: 0,
-      chunks: [],
+      chunkIds: [],
+      vectors: [],
       isBehind: false,
     })
   })
 
-  test('an index of this process gets a few documents at once, one that is elsewhere many', async () => {
-    const documents = Array.from({ length: 300 }, (_, i) => documentOf(i + 1, 'One.'))
+  test('an index of this process gets a few documents at once, and many where they wait; one that is elsewhere always many', async () => {
+    const documents = Array.from({ length: 700 }, (_, i) => documentOf(i + 1, 'One.'))
     const { steps, source, index } = stage(documents)
-    await feedIndex(source, index, 0, 'each')
+    const { isBehind } = await feedIndex(source, index, 0, 'each')
+    assert.equal(isBehind, false)
+    assert.deepEqual(
+      steps.filter((one) => one.startsWith('index')),
+      ['index 64 to 64', 'index 512 to 576', 'index 124 to 700'],
+    )
+    steps.length = 0
     await feedIndex(source, index, 0, 'one')
-    const few = [64, 128, 192, 256].flatMap((to) => ['keep 64', `index 64 to ${to}`])
-    assert.deepEqual(steps, [...few, 'keep 256', 'index 256 to 256'])
+    assert.deepEqual(steps, ['keep 256', 'index 256 to 256'])
+    steps.length = 0
+    await feedIndex(source, index, 100, 'each', { isBehind: true, mayGoOn: () => false })
+    assert.deepEqual(steps, ['keep 512', 'index 512 to 612'], 'as the step before said')
   })
 
-  test('while one portion is being written the next is read, and no further than the step goes', async () => {
-    const { steps, source, index } = stage(Array.from({ length: 300 }, (_, i) => documentOf(i + 1, 'One.')))
-    const watched = {
+  test('while one portion is written, chunks of the next are kept, and one more is read', async () => {
+    const { steps, source, index } = stage(Array.from({ length: 1200 }, (_, i) => documentOf(i + 1, 'One.')))
+    const going = new Set<string>()
+    const together = new Set<string>()
+    const during = async <T>(what: string, work: () => Promise<T>): Promise<T> => {
+      going.add(what)
+      if (going.size > 1) together.add([...going].sort().join(' '))
+      await new Promise((resolve) => setImmediate(resolve))
+      const done = await work()
+      going.delete(what)
+      return done
+    }
+    const watchedSource = {
       ...source,
       preparedAfter: (...asked: Parameters<IndexSource['preparedAfter']>) => {
         steps.push(`read after ${asked[0]}${asked[1].isBehind ? ', one of many' : ''}`)
-        return source.preparedAfter(...asked)
+        return during('read', () => source.preparedAfter(...asked))
       },
+      putChunks: (...asked: Parameters<IndexSource['putChunks']>) => during('keep', () => source.putChunks(...asked)),
     }
-    const step = await feedIndex(watched, index, 0, 'each')
-    assert.deepEqual([step.position, step.documents, step.chunks.length], [256, 256, 256])
+    const watchedIndex = {
+      ...index,
+      apply: (...asked: Parameters<SearchIndex['apply']>) => during('write', () => index.apply(...asked)),
+    }
+    const step = await feedIndex(watchedSource, watchedIndex, 0, 'each')
+    assert.deepEqual([step.position, step.documents, step.chunkIds.length], [1200, 1200, 1200])
     assert.deepEqual(
-      steps.filter((one) => !one.startsWith('keep')),
-      [
-        'read after 0',
-        'read after 64, one of many',
-        'index 64 to 64',
-        'read after 128, one of many',
-        'index 64 to 128',
-        'read after 192, one of many',
-        'index 64 to 192',
-        'index 64 to 256',
-      ],
+      steps.filter((one) => one.startsWith('read')),
+      ['read after 0', 'read after 64, one of many', 'read after 576, one of many', 'read after 1088, one of many'],
     )
-    steps.length = 0
-    const last = await feedIndex(watched, index, 256, 'each', step)
-    assert.deepEqual([last.position, last.documents, last.isBehind], [300, 44, false])
-    assert.deepEqual(steps, ['read after 256, one of many', 'keep 44', 'index 44 to 300'])
+    assert.ok(together.has('keep read write'), [...together].join(', '))
+    for (const size of ['64', '512']) {
+      assert.ok(steps.indexOf(`keep ${size}`) < steps.findIndex((one) => one.startsWith(`index ${size} `)))
+    }
   })
 
-  test('what was written before a portion failed is where the index stands', async () => {
-    const { steps, source, index } = stage(Array.from({ length: 300 }, (_, i) => documentOf(i + 1, 'One.')))
+  test('a step ends with what it has read when somebody waits for it', async () => {
+    const { steps, source, index } = stage(Array.from({ length: 2000 }, (_, i) => documentOf(i + 1, 'One.')))
+    let asked = 0
+    const step = await feedIndex(source, index, 0, 'each', { mayGoOn: () => ++asked < 2 })
+    assert.deepEqual([step.position, step.isBehind], [576, true])
+    assert.equal(steps.at(-1), 'index 512 to 576')
+  })
+
+  test('what was written before a portion failed is where the index stands, and nothing is under way after it', async () => {
+    const { steps, source, index } = stage(Array.from({ length: 2000 }, (_, i) => documentOf(i + 1, 'One.')))
     const apply: SearchIndex['apply'] = (batch) =>
       (batch.position ?? 0) > 64 ? Promise.resolve({ outcome: 'unavailable', reason: 'damaged' }) : index.apply(batch)
     await assert.rejects(feedIndex(source, { ...index, apply } as SearchIndex, 0, 'each'), /damaged/)
-    assert.deepEqual(steps, ['keep 64', 'index 64 to 64', 'keep 64'])
+    const told = [...steps]
+    assert.deepEqual(
+      told.filter((one) => one.startsWith('index')),
+      ['index 64 to 64'],
+    )
+    await new Promise((resolve) => setImmediate(resolve))
+    assert.deepEqual(steps, told)
   })
 
   test('an index that cannot take them is an error, and the position stays', async () => {

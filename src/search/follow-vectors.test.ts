@@ -51,9 +51,8 @@ const fed = (ids: readonly string[], follower: VectorFollower | null) => {
     words.add(id)
     waiting.add(id)
   }
-  const body = { terms: [], positions: [], length: 0 }
   // A vector of another profile is none.
-  follower?.fed(ids.map((chunkId) => ({ chunkId, body, vectors: [{ profileId: 'other', vector }] })))
+  follower?.fed({ chunkIds: ids, vectors: ids.map((chunkId) => ({ chunkId, profileId: 'other', vector })) })
 }
 const make = (ids: readonly string[]) => {
   for (const id of ids) {

@@ -1,6 +1,7 @@
 import { bringPage, bringVectors, completeVectors } from './complete-vectors.ts'
+import type { FeedStep } from './feed-index.ts'
 import type { IndexSource } from './index-source.ts'
-import type { IndexedChunk, SearchIndex } from './search-index.ts'
+import type { SearchIndex } from './search-index.ts'
 
 /** Chunks looked for at once. */
 const lookedForMax = 256
@@ -41,12 +42,12 @@ export class VectorFollower {
     this.#followed = followed
   }
 
-  /** Chunks went into the index. */
-  fed(chunks: readonly IndexedChunk[]): void {
+  /** Chunks went into the index, with these vectors. */
+  fed({ chunkIds, vectors }: Pick<FeedStep, 'chunkIds' | 'vectors'>): void {
+    if (!this.#followed.shared) return
     const { profileId } = this.#followed
-    this.#await(
-      chunks.filter(({ vectors }) => vectors.every((one) => one.profileId !== profileId)).map(({ chunkId }) => chunkId),
-    )
+    const has = new Set(vectors.filter((one) => one.profileId === profileId).map(({ chunkId }) => chunkId))
+    this.#await(chunkIds.filter((chunkId) => !has.has(chunkId)))
   }
 
   /** This process made them itself. */

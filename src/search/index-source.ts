@@ -1,5 +1,6 @@
 import type { Scope } from '../access/scope.ts'
-import type { IndexChange, IndexedColumns, VersionColumns } from './search-index.ts'
+import type { PackedChanges } from './packed-changes.ts'
+import type { IndexedColumns, VersionColumns } from './search-index.ts'
 
 /** The port: what the search index is fed from, and where searches read the texts that the index does not hold. */
 export interface IndexSource {
@@ -83,7 +84,7 @@ export interface PreparedPortion {
   /** The revision of the last. */
   readonly position: number
   readonly documents: number
-  readonly changes: readonly IndexChange[]
+  readonly changes: PackedChanges
   readonly chunks: readonly ChunkRecord[]
   /** There may be more behind it. */
   readonly isFull: boolean

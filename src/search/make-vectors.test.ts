@@ -4,6 +4,7 @@ import type { Embedder } from '../embedding/embedder.ts'
 import { EmbeddingError } from '../embedding/embedding-error.ts'
 import type { IndexSource, StoredVector, WaitingChunk } from './index-source.ts'
 import { makeVectors } from './make-vectors.ts'
+import { changesOf } from './read-packed.ts'
 import type { IndexBatch, SearchIndex } from './search-index.ts'
 
 /** Records what is called, in order; `texts` wait. */
@@ -28,7 +29,7 @@ function stage(
   const index = {
     apply: async ({ position, changes }: IndexBatch) => {
       assert.equal(position, null)
-      steps.push(`index ${changes.map((change) => ('chunkId' in change ? change.chunkId : ''))}`)
+      steps.push(`index ${changesOf(changes).map((change) => ('chunkId' in change ? change.chunkId : ''))}`)
       return { outcome: 'applied' }
     },
   } as unknown as SearchIndex

@@ -4,25 +4,36 @@ import { derivedId, idTimeMs } from '../ids.ts'
 import { analyse } from '../text/analyse.ts'
 import { chunkText } from '../text/chunk-text.ts'
 import { guessLanguage } from '../text/guess-language.ts'
+import type { AnalysedField } from '../text/types.ts'
 import type { ChunkRecord, ErasedDocument, SourceDocument, SourceVersion } from './index-source.ts'
 import type { IndexChange, IndexedChunk } from './search-index.ts'
 
 /** Part of every chunk id: other rules make other chunks, and vectors of the old ones no longer apply. */
 const chunkRules = 2
 
-export interface PreparedDocument {
-  readonly changes: readonly IndexChange[]
+export interface PreparedDocument<Field = AnalysedField> {
+  readonly changes: readonly IndexChange<Field>[]
   readonly chunks: readonly ChunkRecord[]
 }
 
 /**
  * What the index must be told of a document. Chunk ids follow from version and place, so that preparing the same
  * version again, after a crash or for a new index, gives the same chunks. `breathe` is called before each text with its
- * characters: a long document must not keep requests waiting.
+ * characters: a long document must not keep requests waiting. `read` makes a field of a text.
  */
+export function prepareDocument(
+  document: SourceDocument | ErasedDocument,
+  breathe: (characters: number) => Promise<void>,
+): Promise<PreparedDocument>
+export function prepareDocument<Field>(
+  document: SourceDocument | ErasedDocument,
+  breathe: (characters: number) => Promise<void>,
+  read: (text: string, language: string | null) => Field,
+): Promise<PreparedDocument<Field>>
 export async function prepareDocument(
   document: SourceDocument | ErasedDocument,
   breathe: (characters: number) => Promise<void>,
+  read: (text: string, language: string | null) => AnalysedField = analyse,
 ): Promise<PreparedDocument> {
   const { documentId } = document
   if ('isErased' in document) return { changes: [{ kind: 'retire_document', documentId }], chunks: [] }
@@ -43,7 +54,7 @@ export async function prepareDocument(
       await breathe(text.length)
       indexed.push({
         chunkId: record.chunkId,
-        body: analyse(text, bodyLanguage),
+        body: read(text, bodyLanguage),
         vectors: vectorsOf.get(record.chunkId) ?? [],
       })
       chunks.push(record)
@@ -54,7 +65,7 @@ export async function prepareDocument(
       versionId: version.versionId,
       columns: { ...columns, language: versionLanguage(version.language, columns.language) },
       current: version.current,
-      title: analyse(title, titleLanguage),
+      title: read(title, titleLanguage),
       chunks: indexed,
     })
   }

@@ -1,5 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import type { ChunkRecord, DocumentLimits, IndexSource, PreparedPortion } from './index-source.ts'
+import { ChangePacker } from './pack-changes.ts'
+import type { PackedField } from './packed-changes.ts'
 import { prepareDocument } from './prepare-document.ts'
 import type { IndexChange } from './search-index.ts'
 
@@ -15,7 +17,8 @@ export async function preparePortion(
   const documents = await source.documentsAfter(revision, limits)
   const last = documents.at(-1)
   if (last === undefined) return null
-  const changes: IndexChange[] = []
+  const packer = new ChangePacker()
+  const changes: IndexChange<PackedField>[] = []
   const chunks: ChunkRecord[] = []
   let characters = 0
   let sinceBreath = 0
@@ -27,11 +30,11 @@ export async function preparePortion(
     await setImmediate()
   }
   for (const document of documents) {
-    const prepared = await prepareDocument(document, breathe)
-    changes.push(...prepared.changes)
+    const prepared = await prepareDocument(document, breathe, packer.read)
+    for (const change of prepared.changes) changes.push(change)
     for (const chunk of prepared.chunks) chunks.push(chunk)
   }
   // The store cuts by bytes, of which a character has up to three.
   const isFull = documents.length >= limits.documents || characters >= limits.characters / 3
-  return { position: last.revision, documents: documents.length, changes, chunks, isFull }
+  return { position: last.revision, documents: documents.length, changes: packer.pack(changes), chunks, isFull }
 }

@@ -2,6 +2,7 @@ import type { Scope, ScopedDocument } from '../access/scope.ts'
 import type { DocumentStatus } from '../ingest/content-store.ts'
 import type { AnalysedField, KeywordQuery, TermGroup } from '../text/types.ts'
 import type { Facet, ValueCount, ValuesField } from './facets.ts'
+import type { PackedChanges } from './packed-changes.ts'
 
 /**
  * What search needs of an index. The index holds ids, terms, filter columns and vectors; texts stay in the store.
@@ -80,9 +81,9 @@ export interface ChunkVector {
   readonly vector: ArrayLike<number>
 }
 
-export interface IndexedChunk {
+export interface IndexedChunk<Field = AnalysedField> {
   readonly chunkId: string
-  readonly body: AnalysedField
+  readonly body: Field
   readonly vectors: readonly ChunkVector[]
 }
 
@@ -91,19 +92,19 @@ export interface IndexedChunk {
  * they take over all columns but the language. The title is found through the chunks: a version without any cannot be
  * found.
  */
-export interface PutVersion {
+export interface PutVersion<Field = AnalysedField> {
   readonly kind: 'put_version'
   readonly documentId: string
   readonly versionId: string
   readonly columns: IndexedColumns
   readonly current: boolean
-  readonly title: AnalysedField
-  readonly chunks: readonly IndexedChunk[]
+  readonly title: Field
+  readonly chunks: readonly IndexedChunk<Field>[]
 }
 
 /** Changes that name a document, version or chunk the index does not hold do nothing. */
-export type IndexChange =
-  | PutVersion
+export type IndexChange<Field = AnalysedField> =
+  | PutVersion<Field>
   | { readonly kind: 'retire_version'; readonly documentId: string; readonly versionId: string }
   | { readonly kind: 'retire_document'; readonly documentId: string }
   | { readonly kind: 'set_columns'; readonly documentId: string; readonly columns: DocumentColumns }
@@ -115,7 +116,7 @@ export interface IndexBatch {
    * acknowledged without effect. `null` for changes outside the feed (late vectors): always applied, position kept.
    */
   readonly position: number | null
-  readonly changes: readonly IndexChange[]
+  readonly changes: readonly IndexChange[] | PackedChanges
 }
 
 export type ApplyOutcome = { readonly outcome: 'applied' } | Unavailable

@@ -9,6 +9,7 @@ import { silentMeasures } from '../measures.ts'
 import type { ChunkRecord, IndexSource, SourceDocument } from '../search/index-source.ts'
 import { IndexingMeasures } from '../search/indexing-measures.ts'
 import { preparePortion } from '../search/prepare-portion.ts'
+import { changesOf } from '../search/read-packed.ts'
 import type { IndexBatch, IndexHealth, SearchIndex } from '../search/search-index.ts'
 import { startIndexing } from './indexing.ts'
 
@@ -27,6 +28,7 @@ class Fakes {
   state: IndexHealth['state'] = 'ready'
   cleared = 0
   applyMs = 0
+  portionMax = 2
   feeding = 0
   handing = 0
   overlaps = 0
@@ -43,8 +45,9 @@ class Fakes {
     }
   }
 
-  readonly #documentsAfter: IndexSource['documentsAfter'] = async (revision) => {
-    const found = this.documents.filter((one) => one.revision > revision).slice(0, 2)
+  readonly #documentsAfter: IndexSource['documentsAfter'] = async (revision, { documents }) => {
+    const most = Math.min(documents, this.portionMax)
+    const found = this.documents.filter((one) => one.revision > revision).slice(0, most)
     return found.map((one) => ({
       ...one,
       versions: one.versions.map((version) => ({
@@ -121,7 +124,7 @@ class Fakes {
       else this.handing++
       // A step of words takes long, a handful of vectors does not.
       await sleep(isFeed ? this.applyMs : 0)
-      for (const change of batch.changes) {
+      for (const change of changesOf(batch.changes)) {
         if (change.kind === 'put_version') {
           for (const { chunkId, vectors } of change.chunks) {
             this.words.add(chunkId)
@@ -247,6 +250,23 @@ suite('indexing', () => {
     await fakes.settled()
     await again.stop()
     assert.equal(fakes.vectors.size, 6)
+  })
+
+  test('who waits for the end of a step waits for what is under way, and not for all that there is to feed', async () => {
+    const fakes = new Fakes()
+    fakes.applyMs = 20
+    fakes.portionMax = 1000
+    fakes.add(64 + 8 * 512)
+    const indexing = await fakes.start()
+    while (fakes.feeding === 0) await sleep(1)
+    let fedBefore = Number.NaN
+    await indexing.exchange(async () => {
+      fedBefore = fakes.position
+    })
+    assert.ok(fedBefore <= 64 + 3 * 512, `${fedBefore} were fed before`)
+    await fakes.settled()
+    await indexing.stop()
+    assert.equal(fakes.words.size, fakes.documents.length)
   })
 
   test('an exchanged index is fed from where it stands, though a step was under way', async () => {

@@ -76,7 +76,16 @@ export async function startIndexing(parts: IndexingParts): Promise<Indexing> {
   let isFeeding = fedBy === 'each'
   let isMakingVectors = false
   const abort = new AbortController()
-  const alone = oneAtATime()
+  const inTurn = oneAtATime()
+  /** Those that wait for the end of a step. */
+  let waiting = 0
+  const alone = <T>(work: () => Promise<T>): Promise<T> => {
+    waiting++
+    return inTurn(() => {
+      waiting--
+      return work()
+    })
+  }
   const fed = new Rate()
   const rate = new Rate()
   const followers = embedders.map(
@@ -159,14 +168,15 @@ export async function startIndexing(parts: IndexingParts): Promise<Indexing> {
     try {
       position ??= await startPosition()
       const beganAt = performance.now()
-      const step = await feedIndex(source, index, position, fedBy, { wholeAt, isBehind })
+      const mayGoOn = (): boolean => waiting === 0 && !abort.signal.aborted
+      const step = await feedIndex(source, index, position, fedBy, { wholeAt, isBehind, mayGoOn })
       isBehind = step.isBehind
       fed.made(step.documents, beganAt)
       measures.fed(step.documents)
       position = step.position
       if (step.documents === 0) wholeAt = position
       if (refilledAt !== null && (position >= refilledAt || step.documents === 0)) refilledAt = null
-      for (const follower of followers) follower.fed(step.chunks)
+      for (const follower of followers) follower.fed(step)
       if (step.documents > 0) vectors.wake()
       return step.documents > 0
     } catch (error) {

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import { type FieldPermission, readableFields, type Scope } from '../../src/access/scope.ts'
 import type { Facet, ValueCount } from '../../src/search/facets.ts'
+import { changesOf } from '../../src/search/read-packed.ts'
 import {
   type ApplyOutcome,
   type CatalogColumns,
@@ -79,7 +80,7 @@ export class BruteForceIndex implements SearchIndex {
 
   async apply({ position, changes }: IndexBatch): Promise<ApplyOutcome> {
     if (position !== null && position <= this.#position) return { outcome: 'applied' }
-    for (const change of changes) this.#change(change)
+    for (const change of changesOf(changes)) this.#change(change)
     this.#position = position ?? this.#position
     return { outcome: 'applied' }
   }

@@ -283,7 +283,7 @@ class Ways {
     )
     if (fed === null) return true
     process.position = fed.position
-    process.follower?.fed(fed.chunks)
+    process.follower?.fed(fed)
     return fed.documents > 0
   }
 

@@ -6,6 +6,7 @@ import type { Embedder } from '../../src/embedding/embedder.ts'
 import { silentIncidents } from '../../src/incidents.ts'
 import { silentMeasures } from '../../src/measures.ts'
 import { IndexingMeasures } from '../../src/search/indexing-measures.ts'
+import { changesOf } from '../../src/search/read-packed.ts'
 import { noFilters, type SearchIndex } from '../../src/search/search-index.ts'
 import type { OpenStore } from '../../src/storage/open-store.ts'
 import { openSegmentsIndex } from '../../src/storage/segments/segments-index.ts'
@@ -69,7 +70,7 @@ export class OneIndexForAll {
         return index.clear()
       },
       apply: (batch) => {
-        if (batch.position === null) process.vectors += batch.changes.length
+        if (batch.position === null) process.vectors += changesOf(batch.changes).length
         else process.batches++
         return index.apply(batch)
       },

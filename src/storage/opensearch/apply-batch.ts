@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
+import { changesOf } from '../../search/read-packed.ts'
 import type { IndexBatch, IndexChange } from '../../search/search-index.ts'
 import { type Cluster, ClusterTrouble } from './cluster.ts'
 import type { Profiles } from './profiles.ts'
@@ -13,8 +14,9 @@ export async function applyBatch(
   cluster: Cluster,
   alias: string,
   profiles: Profiles,
-  { position, changes }: IndexBatch,
+  { position, changes: given }: IndexBatch,
 ): Promise<void> {
+  const changes = changesOf(given)
   const ids = [...new Set(changes.map(({ documentId }) => documentId))]
   const [fed, ...read] = (await readAll(cluster, alias, [positionId, ...ids.map(storedId)])) as [Read, ...Read[]]
   if (position !== null && position <= positionIn(fed)) return

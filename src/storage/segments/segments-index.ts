@@ -5,6 +5,7 @@ import { storageFull } from '../../disk-space.ts'
 import { TidemarkError, UnavailableError } from '../../errors.ts'
 import { type Incidents, silentIncidents } from '../../incidents.ts'
 import { makeFolder } from '../../make-folder.ts'
+import { isPacked } from '../../search/read-packed.ts'
 import type {
   ApplyOutcome,
   CountOutcome,
@@ -203,7 +204,7 @@ class SegmentsIndex implements SearchIndex {
 
   async apply(batch: IndexBatch): Promise<ApplyOutcome> {
     if (this.#writers.serving === 0) return this.#unavailable()
-    const changes = batch.changes.map(withOwnVectors)
+    const changes = isPacked(batch.changes) ? batch.changes : batch.changes.map(withOwnVectors)
     return (await this.#write({ call: 'apply', batch: { ...batch, changes } })) as ApplyOutcome
   }
 

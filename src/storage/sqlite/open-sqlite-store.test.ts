@@ -6,6 +6,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { startedThreads, threadsNamed } from '../../../test/support/started-threads.ts'
 import type { ExportPosition } from '../../export/export-source.ts'
+import { changesOf } from '../../search/read-packed.ts'
 import { NewerStoreError } from '../open-store.ts'
 import { newestMigration } from '../sql/migrate.ts'
 import { migrations } from '../sql/migrations/index.ts'
@@ -182,7 +183,7 @@ test('where many documents wait for the index, they are prepared by the thread t
   assert.equal(threadsNamed('store bulk reader').length, 1)
   assert.deepEqual([first!.isFull, second!.isFull], [true, false])
   const words = [first, second].flatMap((portion) =>
-    portion!.changes.map((change) => change.kind === 'put_version' && change.chunks[0]!.body.terms[0]),
+    changesOf(portion!.changes).map((change) => change.kind === 'put_version' && change.chunks[0]!.body.terms[0]),
   )
   assert.deepEqual(words, ['one', 'two', 'three'])
   assert.equal(await prepared(second!.position, true), null)

@@ -17,18 +17,28 @@ const stepMax = 2 ** stepShift - 1
 const fieldTermsMax = 65_535
 
 export function encodeField(field: AnalysedField, termNumber: (term: string) => number): Uint32Array {
-  const words: number[] = []
+  return encodeTokens(field.terms, field.positions, termNumber)
+}
+
+/** Of terms that are told otherwise. */
+export function encodeTokens<Term>(
+  terms: ArrayLike<Term>,
+  positions: ArrayLike<number>,
+  termNumber: (term: Term) => number,
+): Uint32Array {
+  const count = Math.min(terms.length, positions.length, fieldTermsMax)
+  const words = new Uint32Array(2 * count)
+  let used = 0
   let last = -1
-  const count = Math.min(field.terms.length, field.positions.length, fieldTermsMax)
   for (let i = 0; i < count; i++) {
-    const term = termNumber(field.terms[i]!)
+    const term = termNumber(terms[i]!)
     if (term === 0) continue
-    const step = Math.min(Math.max(0, field.positions[i]! - last), stepMax)
+    const step = Math.min(Math.max(0, positions[i]! - last), stepMax)
     last += step
-    if (step < longStep) words.push(((step << stepShift) | term) >>> 0)
-    else words.push(((longStep << stepShift) | term) >>> 0, step)
+    words[used++] = (Math.min(step, longStep) << stepShift) | term
+    if (step >= longStep) words[used++] = step
   }
-  return Uint32Array.from(words)
+  return words.subarray(0, used)
 }
 
 /** Sees every term. The first of a position is the word as it is written. */

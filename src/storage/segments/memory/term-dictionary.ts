@@ -122,6 +122,11 @@ export class TermDictionary {
     return number
   }
 
+  /** The same of a term's UTF-8, without remembering it. */
+  addBytes(bytes: Uint8Array, from: number, length: number): number {
+    return this.#lookUp(bytes, from, length) || this.#insert(bytes, from, length)
+  }
+
   /** Terms of a field that is indexed. */
   noteWords(tokens: Uint32Array<ArrayBufferLike>): void {
     const { roles } = this.shapes

@@ -1,13 +1,12 @@
 import type { CatalogColumns, DocumentColumns, PutVersion } from '../../../search/search-index.ts'
-import type { AnalysedField } from '../../../text/types.ts'
 import { type CatalogNumbers, catalogNumbersAt, numberColumns } from '../format/catalog-numbers.ts'
 import type { FilterClass, FilterClasses } from '../format/filter-classes.ts'
 import type { SegmentBuilder } from '../format/segment-builder.ts'
 import { chunkIdAt, compareBytes, segmentChunksMax, versionIdAt } from '../format/segment-image.ts'
-import { encodeField } from '../format/token-stream.ts'
 import type { VectorColumn } from '../format/vector-column.ts'
 import type { Segment } from '../memory/segment.ts'
 import type { TermDictionary } from '../memory/term-dictionary.ts'
+import type { EncodedField } from './encode-changes.ts'
 
 /**
  * A document on its way through a batch: taken out of its segment with all its versions, changed, and written whole into
@@ -60,21 +59,19 @@ export class DocumentUnit {
     if (origin !== null) this.#takeOut(origin, classes)
   }
 
-  put(change: PutVersion, dictionary: TermDictionary, vectorsOf: (chunk: number) => Map<number, Float32Array>): void {
+  put(
+    change: PutVersion<EncodedField>,
+    dictionary: TermDictionary,
+    vectorsOf: (chunk: number) => Map<number, Float32Array>,
+  ): void {
     this.retire(change.versionId)
     if (change.current) for (const version of this.versions.values()) version.current = false
-    const number = (term: string) => dictionary.add(term)
-    const encode = (field: AnalysedField) => {
-      const tokens = encodeField(field, number)
-      dictionary.noteWords(tokens)
-      return tokens
-    }
     const chunks = new Map<string, UnitChunk>()
     change.chunks.forEach((chunk, i) => {
       chunks.set(chunk.chunkId, {
         id: encoder.encode(chunk.chunkId),
         vectorKey: 0,
-        body: encode(chunk.body),
+        body: chunk.body.tokens,
         length: lengthOf(chunk.body.length),
         chunk: -1,
         vectors: vectorsOf(i),
@@ -82,14 +79,14 @@ export class DocumentUnit {
     })
     this.versions.set(change.versionId, {
       id: encoder.encode(change.versionId),
-      title: encode(change.title),
+      title: change.title.tokens,
       titleLength: lengthOf(change.title.length),
       chunks: [...chunks.values()],
       language: change.columns.language,
       current: change.current,
     })
     this.columns = change.columns
-    this.#catalog = numberColumns(change.columns, number)
+    this.#catalog = numberColumns(change.columns, (value) => dictionary.add(value))
     this.changed = true
   }
 

@@ -13,6 +13,7 @@ import type { Profile } from '../memory/published-list.ts'
 import { countVectorSet, neverDied } from '../memory/segment.ts'
 import { TermDictionary } from '../memory/term-dictionary.ts'
 import { copyVectors, DocumentUnit, type UnitChunk } from './document-unit.ts'
+import { type EncodedField, encodeChanges } from './encode-changes.ts'
 import { loadIndex } from './load-index.ts'
 import { Maintenance } from './maintenance.ts'
 import { hasRow, type NewColumn, PublishedSegments, type WriterSegment } from './published-segments.ts'
@@ -88,7 +89,7 @@ export class IndexWriter {
     const file = this.#file
     if (file === null) return { outcome: 'unavailable', reason: this.#damage }
     if (batch.position !== null && batch.position <= file.state.position) return { outcome: 'applied' }
-    const units = this.#collect(batch.changes)
+    const units = this.#collect(encodeChanges(batch.changes, this.#dictionary))
     const changed = units.filter((unit) => unit.changed)
     for (const unit of changed) if (unit.trim()) this.#warnings.add('a document has more chunks than a segment holds')
     if (file.state.nextKey + changed.reduce((sum, unit) => sum + unit.chunks.length, 0) > keysMax) {
@@ -227,7 +228,7 @@ export class IndexWriter {
     this.#savedProfiles = 0
   }
 
-  #collect(changes: readonly IndexChange[]): DocumentUnit[] {
+  #collect(changes: readonly IndexChange<EncodedField>[]): DocumentUnit[] {
     const units = new Map<string, DocumentUnit>()
     for (const change of changes) {
       let unit = units.get(change.documentId)

@@ -1,5 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { newId } from '../../src/ids.ts'
+import { chunksOf } from '../../src/search/prepare-document.ts'
+import { preparePortion } from '../../src/search/prepare-portion.ts'
+import { changesOf } from '../../src/search/read-packed.ts'
 import { noFilters } from '../../src/search/search-index.ts'
 import { columns, everything, type IndexUnderTest, ids, put } from './index-under-test.ts'
 
@@ -53,6 +57,42 @@ export function changesExamples(it: () => IndexUnderTest): void {
       assert.equal(hits.length, 1)
     }
     await writes
+  })
+
+  test('changes that come packed are the same as those that do not', async () => {
+    const vectors = [{ profileId: 'p', chunkId: '', vector: Float32Array.of(1, 0) }]
+    const versions = ['Small boats sail, sailing boats are small.', 'A boat that sails; naïve résumés.'].map(
+      (body) => ({
+        versionId: newId('ver'),
+        current: true,
+        language: 'en',
+        title: 'Boats',
+        body,
+        vectors,
+      }),
+    )
+    const documents = versions.map((version, i) => {
+      const document = { documentId: newId('doc'), revision: i + 1, columns, versions: [version] }
+      const [chunk] = chunksOf(document.documentId, version)
+      return { ...document, versions: [{ ...version, vectors: [{ ...vectors[0]!, chunkId: chunk!.chunkId }] }] }
+    })
+    const portion = await preparePortion({ documentsAfter: async () => documents }, 0, {
+      documents: 9,
+      characters: 999,
+    })
+    const answers = async () => [
+      await it().find('boat'),
+      await it().find('"sail boat"'),
+      await it().find('small resum'),
+      await it().near([1, 0]),
+      (await it().index.health()).chunks,
+    ]
+    await it().start(...changesOf(portion!.changes))
+    const told = await answers()
+    await it().start()
+    await it().index.apply({ position: 2, changes: portion!.changes })
+    assert.deepEqual(await answers(), told)
+    assert.equal(told.at(-1), 2)
   })
 
   test('columns can change alone, vectors stay', async () => {

@@ -3,7 +3,8 @@ export type PackedField = readonly [from: number, to: number, length: number]
 
 /**
  * Changes on their way through threads: a few long arrays, which are copied at once, in place of a hundred words for each
- * document, which were a third of what feeding the index took. A term is a number in the portion and stands in it once.
+ * document: a server that is fed used 415 us of CPU a document instead of 494. A term is a number in the portion and stands
+ * in it once.
  */
 export interface PackedChanges {
   /** JSON of the changes, without vectors: the thread between has no use for them. */

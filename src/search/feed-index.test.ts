@@ -122,6 +122,38 @@ suite('a step of the index along the store', () => {
     assert.deepEqual(steps, told)
   })
 
+  test('what fails while something else is waited for is told by the step, and ends nothing but it', async () => {
+    const documents = Array.from({ length: 2000 }, (_, i) => documentOf(i + 1, 'One.'))
+    const later = () => new Promise<void>((resolve) => setImmediate(() => setImmediate(resolve)))
+    const unheard: unknown[] = []
+    const hear = (reason: unknown) => void unheard.push(reason)
+    process.on('unhandledRejection', hear)
+    try {
+      for (const failing of ['reader', 'writer'] as const) {
+        const { source, index } = stage(documents)
+        const preparedAfter: IndexSource['preparedAfter'] = async (...asked) => {
+          if (failing === 'reader' && asked[0] > 0) throw new Error('the reader died')
+          if (asked[0] > 64) await later()
+          return source.preparedAfter(...asked)
+        }
+        const putChunks: IndexSource['putChunks'] = async (chunks) => {
+          await later()
+          await source.putChunks(chunks)
+        }
+        const apply: SearchIndex['apply'] = async (batch) => {
+          if (failing === 'writer') throw new Error('the writer died')
+          return index.apply(batch)
+        }
+        const step = feedIndex({ ...source, preparedAfter, putChunks }, { ...index, apply } as SearchIndex, 0, 'each')
+        await assert.rejects(step, new RegExp(`the ${failing} died`))
+        await later()
+      }
+      assert.deepEqual(unheard, [])
+    } finally {
+      process.off('unhandledRejection', hear)
+    }
+  })
+
   test('an index that cannot take them is an error, and the position stays', async () => {
     const { source } = stage([documentOf(3, 'One.')])
     const index = { apply: async () => ({ outcome: 'unavailable', reason: 'damaged' }) } as unknown as SearchIndex

@@ -57,7 +57,7 @@ export async function feedIndex(
 ): Promise<FeedStep> {
   const read = (after: number, many: boolean): Promise<PreparedPortion | null> => {
     const limits = portions[fedBy][many ? 'behind' : 'usual']
-    return source.preparedAfter(after, { ...limits, versionsAfter: wholeAt, isBehind: many })
+    return heardLater(source.preparedAfter(after, { ...limits, versionsAfter: wholeAt, isBehind: many }))
   }
   const chunkIds: string[] = []
   const vectors: PackedVector[] = []
@@ -73,7 +73,7 @@ export async function feedIndex(
       if (goesOn) reading = read(portion.position, true)
       if (portion.chunks.length > 0) await source.putChunks(portion.chunks)
       await writing
-      writing = write(index, portion)
+      writing = heardLater(write(index, portion))
       for (const { chunkId } of portion.chunks) chunkIds.push(chunkId)
       for (const vector of portion.changes.vectors) vectors.push(vector)
       const documents = step.documents + portion.documents
@@ -84,6 +84,12 @@ export async function feedIndex(
   } finally {
     await Promise.allSettled([reading, writing])
   }
+}
+
+/** What fails while another portion is waited for is told when its own turn comes; until then nobody listens, which would end the process. */
+function heardLater<T>(underWay: Promise<T>): Promise<T> {
+  underWay.catch(() => {})
+  return underWay
 }
 
 async function write(index: SearchIndex, { position, changes }: PreparedPortion): Promise<void> {

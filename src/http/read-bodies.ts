@@ -33,10 +33,11 @@ export function readBodies(app: FastifyInstance, timeoutMs: number, connections:
   // Of other routes no request need come by here.
   app.addHook('onRoute', (route) => {
     if (route.config?.lines !== true) return
-    route.preHandler = (request: FastifyRequest, _reply: FastifyReply, done: () => void) => {
+    const cut = (request: FastifyRequest, _reply: FastifyReply, done: () => void): void => {
       if (request.body instanceof Readable) cutWhenStuck(request, timeoutMs, connections)
       done()
     }
+    route.preHandler = [cut, route.preHandler ?? []].flat()
   })
 }
 

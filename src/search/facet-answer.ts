@@ -4,7 +4,7 @@ import { named } from '../validation.ts'
 import { facetFields } from './facets.ts'
 import { nameOfFacet } from './narrowing.ts'
 import type { FacetsRequest } from './search-index.ts'
-import type { SearchResult } from './searcher.ts'
+import type { SearchResult } from './search-result.ts'
 
 export const ValueCount = named(
   'ValueCount',

@@ -8,12 +8,11 @@ import type { KeywordQuery } from '../text/types.ts'
 import type { Caller } from '../turns/caller.ts'
 import { Callers } from '../turns/callers.ts'
 import type { FairTurns } from '../turns/fair-turns.ts'
-import { type Correction, correctQuery } from './correct-query.ts'
+import { correctQuery } from './correct-query.ts'
 import { countCandidates } from './count-candidates.ts'
+import { crossEncoded } from './cross-encode.ts'
 import type { CrossEncoder } from './cross-encoder.ts'
-import { type Explanation, keywordParts, type Parts, scaled, vectorParts } from './explain.ts'
-import type { ValueCount } from './facets.ts'
-import type { FoundDocument } from './found-document.ts'
+import { type Explanation, keywordParts, vectorParts } from './explain.ts'
 import type { FusionWeights } from './fuse.ts'
 import type { AskedSource, ResultDocument } from './index-source.ts'
 import type { PagePosition } from './keyword-cursors.ts'
@@ -21,41 +20,15 @@ import { likelyCandidates } from './likely-candidates.ts'
 import { searchLimits as limits } from './limits.ts'
 import { findNearest, type NearestOutcome, nearQueries } from './nearest.ts'
 import { type QueryEmbedders, type QueryVectors, queryVectors } from './query-vectors.ts'
-import { byScore } from './rank-candidates.ts'
 import type { RerankWeights } from './rerank.ts'
 import { type FoundCandidate, type ScoredCandidates, scoreCandidates } from './score-candidates.ts'
 import type { AskedIndex, ChunkScore, DocumentHit, KeywordOutcome, KeywordRequest, WordsQuery } from './search-index.ts'
 import type { SearchRequest } from './search-request.ts'
-import type {
-  CandidatesToRank,
-  PresentedPage,
-  RankedCandidates,
-  Ranking,
-  ScoredCandidate,
-  SearchTexts,
-} from './search-texts.ts'
+import { nothing, type SearchResult } from './search-result.ts'
+import type { CandidatesToRank, RankedCandidates, Ranking, ScoredCandidate, SearchTexts } from './search-texts.ts'
 import { SearchTime } from './search-time.ts'
 import { causeOf, type Shortfall } from './shortfall.ts'
 import { isOneWordEnough } from './word-evidence.ts'
-
-export interface SearchResult {
-  readonly found: readonly FoundDocument[]
-  /** Made with the ranking where that has the last word; null where it is yet to be made of what was found. */
-  readonly page: PresentedPage | null
-  /** With the corrections. */
-  readonly query: KeywordQuery
-  readonly corrections: readonly Correction[]
-  readonly totalChunks: number
-  readonly topK: number
-  readonly next: PagePosition | null
-  /** One for each facet that was asked for. */
-  readonly facets: readonly (readonly ValueCount[])[]
-  /** Whether all that matches was counted. */
-  readonly facetsExact: boolean
-  /** Many of the chunks that were searched by vector have none yet. */
-  readonly vectorsPending: boolean
-  readonly shortfalls: readonly Shortfall[]
-}
 
 export interface SearcherParts extends QueryEmbedders {
   readonly index: AskedIndex
@@ -235,7 +208,9 @@ export class Searcher {
     const shortfalls: Shortfall[] = []
     const both = await this.#inTurn(asked, () => this.#byBoth(asked, shortfalls))
     const { query, request, caller } = asked
-    const found = await this.#crossEncoded(asked, both, shortfalls)
+    const { crossEncoder } = this.#parts
+    const about = { text: request.text, caller, time: asked.time }
+    const found = crossEncoder === null ? both.found : await crossEncoded(crossEncoder, both, about, shortfalls)
     caller.signal.throwIfAborted()
     const { page, totalChunks, facets, vectorsPending } = both
     return {
@@ -396,32 +371,6 @@ export class Searcher {
       throw error
     }
   }
-
-  /** The best get the cross-encoder's scores, where there is one and it answers; the others stay below them. */
-  async #crossEncoded(
-    { request, caller, time }: Asked,
-    { found, texts }: RankedCandidates,
-    shortfalls: Shortfall[],
-  ): Promise<readonly FoundDocument[]> {
-    const { crossEncoder } = this.#parts
-    if (crossEncoder === null) return found
-    try {
-      const given = await time.spend('rerank', () => crossEncoder.scores(request.text, texts, caller))
-      const lowest = Math.min(...given)
-      return found
-        .map((one, i) => {
-          const better = given[i]
-          return better === undefined
-            ? rescored(one, one.score * lowest, (rerank) => scaled(rerank, lowest))
-            : rescored(one, better, () => ({ cross_encoder: better }))
-        })
-        .sort(byScore)
-    } catch (error) {
-      if (!isUnavailability(error)) throw error
-      shortfalls.push({ what: 'rerank_unavailable', cause: error })
-      return found
-    }
-  }
 }
 
 /** The best first. */
@@ -473,33 +422,10 @@ const toRank = ({ documentId, best, keyword, near }: FoundCandidate): ScoredCand
   cosine: near?.score ?? null,
 })
 
-/** With another score, and what that is made of where it is told. */
-function rescored(found: FoundDocument, score: number, partsOf: (rerank: Parts) => Parts): FoundDocument {
-  const { explanation } = found
-  const told = explanation && { ...explanation, rerank: partsOf(explanation.rerank ?? {}) }
-  return { ...found, score, rerankScore: score, explanation: told }
-}
-
 function explained({ best, keyword, near }: FoundCandidate, query: KeywordQuery): Explanation {
   return {
     ...(keyword === null ? {} : { keyword: keywordParts(query, best) }),
     ...(near === null ? {} : vectorParts(near)),
-  }
-}
-
-function nothing(query: KeywordQuery, topK: number, shortfall: Shortfall): SearchResult {
-  return {
-    found: [],
-    page: null,
-    query,
-    corrections: [],
-    totalChunks: 0,
-    topK,
-    next: null,
-    facets: [],
-    facetsExact: false,
-    vectorsPending: false,
-    shortfalls: [shortfall],
   }
 }
 

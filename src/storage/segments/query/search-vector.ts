@@ -16,12 +16,10 @@ import type { VectorKernel } from './vector-kernel.ts'
  *
  * How many the signs keep is chosen by what they lose. Of 17,934 real vectors of a small English model recall at 20 is
  * 1.000, at 200 .998. Directions that nothing is near to are the hardest, for all rows lie close together: .985 at 20 there,
- * where 2,000 rows instead of 3,500 had .954, and among 100,000 generated vectors .992 at 20. Among more rows a
- * smaller share will do, about as the root of their number. Of more results than 20 the last ones need not be found as
- * surely: what is looked at grows with the fourth root of their number, so that at 100 .990 are found.
+ * where 2,000 rows instead of 3,500 had .954, and among 100,000 generated vectors .987 at 20, .985 at 100. Among more rows a
+ * smaller share will do, about as the root of their number.
  */
-const keptBySigns = (topK: number, among: number): number =>
-  2000 + Math.round(2.5 * Math.sqrt(Math.min(topK, Math.sqrt(20 * topK)) * among))
+const keptBySigns = (topK: number, among: number): number => 2000 + Math.round(2.5 * Math.sqrt(topK * among))
 /**
  * A component that is rounded to a byte is off by up to half a step, evenly spread, and a cosine by the sum of 384 such
  * errors: nearly normal, its deviation the step by the root of 12. Of 162,948 cosines of real vectors the farthest was

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { closeSync, existsSync, openSync } from 'node:fs'
 import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 
@@ -51,4 +52,31 @@ test('all that was said before the process ends is written, in its order', async
     lines.map((line) => JSON.parse(line).i),
     Array.from({ length: 1000 }, (_, i) => i),
   )
+})
+
+test('a process whose log cannot be written goes on, and ends when it is told to', {
+  skip: !existsSync('/dev/full'),
+}, async () => {
+  const full = openSync('/dev/full', 'w')
+  const program = `
+    import { makeLogger } from ${logger}
+    const log = makeLogger({ logLevel: 'info' })
+    // Each is more than is held back: the next one comes when the one before has failed.
+    for (let i = 0; i < 5; i++) {
+      log.info('x'.repeat(20_000))
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    }
+    console.log('goes on')
+    process.exit(7)
+  `
+  const args = ['--input-type=module-typescript', '-e', program]
+  const child = spawn(process.execPath, args, {
+    stdio: ['ignore', 'pipe', full],
+    timeout: 60_000,
+    killSignal: 'SIGKILL',
+  })
+  closeSync(full)
+  const ended = once(child, 'exit')
+  assert.equal(await text(child.stdout!), 'goes on\n')
+  assert.deepEqual(await ended, [7, null])
 })

@@ -5,6 +5,9 @@ import type { Config } from '../config.ts'
 const writeAfterMs = 100
 const writeFromCharacters = 16_000
 
+/** What waits to be written beyond this is lost: a disk that is full, or a reader that is slow, must not fill the memory. */
+const waitingBytesMax = 4_000_000
+
 const nothing = (): undefined => undefined
 
 /** What an error says, where it was thrown and of what. Other fields of it can hold a row of the database. */
@@ -42,12 +45,21 @@ export function logWarnings(log: Logger): void {
  * Lines are held here, in one text that is only added to. The stream would count the bytes of all that it holds with every
  * line, for which the text is put together anew: a tenth of what a small request costs. Its own way to write now and then would wake
  * the process ten times a second though nothing was said. What comes while it is writing it writes right after.
+ *
+ * Where nothing can be written, as on a full disk, the process goes on, and tries again with the next lines.
  */
 function standardError(): DestinationStream {
-  const stream = pino.destination({ fd: 2, sync: false, minLength: 0 })
+  const stream = pino.destination({ fd: 2, sync: false, minLength: 0, maxLength: waitingBytesMax })
   const { write, flushSync } = stream
   let held = ''
   let isDue = false
+  let isFailing = false
+  stream.on('error', () => {
+    isFailing = true
+  })
+  stream.on('write', () => {
+    isFailing = false
+  })
   const handOver = (): void => {
     const text = held
     held = ''
@@ -69,6 +81,8 @@ function standardError(): DestinationStream {
     },
     /** Called at the end of the process, when nothing can be written beside it any more. */
     flushSync(): void {
+      // The stream would try again for ever.
+      if (isFailing) return
       flushSync.call(stream)
       pino.destination({ fd: 2, sync: true }).write(held)
       held = ''

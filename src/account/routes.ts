@@ -116,10 +116,10 @@ export function accountRoutes(app: TypedApp, parts: AccountParts): void {
       const consumer = consumerOf(request)
       const now = Date.now()
       const { perSecond, burst } = rateOf(consumer.policy)
-      // Both are asked for at once.
-      const content = contentOf(consumer)
-      const operations = await usage.today(consumer.applicationId, now)
-      const { profiles, times } = await content
+      const [operations, { profiles, times }] = await Promise.all([
+        usage.today(consumer.applicationId, now),
+        contentOf(consumer),
+      ])
       return {
         application_id: consumer.applicationId,
         name: consumer.name,

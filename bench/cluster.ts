@@ -1,7 +1,8 @@
 /**
  * The layout of several machines on this one: a process that answers and feeds, PostgreSQL, and a cluster that has the search
- * index. Searches over HTTP beside the cluster's own time for the same requests, taking turns; how soon a document is found;
- * how fast documents are fed; what a process takes to start, and in memory.
+ * index. Searches over HTTP beside the cluster's own time for the same work, taking turns: the same requests, and the texts of
+ * 20 results, which an index of the bench's own has; how soon a document is found; how fast documents are fed; what a process
+ * takes to start, and in memory.
  *
  *   npm run with-opensearch -- npm run bench -- cluster [--documents 20000] [--seconds 5]
  *
@@ -19,6 +20,7 @@ import { FakeEmbedding, fakeProfile } from '../test/acceptance/fake-embedding.ts
 import { startServer, type TestServer } from '../test/acceptance/harness.ts'
 import { openSearchNodes, withoutOpenSearch } from '../test/support/opensearch-nodes.ts'
 import { cpuSeconds } from './account/load.ts'
+import { TextsIndex } from './cluster/texts-index.ts'
 import { TimedCluster } from './cluster/timed-cluster.ts'
 import { corpus, drawVector, type Random, randomFrom } from './index/corpus.ts'
 import { bareSearch, datasets, drawText, type Mode, modes, searches } from './search/ask.ts'
@@ -50,8 +52,10 @@ export async function run(args: readonly string[]): Promise<void> {
   try {
     const server = await startServer({ env: { ...env, ...embedding.env }, dropLog: true })
     const key = await prepare(server)
-    await feed(server, Number(values.documents))
+    const documents = await feed(server, Number(values.documents))
     const bare = new TimedCluster(openSearchNodes[0]!)
+    const texts = new TextsIndex(bare, `${prefix}-texts`)
+    await texts.fill(openSearchNodes[0]!, documents)
     const index = new OpenSearchIndex({ cluster: bare, alias: pointerAlias(prefix, 'current') })
     const client = new Client(server.address, key)
     let requests = 0
@@ -62,12 +66,13 @@ export async function run(args: readonly string[]): Promise<void> {
     console.log(`\n${'ms'.padEnd(43)}least     p50     p95     p99  per s`)
     for (const mode of modes) {
       const asks = [
-        searchesOf(index, bare, mode, randomFrom(11)),
-        counted(searches(client, mode, false, randomFrom(12))),
-        counted(searches(client, mode, true, randomFrom(13))),
+        searchesOf(index, bare, null, mode, randomFrom(11)),
+        searchesOf(index, bare, texts, mode, randomFrom(12)),
+        counted(searches(client, mode, false, randomFrom(13))),
+        counted(searches(client, mode, true, randomFrom(14))),
       ]
       progress(`searches to warm up, ${mode}`)
-      await warmUp(searches(client, mode, true, randomFrom(14)))
+      await warmUp(searches(client, mode, true, randomFrom(15)))
       requests = 0
       progress(`searches, ${mode}`)
       const before = cpuSeconds(server.pid)
@@ -108,15 +113,17 @@ async function prepare(server: TestServer): Promise<string> {
   return key
 }
 
-/** Sends them as fast as they are taken, and waits until all are found by their words, then by vectors. */
-async function feed(server: TestServer, documents: number): Promise<void> {
+/** Sends them as fast as they are taken, and waits until all are found by their words, then by vectors. Returns them by their ids. */
+async function feed(server: TestServer, documents: number): Promise<Map<string, object>> {
   const { key } = await server.makeCollector({ datasets })
   const startedMs = performance.now()
+  const stored = new Map<string, object>()
   let batch: object[] = []
   let sent = 0
   const send = async (): Promise<void> => {
     const answer = await server.collector(key, 'POST', '/collector/v1/documents', { documents: batch })
     if (answer.status !== 200) throw new Error(answer.text)
+    for (const [i, document] of batch.entries()) stored.set(answer.body.results[i].document_id, document)
     sent += batch.length
     batch = []
   }
@@ -132,14 +139,15 @@ async function feed(server: TestServer, documents: number): Promise<void> {
     if (sent === documents) break
   }
   const rate = () => `${(documents / ((performance.now() - startedMs) / 1000)).toFixed(0)} a second`
-  const stored = rate()
+  const storedRate = rate()
   await untilNone(server, 'pending_documents')
   const byWords = rate()
   await untilNone(server, 'pending_vectors')
   const { indexed_chunks } = await server.mustAdmin('GET', '/admin/v1/indexing')
   console.log(
-    `${documents} documents, ${indexed_chunks} chunks: stored ${stored}, found by words ${byWords}, by vectors ${rate()}`,
+    `${documents} documents, ${indexed_chunks} chunks: stored ${storedRate}, found by words ${byWords}, by vectors ${rate()}`,
   )
+  return stored
 }
 
 async function untilNone(server: TestServer, pending: 'pending_documents' | 'pending_vectors'): Promise<void> {
@@ -152,23 +160,35 @@ async function untilNone(server: TestServer, pending: 'pending_documents' | 'pen
   progress('')
 }
 
-/** The time in which the cluster was asked something, of all that a search in this mode asks of it; without what makes the requests. */
-function searchesOf(index: OpenSearchIndex, cluster: TimedCluster, mode: Mode, random: Random): TimedAsk {
+/**
+ * The time in which the cluster was asked something, of all that a search in this mode asks of it, and of a page's texts if
+ * they are wanted; without what makes the requests.
+ */
+function searchesOf(
+  index: OpenSearchIndex,
+  cluster: TimedCluster,
+  texts: TextsIndex | null,
+  mode: Mode,
+  random: Random,
+): TimedAsk {
   return async () => {
     const question = { query: parseQuery(drawText(random), null), vector: drawVector(random) }
     cluster.begin()
-    await bareSearch(index, mode, fakeProfile, question)
+    const page = await bareSearch(index, mode, fakeProfile, question)
+    await texts?.read(page)
     return cluster.askedMs
   }
 }
 
-function show(mode: Mode, [bare, ...overHttp]: readonly Times[], asked: number, cpuMs: number): void {
+function show(mode: Mode, [ids, bare, ...overHttp]: readonly Times[], asked: number, cpuMs: number): void {
+  console.log(`${`the cluster alone, ${mode}, no texts`.padEnd(40)}${cells(ids!)}`)
   console.log(`${`the cluster alone, ${mode}`.padEnd(40)}${cells(bare!)}   ${asked} requests for the last search`)
   for (const [i, times] of overHttp.entries()) {
-    const [alone, whole] = [bare!, times].map(({ sorted }) => quantile(sorted, 0.5))
+    const [alone, whole, withoutTexts] = [bare!, times, ids!].map(({ sorted }) => quantile(sorted, 0.5))
     const added = whole! - alone!
     const isMissed = added > aims.addedMs && added > aims.addedShare * alone!
-    const told = `${added.toFixed(2)} ms, ${((100 * added) / alone!).toFixed(0)} % on top${isMissed ? '!' : ''}`
+    const share = (of: number): string => `${((100 * (whole! - of)) / of).toFixed(0)} %`
+    const told = `${added.toFixed(2)} ms, ${share(alone!)} on top${isMissed ? '!' : ''} (of no texts ${share(withoutTexts!)})`
     console.log(`${`HTTP, ${mode}${i === 1 ? ' with highlights' : ''}`.padEnd(40)}${cells(times)}   ${told}`)
   }
   console.log(`${`the process's own work, ${mode}`.padEnd(40)}${cpuMs.toFixed(2).padStart(8)} ms CPU a search`)

@@ -36,13 +36,13 @@ export interface BareQuestion {
   readonly vector: Float32Array
 }
 
-/** The calls that a search in this mode makes, without anything around them. */
+/** The calls that a search in this mode makes, without anything around them. Returns the documents of a page of them. */
 export async function bareSearch(
   index: SearchIndex,
   mode: Mode,
   profileId: string,
   { query, vector }: BareQuestion,
-): Promise<void> {
+): Promise<string[]> {
   const asked = { scope: everything, filters: noFilters, timeoutMs: 60_000 }
   const near = { profileId, vector }
   const limit = mode === 'keyword' ? limits.resultsDefault : limits.hybridCandidatesMax
@@ -56,7 +56,9 @@ export async function bareSearch(
     mode === 'vector' ? null : index.keyword({ ...asked, query, limit, after: null, otherChunksMax: 0, ...byVector }),
     mode === 'keyword' ? null : index.vector({ ...asked, ...near, topK, ...byWords }),
   ])
-  if (words?.outcome !== 'found' || nearest?.outcome !== 'found') return
+  const hits = [words, nearest].flatMap((page) => (page?.outcome === 'found' ? page.hits : []))
+  const page = [...new Set(hits.map(({ documentId }) => documentId))].slice(0, limits.resultsDefault)
+  if (words?.outcome !== 'found' || nearest?.outcome !== 'found') return page
   // What hits do not tell is asked for.
   const found = {
     ...asked,
@@ -67,6 +69,7 @@ export async function bareSearch(
   }
   const vectors = [{ ...near, cosines: usualCosines, languages: null, isStandIn: false }]
   await scoreCandidates(found, words.hits, nearest.hits, vectors, [])
+  return page
 }
 
 /** Searches over HTTP, with the caller's own vectors. */

@@ -1,0 +1,47 @@
+import { Client } from '../search/client.ts'
+import { Bulks } from '../support/bulks.ts'
+import { progress } from '../support/progress.ts'
+import type { TimedCluster } from './timed-cluster.ts'
+
+/** Only what is shown of a result: nothing is searched here. */
+const settings = {
+  settings: { number_of_shards: 1, number_of_replicas: 0 },
+  mappings: { enabled: false },
+}
+
+/**
+ * The texts of the same documents, kept in the cluster. Tidemark's index there has none, for its store has them; who asks a cluster
+ * without Tidemark for results to show has to get them from it.
+ */
+export class TextsIndex {
+  readonly #cluster: TimedCluster
+  readonly #name: string
+
+  constructor(cluster: TimedCluster, name: string) {
+    this.#cluster = cluster
+    this.#name = name
+  }
+
+  async fill(node: string, documents: ReadonlyMap<string, object>): Promise<void> {
+    const client = new Client(node, 'none')
+    await client.call('PUT', `/${this.#name}`, settings)
+    const bulks = new Bulks(client, this.#name, (sent) => progress(`texts of ${sent} documents`))
+    for (const [id, document] of documents) await bulks.add(id, JSON.stringify(document))
+    await bulks.end()
+    await client.call('POST', `/${this.#name}/_forcemerge?max_num_segments=1`)
+    client.close()
+    progress('')
+  }
+
+  async read(ids: readonly string[]): Promise<void> {
+    if (ids.length === 0) return
+    const { docs } = await this.#cluster.call<{ docs: readonly { found: boolean }[] }>({
+      method: 'POST',
+      path: `/${this.#name}/_mget`,
+      body: { ids },
+      harmless: true,
+      timeoutMs: 60_000,
+    })
+    if (!docs.every(({ found }) => found)) throw new Error('the cluster lacks texts of results')
+  }
+}

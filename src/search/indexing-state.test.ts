@@ -12,6 +12,7 @@ function stateOf(
   backlog: Partial<Backlog>,
   isRefilling = false,
   vectorsPerSecond: number | null = null,
+  trouble: string | null = null,
 ) {
   const asked: number[] = []
   const index = { health: async () => ({ ...healthy, ...health }) } as unknown as SearchIndex
@@ -21,7 +22,14 @@ function stateOf(
       return { ...idle, ...backlog }
     },
   } as unknown as IndexSource
-  const work = { isRefilling, isFeeding: true, isMakingVectors: true, documentsPerSecond: null, vectorsPerSecond }
+  const work = {
+    isRefilling,
+    isFeeding: true,
+    isMakingVectors: true,
+    documentsPerSecond: null,
+    vectorsPerSecond,
+    trouble,
+  }
   return indexingState(index, source, work, 'new').then((state) => ({ state, asked }))
 }
 
@@ -52,6 +60,11 @@ suite('how far indexing is', () => {
     const soon = await stateOf({}, { documents: 1, oldestAt: Date.now() + 5000 })
     assert.deepEqual([soon.state.oldestPendingSeconds, soon.state.warnings], [0, []])
     assert.deepEqual((await stateOf({ warnings: ['terms are full'] }, {})).state.warnings, ['terms are full'])
+  })
+
+  test('an index that cannot be fed is told of at once, with the reason', async () => {
+    const { state } = await stateOf({}, { documents: 1, oldestAt: Date.now() }, false, null, 'the disk is full')
+    assert.match(state.warnings.join(), /not fed at the moment.*: the disk is full$/)
   })
 
   test('vectors that are being made are told with rate and time: nobody is sent to look for a fault', async () => {

@@ -21,6 +21,8 @@ export interface IndexingWork {
   readonly documentsPerSecond: number | null
   /** Null while it makes none. */
   readonly vectorsPerSecond: number | null
+  /** Why it does not get on with feeding; null while it does. */
+  readonly trouble: string | null
 }
 
 export interface IndexingState extends IndexingWork {
@@ -38,7 +40,7 @@ export interface IndexingState extends IndexingWork {
 export async function indexingState(
   index: SearchIndex,
   source: IndexSource,
-  { isRefilling, isFeeding, isMakingVectors, documentsPerSecond, vectorsPerSecond }: IndexingWork,
+  { isRefilling, isFeeding, isMakingVectors, documentsPerSecond, vectorsPerSecond, trouble }: IndexingWork,
   profileId: string,
   countedMax?: number,
 ): Promise<IndexingState> {
@@ -47,6 +49,7 @@ export async function indexingState(
   const oldestPendingSeconds = backlog.oldestAt === null ? null : Math.max(0, (Date.now() - backlog.oldestAt) / 1000)
   const warnings = [...health.warnings]
   if (health.state === 'needs_rebuild') warnings.push(`the index is being built anew: ${health.reason}`)
+  if (trouble !== null) warnings.push(`the index is not fed at the moment, and searches miss what is new: ${trouble}`)
   if (isRefilling) {
     warnings.push('the index is being filled from the store: searches miss documents and say so until it has them all')
   } else if ((oldestPendingSeconds ?? 0) > behindSecondsMax) {
@@ -67,7 +70,7 @@ export async function indexingState(
       )
     }
   }
-  const work = { isRefilling, isFeeding, isMakingVectors, documentsPerSecond, vectorsPerSecond }
+  const work = { isRefilling, isFeeding, isMakingVectors, documentsPerSecond, vectorsPerSecond, trouble }
   return { health, backlog, oldestPendingSeconds, ...work, warnings }
 }
 

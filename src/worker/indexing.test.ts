@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { plainColumns } from '../../test/support/plain-columns.ts'
+import { until } from '../../test/support/until.ts'
 import type { Embedder } from '../embedding/embedder.ts'
+import { UnavailableError } from '../errors.ts'
 import { newId } from '../ids.ts'
 import { silentIncidents } from '../incidents.ts'
 import { silentMeasures } from '../measures.ts'
@@ -146,9 +148,9 @@ class Fakes {
     embed: async (texts: readonly string[]) => texts.map(() => Float32Array.of(1)),
   } as unknown as Embedder
 
-  start() {
+  start(source = this.source) {
     return startIndexing({
-      source: this.source,
+      source,
       index: this.index,
       fedBy: 'each',
       embedders: [this.embedder],
@@ -216,6 +218,31 @@ suite('indexing', () => {
     const again = await fakes.start()
     assert.equal(again.isRefilling, false)
     await again.stop()
+  })
+
+  test('why it is not fed is told as long as that lasts; of a defect only that the log has it', async () => {
+    const fakes = new Fakes()
+    fakes.add(1)
+    const { putChunks } = fakes.source
+    let failure: Error | null = new UnavailableError('there is no room')
+    const source = {
+      ...fakes.source,
+      putChunks: async (chunks: readonly ChunkRecord[]) => {
+        if (failure !== null) throw failure
+        return putChunks(chunks)
+      },
+    }
+    const indexing = await fakes.start(source)
+    try {
+      await until('it is told', async () => indexing.trouble === 'there is no room')
+      failure = new Error('a row of the table of secrets')
+      await until('it is told', async () => indexing.trouble === 'the log says why')
+      failure = null
+      await fakes.settled()
+      await until('nothing is told', async () => indexing.trouble === null)
+    } finally {
+      await indexing.stop()
+    }
   })
 
   test('an index ahead of its store is not gone on from', async () => {

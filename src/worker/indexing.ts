@@ -1,4 +1,5 @@
 import type { Embedder } from '../embedding/embedder.ts'
+import { isUnavailability } from '../errors.ts'
 import type { Incidents } from '../incidents.ts'
 import type { Log } from '../log.ts'
 import { oneAtATime } from '../one-at-a-time.ts'
@@ -74,6 +75,7 @@ export async function startIndexing(parts: IndexingParts): Promise<Indexing> {
   /** More waits than a step takes. */
   let isBehind = false
   let isFeeding = fedBy === 'each'
+  let trouble: string | null = null
   let isMakingVectors = false
   const abort = new AbortController()
   const inTurn = oneAtATime()
@@ -162,6 +164,7 @@ export async function startIndexing(parts: IndexingParts): Promise<Indexing> {
 
   const feed = async (): Promise<boolean> => {
     if (!(await feeds())) {
+      trouble = null
       await look()
       return false
     }
@@ -171,6 +174,7 @@ export async function startIndexing(parts: IndexingParts): Promise<Indexing> {
       const mayGoOn = (): boolean => waiting === 0 && !abort.signal.aborted
       const step = await feedIndex(source, index, position, fedBy, { wholeAt, isBehind, mayGoOn })
       isBehind = step.isBehind
+      trouble = null
       fed.made(step.documents, beganAt)
       measures.fed(step.documents)
       position = step.position
@@ -183,6 +187,8 @@ export async function startIndexing(parts: IndexingParts): Promise<Indexing> {
       // The index knows best where it stands.
       position = null
       wholeAt = 0
+      // What a defect says may hold what nobody outside should read.
+      trouble = isUnavailability(error) ? error.message : 'the log says why'
       throw error
     }
   }
@@ -253,6 +259,9 @@ export async function startIndexing(parts: IndexingParts): Promise<Indexing> {
     },
     get vectorsPerSecond() {
       return rate.perSecond
+    },
+    get trouble() {
+      return trouble
     },
     wake: () => words.wake(),
     async reach(revision) {

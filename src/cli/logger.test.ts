@@ -54,6 +54,28 @@ test('all that was said before the process ends is written, in its order', async
   )
 })
 
+test('a reader that is slow has all lines whole, where the process waits for it before it ends', async () => {
+  const child = run(`
+    import { allWritten, makeLogger } from ${logger}
+    const log = makeLogger({ logLevel: 'info' })
+    // Whoever has asked for this stream gets parts of what he writes to a pipe that is nearly full.
+    process.stderr.on('error', () => {})
+    // Far more than a pipe holds.
+    for (let i = 0; i < 4_000; i++) log.info({ i }, 'x'.repeat(100))
+    // By then it is full, and what is being written waits for room.
+    await new Promise((resolve) => setTimeout(resolve, 200))
+    console.log('it is full')
+    await allWritten(log)
+    process.exit()
+  `)
+  await once(child.stdout, 'data')
+  const lines = (await text(child.stderr)).trim().split('\n')
+  assert.deepEqual(
+    lines.map((line) => JSON.parse(line).i),
+    Array.from({ length: 4_000 }, (_, i) => i),
+  )
+})
+
 test('a process whose log cannot be written goes on, and ends when it is told to', {
   skip: !existsSync('/dev/full'),
 }, async () => {

@@ -8,6 +8,9 @@ const writeFromCharacters = 16_000
 /** What waits to be written beyond this is lost: a disk that is full, or a reader that is slow, must not fill the memory. */
 const waitingBytesMax = 4_000_000
 
+/** So long a reader that is slow has for the last lines, when the process is to end. */
+const lastLinesMs = 2000
+
 const nothing = (): undefined => undefined
 
 /** What an error says, where it was thrown and of what. Other fields of it can hold a row of the database. */
@@ -35,6 +38,16 @@ export function makeLogger(config: Config): Logger {
   )
 }
 
+/** Resolves when all is written that was said, or when its reader takes no more. What is still being written at the end is torn. */
+export async function allWritten(log: Logger): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, lastLinesMs)
+  })
+  await Promise.race([new Promise<void>((resolve) => log.flush(() => resolve())), late])
+  clearTimeout(timer)
+}
+
 /** What Node warns of is a line like any other: who reads the log reads JSON. */
 export function logWarnings(log: Logger): void {
   process.removeAllListeners('warning')
@@ -53,9 +66,14 @@ function standardError(): DestinationStream {
   const { write, flushSync } = stream
   let held = ''
   let isDue = false
+  let isWriting = false
   let isFailing = false
   stream.on('error', () => {
     isFailing = true
+    isWriting = false
+  })
+  stream.on('drain', () => {
+    isWriting = false
   })
   stream.on('write', () => {
     isFailing = false
@@ -63,7 +81,9 @@ function standardError(): DestinationStream {
   const handOver = (): void => {
     const text = held
     held = ''
-    if (text !== '') write.call(stream, text)
+    if (text === '') return
+    isWriting = true
+    write.call(stream, text)
   }
   const handOverDue = (): void => {
     isDue = false
@@ -78,6 +98,11 @@ function standardError(): DestinationStream {
         setTimeout(handOverDue, writeAfterMs).unref()
       }
       return true
+    },
+    flush(whenWritten: () => void): void {
+      handOver()
+      if (isWriting) for (const end of ['drain', 'error']) stream.once(end, whenWritten)
+      else whenWritten()
     },
     /** Called at the end of the process, when nothing can be written beside it any more. */
     flushSync(): void {

@@ -255,11 +255,13 @@ export class Searcher {
     const vectors = vector.outcome === 'found' ? asked.vectors.found : []
     const statistics = keyword.outcome === 'found' ? keyword.statistics : undefined
     const doTell = keywordHits.every(({ cosines }) => cosines) && vectorHits.every(({ words }) => words !== undefined)
-    const foundIds = () => [...new Set([...keywordHits, ...vectorHits].map(({ documentId }) => documentId))]
+    const hits = [...keywordHits, ...vectorHits]
+    const areFewRead = !this.#areAllWanted(request) && hits.every(({ titleLength }) => titleLength !== undefined)
+    const foundIds = () => [...new Set(hits.map(({ documentId }) => documentId))]
     const [scored, documents] = await Promise.all([
       scoreCandidates({ ...asked, statistics }, keywordHits, vectorHits, vectors, shortfalls),
-      // Where the index is asked once more, the store need not wait for that.
-      doTell ? undefined : asked.source.results(foundIds()),
+      // Where the index is asked once more, the store need not wait for that; unless few of them are read then.
+      doTell || areFewRead ? undefined : asked.source.results(foundIds()),
     ])
     asked.caller.signal.throwIfAborted()
     const ranked = await this.#ranked(asked, scored, documents)
@@ -273,7 +275,12 @@ export class Searcher {
     }
   }
 
-  /** The best first: all of them where they are counted, or have yet to be put into another order. */
+  /** They are counted, or have yet to be put into another order. */
+  #areAllWanted({ facets }: SearchRequest): boolean {
+    return this.#parts.crossEncoder !== null || facets !== null
+  }
+
+  /** The best first, or all of them where they are wanted. */
   async #ranked(
     { request, scope, query, languages, texts }: Asked,
     { candidates, evidence }: ScoredCandidates,
@@ -281,7 +288,7 @@ export class Searcher {
   ): Promise<Ranked> {
     if (candidates.length === 0) return { found: [], texts: [], page: null }
     const { embedder, weights, rerankWeights, crossEncoder } = this.#parts
-    const areAllWanted = crossEncoder !== null || request.facets !== null
+    const areAllWanted = this.#areAllWanted(request)
     const scored =
       request.chunks || request.explain
         ? (one: FoundCandidate): ScoredCandidate => ({

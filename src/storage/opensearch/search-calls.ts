@@ -1,3 +1,4 @@
+import type { ToldColumns } from '../../search/search-index.ts'
 import { type Cluster, ClusterTimeout, ClusterTrouble } from './cluster.ts'
 import { chunksPath, ofChunk } from './mapping.ts'
 import type { Query } from './scope-query.ts'
@@ -30,8 +31,11 @@ export class SearchCalls {
   }
 
   /** Documents that match, by their columns alone: what is stored of them, vectors and all, is not unpacked for it. */
-  async documents<Answer = unknown>(body: object): Promise<Answer & { readonly found: readonly FoundDocument[] }> {
-    const answer = await this.search<Answer & FoundDocuments>({ ...body, ...byColumns, docvalue_fields: ['id'] })
+  async documents<Answer = unknown>(
+    body: object,
+    columns: readonly ('id' | 'published_at')[] = ['id'],
+  ): Promise<Answer & { readonly found: readonly FoundDocument[] }> {
+    const answer = await this.search<Answer & FoundDocuments>({ ...body, ...byColumns, docvalue_fields: columns })
     return { ...answer, found: answer.hits?.hits ?? [] }
   }
 }
@@ -52,13 +56,13 @@ interface SearchAnswer {
 
 /** Chunks that a search found in a document, the best first. */
 interface FoundChunk {
-  readonly fields: Readonly<Record<string, readonly string[]>>
+  readonly fields: Readonly<Record<string, readonly (string | number)[]>>
   readonly sort: readonly [score: number, chunkId: string]
   readonly _source?: unknown
 }
 
 export interface FoundDocument {
-  readonly fields: { readonly id: readonly [string] }
+  readonly fields: { readonly id: readonly [string]; readonly published_at?: readonly [number] }
   readonly sort: readonly (number | string)[]
   readonly inner_hits: { readonly [chunksPath]: { readonly hits: { readonly hits: readonly FoundChunk[] } } }
 }
@@ -70,14 +74,14 @@ interface FoundDocuments {
 
 interface ToldOfChunks {
   readonly source?: readonly string[]
-  readonly language?: boolean
+  readonly columns?: readonly ('language' | 'title_length')[]
 }
 
 /** Documents by their best chunk, with their best chunks. */
 export const withBestChunks = (
   query: Query,
   chunks: number,
-  { source = [], language = false }: ToldOfChunks = {},
+  { source = [], columns = [] }: ToldOfChunks = {},
 ): Query => ({
   nested: {
     path: chunksPath,
@@ -86,7 +90,7 @@ export const withBestChunks = (
     inner_hits: {
       size: chunks,
       ...(source.length === 0 ? byColumns : { _source: source.map(ofChunk) }),
-      docvalue_fields: ['version', ...(language ? ['language'] : [])].map(ofChunk),
+      docvalue_fields: ['version', ...columns].map(ofChunk),
       sort: [{ _score: 'desc' }, { [ofChunk('chunk')]: 'asc' }],
     },
   },
@@ -97,11 +101,26 @@ export const idOf = ({ fields }: FoundDocument): string => fields.id[0]
 export const chunksOf = (found: FoundDocument) =>
   found.inner_hits[chunksPath].hits.hits.map(({ fields, sort, _source }) => ({
     chunkId: sort[1],
-    versionId: fields[ofChunk('version')]![0]!,
+    versionId: fields[ofChunk('version')]![0] as string,
     score: sort[0],
     source: _source,
   }))
 
 /** Of the version of the best chunk. */
 export const languageOf = (found: FoundDocument): string | undefined =>
-  found.inner_hits[chunksPath].hits.hits[0]!.fields[ofChunk('language')]?.[0]
+  ofBestChunk(found, 'language') as string | undefined
+
+const ofBestChunk = (found: FoundDocument, column: string): string | number | undefined =>
+  found.inner_hits[chunksPath].hits.hits[0]!.fields[ofChunk(column)]?.[0]
+
+/** What is to be asked for so that documents tell their columns. */
+export const toldColumns = {
+  ofDocuments: ['id', 'published_at'],
+  ofChunks: ['language', 'title_length'],
+} as const
+
+export const toldOf = (found: FoundDocument): ToldColumns => ({
+  language: languageOf(found) ?? null,
+  publishedAt: found.fields.published_at?.[0] ?? null,
+  titleLength: ofBestChunk(found, 'title_length') as number,
+})

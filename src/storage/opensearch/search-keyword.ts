@@ -25,7 +25,16 @@ import {
   visibleClasses,
 } from './scope-query.ts'
 import { readStatistics, ScopeStatistics, type StatisticsAnswer, statisticsRequest } from './scope-statistics.ts'
-import { chunksOf, type FoundDocument, idOf, languageOf, type SearchCalls, withBestChunks } from './search-calls.ts'
+import {
+  chunksOf,
+  type FoundDocument,
+  idOf,
+  languageOf,
+  type SearchCalls,
+  toldColumns,
+  toldOf,
+  withBestChunks,
+} from './search-calls.ts'
 import type { StoredChunk } from './stored-document.ts'
 
 /** What the cluster gives in one answer; a longer page ends there, and another goes on from it. */
@@ -59,7 +68,10 @@ export async function searchKeyword(calls: SearchCalls, request: KeywordRequest)
   // The language counts that is found; of current versions there is one in a document.
   const walked = (facet: Facet) => facet === 'language' && includeNonCurrent
   const areWalked = facets?.of.some(walked) ?? false
-  const told = { source: explain ? explained : [], language: areWalked }
+  // Of the version that is found: where others than current ones are searched, it may not be the one that is shown.
+  const doTell = request.near !== undefined && !includeNonCurrent
+  const columns = doTell ? toldColumns.ofChunks : areWalked ? (['language'] as const) : []
+  const told = { source: explain ? explained : [], columns }
   const byDocument: Query = {
     bool: {
       must: [withBestChunks(scored, othersMax + 1, told)],
@@ -67,7 +79,7 @@ export async function searchKeyword(calls: SearchCalls, request: KeywordRequest)
     },
   }
   const counted = (facets?.of ?? []).filter((facet) => !walked(facet))
-  const answer = await calls.documents<Aggregated>({
+  const asked = {
     size: limit <= 0 ? 0 : limit + 1,
     // Without it, shards in which all come before this page are left out, and what is counted there with them.
     track_total_hits: true,
@@ -80,14 +92,15 @@ export async function searchKeyword(calls: SearchCalls, request: KeywordRequest)
         counted.map((facet) => [facetKey(facet), facetAggregation(facet, facets!.limit, scope, includeNonCurrent)]),
       ),
     },
-  })
+  }
+  const answer = await calls.documents<Aggregated>(asked, doTell ? toldColumns.ofDocuments : undefined)
   const languages = areWalked ? await countLanguages(calls, byDocument, facets!.limit) : []
   const { found } = answer
   const hits = found.slice(0, limit)
   const last = hits.at(-1)
   return {
     outcome: 'found',
-    hits: hits.map((one) => hitOf(one, request, statistics)),
+    hits: hits.map((one) => ({ ...hitOf(one, request, statistics), ...(doTell && toldOf(one)) })),
     totalChunks: answer.aggregations.chunks.found.doc_count,
     next: found.length > limit && last !== undefined ? positionOf(last) : null,
     ...(last === undefined ? {} : { statistics: statistics.handedOn(query) }),

@@ -11,7 +11,7 @@ import type { LargeScopes } from './large-scopes.ts'
 import { chunksPath, documentChunksMax, ofChunk, vectorField } from './mapping.ts'
 import type { Profiles } from './profiles.ts'
 import { allOf, filterQueries, nested, ofDatasets, type Query, visibleChunks, visibleClasses } from './scope-query.ts'
-import { chunksOf, idOf, type SearchCalls, withBestChunks } from './search-calls.ts'
+import { chunksOf, idOf, type SearchCalls, toldColumns, toldOf, withBestChunks } from './search-calls.ts'
 import { type Dimensions, unitVector } from './stored-document.ts'
 
 /** So many vectors are compared one by one; of more, the graph chooses which. */
@@ -67,7 +67,9 @@ export async function searchVector(
   }
   const among = [ofDatasets(request.scope)]
   if (isLarge) among.push({ terms: { id: await (early ?? chosen()) } })
-  const hits = await compare(calls, near, allOf(visible, having), among, request.topK, request.topK)
+  // Of the version that is found: where others than current ones are searched, it may not be the one that is shown.
+  const doTell = request.words !== undefined && !request.filters.includeNonCurrent
+  const hits = await compare(calls, near, allOf(visible, having), among, request.topK, request.topK, doTell)
   return { outcome: 'found', hits: nearestChunks(hits, request.topK), vectorsPending }
 }
 
@@ -190,21 +192,24 @@ async function compare(
   among: readonly Query[],
   documents: number,
   chunksEach: number,
+  doTell = false,
 ): Promise<DocumentHit[]> {
-  const scored = scoredBy(near, chunks)
-  const { found } = await calls.documents({
+  const columns = doTell ? toldColumns.ofChunks : []
+  const scored = withBestChunks(scoredBy(near, chunks), Math.min(chunksEach, documentChunksMax), { columns })
+  const asked = {
     size: Math.min(documents, 10_000),
     track_total_hits: false,
-    query: { bool: { must: [withBestChunks(scored, Math.min(chunksEach, documentChunksMax))], filter: among } },
+    query: { bool: { must: [scored], filter: among } },
     sort: [{ _score: 'desc' }, { id: 'asc' }],
-  })
+  }
+  const { found } = await calls.documents(asked, doTell ? toldColumns.ofDocuments : undefined)
   return found.map((one) => {
     const [best, ...others] = chunksOf(one).map(({ chunkId, versionId, score }) => ({
       chunkId,
       versionId,
       score: cosineOf(score),
     }))
-    return { documentId: idOf(one), ...best!, otherChunks: others }
+    return { documentId: idOf(one), ...best!, otherChunks: others, ...(doTell && toldOf(one)) }
   })
 }
 

@@ -6,7 +6,7 @@ import { noFilters } from '../../search/search-index.ts'
 import { Cluster } from './cluster.ts'
 import { OpenSearchIndex } from './opensearch-index.ts'
 
-const chunk = { fields: { 'chunks.version': ['v1'] }, sort: [1, 'c1'] }
+const chunk = { fields: { 'chunks.version': ['v1'], 'chunks.title_length': [3] }, sort: [1, 'c1'] }
 const hit = { fields: { id: ['d1'] }, sort: [1, 'd1'], inner_hits: { chunks: { hits: { hits: [chunk] } } } }
 const counts = { doc_count: 1, title: { value: 1 }, body: { value: 1 }, found: { buckets: [{ doc_count: 1 }] } }
 
@@ -27,7 +27,9 @@ test('what was found by words is found where comparing it with the vector fails:
     })
     assert.ok(cluster.asked.some((body) => body.includes('knn_score')))
     assert.ok(page.outcome === 'found')
-    assert.deepEqual(page.hits, [{ documentId: 'd1', chunkId: 'c1', versionId: 'v1', score: 1, otherChunks: [] }])
+    const told = { language: null, publishedAt: null, titleLength: 3 }
+    const found = { documentId: 'd1', chunkId: 'c1', versionId: 'v1', score: 1, otherChunks: [], ...told }
+    assert.deepEqual(page.hits, [found])
   } finally {
     cluster.stop()
   }

@@ -3,8 +3,9 @@ import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { entry, everything, ids, put, queryOf, timeoutMs } from '../../../test/contracts/index-under-test.ts'
 import { assertToldAsScored } from '../../../test/contracts/same-answers.ts'
+import { assertTellsColumns, tellingDocuments } from '../../../test/contracts/tells-columns.ts'
 import { openSearchNodes, patience, withoutOpenSearch } from '../../../test/support/opensearch-nodes.ts'
-import { noFilters, type SearchIndex } from '../../search/search-index.ts'
+import { type IndexChange, noFilters, type SearchIndex } from '../../search/search-index.ts'
 import { OpenSearchHome } from './opensearch-home.ts'
 
 const skip = openSearchNodes === null ? withoutOpenSearch : false
@@ -23,7 +24,11 @@ const documents = Array.from({ length: 9 }, (_, i) =>
   }),
 )
 
-async function withIndex(comparedMax: number, work: (index: SearchIndex) => Promise<void>): Promise<void> {
+async function withIndex(
+  comparedMax: number,
+  work: (index: SearchIndex) => Promise<void>,
+  changes: readonly IndexChange[] = documents,
+): Promise<void> {
   const prefix = `test-${randomBytes(4).toString('hex')}`
   const origin = { rules: 'one', instance: 'a' }
   const home = new OpenSearchHome({
@@ -32,7 +37,7 @@ async function withIndex(comparedMax: number, work: (index: SearchIndex) => Prom
   })
   const index = await home.open()
   try {
-    assert.deepEqual(await index.apply({ position: 1, changes: documents }), { outcome: 'applied' })
+    assert.deepEqual(await index.apply({ position: 1, changes }), { outcome: 'applied' })
     await work(index)
   } finally {
     await index.close()
@@ -55,6 +60,12 @@ test('every hit by words tells its cosines, and the first one its parts', { skip
     )
   }),
 )
+
+test('a hit tells the columns of the current version where no other is searched, by the graph or one by one', {
+  skip,
+}, async () => {
+  for (const comparedMax of [0, 100]) await withIndex(comparedMax, assertTellsColumns, tellingDocuments)
+})
 
 test('documents of other datasets are neither found nor scored, by the graph or one by one', { skip }, async () => {
   const scope = { entries: [{ ...entry, datasets: ['news'] }] }

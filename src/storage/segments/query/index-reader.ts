@@ -55,7 +55,14 @@ import {
 import type { Outcome, ReaderCall, ReaderOptions, SearchReply } from './reader-calls.ts'
 import { TermScan } from './scan-terms.ts'
 import { StatisticsCache } from './scope-statistics.ts'
-import { placesOf, type Scores, scoreByVector, scoreByWords } from './score-documents.ts'
+import {
+  nearestChunks,
+  placesOf,
+  type Scores,
+  type ScoringByVector,
+  scoreByVector,
+  scoreByWords,
+} from './score-documents.ts'
 import { type ByDocument, searchKeyword } from './search-keyword.ts'
 import { type ReadFloats, searchVector } from './search-vector.ts'
 import { siftFromUsual } from './sift-chunks.ts'
@@ -282,11 +289,14 @@ export class IndexReader {
     deadline: number,
   ): readonly DocumentHit[] {
     if (near === undefined) return hits
-    const scores = near.map((query) => this.#scoreByVector({ ...query, scope }, view, places, deadline))
-    if (!scores.every((one) => one !== null)) return hits
+    const nearest = near.map((query) => {
+      const scoring = this.#scoringByVector({ ...query, scope }, view, deadline)
+      return scoring === null ? [] : nearestChunks(scoring, places)
+    })
+    if (!nearest.every((one) => one !== null)) return hits
     return hits.map((hit, i) =>
       i < places.length
-        ? { ...hit, cosines: scores.map((one) => one[i]?.score ?? null), ...this.#told(filters, view, places[i]!) }
+        ? { ...hit, cosines: nearest.map((one) => one[i]?.score ?? null), ...this.#told(filters, view, places[i]!) }
         : hit,
     )
   }
@@ -384,10 +394,8 @@ export class IndexReader {
       { view, plan, filter: this.#filters.filterFor(scope, filters), explain, deadline },
       places,
     )
-    const byVector =
-      vector === null
-        ? places.map(() => null)
-        : this.#scoreByVector({ ...vector, filters, scope }, view, places, deadline)
+    const scoring = vector && this.#scoringByVector({ ...vector, filters, scope }, view, deadline)
+    const byVector = scoring === null ? places.map(() => null) : scoreByVector(scoring, places)
     if (byWords === null || byVector === null) return timedOut
     const scores = request.documentIds.map(
       (documentId, i): DocumentScores => ({ documentId, keyword: byWords[i]!, vector: byVector[i]! }),
@@ -395,18 +403,18 @@ export class IndexReader {
     return { outcome: 'found', scores }
   }
 
-  #scoreByVector(
+  /** `null` for a profile that the index does not know, or a vector that cannot be compared with its own. */
+  #scoringByVector(
     { profileId, vector: asked, scope, filters }: NearQuery & Pick<ScoreRequest, 'scope'>,
     view: SearchView,
-    places: readonly (Place | null)[],
     deadline: number,
-  ): Scores {
+  ): ScoringByVector | null {
     const profile = this.#profiles.find((known) => known.profileId === profileId)
     const vector = profile === undefined ? null : usableVector(asked, profile.dimensions)
-    if (profile === undefined || vector === null) return places.map(() => null)
+    if (profile === undefined || vector === null) return null
     const filter = this.#filters.filterFor(scope, filters)
     const [kernel, readFloats] = [this.#kernel, this.#readFloats]
-    return scoreByVector({ view, filter, profile: profile.number, vector, kernel, readFloats, deadline }, places)
+    return { view, filter, profile: profile.number, vector, kernel, readFloats, deadline }
   }
 
   #count(request: CountRequest, deadline: number): CountOutcome {

@@ -6,7 +6,7 @@ import { ChunkScorer } from './chunk-scorer.ts'
 import { bodyMask, type CompiledFilter } from './compile-filter.ts'
 import type { KeywordPlan } from './plan-keyword.ts'
 import { chunkScore } from './search-keyword.ts'
-import { type Candidate, coarseCosines, exactCosines, type VectorSearch } from './search-vector.ts'
+import { type Candidate, coarseError, exactCosines, type VectorSearch } from './search-vector.ts'
 
 interface Scoring {
   readonly view: SearchView
@@ -88,58 +88,65 @@ export function scoreByWords(scoring: ScoringByWords, places: readonly (Place | 
 
 /** The nearest chunk of each document. */
 export function scoreByVector(scoring: ScoringByVector, places: readonly (Place | null)[]): Scores {
+  const nearest = nearestChunks(scoring, places)
+  if (nearest === null) return null
+  const { segments } = scoring.view
+  return nearest.map((found) => found && chunkScore(segments[found.segment]!.image, found.chunk, found.score))
+}
+
+/** One for each place, `null` without a visible vector; `null` for all when time ran out. */
+export function nearestChunks(
+  scoring: ScoringByVector,
+  places: readonly (Place | null)[],
+): readonly (Candidate | null)[] | null {
   const { view, deadline } = scoring
   const query = packQuery(scoring.vector)
   scoring.kernel.setQuery(query)
   const contenders: Contender[] = []
   for (const placed of bySegment(view, places)) {
     if (performance.now() > deadline) return null
-    contenders.push(...nearestContenders(placed, scoring, query.scale))
+    addContenders(contenders, placed, scoring, query.scale)
   }
-  const exact = exactCosines(scoring, contenders)
-  if (exact === null) return null
-  const best: (Candidate | undefined)[] = []
-  for (const [i, candidate] of exact.entries()) {
-    const { at } = contenders[i]!
+  const cosines = exactCosines(scoring, contenders)
+  if (cosines === null) return null
+  const best = new Array<Candidate | null>(places.length).fill(null)
+  for (const [i, { at, segment, chunk }] of contenders.entries()) {
+    const score = cosines[i]!
     const before = best[at]
-    if (before === undefined || candidate.score > before.score) best[at] = candidate
+    if (before == null || score > before.score) best[at] = { segment, chunk, score }
   }
-  return places.map((_, at) => {
-    const found = best[at]
-    return found === undefined ? null : chunkScore(view.segments[found.segment]!.image, found.chunk, found.score)
-  })
+  return best
 }
 
 /** Of each document the chunks that may be its nearest, by what the bytes say. */
-function nearestContenders(
+function addContenders(
+  contenders: Contender[],
   { number, segment, documents }: Placed,
   { profile, kernel, filter }: ScoringByVector,
   queryScale: number,
-): Contender[] {
+): void {
   const { image } = segment
   const open = segment.columns.get(profile)
-  if (open === undefined) return []
-  const visible: number[] = []
+  if (open === undefined) return
+  const chunks: number[] = []
   const ends = documents.map(({ document }) => {
     for (let chunk = image.documentFirstChunk[document]!; chunk < image.documentFirstChunk[document + 1]!; chunk++) {
       const isVisible = open.column.has(chunk) && (filter.maskOf(image, chunk) & bodyMask) !== 0
-      if (isVisible) visible.push(chunk)
+      if (isVisible) chunks.push(chunk)
     }
-    return visible.length
+    return chunks.length
   })
-  const chunks = Uint16Array.from(visible)
-  const rows = chunks.map((chunk) => open.column.rowOf(chunk))
-  const { cosines, errors } = coarseCosines(kernel, open, rows, queryScale)
-  return documents.flatMap(({ at }, i) => {
-    const from = i === 0 ? 0 : ends[i - 1]!
-    const own = Array.from(chunks.subarray(from, ends[i]), (chunk, j) => ({
-      at,
-      segment: number,
-      chunk,
-      score: cosines[from + j]!,
-      error: errors[from + j]!,
-    }))
-    const least = own.reduce((most, { score, error }) => Math.max(most, score - error), -Infinity)
-    return own.filter(({ score, error }) => score + error >= least)
-  })
+  const rows = Uint16Array.from(chunks, (chunk) => open.column.rowOf(chunk))
+  const { products, scales } = kernel.productsOf(open, rows)
+  const scoreOf = (i: number): number => products[i]! * scales[i]! * queryScale
+  const errorOf = (i: number): number => coarseError(scales[i]!, queryScale)
+  let from = 0
+  for (const [d, { at }] of documents.entries()) {
+    let least = -Infinity
+    for (let i = from; i < ends[d]!; i++) least = Math.max(least, scoreOf(i) - errorOf(i))
+    for (; from < ends[d]!; from++) {
+      const score = scoreOf(from)
+      if (score + errorOf(from) >= least) contenders.push({ at, segment: number, chunk: chunks[from]!, score })
+    }
+  }
 }

@@ -90,8 +90,9 @@ export function searchVector(search: VectorSearch): NearestDocuments | null {
 
   const nearest = nearestBySigns(search, withVisible(search, columns), query.farthest)
   const coarse = nearest && nearestByBytes(search, nearest, query.scale)
-  const exact = coarse && exactCosines(search, coarse)
-  if (exact === null) return null
+  const cosines = coarse && exactCosines(search, coarse)
+  if (coarse === null || cosines === null) return null
+  const exact = coarse.map(({ segment, chunk }, i): Candidate => ({ segment, chunk, score: cosines[i]! }))
   exact.sort((a, b) => b.score - a.score || compareChunks(search.view, a, b))
   return byDocument(search.view, exact.slice(0, search.topK))
 }
@@ -260,35 +261,19 @@ function dropHidden(search: VectorSearch, { segment, open }: ScannedColumn, kept
   return visible
 }
 
-/** Without a branch, which could not be foreseen. */
+/** In place, and without a branch, which could not be foreseen. */
 function rowsWithin({ rows, distances }: Found, limit: number): Uint16Array {
-  const kept = new Uint16Array(rows.length)
   let count = 0
   for (let i = 0; i < rows.length; i++) {
-    kept[count] = rows[i]!
+    rows[count] = rows[i]!
     count += Number(distances[i]! <= limit)
   }
-  return kept.subarray(0, count)
+  return rows.subarray(0, count)
 }
 
-/** What the bytes say of the cosines of some rows, and how far off each may be. */
-export function coarseCosines(
-  kernel: VectorKernel,
-  open: OpenColumn,
-  rows: Uint16Array,
-  queryScale: number,
-): { readonly cosines: Float64Array; readonly errors: Float64Array } {
-  const products = kernel.productsOf(open, rows)
-  const { scale } = open.column
-  const cosines = new Float64Array(rows.length)
-  const errors = new Float64Array(rows.length)
-  for (let i = 0; i < rows.length; i++) {
-    const step = scale[rows[i]!]!
-    cosines[i] = products[i]! * step * queryScale
-    errors[i] = ((step + queryScale) * deviations) / Math.sqrt(12)
-  }
-  return { cosines, errors }
-}
+/** How far a cosine may be off that is worked out from bytes of these scales. */
+export const coarseError = (scale: number, queryScale: number): number =>
+  ((scale + queryScale) * deviations) / Math.sqrt(12)
 
 /** Those that may be among the nearest by what the bytes say. */
 function nearestByBytes(
@@ -297,81 +282,75 @@ function nearestByBytes(
   queryScale: number,
 ): Candidate[] | null {
   const surely = new BestSoFar(topK)
-  const kept: (Near & { cosines: Float64Array; errors: Float64Array })[] = []
-  for (const one of near) {
+  const candidates: (Candidate & { readonly most: number })[] = []
+  for (const { segment, open, rows } of near) {
     if (performance.now() > deadline) return null
-    const { cosines, errors } = coarseCosines(kernel, one.open, one.rows, queryScale)
-    for (let i = 0; i < cosines.length; i++) surely.add(cosines[i]! - errors[i]!)
-    kept.push({ ...one, cosines, errors })
-  }
-  const candidates: Candidate[] = []
-  const least = surely.least
-  for (const { segment, open, rows, cosines, errors } of kept) {
+    const { products, scales } = kernel.productsOf(open, rows)
     for (let i = 0; i < rows.length; i++) {
-      if (cosines[i]! + errors[i]! < least) continue
-      candidates.push({ segment, chunk: open.column.chunkOf(rows[i]!), score: cosines[i]! })
+      const score = products[i]! * scales[i]! * queryScale
+      const error = coarseError(scales[i]!, queryScale)
+      surely.add(score - error)
+      const most = score + error
+      if (most >= surely.least) candidates.push({ segment, chunk: open.column.chunkOf(rows[i]!), score, most })
     }
   }
-  return candidates
+  return candidates.filter(({ most }) => most >= surely.least)
 }
 
 /** Knows the last of the best so many cosines, or a little less than it: they are counted in narrow classes. */
 class BestSoFar {
-  static readonly #classesOfOne = 16_384
+  static readonly #classesOfOne = 8192
+  least = -Infinity
   readonly #counts = new Uint32Array(2 * BestSoFar.#classesOfOne + 1)
   readonly #wanted: number
+  /** The class of the last of the best, and how many are in it and above. */
+  #last = 0
+  #above = 0
 
   constructor(wanted: number) {
     this.#wanted = wanted
   }
 
   add(cosine: number): void {
+    if (cosine < this.least) return
     const place = Math.floor((cosine + 1) * BestSoFar.#classesOfOne)
-    this.#counts[Math.min(Math.max(0, place), this.#counts.length - 1)]!++
-  }
-
-  get least(): number {
-    let place = this.#counts.length - 1
-    for (let left = this.#wanted - this.#counts[place]!; left > 0 && place > 0; left -= this.#counts[place]!) place--
-    return place === 0 ? -Infinity : place / BestSoFar.#classesOfOne - 1
+    this.#counts[Math.min(Math.max(this.#last, place), this.#counts.length - 1)]!++
+    this.#above++
+    while (this.#above - this.#counts[this.#last]! >= this.#wanted) {
+      this.#above -= this.#counts[this.#last++]!
+      this.least = this.#last / BestSoFar.#classesOfOne - 1
+    }
   }
 }
 
-/** The candidates with their exact cosines, as far as their floats can be read; `null` when time ran out. */
+/** The cosine of each candidate: exact, or what is known of it where its floats cannot be read; `null` when time ran out. */
 export function exactCosines(
   {
     view,
     profile,
     vector,
+    kernel,
     readFloats,
     deadline,
-  }: Pick<VectorSearch, 'view' | 'profile' | 'vector' | 'readFloats' | 'deadline'>,
+  }: Pick<VectorSearch, 'view' | 'profile' | 'vector' | 'kernel' | 'readFloats' | 'deadline'>,
   candidates: readonly Candidate[],
-): Candidate[] | null {
-  const scored: Candidate[] = []
+): Float64Array | null {
+  const scores = Float64Array.from(candidates, ({ score }) => score)
   for (let from = 0; from < candidates.length; from += floatsAtOnce) {
     if (performance.now() > deadline) return null
     const some = candidates.slice(from, from + floatsAtOnce)
     const keys = some.map(({ segment, chunk }) => view.segments[segment]!.image.vectorKey[chunk]!)
-    const floats = readFloats(profile, keys)
-    for (const [i, candidate] of some.entries()) {
-      const read = floats[i]
-      scored.push(read?.length === vector.length ? { ...candidate, score: cosine(vector, read) } : candidate)
+    const floats: Float32Array[] = []
+    const places: number[] = []
+    for (const [i, read] of readFloats(profile, keys).entries()) {
+      if (read?.length !== vector.length) continue
+      floats.push(read)
+      places.push(from + i)
     }
+    const cosines = kernel.cosinesOf(vector, floats)
+    for (const [i, place] of places.entries()) scores[place] = cosines[i]!
   }
-  return scored
-}
-
-function cosine(a: Float32Array, b: Float32Array): number {
-  let product = 0
-  let squaresA = 0
-  let squaresB = 0
-  for (let i = 0; i < a.length; i++) {
-    product += a[i]! * b[i]!
-    squaresA += a[i]! * a[i]!
-    squaresB += b[i]! * b[i]!
-  }
-  return product / Math.sqrt(squaresA * squaresB)
+  return scores
 }
 
 function compareChunks({ segments }: SearchView, a: Candidate, b: Candidate): number {

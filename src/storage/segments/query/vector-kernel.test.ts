@@ -6,6 +6,16 @@ import { Arena, bytesOf } from '../memory/arena.ts'
 import { openColumn } from '../memory/segment.ts'
 import { openKernel } from './vector-kernel.ts'
 
+function cosine(a: Float32Array, b: Float32Array): number {
+  let [product, squaresA, squaresB] = [0, 0, 0]
+  for (let i = 0; i < a.length; i++) {
+    product += a[i]! * b[i]!
+    squaresA += a[i]! * a[i]!
+    squaresB += b[i]! * b[i]!
+  }
+  return product / Math.sqrt(squaresA * squaresB)
+}
+
 test('the SIMD kernel gives what the plain one gives, for every size', () => {
   const arena = new Arena()
   const simd = openKernel('simd', arena.memories)
@@ -52,8 +62,22 @@ test('the SIMD kernel gives what the plain one gives, for every size', () => {
             if (limit === query.farthest) assert.deepEqual([...near[0]![0]!], expected)
           }
         }
-        const some = list.length
-        assert.deepEqual(simd.productsOf(open, list).slice(0, some), plain.productsOf(open, list).slice(0, some))
+        const [bySimd, byPlain] = [simd, plain].map((kernel) => {
+          const { products, scales } = kernel.productsOf(open, list)
+          return { products: products.slice(0, list.length), scales: scales.slice(0, list.length) }
+        })
+        assert.deepEqual(bySimd, byPlain)
+        assert.deepEqual(
+          [...bySimd!.scales],
+          [...list].map((row) => open.column.scale[row]),
+        )
+        const [vector, floats] = [draw(), Array.from({ length: rows % 11 }, draw)]
+        const cosines = simd.cosinesOf(vector, floats)
+        assert.deepEqual(cosines, plain.cosinesOf(vector, floats))
+        assert.deepEqual(
+          [...cosines],
+          floats.map((other) => cosine(vector, other)),
+        )
         arena.free(block)
       },
     ),

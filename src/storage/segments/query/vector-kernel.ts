@@ -4,7 +4,7 @@ import { firstBitsOf, groupRows, type PackedQuery } from '../format/vector-colum
 import type { OpenColumn } from '../memory/segment.ts'
 
 /**
- * The two inner loops of vector search, over the rows of one column. A row's distance is the weight of the components
+ * The inner loops of vector search: two over the rows of one column, one over floats. A row's distance is the weight of the components
  * whose signs differ from the query's. What a call returns is overwritten by the next call. `list` is ascending row
  * numbers.
  */
@@ -21,15 +21,23 @@ export interface VectorKernel {
   readonly nearRows: Uint16Array
   readonly nearDistances: Uint16Array
   readonly counts: Uint32Array
-  /** Products of the query's components with the signed bytes. */
-  productsOf(column: OpenColumn, list: Uint16Array): Int32Array
+  /** Products of the query's components with the signed bytes, and the rows' scales. */
+  productsOf(column: OpenColumn, list: Uint16Array): Products
+  /** Cosines with rows of floats that are as long as `vector`. All sums are in the order of the components. */
+  cosinesOf(vector: Float32Array, rows: readonly Float32Array[]): Float64Array
+}
+
+export interface Products {
+  readonly products: Int32Array
+  readonly scales: Float32Array
 }
 
 export function openKernel(kind: 'simd' | 'plain', memories: readonly WebAssembly.Memory[]): VectorKernel {
   return kind === 'plain' ? new PlainKernel() : new SimdKernel(memories)
 }
 
-/** In the kernel's own memory: tables of up to 8,192 components, the components, lists. What comes before is the kernel's. */
+/** In the kernel's own memory: tables of that many components, the components, lists. What comes before is the kernel's. */
+const componentsMax = 8192
 const tablesAt = 1024
 const componentsAt = 65_536
 const listAt = 131_072
@@ -38,7 +46,13 @@ const outAt = nearAt + segmentChunksMax * 2
 const visibleAt = outAt + segmentChunksMax * 4
 const countsAt = visibleAt + segmentChunksMax / 8
 const countsMax = 2 ** 16
-const scratchPages = (countsAt + countsMax * 4) / 65_536
+const scalesAt = countsAt + countsMax * 4
+/** A vector of floats to compare with, as 64-bit numbers; rows to be compared, so many at once; and their sums. */
+const vectorAt = scalesAt + segmentChunksMax * 4
+const floatRowsAt = vectorAt + componentsMax * 8
+const floatRows = 4
+const floatSumsAt = floatRowsAt + floatRows * componentsMax * 4
+const scratchPages = (floatSumsAt + floatRows * 16) / 65_536
 
 interface KernelExports {
   near(
@@ -54,7 +68,17 @@ interface KernelExports {
     near: number,
     counts: number,
   ): number
-  products_of(rows: number, list: number, count: number, query: number, blocks: number, out: number): void
+  products_of(
+    rows: number,
+    scales: number,
+    list: number,
+    count: number,
+    query: number,
+    blocks: number,
+    out: number,
+    steps: number,
+  ): void
+  four_sums(query: number, row: number, stride: number, out: number): void
 }
 
 /** `vector-kernel.wasm`, one instance for each arena, made when first needed. */
@@ -69,7 +93,13 @@ class SimdKernel implements VectorKernel {
   readonly nearDistances = new Uint16Array(this.#scratch.buffer as ArrayBuffer, nearAt, segmentChunksMax)
   readonly counts = new Uint32Array(this.#scratch.buffer as ArrayBuffer, countsAt, countsMax)
   readonly #visible = new Uint32Array(this.#scratch.buffer as ArrayBuffer, visibleAt, segmentChunksMax / 32)
-  readonly #sums = new Int32Array(this.#scratch.buffer as ArrayBuffer, outAt, segmentChunksMax)
+  readonly #products: Products = {
+    products: new Int32Array(this.#scratch.buffer as ArrayBuffer, outAt, segmentChunksMax),
+    scales: new Float32Array(this.#scratch.buffer as ArrayBuffer, scalesAt, segmentChunksMax),
+  }
+  readonly #vector = new Float64Array(this.#scratch.buffer as ArrayBuffer, vectorAt, componentsMax)
+  readonly #floatRows = new Float32Array(this.#scratch.buffer as ArrayBuffer, floatRowsAt, floatRows * componentsMax)
+  readonly #floatSums = new Float64Array(this.#scratch.buffer as ArrayBuffer, floatSumsAt, floatRows * 2)
 
   constructor(memories: readonly WebAssembly.Memory[]) {
     this.#memories = memories
@@ -102,12 +132,31 @@ class SimdKernel implements VectorKernel {
     )
   }
 
-  productsOf({ column, place }: OpenColumn, list: Uint16Array): Int32Array {
-    const { bytesAt, bytesStride } = column.layout
+  productsOf({ column, place }: OpenColumn, list: Uint16Array): Products {
+    const { bytesAt, bytesStride, scaleAt } = column.layout
+    const { arena, offset } = place.block
     this.#list.set(list)
-    const rows = place.block.offset + bytesAt
-    this.#exportsFor(place.block.arena).products_of(rows, listAt, list.length, componentsAt, bytesStride / 16, outAt)
-    return this.#sums
+    const kernel = this.#exportsFor(arena)
+    const blocks = bytesStride / 16
+    kernel.products_of(offset + bytesAt, offset + scaleAt, listAt, list.length, componentsAt, blocks, outAt, scalesAt)
+    return this.#products
+  }
+
+  cosinesOf(vector: Float32Array, rows: readonly Float32Array[]): Float64Array {
+    // Nothing is read from the arena, so that any will do.
+    const kernel = this.#exportsFor(0)
+    this.#vector.set(vector)
+    const squaresOfVector = squaresOf(vector)
+    const cosines = new Float64Array(rows.length)
+    for (let from = 0; from < rows.length; from += floatRows) {
+      const some = Math.min(floatRows, rows.length - from)
+      for (let i = 0; i < some; i++) this.#floatRows.set(rows[from + i]!, i * vector.length)
+      kernel.four_sums(vectorAt, floatRowsAt, vector.length * 4, floatSumsAt)
+      for (let i = 0; i < some; i++) {
+        cosines[from + i] = this.#floatSums[i]! / Math.sqrt(squaresOfVector * this.#floatSums[floatRows + i]!)
+      }
+    }
+    return cosines
   }
 
   #exportsFor(arena: number): KernelExports {
@@ -126,7 +175,10 @@ class SimdKernel implements VectorKernel {
 class PlainKernel implements VectorKernel {
   readonly nearRows = new Uint16Array(segmentChunksMax)
   readonly nearDistances = new Uint16Array(segmentChunksMax)
-  readonly #out = new Int32Array(segmentChunksMax)
+  readonly #products: Products = {
+    products: new Int32Array(segmentChunksMax),
+    scales: new Float32Array(segmentChunksMax),
+  }
   readonly counts = new Uint32Array(countsMax)
   #visible = new Uint32Array(0)
   #signTables = new Uint8Array(0)
@@ -155,14 +207,25 @@ class PlainKernel implements VectorKernel {
     return found
   }
 
-  productsOf({ column }: OpenColumn, list: Uint16Array): Int32Array {
+  productsOf({ column }: OpenColumn, list: Uint16Array): Products {
     const stride = column.layout.bytesStride
+    const { products, scales } = this.#products
     list.forEach((row, i) => {
       let sum = 0
       for (let at = 0; at < stride; at++) sum += column.bytes[row * stride + at]! * this.#components[at]!
-      this.#out[i] = sum
+      products[i] = sum
+      scales[i] = column.scale[row]!
     })
-    return this.#out
+    return this.#products
+  }
+
+  cosinesOf(vector: Float32Array, rows: readonly Float32Array[]): Float64Array {
+    const squaresOfVector = squaresOf(vector)
+    return Float64Array.from(rows, (row) => {
+      let product = 0
+      for (let i = 0; i < vector.length; i++) product += vector[i]! * row[i]!
+      return product / Math.sqrt(squaresOfVector * squaresOf(row))
+    })
   }
 
   #distance({ column }: OpenColumn, row: number): number {
@@ -175,4 +238,10 @@ class PlainKernel implements VectorKernel {
     }
     return sum
   }
+}
+
+function squaresOf(vector: Float32Array): number {
+  let squares = 0
+  for (let i = 0; i < vector.length; i++) squares += vector[i]! * vector[i]!
+  return squares
 }

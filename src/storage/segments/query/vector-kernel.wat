@@ -1,6 +1,7 @@
 ;; The inner loops of vector search. Memory 0 is a shared arena with the segments' vectors, read only; memory 1 belongs to
 ;; the reader and holds the query, lists of row numbers and results. Rows of bytes and queries are padded to 16-byte blocks.
-;; `vector-kernel.ts` has the same in plain JavaScript, with the same results to the bit: all of this is integers.
+;; `vector-kernel.ts` has the same in plain JavaScript, with the same results to the bit: what is not integers is added up in
+;; the same order.
 ;; After a change here: node scripts/check-kernel.ts --write
 (module
   (import "arena" "memory" (memory $arena 1 65536 shared))
@@ -117,17 +118,22 @@
         (br $next)))
     (local.get $found))
 
-  ;; Reads a little of every 64 bytes of the rows at $list: they come from memory all at once, where a row after the other
-  ;; would be waited for. What is read is of no use, and is returned so that it is read.
-  (func $fetch (param $rows i32) (param $list i32) (param $count i32) (param $stride i32) (result i32)
+  ;; Reads a little of every 64 bytes of the rows at $list, and their scales: they come from memory all at once, where a row
+  ;; after the other would be waited for. What is read is of no use, and is returned so that it is read.
+  (func $fetch (param $rows i32) (param $scales i32) (param $list i32) (param $count i32) (param $stride i32) (result i32)
+    (local $number i32)
     (local $end i32)
     (local $row i32)
     (local $row_end i32)
     (local $read i32)
     (local.set $end (i32.add (local.get $list) (i32.shl (local.get $count) (i32.const 1))))
     (loop $next
-      (local.set $row
-        (i32.add (local.get $rows) (i32.mul (i32.load16_u $scratch (local.get $list)) (local.get $stride))))
+      (local.set $number (i32.load16_u $scratch (local.get $list)))
+      (local.set $read
+        (i32.or
+          (local.get $read)
+          (i32.load8_u $arena (i32.add (local.get $scales) (i32.shl (local.get $number) (i32.const 2))))))
+      (local.set $row (i32.add (local.get $rows) (i32.mul (local.get $number) (local.get $stride))))
       (local.set $row_end (i32.add (local.get $row) (local.get $stride)))
       (loop $line
         (local.set $read (i32.or (local.get $read) (i32.load8_u $arena (local.get $row))))
@@ -137,10 +143,12 @@
         (i32.lt_u (local.tee $list (i32.add (local.get $list) (i32.const 2))) (local.get $end))))
     (local.get $read))
 
-  ;; Products of the query's 16-bit components with the signed bytes of the rows at $list, as 32-bit numbers at $out.
-  (func (export "products_of") (param $rows i32) (param $list i32) (param $count i32) (param $query i32)
-    (param $blocks i32) (param $out i32)
+  ;; Products of the query's 16-bit components with the signed bytes of the rows at $list, as 32-bit numbers at $out, and
+  ;; the rows' scales at $steps.
+  (func (export "products_of") (param $rows i32) (param $scales i32) (param $list i32) (param $count i32)
+    (param $query i32) (param $blocks i32) (param $out i32) (param $steps i32)
     (local $end i32)
+    (local $number i32)
     (local $fetched i32)
     (local $row i32)
     (local $at i32)
@@ -157,14 +165,17 @@
           (drop
             (call $fetch
               (local.get $rows)
+              (local.get $scales)
               (local.get $list)
               (local.get $fetched)
               (i32.shl (local.get $blocks) (i32.const 4))))))
       (local.set $fetched (i32.sub (local.get $fetched) (i32.const 1)))
+      (local.set $number (i32.load16_u $scratch (local.get $list)))
+      (f32.store $scratch
+        (local.get $steps)
+        (f32.load $arena (i32.add (local.get $scales) (i32.shl (local.get $number) (i32.const 2)))))
       (local.set $row
-        (i32.add
-          (local.get $rows)
-          (i32.shl (i32.mul (i32.load16_u $scratch (local.get $list)) (local.get $blocks)) (i32.const 4))))
+        (i32.add (local.get $rows) (i32.shl (i32.mul (local.get $number) (local.get $blocks)) (i32.const 4))))
       (local.set $at (local.get $query))
       (local.set $left (local.get $blocks))
       (local.set $sum (v128.const i32x4 0 0 0 0))
@@ -185,5 +196,46 @@
         (br_if $block (local.tee $left (i32.sub (local.get $left) (i32.const 1)))))
       (i32.store $scratch (local.get $out) (call $lanes_sum (local.get $sum)))
       (local.set $list (i32.add (local.get $list) (i32.const 2)))
+      (local.set $steps (i32.add (local.get $steps) (i32.const 4)))
       (br_if $next
-        (i32.lt_u (local.tee $out (i32.add (local.get $out) (i32.const 4))) (local.get $end))))))
+        (i32.lt_u (local.tee $out (i32.add (local.get $out) (i32.const 4))) (local.get $end)))))
+
+  ;; Components of two rows, the first at $a of $scratch.
+  (func $two (param $a i32) (param $b i32) (result v128)
+    (f64x2.promote_low_f32x4
+      (v128.load32_lane $scratch 1 (local.get $b) (v128.load32_zero $scratch (local.get $a)))))
+
+  ;; Of four rows of floats, the first at $row and each $stride after the one before: their products with the 64-bit
+  ;; components at $query, then their squares, as eight 64-bit numbers at $out. Each is added up in the order of the
+  ;; components; four at once because every addition waits for the one before it.
+  (func (export "four_sums") (param $query i32) (param $row i32) (param $stride i32) (param $out i32)
+    (local $end i32)
+    (local $component v128)
+    (local $a v128)
+    (local $b v128)
+    (local $product_a v128)
+    (local $product_b v128)
+    (local $squares_a v128)
+    (local $squares_b v128)
+    (local.set $end (i32.add (local.get $row) (local.get $stride)))
+    (loop $next
+      (local.set $component (v128.load64_splat $scratch (local.get $query)))
+      (local.set $a
+        (call $two (local.get $row) (i32.add (local.get $row) (local.get $stride))))
+      (local.set $b
+        (call $two
+          (i32.add (local.get $row) (i32.shl (local.get $stride) (i32.const 1)))
+          (i32.add (local.get $row) (i32.mul (local.get $stride) (i32.const 3)))))
+      (local.set $product_a
+        (f64x2.add (local.get $product_a) (f64x2.mul (local.get $component) (local.get $a))))
+      (local.set $product_b
+        (f64x2.add (local.get $product_b) (f64x2.mul (local.get $component) (local.get $b))))
+      (local.set $squares_a (f64x2.add (local.get $squares_a) (f64x2.mul (local.get $a) (local.get $a))))
+      (local.set $squares_b (f64x2.add (local.get $squares_b) (f64x2.mul (local.get $b) (local.get $b))))
+      (local.set $query (i32.add (local.get $query) (i32.const 8)))
+      (br_if $next
+        (i32.lt_u (local.tee $row (i32.add (local.get $row) (i32.const 4))) (local.get $end))))
+    (v128.store $scratch (local.get $out) (local.get $product_a))
+    (v128.store $scratch offset=16 (local.get $out) (local.get $product_b))
+    (v128.store $scratch offset=32 (local.get $out) (local.get $squares_a))
+    (v128.store $scratch offset=48 (local.get $out) (local.get $squares_b))))

@@ -9,8 +9,12 @@ test('blocks in use never overlap, and everything freed can be used again', () =
       const arena = new Arena(131_072)
       const used: Block[] = []
       for (const [take, number] of steps) {
-        if (take || used.length === 0) used.push(arena.allocate(number))
-        else arena.free(used.splice(number % used.length, 1)[0]!)
+        if (take || used.length === 0) {
+          const alignedByte = (number % 7) * 16
+          const block = arena.allocate(number, alignedByte)
+          assert.equal((block.offset + alignedByte) % 64, 0)
+          used.push(block)
+        } else arena.free(used.splice(number % used.length, 1)[0]!)
         const ordered = used.toSorted((a, b) => a.arena - b.arena || a.offset - b.offset)
         ordered.forEach((block, i) => {
           const next = ordered[i + 1]

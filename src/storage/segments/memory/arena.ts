@@ -16,6 +16,7 @@ export interface Block {
 
 const wasmPageBytes = 65_536
 const alignmentBytes = 64
+const aligned = (bytes: number): number => Math.ceil(bytes / alignmentBytes) * alignmentBytes
 
 interface Gap {
   offset: number
@@ -42,26 +43,31 @@ export class Arena {
     return this.#peakBytes
   }
 
-  /** The content of the block is whatever was there before. */
-  allocate(bytes: number): Block {
-    const size = Math.max(alignmentBytes, Math.ceil(bytes / alignmentBytes) * alignmentBytes)
+  /**
+   * The content of the block is whatever was there before. Its first byte stands where 64 bytes begin that come from memory
+   * together, or the one that is told does.
+   */
+  allocate(bytes: number, alignedByte = 0): Block {
+    const shift = aligned(alignedByte) - alignedByte
+    const size = Math.max(alignmentBytes, aligned(shift + bytes))
     for (let arena = 0; arena < this.#gaps.length; arena++) {
       const offset = this.#take(arena, size)
-      if (offset >= 0) return { arena, offset, bytes }
+      if (offset >= 0) return { arena, offset: offset + shift, bytes }
     }
     const pages = Math.ceil(Math.max(this.#memoryBytes, size) / wasmPageBytes)
     this.memories.push(new WebAssembly.Memory({ initial: pages, maximum: pages, shared: true }))
     this.#gaps.push([{ offset: 0, bytes: pages * wasmPageBytes }])
     const arena = this.#gaps.length - 1
-    return { arena, offset: this.#take(arena, size), bytes }
+    return { arena, offset: this.#take(arena, size) + shift, bytes }
   }
 
   free(block: Block): void {
-    const size = Math.max(alignmentBytes, Math.ceil(block.bytes / alignmentBytes) * alignmentBytes)
+    const offset = block.offset - (block.offset % alignmentBytes)
+    const size = Math.max(alignmentBytes, aligned(block.offset - offset + block.bytes))
     const gaps = this.#gaps[block.arena]!
     let at = 0
-    while (at < gaps.length && gaps[at]!.offset < block.offset) at++
-    gaps.splice(at, 0, { offset: block.offset, bytes: size })
+    while (at < gaps.length && gaps[at]!.offset < offset) at++
+    gaps.splice(at, 0, { offset, bytes: size })
     this.#joinWithNext(gaps, at)
     if (at > 0) this.#joinWithNext(gaps, at - 1)
     this.#usedBytes -= size

@@ -261,14 +261,15 @@ function dropHidden(search: VectorSearch, { segment, open }: ScannedColumn, kept
   return visible
 }
 
-/** In place, and without a branch, which could not be foreseen. */
+/** Without a branch, which could not be foreseen, and not in place, where each step would wait for what the last one wrote. */
 function rowsWithin({ rows, distances }: Found, limit: number): Uint16Array {
+  const kept = new Uint16Array(rows.length)
   let count = 0
   for (let i = 0; i < rows.length; i++) {
-    rows[count] = rows[i]!
+    kept[count] = rows[i]!
     count += Number(distances[i]! <= limit)
   }
-  return rows.subarray(0, count)
+  return kept.subarray(0, count)
 }
 
 /** How far a cosine may be off that is worked out from bytes of these scales. */

@@ -139,6 +139,9 @@
         (local.set $read (i32.or (local.get $read) (i32.load8_u $arena (local.get $row))))
         (br_if $line
           (i32.lt_u (local.tee $row (i32.add (local.get $row) (i32.const 64))) (local.get $row_end))))
+      ;; A row that does not begin with 64 such bytes ends in others.
+      (local.set $read
+        (i32.or (local.get $read) (i32.load8_u $arena (i32.sub (local.get $row_end) (i32.const 1)))))
       (br_if $next
         (i32.lt_u (local.tee $list (i32.add (local.get $list) (i32.const 2))) (local.get $end))))
     (local.get $read))

@@ -2,7 +2,7 @@ import type { MessagePort } from 'node:worker_threads'
 import type { FilterClasses } from '../format/filter-classes.ts'
 import type { MergedColumn } from '../format/merge-segments.ts'
 import { openImage, type SegmentImage } from '../format/segment-image.ts'
-import { columnLayout, fewWithVector, sparseLayout, VectorColumn } from '../format/vector-column.ts'
+import { type ColumnLayout, columnLayout, fewWithVector, sparseLayout, VectorColumn } from '../format/vector-column.ts'
 import { Arena, type Block, bytesOf } from '../memory/arena.ts'
 import type { Control } from '../memory/control.ts'
 import type { ListUpdate, Profile } from '../memory/published-list.ts'
@@ -172,16 +172,21 @@ export class PublishedSegments {
     }
   }
 
+  /** Rows of bytes are read here and there: one of 384 is 6 times 64 bytes of memory, and 7 where it begins among others. */
+  #allocateColumn({ total, bytesAt }: ColumnLayout): Block {
+    return this.arena.allocate(total, bytesAt)
+  }
+
   /** In a segment that is not sealed nearly every chunk may still get its vector. */
   #placeColumn({ profile, dimensions, raw }: MergedColumn, chunks: number, sealed: boolean): ColumnPlace {
     const { memories } = this.arena
     const few = sealed ? fewWithVector(raw, chunks) : null
     if (few === null) {
-      const block = this.arena.allocate(raw.length)
+      const block = this.#allocateColumn(columnLayout(chunks, dimensions))
       bytesOf(memories, block).set(raw)
       return { profile, dimensions, rows: null, block }
     }
-    const block = this.arena.allocate(sparseLayout(few.length, dimensions).total)
+    const block = this.#allocateColumn(sparseLayout(few.length, dimensions))
     bytesOf(memories, block).fill(0)
     const place = { profile, dimensions, rows: few.length, block }
     const { column } = openColumn(memories, place, chunks)
@@ -194,7 +199,7 @@ export class PublishedSegments {
   reserveColumn(segment: WriterSegment, profile: Profile): NewColumn {
     const { memories } = this.arena
     const { chunks } = segment.image
-    const block = this.arena.allocate(columnLayout(chunks, profile.dimensions).total)
+    const block = this.#allocateColumn(columnLayout(chunks, profile.dimensions))
     bytesOf(memories, block).fill(0)
     const place = { profile: profile.number, dimensions: profile.dimensions, rows: null, block }
     const before = segment.columns.get(profile.number)

@@ -12,7 +12,8 @@
  * `npm run bench -- embedding` says what part of the bare session's texts come out of the whole.
  */
 import { createHash } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
+import { readFile, realpath } from 'node:fs/promises'
+import { basename, dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Tokenizer } from '@huggingface/tokenizers'
 import { env, InferenceSession, Tensor } from 'onnxruntime-node'
@@ -20,6 +21,7 @@ import type { BuiltInModel, ModelFile } from './built-in-models.ts'
 import type { EmbeddingKind } from './embedder.ts'
 import { EmbeddingError } from './embedding-error.ts'
 import { UnigramTokenizer, type UnigramVocabulary } from './unigram-tokenizer.ts'
+import { graphWithWeightsInFile } from './weights-in-file.ts'
 
 const tokensMax = 512
 /**
@@ -35,7 +37,7 @@ export interface LoadedModel {
   run(tokens: readonly number[]): Promise<Float32Array>
 }
 
-/** Reads every file once and hands over the bytes that were checked, so nothing can change in between. */
+/** Reads a file once and hands over the bytes that were checked; the weights are mapped from it after that. */
 async function readChecked(model: BuiltInModel, directory: URL, role: ModelFile): Promise<Buffer> {
   const { name, sha256 } = model.files[role]
   const bytes = await readFile(fileURLToPath(new URL(name, directory))).catch((error: NodeJS.ErrnoException) => {
@@ -71,7 +73,10 @@ export async function loadBuiltInModel(model: BuiltInModel, directory: URL, thre
   const tokensOf = tokenizers[model.tokenizer](model, vocabulary, settings)
 
   env.logLevel = 'error'
-  const session = await InferenceSession.create(await readChecked(model, directory, 'weights'), {
+  const weights = await readChecked(model, directory, 'weights')
+  // Where links lead to: weights that are linked into the folder from elsewhere the runtime refuses.
+  const weightsPath = await realpath(fileURLToPath(new URL(model.files.weights.name, directory)))
+  const session = await InferenceSession.create(graphWithWeightsInFile(weights, basename(weightsPath)), {
     executionProviders: ['cpu'],
     executionMode: 'sequential',
     interOpNumThreads: 1,
@@ -79,6 +84,7 @@ export async function loadBuiltInModel(model: BuiltInModel, directory: URL, thre
     logSeverityLevel: 3,
     // An arena never gives back: 240 MB after texts of every length against 195 without, at the same CPU a text.
     enableCpuMemArena: false,
+    extra: { session: { model_external_initializers_file_folder_path: dirname(weightsPath) } },
   })
 
   const { dimensions, prefixes, pooling } = model

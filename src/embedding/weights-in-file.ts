@@ -1,0 +1,94 @@
+/**
+ * A model's graph without its large weights: it says instead where in the model's own file they stand. The runtime maps
+ * them from there, so that they are pages of a file, which all processes of a model share and the system may drop, and not
+ * a copy in the memory of each; where it cannot map them it reads them.
+ */
+
+/** Smaller ones stay in the graph: a mapping takes whole pages and a call of the system. */
+const largeBytes = 65_536
+/** Numbers of the fields in ONNX's protocol buffers. */
+const model = { graph: 7 } as const
+const graph = { initializer: 5 } as const
+const tensor = { dataType: 2, rawData: 9, externalData: 13, dataLocation: 14 } as const
+const entry = { key: 1, value: 2 } as const
+const float32 = 1
+const isExternal = 1
+
+/** Of the bytes: the whole field, and what is in it. */
+interface Field {
+  readonly number: number
+  readonly from: number
+  readonly contentFrom: number
+  readonly end: number
+}
+
+/** `bytes` are all of the file with that name. */
+export function graphWithWeightsInFile(bytes: Buffer, fileName: string): Buffer {
+  return rewritten(0, bytes.length, model.graph, (field) =>
+    message(
+      model.graph,
+      rewritten(field.contentFrom, field.end, graph.initializer, (found) => {
+        const { contentFrom, end } = found
+        const raw = fieldsOf(bytes, contentFrom, end).find(({ number }) => number === tensor.rawData)
+        if (raw === undefined || end - contentFrom < largeBytes || !isAligned(found, raw)) return null
+        const place = { location: fileName, offset: String(raw.contentFrom), length: String(raw.end - raw.contentFrom) }
+        const said = Object.entries(place).map(([name, value]) =>
+          message(tensor.externalData, message(entry.key, Buffer.from(name)), message(entry.value, Buffer.from(value))),
+        )
+        const rest = rewritten(contentFrom, end, tensor.rawData, () => Buffer.concat(said))
+        return message(graph.initializer, rest, varint(tensor.dataLocation * 8), varint(isExternal))
+      }),
+    ),
+  )
+
+  /** Fields with that number become what is given for them, or stay if that is null; the others stay. */
+  function rewritten(from: number, end: number, number: number, by: (field: Field) => Buffer | null): Buffer {
+    const fields = fieldsOf(bytes, from, end)
+    return Buffer.concat(
+      fields.map((field) => (field.number === number ? by(field) : null) ?? bytes.subarray(field.from, field.end)),
+    )
+  }
+
+  /** The runtime reads in place, and not every processor reads a number from anywhere. */
+  function isAligned({ contentFrom, end }: Field, raw: Field): boolean {
+    const type = fieldsOf(bytes, contentFrom, end).find(({ number }) => number === tensor.dataType)
+    return raw.contentFrom % 4 === 0 || (type !== undefined && bytes[type.contentFrom] !== float32)
+  }
+}
+
+function fieldsOf(bytes: Buffer, from: number, end: number): Field[] {
+  const fields: Field[] = []
+  for (let at = from; at < end; ) {
+    const start = at
+    const key = next()
+    const kind = key % 8
+    const length = kind === 2 ? next() : kind === 5 ? 4 : kind === 1 ? 8 : null
+    const contentFrom = at
+    if (length === null) next()
+    else at += length
+    fields.push({ number: Math.floor(key / 8), from: start, contentFrom, end: at })
+
+    function next(): number {
+      let value = 0
+      for (let factor = 1; ; factor *= 128) {
+        const byte = bytes[at++] ?? 0
+        value += (byte % 128) * factor
+        if (byte < 128) return value
+      }
+    }
+  }
+  return fields
+}
+
+function message(number: number, ...parts: readonly Buffer[]): Buffer {
+  const content = Buffer.concat(parts)
+  return Buffer.concat([varint(number * 8 + 2), varint(content.length), content])
+}
+
+function varint(value: number): Buffer {
+  const bytes: number[] = []
+  for (let left = value; ; left = Math.floor(left / 128)) {
+    if (left < 128) return Buffer.from([...bytes, left])
+    bytes.push(128 + (left % 128))
+  }
+}

@@ -9,6 +9,7 @@ import { after, test } from 'node:test'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import fc from 'fast-check'
 import { PoolEvents } from '../../test/support/pool-events.ts'
+import { until } from '../../test/support/until.ts'
 import { Callers } from '../turns/callers.ts'
 import { BuiltInEmbedder, startModelProcess } from './built-in-embedder.ts'
 import { builtInModels } from './built-in-models.ts'
@@ -35,6 +36,10 @@ function fails(code: EmbeddingErrorCode, part = '') {
     return true
   }
 }
+
+/** Only glibc has the call. */
+const givesBack =
+  process.platform === 'linux' && 'glibcVersionRuntime' in (process.report.getReport() as { header: object }).header
 
 const dot = (a: Float32Array, b: Float32Array): number => a.reduce((sum, value, i) => sum + value * b[i]!, 0)
 
@@ -107,6 +112,19 @@ test('a long text does not have the multilingual model ask the system for its me
   await multilingual.embed(texts, 'passage')
   const each = ((await faults()) - before) / texts.length
   assert.ok(each < 8_000, `${each} page faults a text`)
+})
+
+test('what long texts needed is given back when no more come', { skip: !givesBack }, async () => {
+  const anonymousMb = async (): Promise<number> => {
+    const status = await readFile(`/proc/${multilingualProcess!.pid}/status`, 'utf8')
+    return Number(/RssAnon:\s+(\d+)/.exec(status)![1]) / 1024
+  }
+  await multilingual.embed(
+    Array.from({ length: 12 }, (_, i) => `${i} ${long}`.slice(0, 500 + 200 * i)),
+    'passage',
+  )
+  const busyMb = await anonymousMb()
+  await until('20 MB are given back', async () => (await anonymousMb()) < busyMb - 20)
 })
 
 test('every built-in model: vectors of length 1, of its dimensions, at any length of text', async () => {

@@ -1,3 +1,5 @@
+import { PieceTable } from './piece-table.ts'
+
 /**
  * The tokenizer of models that were made with SentencePiece's unigram rule: of all ways to cut a word into pieces of the
  * vocabulary the one with the largest sum of scores. It gives what `@huggingface/tokenizers` gives (a test compares
@@ -9,35 +11,25 @@ export interface UnigramVocabulary {
   readonly added_tokens: readonly { readonly id: number }[]
 }
 
-interface Piece {
-  readonly id: number
-  readonly score: number
-}
-
 const wordMark = '\u2581'
 /** Words whose pieces are remembered, and the longest of them: most of a text are words that were met before. */
 const rememberedMax = 20_000
 const rememberedLengthMax = 24
 
 export class UnigramTokenizer {
-  readonly #pieces = new Map<string, Piece>()
-  /** By the first character of a piece, the most characters that one has. */
-  readonly #lengths = new Map<string, number>()
-  readonly #unknown: Piece
+  readonly #pieces: PieceTable
+  readonly #scores: Float64Array
+  readonly #unknown: number
+  readonly #unknownScore: number
   readonly #remembered = new Map<string, readonly number[]>()
 
   constructor({ model, added_tokens }: UnigramVocabulary) {
     const special = new Set(added_tokens.map(({ id }) => id))
-    let lowest = 0
-    for (const [id, [piece, score]] of model.vocab.entries()) {
-      if (special.has(id)) continue
-      this.#pieces.set(piece, { id, score })
-      lowest = Math.min(lowest, score)
-      const [first = ''] = piece
-      // Code units: at least as many as characters, and cheaper to count.
-      this.#lengths.set(first, Math.max(this.#lengths.get(first) ?? 0, piece.length))
-    }
-    this.#unknown = { id: model.unk_id, score: lowest - 10 }
+    this.#pieces = new PieceTable(model.vocab.map(([piece], id) => (special.has(id) ? null : piece)))
+    this.#scores = Float64Array.from(model.vocab, ([, score]) => score)
+    this.#unknown = model.unk_id
+    this.#unknownScore =
+      this.#scores.reduce((lowest, score, id) => (special.has(id) ? lowest : Math.min(lowest, score)), 0) - 10
   }
 
   /** Without the tokens that begin and end a text. */
@@ -46,7 +38,7 @@ export class UnigramTokenizer {
     for (const word of normalised(text).split(/\s+/)) {
       if (word === '') continue
       for (const id of this.#piecesOf(word.startsWith(wordMark) ? word : wordMark + word)) {
-        if (id !== this.#unknown.id || ids.at(-1) !== id) ids.push(id)
+        if (id !== this.#unknown || ids.at(-1) !== id) ids.push(id)
       }
     }
     return ids
@@ -63,27 +55,32 @@ export class UnigramTokenizer {
   }
 
   #cut(word: string): number[] {
-    const characters = Array.from(word)
     /** For each end the best way to it: its sum, its last piece and where that begins. */
     const ways: ({ readonly sum: number; readonly id: number; readonly from: number } | undefined)[] = []
-    for (let from = 0; from < characters.length; from++) {
+    for (let from = 0, next = 0; from < word.length; from = next) {
+      next = from + unitsAt(word, from)
       const before = from === 0 ? 0 : ways[from]!.sum
-      const take = (end: number, { id, score }: Piece): void => {
+      const take = (end: number, id: number, score: number): void => {
         const sum = before + score
         const known = ways[end]
         if (known === undefined || sum > known.sum) ways[end] = { sum, id, from }
       }
-      let piece = ''
-      const most = this.#lengths.get(characters[from]!) ?? 0
-      for (let end = from; end < characters.length && piece.length < most; ) {
-        piece += characters[end++]!
-        const found = this.#pieces.get(piece)
-        if (found !== undefined) take(end, found)
+      let hash = PieceTable.emptyHash
+      let isKnown = false
+      const last = Math.min(word.length, from + this.#pieces.longest)
+      for (let end = from; end < last; ) {
+        for (const stop = end + unitsAt(word, end); end < stop; end++) {
+          hash = PieceTable.hashed(hash, word.charCodeAt(end))
+        }
+        const id = this.#pieces.find(word, from, end, hash)
+        if (id === -1) continue
+        take(end, id, this.#scores[id]!)
+        isKnown ||= end === next
       }
-      if (!this.#pieces.has(characters[from]!)) take(from + 1, this.#unknown)
+      if (!isKnown) take(next, this.#unknown, this.#unknownScore)
     }
     const ids: number[] = []
-    for (let end = characters.length; end > 0; ) {
+    for (let end = word.length; end > 0; ) {
       const { id, from } = ways[end]!
       ids.push(id)
       end = from
@@ -91,6 +88,9 @@ export class UnigramTokenizer {
     return ids.reverse()
   }
 }
+
+/** Of the character that begins there. */
+const unitsAt = (text: string, at: number): 1 | 2 => (text.codePointAt(at)! > 0xffff ? 2 : 1)
 
 /** SentencePiece's `nmt_nfkc`: control characters go, every kind of blank is one, and the rest is NFKC but for U+FF5E. */
 function normalised(text: string): string {

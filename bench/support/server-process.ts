@@ -75,10 +75,11 @@ export class ServerProcess {
     return { peakMb: mb('VmHWM'), anonymousMb: mb('RssAnon') }
   }
 
-  /** What the search index of a whole instance holds, and in how much memory. */
-  async index(): Promise<{ documents: number; memoryMb: number }> {
-    const { indexed_documents, memory_bytes } = JSON.parse(await this.call(adminToken, 'GET', '/admin/v1/indexing'))
-    return { documents: indexed_documents, memoryMb: memory_bytes / 1024 / 1024 }
+  /** What the search index of a whole instance holds, what it does not yet, and in how much memory. */
+  async index(): Promise<{ documents: number; pending: number; memoryMb: number }> {
+    const found = JSON.parse(await this.call(adminToken, 'GET', '/admin/v1/indexing'))
+    const { indexed_documents: documents, pending_documents: pending, memory_bytes } = found
+    return { documents, pending, memoryMb: memory_bytes / 1024 / 1024 }
   }
 
   /** Processor time so far, of all threads, as Linux tells it; NaN elsewhere. */

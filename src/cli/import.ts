@@ -1,9 +1,13 @@
 import { access, constants, stat } from 'node:fs/promises'
 import { getPriority, setPriority } from 'node:os'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Command } from 'commander'
 import { TidemarkError } from '../errors.ts'
 import { fileFault } from '../file-fault.ts'
 import type { ImportProgress } from '../ingest/import-file.ts'
+import { Pace } from '../ingest/pace.ts'
+import type { IndexSource } from '../search/index-source.ts'
+import { indexHomeOf } from '../storage/index-homes.ts'
 import type { Context } from './context.ts'
 import { Progress } from './progress.ts'
 import { withWorkbench } from './with-workbench.ts'
@@ -18,8 +22,9 @@ export function importCommand(program: Command, context: Context): void {
     .action(async (files: string[]) => {
       await refuseUnreadable(files)
       const { importFile } = await import('../ingest/import-file.ts')
-      await withWorkbench(context, async ({ ingest }) => {
+      await withWorkbench(context, async ({ ingest, store }) => {
         giveWay()
+        const pace = await paceOf(context, store.indexSource)
         let refused = 0
         for (const file of files) {
           const path = file === '-' ? null : file
@@ -35,10 +40,11 @@ export function importCommand(program: Command, context: Context): void {
           // Standard input cannot be gone on with: a signal ends that at once, as it does any command.
           const stop = path === null ? null : new StopBySignal()
           const source = { path, position, refused: refusedPath }
-          const result = await importFile(source, ingest, (progress) => {
+          const report = (progress: ImportProgress): void => {
             if (progress.lines > 0) bar.show(line(progress))
             stop?.throwIfAsked(progress)
-          })
+          }
+          const result = await importFile(source, ingest, report, pace)
             .catch((error: unknown) => {
               if (!(error instanceof StoppedImport)) throw error
               bar.end(line(error.progress))
@@ -70,6 +76,17 @@ const nice = 10
 function giveWay(): void {
   // Elsewhere a priority is that of the whole process.
   if (process.platform === 'linux' && getPriority() < nice) setPriority(nice)
+}
+
+/** What a running server has made searchable is read beside it: from the data folder, or from the cluster. */
+async function paceOf(context: Context, source: Pick<IndexSource, 'instance' | 'newestRevision'>): Promise<Pace> {
+  const home = indexHomeOf(context.config(), await source.instance())
+  const look = async () => {
+    const stored = await source.newestRevision()
+    const searchable = await home.position()
+    return searchable === null ? null : { stored, searchable }
+  }
+  return new Pace({ look }, { now: () => performance.now(), pause: delay })
 }
 
 /** Before a store is made for it. */
@@ -114,8 +131,9 @@ class StopBySignal implements Disposable {
   }
 }
 
-function summary(file: string, { lines, refused, outcomes }: ImportProgress, elapsedMs: number): string {
+function summary(file: string, { lines, refused, outcomes, isHeldUp }: ImportProgress, elapsedMs: number): string {
   const rate = Math.round(lines / Math.max(0.001, elapsedMs / 1000))
   const kinds = Object.entries(outcomes).map(([outcome, count]) => `${count} ${outcome.replace('_', ' ')}`)
-  return `${file}: ${[...kinds, `${refused} refused`].join(', ')}, ${rate} a second`
+  const pace = isHeldUp ? ', as fast as they become searchable' : ''
+  return `${file}: ${[...kinds, `${refused} refused`].join(', ')}, ${rate} a second${pace}`
 }

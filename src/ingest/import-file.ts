@@ -4,6 +4,7 @@ import { checkLine } from './check-line.ts'
 import type { Ingest } from './ingest.ts'
 import { ingestLines } from './ingest-lines.ts'
 import { ingestLimits } from './limits.ts'
+import type { Pace } from './pace.ts'
 import { readLines } from './read-lines.ts'
 
 /**
@@ -18,6 +19,8 @@ export interface ImportProgress {
   readonly refused: number
   readonly outcomes: Readonly<Record<string, number>>
   readonly resumedAt: number
+  /** Storing waits for the search index. */
+  readonly isHeldUp: boolean
 }
 
 export interface ImportSource {
@@ -40,6 +43,7 @@ export async function importFile(
   source: ImportSource,
   ingest: Pick<Ingest, 'submit'>,
   report: (progress: ImportProgress) => void,
+  pace: Pace | null = null,
 ): Promise<ImportProgress> {
   const mark = source.path === null ? null : await markOf(source.path)
   const { position } = source
@@ -53,6 +57,7 @@ export async function importFile(
     refused: 0,
     outcomes: counts,
     resumedAt,
+    isHeldUp: false,
   }
   // An import that is run again goes on where the store failed; to read on would refuse sound lines.
   const stop = (error: unknown): never => {
@@ -78,6 +83,7 @@ export async function importFile(
       progress = { ...progress, bytes, lines: progress.lines + portion.length, refused }
       if (mark !== null && position !== null) await savePosition(position, { ...mark, bytes })
       report(progress)
+      await pace?.after(portion.length, () => report({ ...progress, isHeldUp: true }))
     }
   } finally {
     await refusals?.close()

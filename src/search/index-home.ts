@@ -31,6 +31,8 @@ export interface IndexHome {
   removeOlder(): Promise<void>
   /** Opens the index that is to be served next: as far as it came when building it was stopped, or empty. */
   openNext(): Promise<NextIndex>
+  /** How far what is served is fed, looked at as `inspect` does, but in some milliseconds; null where there is none. Rejects where it cannot be read. */
+  position(): Promise<number | null>
   /** What is served, looked at without opening it and beside those who have; null where there is none. */
   inspect(): Promise<InspectedIndex | null>
   /** Removes every index, the next one too. Nobody may have one open. */

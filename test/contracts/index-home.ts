@@ -85,8 +85,9 @@ export function checkIndexHome(name: string, makePlace: () => Promise<IndexHomeF
         await other.handOver()
         assert.equal(await home.openNewer(), null)
       })
-      assert.equal(await place.home().inspect(), null)
+      assert.deepEqual([await place.home().inspect(), await place.home().position()], [null, null])
       assert.equal((await place.home('one', 'b').inspect())?.position, 5)
+      assert.equal(await place.home('one', 'b').position(), 5)
       assert.equal(await closing(place.home('one', 'b').open(), fedTo), 5)
       await closing(
         place
@@ -197,17 +198,19 @@ export function checkIndexHome(name: string, makePlace: () => Promise<IndexHomeF
     })
 
     test('inspecting makes nothing, and tells of the served one whether it is open or not', async () => {
-      assert.equal(await place.home().inspect(), null)
-      assert.equal(await place.home().inspect(), null)
+      assert.deepEqual([await place.home().inspect(), await place.home().position()], [null, null])
+      assert.deepEqual([await place.home().inspect(), await place.home().position()], [null, null])
       await closing(place.home().open(), async (index) => {
         await feed(index, 3)
         await build(5)
         const open = await place.home().inspect()
         assert.equal(open?.position, 3)
+        assert.equal(await place.home().position(), 3)
         assert.equal(open.chunks, (await index.health()).chunks)
         assert.ok(open.bytes > 0)
       })
       assert.equal((await place.home().inspect())?.position, 3)
+      assert.equal(await place.home().position(), 3)
     })
 
     test('what is removed is gone, with what was being built', async () => {

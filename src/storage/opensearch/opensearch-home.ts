@@ -97,6 +97,11 @@ export class OpenSearchHome implements IndexHome {
     return { index: this.#index(generation), handOver: async () => void (await this.#serveNext(generation)) }
   }
 
+  async position(): Promise<number | null> {
+    const served = currentOf(await this.#list())
+    return served === null || !this.#isOurs(served) ? null : await this.#index(served.generation).position()
+  }
+
   async inspect(): Promise<InspectedIndex | null> {
     const served = currentOf(await this.#list())
     if (served === null || !this.#isOurs(served)) return null

@@ -11,7 +11,7 @@ import {
   servedGeneration,
   serveNext,
 } from './file/index-files.ts'
-import { cannotOpen, inspectIndex } from './file/inspect-index.ts'
+import { cannotOpen, inspectIndex, readPosition } from './file/inspect-index.ts'
 import { chunksComfortable, openSegmentsIndex, type SegmentsIndexOptions } from './segments-index.ts'
 
 export interface SegmentsHomeOptions extends Omit<SegmentsIndexOptions, 'path' | 'analysis'> {
@@ -70,6 +70,10 @@ export class SegmentsHome implements IndexHome {
   async openNext(): Promise<NextIndex> {
     const generation = await nextGeneration(this.#dataDir, this.#origin)
     return { index: await this.#openGeneration(generation), handOver: () => serveNext(this.#dataDir, generation) }
+  }
+
+  position(): Promise<number | null> {
+    return readPosition(this.#dataDir, this.#origin)
   }
 
   inspect(): Promise<InspectedIndex | null> {

@@ -6,12 +6,22 @@ import type { InspectedIndex } from '../../../search/index-home.ts'
 import type { SegmentRow } from './durable-file.ts'
 import { type IndexOrigin, indexPath, isOfOrigin, readPointer } from './index-files.ts'
 
+/** How far the index in a data folder has come, read beside a server that may have it open. */
+export async function readPosition(dataDir: string, origin: IndexOrigin): Promise<number | null> {
+  const path = await servedPath(dataDir, origin)
+  if (path === null) return null
+  const db = new DatabaseSync(path, { readOnly: true })
+  try {
+    return positionIn(db)
+  } finally {
+    db.close()
+  }
+}
+
 /** How far the index in a data folder has come and what it takes, read beside a server that may have it open. */
 export async function inspectIndex(dataDir: string, origin: IndexOrigin): Promise<InspectedIndex | null> {
-  const pointer = await readPointer(dataDir)
-  if (pointer === null || !isOfOrigin(pointer, origin)) return null
-  const path = indexPath(dataDir, pointer.generation)
-  if (!existsSync(path)) return null
+  const path = await servedPath(dataDir, origin)
+  if (path === null) return null
   const bytes = [path, `${path}-wal`].reduce((sum, file) => sum + (existsSync(file) ? statSync(file).size : 0), 0)
   const found = { bytes, isHeldInMemory: true, findings: ownerFindings(dataDir, path) }
   let db: DatabaseSync
@@ -24,16 +34,27 @@ export async function inspectIndex(dataDir: string, origin: IndexOrigin): Promis
   try {
     // One moment of it: a server may write meanwhile.
     db.exec('begin')
-    const row = db.prepare('select data from state order by id desc limit 1').get() as { data: string } | undefined
-    const state: unknown = row === undefined ? null : JSON.parse(row.data)
-    const position = (state as { position?: unknown } | null)?.position
-    return { ...found, position: typeof position === 'number' ? position : 0, chunks: chunksIn(db) }
+    return { ...found, position: positionIn(db) ?? 0, chunks: chunksIn(db) }
   } catch {
     // Damaged: the server notices by checksum and builds it anew, so everything counts as still to be indexed.
     return { ...found, position: 0, chunks: 0 }
   } finally {
     db.close()
   }
+}
+
+async function servedPath(dataDir: string, origin: IndexOrigin): Promise<string | null> {
+  const pointer = await readPointer(dataDir)
+  if (pointer === null || !isOfOrigin(pointer, origin)) return null
+  const path = indexPath(dataDir, pointer.generation)
+  return existsSync(path) ? path : null
+}
+
+function positionIn(db: DatabaseSync): number | null {
+  const row = db.prepare('select data from state order by id desc limit 1').get() as { data: string } | undefined
+  const state: unknown = row === undefined ? null : JSON.parse(row.data)
+  const position = (state as { position?: unknown } | null)?.position
+  return typeof position === 'number' ? position : null
 }
 
 export const cannotOpen = (path: string, error: unknown): string =>

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { noFilters, type SearchIndex } from '../../src/search/search-index.ts'
 import { openSegmentsIndex } from '../../src/storage/segments/segments-index.ts'
+import { cosine } from '../../test/support/cosine.ts'
 import { randomFrom } from './corpus.ts'
 
 const dimensions = 384
@@ -38,16 +39,6 @@ export function hardQueries(documents: readonly Float32Array[]): RecallVectors['
     return Float32Array.from({ length: dimensions }, (_, i) => three.reduce((total, one) => total + one[i]!, 0))
   }
   return { 'random directions': some(direction), 'sums of three': some(sum) }
-}
-
-function cosine(a: Float32Array, b: Float32Array): number {
-  let [product, squaresA, squaresB] = [0, 0, 0]
-  for (let i = 0; i < dimensions; i++) {
-    product += a[i]! * b[i]!
-    squaresA += a[i]! * a[i]!
-    squaresB += b[i]! * b[i]!
-  }
-  return product / Math.sqrt(squaresA * squaresB)
 }
 
 /** Recall of the embedded index against an exact scan, on the vectors of a file. */

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { InProcessSegments } from '../../../test/contracts/in-process-segments.ts'
+import { cosine } from '../../../test/support/cosine.ts'
 import { plainColumns } from '../../../test/support/plain-columns.ts'
 import { noFilters } from '../../search/search-index.ts'
 
@@ -30,16 +31,6 @@ function clusteredVectors(): (draw: () => number) => Float32Array {
     const centre = centres[Math.floor(((draw() + 1) / 2) * 149.99)]!
     return Float32Array.from(centre, (component) => component + 0.7 * draw())
   }
-}
-
-function cosine(a: Float32Array, b: Float32Array): number {
-  let [product, squaresA, squaresB] = [0, 0, 0]
-  for (let i = 0; i < a.length; i++) {
-    product += a[i]! * b[i]!
-    squaresA += a[i]! * a[i]!
-    squaresB += b[i]! * b[i]!
-  }
-  return product / Math.sqrt(squaresA * squaresB)
 }
 
 test('clustered vectors: recall of at least .99, and .98 of random directions, at scopes of 100, 10, 1 and 0.1 %', async () => {

@@ -1,20 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { cosine } from '../../../../test/support/cosine.ts'
 import { columnLayout, groupRows, packQuery } from '../format/vector-column.ts'
 import { Arena, bytesOf } from '../memory/arena.ts'
 import { openColumn } from '../memory/segment.ts'
 import { openKernel } from './vector-kernel.ts'
-
-function cosine(a: Float32Array, b: Float32Array): number {
-  let [product, squaresA, squaresB] = [0, 0, 0]
-  for (let i = 0; i < a.length; i++) {
-    product += a[i]! * b[i]!
-    squaresA += a[i]! * a[i]!
-    squaresB += b[i]! * b[i]!
-  }
-  return product / Math.sqrt(squaresA * squaresB)
-}
 
 test('the SIMD kernel gives what the plain one gives, for every size', () => {
   const arena = new Arena()

@@ -76,6 +76,20 @@ test('a reader that is slow has all lines whole, where the process waits for it 
   )
 })
 
+test('a reader that stopped reading does not keep the process from its end', async (t) => {
+  const child = run(`
+    import { allWritten, makeLogger } from ${logger}
+    const log = makeLogger({ logLevel: 'info' })
+    process.stderr.on('error', () => {})
+    for (let i = 0; i < 4_000; i++) log.info({ i }, 'x'.repeat(100))
+    await allWritten(log)
+    process.exit(7)
+  `)
+  const late = setTimeout(() => child.kill('SIGKILL'), 60_000)
+  t.after(() => clearTimeout(late))
+  assert.deepEqual(await once(child, 'exit'), [7, null])
+})
+
 test('a process whose log cannot be written goes on, and ends when it is told to', {
   skip: !existsSync('/dev/full'),
 }, async () => {

@@ -8,8 +8,8 @@ const writeFromCharacters = 16_000
 /** What waits to be written beyond this is lost: a disk that is full, or a reader that is slow, must not fill the memory. */
 const waitingBytesMax = 4_000_000
 
-/** So long a reader that is slow has for the last lines, when the process is to end. */
-const lastLinesMs = 2000
+/** When the process is to end, a reader that takes nothing for so long is not waited for. */
+const silentReaderMs = 2000
 
 const nothing = (): undefined => undefined
 
@@ -38,15 +38,11 @@ export function makeLogger(config: Config): Logger {
   )
 }
 
-/** Resolves when all is written that was said, or when its reader takes no more. What is still being written at the end is torn. */
-export async function allWritten(log: Logger): Promise<void> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, lastLinesMs)
-  })
-  await Promise.race([new Promise<void>((resolve) => log.flush(() => resolve())), late])
-  clearTimeout(timer)
-}
+/**
+ * Resolves when all is written that was said, however slowly that is read, or when its reader takes no more. Then the rest is
+ * lost: to write it beside what is still under way would mix the lines, and who stopped reading must not keep the process.
+ */
+export const allWritten = (log: Logger): Promise<void> => new Promise((resolve) => log.flush(() => resolve()))
 
 /** What Node warns of is a line like any other: who reads the log reads JSON. */
 export function logWarnings(log: Logger): void {
@@ -67,16 +63,17 @@ function standardError(): DestinationStream {
   let held = ''
   let isDue = false
   let isWriting = false
-  let isFailing = false
+  /** What is still here when the process ends is left. */
+  let isGivenUp = false
   stream.on('error', () => {
-    isFailing = true
+    isGivenUp = true
     isWriting = false
   })
   stream.on('drain', () => {
     isWriting = false
   })
   stream.on('write', () => {
-    isFailing = false
+    isGivenUp = false
   })
   const handOver = (): void => {
     const text = held
@@ -101,13 +98,28 @@ function standardError(): DestinationStream {
     },
     flush(whenWritten: () => void): void {
       handOver()
-      if (isWriting) for (const end of ['drain', 'error']) stream.once(end, whenWritten)
-      else whenWritten()
+      if (!isWriting) {
+        whenWritten()
+        return
+      }
+      const end = (): void => {
+        clearTimeout(silent)
+        stream.off('write', goOn)
+        whenWritten()
+      }
+      const silent = setTimeout(() => {
+        isGivenUp = true
+        end()
+      }, silentReaderMs)
+      const goOn = (): unknown => silent.refresh()
+      stream.on('write', goOn)
+      stream.once('drain', end)
+      stream.once('error', end)
     },
     /** Called at the end of the process, when nothing can be written beside it any more. */
     flushSync(): void {
       // The stream would try again for ever.
-      if (isFailing) return
+      if (isGivenUp) return
       flushSync.call(stream)
       pino.destination({ fd: 2, sync: true }).write(held)
       held = ''

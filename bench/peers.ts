@@ -244,7 +244,7 @@ async function recall(chunks: number, [own, other]: readonly [Peer, Peer]): Prom
     const random = randomFrom(3)
     const kind: QuestionKind = { ...base, mode: 'vector', vectors }
     const questions = Array.from({ length: recallQueries }, () => drawQuestion(kind, random))
-    const nearest = nearestByForce(
+    const nearest = await nearestByForce(
       chunks,
       questions.map(({ vector }) => vector!),
       limits.resultsDefault,

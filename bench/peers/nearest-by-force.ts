@@ -1,13 +1,24 @@
+import { setImmediate as otherWork } from 'node:timers/promises'
 import { corpus } from '../index/corpus.ts'
 import { progress } from '../support/progress.ts'
 
-/** The documents nearest to each vector, found by comparing every chunk of the corpus. */
-export function nearestByForce(chunks: number, vectors: readonly (readonly number[])[], most: number): Set<string>[] {
+/**
+ * The documents nearest to each vector, found by comparing every chunk of the corpus. Of a million that takes minutes, in which
+ * servers close their idle connections: it must be seen that they did.
+ */
+export async function nearestByForce(
+  chunks: number,
+  vectors: readonly (readonly number[])[],
+  most: number,
+): Promise<Set<string>[]> {
   const queries = vectors.map((vector) => Float32Array.from(vector, (value) => value / Math.hypot(...vector)))
   const nearest = queries.map(() => [] as { readonly documentId: string; readonly cosine: number }[])
   let seen = 0
   for (const { documentId, chunks: some } of corpus(chunks, true)) {
-    if (seen % 10_000 < some.length) progress(`compared ${seen} of ${chunks} chunks one by one`)
+    if (seen % 10_000 < some.length) {
+      progress(`compared ${seen} of ${chunks} chunks one by one`)
+      await otherWork()
+    }
     seen += some.length
     const unit = some.map(({ vectors: [one] }) => Float32Array.from(one!.vector))
     for (const vector of unit) normalise(vector)

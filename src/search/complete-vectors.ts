@@ -1,5 +1,5 @@
 import { UnavailableError } from '../errors.ts'
-import type { IndexSource } from './index-source.ts'
+import type { IndexSource, MadeProfile } from './index-source.ts'
 import type { IndexChange, SearchIndex } from './search-index.ts'
 
 const pageChunks = 256
@@ -21,10 +21,11 @@ export interface CompletedPage {
 export async function completeVectors(
   source: IndexSource,
   index: SearchIndex,
-  profileId: string,
+  profile: MadeProfile,
   after: string | null,
 ): Promise<CompletedPage> {
-  const { next, lacking } = await bringPage(source, index, profileId, after)
+  const { profileId } = profile
+  const { next, lacking } = await bringPage(source, index, profile, after)
   const waiting = new Set(await source.stillWaiting(profileId, lacking))
   const others = lacking.filter((chunkId) => !waiting.has(chunkId))
   const lost = others.length === 0 ? 0 : await source.awaitVectors(profileId, others)
@@ -35,10 +36,10 @@ export async function completeVectors(
 export async function bringPage(
   source: IndexSource,
   index: SearchIndex,
-  profileId: string,
+  { profileId, languages }: MadeProfile,
   after: string | null,
 ): Promise<Pick<CompletedPage, 'next' | 'lacking'>> {
-  const page = await index.withoutVector({ profileId, after, limit: pageChunks, timeoutMs })
+  const page = await index.withoutVector({ profileId, languages, after, limit: pageChunks, timeoutMs })
   if (page.outcome !== 'found') {
     const reason = page.outcome === 'unavailable' ? page.reason : 'it took too long'
     throw new Error(`the index does not say which vectors it lacks: ${reason}`)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, mock, suite, test } from 'node:test'
 import { ReplacedVectors, VectorFollower } from './follow-vectors.ts'
-import type { IndexSource } from './index-source.ts'
+import type { IndexSource, MadeProfile } from './index-source.ts'
 import type { IndexChange, SearchIndex, WithoutVectorRequest } from './search-index.ts'
 
 /** What the store has, waits for and refused, and what the index has with and without a vector, as sets of chunk ids. */
@@ -13,10 +13,12 @@ const indexed = new Set<string>()
 let walked = 0
 let lost = 0
 
+let profiles: readonly MadeProfile[] = []
 const vector = Float32Array.of(1)
 /** A document a chunk. */
 const documentOf = (chunkId: string): string => `doc ${chunkId}`
 const source = {
+  madeProfiles: async () => profiles,
   stillWaiting: async (_: string, ids: readonly string[]) => ids.filter((id) => waiting.has(id)),
   vectors: async (_: string, ids: readonly string[]) =>
     ids.filter((id) => made.has(id)).map((chunkId) => ({ chunkId, documentId: documentOf(chunkId), vector })),
@@ -28,9 +30,12 @@ const source = {
   },
 } as unknown as IndexSource
 const index = {
-  withoutVector: async ({ after, limit }: WithoutVectorRequest) => {
+  withoutVector: async ({ languages, after, limit }: WithoutVectorRequest) => {
     if (after === null) walked++
-    const lacking = [...words].filter((id) => !indexed.has(id) && (after === null || documentOf(id) > after)).sort()
+    const lacking = [...words]
+      .filter((id) => !indexed.has(id) && (after === null || documentOf(id) > after))
+      .filter((id) => languages === null || languages.includes(id.slice(0, 2)))
+      .sort()
     const chunks = lacking.slice(0, limit).map((chunkId) => ({ chunkId, documentId: documentOf(chunkId) }))
     return { outcome: 'found', chunks, next: lacking.length > limit ? chunks.at(-1)!.documentId : null }
   },
@@ -67,6 +72,7 @@ async function followAll(follower: VectorFollower): Promise<void> {
 suite('vectors that the index does not have yet', () => {
   beforeEach(() => {
     for (const one of [made, waiting, refused, words, indexed]) one.clear()
+    profiles = []
     walked = 0
     lost = 0
     mock.timers.enable({ apis: ['Date'], now: 1_000_000 })
@@ -112,6 +118,19 @@ suite('vectors that the index does not have yet', () => {
     const follower = follow(false)
     await followAll(follower)
     assert.deepEqual([lost, waiting.size], [599, 599])
+  })
+
+  test('of a model for some languages are looked for among texts in these alone', async () => {
+    fed(['de 1', 'de 2', 'en 1', 'en 2'], null)
+    make(['de 1', 'en 1'])
+    waiting.clear()
+    profiles = [
+      { profileId: 'first', languages: null },
+      { profileId: 'm', languages: ['en'] },
+    ]
+    await followAll(follow(false))
+    assert.deepEqual([...indexed], ['en 1'])
+    assert.deepEqual([...waiting], ['en 2'])
   })
 
   test('because another index took the place of the one before', async () => {

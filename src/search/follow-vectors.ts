@@ -1,6 +1,6 @@
 import { bringPage, bringVectors, completeVectors } from './complete-vectors.ts'
 import type { FeedStep } from './feed-index.ts'
-import type { IndexSource } from './index-source.ts'
+import type { IndexSource, MadeProfile } from './index-source.ts'
 import type { SearchIndex } from './search-index.ts'
 
 /** Chunks looked for at once. */
@@ -96,14 +96,23 @@ export class VectorFollower {
       this.#forgot = (await source.waitingChunks(profileId, 1)).length > 0
       this.#walk = { after: null }
     }
-    const page = await completeVectors(source, index, profileId, this.#walk.after)
+    const page = await completeVectors(source, index, await this.#made(), this.#walk.after)
     this.#await(page.lacking)
     if (page.lost > 0) lost(page.lost)
     this.#walk = page.next === null ? null : { after: page.next }
     this.#walkAt = Date.now() + walkEveryMs
     return page.next !== null
   }
+
+  /** Of texts in other languages than those of a model there will never be a vector: they are not walked through. */
+  async #made(): Promise<MadeProfile> {
+    const { source, profileId } = this.#followed
+    const made = await source.madeProfiles()
+    return made.find((one) => one.profileId === profileId) ?? ofAllTexts(profileId)
+  }
 }
+
+const ofAllTexts = (profileId: string): MadeProfile => ({ profileId, languages: null })
 
 /**
  * The same for profiles whose place other ones are taking: they answer until the new vectors are there. What was made of
@@ -135,7 +144,7 @@ export class ReplacedVectors {
     await this.begin()
     const [walk, ...others] = this.#walks!
     if (walk === undefined) return false
-    const { next } = await bringPage(this.#source, this.#index, walk.profileId, walk.after)
+    const { next } = await bringPage(this.#source, this.#index, ofAllTexts(walk.profileId), walk.after)
     this.#walks = next === null ? others : [{ ...walk, after: next }, ...others]
     return this.#walks.length > 0
   }

@@ -30,7 +30,7 @@ export interface IndexSource {
    */
   putChunks(chunks: readonly ChunkRecord[]): Promise<void>
   /** The profiles that vectors are made of, the default one first; none before an instance is first served. */
-  madeProfiles(): Promise<readonly string[]>
+  madeProfiles(): Promise<readonly MadeProfile[]>
   /** Those of the chunks that lack a vector of the profile and were not refused wait for one. Returns how many did not yet. */
   awaitVectors(profileId: string, chunkIds: readonly string[]): Promise<number>
   /** Chunks that wait for a vector, newest first: what came in last is looked for first. */
@@ -143,6 +143,13 @@ export interface StoredVector {
 
 export interface LateVector extends StoredVector {
   readonly documentId: string
+}
+
+/** A profile that vectors are made of. */
+export interface MadeProfile {
+  readonly profileId: string
+  /** Of texts that say one of these languages; `null` of all. */
+  readonly languages: readonly string[] | null
 }
 
 /** Chunks without a vector that is made of such texts and that do not wait for it either. */

@@ -57,9 +57,9 @@ async function fill(
 
 /** Vectors that a running server made after their chunks were read. What it makes from now on it finds when it takes over. */
 async function takeLateVectors(source: IndexSource, index: SearchIndex): Promise<void> {
-  for (const profileId of await source.madeProfiles()) {
+  for (const profile of await source.madeProfiles()) {
     let after: string | null = null
-    do after = (await completeVectors(source, index, profileId, after)).next
+    do after = (await completeVectors(source, index, profile, after)).next
     while (after !== null)
   }
 }

@@ -29,7 +29,7 @@ export interface SearchIndex {
   count(request: CountRequest): Promise<CountOutcome>
   /** The values that documents have in a field, with how many have each. */
   values(request: ValuesRequest): Promise<ValuesOutcome>
-  /** Chunks without a vector of the profile, whoever may see them; also those that should have none. */
+  /** Chunks without a vector of the profile, whoever may see them; also those whose text is empty or was refused. */
   withoutVector(request: WithoutVectorRequest): Promise<WithoutVectorOutcome>
   /** That of its health, 0 where it needs a rebuild. To be asked for often: it costs next to nothing, however large the index. */
   position(): Promise<number>
@@ -274,6 +274,8 @@ export interface ValuesRequest {
 
 export interface WithoutVectorRequest {
   readonly profileId: string
+  /** Of versions that say one of these languages; `null` of all. */
+  readonly languages: readonly string[] | null
   /** `next` of the page before. */
   readonly after: string | null
   /** Documents are given whole: the last one may bring more chunks than this. */

@@ -65,6 +65,7 @@ class Fakes {
     preparedAfter: (...asked: Parameters<IndexSource['preparedAfter']>) =>
       preparePortion({ documentsAfter: this.#documentsAfter }, ...asked),
     newestRevision: async () => this.documents.length,
+    madeProfiles: async () => [],
     putChunks: async (chunks: readonly ChunkRecord[]) => {
       for (const chunk of chunks) {
         if (!this.chunks.has(chunk.chunkId)) this.waiting.add(chunk.chunkId)

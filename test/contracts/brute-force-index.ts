@@ -232,9 +232,10 @@ export class BruteForceIndex implements SearchIndex {
     }
   }
 
-  async withoutVector({ profileId, after, limit }: WithoutVectorRequest): Promise<WithoutVectorOutcome> {
+  async withoutVector({ profileId, languages, after, limit }: WithoutVectorRequest): Promise<WithoutVectorOutcome> {
     const lacking = this.#chunks
       .filter(({ vectors }) => !vectors.has(profileId))
+      .filter(({ columns }) => languages === null || languages.includes(columns.language ?? ''))
       .filter(({ documentId }) => after === null || compareTexts(documentId, after) > 0)
       .sort((a, b) => compareTexts(a.documentId, b.documentId) || compareTexts(a.chunkId, b.chunkId))
     let end = Math.min(limit, lacking.length)

@@ -407,7 +407,7 @@ export function checkIndexSource(name: string, openStore: () => Promise<IndexSou
       await store.operator.commit([profile('old', true)], mark)
       // Old versions too: searches can ask for them, and analysis can be of a time that is past.
       assert.deepEqual(await states(ids, 'old'), ['waits', 'made', 'waits', '', 'waits'])
-      assert.deepEqual(await source.madeProfiles(), ['old'])
+      assert.deepEqual(await source.madeProfiles(), [{ profileId: 'old', languages: null }])
       assert.deepEqual(await source.vectorGaps(), { lost: 0, refused: 0 })
       // What waits for the one before goes on waiting, for when it becomes the default again; what comes now does not.
       await send('d')
@@ -444,7 +444,10 @@ export function checkIndexSource(name: string, openStore: () => Promise<IndexSou
         store.operator.commit([{ kind: 'profiles.make', profiles: [{ profileId: 'old', languages }] }], mark)
       assert.deepEqual(await make(['en', 'fr']), ['updated'])
       assert.deepEqual(await make(['en', 'fr']), ['unchanged'])
-      assert.deepEqual(await source.madeProfiles(), ['m', 'old'])
+      assert.deepEqual(await source.madeProfiles(), [
+        { profileId: 'm', languages: null },
+        { profileId: 'old', languages: ['en', 'fr'] },
+      ])
       for (const language of ['en', 'fr', 'de', null]) await send(`in ${language}`, { language })
       const chunks = await keep(await documentsAfter(source, 0, wide))
       const ids = idsOf(chunks)
@@ -464,7 +467,7 @@ export function checkIndexSource(name: string, openStore: () => Promise<IndexSou
         ids.map(() => 'waits'),
       )
       await store.operator.commit([{ kind: 'profiles.make', profiles: [] }], mark)
-      assert.deepEqual(await source.madeProfiles(), ['m'])
+      assert.deepEqual(await source.madeProfiles(), [{ profileId: 'm', languages: null }])
       assert.equal((await source.backlog(await source.newestRevision())).waitingVectors, 5)
     })
 

@@ -157,12 +157,14 @@ export async function assertSameAnswers(
     const [pending, wantedPending] = [await actual.vector(always), await expected.vector(always)]
     assert.ok(pending.outcome === 'found' && wantedPending.outcome === 'found')
     assert.equal(pending.vectorsPending, wantedPending.vectorsPending)
-    for (const [after, limit] of [
-      [null, 3],
-      [null, 100],
-      ['doc4', 100],
+    for (const [after, limit, languages] of [
+      [null, 3, null],
+      [null, 100, null],
+      [null, 2, ['en']],
+      ['doc4', 100, null],
+      ['doc4', 100, ['fr', 'de']],
     ] as const) {
-      const lacking = { profileId, after, limit, timeoutMs }
+      const lacking = { profileId, languages, after, limit, timeoutMs }
       assert.deepEqual(await actual.withoutVector(lacking), await expected.withoutVector(lacking))
     }
     const scoring = { query: ask.query, vector: { profileId, vector }, scope, filters, timeoutMs }

@@ -105,10 +105,10 @@ export function vectorsExamples(it: () => IndexUnderTest): void {
   })
 
   test('chunks that lack a vector are listed, whole documents in the order of their ids', async () => {
-    const listed = async (limit: number, profileId = 'p') => {
+    const listed = async (limit: number, profileId = 'p', languages: readonly string[] | null = null) => {
       const pages: string[][] = []
       for (let after: string | null = null; ; ) {
-        const page = await it().index.withoutVector({ profileId, after, limit, timeoutMs })
+        const page = await it().index.withoutVector({ profileId, languages, after, limit, timeoutMs })
         assert.ok(page.outcome === 'found')
         assert.deepEqual(
           page.chunks.map(({ chunkId }) => chunkId.slice(0, 2)),
@@ -135,6 +135,12 @@ export function vectorsExamples(it: () => IndexUnderTest): void {
     await it().apply({ ...vector, documentId: 'd4', chunkId: 'd4 v1 0' }, { kind: 'retire_document', documentId: 'd5' })
     await it().apply({ kind: 'set_columns', documentId: 'd2', columns })
     assert.deepEqual(await listed(100), [all.slice(0, 5)])
+    const [german, french, without] = ['de', 'fr', null].map((language) => ({ columns: { language } }))
+    await it().apply(put('d6', ['word'], german), put('d7', ['word'], french), put('d8', ['word'], without))
+    await it().apply(put('d9', ['word', 'word'], german))
+    assert.deepEqual(await listed(100, 'p', ['de']), [['d6 v1 0', 'd9 v1 0', 'd9 v1 1']])
+    assert.deepEqual(await listed(1, 'p', ['fr', 'de']), [['d6 v1 0'], ['d7 v1 0'], ['d9 v1 0', 'd9 v1 1']])
+    assert.deepEqual(await listed(1, 'p', ['it']), [[]])
   })
 
   test('given documents are scored as a search would score them', async () => {

@@ -160,7 +160,8 @@ class Ways {
         if (this.#rebuilt === null) return
         const { index, position } = this.#rebuilt
         this.#rebuilt = null
-        if (now.complete) await completeVectors(this.#source, index, this.#profile, null)
+        if (now.complete)
+          await completeVectors(this.#source, index, { profileId: this.#profile, languages: null }, null)
         const process = this.#processes[now.process]!
         await process.index.close()
         process.index = index
@@ -220,7 +221,7 @@ class Ways {
     // Of the profile besides too, though texts whose language was changed wait for it only since they were read anew.
     assert.equal((await this.#store.source.vectorGaps()).lost, 0)
     for (const { index } of this.#processes) {
-      const request = { profileId: this.#profile, after: null, limit: 1000, timeoutMs: 10_000 }
+      const request = { profileId: this.#profile, languages: null, after: null, limit: 1000, timeoutMs: 10_000 }
       const page = await index.withoutVector(request)
       assert.ok(page.outcome === 'found')
       // Whoever lacks one has a text that was refused, or none.
@@ -289,7 +290,7 @@ class Ways {
 
   async #make(source: IndexSource, index: SearchIndex): Promise<boolean> {
     let more = false
-    for (const profileId of await source.madeProfiles()) {
+    for (const { profileId } of await source.madeProfiles()) {
       const { made, refused } = await makeVectors(source, index, embedderOf(profileId), alone, signal)
       if (profileId === this.#profile) this.#processes[0]!.follower.have([...made, ...refused])
       more ||= made.length + refused.length > 0

@@ -26,9 +26,10 @@ const documentsMax = 500
 
 export async function listWithoutVector(
   calls: SearchCalls,
-  { profileId, after, limit }: WithoutVectorRequest,
+  { profileId, languages, after, limit }: WithoutVectorRequest,
 ): Promise<WithoutVectorPage> {
-  const lacking = { bool: { must_not: [{ term: { [ofChunk('profiles')]: profileId } }] } }
+  const wanted = languages === null ? [] : [{ terms: { [ofChunk('language')]: languages } }]
+  const lacking = { bool: { filter: wanted, must_not: [{ term: { [ofChunk('profiles')]: profileId } }] } }
   const { found: hits } = await calls.documents({
     size: Math.min(limit, documentsMax) + 1,
     track_total_hits: false,

@@ -175,7 +175,7 @@ async function putProfile(
   const isDefault = change.isDefault ?? there?.is_default === 1
   if (isDefault && there?.is_default !== 1) {
     await db.updateTable('embedding_profile').set({ is_default: 0, vectors_for: null }).execute()
-    await awaitAllVectors(db, change.profileId, anyLanguage)
+    await awaitAllVectors(db, { profileId: change.profileId, languages: null })
   }
   return put(
     db,
@@ -213,7 +213,7 @@ async function makeProfiles(
       .set({ vectors_for: vectorsFor })
       .where('profile_id', '=', row.profile_id)
       .execute()
-    if (vectorsFor !== null) await awaitAllVectors(db, row.profile_id, vectorsFor)
+    if (made !== undefined) await awaitAllVectors(db, made)
   }
   return outcome
 }

@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely'
-import type { ChunkRecord, IndexSource } from '../../search/index-source.ts'
+import type { ChunkRecord, IndexSource, MadeProfile } from '../../search/index-source.ts'
 import { idLists } from './id-lists.ts'
 import { insertRows } from './insert-rows.ts'
 import { sql } from './kysely.ts'
@@ -29,7 +29,7 @@ type VectorQueue = Pick<
 
 export function sqlVectorQueue(db: Kysely<Tables>): VectorQueue {
   return {
-    madeProfiles: async () => (await madeProfiles(db)).map(({ profileId }) => profileId),
+    madeProfiles: () => madeProfiles(db),
 
     async putChunks(given) {
       const chunks = await ofDocumentsThere(db, given)
@@ -81,7 +81,7 @@ export function sqlVectorQueue(db: Kysely<Tables>): VectorQueue {
       const made = (await madeProfiles(db)).find((one) => one.profileId === profileId)
       let awaited = 0
       for (const some of idLists(chunkIds)) {
-        const lost = await lostChunks(db, made ?? { profileId, vectorsFor: anyLanguage })
+        const lost = await lostChunks(db, made ?? { profileId, languages: null })
           .select('chunk.chunk_id')
           .where('chunk.chunk_id', 'in', some)
           .execute()
@@ -225,29 +225,26 @@ export function sqlVectorQueue(db: Kysely<Tables>): VectorQueue {
 }
 
 /** Every chunk that should have a vector of the profile waits for it. For a profile that is to be made from now on. */
-export async function awaitAllVectors(db: Kysely<Tables>, profileId: string, vectorsFor: string): Promise<void> {
+export async function awaitAllVectors(db: Kysely<Tables>, profile: MadeProfile): Promise<void> {
   await db
     .insertInto('pending_vector')
     .columns(['profile_id', 'chunk_id'])
     .expression((eb) =>
-      lackingChunks(db, { profileId, vectorsFor }).select([
-        eb.val(profileId).as('profile_id'),
-        'chunk.chunk_id as chunk_id',
-      ]),
+      lackingChunks(db, profile).select([eb.val(profile.profileId).as('profile_id'), 'chunk.chunk_id as chunk_id']),
     )
     .onConflict((conflict) => conflict.columns(['profile_id', 'chunk_id']).doNothing())
     .execute()
 }
 
 /** Chunks that should have a vector of the profile, and neither have one nor were refused. */
-const lackingChunks = (db: Kysely<Tables>, { profileId, vectorsFor }: MadeProfile) =>
+const lackingChunks = (db: Kysely<Tables>, { profileId, languages }: MadeProfile) =>
   db
     .selectFrom('chunk')
     .whereRef('chunk.ends_at', '>', 'chunk.starts_at')
     .where('chunk.replaced', 'is', null)
     .where(isNotIn('chunk_vector', profileId))
     .where(isNotIn('refused_vector', profileId))
-    .$if(vectorsFor !== anyLanguage, (chunks) => chunks.where(isIn(vectorsFor.split(','))))
+    .$if(languages !== null, (chunks) => chunks.where(isIn(languages!)))
 
 /** Only of texts that say their language, because a search can tell these from the others. */
 const isIn = (languages: readonly string[]) =>
@@ -307,11 +304,6 @@ export async function defaultProfile(db: Kysely<Tables>): Promise<string | null>
 /** `vectors_for` of a profile that makes vectors of every text. */
 export const anyLanguage = '*'
 
-interface MadeProfile {
-  readonly profileId: string
-  readonly vectorsFor: string
-}
-
 async function madeProfiles(db: Kysely<Tables>): Promise<MadeProfile[]> {
   const rows = await db
     .selectFrom('embedding_profile')
@@ -319,9 +311,10 @@ async function madeProfiles(db: Kysely<Tables>): Promise<MadeProfile[]> {
     .orderBy('is_default', 'desc')
     .orderBy('profile_id')
     .execute()
-  return rows.flatMap((row) =>
-    row.vectors_for === null ? [] : { profileId: row.profile_id, vectorsFor: row.vectors_for },
-  )
+  return rows.flatMap(({ profile_id: profileId, vectors_for: vectorsFor }) => {
+    if (vectorsFor === null) return []
+    return { profileId, languages: vectorsFor === anyLanguage ? null : vectorsFor.split(',') }
+  })
 }
 
 /** A document may have been erased since it was read. */

@@ -365,10 +365,12 @@ export class IndexReader {
     return scoreByWords({ view, plan, filter: this.#filters.filterFor(scope, filters), explain, deadline }, places)
   }
 
-  #withoutVector({ profileId, after, limit }: WithoutVectorRequest): WithoutVectorOutcome {
+  #withoutVector({ profileId, languages, after, limit }: WithoutVectorRequest): WithoutVectorOutcome {
     const { view } = this.#open()
     const profile = this.#profiles.find((known) => known.profileId === profileId)
-    return pageWithoutVector(view, this.#lackingOf(profile), after, Math.max(1, wholeNumber(limit)))
+    const isWanted = this.#classes.map(({ language }) => languages === null || languages.includes(language ?? ''))
+    const page = { after, limit: Math.max(1, wholeNumber(limit)) }
+    return pageWithoutVector(view, this.#lackingOf(profile), isWanted, page)
   }
 
   #lackingOf(profile: Profile | undefined): LackingVectors {

@@ -112,19 +112,24 @@ function countVisible(segment: Segment, filter: CompiledFilter, generation: numb
   return visible
 }
 
-/** Whole documents, in the order of their ids; as many chunks as `limit`, or the rest of a document more. */
+/**
+ * Whole documents, in the order of their ids; as many chunks as `limit`, or the rest of a document more. Only of the filter
+ * classes that are wanted, by their numbers.
+ */
 export function pageWithoutVector(
   { segments, generation }: SearchView,
   lacking: LackingVectors,
-  after: string | null,
-  limit: number,
+  isWanted: readonly boolean[],
+  { after, limit }: { readonly after: string | null; readonly limit: number },
 ): WithoutVectorPage {
   const found = segments.flatMap((segment): Placed[] => {
     const { image, died } = segment
     const from = after === null ? 0 : image.documentFirstChunk[documentAfter(image, after)]!
     const own: Placed[] = []
-    for (const chunk of lacking.in(segment).chunks) {
-      if (chunk < from || died[chunk]! <= generation) continue
+    const { chunks } = lacking.in(segment)
+    for (let at = lowerBound(chunks, from); at < chunks.length; at++) {
+      const chunk = chunks[at]!
+      if (died[chunk]! <= generation || !isWanted[image.chunkClass[chunk]!]) continue
       own.push({ image, chunk })
       // A chunk of one document more than the page can reach tells that there is more.
       if (own.length > limit && !sameDocument(own.at(-1)!, own[limit - 1]!)) break
@@ -148,6 +153,18 @@ interface Placed {
 
 const documentOf = ({ image, chunk }: Placed): number => image.chunkDocument[chunk]!
 const sameDocument = (a: Placed, b: Placed): boolean => a.image === b.image && documentOf(a) === documentOf(b)
+
+/** Where the first number of an ascending list stands that is not below `number`. */
+function lowerBound(list: Uint16Array, number: number): number {
+  let low = 0
+  let high = list.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (list[middle]! < number) low = middle + 1
+    else high = middle
+  }
+  return low
+}
 
 /** The first document of the segment whose id is above `id`. */
 function documentAfter(image: SegmentImage, id: string): number {

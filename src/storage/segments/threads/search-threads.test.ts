@@ -4,8 +4,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { everything, IndexUnderTest, ids, put, timeoutMs } from '../../../../test/contracts/index-under-test.ts'
-import { noFilters } from '../../../search/search-index.ts'
+import { noFilters, type VectorRequest } from '../../../search/search-index.ts'
+import type { Pool } from '../../../threads/pool.ts'
+import { Control } from '../memory/control.ts'
+import { TermDictionary } from '../memory/term-dictionary.ts'
 import { openSegmentsIndex } from '../segments-index.ts'
+import { SearchThreads } from './search-threads.ts'
 
 const documents = Array.from({ length: 60 }, (_, i) => `doc-${i}`)
 const vectors = [
@@ -49,5 +53,50 @@ test('a search by several threads sees each document once while documents move b
   } finally {
     await index.close()
     rmSync(folder, { recursive: true, force: true })
+  }
+})
+
+test('a search is shared by threads while there are enough for all of its kind', async () => {
+  const it = new IndexUnderTest(null as never)
+  const vector: VectorRequest = {
+    profileId: 'p',
+    vector: [1, 0],
+    topK: 1,
+    scope: everything,
+    filters: noFilters,
+    timeoutMs,
+  }
+  const waiting: PromiseWithResolvers<unknown>[] = []
+  const pool = (threads: number): Pool =>
+    ({
+      size: threads,
+      serving: threads,
+      call: () => {
+        const asked = Promise.withResolvers()
+        waiting.push(asked)
+        return asked.promise
+      },
+    }) as unknown as Pool
+  for (const [threads, wanted] of [
+    [1, [1, 1, 1]],
+    [2, [2, 2, 1]],
+    [4, [4, 4, 1]],
+    [8, [4, 4, 4]],
+  ] as const) {
+    const searches = new SearchThreads(pool(threads), new Control(), new TermDictionary(), 0)
+    const asked = [
+      () => searches.search({ call: 'keyword', request: it.request('tide') }),
+      () => searches.search({ call: 'vector', request: vector }),
+      () => searches.search({ call: 'vector', request: vector }),
+    ].map((search) => {
+      const before = waiting.length
+      return { answer: search(), parts: waiting.length - before }
+    })
+    assert.deepEqual(
+      asked.map(({ parts }) => parts),
+      wanted,
+    )
+    for (const { resolve } of waiting.splice(0)) resolve({ outcome: { outcome: 'timed_out' }, state: null })
+    await Promise.all(asked.map(({ answer }) => answer))
   }
 })

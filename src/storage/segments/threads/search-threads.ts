@@ -17,7 +17,8 @@ const chunksPerPosting = 12
 
 /**
  * Hands searches to the threads that answer them, one at a time each. A large search is shared by several while there are
- * threads enough for all that is under way: whoever is alone gets all cores of a small machine, and many get one each.
+ * threads enough for all of its kind that are under way: whoever is alone gets all cores of a small machine, and many get one
+ * each, for what is shared takes a sixth to a quarter more of them. By kind, because a hybrid search is one of each at once.
  */
 export class SearchThreads {
   readonly #threads: Pool
@@ -25,7 +26,7 @@ export class SearchThreads {
   readonly #dictionary: TermDictionary
   readonly #splitFromChunks: number
   readonly #parts: readonly IndexPart[]
-  #underWay = 0
+  readonly #underWay = new Map<ReaderCall['call'], number>()
   #unsplitUntil = 0
 
   constructor(threads: Pool, control: Control, dictionary: TermDictionary, splitFromChunks: number) {
@@ -40,7 +41,7 @@ export class SearchThreads {
   async search(message: ReaderCall): Promise<Outcome> {
     const deadline = performance.timeOrigin + performance.now() + message.request.timeoutMs
     const isShared = this.#isShared(message)
-    this.#underWay++
+    this.#count(message.call, 1)
     try {
       if (isShared) {
         const replies = this.#parts.map((part) => this.#ask(message, deadline, part))
@@ -50,13 +51,18 @@ export class SearchThreads {
       }
       return (await this.#ask(message, deadline, wholeIndex)).outcome
     } finally {
-      this.#underWay--
+      this.#count(message.call, -1)
     }
+  }
+
+  #count(call: ReaderCall['call'], more: number): void {
+    this.#underWay.set(call, (this.#underWay.get(call) ?? 0) + more)
   }
 
   #isShared(message: ReaderCall): boolean {
     const parts = this.#parts.length
-    if (parts === 1 || this.#underWay * parts > this.#threads.serving || !canBeSplit(message)) return false
+    const withThis = (this.#underWay.get(message.call) ?? 0) + 1
+    if (parts === 1 || withThis * parts > this.#threads.serving || !canBeSplit(message)) return false
     return performance.now() >= this.#unsplitUntil && this.#workOf(message) >= this.#splitFromChunks
   }
 

@@ -1,5 +1,5 @@
 import { analyse, locateTerms } from '../text/analyse.ts'
-import { guessLanguage } from '../text/guess-language.ts'
+import { type Guess, guessLanguage, guessWithParts } from '../text/guess-language.ts'
 import type { AnalysedField, KeywordQuery, LocatedField, LocatedText, TermGroup } from '../text/types.ts'
 import { WantedTerms } from '../text/wanted-terms.ts'
 
@@ -53,9 +53,10 @@ export function rerankerOf(query: KeywordQuery, queryText: string, weights: Rera
       const fused = exactFrom * (score / total)
       return { score: fused, parts: { fused }, inBody: null }
     }
-    const rules = language ?? guessLanguage(`${title}\n${body}`)
-    const located = wanted.locate(body, rules)
-    const inTitle = wanted.places(wanted.locate(title, rules))
+    const guess = language === null ? guessWithParts(`${title}\n${body}`) : { language, isNoneOfParts: false }
+    const rules = guess.language
+    const located = wanted.locate(body, guess)
+    const inTitle = wanted.places(wanted.locate(title, guess))
     const inBody = wanted.places(located)
     // In what order the query has its words is of no matter to a text that lacks one.
     const order = hasAll(inTitle) || hasAll(inBody) ? wanted.order(rules) : []
@@ -129,8 +130,9 @@ class WantedWords {
     this.#wanted = new WantedTerms(this.#groupsOf.keys())
   }
 
-  locate(text: string, language: string | null): LocatedField {
-    return locateTerms(text, language, this.#wanted)
+  /** In a part of what the guess is of. */
+  locate(text: string, { language, isNoneOfParts }: Guess): LocatedField {
+    return locateTerms(text, language, this.#wanted, isNoneOfParts ? () => null : guessLanguage)
   }
 
   places(field: LocatedField): Places {

@@ -47,12 +47,17 @@ export function analyseLocated(text: string, language: string | null): LocatedFi
 /**
  * The wanted terms of a text, at the positions that reading it all would give, counted from that of the first one. Only
  * what stands between two of them is read for it: most texts that are looked through have none, or one. The length is
- * left at 0: it takes all words to know it.
+ * left at 0: it takes all words to know it. `guess` is given by who knows already what it says of the text.
  */
-export function locateTerms(text: string, language: string | null, wanted: WantedTerms): LocatedField {
+export function locateTerms(
+  text: string,
+  language: string | null,
+  wanted: WantedTerms,
+  guess: typeof guessLanguage = guessLanguage,
+): LocatedField {
   const field: LocatedField = { terms: [], positions: [], length: 0, starts: [], ends: [] }
   const { positions } = field
-  const base = languageOf(text, language)
+  const base = baseLanguage(language) ?? guess(text)
   const beginnings = wanted.beginningsIn(base)
   const reader = new Reader(text, base, beginnings, (term, position, start, end) => {
     if (wanted.has(term)) pushLocated(field, term, position, start, end)

@@ -44,8 +44,7 @@ export function findHits(
       if (!isHit && termBegins(term, beginning)) hits.push({ start, end, clause })
     }
   }
-  // Without a language it was guessed, perhaps by another text.
-  const known = language !== null && located?.language === language && !isLoose ? located.field : null
+  const known = located?.language === language && !isLoose ? located.field : null
   if (phrases.length === 0 && known === null) {
     findTerms(text, language, wanted, see)
   } else {

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { arbitraryText } from './arbitrary-text.ts'
 import { normaliseWord } from './fold-word.ts'
-import { guessLanguage } from './guess-language.ts'
+import { guessLanguage, guessWithParts } from './guess-language.ts'
 import { scanRuns } from './scan-words.ts'
 import { languagesWithStopWord, mayBeStopWord } from './stop-words.ts'
 
@@ -53,4 +53,27 @@ test('names, lists and other scripts are left open', () => {
 
 test('any text is answered', () => {
   fc.assert(fc.property(arbitraryText, (text) => /^[a-z]{2}$/u.test(guessLanguage(text) ?? 'en')))
+})
+
+test('where a text says that none of its parts has a language, none has', () => {
+  const words = fc.constantFrom('the', 'what', 'die', 'de', 'que', 'ist', 'und', 'walrus', 'Pro', '猫', 'W3', 'и')
+  const texts = fc.oneof(
+    fc.array(words, { maxLength: 8 }).map((some) => some.join(' ')),
+    arbitraryText,
+  )
+  let seen = 0
+  fc.assert(
+    fc.property(texts, texts, (title, body) => {
+      const { isNoneOfParts } = guessWithParts(`${title}\n${body}`)
+      if (isNoneOfParts) assert.deepEqual([guessLanguage(title), guessLanguage(body)], [null, null])
+      seen += isNoneOfParts ? 1 : 0
+    }),
+    { numRuns: 2000 },
+  )
+  assert.ok(seen > 100 && seen < 1900, `${seen} of 2000`)
+})
+
+test('of parts beyond the beginning of a text nothing is said', () => {
+  const text = `${'walrus '.repeat(400)}what are the rules for those who would like to stay`
+  assert.deepEqual(guessWithParts(text), { language: null, isNoneOfParts: false })
 })

@@ -35,9 +35,23 @@ function weighLanguages(text: string): LanguageWeights {
 }
 
 /** The ISO 639-1 code of the language a text is written in, told by its function words; null when that is not clear. */
-export function guessLanguage(text: string): string | null {
+export const guessLanguage = (text: string): string | null => guessWithParts(text).language
+
+export interface Guess {
+  readonly language: string | null
+  /** So few function words are in all of the text that it would be clear of no part of it either. */
+  readonly isNoneOfParts: boolean
+}
+
+/** The same, with what it says of parts of the text: these need not be read for it again. */
+export function guessWithParts(text: string): Guess {
   const { words, weights } = weighLanguages(text)
   const [first, second] = weights
-  if (first === undefined || first.weight < Math.max(WEIGHT_MIN, words * WEIGHT_PER_WORD_MIN)) return null
-  return first.weight >= LEAD_MIN * (second?.weight ?? 0) ? first.language : null
+  const weight = first?.weight ?? 0
+  const isClear =
+    weight >= Math.max(WEIGHT_MIN, words * WEIGHT_PER_WORD_MIN) && weight >= LEAD_MIN * (second?.weight ?? 0)
+  return {
+    language: isClear ? first!.language : null,
+    isNoneOfParts: weight < WEIGHT_MIN && text.length <= SAMPLE_LENGTH,
+  }
 }

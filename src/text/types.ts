@@ -19,7 +19,7 @@ export type LocatedField = AnalysedField & {
   ends: number[]
 }
 
-/** The terms of a query in a text, by the rules of a language. */
+/** The terms of a query in a text, by the rules of a language; null where that was guessed, by this text alone. */
 export type LocatedText = {
   readonly language: string | null
   readonly field: LocatedField

@@ -116,12 +116,19 @@ export class Connections {
   }
 }
 
-/** From the next statement on; told only where it changes, and not waited for. */
+/** From the next statement on; told only where it changes, in one flight with that statement, and not waited for. */
 export function plan(connection: Connection, planned: Planned): void {
   if (connection.planned === planned) return
   connection.planned = planned
+  sendTogether(connection.client)
   // Where this fails, what is sent after it fails too, and is heard.
   connection.client.query(planSettings(planned)).catch(() => {})
+}
+
+/** What is sent from now until all that can go on now has done so leaves at once. */
+export function sendTogether({ connection: { stream } }: pg.PoolClient): void {
+  stream.cork()
+  process.nextTick(() => stream.uncork())
 }
 
 /** A connection of its own beside the pool, for what lasts: listening, holding offices. */

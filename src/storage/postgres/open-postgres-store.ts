@@ -11,7 +11,7 @@ import { isBeyond, migrate, newestMigration, readSchema, refuseBeyond, type Sche
 import { remoteStore } from '../sql/remote-store.ts'
 import { type Store, sqlStore } from '../sql/sql-store.ts'
 import { type NamedCall, nameOf } from '../sql/store-calls.ts'
-import { type Connection, Connections, plan } from './connections.ts'
+import { type Connection, Connections, plan, sendTogether } from './connections.ts'
 import { Elections } from './elections.ts'
 import { ForeignWrites } from './foreign-writes.ts'
 import { postgresMigrationDialect, TextByBytes } from './migration-dialect.ts'
@@ -226,9 +226,7 @@ function methodOf(store: Store, port: keyof Store, method: string): Method {
  * Whoever has the connection next is answered after it; should it fail, nothing is lost by that.
  */
 async function reading<T>(client: pg.PoolClient, read: () => Promise<T>): Promise<T> {
-  const { stream } = client.connection
-  stream.cork()
-  process.nextTick(() => stream.uncork())
+  sendTogether(client)
   const [begun, answer] = await Promise.allSettled([client.query(beginReading), read()])
   if (begun.status === 'rejected') throw begun.reason
   if (answer.status === 'rejected') throw answer.reason

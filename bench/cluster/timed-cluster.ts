@@ -30,12 +30,12 @@ export class TimedCluster extends Cluster {
     return this.#requests
   }
 
-  override async call<Answer>({ method, path, query = {}, body }: ClusterCall): Promise<Answer> {
+  override async call<Answer>({ method, path, query = {}, body, lines = [] }: ClusterCall): Promise<Answer> {
     const asked = new URLSearchParams(Object.entries(query).map(([name, value]) => [name, String(value)]))
     this.#requests++
     if (this.#open++ === 0) this.#since = performance.now()
     try {
-      const sent = body === undefined ? undefined : JSON.stringify(body)
+      const sent = body === undefined ? lines.map((line) => `${line}\n`).join('') : JSON.stringify(body)
       const { status, text } = await this.#client.send(method, `${path}?${asked}`, sent)
       if (status >= 300) throw new Error(`the cluster answered ${status}: ${text.slice(0, 500)}`)
       return JSON.parse(text) as Answer

@@ -24,6 +24,7 @@ import type {
 import { applyBatch, readPosition, writePurged } from './apply-batch.ts'
 import { type Cluster, ClusterTimeout, ClusterTrouble } from './cluster.ts'
 import { countVisible, listWithoutVector } from './count-chunks.ts'
+import { CountedQueries } from './counted-queries.ts'
 import { IndexCounts } from './index-counts.ts'
 import { emptyIndex } from './index-names.ts'
 import { LargeScopes } from './large-scopes.ts'
@@ -53,6 +54,7 @@ export class OpenSearchIndex implements SearchIndex {
   readonly #profiles: Profiles
   readonly #counts: IndexCounts
   readonly #large = new LargeScopes()
+  readonly #counted = new CountedQueries()
 
   constructor(options: OpenSearchIndexOptions) {
     this.#cluster = options.cluster
@@ -75,13 +77,19 @@ export class OpenSearchIndex implements SearchIndex {
 
   keyword(request: KeywordRequest): Promise<KeywordOutcome> {
     return this.#search(request, async (calls) =>
-      withOtherScores(calls, request, await searchKeyword(calls, request), this.#profiles),
+      withOtherScores(
+        calls,
+        request,
+        await searchKeyword(calls, request, this.#counted),
+        this.#profiles,
+        this.#counted,
+      ),
     )
   }
 
   vector(request: VectorRequest): Promise<VectorOutcome> {
     return this.#search(request, (calls) =>
-      searchVector(calls, request, this.#profiles, this.#comparedMax, this.#large),
+      searchVector(calls, request, this.#profiles, this.#comparedMax, this.#large, this.#counted),
     )
   }
 

@@ -1,5 +1,5 @@
 import type { ToldColumns } from '../../search/search-index.ts'
-import { type Cluster, ClusterTimeout, ClusterTrouble } from './cluster.ts'
+import { type Cluster, type ClusterCall, ClusterTimeout, ClusterTrouble } from './cluster.ts'
 import { chunksPath, ofChunk } from './mapping.ts'
 import type { Query } from './scope-query.ts'
 
@@ -16,42 +16,99 @@ export class SearchCalls {
   }
 
   async search<Answer>(body: object): Promise<Answer> {
-    const answer = await this.#cluster.call<Answer & SearchAnswer>({
-      method: 'POST',
+    const answer = await this.#call<Answer & SearchAnswer>({
       path: `/${this.#index}/_search`,
-      // What some shards did not answer must not look whole.
-      query: { allow_partial_search_results: false, filter_path: readOfAnswers },
+      query: { ...wholeOnly, filter_path: readOfAnswers.join() },
       body,
-      harmless: true,
-      timeoutMs: this.#deadline - performance.now(),
     })
-    if (answer.timed_out) throw new ClusterTimeout('a shard did not answer in time')
-    if (answer._shards.failed > 0) throw new ClusterTrouble('a shard did not answer', 503, 'shard_failed')
-    return answer
+    return wholeAnswer(answer)
   }
 
   /** Documents that match, by their columns alone: what is stored of them, vectors and all, is not unpacked for it. */
   async documents<Answer = unknown>(
     body: object,
-    columns: readonly ('id' | 'published_at')[] = ['id'],
+    columns?: readonly ToldColumn[],
   ): Promise<Answer & { readonly found: readonly FoundDocument[] }> {
-    const answer = await this.search<Answer & FoundDocuments>({ ...body, ...byColumns, docvalue_fields: columns })
-    return { ...answer, found: answer.hits?.hits ?? [] }
+    const answer = await this.search<Answer & FoundDocuments>(byColumns(body, columns))
+    return { ...answer, found: foundBy(answer) }
+  }
+
+  async find<T>({ body, columns, read }: DocumentSearch<T>): Promise<T> {
+    return read((await this.documents(body, columns)).found)
+  }
+
+  /**
+   * Several at once, in one exchange: to send something and to hear of its answer is most of what a search costs a process.
+   * They are answered when the slowest is, and fail where one does. What is null is not asked.
+   */
+  async findTogether<T extends readonly unknown[]>(
+    searches: {
+      readonly [K in keyof T]: DocumentSearch<T[K]> | null
+    },
+  ): Promise<{ [K in keyof T]: T[K] | null }>
+  async findTogether(searches: readonly (DocumentSearch<unknown> | null)[]): Promise<unknown[]> {
+    const asked = searches.filter((one) => one !== null)
+    if (asked.length <= 1) return Promise.all(searches.map((one) => one && this.find(one)))
+    const header = JSON.stringify({ index: this.#index, ...wholeOnly })
+    const { responses } = await this.#call<{ readonly responses: readonly (FoundDocuments & SearchAnswer)[] }>({
+      path: '/_msearch',
+      query: { filter_path: readOfTogether },
+      lines: asked.flatMap(({ body, columns }) => [header, JSON.stringify(byColumns(body, columns))]),
+    })
+    let next = 0
+    return searches.map((one) => (one === null ? null : one.read(foundBy(wholeAnswer(responses[next++]!)))))
+  }
+
+  #call<Answer>(call: Pick<ClusterCall, 'path' | 'query' | 'body' | 'lines'>): Promise<Answer> {
+    const timeoutMs = this.#deadline - performance.now()
+    return this.#cluster.call<Answer>({ method: 'POST', ...call, harmless: true, timeoutMs })
   }
 }
 
-const byColumns = { stored_fields: '_none_', _source: false }
+/** What some shards did not answer must not look whole. */
+const wholeOnly = { allow_partial_search_results: false }
+
+function wholeAnswer<Answer extends SearchAnswer>(answer: Answer): Answer {
+  const { error, status = 0 } = answer
+  if (error !== undefined) throw new ClusterTrouble(`a search was answered ${status} ${error.type}`, status, error.type)
+  if (answer.timed_out) throw new ClusterTimeout('a shard did not answer in time')
+  if (answer._shards.failed > 0) throw new ClusterTrouble('a shard did not answer', 503, 'shard_failed')
+  return answer
+}
+
+const columnsAlone = { stored_fields: '_none_', _source: false }
+
+const byColumns = (body: object, columns: readonly ToldColumn[] = ['id']): object => ({
+  ...body,
+  ...columnsAlone,
+  docvalue_fields: columns,
+})
+
+const foundBy = ({ hits }: FoundDocuments): readonly FoundDocument[] => hits?.hits ?? []
 
 /** The rest of an answer, more than half of it, says of every hit where it is stored. */
 const readOfAnswers = [
   ...['timed_out', '_shards.failed', 'aggregations', 'hits.total'],
   ...['hits.hits.fields', 'hits.hits.sort'],
   ...['fields', 'sort', '_source'].map((name) => `hits.hits.inner_hits.${chunksPath}.hits.hits.${name}`),
-].join()
+]
+const readOfTogether = [...readOfAnswers, 'error.type', 'status'].map((name) => `responses.${name}`).join()
 
 interface SearchAnswer {
   readonly timed_out: boolean
   readonly _shards: { readonly failed: number }
+  /** In place of the others, of one that was asked together with others. */
+  readonly error?: { readonly type: string }
+  readonly status?: number
+}
+
+type ToldColumn = 'id' | 'published_at'
+
+/** A search for documents, and what is made of those that it finds. */
+export interface DocumentSearch<T> {
+  readonly body: object
+  readonly columns?: readonly ToldColumn[]
+  read(found: readonly FoundDocument[]): T
 }
 
 /** Chunks that a search found in a document, the best first. */
@@ -89,7 +146,7 @@ export const withBestChunks = (
     query,
     inner_hits: {
       size: chunks,
-      ...(source.length === 0 ? byColumns : { _source: source.map(ofChunk) }),
+      ...(source.length === 0 ? columnsAlone : { _source: source.map(ofChunk) }),
       docvalue_fields: ['version', ...columns].map(ofChunk),
       sort: [{ _score: 'desc' }, { [ofChunk('chunk')]: 'asc' }],
     },

@@ -11,6 +11,7 @@ import type {
   ScoreRequest,
 } from '../../search/search-index.ts'
 import type { KeywordQuery } from '../../text/types.ts'
+import type { CountedQueries } from './counted-queries.ts'
 import { type ExplainedChunk, explainChunk } from './explain-chunk.ts'
 import { asksForSomething, keywordQuery, matchingQuery } from './keyword-query.ts'
 import { chunksPath, documentChunksMax, ofChunk } from './mapping.ts'
@@ -27,6 +28,7 @@ import {
 import { readStatistics, ScopeStatistics, type StatisticsAnswer, statisticsRequest } from './scope-statistics.ts'
 import {
   chunksOf,
+  type DocumentSearch,
   type FoundDocument,
   idOf,
   languageOf,
@@ -51,7 +53,11 @@ interface FacetBuckets {
   readonly buckets: readonly { readonly key: string; readonly doc_count: number }[]
 }
 
-export async function searchKeyword(calls: SearchCalls, request: KeywordRequest): Promise<KeywordPage> {
+export async function searchKeyword(
+  calls: SearchCalls,
+  request: KeywordRequest,
+  counted: CountedQueries,
+): Promise<KeywordPage> {
   const { query, scope, facets, explain = false, order = 'relevance' } = request
   const classes = visibleClasses(scope)
   if (classes.length === 0 || !asksForSomething(query)) {
@@ -62,6 +68,7 @@ export async function searchKeyword(calls: SearchCalls, request: KeywordRequest)
   const filters = filterQueries(request.filters)
   const conditions = conditionQueries(request.conditions, classes, includeNonCurrent)
   const statistics = await statisticsOf(calls, request, classes)
+  counted.note(query, scope, statistics)
   const limit = Math.min(request.limit, pageMax)
   const othersMax = Math.max(0, Math.min(request.otherChunksMax, documentChunksMax - 1))
   const scored = keywordQuery(query, classes, filters, statistics)
@@ -78,7 +85,7 @@ export async function searchKeyword(calls: SearchCalls, request: KeywordRequest)
       filter: [ofDatasets(scope), ...conditions],
     },
   }
-  const counted = (facets?.of ?? []).filter((facet) => !walked(facet))
+  const countedFacets = (facets?.of ?? []).filter((facet) => !walked(facet))
   const asked = {
     size: limit <= 0 ? 0 : limit + 1,
     // Without it, shards in which all come before this page are left out, and what is counted there with them.
@@ -89,7 +96,10 @@ export async function searchKeyword(calls: SearchCalls, request: KeywordRequest)
     aggs: {
       chunks: { nested: { path: chunksPath }, aggs: { found: { filter: matchingQuery(query, classes, filters) } } },
       ...Object.fromEntries(
-        counted.map((facet) => [facetKey(facet), facetAggregation(facet, facets!.limit, scope, includeNonCurrent)]),
+        countedFacets.map((facet) => [
+          facetKey(facet),
+          facetAggregation(facet, facets!.limit, scope, includeNonCurrent),
+        ]),
       ),
     },
   }
@@ -115,12 +125,21 @@ export async function scoreKeyword(
   calls: SearchCalls,
   request: ScoreRequest & { readonly query: KeywordQuery },
 ): Promise<ReadonlyMap<string, ChunkScore>> {
-  const { query, scope, documentIds, explain = false } = request
+  const { query, scope, documentIds } = request
   const classes = visibleClasses(scope)
   if (classes.length === 0 || !asksForSomething(query) || documentIds.length === 0) return new Map()
   const statistics = await statisticsOf(calls, { ...request, query }, classes)
-  const scored = keywordQuery(query, classes, filterQueries(request.filters), statistics)
-  const { found } = await calls.documents({
+  return calls.find(keywordScores(request, statistics))
+}
+
+/** The same, to be asked for, of a query that something can match. */
+export function keywordScores(
+  request: Pick<ScoreRequest, 'scope' | 'filters' | 'documentIds' | 'explain'> & { readonly query: KeywordQuery },
+  statistics: ScopeStatistics,
+): DocumentSearch<ReadonlyMap<string, ChunkScore>> {
+  const { query, scope, documentIds, explain = false } = request
+  const scored = keywordQuery(query, visibleClasses(scope), filterQueries(request.filters), statistics)
+  const body = {
     size: documentIds.length,
     track_total_hits: false,
     query: {
@@ -129,13 +148,12 @@ export async function scoreKeyword(
         filter: [ofDatasets(scope), { terms: { id: documentIds } }],
       },
     },
-  })
-  return new Map(
-    found.map((one) => {
-      const { documentId, otherChunks, ...best } = hitOf(one, request, statistics)
-      return [documentId, best]
-    }),
-  )
+  }
+  const bestOf = (one: FoundDocument) => {
+    const { documentId, otherChunks, ...best } = hitOf(one, request, statistics)
+    return [documentId, best] as const
+  }
+  return { body, read: (found) => new Map(found.map(bestOf)) }
 }
 
 /** Those that were handed on, or else counted. */

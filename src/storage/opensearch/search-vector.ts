@@ -1,3 +1,4 @@
+import { isUnavailability } from '../../errors.ts'
 import {
   type ChunkScore,
   type ChunkVector,
@@ -7,11 +8,22 @@ import {
   type VectorPage,
   type VectorRequest,
 } from '../../search/search-index.ts'
+import type { CountedQueries } from './counted-queries.ts'
 import type { LargeScopes } from './large-scopes.ts'
 import { chunksPath, documentChunksMax, ofChunk, vectorField } from './mapping.ts'
 import type { Profiles } from './profiles.ts'
 import { allOf, filterQueries, nested, ofDatasets, type Query, visibleChunks, visibleClasses } from './scope-query.ts'
-import { chunksOf, idOf, type SearchCalls, toldColumns, toldOf, withBestChunks } from './search-calls.ts'
+import {
+  chunksOf,
+  type DocumentSearch,
+  type FoundDocument,
+  idOf,
+  type SearchCalls,
+  toldColumns,
+  toldOf,
+  withBestChunks,
+} from './search-calls.ts'
+import { keywordScores } from './search-keyword.ts'
 import { type Dimensions, unitVector } from './stored-document.ts'
 
 /** So many vectors are compared one by one; of more, the graph chooses which. */
@@ -42,13 +54,14 @@ export async function searchVector(
   profiles: Profiles,
   exactMax: number,
   large: LargeScopes,
+  counted: CountedQueries,
 ): Promise<VectorPage> {
   const visible = bodiesOf(request)
   if (visible === null) return { outcome: 'found', hits: [], vectorsPending: false }
   const having = hasVector(request.profileId)
-  const counted = countRequest(request, visible, having)
-  const counting = calls.search<CountedVectors>(counted)
-  const key = JSON.stringify(counted)
+  const count = countRequest(request, visible, having)
+  const counting = calls.search<CountedVectors>(count)
+  const key = JSON.stringify(count)
   const chosen = async (): Promise<string[]> => {
     const near = nearness(request, await profiles.known(request.profileId))
     return near === null || request.topK <= 0 ? [] : candidates(calls, request, near, allOf(visible, having))
@@ -65,13 +78,59 @@ export async function searchVector(
   if (near === null || comparable.doc_count === 0 || request.topK <= 0) {
     return { outcome: 'found', hits: [], vectorsPending }
   }
-  const among = [ofDatasets(request.scope)]
-  if (isLarge) among.push({ terms: { id: await (early ?? chosen()) } })
+  const among = isLarge ? await (early ?? chosen()) : null
   // Of the version that is found: where others than current ones are searched, it may not be the one that is shown.
   const doTell = request.words !== undefined && !request.filters.includeNonCurrent
-  const hits = await compare(calls, near, allOf(visible, having), among, request.topK, request.topK, doTell)
-  return { outcome: 'found', hits: nearestChunks(hits, request.topK), vectorsPending }
+  const filter = [ofDatasets(request.scope), ...(among === null ? [] : [{ terms: { id: among } }])]
+  const comparison = compare(near, allOf(visible, having), filter, request.topK, request.topK, doTell)
+  const { hits, words: told } = await withWords(calls, comparison, among, (ids) => wordsOf(request, ids, counted))
+  const nearest = nearestChunks(hits, request.topK)
+  return { outcome: 'found', hits: told === null ? nearest : nearest.map((hit) => telling(hit, told)), vectorsPending }
 }
+
+type WordScores = ReadonlyMap<string, ChunkScore>
+
+const telling = (hit: DocumentHit, told: WordScores): DocumentHit => ({
+  ...hit,
+  words: told.get(hit.documentId) ?? null,
+})
+
+/** What the words of the other branch of a hybrid search give to documents; null where that is not asked, or not known yet. */
+function wordsOf(
+  { words, scope }: VectorRequest,
+  documentIds: readonly string[],
+  counted: CountedQueries,
+): DocumentSearch<WordScores> | null {
+  const statistics = words && counted.of(words.query, scope)
+  return statistics && documentIds.length > 0 ? keywordScores({ ...words, scope, documentIds }, statistics) : null
+}
+
+/**
+ * What is nearest, with what words give to it: at once where it is known among which documents it is, else afterwards, while
+ * the other branch is still under way. Where that fails, hits do not tell it, and are asked for it.
+ */
+async function withWords(
+  calls: SearchCalls,
+  comparison: DocumentSearch<readonly DocumentHit[]>,
+  among: readonly string[] | null,
+  wordsOf: (documentIds: readonly string[]) => DocumentSearch<WordScores> | null,
+): Promise<{ readonly hits: readonly DocumentHit[]; readonly words: WordScores | null }> {
+  const beside = among && wordsOf(among)
+  if (beside !== null) {
+    const together = calls.findTogether<[readonly DocumentHit[], WordScores]>([comparison, beside])
+    const [hits, words] = (await orNull(together)) ?? [null, null]
+    return { hits: hits ?? (await calls.find(comparison)), words }
+  }
+  const hits = await calls.find(comparison)
+  const afterwards = among === null ? wordsOf(hits.map(({ documentId }) => documentId)) : null
+  return { hits, words: afterwards && (await orNull(calls.find(afterwards))) }
+}
+
+const orNull = <T>(asked: Promise<T>): Promise<T | null> =>
+  asked.catch((error) => {
+    if (!isUnavailability(error)) throw error
+    return null
+  })
 
 /** How many chunks can be compared, and how many lack a vector. Shards keep the answer until something changes there. */
 const countRequest = ({ scope }: VectorRequest, visible: Query, having: Query): object => ({
@@ -105,21 +164,23 @@ export async function scoreVector(
   if (visible === null || near === null || request.documentIds.length === 0) return new Map()
   const chunks = allOf(visible, hasVector(request.vector.profileId))
   const among = [ofDatasets(request.scope), { terms: { id: request.documentIds } }]
-  const hits = await compare(calls, near, chunks, among, request.documentIds.length, 1)
+  const hits = await calls.find(compare(near, chunks, among, request.documentIds.length, 1))
   return new Map(hits.map(({ documentId, otherChunks, ...best }) => [documentId, best]))
 }
 
-/** The cosine of the nearest chunk of each of the documents that have one. Which chunk that is takes twice the time. */
-export async function cosinesOf(
-  calls: SearchCalls,
-  request: ScoreRequest & { readonly vector: ChunkVector },
+/**
+ * The cosine of the nearest chunk of each of the documents that have one, to be asked for; null where none can have one. Which
+ * chunk that is takes twice the time.
+ */
+export function cosines(
+  request: Omit<ScoreRequest, 'vector' | 'query'> & { readonly vector: ChunkVector },
   dimensions: Pick<Dimensions, 'of'>,
-): Promise<ReadonlyMap<string, number>> {
+): DocumentSearch<ReadonlyMap<string, number>> | null {
   const visible = bodiesOf(request)
   const near = nearness(request.vector, dimensions)
-  if (visible === null || near === null || request.documentIds.length === 0) return new Map()
+  if (visible === null || near === null || request.documentIds.length === 0) return null
   const chunks = allOf(visible, hasVector(request.vector.profileId))
-  const { found } = await calls.documents({
+  const body = {
     size: request.documentIds.length,
     track_total_hits: false,
     query: {
@@ -130,8 +191,8 @@ export async function cosinesOf(
     },
     // By scores alone the cluster sorts anyway, and does not tell them so.
     sort: [{ _score: 'desc' }, { id: 'asc' }],
-  })
-  return new Map(found.map((one) => [idOf(one), cosineOf(one.sort[0] as number)]))
+  }
+  return { body, read: (found) => new Map(found.map((one) => [idOf(one), cosineOf(one.sort[0] as number)])) }
 }
 
 /** The chunks whose vectors may be compared; `null` where there are none. */
@@ -185,32 +246,31 @@ const scoredBy = ({ field, vector }: Nearness, chunks: Query): Query => ({
 /** The cluster has no scores below 0: it says (1 + cosine) / 2. */
 const cosineOf = (score: number): number => 2 * score - 1
 
-async function compare(
-  calls: SearchCalls,
+function compare(
   near: Nearness,
   chunks: Query,
   among: readonly Query[],
   documents: number,
   chunksEach: number,
   doTell = false,
-): Promise<DocumentHit[]> {
+): DocumentSearch<readonly DocumentHit[]> {
   const columns = doTell ? toldColumns.ofChunks : []
   const scored = withBestChunks(scoredBy(near, chunks), Math.min(chunksEach, documentChunksMax), { columns })
-  const asked = {
+  const body = {
     size: Math.min(documents, 10_000),
     track_total_hits: false,
     query: { bool: { must: [scored], filter: among } },
     sort: [{ _score: 'desc' }, { id: 'asc' }],
   }
-  const { found } = await calls.documents(asked, doTell ? toldColumns.ofDocuments : undefined)
-  return found.map((one) => {
+  const hitOf = (one: FoundDocument): DocumentHit => {
     const [best, ...others] = chunksOf(one).map(({ chunkId, versionId, score }) => ({
       chunkId,
       versionId,
       score: cosineOf(score),
     }))
     return { documentId: idOf(one), ...best!, otherChunks: others, ...(doTell && toldOf(one)) }
-  })
+  }
+  return { body, columns: doTell ? toldColumns.ofDocuments : ['id'], read: (found) => found.map(hitOf) }
 }
 
 /** The nearest chunks of all, put together by document again. */

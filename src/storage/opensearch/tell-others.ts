@@ -1,9 +1,10 @@
 import { isUnavailability } from '../../errors.ts'
-import type { KeywordPage, KeywordRequest } from '../../search/search-index.ts'
+import type { ChunkScore, KeywordPage, KeywordRequest } from '../../search/search-index.ts'
+import type { CountedQueries } from './counted-queries.ts'
 import type { Profiles } from './profiles.ts'
 import type { SearchCalls } from './search-calls.ts'
-import { scoreKeyword } from './search-keyword.ts'
-import { cosinesOf } from './search-vector.ts'
+import { keywordScores } from './search-keyword.ts'
+import { cosines } from './search-vector.ts'
 
 /**
  * What a hybrid search would ask next of the documents found by words. Asked here, it is answered while the search by
@@ -14,24 +15,25 @@ export async function withOtherScores(
   request: KeywordRequest,
   page: KeywordPage,
   profiles: Profiles,
+  counted: CountedQueries,
 ): Promise<KeywordPage> {
-  const { near = [], explain = false, explainFirst = false } = request
+  const { near = [], explain = false, explainFirst = false, query, scope } = request
   const [first] = page.hits
   if (first === undefined) return page
   const documentIds = page.hits.map(({ documentId }) => documentId)
   const cosinesWith = async ({ filters, ...vector }: (typeof near)[number]) =>
-    cosinesOf(calls, { ...request, filters, documentIds, vector }, await profiles.known(vector.profileId))
-  const partsOfFirst = async () => {
-    if (explain || !explainFirst) return first.parts
-    const asked = { ...request, documentIds: [first.documentId], explain: true, vector: null }
-    return (await scoreKeyword(calls, { ...asked, statistics: page.statistics })).get(first.documentId)?.parts
-  }
+    cosines({ ...request, filters, documentIds, vector }, await profiles.known(vector.profileId))
+  const statistics = explain || !explainFirst ? null : counted.of(query, scope)
+  const partsOfFirst =
+    statistics && keywordScores({ ...request, documentIds: [first.documentId], explain: true }, statistics)
   try {
-    const [parts, ...cosines] = await Promise.all([partsOfFirst(), ...near.map(cosinesWith)])
+    const asked = await Promise.all(near.map(cosinesWith))
+    const [scores, ...told] = await calls.findTogether<[Scores, ...Cosines[]]>([partsOfFirst, ...asked])
+    const parts = scores?.get(first.documentId)?.parts ?? first.parts
     const hits = page.hits.map((hit) => ({
       ...hit,
       ...(hit === first && parts !== undefined && { parts }),
-      ...(near.length > 0 && { cosines: cosines.map((of) => of.get(hit.documentId) ?? null) }),
+      ...(near.length > 0 && { cosines: told.map((of) => of?.get(hit.documentId) ?? null) }),
     }))
     return { ...page, hits }
   } catch (error) {
@@ -39,3 +41,6 @@ export async function withOtherScores(
     return page
   }
 }
+
+type Scores = ReadonlyMap<string, ChunkScore>
+type Cosines = ReadonlyMap<string, number>

@@ -49,17 +49,21 @@ const asked = { scope: everything, filters: noFilters, timeoutMs }
 const keyword = { ...asked, query: queryOf('tidal power'), limit: 9, after: null, otherChunksMax: 0 }
 const vector = { ...asked, profileId: 'p', vector: [1, 2], topK: 9 }
 
-test('every hit by words tells its cosines, and the first one its parts', { skip }, () =>
-  withIndex(100, async (index) => {
-    assert.equal(await assertToldAsScored(index, { ...keyword, explainFirst: true }, vector), 9)
-    const page = await index.keyword({ ...keyword, explainFirst: true })
-    assert.ok(page.outcome === 'found')
-    assert.deepEqual(
-      page.hits.map(({ parts }) => parts?.length),
-      [2, ...Array(8).fill(undefined)],
-    )
-  }),
-)
+test('every hit by words tells its cosines, the first one its parts, and every hit by vectors what words give to it', {
+  skip,
+}, async () => {
+  for (const comparedMax of [0, 100]) {
+    await withIndex(comparedMax, async (index) => {
+      assert.equal(await assertToldAsScored(index, { ...keyword, explainFirst: true }, vector), 9 + 6)
+      const page = await index.keyword({ ...keyword, explainFirst: true })
+      assert.ok(page.outcome === 'found')
+      assert.deepEqual(
+        page.hits.map(({ parts }) => parts?.length),
+        [2, ...Array(8).fill(undefined)],
+      )
+    })
+  }
+})
 
 test('a hit tells the columns of the current version where no other is searched, by the graph or one by one', {
   skip,

@@ -3,7 +3,7 @@ const rememberedMax = 500
 
 /**
  * Which searches by vectors had so many chunks before them that the graph was asked, by what they ask to be counted: the next
- * one asks the graph at once, beside the count. That still decides, and what was asked in vain is left.
+ * one asks the graph together with the count. That still decides, and what was asked in vain is left.
  */
 export class LargeScopes {
   readonly #known = new Set<string>()

@@ -33,30 +33,30 @@ export class SearchCalls {
     return { ...answer, found: foundBy(answer) }
   }
 
-  async find<T>({ body, columns, read }: DocumentSearch<T>): Promise<T> {
-    return read((await this.documents(body, columns)).found)
+  async ask<T>({ body, read }: Search<T>): Promise<T> {
+    return read(await this.search(body))
   }
 
   /**
    * Several at once, in one exchange: to send something and to hear of its answer is most of what a search costs a process.
    * They are answered when the slowest is, and fail where one does. What is null is not asked.
    */
-  async findTogether<T extends readonly unknown[]>(
+  async askTogether<T extends readonly unknown[]>(
     searches: {
-      readonly [K in keyof T]: DocumentSearch<T[K]> | null
+      readonly [K in keyof T]: Search<T[K]> | null
     },
   ): Promise<{ [K in keyof T]: T[K] | null }>
-  async findTogether(searches: readonly (DocumentSearch<unknown> | null)[]): Promise<unknown[]> {
+  async askTogether(searches: readonly (Search<unknown> | null)[]): Promise<unknown[]> {
     const asked = searches.filter((one) => one !== null)
-    if (asked.length <= 1) return Promise.all(searches.map((one) => one && this.find(one)))
+    if (asked.length <= 1) return Promise.all(searches.map((one) => one && this.ask(one)))
     const header = JSON.stringify({ index: this.#index, ...wholeOnly })
-    const { responses } = await this.#call<{ readonly responses: readonly (FoundDocuments & SearchAnswer)[] }>({
+    const { responses } = await this.#call<{ readonly responses: readonly SearchAnswer[] }>({
       path: '/_msearch',
       query: { filter_path: readOfTogether },
-      lines: asked.flatMap(({ body, columns }) => [header, JSON.stringify(byColumns(body, columns))]),
+      lines: asked.flatMap(({ body }) => [header, JSON.stringify(body)]),
     })
     let next = 0
-    return searches.map((one) => (one === null ? null : one.read(foundBy(wholeAnswer(responses[next++]!)))))
+    return searches.map((one) => (one === null ? null : one.read(wholeAnswer(responses[next++]!))))
   }
 
   #call<Answer>(call: Pick<ClusterCall, 'path' | 'query' | 'body' | 'lines'>): Promise<Answer> {
@@ -104,12 +104,19 @@ interface SearchAnswer {
 
 type ToldColumn = 'id' | 'published_at'
 
-/** A search for documents, and what is made of those that it finds. */
-export interface DocumentSearch<T> {
+/** A search, and what is made of its answer. */
+export interface Search<T> {
   readonly body: object
-  readonly columns?: readonly ToldColumn[]
-  read(found: readonly FoundDocument[]): T
+  // biome-ignore lint/suspicious/noExplicitAny: as who asks knows it.
+  read(answer: any): T
 }
+
+/** A search for documents, by their columns alone, and what is made of those that it finds. */
+export const documentSearch = <T>(
+  body: object,
+  read: (found: readonly FoundDocument[]) => T,
+  columns?: readonly ToldColumn[],
+): Search<T> => ({ body: byColumns(body, columns), read: (answer) => read(foundBy(answer)) })
 
 /** Chunks that a search found in a document, the best first. */
 interface FoundChunk {

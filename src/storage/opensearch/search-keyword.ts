@@ -28,10 +28,11 @@ import {
 import { readStatistics, ScopeStatistics, type StatisticsAnswer, statisticsRequest } from './scope-statistics.ts'
 import {
   chunksOf,
-  type DocumentSearch,
+  documentSearch,
   type FoundDocument,
   idOf,
   languageOf,
+  type Search,
   type SearchCalls,
   toldColumns,
   toldOf,
@@ -129,14 +130,14 @@ export async function scoreKeyword(
   const classes = visibleClasses(scope)
   if (classes.length === 0 || !asksForSomething(query) || documentIds.length === 0) return new Map()
   const statistics = await statisticsOf(calls, { ...request, query }, classes)
-  return calls.find(keywordScores(request, statistics))
+  return calls.ask(keywordScores(request, statistics))
 }
 
 /** The same, to be asked for, of a query that something can match. */
 export function keywordScores(
   request: Pick<ScoreRequest, 'scope' | 'filters' | 'documentIds' | 'explain'> & { readonly query: KeywordQuery },
   statistics: ScopeStatistics,
-): DocumentSearch<ReadonlyMap<string, ChunkScore>> {
+): Search<ReadonlyMap<string, ChunkScore>> {
   const { query, scope, documentIds, explain = false } = request
   const scored = keywordQuery(query, visibleClasses(scope), filterQueries(request.filters), statistics)
   const body = {
@@ -153,7 +154,7 @@ export function keywordScores(
     const { documentId, otherChunks, ...best } = hitOf(one, request, statistics)
     return [documentId, best] as const
   }
-  return { body, read: (found) => new Map(found.map(bestOf)) }
+  return documentSearch(body, (found) => new Map(found.map(bestOf)))
 }
 
 /** Those that were handed on, or else counted. */

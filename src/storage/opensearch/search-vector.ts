@@ -15,9 +15,10 @@ import type { Profiles } from './profiles.ts'
 import { allOf, filterQueries, nested, ofDatasets, type Query, visibleChunks, visibleClasses } from './scope-query.ts'
 import {
   chunksOf,
-  type DocumentSearch,
+  documentSearch,
   type FoundDocument,
   idOf,
+  type Search,
   type SearchCalls,
   toldColumns,
   toldOf,
@@ -37,15 +38,12 @@ const keptPerResult = 10
 /** Of them, the nearest by its own count: their chunks are compared one by one. No others can have the nearest chunks. */
 const comparedPerResult = 2
 
+interface Counts {
+  readonly having: { readonly doc_count: number }
+  readonly words: { readonly doc_count: number; readonly having: { readonly doc_count: number } }
+}
 interface CountedVectors {
-  readonly aggregations: {
-    readonly chunks: {
-      readonly visible: {
-        readonly having: { readonly doc_count: number }
-        readonly words: { readonly doc_count: number; readonly having: { readonly doc_count: number } }
-      }
-    }
-  }
+  readonly aggregations: { readonly chunks: { readonly visible: Counts } }
 }
 
 export async function searchVector(
@@ -58,31 +56,24 @@ export async function searchVector(
 ): Promise<VectorPage> {
   const visible = bodiesOf(request)
   if (visible === null) return { outcome: 'found', hits: [], vectorsPending: false }
-  const having = hasVector(request.profileId)
-  const count = countRequest(request, visible, having)
-  const counting = calls.search<CountedVectors>(count)
-  const key = JSON.stringify(count)
-  const chosen = async (): Promise<string[]> => {
-    const near = nearness(request, await profiles.known(request.profileId))
-    return near === null || request.topK <= 0 ? [] : candidates(calls, request, near, allOf(visible, having))
-  }
-  const early = large.has(key) ? chosen() : null
-  // Where the count fails, that is what is heard.
-  early?.catch(() => {})
-  const [{ aggregations }, dimensions] = await Promise.all([counting, profiles.known(request.profileId)])
-  const { having: comparable, words } = aggregations.chunks.visible
-  const isLarge = comparable.doc_count > exactMax
+  const chunks = allOf(visible, hasVector(request.profileId))
+  const count = countSearch(request, visible)
+  const key = JSON.stringify(count.body)
+  const { counts, near, candidates } = large.has(key)
+    ? await countedWithGraph(calls, request, profiles, count, chunks)
+    : await countedAlone(calls, request, profiles, count)
+  const isLarge = counts.having.doc_count > exactMax
   large.note(key, isLarge)
+  const { words } = counts
   const vectorsPending = words.doc_count - words.having.doc_count > words.doc_count / pendingOneIn
-  const near = nearness(request, dimensions)
-  if (near === null || comparable.doc_count === 0 || request.topK <= 0) {
+  if (near === null || counts.having.doc_count === 0 || request.topK <= 0) {
     return { outcome: 'found', hits: [], vectorsPending }
   }
-  const among = isLarge ? await (early ?? chosen()) : null
+  const among = isLarge ? (candidates ?? (await calls.ask(graphSearch(request, near, chunks)))) : null
   // Of the version that is found: where others than current ones are searched, it may not be the one that is shown.
   const doTell = request.words !== undefined && !request.filters.includeNonCurrent
   const filter = [ofDatasets(request.scope), ...(among === null ? [] : [{ terms: { id: among } }])]
-  const comparison = compare(near, allOf(visible, having), filter, request.topK, request.topK, doTell)
+  const comparison = compare(near, chunks, filter, request.topK, request.topK, doTell)
   const { hits, words: told } = await withWords(calls, comparison, among, (ids) => wordsOf(request, ids, counted))
   const nearest = nearestChunks(hits, request.topK)
   return { outcome: 'found', hits: told === null ? nearest : nearest.map((hit) => telling(hit, told)), vectorsPending }
@@ -100,7 +91,7 @@ function wordsOf(
   { words, scope }: VectorRequest,
   documentIds: readonly string[],
   counted: CountedQueries,
-): DocumentSearch<WordScores> | null {
+): Search<WordScores> | null {
   const statistics = words && counted.of(words.query, scope)
   return statistics && documentIds.length > 0 ? keywordScores({ ...words, scope, documentIds }, statistics) : null
 }
@@ -111,19 +102,19 @@ function wordsOf(
  */
 async function withWords(
   calls: SearchCalls,
-  comparison: DocumentSearch<readonly DocumentHit[]>,
+  comparison: Search<readonly DocumentHit[]>,
   among: readonly string[] | null,
-  wordsOf: (documentIds: readonly string[]) => DocumentSearch<WordScores> | null,
+  wordsOf: (documentIds: readonly string[]) => Search<WordScores> | null,
 ): Promise<{ readonly hits: readonly DocumentHit[]; readonly words: WordScores | null }> {
   const beside = among && wordsOf(among)
   if (beside !== null) {
-    const together = calls.findTogether<[readonly DocumentHit[], WordScores]>([comparison, beside])
+    const together = calls.askTogether<[readonly DocumentHit[], WordScores]>([comparison, beside])
     const [hits, words] = (await orNull(together)) ?? [null, null]
-    return { hits: hits ?? (await calls.find(comparison)), words }
+    return { hits: hits ?? (await calls.ask(comparison)), words }
   }
-  const hits = await calls.find(comparison)
+  const hits = await calls.ask(comparison)
   const afterwards = among === null ? wordsOf(hits.map(({ documentId }) => documentId)) : null
-  return { hits, words: afterwards && (await orNull(calls.find(afterwards))) }
+  return { hits, words: afterwards && (await orNull(calls.ask(afterwards))) }
 }
 
 const orNull = <T>(asked: Promise<T>): Promise<T | null> =>
@@ -133,25 +124,60 @@ const orNull = <T>(asked: Promise<T>): Promise<T | null> =>
   })
 
 /** How many chunks can be compared, and how many lack a vector. Shards keep the answer until something changes there. */
-const countRequest = ({ scope }: VectorRequest, visible: Query, having: Query): object => ({
-  size: 0,
-  track_total_hits: false,
-  query: ofDatasets(scope),
-  aggs: {
-    chunks: {
-      nested: { path: chunksPath },
-      aggs: {
-        visible: {
-          filter: visible,
-          aggs: {
-            having: { filter: having },
-            words: { filter: { term: { [ofChunk('has_body')]: true } }, aggs: { having: { filter: having } } },
+function countSearch({ scope, profileId }: VectorRequest, visible: Query): Search<Counts> {
+  const having = hasVector(profileId)
+  const body = {
+    size: 0,
+    track_total_hits: false,
+    query: ofDatasets(scope),
+    aggs: {
+      chunks: {
+        nested: { path: chunksPath },
+        aggs: {
+          visible: {
+            filter: visible,
+            aggs: {
+              having: { filter: having },
+              words: { filter: { term: { [ofChunk('has_body')]: true } }, aggs: { having: { filter: having } } },
+            },
           },
         },
       },
     },
-  },
-})
+  }
+  return { body, read: ({ aggregations }: CountedVectors) => aggregations.chunks.visible }
+}
+
+interface Counted {
+  readonly counts: Counts
+  readonly near: Nearness | null
+  /** Null where the graph was not asked. */
+  readonly candidates: readonly string[] | null
+}
+
+async function countedAlone(
+  calls: SearchCalls,
+  request: VectorRequest,
+  profiles: Profiles,
+  count: Search<Counts>,
+): Promise<Counted> {
+  const [counts, dimensions] = await Promise.all([calls.ask(count), profiles.known(request.profileId)])
+  return { counts, near: nearness(request, dimensions), candidates: null }
+}
+
+/** By one exchange: where the graph was asked the last time, it is so again, and the count still decides. */
+async function countedWithGraph(
+  calls: SearchCalls,
+  request: VectorRequest,
+  profiles: Profiles,
+  count: Search<Counts>,
+  chunks: Query,
+): Promise<Counted> {
+  const near = nearness(request, await profiles.known(request.profileId))
+  const graph = near === null || request.topK <= 0 ? null : graphSearch(request, near, chunks)
+  const [counts, candidates] = await calls.askTogether<[Counts, readonly string[]]>([count, graph])
+  return { counts: counts!, near, candidates }
+}
 
 /** The nearest chunk of each of the documents that have one. */
 export async function scoreVector(
@@ -164,7 +190,7 @@ export async function scoreVector(
   if (visible === null || near === null || request.documentIds.length === 0) return new Map()
   const chunks = allOf(visible, hasVector(request.vector.profileId))
   const among = [ofDatasets(request.scope), { terms: { id: request.documentIds } }]
-  const hits = await calls.find(compare(near, chunks, among, request.documentIds.length, 1))
+  const hits = await calls.ask(compare(near, chunks, among, request.documentIds.length, 1))
   return new Map(hits.map(({ documentId, otherChunks, ...best }) => [documentId, best]))
 }
 
@@ -175,7 +201,7 @@ export async function scoreVector(
 export function cosines(
   request: Omit<ScoreRequest, 'vector' | 'query'> & { readonly vector: ChunkVector },
   dimensions: Pick<Dimensions, 'of'>,
-): DocumentSearch<ReadonlyMap<string, number>> | null {
+): Search<ReadonlyMap<string, number>> | null {
   const visible = bodiesOf(request)
   const near = nearness(request.vector, dimensions)
   if (visible === null || near === null || request.documentIds.length === 0) return null
@@ -192,7 +218,7 @@ export function cosines(
     // By scores alone the cluster sorts anyway, and does not tell them so.
     sort: [{ _score: 'desc' }, { id: 'asc' }],
   }
-  return { body, read: (found) => new Map(found.map((one) => [idOf(one), cosineOf(one.sort[0] as number)])) }
+  return documentSearch(body, (found) => new Map(found.map((one) => [idOf(one), cosineOf(one.sort[0] as number)])))
 }
 
 /** The chunks whose vectors may be compared; `null` where there are none. */
@@ -216,20 +242,19 @@ function nearness({ profileId, vector }: ChunkVector, dimensions: Pick<Dimension
 }
 
 /** Ids of the documents that are nearest by what the graph knows. */
-async function candidates(
-  calls: SearchCalls,
+function graphSearch(
   { topK, scope }: VectorRequest,
   { field, vector }: Nearness,
   chunks: Query,
-): Promise<string[]> {
+): Search<readonly string[]> {
   const k = Math.min(10_000, Math.max(keptMin, topK * keptPerResult))
   const knn = { [field]: { vector, k, filter: allOf(ofDatasets(scope), nested(chunks)) } }
-  const { found } = await calls.documents({
+  const body = {
     size: Math.min(k, topK * comparedPerResult),
     track_total_hits: false,
     query: { nested: { path: chunksPath, score_mode: 'max', query: { knn } } },
-  })
-  return found.map(idOf)
+  }
+  return documentSearch(body, (found) => found.map(idOf))
 }
 
 const scoredBy = ({ field, vector }: Nearness, chunks: Query): Query => ({
@@ -253,7 +278,7 @@ function compare(
   documents: number,
   chunksEach: number,
   doTell = false,
-): DocumentSearch<readonly DocumentHit[]> {
+): Search<readonly DocumentHit[]> {
   const columns = doTell ? toldColumns.ofChunks : []
   const scored = withBestChunks(scoredBy(near, chunks), Math.min(chunksEach, documentChunksMax), { columns })
   const body = {
@@ -270,7 +295,7 @@ function compare(
     }))
     return { documentId: idOf(one), ...best!, otherChunks: others, ...(doTell && toldOf(one)) }
   }
-  return { body, columns: doTell ? toldColumns.ofDocuments : ['id'], read: (found) => found.map(hitOf) }
+  return documentSearch(body, (found) => found.map(hitOf), doTell ? toldColumns.ofDocuments : undefined)
 }
 
 /** The nearest chunks of all, put together by document again. */

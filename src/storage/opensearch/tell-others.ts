@@ -28,7 +28,7 @@ export async function withOtherScores(
     statistics && keywordScores({ ...request, documentIds: [first.documentId], explain: true }, statistics)
   try {
     const asked = await Promise.all(near.map(cosinesWith))
-    const [scores, ...told] = await calls.findTogether<[Scores, ...Cosines[]]>([partsOfFirst, ...asked])
+    const [scores, ...told] = await calls.askTogether<[Scores, ...Cosines[]]>([partsOfFirst, ...asked])
     const parts = scores?.get(first.documentId)?.parts ?? first.parts
     const hits = page.hits.map((hit) => ({
       ...hit,

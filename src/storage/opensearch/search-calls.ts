@@ -18,7 +18,7 @@ export class SearchCalls {
   async search<Answer>(body: object): Promise<Answer> {
     const answer = await this.#call<Answer & SearchAnswer>({
       path: `/${this.#index}/_search`,
-      query: { ...wholeOnly, filter_path: readOfAnswers.join() },
+      query: { ...wholeOnly, filter_path: readOfSearch },
       body,
     })
     return wholeAnswer(answer)
@@ -48,15 +48,30 @@ export class SearchCalls {
   ): Promise<{ [K in keyof T]: T[K] | null }>
   async askTogether(searches: readonly (Search<unknown> | null)[]): Promise<unknown[]> {
     const asked = searches.filter((one) => one !== null)
-    if (asked.length <= 1) return Promise.all(searches.map((one) => one && this.ask(one)))
+    if (asked.length > 1) {
+      const responses = await this.#answersTogether(asked.map(({ body }) => body))
+      if (responses !== null) {
+        const answers = responses.values()
+        return searches.map((one) => (one === null ? null : one.read(wholeAnswer(answers.next().value!))))
+      }
+    }
+    return Promise.all(searches.map((one) => one && this.ask(one)))
+  }
+
+  /** Null where the cluster refuses to take several at once: that is a right of its own, which the user may not have. */
+  async #answersTogether(bodies: readonly object[]): Promise<readonly SearchAnswer[] | null> {
     const header = JSON.stringify({ index: this.#index, ...wholeOnly })
-    const { responses } = await this.#call<{ readonly responses: readonly SearchAnswer[] }>({
-      path: '/_msearch',
-      query: { filter_path: readOfTogether },
-      lines: asked.flatMap(({ body }) => [header, JSON.stringify(body)]),
-    })
-    let next = 0
-    return searches.map((one) => (one === null ? null : one.read(wholeAnswer(responses[next++]!))))
+    try {
+      const { responses } = await this.#call<{ readonly responses: readonly SearchAnswer[] }>({
+        path: '/_msearch',
+        query: { filter_path: readOfTogether },
+        lines: bodies.flatMap((body) => [header, JSON.stringify(body)]),
+      })
+      return responses
+    } catch (error) {
+      if (!(error instanceof ClusterTrouble && error.status === 403)) throw error
+      return null
+    }
   }
 
   #call<Answer>(call: Pick<ClusterCall, 'path' | 'query' | 'body' | 'lines'>): Promise<Answer> {
@@ -92,6 +107,7 @@ const readOfAnswers = [
   ...['hits.hits.fields', 'hits.hits.sort'],
   ...['fields', 'sort', '_source'].map((name) => `hits.hits.inner_hits.${chunksPath}.hits.hits.${name}`),
 ]
+const readOfSearch = readOfAnswers.join()
 const readOfTogether = [...readOfAnswers, 'error.type', 'status'].map((name) => `responses.${name}`).join()
 
 interface SearchAnswer {

@@ -18,8 +18,9 @@ const kindOf = (body: string): string => {
 const searchesIn = (body: string): string[] =>
   body.includes('\n') ? body.split('\n').filter((_, i) => i % 2 === 1) : [body]
 
-test('where there were many to compare, the graph is asked together with the count, which decides', async () => {
+test('where there were many to compare, the graph is asked together with the count, or beside it where that is refused; the count decides', async () => {
   let comparable = 11
+  let isRefused = false
   const cluster = new ToldCluster(async (path, body) => {
     const told = (asked: string) => {
       const kind = kindOf(asked)
@@ -29,6 +30,7 @@ test('where there were many to compare, the graph is asked together with the cou
       return kind === 'count' ? { ...whole, aggregations } : whole
     }
     if (kindOf(body) === 'mapping') return mappingOf({ p: 2 })
+    if (isRefused && path.includes('/_msearch')) return { status: 403, body: { error: { type: 'no_right' } } }
     return { body: path.includes('/_msearch') ? { responses: searchesIn(body).map(told) } : told(body) }
   })
   const node = await cluster.start()
@@ -47,6 +49,9 @@ test('where there were many to compare, the graph is asked together with the cou
     }
     assert.deepEqual(await kinds(), ['count', 'graph', 'compare'])
     assert.deepEqual(await kinds(), ['count and graph', 'compare'])
+    isRefused = true
+    assert.deepEqual((await kinds()).toSorted(), ['compare', 'count', 'count and graph', 'graph'])
+    isRefused = false
     comparable = 10
     assert.deepEqual(await kinds(), ['count and graph', 'compare all'])
     assert.deepEqual(await kinds(), ['count', 'compare all'])

@@ -19,11 +19,11 @@ export async function withOtherScores(
 ): Promise<KeywordPage> {
   const { near = [], explain = false, explainFirst = false, query, scope } = request
   const [first] = page.hits
-  if (first === undefined) return page
+  const statistics = explain || !explainFirst ? null : counted.of(query, scope)
+  if (first === undefined || (near.length === 0 && statistics === null)) return page
   const documentIds = page.hits.map(({ documentId }) => documentId)
   const cosinesWith = async ({ filters, ...vector }: (typeof near)[number]) =>
     cosines({ ...request, filters, documentIds, vector }, await profiles.known(vector.profileId))
-  const statistics = explain || !explainFirst ? null : counted.of(query, scope)
   const partsOfFirst =
     statistics && keywordScores({ ...request, documentIds: [first.documentId], explain: true }, statistics)
   try {

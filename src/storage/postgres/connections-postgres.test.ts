@@ -85,3 +85,18 @@ test('of statements that are sent at once and fail, the cause is told, though wh
   await assert.rejects(writing, { code: '42P01' })
   await client.query('rollback')
 })
+
+test('how a statement is planned is told in one flight with it', async (t) => {
+  const connection = await connected(t)
+  const stream = connection.client.connection.stream as Required<typeof connection.client.connection.stream>
+  const write = stream._writev.bind(stream)
+  const flights: string[] = []
+  t.mock.method(stream, '_writev', (...[parts, done]: Parameters<typeof write>) => {
+    flights.push(parts.map(({ chunk }) => String(chunk)).join(''))
+    write(parts, done)
+  })
+  plan(connection, 'once')
+  assert.deepEqual(await connection.db.selectFrom('snapshot').select('snapshot_id').execute(), [])
+  assert.equal(flights.length, 1)
+  assert.match(flights[0]!, /set plan_cache_mode = force_generic_plan.*select "snapshot_id"/s)
+})

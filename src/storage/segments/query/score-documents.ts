@@ -3,10 +3,11 @@ import { findDocument } from '../format/segment-image.ts'
 import { packQuery } from '../format/vector-column.ts'
 import type { Place, SearchView, Segment } from '../memory/segment.ts'
 import { ChunkScorer } from './chunk-scorer.ts'
+import { type Candidate, coarseError } from './compare-bytes.ts'
 import { bodyMask, type CompiledFilter } from './compile-filter.ts'
 import type { KeywordPlan } from './plan-keyword.ts'
 import { chunkScore } from './search-keyword.ts'
-import { type Candidate, coarseError, exactCosines, type VectorSearch } from './search-vector.ts'
+import { exactCosines, type VectorSearch } from './search-vector.ts'
 
 interface Scoring {
   readonly view: SearchView

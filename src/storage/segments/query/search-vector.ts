@@ -2,30 +2,26 @@ import type { ChunkScore, DocumentHit } from '../../../search/search-index.ts'
 import { compareDocumentIds, documentIdAt } from '../format/segment-image.ts'
 import { groupRows, packQuery, type VectorColumn } from '../format/vector-column.ts'
 import type { OpenColumn, Place, SearchView, Segment } from '../memory/segment.ts'
+import { type Candidate, type KeptBySigns, type NearColumn, nearestByBytes } from './compare-bytes.ts'
 import { bodyMask, type CompiledFilter } from './compile-filter.ts'
 import { chunkScore } from './search-keyword.ts'
 import type { VectorKernel } from './vector-kernel.ts'
 
 /**
  * Cosine search in three steps: signs over everything visible, each weighed by the size of the query's component, then
- * bytes over the nearest, then floats over those that the bytes cannot tell from the best.
+ * bytes over the nearest, but not over so many where some are much nearer than the rest (`compare-bytes.ts`), then floats
+ * over those that the bytes cannot tell from the best.
  *
  * What a scope lets see is known before, as a bit a chunk; where nothing of 16 rows is visible, they are passed over. What a
  * filter of the request's own hides is worked out for all rows before where it hides much, and else for near rows alone.
  * Either way the same chunks are kept.
  *
- * How many the signs keep is chosen by what they lose. Of 17,934 real vectors of a small English model recall at 20 is
+ * How many the signs keep at most is chosen by what they lose. Of 17,934 real vectors of a small English model recall at 20 is
  * 1.000, at 200 .998. Directions that nothing is near to are the hardest, for all rows lie close together: .985 at 20 there,
  * where 2,000 rows instead of 3,500 had .954, and among 100,000 generated vectors .987 at 20, .985 at 100. Among more rows a
  * smaller share will do, about as the root of their number.
  */
 const keptBySigns = (topK: number, among: number): number => 2000 + Math.round(2.5 * Math.sqrt(topK * among))
-/**
- * A component that is rounded to a byte is off by up to half a step, evenly spread, and a cosine by the sum of 384 such
- * errors: nearly normal, its deviation the step by the root of 12. Of 162,948 cosines of real vectors the farthest was
- * 4.3 deviations off.
- */
-const deviations = 5
 /** Floats are read so many at once, with a look at the deadline in between. */
 const floatsAtOnce = 256
 /** Visible share, in sixteenths, from which on a filter of the request's own is asked of near rows alone. */
@@ -53,24 +49,6 @@ export interface VectorSearch {
 
 /** One for each key: `null` when the file has none (the chunk is gone since) or a damaged one. */
 export type ReadFloats = (profile: number, vectorKeys: readonly number[]) => readonly (Float32Array | null)[]
-
-export interface Candidate {
-  readonly segment: number
-  readonly chunk: number
-  readonly score: number
-}
-
-/** Rows of one segment's column that may be among the nearest. */
-interface Near {
-  readonly segment: number
-  readonly open: OpenColumn
-  readonly rows: Uint16Array
-}
-
-interface Found {
-  readonly rows: Uint16Array
-  readonly distances: Uint16Array
-}
 
 /** Documents, and where they lie. */
 export interface NearestDocuments {
@@ -162,7 +140,7 @@ function bitsOfRows({ chunks }: VectorColumn, bitsOfChunks: Uint32Array): Uint32
 }
 
 /** The visible rows that are nearest by their signs, and all that are as near as the last of them. */
-function nearestBySigns(search: VectorSearch, columns: readonly ScannedColumn[], farthest: number): Near[] | null {
+function nearestBySigns(search: VectorSearch, columns: readonly ScannedColumn[], farthest: number): KeptBySigns | null {
   const { kernel } = search
   const rows = columns.reduce((sum, { open }) => sum + open.column.layout.rows, 0)
   const wanted = keptBySigns(search.topK, Math.min(search.among, rows))
@@ -175,13 +153,13 @@ function nearestBySigns(search: VectorSearch, columns: readonly ScannedColumn[],
 }
 
 /** `null` when time ran out. */
-function scan(search: VectorSearch, columns: readonly ScannedColumn[], nearest: Nearest): Near[] | null {
-  const found: (Found & Pick<Near, 'segment' | 'open'>)[] = []
+function scan(search: VectorSearch, columns: readonly ScannedColumn[], nearest: Nearest): KeptBySigns | null {
+  const near: NearColumn[] = []
   for (const column of columns) {
     if (performance.now() > search.deadline) return null
-    found.push({ segment: column.number, open: column.open, ...nearRows(search, column, nearest) })
+    near.push(nearRows(search, column, nearest))
   }
-  return found.map(({ segment, open, ...near }) => ({ segment, open, rows: rowsWithin(near, nearest.limit) }))
+  return { columns: near, limit: nearest.limit }
 }
 
 /** Knows within which distance the wanted number of rows lies, of those that the kernel counts; all at that distance stay in. */
@@ -212,14 +190,15 @@ class Nearest {
 }
 
 /** Block by block, because the limit falls. */
-function nearRows(search: VectorSearch, column: ScannedColumn, nearest: Nearest): Found {
+function nearRows(search: VectorSearch, column: ScannedColumn, nearest: Nearest): NearColumn {
   const { kernel } = search
+  const { number: segment, open } = column
   kernel.setVisible(column.visible)
   let kept = 0
-  for (let first = 0; first < column.open.column.layout.rows; first += rowsAtOnce) {
+  for (let first = 0; first < open.column.layout.rows; first += rowsAtOnce) {
     kept += takeNear(search, column, nearest, first, rowsAtOnce, kept)
   }
-  return { rows: kernel.nearRows.slice(0, kept), distances: kernel.nearDistances.slice(0, kept) }
+  return { segment, open, rows: kernel.nearRows.slice(0, kept), distances: kernel.nearDistances.slice(0, kept) }
 }
 
 function sampleRows(search: VectorSearch, column: ScannedColumn, sampled: Nearest): void {
@@ -259,69 +238,6 @@ function dropHidden(search: VectorSearch, { segment, open }: ScannedColumn, kept
     distances[kept + visible++] = distance
   }
   return visible
-}
-
-/** Without a branch, which could not be foreseen, and not in place, where each step would wait for what the last one wrote. */
-function rowsWithin({ rows, distances }: Found, limit: number): Uint16Array {
-  const kept = new Uint16Array(rows.length)
-  let count = 0
-  for (let i = 0; i < rows.length; i++) {
-    kept[count] = rows[i]!
-    count += Number(distances[i]! <= limit)
-  }
-  return kept.subarray(0, count)
-}
-
-/** How far a cosine may be off that is worked out from bytes of these scales. */
-export const coarseError = (scale: number, queryScale: number): number =>
-  ((scale + queryScale) * deviations) / Math.sqrt(12)
-
-/** Those that may be among the nearest by what the bytes say. */
-function nearestByBytes(
-  { kernel, topK, deadline }: VectorSearch,
-  near: readonly Near[],
-  queryScale: number,
-): Candidate[] | null {
-  const surely = new BestSoFar(topK)
-  const candidates: (Candidate & { readonly most: number })[] = []
-  for (const { segment, open, rows } of near) {
-    if (performance.now() > deadline) return null
-    const { products, scales } = kernel.productsOf(open, rows)
-    for (let i = 0; i < rows.length; i++) {
-      const score = products[i]! * scales[i]! * queryScale
-      const error = coarseError(scales[i]!, queryScale)
-      surely.add(score - error)
-      const most = score + error
-      if (most >= surely.least) candidates.push({ segment, chunk: open.column.chunkOf(rows[i]!), score, most })
-    }
-  }
-  return candidates.filter(({ most }) => most >= surely.least)
-}
-
-/** Knows the last of the best so many cosines, or a little less than it: they are counted in narrow classes. */
-class BestSoFar {
-  static readonly #classesOfOne = 8192
-  least = -Infinity
-  readonly #counts = new Uint32Array(2 * BestSoFar.#classesOfOne + 1)
-  readonly #wanted: number
-  /** The class of the last of the best, and how many are in it and above. */
-  #last = 0
-  #above = 0
-
-  constructor(wanted: number) {
-    this.#wanted = wanted
-  }
-
-  add(cosine: number): void {
-    if (cosine < this.least) return
-    const place = Math.floor((cosine + 1) * BestSoFar.#classesOfOne)
-    this.#counts[Math.min(Math.max(this.#last, place), this.#counts.length - 1)]!++
-    this.#above++
-    while (this.#above - this.#counts[this.#last]! >= this.#wanted) {
-      this.#above -= this.#counts[this.#last++]!
-      this.least = this.#last / BestSoFar.#classesOfOne - 1
-    }
-  }
 }
 
 /** The cosine of each candidate: exact, or what is known of it where its floats cannot be read; `null` when time ran out. */

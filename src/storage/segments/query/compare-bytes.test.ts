@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { cosine } from '../../../../test/support/cosine.ts'
-import { columnLayout, packQuery } from '../format/vector-column.ts'
+import { columnLayout, firstBitsOf, groupRows, packQuery, type VectorColumn } from '../format/vector-column.ts'
 import { Arena, bytesOf } from '../memory/arena.ts'
 import { type OpenColumn, openColumn } from '../memory/segment.ts'
 import { nearestByBytes } from './compare-bytes.ts'
@@ -30,12 +30,13 @@ const vectors = Array.from({ length: rows }, (_, row) =>
 )
 
 /** The rows that may be among the nearest, and how many were compared for it. All of them are kept by their signs. */
-function searched(query: Float32Array): { found: number[]; compared: number } {
+function searched(query: Float32Array, odd: readonly number[] = []): { found: number[]; compared: number } {
   const arena = new Arena()
   const block = arena.allocate(columnLayout(rows, dimensions).total)
   bytesOf(arena.memories, block).fill(0)
   const open = openColumn(arena.memories, { profile: 1, dimensions, rows: null, block }, rows)
   for (const [row, vector] of vectors.entries()) open.column.set(row, vector)
+  for (const row of odd) takeSigns(open.column, row, row + 1)
 
   const kernel = openKernel('simd', arena.memories)
   const packed = packQuery(query)
@@ -70,10 +71,25 @@ test('where some rows are much nearer than the rest, most of the rest is not com
   for (const row of nearest(query)) assert.ok(found.includes(row), `row ${row} is missing`)
 })
 
+/** As if the signs of a row said nothing of it. */
+function takeSigns({ bits, layout }: VectorColumn, row: number, from: number): void {
+  for (let at = 0; at < layout.signBytes * groupRows; at += groupRows) {
+    bits[firstBitsOf(row, layout) + at] = bits[firstBitsOf(from, layout) + at]!
+  }
+}
+
 test('where nothing is near, nearly all rows are compared, each once', () => {
   const query = drawVector()
   const { found, compared } = searched(query)
   assert.ok(compared > rows / 2 && compared <= rows, `${compared} rows were compared`)
   assert.equal(new Set(found).size, found.length)
+  for (const row of nearest(query)) assert.ok(found.includes(row), `row ${row} is missing`)
+})
+
+test('where some of the nearest are far by their signs, all rows are compared', () => {
+  const query = around(topic)
+  const odd = [...vectors.keys()].filter((row) => row % Math.floor(rows / nearOnes) === 0).slice(30)
+  const { found, compared } = searched(query, odd)
+  assert.equal(compared, rows)
   for (const row of nearest(query)) assert.ok(found.includes(row), `row ${row} is missing`)
 })

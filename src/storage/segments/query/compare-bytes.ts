@@ -178,7 +178,7 @@ class ComparedRows {
 
 /** How cosines follow distances: a straight line through those that were tried, and how far they lie from it. */
 class Line {
-  #count = 0
+  readonly #tried: { readonly distance: number; readonly cosine: number }[] = []
   #distances = 0
   #cosines = 0
   #distanceSquares = 0
@@ -186,7 +186,7 @@ class Line {
   #products = 0
 
   add(distance: number, cosine: number): void {
-    this.#count++
+    this.#tried.push({ distance, cosine })
     this.#distances += distance
     this.#cosines += cosine
     this.#distanceSquares += distance * distance
@@ -194,13 +194,21 @@ class Line {
     this.#products += distance * cosine
   }
 
-  /** The distance after which at most `missed` rows up to `limit` are to be expected with a cosine above `least`. */
+  /**
+   * The distance after which at most `missed` rows up to `limit` are to be expected with a cosine above `least`. Where one that
+   * was tried lies there all the same, as one can whose signs say little of it, nothing is left out.
+   */
   lastLikely(counts: Uint32Array, nearest: number, limit: number, least: number, missed: number): number {
-    if (this.#count < triedMin) return limit
-    const [middle, mean] = [this.#distances / this.#count, this.#cosines / this.#count]
-    const common = this.#products / this.#count - middle * mean
-    const slope = common / Math.max(1, this.#distanceSquares / this.#count - middle ** 2)
-    const variance = this.#cosineSquares / this.#count - mean ** 2 - slope * common
+    const likely = this.#tried.length < triedMin ? limit : this.#lastExpected(counts, nearest, limit, least, missed)
+    return this.#tried.some(({ distance, cosine }) => distance > likely && cosine > least) ? limit : likely
+  }
+
+  #lastExpected(counts: Uint32Array, nearest: number, limit: number, least: number, missed: number): number {
+    const count = this.#tried.length
+    const [middle, mean] = [this.#distances / count, this.#cosines / count]
+    const common = this.#products / count - middle * mean
+    const slope = common / Math.max(1, this.#distanceSquares / count - middle ** 2)
+    const variance = this.#cosineSquares / count - mean ** 2 - slope * common
     const deviation = widened * Math.sqrt(Math.max(0, variance))
     let expected = 0
     for (let distance = limit; distance > nearest; distance--) {

@@ -166,6 +166,9 @@ export class InProcessSegments implements SearchIndex {
         if (this.refusesThreads) throw new Error('no thread can be started')
         this.#order = order
       },
+      startHelper: () => {},
+      helpers: 0,
+      helpFromBytes: 0,
       ...limits,
       arenaBytes: this.#options.arenaBytes ?? 4 * 2 ** 20,
     })

@@ -45,6 +45,9 @@ import type { WriterCall, WriterOptions } from './write/writer-calls.ts'
 /** One node searches this much comfortably in memory; beyond it an index server is the better home. */
 export const chunksComfortable = 3_000_000
 
+/** Loading waits for memory more than it computes: with more threads it hardly gets faster. */
+const helpersMax = 3
+
 export interface SegmentsIndexOptions {
   /** The durable file; `-wal`, `-shm` and `-lock` stand beside it. */
   readonly path: string
@@ -64,6 +67,8 @@ export interface SegmentsIndexOptions {
   readonly mergeMemoryBytes?: number
   /** How many small segments wait before they are merged. */
   readonly mergeFanIn?: number
+  /** Bytes of the file's sealed segments from which on several threads load them. */
+  readonly helpFromBytes?: number
   /** From how many chunks on the index warns that they are too many for one node; 3,000,000 when left out. */
   readonly chunksComfortable?: number
   /** `plain` runs without WebAssembly; results are the same. */
@@ -95,7 +100,7 @@ interface Threads {
 
 function startWriter(options: SegmentsIndexOptions, shared: SharedBuffers): Calls {
   const segmentChunks = Math.min(segmentChunksMax, options.segmentChunks ?? segmentChunksMax)
-  const workerData: Omit<WriterOptions, 'startMerge'> = {
+  const workerData: Omit<WriterOptions, 'startMerge' | 'startHelper'> = {
     path: options.path,
     analysis: options.analysis ?? '',
     shared,
@@ -103,6 +108,8 @@ function startWriter(options: SegmentsIndexOptions, shared: SharedBuffers): Call
     sealChunks: Math.min(segmentChunks, options.sealChunks ?? 4096),
     mergeMemoryBytes: options.mergeMemoryBytes ?? 256 * 1024 * 1024,
     mergeFanIn: options.mergeFanIn ?? 8,
+    helpers: Math.min(helpersMax, availableParallelism() - 1),
+    helpFromBytes: options.helpFromBytes ?? 64 * 1024 * 1024,
   }
   const worker = new Worker(new URL('./threads/writer-thread.ts', import.meta.url), {
     workerData,

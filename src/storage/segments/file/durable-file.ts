@@ -1,19 +1,17 @@
 import { statSync } from 'node:fs'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { crc32 } from 'node:zlib'
-import { isMachineTrouble } from '../../full-disk.ts'
+import { type BlobRow, mapBytesMax, piecesMax } from './blob-reader.ts'
+import { asDamage, checkedBytes, checkedJson, DamagedFile } from './damage.ts'
 
 /**
  * The durable form: one SQLite file (WAL, synchronous FULL) that the writer alone changes. It is derived: deleting it
- * loses nothing but time. Everything in it is under a checksum, and whatever does not add up throws `DamagedFile`, which
- * the writer reports as "needs rebuild". A full disk and the like are no damage: those errors are thrown as they are.
+ * loses nothing but time. Everything in it is under a checksum, and whatever does not add up throws `DamagedFile`.
  *
- * Large things (segment images, vector columns) are blobs in pieces of 4 MB. Pieces are written ahead in small
+ * Large things (segment images, vector columns) are blobs in pieces, read by `blob-reader.ts`. They are written ahead in small
  * transactions, so that a merge does not hold up a batch; they count only from the moment a `segment` row names their
  * blob. Blobs that no row names are what a crash left behind, and are removed when the file is opened.
  */
-export class DamagedFile extends Error {}
-
 export interface FileState {
   /** The rules by which the terms were made; other rules need a rebuild. */
   analysis: string
@@ -31,10 +29,6 @@ export interface FileState {
   overwritten?: true
 }
 
-export interface BlobRow {
-  readonly blob: number
-  readonly bytes: number
-}
 export interface SegmentRow {
   readonly id: number
   /** Small ones, one a batch, are put together when the file is opened. */
@@ -49,11 +43,12 @@ const fileFormat = 6
 /** How long cutting the log waits for threads that read a vector. */
 const lockWaitUsualMs = 2000
 
-/** Of a file as memory: the most that SQLite takes. */
-const mapBytesMax = 2 ** 31 - 65_536
-
-const pieceBytes = 4 * 1024 * 1024
-const piecesMax = 4096
+/**
+ * Less than what the C library takes from the system each time and gives back, which has to be made anew then (1 MB in a
+ * server, see bin/tidemark.js): pieces of 4 MB, as earlier versions wrote them, take three times as long to read.
+ */
+const pieceBytes = 960 * 1024
+const piecesOfStep = 4
 
 /** A profile's vectors by the chunk's vector key: one number, so that a row is found without an index. */
 export const vectorId = (profile: number, vectorKey: number): number => profile * 2 ** 32 + vectorKey
@@ -89,7 +84,7 @@ export class DurableFile {
       this.state = this.#readState(analysis)
     } catch (error) {
       this.#db.close()
-      throw this.#asDamage(error)
+      throw asDamage(error, this.path)
     }
   }
 
@@ -161,51 +156,20 @@ export class DurableFile {
     return this.state.nextBlob++
   }
 
-  /** Each step writes one piece inside a transaction of the caller's. */
+  /** Each step writes some megabytes inside a transaction of the caller's. */
   *writeBlob(blob: number, data: Uint8Array): Generator<void> {
     const pieces = Math.ceil(data.length / pieceBytes)
-    if (pieces > piecesMax) throw new RangeError('blob over 16 GB')
+    if (pieces > piecesMax) throw new RangeError('blob over 3.75 GB')
     for (let i = 0; i < pieces; i++) {
       const piece = data.subarray(i * pieceBytes, (i + 1) * pieceBytes)
       this.#run('insert into piece values (?, ?, ?)', blob * piecesMax + i, piece, crc32(piece))
-      yield
+      if (i % piecesOfStep === piecesOfStep - 1) yield
     }
   }
 
-  /**
-   * For much that is read at once: SQLite takes the file as memory meanwhile, and the C library keeps what a piece was read
-   * into for the next one. It gives back to the system, and has made anew each time, what is much larger than the largest
-   * block that it was ever given back. Both together were a third of what loading an index took.
-   */
-  readingMuch(read: () => void): void {
-    new ArrayBuffer(2 * pieceBytes).transfer(0)
-    this.#db.exec(`pragma mmap_size = ${mapBytesMax}`)
-    try {
-      read()
-    } finally {
-      this.#db.exec('pragma mmap_size = 0')
-    }
-  }
-
-  readBlob({ blob, bytes }: BlobRow, into: Uint8Array<ArrayBufferLike>): void {
-    this.#reading(() => {
-      const read = this.#db.prepare('select data, crc from piece where id between ? and ? order by id')
-      let at = 0
-      for (const row of read.iterate(blob * piecesMax, blob * piecesMax + piecesMax - 1)) {
-        const piece = checkedBytes('piece', row.data, row.crc)
-        if (at + piece.length > into.length) throw new DamagedFile(`blob ${blob} is too long`)
-        into.set(piece, at)
-        at += piece.length
-        // Given back at once: a thread that has loaded its index has no reason to collect garbage, and would keep it.
-        piece.buffer.transfer(0)
-      }
-      if (at !== bytes || at !== into.length) throw new DamagedFile(`blob ${blob} is cut short`)
-    })
-  }
-
-  /** One piece a call, inside the caller's transaction; false when there was none left. */
-  removePiece(blob: number): boolean {
-    const sql = 'delete from piece where id = (select min(id) from piece where id between ? and ?)'
+  /** Some megabytes a call, inside the caller's transaction; false when there was nothing left. */
+  removePieces(blob: number): boolean {
+    const sql = `delete from piece where id in (select id from piece where id between ? and ? limit ${piecesOfStep})`
     return this.#run(sql, blob * piecesMax, blob * piecesMax + piecesMax - 1) > 0
   }
 
@@ -294,14 +258,8 @@ export class DurableFile {
     try {
       return read()
     } catch (error) {
-      throw this.#asDamage(error)
+      throw asDamage(error, this.path)
     }
-  }
-
-  #asDamage(error: unknown): unknown {
-    return error instanceof DamagedFile || isMachineTrouble(error, this.path)
-      ? error
-      : new DamagedFile(messageOf(error))
   }
 
   #run(sql: string, ...values: (string | number | Uint8Array)[]): number {
@@ -374,19 +332,4 @@ function unpackVector(data: unknown): Float32Array | null {
   return isAligned
     ? new Float32Array(data.buffer, data.byteOffset, end / 4)
     : new Float32Array(data.slice(0, end).buffer)
-}
-
-function checkedBytes(what: string, data: unknown, crc: unknown): Uint8Array<ArrayBuffer> {
-  if (!(data instanceof Uint8Array) || crc32(data) !== crc)
-    throw new DamagedFile(`checksum of a ${what} does not match`)
-  return data as Uint8Array<ArrayBuffer>
-}
-
-function checkedJson<T>(what: string, data: unknown, crc: unknown): T {
-  if (typeof data !== 'string' || crc32(data) !== crc) throw new DamagedFile(`checksum of a ${what} does not match`)
-  return JSON.parse(data) as T
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

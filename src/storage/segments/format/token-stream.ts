@@ -40,12 +40,3 @@ export function encodeTokens<Term>(
   }
   return words.subarray(0, used)
 }
-
-/** Sees every term. The first of a position is the word as it is written. */
-export function eachTerm(tokens: Uint32Array<ArrayBufferLike>, see: (term: number, isWritten: boolean) => void): void {
-  for (let i = 0; i < tokens.length; i++) {
-    const step = tokens[i]! >>> stepShift
-    see(tokens[i]! & termMask, step !== 0)
-    if (step === longStep) i++
-  }
-}

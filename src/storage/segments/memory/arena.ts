@@ -23,6 +23,13 @@ interface Gap {
   bytes: number
 }
 
+/** An arena as one thread gives it to another. */
+export interface ArenaParts {
+  readonly memories: readonly WebAssembly.Memory[]
+  readonly gaps: readonly Gap[][]
+  readonly usedBytes: number
+}
+
 export class Arena {
   readonly memories: WebAssembly.Memory[] = []
   readonly #gaps: Gap[][] = []
@@ -71,6 +78,20 @@ export class Arena {
     this.#joinWithNext(gaps, at)
     if (at > 0) this.#joinWithNext(gaps, at - 1)
     this.#usedBytes -= size
+  }
+
+  get parts(): ArenaParts {
+    return { memories: this.memories, gaps: this.#gaps, usedBytes: this.#usedBytes }
+  }
+
+  /** Takes over what another thread has filled. Gives the number of its first memory here. */
+  join({ memories, gaps, usedBytes }: ArenaParts): number {
+    const first = this.memories.length
+    this.memories.push(...memories)
+    this.#gaps.push(...gaps)
+    this.#usedBytes += usedBytes
+    this.#peakBytes = Math.max(this.#peakBytes, this.#usedBytes)
+    return first
   }
 
   #take(arena: number, size: number): number {

@@ -1,5 +1,5 @@
 import { compareBytes } from '../format/segment-image.ts'
-import { eachTerm } from '../format/token-stream.ts'
+import { longStep, stepShift, termMask } from '../format/token-stream.ts'
 import { blockTerms, otherRole, TermShapes, termsMax, writtenRole } from './term-shapes.ts'
 
 /**
@@ -129,10 +129,13 @@ export class TermDictionary {
 
   /** Terms of a field that is indexed. */
   noteWords(tokens: Uint32Array<ArrayBufferLike>): void {
+    noteRoles(tokens, this.shapes.roles)
+  }
+
+  /** What several threads noted, each for itself: in one array they would undo what another has just written. */
+  addRoles(noted: Uint8Array): void {
     const { roles } = this.shapes
-    eachTerm(tokens, (term, isWritten) => {
-      roles[term]! |= isWritten ? writtenRole : otherRole
-    })
+    for (let term = 0; term < noted.length; term++) roles[term]! |= noted[term]!
   }
 
   /** Of a number that a segment holds. */
@@ -251,6 +254,17 @@ export class TermDictionary {
       Atomics.store(this.#counts, blocksAt, this.#size / blockTerms)
     }
     return number
+  }
+}
+
+/** What the terms of a field are in it: the first of a position is the word as it is written. Most are known already. */
+export function noteRoles(tokens: Uint32Array<ArrayBufferLike>, roles: Uint8Array<ArrayBufferLike>): void {
+  for (let i = 0; i < tokens.length; i++) {
+    const step = tokens[i]! >>> stepShift
+    const term = tokens[i]! & termMask
+    const role = step === 0 ? otherRole : writtenRole
+    if ((roles[term]! & role) === 0) roles[term]! |= role
+    if (step === longStep) i++
   }
 }
 

@@ -5,6 +5,7 @@ import { giveWay } from '../../../threads/give-way.ts'
 import { lockIndex } from '../file/index-lock.ts'
 import type { ThreadNews } from '../memory/thread-news.ts'
 import { IndexWriter } from '../write/index-writer.ts'
+import type { LoadOrder } from '../write/load-together.ts'
 import type { MergeDone, MergeOrder, WriterCall, WriterOptions } from '../write/writer-calls.ts'
 
 /**
@@ -22,12 +23,12 @@ interface Queued {
   readonly reject: (error: unknown) => void
 }
 
-const options = workerData as Omit<WriterOptions, 'startMerge'>
+const options = workerData as Omit<WriterOptions, 'startMerge' | 'startHelper'>
 const queue: Queued[] = []
 let awake = false
 
 const lock = lockIndex(options.path)
-const writer = new IndexWriter({ ...options, startMerge })
+const writer = new IndexWriter({ ...options, startMerge, startHelper })
 const { started, tell } = answerCalls<WriterCall>({
   answer: inTurn,
   async end() {
@@ -63,6 +64,13 @@ function startMerge(order: MergeOrder): void {
     inBackground(() => writer.merged(done))
     wake()
   })
+}
+
+function startHelper(order: LoadOrder): void {
+  const file = new URL('./load-thread.ts', import.meta.url)
+  const helper = new Worker(file, { workerData: order, transferList: [order.port], name: 'index loader' })
+  // What it does not do is done without it.
+  helper.on('error', () => {})
 }
 
 function wake(): void {

@@ -2,7 +2,8 @@ import { rmSync } from 'node:fs'
 import type { MessagePort } from 'node:worker_threads'
 import type { ApplyOutcome, ChunkVector, IndexBatch, IndexChange } from '../../../search/search-index.ts'
 import { isMachineTrouble } from '../../full-disk.ts'
-import { DamagedFile, DurableFile, type SegmentRow, vectorId } from '../file/durable-file.ts'
+import { DamagedFile } from '../file/damage.ts'
+import { DurableFile, type SegmentRow, vectorId } from '../file/durable-file.ts'
 import { FilterClasses } from '../format/filter-classes.ts'
 import type { MergedColumn } from '../format/merge-segments.ts'
 import { SegmentBuilder, TermScratch } from '../format/segment-builder.ts'
@@ -197,7 +198,7 @@ export class IndexWriter {
         published: this.#published,
         rows: this.#rows,
         scratch: this.#scratch,
-        segmentChunks: this.#options.segmentChunks,
+        options: this.#options,
       })
       this.#savedTerms = this.#dictionary.size
       this.#savedClasses = this.#classes.list.length

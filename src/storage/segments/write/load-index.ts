@@ -1,12 +1,17 @@
-import { DamagedFile, type DurableFile, type SegmentRow, vectorId } from '../file/durable-file.ts'
+import { BlobReader } from '../file/blob-reader.ts'
+import { DamagedFile } from '../file/damage.ts'
+import { type DurableFile, type SegmentRow, vectorId } from '../file/durable-file.ts'
 import type { FilterClass, FilterClasses } from '../format/filter-classes.ts'
-import { type MergedColumn, type MergeSource, mergeSegments } from '../format/merge-segments.ts'
+import { type MergeSource, mergeSegments } from '../format/merge-segments.ts'
 import type { TermScratch } from '../format/segment-builder.ts'
-import { openImage, type SegmentImage } from '../format/segment-image.ts'
-import { bytesOf } from '../memory/arena.ts'
+import { openImage } from '../format/segment-image.ts'
 import type { Profile } from '../memory/published-list.ts'
 import type { TermDictionary } from '../memory/term-dictionary.ts'
+import { checkImage } from './load-sealed.ts'
+import { LoadingTogether } from './load-together.ts'
 import { type Death, hasRow, type PublishedSegments, type WriterSegment } from './published-segments.ts'
+import type { PlacedSegment } from './segment-rooms.ts'
+import type { WriterOptions } from './writer-calls.ts'
 
 export interface LoadTarget {
   readonly dictionary: TermDictionary
@@ -15,37 +20,53 @@ export interface LoadTarget {
   readonly published: PublishedSegments
   readonly rows: Map<number, SegmentRow>
   readonly scratch: TermScratch
-  readonly segmentChunks: number
+  readonly options: Pick<WriterOptions, 'segmentChunks' | 'helpers' | 'helpFromBytes' | 'startHelper'>
 }
 
 /** Fills an empty index from its file and publishes it. Throws `DamagedFile` when anything does not add up. */
 export function loadIndex(file: DurableFile, target: LoadTarget): void {
   const { dictionary, classes, profiles, published, rows } = target
-  for (const { first, count, data } of file.readTerms()) {
-    if (first !== dictionary.size || !dictionary.unpack(data, count)) throw new DamagedFile('terms do not add up')
-  }
   for (const filterClass of file.readJson<FilterClass>('class')) classes.addClass(filterClass)
   profiles.push(...file.readJson<Profile>('profile'))
   for (const row of file.readJson<SegmentRow>('segment')) rows.set(row.id, row)
   removeOrphans(file, rows)
 
-  const dead = new Set(file.readNumbers('death'))
   const sealed = [...rows.values()].filter((row) => row.sealed)
   const small = [...rows.values()].filter((row) => !row.sealed)
+  using together = new LoadingTogether({
+    path: file.path,
+    dictionary: dictionary.buffers,
+    classes: classes.list.length,
+    rows: sealed,
+  })
+  const { helpers, helpFromBytes, startHelper } = target.options
+  if (bytesIn(sealed) >= helpFromBytes) for (let i = 0; i < helpers; i++) together.addHelper(startHelper)
+  for (const { first, count, data } of file.readTerms()) {
+    if (first !== dictionary.size || !dictionary.unpack(data, count)) throw new DamagedFile('terms do not add up')
+  }
+  const dead = new Set(file.readNumbers('death'))
+  const placed: PlacedSegment[] = []
   const segments: WriterSegment[] = []
-  // One for all columns: memory that is new has to be made by the system first, which takes about as long as to read them.
-  const raw = new Uint8Array(Math.max(0, ...sealed.flatMap(({ columns }) => columns.map(({ bytes }) => bytes))))
   try {
-    file.readingMuch(() => {
-      for (const row of sealed) segments.push(loadSealed(file, row, target, raw))
-      loadSmall(file, small, dead, target, segments)
-      loadLateVectors(file, segments, dead, target)
+    together.load(dictionary, published.rooms, placed)
+    placed.forEach((segment, i) => {
+      segments.push(published.adopt(segment, true, [sealed[i]!.id]))
     })
+    loadSmall(file, small, dead, target, segments)
+    loadLateVectors(file, segments, dead, target)
   } catch (error) {
-    for (const segment of segments) published.release(segment.place)
+    const places = segments.length === 0 ? placed : segments.map(({ place }) => place)
+    // Of those that are not there yet `forEach` sees nothing.
+    places.forEach((place) => {
+      published.release(place)
+    })
     throw error
   }
   published.publish({ add: segments, deaths: dead.size === 0 ? [] : segments.flatMap((one) => deathsIn(one, dead)) })
+}
+
+function bytesIn(rows: readonly SegmentRow[]): number {
+  return rows.flatMap(({ image, columns }) => [image, ...columns]).reduce((sum, { bytes }) => sum + bytes, 0)
 }
 
 function deathsIn(segment: WriterSegment, dead: ReadonlySet<number>): Death[] {
@@ -67,45 +88,6 @@ function removeOrphans(file: DurableFile, rows: ReadonlyMap<number, SegmentRow>)
   })
 }
 
-function check(image: SegmentImage, { dictionary, classes }: LoadTarget): SegmentImage {
-  if (image.terms > 0 && image.term[image.terms - 1]! >= dictionary.size) throw new DamagedFile('unknown term')
-  for (const values of [image.documentAuthor, image.topics, image.tags, image.classifications]) {
-    for (const number of values) if (number >= dictionary.size) throw new DamagedFile('unknown value')
-  }
-  for (const number of image.chunkClass) if (number >= classes.list.length) throw new DamagedFile('unknown class')
-  dictionary.noteWords(image.titleTokens)
-  dictionary.noteWords(image.bodyTokens)
-  return image
-}
-
-function loadSealed(
-  file: DurableFile,
-  row: SegmentRow,
-  target: LoadTarget,
-  raw: Uint8Array<ArrayBuffer>,
-): WriterSegment {
-  const { published } = target
-  const room = published.reserve(row.image.bytes, row.chunks)
-  try {
-    file.readBlob(row.image, bytesOf(published.arena.memories, room.image))
-    const image = check(openImage(bytesOf(published.arena.memories, room.image)), target)
-    if (image.chunks !== row.chunks) throw new DamagedFile('chunks do not add up')
-  } catch (error) {
-    published.release(room)
-    throw error
-  }
-  return published.adopt(room, readColumns(file, row, raw), true, [row.id])
-}
-
-/** One after the other, in the same memory. */
-function* readColumns(file: DurableFile, row: SegmentRow, raw: Uint8Array<ArrayBuffer>): Generator<MergedColumn> {
-  for (const { profile, dimensions, ...blob } of row.columns) {
-    const own = raw.subarray(0, blob.bytes)
-    file.readBlob(blob, own)
-    yield { profile, dimensions, raw: own }
-  }
-}
-
 /** Adds the batches since the last seal, each a row of its own, as few segments as they fit into. */
 function loadSmall(
   file: DurableFile,
@@ -114,6 +96,7 @@ function loadSmall(
   target: LoadTarget,
   segments: WriterSegment[],
 ): void {
+  const { dictionary, classes } = target
   let sources: MergeSource[] = []
   let sourceRows: number[] = []
   let chunks = 0
@@ -127,11 +110,15 @@ function loadSmall(
     sourceRows = []
     chunks = 0
   }
+  using blobs = new BlobReader(file.path)
   for (const row of rows) {
     const raw = new Uint8Array(row.image.bytes)
-    file.readBlob(row.image, raw)
-    const image = check(openImage(raw), target)
-    if (chunks + image.chunks > target.segmentChunks) flush()
+    blobs.read(row.image, raw)
+    const image = openImage(raw)
+    checkImage(image, dictionary.size, classes.list.length)
+    dictionary.noteWords(image.titleTokens)
+    dictionary.noteWords(image.bodyTokens)
+    if (chunks + image.chunks > target.options.segmentChunks) flush()
     chunks += image.chunks
     sourceRows.push(row.id)
     sources.push({ image, isAlive: (chunk) => !dead.has(image.chunkKey[chunk]!), columns: new Map() })

@@ -423,7 +423,7 @@ function* removeInSteps(file: DurableFile, blobs: readonly number[]): Generator<
   for (const blob of blobs) {
     for (let left = true; left; ) {
       file.transaction(() => {
-        left = file.removePiece(blob)
+        left = file.removePieces(blob)
       })
       yield
     }

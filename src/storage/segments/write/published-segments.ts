@@ -2,22 +2,20 @@ import type { MessagePort } from 'node:worker_threads'
 import type { FilterClasses } from '../format/filter-classes.ts'
 import type { MergedColumn } from '../format/merge-segments.ts'
 import { openImage, type SegmentImage } from '../format/segment-image.ts'
-import { type ColumnLayout, columnLayout, fewWithVector, sparseLayout, VectorColumn } from '../format/vector-column.ts'
-import { Arena, type Block, bytesOf } from '../memory/arena.ts'
+import { columnLayout } from '../format/vector-column.ts'
+import { type Arena, bytesOf } from '../memory/arena.ts'
 import type { Control } from '../memory/control.ts'
 import type { ListUpdate, Profile } from '../memory/published-list.ts'
 import {
   type ColumnPlace,
-  deathBytes,
   markDead,
-  neverDied,
   openColumn,
   openSegment,
   type Segment,
   type SegmentPlace,
 } from '../memory/segment.ts'
 import type { TermDictionary } from '../memory/term-dictionary.ts'
-import { writeWordOrder } from '../memory/word-order.ts'
+import { type PlacedSegment, SegmentRooms } from './segment-rooms.ts'
 
 /** A segment as the writer keeps it. */
 export interface WriterSegment extends Segment {
@@ -48,8 +46,6 @@ export function hasRow({ columns }: Segment, { number }: Profile, chunk: number)
   return open !== undefined && open.column.rowOf(chunk) >= 0
 }
 
-type SegmentRoom = Pick<SegmentPlace, 'image' | 'died'>
-
 export interface Death {
   readonly segment: WriterSegment
   readonly document: number
@@ -68,7 +64,7 @@ export interface ListChange {
  */
 export class PublishedSegments {
   list: WriterSegment[] = []
-  readonly arena: Arena
+  readonly rooms: SegmentRooms
   readonly #control: Control
   readonly #dictionary: TermDictionary
   readonly #classes: FilterClasses
@@ -88,11 +84,15 @@ export class PublishedSegments {
     profiles: readonly Profile[],
     arenaBytes?: number,
   ) {
-    this.arena = new Arena(arenaBytes)
+    this.rooms = new SegmentRooms(dictionary, arenaBytes)
     this.#control = control
     this.#dictionary = dictionary
     this.#classes = classes
     this.#profiles = profiles
+  }
+
+  get arena(): Arena {
+    return this.rooms.arena
   }
 
   /** A reader that hears of every change from now on. Its first update is the whole list as it is published. */
@@ -125,40 +125,15 @@ export class PublishedSegments {
 
   /** Puts a segment into shared memory. Nobody sees it before it is published. */
   place(image: Uint8Array, columns: readonly MergedColumn[], sealed: boolean, rows: number[]): WriterSegment {
-    const room = this.reserve(image.length, openImage(image).chunks)
+    const room = this.rooms.reserve(image.length, openImage(image).chunks)
     bytesOf(this.arena.memories, room.image).set(image)
-    return this.adopt(room, columns, sealed, rows)
+    return this.adopt(this.rooms.complete(room, columns, sealed), sealed, rows)
   }
 
-  /** Room for an image, and beside it for the deaths of its chunks: the kernel sees one arena at a time. */
-  reserve(imageBytes: number, chunks: number): SegmentRoom {
-    const diedAt = Math.ceil(imageBytes / 64) * 64
-    const diedBytes = deathBytes(chunks)
-    const { arena, offset } = this.arena.allocate(diedAt + diedBytes)
-    return {
-      image: { arena, offset, bytes: imageBytes },
-      died: { arena, offset: offset + diedAt, bytes: diedBytes },
-    }
-  }
-
-  /** A segment of an image that is in its room already; where there is no memory for the rest, the room goes too. */
-  adopt(room: SegmentRoom, columns: Iterable<MergedColumn>, sealed: boolean, rows: number[]): WriterSegment {
-    const { memories } = this.arena
-    const columnPlaces: ColumnPlace[] = []
-    const { terms, chunks } = openImage(bytesOf(memories, room.image))
-    let order: Block | undefined
-    try {
-      order = this.arena.allocate(terms * Uint32Array.BYTES_PER_ELEMENT)
-      for (const column of columns) columnPlaces.push(this.#placeColumn(column, chunks, sealed))
-    } catch (error) {
-      this.release({ ...room, ...(order && { order }), columns: columnPlaces })
-      throw error
-    }
-    const place = { id: this.#nextId++, ...room, order, columns: columnPlaces, replaced: [] }
-    const segment = openSegment(memories, place)
-    segment.died.fill(neverDied)
-    segment.died.fill(0, segment.image.chunks)
-    writeWordOrder(segment.image.term, this.#dictionary, segment.order)
+  /** One of the list, as soon as it is published. */
+  adopt(placed: PlacedSegment, sealed: boolean, rows: number[]): WriterSegment {
+    const place = { id: this.#nextId++, ...placed }
+    const segment = openSegment(this.arena.memories, place)
     return {
       ...segment,
       place,
@@ -172,34 +147,11 @@ export class PublishedSegments {
     }
   }
 
-  /** Rows of bytes are read here and there: one of 384 is 6 times 64 bytes of memory, and 7 where it begins among others. */
-  #allocateColumn({ total, bytesAt }: ColumnLayout): Block {
-    return this.arena.allocate(total, bytesAt)
-  }
-
-  /** In a segment that is not sealed nearly every chunk may still get its vector. */
-  #placeColumn({ profile, dimensions, raw }: MergedColumn, chunks: number, sealed: boolean): ColumnPlace {
-    const { memories } = this.arena
-    const few = sealed ? fewWithVector(raw, chunks) : null
-    if (few === null) {
-      const block = this.#allocateColumn(columnLayout(chunks, dimensions))
-      bytesOf(memories, block).set(raw)
-      return { profile, dimensions, rows: null, block }
-    }
-    const block = this.#allocateColumn(sparseLayout(few.length, dimensions))
-    bytesOf(memories, block).fill(0)
-    const place = { profile, dimensions, rows: few.length, block }
-    const { column } = openColumn(memories, place, chunks)
-    column.chunks!.set(few)
-    column.copyRows(new VectorColumn(columnLayout(chunks, dimensions), raw))
-    return place
-  }
-
   /** Room for a vector of every chunk, in a segment that has none for one of them; with the vectors that it has. */
   reserveColumn(segment: WriterSegment, profile: Profile): NewColumn {
     const { memories } = this.arena
     const { chunks } = segment.image
-    const block = this.#allocateColumn(columnLayout(chunks, profile.dimensions))
+    const block = this.rooms.allocateColumn(columnLayout(chunks, profile.dimensions))
     bytesOf(memories, block).fill(0)
     const place = { profile: profile.number, dimensions: profile.dimensions, rows: null, block }
     const before = segment.columns.get(profile.number)
@@ -221,10 +173,8 @@ export class PublishedSegments {
   }
 
   /** Gives back what was taken and never published. */
-  release({ image, died, order, columns = [], replaced = [] }: SegmentRoom & Partial<SegmentPlace>): void {
-    const whole = { arena: image.arena, offset: image.offset, bytes: died.offset + died.bytes - image.offset }
-    const others = [...(order ? [order] : []), ...columns.map((column) => column.block), ...replaced]
-    for (const block of [whole, ...others]) this.arena.free(block)
+  release(place: PlacedSegment): void {
+    this.rooms.release(place)
   }
 
   releaseColumn({ place }: NewColumn): void {

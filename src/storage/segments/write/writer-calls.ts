@@ -3,6 +3,7 @@ import type { IndexBatch } from '../../../search/search-index.ts'
 import type { MergedSegment } from '../format/merge-segments.ts'
 import type { SharedBuffers } from '../memory/published-list.ts'
 import type { SegmentPlace } from '../memory/segment.ts'
+import type { LoadOrder } from './load-together.ts'
 
 export interface WriterOptions {
   readonly path: string
@@ -10,6 +11,11 @@ export interface WriterOptions {
   readonly shared: SharedBuffers
   /** Calls back `IndexWriter.merged` when it is done, however it ends. */
   readonly startMerge: (order: MergeOrder) => void
+  /** Starts a thread that helps to load the index. It may fail, or be late: what it does not do is done without it. */
+  readonly startHelper: (order: LoadOrder) => void
+  readonly helpers: number
+  /** Bytes of sealed segments in the file from which on others help to load them. */
+  readonly helpFromBytes: number
   readonly sealChunks: number
   readonly segmentChunks: number
   readonly mergeMemoryBytes: number

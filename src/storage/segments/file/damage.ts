@@ -1,0 +1,22 @@
+import { crc32 } from 'node:zlib'
+import { isMachineTrouble } from '../../full-disk.ts'
+
+/** What is in the file does not add up: the writer reports it as "needs rebuild". */
+export class DamagedFile extends Error {}
+
+/** What reading failed of. A full disk and the like are no damage: those errors are given back as they are. */
+export function asDamage(error: unknown, path: string): unknown {
+  if (error instanceof DamagedFile || isMachineTrouble(error, path)) return error
+  return new DamagedFile(error instanceof Error ? error.message : String(error))
+}
+
+export function checkedBytes(what: string, data: unknown, crc: unknown): Uint8Array<ArrayBuffer> {
+  if (!(data instanceof Uint8Array) || crc32(data) !== crc)
+    throw new DamagedFile(`checksum of a ${what} does not match`)
+  return data as Uint8Array<ArrayBuffer>
+}
+
+export function checkedJson<T>(what: string, data: unknown, crc: unknown): T {
+  if (typeof data !== 'string' || crc32(data) !== crc) throw new DamagedFile(`checksum of a ${what} does not match`)
+  return JSON.parse(data) as T
+}

@@ -58,6 +58,8 @@ export class SealedLoader implements Disposable {
   }
 
   [Symbol.dispose](): void {
+    // At once: a thread that has loaded its index has no reason to collect garbage, and would keep it.
+    this.#raw.buffer.transfer(0)
     this.#blobs[Symbol.dispose]()
   }
 

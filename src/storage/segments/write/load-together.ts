@@ -99,7 +99,7 @@ export class LoadingTogether implements Disposable {
     const { path, rows, classes, taken } = this.#order
     const roles = new Uint8Array(dictionary.size)
     for (const { states } of this.#helpers) {
-      Atomics.store(states, 0, ready)
+      Atomics.compareExchange(states, 0, idle, ready)
       Atomics.notify(states, 0)
     }
     using loader = new SealedLoader(path, rows, rooms, roles, classes)

@@ -9,7 +9,7 @@ import { DurableFile, type SegmentRow } from '../file/durable-file.ts'
 import { bytesOf } from '../memory/arena.ts'
 import { TermDictionary } from '../memory/term-dictionary.ts'
 import { openSegmentsIndex } from '../segments-index.ts'
-import { helpToLoad, type LoadOrder, LoadingTogether } from './load-together.ts'
+import { helpToLoad, LoadingTogether, type LoadOrder } from './load-together.ts'
 import { type PlacedSegment, SegmentRooms } from './segment-rooms.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'load-together-'))

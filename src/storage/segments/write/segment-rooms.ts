@@ -2,7 +2,14 @@ import type { MergedColumn } from '../format/merge-segments.ts'
 import { openImage } from '../format/segment-image.ts'
 import { type ColumnLayout, columnLayout, fewWithVector, sparseLayout, VectorColumn } from '../format/vector-column.ts'
 import { Arena, type Block, bytesOf } from '../memory/arena.ts'
-import { type ColumnPlace, deathBytes, neverDied, openColumn, openSegment, type SegmentPlace } from '../memory/segment.ts'
+import {
+  type ColumnPlace,
+  deathBytes,
+  neverDied,
+  openColumn,
+  openSegment,
+  type SegmentPlace,
+} from '../memory/segment.ts'
 import type { TermDictionary } from '../memory/term-dictionary.ts'
 import { writeWordOrder } from '../memory/word-order.ts'
 

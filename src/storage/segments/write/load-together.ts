@@ -115,8 +115,9 @@ export class LoadingTogether implements Disposable {
     dictionary.addRoles(roles)
   }
 
-  /** Helpers that have not begun need not. */
+  /** Helpers that have not begun need not; where loading failed, others take no more rows. */
   [Symbol.dispose](): void {
+    Atomics.store(new Int32Array(this.#order.taken), 0, this.#order.rows.length)
     for (const { states, port } of this.#helpers) {
       for (const state of [idle, ready]) Atomics.compareExchange(states, 0, state, unneeded)
       Atomics.notify(states, 0)

@@ -41,8 +41,9 @@ else refuseOldNode()
  * is freed; but the bound rises to whatever was freed last, up to 32 MB, and from then on buffers of the index stay in the
  * arenas too. Where it is fixed at 1 MB the same server takes 30 MB less; at 128 kB the half megabyte of each portion of an
  * export would be mapped anew, a quarter of its CPU. With a fixed bound each thread also gives back what is free at the end
- * of its arena, from 128 kB on, and has it made anew for the next piece of a file; with 2 MB it does not. glibc reads the variables when a process begins and never again, so a
- * server begins once more, in its own place (40 ms). Where somebody speaks to it by a channel, that would be lost.
+ * of its arena, from 128 kB on, and has it made anew for the next piece of a file; with 2 MB it does not. glibc reads the
+ * variables when a process begins and never again, so a server begins once more, in its own place (40 ms). Where somebody
+ * speaks to it by a channel, that would be lost.
  */
 function keepMemorySmall() {
   if (process.platform !== 'linux' || !['serve', 'start'].includes(process.argv[2])) return

@@ -74,19 +74,19 @@ test('a server shares two arenas of the allocator and gives large buffers back, 
 }, () => {
   const { folder, launcher } = alone()
   mkdirSync(join(folder, 'dist'))
-  const program = `const { MALLOC_ARENA_MAX: arenas = null, MALLOC_MMAP_THRESHOLD_: bound = null } = process.env
-    console.log(JSON.stringify([process.pid, arenas, bound, process.execArgv, process.argv.slice(2)]))`
+  const program = `const { MALLOC_ARENA_MAX: arenas, MALLOC_MMAP_THRESHOLD_: bound, MALLOC_TRIM_THRESHOLD_: kept } = process.env
+    console.log(JSON.stringify([process.pid, [arenas, bound, kept], process.execArgv, process.argv.slice(2)]))`
   writeFileSync(join(folder, 'dist', 'main.js'), program)
   const flag = '--max-semi-space-size=8'
-  const { MALLOC_ARENA_MAX: _, MALLOC_MMAP_THRESHOLD_: __, ...rest } = process.env
-  for (const [args, set, arenas, bound] of [
-    [['serve', '--a b'], undefined, '2', '1048576'],
-    [['start'], '4', '4', null],
-    [['migrate'], undefined, null, null],
+  const { MALLOC_ARENA_MAX: _, MALLOC_MMAP_THRESHOLD_: __, MALLOC_TRIM_THRESHOLD_: ___, ...rest } = process.env
+  for (const [args, set, sizes] of [
+    [['serve', '--a b'], undefined, ['2', '1048576', '2097152']],
+    [['start'], '4', ['4', null, null]],
+    [['migrate'], undefined, [null, null, null]],
   ] as const) {
     const env = set === undefined ? rest : { ...rest, MALLOC_ARENA_MAX: set }
     const { pid, stdout, stderr } = spawnSync(process.execPath, [flag, launcher, ...args], { encoding: 'utf8', env })
-    assert.deepEqual([JSON.parse(stdout), stderr], [[pid, arenas, bound, [flag], args], ''])
+    assert.deepEqual([JSON.parse(stdout), stderr], [[pid, sizes, [flag], args], ''])
   }
 })
 

@@ -223,7 +223,7 @@ test('a text that is longer than an answer may be is read in parts, which togeth
 })
 
 test('a list that is longer than an answer may be says what it left out by id', async () => {
-  await world.put(
+  await world.putIndexed(
     ...Array.from({ length: 30 }, (_, i) => documentOf(`many-${i}`, { title: `${i} ${'x'.repeat(290)}` })),
   )
   const listed = await asked('browse', { dataset_id: sea, max_tokens: 2000, limit: 30 })

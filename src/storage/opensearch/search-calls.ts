@@ -52,7 +52,7 @@ export class SearchCalls {
       const responses = await this.#answersTogether(asked.map(({ body }) => body))
       if (responses !== null) {
         const answers = responses.values()
-        return searches.map((one) => (one === null ? null : one.read(wholeAnswer(answers.next().value!))))
+        return searches.map((one) => (one === null ? null : one.read(wholeAnswer(answers.next().value))))
       }
     }
     return Promise.all(searches.map((one) => one && this.ask(one)))
@@ -62,12 +62,12 @@ export class SearchCalls {
   async #answersTogether(bodies: readonly object[]): Promise<readonly SearchAnswer[] | null> {
     const header = JSON.stringify({ index: this.#index, ...wholeOnly })
     try {
-      const { responses } = await this.#call<{ readonly responses: readonly SearchAnswer[] }>({
+      const { responses } = await this.#call<{ readonly responses?: unknown }>({
         path: '/_msearch',
         query: { filter_path: readOfTogether },
         lines: bodies.flatMap((body) => [header, JSON.stringify(body)]),
       })
-      return responses
+      return Array.isArray(responses) ? responses : []
     } catch (error) {
       if (!(error instanceof ClusterTrouble && error.status === 403)) throw error
       return null
@@ -83,12 +83,15 @@ export class SearchCalls {
 /** What some shards did not answer must not look whole. */
 const wholeOnly = { allow_partial_search_results: false }
 
-function wholeAnswer<Answer extends SearchAnswer>(answer: Answer): Answer {
-  const { error, status = 0 } = answer
+function wholeAnswer<Answer extends SearchAnswer>(answer: Answer | null | undefined): Answer {
+  const { error, status = 0, _shards } = answer ?? {}
   if (error !== undefined) throw new ClusterTrouble(`a search was answered ${status} ${error.type}`, status, error.type)
-  if (answer.timed_out) throw new ClusterTimeout('a shard did not answer in time')
-  if (answer._shards.failed > 0) throw new ClusterTrouble('a shard did not answer', 503, 'shard_failed')
-  return answer
+  // Some proxy between may say anything.
+  if (typeof _shards?.failed !== 'number')
+    throw new ClusterTrouble('what came is no answer to a search', 502, 'no_answer')
+  if (answer!.timed_out) throw new ClusterTimeout('a shard did not answer in time')
+  if (_shards.failed > 0) throw new ClusterTrouble('a shard did not answer', 503, 'shard_failed')
+  return answer!
 }
 
 const columnsAlone = { stored_fields: '_none_', _source: false }

@@ -55,9 +55,14 @@ test('cosines and parts come by one exchange; where one of them fails, neither i
     { error: { type: 'no_such_script' }, status: 400 },
     { ...found, timed_out: true },
     { ...found, _shards: { failed: 1 } },
+    null,
+    {},
   ].entries()) {
     const responses = i === 1 ? [failed, found] : [withParts, failed]
     const { hits } = await hitsOf({ body: { responses } }, { explainFirst: true })
     assert.deepEqual(hits, [foundHit])
+  }
+  for (const body of [{}, { responses: [withParts] }, { responses: {} }]) {
+    assert.deepEqual((await hitsOf({ body }, { explainFirst: true })).hits, [foundHit])
   }
 })

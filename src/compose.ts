@@ -188,7 +188,7 @@ export async function compose(config: Config, logger: FastifyBaseLogger): Promis
         ingestTimes: (scope) => store.catalog.ingestTimes(scope),
         feedRetentionMs: retentionMs,
       })
-      operatorRoutes(typed, operator)
+      operatorRoutes(typed, operator, usage)
       erasureRoutes(typed, erasures, operator)
       const ingestMeasures = new IngestMeasures(metrics)
       ingestRoutes(typed, ingest, ingestMeasures)

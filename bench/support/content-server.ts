@@ -53,7 +53,7 @@ const app = await makeServer({
   shutdownDrainMs: 0,
   routes: (plain) => {
     const typed = plain as unknown as TypedApp
-    operatorRoutes(typed, operator)
+    operatorRoutes(typed, operator, usage)
     ingestRoutes(typed, ingest, new IngestMeasures(silentMeasures))
     const measures = new FeedMeasures(silentMeasures, signal)
     changesRoutes(typed, { log: store.changes, signal, cursors, usage, measures })

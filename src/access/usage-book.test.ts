@@ -98,6 +98,27 @@ test('what has no limit is counted too, and reported exactly before, while and a
   await again.close()
 })
 
+test('what is counted is written within a second, and what comes after it ten seconds later', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] })
+  const book = new UsageBook(open.store.access, noError)
+  let at = now
+  /** How many are written after so many seconds more, one counted in each of them. */
+  const writtenAfter = async (seconds: number): Promise<number> => {
+    for (let i = 0; i < seconds; i++) {
+      book.count('resting', 'account.read', now)
+      t.mock.timers.tick(1000)
+      at += 1500
+      // What was read so long ago is read again, and only after what is being written.
+      await book.today('resting', at)
+    }
+    return (await open.store.access.usageOf('resting', '2026-11-15'))[0]?.used ?? 0
+  }
+  assert.equal(await writtenAfter(1), 1)
+  assert.equal(await writtenAfter(9), 1)
+  assert.equal(await writtenAfter(1), 11)
+  await book.close()
+})
+
 test('what could not be written is kept, reported, and written later', async () => {
   let broken = true
   const errors: unknown[] = []

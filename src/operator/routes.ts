@@ -1,3 +1,4 @@
+import type { UsageBook } from '../access/usage-book.ts'
 import { conditionOf, IfMatchHeaders } from '../http/if-match.ts'
 import { NewestFirst, nextBefore, pageOf } from '../http/newest-first.ts'
 import type { TypedApp } from '../http/typed-app.ts'
@@ -15,14 +16,14 @@ import { tokenRoutes } from './token-routes.ts'
 
 const usageDaysDefault = 7
 
-export function operatorRoutes(app: TypedApp, operator: Operator): void {
+export function operatorRoutes(app: TypedApp, operator: Operator, usage: UsageBook): void {
   datasetRoutes(app, operator)
   profileRoutes(app, operator)
   applicationRoutes(app, operator)
   keyRoutes(app, operator)
   collectorRoutes(app, operator)
   tokenRoutes(app, operator)
-  reportRoutes(app, operator)
+  reportRoutes(app, operator, usage)
 }
 
 function datasetRoutes(app: TypedApp, operator: Operator): void {
@@ -207,7 +208,7 @@ function profileRoutes(app: TypedApp, operator: Operator): void {
 
 const Day = Type.String({ format: 'date', description: 'A UTC calendar day, 2026-11-15.' })
 
-function reportRoutes(app: TypedApp, operator: Operator): void {
+function reportRoutes(app: TypedApp, operator: Operator, book: UsageBook): void {
   app.get(
     '/admin/v1/usage',
     {
@@ -215,7 +216,7 @@ function reportRoutes(app: TypedApp, operator: Operator): void {
       schema: {
         ...about(
           'Get usage',
-          `Per application, day and operation. The last ${usageDaysDefault} days when no day is named.`,
+          `Per application, day and operation, with what other processes counted some ten seconds ago. The last ${usageDaysDefault} days when no day is named.`,
         ),
         querystring: Type.Object(
           {
@@ -231,6 +232,7 @@ function reportRoutes(app: TypedApp, operator: Operator): void {
     async (request) => {
       const now = Date.now()
       const { from_day, to_day, application_id } = request.query
+      await book.flush()
       const usage = await operator.read.usage({
         fromDay: from_day ?? utcDay(now - (usageDaysDefault - 1) * dayMs),
         toDay: to_day ?? utcDay(now),

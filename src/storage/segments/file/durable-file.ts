@@ -23,6 +23,8 @@ export interface FileState {
   /** Order-independent digests of the two tables of bare numbers. */
   deaths: string
   lateVectors: string
+  /** The same of which rows `class`, `profile` and `segment` have; absent in a file from before that was kept. */
+  rows?: string
   /** What was retired up to this position has left no byte; absent where nothing was ever purged. */
   purgedThrough?: number
   /** What was deleted was always overwritten; absent in a file from before that was so. */
@@ -66,7 +68,8 @@ const schema = `
 `
 
 type NumberTable = 'death' | 'late_vector'
-type JsonTable = 'class' | 'profile' | 'segment'
+const jsonTables = ['class', 'profile', 'segment'] as const
+type JsonTable = (typeof jsonTables)[number]
 
 export class DurableFile {
   readonly path: string
@@ -82,6 +85,7 @@ export class DurableFile {
       this.#db.exec('pragma secure_delete = on; pragma cache_size = -4096; pragma journal_size_limit = 67108864')
       this.#db.exec(schema)
       this.state = this.#readState(analysis)
+      this.state.rows = this.#checkedRows()
     } catch (error) {
       this.#db.close()
       throw asDamage(error, this.path)
@@ -110,11 +114,13 @@ export class DurableFile {
 
   putJson(table: JsonTable, id: number, value: unknown): void {
     const data = JSON.stringify(value)
+    const isNew = this.#statement(`select 1 from ${table} where id = ?`).get(id) === undefined
     this.#run(`insert or replace into ${table} values (?, ?, ?)`, id, data, crc32(data))
+    if (isNew) this.#turnRows(table, id)
   }
 
   remove(table: JsonTable, id: number): void {
-    this.#run(`delete from ${table} where id = ?`, id)
+    if (this.#run(`delete from ${table} where id = ?`, id) > 0) this.#turnRows(table, id)
   }
 
   /** Ascending by id. */
@@ -242,6 +248,23 @@ export class DurableFile {
     this.state[name] = turned(this.state[name], id)
   }
 
+  #turnRows(table: JsonTable, id: number): void {
+    this.state.rows = turned(this.state.rows!, rowNumber(table, id))
+  }
+
+  /** A row has a checksum, but one that is gone is missed by nobody: the documents of a segment would be, by those who search. */
+  #checkedRows(): string {
+    const numbers = jsonTables.flatMap((table) =>
+      this.#db
+        .prepare(`select id from ${table}`)
+        .all()
+        .map(({ id }) => rowNumber(table, Number(id))),
+    )
+    const digest = numbers.reduce(turned, emptyDigest)
+    if (digest !== (this.state.rows ?? digest)) throw new DamagedFile('rows are missing')
+    return digest
+  }
+
   #readState(analysis: string): FileState {
     const row = this.#db.prepare('select data, crc from state where id = 1').get()
     if (row === undefined) {
@@ -307,6 +330,8 @@ export class VectorReader {
 
 const digestOf = { death: 'deaths', late_vector: 'lateVectors' } as const
 const emptyDigest = '0:0'
+
+const rowNumber = (table: JsonTable, id: number): number => jsonTables.indexOf(table) * 2 ** 32 + id
 
 /** Exclusive-or of the mixed numbers: adding one and taking it away are the same turn. */
 function turned(digest: string, id: number): string {

@@ -123,9 +123,12 @@ export function fusion(
   }
 }
 
+/** More than the rounding of a score. */
+const rounding = 1e-9
+
 /** How far from a score that was made without the quality the one with it can be. */
 export const qualityMargin = (weights: FusionWeights): number =>
-  (weights.quality / totalOf(weights)) * Math.max(qualityUnknown, 1 - qualityUnknown)
+  (weights.quality / totalOf(weights)) * Math.max(qualityUnknown, 1 - qualityUnknown) + rounding
 
 const totalOf = ({ lexical, vector, quality, recency }: FusionWeights): number => lexical + vector + quality + recency
 

@@ -106,32 +106,37 @@ function storeOf(given: readonly Given[]) {
   return { source, read }
 }
 
-const document: fc.Arbitrary<Given> = fc.record({
-  keyword: fc.option(fc.integer({ min: 1, max: 40 }).map((tenths) => tenths / 10)),
-  cosine: fc.option(fc.integer({ min: 30, max: 95 }).map((hundredths) => hundredths / 100)),
-  title: fc.constantFrom(
-    null,
-    '',
-    'Tidal Power',
-    ' tidal power ',
-    'The power',
-    'tides',
-    'a tidal power plant of the sea',
-  ),
-  text: fc.constantFrom('', 'tidal power', 'power of the tidal sea', 'nothing of it', 'the sea has tidal energy'),
-  language: fc.constantFrom('en', 'en', 'de', 'fr', null),
-  quality: fc.option(fc.double({ min: 0, max: 1, noNaN: true })),
-  publishedAt: fc.option(fc.integer({ min: 0, max: 400 }).map((days) => nowMs - days * dayMs)),
-})
+/** Of cosines from here to .95: the higher, the more can be among the best. */
+const documentFrom = (cosineMin: number): fc.Arbitrary<Given> =>
+  fc.record({
+    keyword: fc.option(fc.integer({ min: 1, max: 40 }).map((tenths) => tenths / 10)),
+    cosine: fc.option(fc.integer({ min: cosineMin * 1000, max: 950 }).map((thousandths) => thousandths / 1000)),
+    title: fc.constantFrom(
+      null,
+      '',
+      'Tidal Power',
+      ' tidal power ',
+      'The power',
+      'tides',
+      'a tidal power plant of the sea',
+    ),
+    text: fc.constantFrom('', 'tidal power', 'power of the tidal sea', 'nothing of it', 'the sea has tidal energy'),
+    language: fc.constantFrom('en', 'en', 'de', 'fr', null),
+    quality: fc.option(fc.double({ min: 0, max: 1, noNaN: true })),
+    publishedAt: fc.option(fc.integer({ min: 0, max: 400 }).map((days) => nowMs - days * dayMs)),
+  })
 
 suite('candidates that can be among the best', () => {
   test('ranked alone they give the page that all give', async (t) => {
     mock.timers.enable({ apis: ['Date'], now: nowMs })
     t.after(() => mock.timers.reset())
     let compared = 0
+    let withOthers = 0
     await fc.assert(
       fc.asyncProperty(
-        fc.array(document, { minLength: 1, maxLength: 200, size: 'max' }),
+        fc
+          .constantFrom(0.3, 0.93)
+          .chain((from) => fc.array(documentFrom(from), { minLength: 1, maxLength: 200, size: 'max' })),
         fc.constantFrom('tidal power', 'The power', 'tidal power sea', '"tidal power"'),
         fc.constantFrom(1, 20, 40),
         async (given, text, limit) => {
@@ -139,10 +144,10 @@ suite('candidates that can be among the best', () => {
           const ranking = rankingOf(text, limit)
           const { source } = storeOf(given)
           const likely = likelyCandidates(candidates, ranking, nowMs, scoredOf)
-          if (likely === null) return
           compared += 1
+          if (likely!.byQuality.length > 0) withOthers += 1
           assert.deepEqual(
-            await rankLikely(source, likely, shown, scope),
+            await rankLikely(source, likely!, shown, scope),
             await rankAndPresent(
               source,
               { ...ranking, candidates: candidates.map(scoredOf), textsOf: 0 },
@@ -154,7 +159,7 @@ suite('candidates that can be among the best', () => {
       ),
       { numRuns: 400 },
     )
-    assert.ok(compared > 100)
+    assert.ok(withOthers > 50, `${withOthers} of ${compared}`)
   })
 
   /** The fewer of their words and the farther, the worse. */
@@ -180,13 +185,25 @@ suite('candidates that can be among the best', () => {
     assert.ok(read.length >= 33 && read.length < 50, `${read.length} were read`)
   })
 
-  test('an index that does not tell, or where too many are likely: none', () => {
+  /** All but as near as each other, so that their quality decides. */
+  const alike = falling.map((one, i): Given => ({ ...one, keyword: i < 8 ? 1 : null, cosine: 0.5 - i / 1e5 }))
+
+  test('where many are likely, of most the quality is read alone, and the texts of those that it brings among the best', async () => {
+    const given = alike
+      .with(60, { ...alike[60]!, quality: 1, text: 'nothing of it' })
+      .with(190, { ...alike[190]!, quality: 0 })
+    const { source, read } = storeOf(given)
+    const likely = likelyCandidates(found(given), rankingOf('tidal power', 20), nowMs, scoredOf)!
+    assert.equal(likely.candidates.length + likely.byQuality.length, 200)
+    const page = await rankLikely(source, likely, shown, scope)
+    assert.equal(read.length, 33)
+    assert.ok(page!.found.length === 20 && read.includes('chk_60'))
+  })
+
+  test('an index that does not tell: none', () => {
     const candidates = found(falling)
-    const ranking = rankingOf('tidal power', 20)
     const untold = candidates.with(7, { ...candidates[7]!, told: undefined })
-    assert.equal(likelyCandidates(untold, ranking, nowMs, scoredOf), null)
-    const alike = falling.map((one) => ({ ...one, keyword: 1, cosine: 0.5 }))
-    assert.equal(likelyCandidates(found(alike), ranking, nowMs, scoredOf), null)
+    assert.equal(likelyCandidates(untold, rankingOf('tidal power', 20), nowMs, scoredOf), null)
   })
 
   test('what the store says otherwise, or has no more, is not ranked by what was told', async () => {
@@ -199,5 +216,11 @@ suite('candidates that can be among the best', () => {
     }
     const { source } = storeOf(falling.slice(0, 20))
     assert.equal(await rankLikely(source, likely, shown, scope), null)
+    const many = likelyCandidates(found(alike), rankingOf('tidal power', 20), nowMs, scoredOf)!
+    for (const change of changes) {
+      const { source } = storeOf(alike.with(150, { ...alike[150]!, ...change }))
+      assert.equal(await rankLikely(source, many, shown, scope), null)
+    }
+    assert.equal(await rankLikely(storeOf(alike.slice(0, 150)).source, many, shown, scope), null)
   })
 })

@@ -1,16 +1,14 @@
 import { equalLengths } from '../text/equal-lengths.ts'
 import { extremesOf, fusion, qualityMargin } from './fuse.ts'
 import { searchLimits as limits } from './limits.ts'
+import { nthHighest } from './nth-highest.ts'
 import { candidatesBy } from './rank-candidates.ts'
 import type { FoundCandidate } from './score-candidates.ts'
 import type { ToldColumns } from './search-index.ts'
 import type { LikelyToRank, Ranking, ScoredCandidate, ToldCandidate } from './search-texts.ts'
 
-/** More than the rounding of a score. */
-const rounding = 1e-9
-
-/** Where more than so many times those that are read word by word are likely, it is no gain to read their texts at once. */
-const likelyPerRead = 2
+/** Where more than so many times those that are wanted are likely, it is no gain to read all their texts at once. */
+const likelyPerWanted = 2
 
 interface Told extends FoundCandidate {
   readonly told: ToldColumns
@@ -19,7 +17,8 @@ interface Told extends FoundCandidate {
 /**
  * The candidates that can be among the best: of what ranking goes by the index tells all but the quality, which is worth
  * little, and the texts, which are read of the best by the other scores and by words, and where the query is the title.
- * That can be only where the title is as long. Null where the index does not tell, or too many are likely.
+ * That can be only where the title is as long. Where many are likely, those are told apart that only their quality can
+ * bring among the best. Null where the index does not tell.
  *
  * What the index tells may be a moment behind the store: where that says otherwise of one of these, all are ranked.
  */
@@ -37,24 +36,28 @@ export function likelyCandidates(
   const scoreOf = fusion(extremes, weights, nowMs, model.cosines, evidence)
   const scores = Float64Array.from(fused, (one) => scoreOf(one).score)
   const wanted = Math.max(limits.rerankMax, limit)
-  const leastScore = nthHighest(scores, wanted) - 2 * qualityMargin(weights) - rounding
+  const leastScore = nthHighest(scores, wanted)
+  const leastLikely = leastScore - 2 * qualityMargin(weights)
   const byWords = Float64Array.from(candidates, ({ keyword }) => keyword ?? Number.NEGATIVE_INFINITY)
   const leastByWords = nthHighest(byWords, limits.rerankByWordsMax)
   const lengths = equalLengths(ranking.text)
   const mayBeTitle = (length: number) => lengths === null || (length >= lengths.least && length <= lengths.most)
-  const likely = candidates.filter(
-    ({ keyword, told }, i) =>
-      scores[i]! >= leastScore || (keyword !== null && keyword >= leastByWords) || mayBeTitle(told.titleLength),
-  )
-  if (likely.length > likelyPerRead * wanted) return null
-  const asked = likely.map((one): ToldCandidate => {
-    const { language, publishedAt } = one.told
-    return { ...asScored(one), language, publishedAt }
-  })
-  return { ...ranking, candidates: asked, extremes, nowMs }
+  const asked: ToldCandidate[] = []
+  const byQuality: ToldCandidate[] = []
+  for (const [i, one] of candidates.entries()) {
+    const { keyword, told } = one
+    const isBest =
+      scores[i]! >= leastScore || (keyword !== null && keyword >= leastByWords) || mayBeTitle(told.titleLength)
+    if (!isBest && scores[i]! < leastLikely) continue
+    const { language, publishedAt } = told
+    const likely = { ...asScored(one), language, publishedAt }
+    if (isBest) asked.push(likely)
+    else byQuality.push(likely)
+  }
+  const areMany = asked.length + byQuality.length > likelyPerWanted * wanted
+  return areMany
+    ? { ...ranking, candidates: asked, byQuality, extremes, nowMs }
+    : { ...ranking, candidates: [...asked, ...byQuality], byQuality: [], extremes, nowMs }
 }
 
 const isTold = (candidate: FoundCandidate): candidate is Told => candidate.told !== undefined
-
-/** The lowest where there are fewer. */
-const nthHighest = (values: Float64Array, n: number): number => values.toSorted()[Math.max(0, values.length - n)]!

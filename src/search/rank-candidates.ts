@@ -3,10 +3,11 @@ import { knowsLanguage } from '../embedding/embedder.ts'
 import type { LocatedText } from '../text/types.ts'
 import type { Parts } from './explain.ts'
 import type { FoundDocument } from './found-document.ts'
-import { type Candidate, type Fused, fuse, fusion } from './fuse.ts'
+import { type Candidate, type Fused, fuse, fusion, qualityMargin } from './fuse.ts'
 import { IdMap } from './id-map.ts'
 import type { ChunkText, IndexSource, ResultDocument, ShownChunk } from './index-source.ts'
 import { searchLimits as limits } from './limits.ts'
+import { nthHighest } from './nth-highest.ts'
 import { presentResults, showsDetails } from './present-results.ts'
 import { rerankerOf } from './rerank.ts'
 import type { VersionColumns } from './search-index.ts'
@@ -18,14 +19,17 @@ import type {
   Ranking,
   ScoredCandidate,
   ShownParts,
+  ToldCandidate,
 } from './search-texts.ts'
 
 type RankingSource = Pick<IndexSource, 'results' | 'versionHeads' | 'chunkTexts'>
 type RankedPageSource = Pick<IndexSource, 'results' | 'versionHeads' | 'shownChunks'>
 type ReadTexts = (chunkIds: readonly string[]) => Promise<Pick<IdMap<ChunkText>, 'get'>>
 
-interface FoundCandidate {
-  readonly candidate: ScoredCandidate
+type ToldByIndex = Pick<VersionColumns, 'language' | 'publishedAt'>
+
+interface FoundCandidate<Candidate = ScoredCandidate> {
+  readonly candidate: Candidate
   readonly document: ResultDocument
 }
 
@@ -77,31 +81,65 @@ export async function rankAndPresent(
   return presented(source, known, ranked, ranking, shown, scope)
 }
 
-/** The same of those that alone can be among the best, by what the index told: documents and texts are read at once. */
+/**
+ * The same of those that alone can be among the best, by what the index told: documents and texts are read at once. Of those
+ * that only their quality can bring there it is read first, as far as what was read leaves room for them.
+ */
 export async function rankLikely(
-  source: Pick<IndexSource, 'shownChunks'>,
+  source: Pick<IndexSource, 'shownChunks' | 'results'>,
   ranking: LikelyToRank,
   shown: ShownParts,
   scope: Scope,
 ): Promise<RankedPage | null> {
-  const { candidates, extremes, weights, nowMs, model, evidence } = ranking
-  const chunkIds = candidates.map(({ chunkId }) => chunkId)
-  const known = byChunk(await source.shownChunks(chunkIds, showsDetails(shown.fields), scope))
+  const { extremes, weights, nowMs, model, evidence } = ranking
   const scoreOf = fusion(extremes, weights, nowMs, model.cosines, evidence)
   const asCandidate = candidatesBy(ranking)
+  const known = new IdMap<ShownChunk>()
   const fused: FusedCandidate[] = []
-  for (const candidate of candidates) {
-    const text = known.get(candidate.chunkId)
-    if (text === undefined) return null
-    const { document, title, quality } = text
-    if (document.language !== candidate.language || document.publishedAt !== candidate.publishedAt) return null
-    const { keyword, cosine } = candidate
-    const score = scoreOf(asCandidate(keyword, cosine, document, quality))
-    fused.push(fusedCandidate(candidate, document, title, score))
+  /** False where the store says otherwise of one of them. */
+  const readAll = async (candidates: readonly ToldCandidate[]): Promise<boolean> => {
+    const chunkIds = candidates.map(({ chunkId }) => chunkId)
+    const texts = await source.shownChunks(chunkIds, showsDetails(shown.fields), scope)
+    for (const text of texts) known.add(text.chunkId, text)
+    return candidates.every((candidate) => {
+      const text = known.get(candidate.chunkId)
+      if (text === undefined || !isAsTold(text.document, candidate)) return false
+      const { keyword, cosine } = candidate
+      const score = scoreOf(asCandidate(keyword, cosine, text.document, text.quality))
+      fused.push(fusedCandidate(candidate, text.document, text.title, score))
+      return true
+    })
+  }
+  if (!(await readAll(ranking.candidates))) return null
+  if (ranking.byQuality.length > 0) {
+    const scores = Float64Array.from(fused, ({ score }) => score)
+    const least = nthHighest(scores, Math.max(limits.rerankMax, ranking.limit))
+    const scoreWith: ScoreWith = (one, quality) => scoreOf(asCandidate(one.keyword, one.cosine, one, quality)).score
+    const raised = await raisedByQuality(source, ranking, scoreWith, least)
+    if (raised === null || !(await readAll(raised))) return null
   }
   const ranked = await reranked(async () => known, fused.sort(byScore), ranking, scope)
   return presented(source, known, ranked, ranking, shown, scope)
 }
+
+type ScoreWith = (candidate: ToldCandidate, quality: number | null) => number
+
+/** Those whose quality brings them to the least score that counts. Null where the store says otherwise of one of them. */
+async function raisedByQuality(
+  source: Pick<IndexSource, 'results'>,
+  { byQuality, weights }: LikelyToRank,
+  scoreWith: ScoreWith,
+  least: number,
+): Promise<readonly ToldCandidate[] | null> {
+  const possible = byQuality.filter((one) => scoreWith(one, null) + qualityMargin(weights) >= least)
+  const read = paired(possible, await source.results(possible.map(({ documentId }) => documentId)))
+  if (read.length < possible.length) return null
+  if (!read.every(({ candidate, document }) => isAsTold(document, candidate))) return null
+  return read.flatMap(({ candidate, document }) => (scoreWith(candidate, document.quality) >= least ? candidate : []))
+}
+
+const isAsTold = (document: ToldByIndex, { language, publishedAt }: ToldByIndex): boolean =>
+  document.language === language && document.publishedAt === publishedAt
 
 function byChunk<Text extends ChunkText>(texts: readonly Text[]): IdMap<Text> {
   const known = new IdMap<Text>()
@@ -166,7 +204,7 @@ export function candidatesBy({ languages, model, isLanguageKnown }: Ranking) {
   return (
     keyword: number | null,
     cosine: number | null,
-    { language, publishedAt }: Pick<VersionColumns, 'language' | 'publishedAt'>,
+    { language, publishedAt }: ToldByIndex,
     quality: number | null,
   ): Candidate => {
     const { languageKnown, languages } = meaningOf(language)
@@ -210,7 +248,10 @@ async function documentsOf(
   })
 }
 
-function paired(candidates: readonly ScoredCandidate[], documents: readonly ResultDocument[]): FoundCandidate[] {
+function paired<Candidate extends ScoredCandidate>(
+  candidates: readonly Candidate[],
+  documents: readonly ResultDocument[],
+): FoundCandidate<Candidate>[] {
   const known = new IdMap<ResultDocument>()
   for (const document of documents) known.add(document.documentId, document)
   return candidates.flatMap((candidate) => {

@@ -89,6 +89,8 @@ export interface CandidatesToRank extends Ranking {
 
 export interface LikelyToRank extends Ranking {
   readonly candidates: readonly ToldCandidate[]
+  /** Others that can be among the best if their quality is high and that of some of these is low. */
+  readonly byQuality: readonly ToldCandidate[]
   /** Of all candidates, as the index told of them. */
   readonly extremes: Extremes
   /** When they were chosen. */

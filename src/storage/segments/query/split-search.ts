@@ -72,24 +72,21 @@ function mergeKeyword(pages: readonly KeywordPage[], limit: number): KeywordPage
   return { outcome: 'found', hits, totalChunks, next, statistics: pages[0]!.statistics }
 }
 
-/** The nearest `topK` chunks of all parts, by document again. */
+/** The nearest `topK` chunks of all parts, by document again: each as its part has it, but for chunks that are too far. */
 function mergeVector(pages: readonly VectorPage[], topK: number): VectorPage {
   const nearest = pages
-    .flatMap(({ hits }) =>
-      hits.flatMap(({ documentId, otherChunks, ...best }) =>
-        [best, ...otherChunks].map((chunk) => ({ ...chunk, documentId })),
-      ),
-    )
+    .flatMap(({ hits }) => hits.flatMap((hit) => [hit, ...hit.otherChunks].map((chunk) => scoredChunk(hit, chunk))))
     .sort(byScore)
     .slice(0, topK)
-  const hits = new Map<string, DocumentHit & { otherChunks: ChunkScore[] }>()
-  for (const { documentId, ...chunk } of nearest) {
-    const hit = hits.get(documentId)
-    if (hit === undefined) hits.set(documentId, { documentId, ...chunk, otherChunks: [] })
-    else hit.otherChunks.push(chunk)
-  }
-  return { outcome: 'found', hits: [...hits.values()], vectorsPending: pages.some((page) => page.vectorsPending) }
+  const kept = new Map<DocumentHit, number>()
+  for (const { hit } of nearest) kept.set(hit, (kept.get(hit) ?? 0) + 1)
+  const hits = Array.from(kept, ([hit, chunks]) =>
+    chunks > hit.otherChunks.length ? hit : { ...hit, otherChunks: hit.otherChunks.slice(0, chunks - 1) },
+  )
+  return { outcome: 'found', hits, vectorsPending: pages.some((page) => page.vectorsPending) }
 }
+
+const scoredChunk = (hit: DocumentHit, { score }: ChunkScore) => ({ hit, documentId: hit.documentId, score })
 
 interface Scored {
   readonly documentId: string

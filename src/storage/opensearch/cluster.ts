@@ -1,5 +1,7 @@
-import type { Attempt, Client, Connection } from '@opensearch-project/opensearch'
+import { stringify } from 'node:querystring'
 import { UnavailableError } from '../../errors.ts'
+import { type NodeAnswer as Answer, ClusterNode, type NodeExchange, type NodeRequest } from './cluster-node.ts'
+import { LivingNodes } from './living-nodes.ts'
 
 export interface ClusterOptions {
   /** Of every node to speak to; a user and a password may stand in each. */
@@ -11,7 +13,7 @@ export interface ClusterOptions {
 }
 
 export interface ClusterCall {
-  readonly method: 'GET' | 'PUT' | 'POST' | 'DELETE' | 'HEAD'
+  readonly method: 'GET' | 'PUT' | 'POST' | 'DELETE'
   readonly path: string
   readonly query?: Readonly<Record<string, string | number | boolean>>
   readonly body?: object
@@ -60,6 +62,9 @@ const aboutTrust = /certificate|altnames|wrong version number|packet length too 
 const pingEveryMs = 2000
 const silentAfterMs = 5000
 
+/** So often a harmless call is sent again where a node is gone, or says that it cannot, and at least once to each. */
+const retriesMin = 2
+
 /**
  * The nodes of an OpenSearch cluster. Who is gone is not asked for a while; whatever goes wrong is one of two errors.
  *
@@ -68,118 +73,134 @@ const silentAfterMs = 5000
  */
 export class Cluster {
   readonly #options: ClusterOptions
-  #client: Promise<Client> | null = null
+  readonly #retries: number
+  readonly #silentAfterMs: number
+  #opened: Promise<LivingNodes<ClusterNode>> | null = null
   /** Without users and passwords. */
   readonly name: string
 
   constructor(options: ClusterOptions) {
     this.#options = options
+    this.#silentAfterMs = options.silentAfterMs ?? silentAfterMs
+    this.#retries = Math.max(retriesMin, options.nodes.length)
     this.name = options.nodes.map((node) => new URL(node).host).join(', ')
   }
 
-  async call<Answer>(call: ClusterCall): Promise<Answer> {
+  async call<Body>(call: ClusterCall): Promise<Body> {
     const deadline = performance.now() + call.timeoutMs
+    const request = requestOf(call)
+    let retries = call.harmless ? this.#retries : 0
+    this.#opened ??= this.#open()
+    const nodes = await this.#opened
     for (;;) {
+      const timeoutMs = deadline - performance.now()
+      if (timeoutMs <= 0) throw new ClusterTimeout(late)
+      const node = nodes.next()
       try {
-        return await this.#ask<Answer>({ ...call, timeoutMs: deadline - performance.now() })
+        const answer = await this.#answerOf(node, node.ask(request), timeoutMs, () => nodes.lost(node))
+        if (isAble(answer)) nodes.found(node)
+        else nodes.lost(node)
+        if (isAble(answer) || retries-- === 0) return this.#read(answer) as Body
       } catch (error) {
-        if (!(error instanceof SilentNode && call.harmless)) throw error
+        if (error instanceof UnavailableError) {
+          if (!(error instanceof SilentNode && call.harmless)) throw error
+        } else {
+          nodes.lost(node)
+          if (retries-- === 0) throw this.#unreachable(error as Error)
+        }
       }
     }
   }
 
-  async #ask<Answer>({ method, path, query, body, lines, harmless, timeoutMs }: ClusterCall): Promise<Answer> {
-    if (timeoutMs <= 0) throw new ClusterTimeout(late)
-    const client = await this.#open()
-    const request = {
-      method,
-      path,
-      ...(query === undefined ? {} : { querystring: query }),
-      ...(body === undefined ? {} : { body }),
-      ...(lines === undefined ? {} : { bulkBody: lines }),
-    }
-    const attempt: Attempt = { connection: null }
-    const asked = client.transport.request(request, {
-      requestTimeout: Math.ceil(timeoutMs),
-      ...(harmless ? {} : { maxRetries: 0 }),
-      context: attempt,
-    })
+  /** Fails with `ClusterTimeout`, or with what was wrong on the way to the node. */
+  async #answerOf(node: ClusterNode, asked: NodeExchange, timeoutMs: number, isLost: () => void): Promise<Answer> {
     let ended: ClusterTimeout | null = null
     const end = (why: ClusterTimeout): void => {
       ended ??= why
       asked.abort()
     }
-    const look = (): void => {
-      const { connection } = attempt
-      this.#lookFor(client, connection, () => {
-        // It may have gone on to another node meanwhile.
-        if (attempt.connection === connection) end(new SilentNode(late))
-      })
+    const look = async (): Promise<void> => {
+      if ((await this.#ping(node)) !== null) return
+      isLost()
+      end(new SilentNode(late))
     }
-    // Attempts have the time each: together they have it once.
     const limit = setTimeout(() => {
       end(new ClusterTimeout(late))
-      look()
+      void look()
     }, timeoutMs)
     const looking = setInterval(look, pingEveryMs)
     try {
-      return (await asked).body as Answer
+      return await asked.answered
     } catch (error) {
-      throw ended ?? (await this.#trouble(error))
+      throw ended ?? error
     } finally {
       clearTimeout(limit)
       clearInterval(looking)
     }
   }
 
-  /** One that is not there is not asked again for a while. */
-  #lookFor(client: Client, connection: Connection | null, gone: () => void): void {
-    const timeout = this.#options.silentAfterMs ?? silentAfterMs
-    connection?.request({ method: 'HEAD', path: '/', timeout }, (error, answer) => {
-      answer?.resume()
-      if (error === null) return
-      client.connectionPool.markDead(connection)
-      gone()
-    })
+  async #open(): Promise<LivingNodes<ClusterNode>> {
+    const { nodes, apiKey = null } = this.#options
+    const opened = await Promise.all(nodes.map((node) => ClusterNode.open(node, apiKey)))
+    return new LivingNodes(opened, async (node) => isAble(await this.#ping(node)))
   }
 
-  /** The library is loaded for the first call: who has the index elsewhere does without it. */
-  #open(): Promise<Client> {
-    this.#client ??= import('@opensearch-project/opensearch').then(({ Client }) => {
-      const { nodes, apiKey = null } = this.#options
-      const headers = apiKey === null ? {} : { headers: { authorization: `ApiKey ${apiKey}` } }
-      const client = new Client({
-        nodes,
-        maxRetries: Math.max(2, nodes.length),
-        // It looks through every answer for names that could do harm where objects are merged: nobody merges these.
-        disablePrototypePoisoningProtection: true,
-        ...headers,
-      })
-      client.on('request', (_, { meta }) => Object.assign(meta.context, { connection: meta.connection }))
-      return client
-    })
-    return this.#client
+  /** Null where it says nothing at all. */
+  async #ping(node: ClusterNode): Promise<Answer | null> {
+    const asked = node.ask({ method: 'HEAD', path: '/', body: '', contentType: 'application/json' })
+    const limit = setTimeout(() => asked.abort(), this.#silentAfterMs)
+    try {
+      return await asked.answered
+    } catch {
+      return null
+    } finally {
+      clearTimeout(limit)
+    }
   }
 
-  async #trouble(error: unknown): Promise<Error> {
-    const { errors } = await import('@opensearch-project/opensearch')
-    if (error instanceof errors.TimeoutError) return new ClusterTimeout(late)
-    if (error instanceof errors.ResponseError) {
-      const said = (error.body as { error?: { type?: unknown } } | undefined)?.error
+  #read({ status, text }: Answer): unknown {
+    const body = parsed(text)
+    if (status >= 400) {
+      const said = (body as { error?: { type?: unknown } } | null | undefined)?.error
       const type = typeof said?.type === 'string' ? said.type : 'no_reason'
-      const status = error.statusCode ?? 0
       const advice = status === 401 || status === 403 ? refusals[status] : ''
-      return new ClusterTrouble(`OpenSearch at ${this.name} answered ${status} ${type}${advice}`, status, type)
+      throw new ClusterTrouble(`OpenSearch at ${this.name} answered ${status} ${type}${advice}`, status, type)
     }
-    if (error instanceof errors.OpenSearchClientError) {
-      // Of the network or of TLS there is no user and no password in it; of an answer that is none there may be a text.
-      const isAnswer = error.name === 'DeserializationError' || error.message === ''
-      const reason = isAnswer ? error.name : error.message.split('\n', 1)[0]!.slice(0, 300)
-      return aboutTrust.test(reason)
-        ? new ClusterTrouble(`OpenSearch at ${this.name} is not trusted: ${reason}; ${trustAdvice}`, 0, untrusted)
-        : new ClusterTrouble(`OpenSearch at ${this.name} cannot be reached: ${reason}`, 0, error.name)
+    if (body === undefined) {
+      throw new ClusterTrouble(`OpenSearch at ${this.name} answered ${status} with what is no JSON`, 0, 'no_json')
     }
-    return error instanceof Error ? error : new Error(String(error))
+    return body
+  }
+
+  /** Of the network or of TLS there is no user and no password in it. */
+  #unreachable(error: Error): ClusterTrouble {
+    const { code } = error as { readonly code?: unknown }
+    const reason = error.message === '' ? String(code) : error.message.split('\n', 1)[0]!.slice(0, 300)
+    return aboutTrust.test(reason)
+      ? new ClusterTrouble(`OpenSearch at ${this.name} is not trusted: ${reason}; ${trustAdvice}`, 0, untrusted)
+      : new ClusterTrouble(`OpenSearch at ${this.name} cannot be reached: ${reason}`, 0, String(code ?? error.name))
+  }
+}
+
+/** Once for all nodes that it may be sent to. */
+function requestOf({ method, path, query, body, lines }: ClusterCall): NodeRequest {
+  return {
+    method,
+    path: query === undefined ? path : `${path}?${stringify(query)}`,
+    body: lines === undefined ? (body === undefined ? '' : JSON.stringify(body)) : `${lines.join('\n')}\n`,
+    contentType: lines === undefined ? 'application/json' : 'application/x-ndjson',
+  }
+}
+
+/** A node that says, or somebody before it, that it cannot at the moment: another one may. */
+const isAble = (answer: Answer | null): boolean => answer !== null && ![502, 503, 504].includes(answer.status)
+
+/** Undefined for what is no JSON, as somebody before the node may say it. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
   }
 }
 

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Static } from 'typebox'
 import type { Operation } from '../access/operations.ts'
@@ -207,11 +208,11 @@ async function answer(
   const result = await searcher.search(search, scope, after, callerOf(request, reply), time)
   const { found, query } = result
   const { fields, highlights, chunks } = search
-  const page =
+  const [page, next] = await Promise.all([
     result.page ??
-    (found.length === 0
-      ? emptyPage
-      : await time.texts(texts).present({ found, query, fields, highlights, chunks }, scope))
+      (found.length === 0 ? emptyPage : time.texts(texts).present({ found, query, fields, highlights, chunks }, scope)),
+    result.next === null ? {} : whileWaiting(() => ({ cursor: pages.sign(binding(), result.next!) })),
+  ])
   measures.searched(search.mode, time)
   const corrections = asWritten(result.corrections, page)
   const shortfalls: Shortfall[] = [...result.shortfalls]
@@ -224,7 +225,7 @@ async function answer(
     total_documents: page.total,
     total_chunks: result.totalChunks,
     top_k: result.topK,
-    ...(result.next === null ? {} : { cursor: pages.sign(binding(), result.next) }),
+    ...next,
     ...(corrections.length === 0 ? {} : { corrections }),
     ...facetAnswer(search.facets, result),
     degraded: degradations.length > 0,
@@ -235,6 +236,12 @@ async function answer(
   // after the other, which takes several times as long.
   reply.type('application/json; charset=utf-8')
   return `{"mode":"${search.mode}","results":${page.results},${JSON.stringify(rest).slice(1)}` as never
+}
+
+/** Once the store has been asked, which takes some turns of what is under way: that answers meanwhile. */
+async function whileWaiting<T>(work: () => T): Promise<T> {
+  await setImmediate()
+  return work()
 }
 
 const emptyPage: PresentedPage = { total: 0, results: '[]' }

@@ -186,10 +186,23 @@ export class Cluster {
 function requestOf({ method, path, query, body, lines }: ClusterCall): NodeRequest {
   return {
     method,
-    path: query === undefined ? path : `${path}?${stringify(query)}`,
+    path: query === undefined ? path : `${path}?${written(query)}`,
     body: lines === undefined ? (body === undefined ? '' : JSON.stringify(body)) : `${lines.join('\n')}\n`,
     contentType: lines === undefined ? 'application/json' : 'application/x-ndjson',
   }
+}
+
+type CallQuery = NonNullable<ClusterCall['query']>
+
+/** Searches have the same one each time. */
+const writtenQueries = new WeakMap<CallQuery, string>()
+function written(query: CallQuery): string {
+  let text = writtenQueries.get(query)
+  if (text === undefined) {
+    text = stringify(query)
+    writtenQueries.set(query, text)
+  }
+  return text
 }
 
 /** A node that says, or somebody before it, that it cannot at the moment: another one may. */

@@ -50,9 +50,12 @@ const cuts = [
 const leaves = new Set(['term', 'terms', 'prefix', 'range', 'intervals'])
 
 const leavesOf = (query: unknown): number => {
-  if (Array.isArray(query)) return query.reduce((sum: number, one) => sum + leavesOf(one), 0)
   if (typeof query !== 'object' || query === null) return 0
-  return Object.entries(query).reduce((sum, [name, part]) => sum + (leaves.has(name) ? 1 : leavesOf(part)), 0)
+  let sum = 0
+  // Without lists of its entries: it is done for every search by words, between two requests.
+  if (Array.isArray(query)) for (const one of query) sum += leavesOf(one)
+  else for (const name in query) sum += leaves.has(name) ? 1 : leavesOf((query as Query)[name])
+  return sum
 }
 
 interface Scoring {

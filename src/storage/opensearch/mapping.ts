@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 
 /** Raised whenever an index of an earlier version could not be gone on from: such a one is not served, but made anew. */
 export const mappingFormat = 1
@@ -10,7 +10,7 @@ export const ofChunk = (name: string): string => `${chunksPath}.${name}`
 
 /** The vectors of a profile are a field of their own, because a field has one number of dimensions for good. */
 export const vectorField = (profileId: string, dimensions: number): string =>
-  `v${createHash('sha256').update(`${dimensions} ${profileId}`).digest('hex').slice(0, 24)}`
+  `v${hash('sha256', `${dimensions} ${profileId}`).slice(0, 24)}`
 
 export const vectorMapping = (dimensions: number) => ({
   type: 'knn_vector',

@@ -22,11 +22,24 @@ export interface VisibleClass {
   readonly filter: Query
 }
 
+/** Worked out once for a search, of which each request asks for it. */
+function onceOf<T>(work: (scope: Scope) => T): (scope: Scope) => T {
+  const known = new WeakMap<Scope, { readonly made: T }>()
+  return (scope) => {
+    let one = known.get(scope)
+    if (one === undefined) {
+      one = { made: work(scope) }
+      known.set(scope, one)
+    }
+    return one.made
+  }
+}
+
 /**
  * They have no chunk in common; together they are all that may be searched, of the documents of `ofDatasets`: who asks for
  * chunks asks for those of such documents.
  */
-export function visibleClasses(scope: Scope): readonly VisibleClass[] {
+export const visibleClasses = onceOf((scope): readonly VisibleClass[] => {
   const entries = searchable(scope)
   const opens = (field: 'title' | 'body') => entries.filter(({ fields }) => fields.includes(field))
   const [titles, bodies] = [opens('title'), opens('body')]
@@ -50,7 +63,7 @@ export function visibleClasses(scope: Scope): readonly VisibleClass[] {
     classes.push({ title: false, body: true, filter })
   }
   return classes
-}
+})
 
 /** Entries by which something may be searched. */
 const searchable = ({ entries }: Scope): readonly ScopeEntry[] =>
@@ -148,7 +161,7 @@ export function conditionQueries(
 }
 
 /** Documents of the datasets that the scope opens to searches: what else there is need not be looked at. */
-export const ofDatasets = (scope: Scope): Query => namedBy(searchable(scope))
+export const ofDatasets = onceOf((scope): Query => namedBy(searchable(scope)))
 
 /** Documents of the datasets that the entries name. */
 export const namedBy = (entries: readonly ScopeEntry[]): Query => ({

@@ -18,7 +18,7 @@ export class SearchCalls {
   async search<Answer>(body: object): Promise<Answer> {
     const answer = await this.#call<Answer & SearchAnswer>({
       path: `/${this.#index}/_search`,
-      query: { ...wholeOnly, filter_path: readOfSearch },
+      query: searchQuery,
       body,
     })
     return wholeAnswer(answer)
@@ -64,7 +64,7 @@ export class SearchCalls {
     try {
       const { responses } = await this.#call<{ readonly responses?: unknown }>({
         path: '/_msearch',
-        query: { filter_path: readOfTogether },
+        query: togetherQuery,
         lines: bodies.flatMap((body) => [header, JSON.stringify(body)]),
       })
       return Array.isArray(responses) ? responses : []
@@ -110,8 +110,10 @@ const readOfAnswers = [
   ...['hits.hits.fields', 'hits.hits.sort'],
   ...['fields', 'sort', '_source'].map((name) => `hits.hits.inner_hits.${chunksPath}.hits.hits.${name}`),
 ]
-const readOfSearch = readOfAnswers.join()
-const readOfTogether = [...readOfAnswers, 'error.type', 'status'].map((name) => `responses.${name}`).join()
+const searchQuery = { ...wholeOnly, filter_path: readOfAnswers.join() }
+const togetherQuery = {
+  filter_path: [...readOfAnswers, 'error.type', 'status'].map((name) => `responses.${name}`).join(),
+}
 
 interface SearchAnswer {
   readonly timed_out: boolean

@@ -36,6 +36,8 @@ export class LivingNodes<Node> {
 
   lost(node: Node): void {
     const known = this.#of(node)
+    // All that were under way there lose it together, and that is once.
+    if (known.leftOutUntil !== null && Number.isFinite(known.leftOutUntil)) return
     known.leftOutUntil = performance.now() + leftOutMs * 2 ** Math.min(known.losses++, doublingsMax)
   }
 

@@ -13,8 +13,8 @@ import { Cluster, ClusterTimeout, isAway } from './cluster.ts'
 import { OpenSearchHome } from './opensearch-home.ts'
 import { OpenSearchIndex } from './opensearch-index.ts'
 
-/** What a cluster says that is not well; null for nothing at all. */
-type Said = { readonly status: number; readonly body: object } | null
+/** What a cluster says that is not well, a text as it is; null for nothing at all. */
+type Said = { readonly status: number; readonly body: object | string } | null
 
 const servers: ReturnType<typeof createServer>[] = []
 after(() => {
@@ -28,7 +28,8 @@ async function clusterThat(says: (request: IncomingMessage) => Said): Promise<st
   const server = createServer((request, response) => {
     const said = says(request)
     if (said === null) return
-    response.writeHead(said.status, { 'content-type': 'application/json' }).end(JSON.stringify(said.body))
+    const text = typeof said.body === 'string' ? said.body : JSON.stringify(said.body)
+    response.writeHead(said.status, { 'content-type': 'application/json' }).end(text)
   })
   servers.push(server)
   server.listen(0, '127.0.0.1')
@@ -182,6 +183,15 @@ suite('troubles of the cluster are outcomes', () => {
       })
       const found = await indexAt(host).count({ scope: everything, filters: noFilters, timeoutMs: 20_000 })
       assert.equal(found.outcome, outcome)
+    }
+  })
+
+  test('what is no JSON is no answer, and nothing of it is told', async () => {
+    for (const status of [200, 400, 502]) {
+      const index = indexAt(await clusterThat(() => ({ status, body: '<p>secret</p>' })))
+      const found = await index.keyword(request(20_000))
+      assert.ok(found.outcome === 'unavailable')
+      assert.match(found.reason, new RegExp(`answered ${status} (with what is no JSON|no_reason)$`))
     }
   })
 

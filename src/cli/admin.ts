@@ -6,7 +6,7 @@ import { checkInput } from './check-input.ts'
 import type { Context } from './context.ts'
 import { findToken } from './find-owner.ts'
 import { futureTime, keyState } from './key.ts'
-import { alignedTable, commandLineActor, withWorkbench } from './with-workbench.ts'
+import { alignedTable, commandLineActor, withInstance, withWorkbench } from './with-workbench.ts'
 
 export function admin(program: Command, context: Context): void {
   const command = program.command('admin').description('named administrators, by their tokens: list, create, revoke')
@@ -14,7 +14,7 @@ export function admin(program: Command, context: Context): void {
     .command('list')
     .description('every admin token but the one that is set or kept in the data folder')
     .action(() =>
-      withWorkbench(context, async ({ operator }) => {
+      withInstance(context, async ({ operator }) => {
         const rows = (await operator.tokens()).map((one) => ({
           token: one.keyId,
           name: one.name ?? '',
@@ -50,7 +50,7 @@ export function admin(program: Command, context: Context): void {
     .description('refuse an admin token from now on')
     .argument('<token>', 'its id, tok_…, or its name')
     .action((idOrName: string) =>
-      withWorkbench(context, async ({ operator }) => {
+      withInstance(context, async ({ operator }) => {
         const { keyId } = findToken(await operator.tokens(), idOrName)
         await operator.revokeToken(commandLineActor, keyId)
         context.say(`revoked ${keyId}`)

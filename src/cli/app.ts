@@ -6,7 +6,7 @@ import { checkInput } from './check-input.ts'
 import type { Context } from './context.ts'
 import { deleteOrAdvise } from './delete-or-advise.ts'
 import { doubtsAbout, findApplication } from './find-owner.ts'
-import { alignedTable, commandLineActor, withWorkbench } from './with-workbench.ts'
+import { alignedTable, commandLineActor, withInstance, withWorkbench } from './with-workbench.ts'
 
 export function app(program: Command, context: Context): void {
   const command = program.command('app').description('applications: list, show, create, delete')
@@ -14,7 +14,7 @@ export function app(program: Command, context: Context): void {
     .command('list')
     .description('every application')
     .action(() =>
-      withWorkbench(context, async ({ operator }) => {
+      withInstance(context, async ({ operator }) => {
         const rows = (await operator.read.applications()).map((one) => ({
           application: one.applicationId,
           name: one.name,
@@ -29,7 +29,7 @@ export function app(program: Command, context: Context): void {
     .description('one application with its policy and entitlements, as JSON')
     .argument('<application>', 'its id or name')
     .action((idOrName: string) =>
-      withWorkbench(context, async ({ operator }) =>
+      withInstance(context, async ({ operator }) =>
         context.say(JSON.stringify(applicationAnswer(await findApplication(operator.read, idOrName)), null, 2)),
       ),
     )
@@ -66,7 +66,7 @@ export function app(program: Command, context: Context): void {
     .argument('<application>', 'its id or name')
     .option('--force', 'even while it has keys that work, unfinished runs (which are cancelled) or subscriptions')
     .action((idOrName: string, options: { force?: boolean }) =>
-      withWorkbench(context, async ({ operator }) => {
+      withInstance(context, async ({ operator }) => {
         const { applicationId } = await findApplication(operator.read, idOrName)
         await deleteOrAdvise(() => operator.deleteApplication(commandLineActor, applicationId, options.force === true))
         context.say(`deleted ${applicationId}`)

@@ -3,7 +3,7 @@ import { checkInput } from './check-input.ts'
 import type { Context } from './context.ts'
 import { deleteOrAdvise } from './delete-or-advise.ts'
 import { doubtsAbout, findCollector } from './find-owner.ts'
-import { alignedTable, commandLineActor, withWorkbench } from './with-workbench.ts'
+import { alignedTable, commandLineActor, withInstance, withWorkbench } from './with-workbench.ts'
 
 export function collector(program: Command, context: Context): void {
   const command = program.command('collector').description('collectors: list, create, delete')
@@ -11,7 +11,7 @@ export function collector(program: Command, context: Context): void {
     .command('list')
     .description('every collector')
     .action(() =>
-      withWorkbench(context, async ({ operator }) => {
+      withInstance(context, async ({ operator }) => {
         const rows = (await operator.read.collectors()).map((one) => ({
           collector: one.collectorId,
           name: one.name,
@@ -45,7 +45,7 @@ export function collector(program: Command, context: Context): void {
     .argument('<collector>', 'its id or name')
     .option('--force', 'even while a key of it works, or it holds tasks')
     .action((idOrName: string, options: { force?: boolean }) =>
-      withWorkbench(context, async ({ operator }) => {
+      withInstance(context, async ({ operator }) => {
         const { collectorId } = await findCollector(operator.read, idOrName)
         await deleteOrAdvise(() => operator.deleteCollector(commandLineActor, collectorId, options.force === true))
         context.say(`deleted ${collectorId}`)

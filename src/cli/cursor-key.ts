@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { makeSigningKey } from '../cursors.ts'
 import { dayMs } from '../time.ts'
 import type { Context } from './context.ts'
-import { withWorkbench } from './with-workbench.ts'
+import { withInstance } from './with-workbench.ts'
 
 /** Cursors live no longer than this; a key that signed the last of them longer ago is of no use to anyone. */
 const keptDays = 31
@@ -14,7 +14,7 @@ export function cursorKey(program: Command, context: Context): void {
     .description('sign new cursors with a new key; cursors given out before stay good')
     .option('--drop-old', 'also forget every older key: all cursors given out so far become invalid')
     .action((options: { dropOld?: boolean }) =>
-      withWorkbench(context, async ({ store }) => {
+      withInstance(context, async ({ store }) => {
         const key = makeSigningKey(Date.now())
         await store.access.addSigningKey(key, false)
         const before = options.dropOld === true ? key.createdAt : key.createdAt - keptDays * dayMs

@@ -5,7 +5,7 @@ import { Erasures } from '../operator/erasures.ts'
 import { formatTime } from '../time.ts'
 import type { Context } from './context.ts'
 import { Progress } from './progress.ts'
-import { alignedTable, commandLineActor, withWorkbench } from './with-workbench.ts'
+import { alignedTable, commandLineActor, withInstance } from './with-workbench.ts'
 
 const hiddenAtOnce = 200
 const removedAtOnce = 20
@@ -27,7 +27,7 @@ export function erase(program: Command, context: Context): void {
       .option('--no-tombstones', 'they may be sent in again')
       .option('--purge-artifacts', 'delete analysis runs that may contain one of them')
   const begin = (selection: Selection, { tombstones, purgeArtifacts = false }: EraseOptions) =>
-    withWorkbench(context, async (bench) => {
+    withInstance(context, async (bench) => {
       const mustExist = 'documentIds' in selection
       const request = { selection, keepTombstones: tombstones, purgeArtifacts, mustExist }
       const begun = await erasuresOf(bench).begin(commandLineActor, request)
@@ -53,7 +53,7 @@ export function erase(program: Command, context: Context): void {
       const deletesDataset = options.delete === true
       const keepTombstones = options.tombstones && !deletesDataset
       const asked = { keepTombstones, purgeArtifacts: options.purgeArtifacts ?? false, deletesDataset }
-      return withWorkbench(context, async (bench) =>
+      return withInstance(context, async (bench) =>
         finish(context, bench, await erasuresOf(bench).eraseDataset(commandLineActor, datasetId, asked)),
       )
     })
@@ -61,7 +61,7 @@ export function erase(program: Command, context: Context): void {
     .command('list')
     .description(`the last ${listed} erasures`)
     .action(() =>
-      withWorkbench(context, async (bench) => {
+      withInstance(context, async (bench) => {
         const erasures = await erasuresOf(bench).erasures({ before: null, limit: listed })
         const rows = erasures.map(({ erasureId, status, documents, removed, createdAt }) => ({
           erasure: erasureId,
@@ -80,7 +80,7 @@ export function erase(program: Command, context: Context): void {
     .argument('<platform>')
     .argument('<external_id>')
     .action((datasetId: string, platform: string, externalId: string) =>
-      withWorkbench(context, async (bench) => {
+      withInstance(context, async (bench) => {
         await erasuresOf(bench).lift(commandLineActor, { datasetId, platform, externalId })
         context.say('it is taken when it is sent in the next time')
       }),

@@ -5,7 +5,7 @@ import { formatTime, parseTime } from '../time.ts'
 import { checkInput } from './check-input.ts'
 import type { Context } from './context.ts'
 import { findApplication } from './find-owner.ts'
-import { alignedTable, commandLineActor, withWorkbench } from './with-workbench.ts'
+import { alignedTable, commandLineActor, withInstance } from './with-workbench.ts'
 
 export function key(program: Command, context: Context): void {
   const command = program.command('key').description('API keys: list, create, revoke, rotate')
@@ -14,7 +14,7 @@ export function key(program: Command, context: Context): void {
     .description('every key, revoked and expired ones included')
     .option('--app <application>', 'only this application, by its id or name')
     .action((options: { app?: string }) =>
-      withWorkbench(context, async ({ operator }) => {
+      withInstance(context, async ({ operator }) => {
         const ownerId =
           options.app === undefined ? null : (await findApplication(operator.read, options.app)).applicationId
         const keys = await operator.keys(ownerId === null ? {} : { ownerId })
@@ -37,7 +37,7 @@ export function key(program: Command, context: Context): void {
     .option('--name <name>', 'for people')
     .option('--expires <time>', 'RFC 3339', futureTime)
     .action((application: string, options: { name?: string; expires?: number }) =>
-      withWorkbench(context, async ({ operator }) => {
+      withInstance(context, async ({ operator }) => {
         await checkInput('KeyInput', options.name === undefined ? {} : { name: options.name })
         const key = { name: options.name ?? null, expiresAt: options.expires ?? null }
         const { applicationId } = await findApplication(operator.read, application)
@@ -50,7 +50,7 @@ export function key(program: Command, context: Context): void {
     .description('refuse a key from now on')
     .argument('<key>', 'its id, key_…')
     .action((id: string) =>
-      withWorkbench(context, async ({ operator }) => {
+      withInstance(context, async ({ operator }) => {
         await operator.revokeKey(commandLineActor, id)
         context.say(`revoked ${id}`)
       }),
@@ -61,7 +61,7 @@ export function key(program: Command, context: Context): void {
     .argument('<key>', 'its id, key_…')
     .option('--grace <seconds>', 'how long the old key still works', wholeSeconds, rotationGraceSecondsDefault)
     .action((id: string, options: { grace: number }) =>
-      withWorkbench(context, async ({ operator }) => {
+      withInstance(context, async ({ operator }) => {
         await checkInput('RotateInput', { grace_seconds: options.grace })
         const made = await operator.rotateKey(commandLineActor, id, options.grace)
         context.say(`key ${made.keyId}, shown this once: ${made.secret}`)

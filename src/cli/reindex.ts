@@ -3,14 +3,14 @@ import { rebuildIndex } from '../search/rebuild-index.ts'
 import { indexHomeOf } from '../storage/index-homes.ts'
 import type { Context } from './context.ts'
 import { Progress } from './progress.ts'
-import { withWorkbench } from './with-workbench.ts'
+import { withInstance } from './with-workbench.ts'
 
 export function reindex(program: Command, context: Context): void {
   program
     .command('reindex')
     .description('build the search index anew from the store, beside the one in use; searches go on meanwhile')
     .action(() =>
-      withWorkbench(
+      withInstance(
         context,
         async ({ store }) => {
           const home = indexHomeOf(context.config(), await store.indexSource.instance())

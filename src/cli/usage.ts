@@ -3,7 +3,7 @@ import type { Usage } from '../operator/operator-store.ts'
 import { dayMs, utcDay } from '../time.ts'
 import type { Context } from './context.ts'
 import { findApplication } from './find-owner.ts'
-import { alignedTable, withWorkbench } from './with-workbench.ts'
+import { alignedTable, withInstance } from './with-workbench.ts'
 
 const daysDefault = 7
 const daysMax = 3660
@@ -15,7 +15,7 @@ export function usage(program: Command, context: Context): void {
     .option('--days <number>', 'so many days, with today', daysOf, daysDefault)
     .option('--application <application>', 'only this one, by its id or name')
     .action(({ days, application }: { days: number; application?: string }) =>
-      withWorkbench(context, async ({ operator }) => {
+      withInstance(context, async ({ operator }) => {
         const now = Date.now()
         const applicationId =
           application === undefined ? null : (await findApplication(operator.read, application)).applicationId

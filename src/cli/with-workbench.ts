@@ -1,11 +1,31 @@
 import { composeWorkbench, type Workbench } from '../compose-workbench.ts'
+import { ConfigError } from '../config.ts'
+import { backendOf } from '../storage/backends.ts'
 import type { Context } from './context.ts'
 
-/** Opens the store, does the work, closes it whatever happens. `many` for work that reads for long. */
+type Callers = 'one' | 'many'
+
+/** Opens the store, does the work, closes it whatever happens. Where there is none, none is made. `many` for work that reads for long. */
+export async function withInstance<T>(
+  context: Context,
+  work: (bench: Workbench) => Promise<T>,
+  callers: Callers = 'one',
+): Promise<T> {
+  const config = context.config()
+  if (!backendOf(config).isThere()) {
+    throw new ConfigError([
+      `there is no instance in ${config.dataDir}: set TIDEMARK_DATA_DIR to the folder of one, or make one there with ` +
+        'tidemark serve, start, apply, app create, collector create, import or restore',
+    ])
+  }
+  return withWorkbench(context, work, callers)
+}
+
+/** The same for what sets an instance up: where there is none, it is made. */
 export async function withWorkbench<T>(
   context: Context,
   work: (bench: Workbench) => Promise<T>,
-  callers: 'one' | 'many' = 'one',
+  callers: Callers = 'one',
 ): Promise<T> {
   const bench = await composeWorkbench(context.config(), callers)
   try {

@@ -386,6 +386,51 @@ test('what cannot be done, or is only to be shown, makes no store', async () => 
   assert.ok(!existsSync(dataDir), `it was made: ${existsSync(dataDir) && readdirSync(dataDir)}`)
 })
 
+test('a command about an instance names the folder that has none, and makes nothing; one that sets up makes it', async () => {
+  const dataDir = join(freshFolder(), 'data')
+  const about = [
+    ['usage'],
+    ['reindex'],
+    ['erase', 'list'],
+    ['erase', 'documents', 'doc_x'],
+    ['erase', 'dataset', 'news'],
+    ['app', 'list'],
+    ['app', 'show', 'x'],
+    ['app', 'delete', 'x'],
+    ['key', 'list'],
+    ['key', 'create', 'x'],
+    ['key', 'revoke', 'x'],
+    ['key', 'rotate', 'x'],
+    ['collector', 'list'],
+    ['collector', 'delete', 'x'],
+    ['admin', 'list'],
+    ['admin', 'revoke', 'x'],
+    ['cursor-key', 'rotate'],
+  ]
+  for (const args of about) {
+    const { code, stdout, stderr } = await tidemark(args, { dataDir })
+    assert.deepEqual([code, stdout], [2, ''], args.join(' '))
+    assert.match(stderr, /^tidemark: there is no instance in [^\n]*TIDEMARK_DATA_DIR[^\n]*tidemark serve[^\n]*\n$/)
+    assert.ok(stderr.includes(dataDir), stderr)
+    assert.ok(!existsSync(dataDir), args.join(' '))
+  }
+  const setUp = [
+    ['migrate'],
+    ['admin-token'],
+    ['admin', 'create', 'x', '--role', 'viewer'],
+    ['app', 'create', 'x'],
+    ['collector', 'create', 'x'],
+    ['import', file('none.ndjson', '')],
+    ['apply', file('set-up.yaml', 'datasets: [{dataset_id: news, name: News}]')],
+  ]
+  for (const args of setUp) {
+    const fresh = join(freshFolder(), 'data')
+    const { code, stderr } = await tidemark(args, { dataDir: fresh })
+    assert.equal(code, 0, `${args.join(' ')}: ${stderr}`)
+    assert.equal((await tidemark(['usage'], { dataDir: fresh })).code, 0)
+  }
+})
+
 test('an import that is stopped by Ctrl-C says that it can go on, and does', async (t) => {
   const total = 20_000
   const line = (i: number) =>

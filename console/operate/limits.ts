@@ -16,7 +16,12 @@ export interface LimitGroup {
   readonly limits: readonly Limit[]
 }
 
-const quota = (name: string, words: string): Limit => ({ path: `daily_quotas.${name}`, name: `${words} a day` })
+/** With the path that it counts: no quota of search has those of the others in it. */
+const quota = (name: string, words: string, note: string): Limit => ({
+  path: `daily_quotas.${name}`,
+  name: `${words} a day`,
+  note,
+})
 
 /** Every limit that a policy can have; what is empty is as the note says. */
 export const limitGroups: readonly LimitGroup[] = [
@@ -29,15 +34,15 @@ export const limitGroups: readonly LimitGroup[] = [
     ],
   },
   {
-    title: 'Quotas, by UTC day; no limit when empty',
+    title: 'Quotas, by UTC day, each of its own path; no limit when empty',
     limits: [
-      quota('search', 'Searches'),
-      quota('search_history', 'History searches'),
-      quota('search_keyword', 'Keyword searches'),
-      quota('search_vector', 'Vector searches'),
-      quota('search_hybrid', 'Hybrid searches'),
-      quota('changes', 'Reads of the feed'),
-      quota('export', 'Pages of the export'),
+      quota('search', 'Searches', '/v1/search alone'),
+      quota('search_history', 'History searches', '/v1/search/history'),
+      quota('search_keyword', 'Keyword searches', '/v1/search/keyword'),
+      quota('search_vector', 'Vector searches', '/v1/search/vector'),
+      quota('search_hybrid', 'Hybrid searches', '/v1/search/hybrid'),
+      quota('changes', 'Reads of the feed', '/v1/changes'),
+      quota('export', 'Pages of the export', '/v1/export'),
     ],
   },
   {

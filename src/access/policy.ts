@@ -2,10 +2,21 @@ import type { Static } from 'typebox'
 import { Type } from '../schema-types.ts'
 import { choices, named } from '../validation.ts'
 import { analysisTypes } from './analysis-types.ts'
-import { quotaOperations } from './operations.ts'
+import type { quotaOperations } from './operations.ts'
 import { policyDefaults } from './policy-defaults.ts'
 
 const count = (description: string, least = 0) => Type.Integer({ minimum: least, maximum: 1_000_000_000, description })
+
+/** What takes one of each. Each counts its own paths alone: `search` is no sum of the others. */
+const quotaPaths: Readonly<Record<QuotaName, string>> = {
+  search: '`POST /v1/search` and `POST /v1/contents/search`, whatever their `mode`',
+  search_history: '`POST /v1/search/history`',
+  search_keyword: '`POST /v1/search/keyword`',
+  search_vector: '`POST /v1/search/vector`',
+  search_hybrid: '`POST /v1/search/hybrid`, which the MCP tool `search` asks unless its arguments are for another mode',
+  changes: '`GET /v1/changes`',
+  export: '`GET /v1/export`',
+}
 
 export const Policy = named(
   'Policy',
@@ -40,12 +51,16 @@ export const Policy = named(
           'DailyQuotas',
           Type.Object(
             Object.fromEntries(
-              Object.values(quotaOperations).map((name) => [
+              Object.entries(quotaPaths).map(([name, paths]) => [
                 name,
-                Type.Optional(count('Per UTC day; no limit when absent.')),
+                Type.Optional(count(`Requests per UTC day to ${paths}; no limit when absent.`)),
               ]),
             ) as Record<QuotaName, ReturnType<typeof Type.Optional<ReturnType<typeof count>>>>,
-            { additionalProperties: false },
+            {
+              additionalProperties: false,
+              description:
+                'Each counts its own paths alone: to limit all searches, set `search`, `search_history`, `search_keyword`, `search_vector` and `search_hybrid`.',
+            },
           ),
         ),
       ),

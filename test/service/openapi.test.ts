@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { Ajv2020 } from 'ajv/dist/2020.js'
+import { quotaOperations } from '../../src/access/operations.ts'
 import { sharedServer } from '../acceptance/harness.ts'
 
 interface Operation {
@@ -102,6 +103,20 @@ test('every operation has a summary, a declared tag, a security and an operation
     assert.match(operationId ?? '', /^[a-z]+(\.[a-zA-Z]+)+$/, where)
   }
   assert.equal(new Set(operations.map(({ operationId }) => operationId)).size, operations.length)
+})
+
+test('every daily quota names the paths that it counts, and no others', () => {
+  const { properties } = description.components.schemas.DailyQuotas as {
+    properties: Record<string, { description: string }>
+  }
+  assert.deepEqual(Object.keys(properties).sort(), [...new Set(Object.values(quotaOperations))].sort())
+  for (const [name, { description: words }] of Object.entries(properties)) {
+    const counted = operations.filter(
+      ({ operationId }) => quotaOperations[operationId as keyof typeof quotaOperations] === name,
+    )
+    const named = [...words.matchAll(/`((?:GET|POST) [^`]+)`/g)].map((match) => match[1]!)
+    assert.deepEqual(named.sort(), counted.map(({ where }) => where).sort(), name)
+  }
 })
 
 test('every parameter is described, and so is every answer', () => {

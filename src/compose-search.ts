@@ -171,8 +171,9 @@ export async function composeSearch({
   })
   const adopting = startAdopting(home, index, indexing, incidents, logger)
   parts.opened('adoption of a rebuilt index', () => adopting.stop())
+  const model = { profileId: embedder.profileId, isEndpoint: config.embeddingUrl !== null }
   const state = async (countedMax?: number) => {
-    const found = await indexingState(index, source, indexing, embedder.profileId, countedMax)
+    const found = await indexingState(index, source, indexing, model, countedMax)
     const unserved = adopting.trouble === null ? [] : [`a rebuilt index is not served: ${adopting.trouble}`]
     return { ...found, warnings: [...found.warnings, ...unserved] }
   }

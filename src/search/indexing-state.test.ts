@@ -13,6 +13,7 @@ function stateOf(
   isRefilling = false,
   vectorsPerSecond: number | null = null,
   trouble: string | null = null,
+  isEndpoint = false,
 ) {
   const asked: number[] = []
   const index = { health: async () => ({ ...healthy, ...health }) } as unknown as SearchIndex
@@ -30,7 +31,7 @@ function stateOf(
     vectorsPerSecond,
     trouble,
   }
-  return indexingState(index, source, work, 'new').then((state) => ({ state, asked }))
+  return indexingState(index, source, work, { profileId: 'new', isEndpoint }).then((state) => ({ state, asked }))
 }
 
 suite('how far indexing is', () => {
@@ -55,11 +56,25 @@ suite('how far indexing is', () => {
 
   test('more than a minute behind, or what the index itself says: an operator is told', async () => {
     const late = await stateOf({}, { documents: 1, oldestAt: Date.now() - 61_000 })
-    assert.match(late.state.warnings.join(), /more than a minute behind/)
+    assert.match(late.state.warnings.join(), /^indexing of documents is more than a minute behind/)
     assert.ok(late.state.oldestPendingSeconds! >= 61)
     const soon = await stateOf({}, { documents: 1, oldestAt: Date.now() + 5000 })
     assert.deepEqual([soon.state.oldestPendingSeconds, soon.state.warnings], [0, []])
     assert.deepEqual((await stateOf({ warnings: ['terms are full'] }, {})).state.warnings, ['terms are full'])
+  })
+
+  test('what waits is said, and the endpoint is named only where one is set and vectors wait', async () => {
+    const oldestAt = Date.now() - 61_000
+    const said = async (backlog: Partial<Backlog>, isEndpoint: boolean) =>
+      (await stateOf({}, { ...backlog, oldestAt }, false, null, null, isEndpoint)).state.warnings.join()
+    const busy = 'is more than a minute behind: see whether the machine is busy'
+    assert.equal(await said({ waitingVectors: 2 }, false), `indexing of vectors ${busy}`)
+    assert.equal(await said({ documents: 1, waitingVectors: 2 }, false), `indexing of documents and vectors ${busy}`)
+    assert.equal(await said({ documents: 1 }, true), `indexing of documents ${busy}`)
+    assert.match(await said({ waitingVectors: 2 }, true), /^indexing of vectors .* the embedding endpoint answers and/)
+    const profiles = [{ profileId: 'before', dimensions: 3, chunks: 5 }]
+    const changed = await stateOf({ profiles }, { waitingVectors: 2, oldestAt })
+    assert.match(changed.state.warnings.join(), /model was changed: .*see whether the machine is busy$/)
   })
 
   test('an index that cannot be fed is told of at once, with the reason', async () => {
@@ -95,9 +110,9 @@ suite('how far indexing is', () => {
     const [made] = (await stateOf({ profiles }, backlog, false, 1)).state.warnings
     assert.match(made!, /^vectors are 3 s behind, at 1.0 a second, newest first: until then before finds the others$/)
     const documents = await stateOf({ profiles }, { ...backlog, documents: 1 })
-    assert.match(documents.state.warnings.join(), /^indexing is more than a minute behind/)
+    assert.match(documents.state.warnings.join(), /^indexing of documents and vectors is more than a minute behind/)
     const same = await stateOf({ profiles: [{ ...profiles[0]!, profileId: 'new' }] }, backlog)
-    assert.match(same.state.warnings.join(), /^indexing is more than a minute behind/)
+    assert.match(same.state.warnings.join(), /^indexing of vectors is more than a minute behind/)
   })
 
   test('readiness is whether a search would be answered, and says in a line how far the index is', async () => {

@@ -33,15 +33,22 @@ export interface IndexingState extends IndexingWork {
   readonly warnings: readonly string[]
 }
 
+/** What makes vectors of the default profile. */
+export interface DefaultModel {
+  readonly profileId: string
+  /** It is asked at an address, not in this process. */
+  readonly isEndpoint: boolean
+}
+
 /**
- * Of the default profile, `profileId`, vectors are made anew after a change of the model: texts that came in long ago wait
+ * Of the default profile vectors are made anew after a change of the model: texts that came in long ago wait
  * for them.
  */
 export async function indexingState(
   index: SearchIndex,
   source: IndexSource,
   { isRefilling, isFeeding, isMakingVectors, documentsPerSecond, vectorsPerSecond, trouble }: IndexingWork,
-  profileId: string,
+  { profileId, isEndpoint }: DefaultModel,
   countedMax?: number,
 ): Promise<IndexingState> {
   const health = await index.health()
@@ -55,6 +62,10 @@ export async function indexingState(
   } else if ((oldestPendingSeconds ?? 0) > behindSecondsMax) {
     const { waitingVectors } = backlog
     const [replaced] = replacedBy(profileId, health)
+    const look =
+      isEndpoint && waitingVectors > 0
+        ? 'the embedding endpoint answers and the machine is busy'
+        : 'the machine is busy'
     const othersAreFound = replaced === undefined ? 'only words find the others' : `${replaced} finds the others`
     if (backlog.documents === 0 && vectorsPerSecond !== null) {
       warnings.push(
@@ -62,12 +73,11 @@ export async function indexingState(
       )
     } else if (backlog.documents === 0 && replaced !== undefined) {
       warnings.push(
-        `the embedding model was changed: ${waitingVectors} vectors of ${profileId} are to be made, none in the last minute; until then ${othersAreFound}. If this stays, see whether the embedding endpoint answers and the machine is busy`,
+        `the embedding model was changed: ${waitingVectors} vectors of ${profileId} are to be made, none in the last minute; until then ${othersAreFound}. If this stays, see whether ${look}`,
       )
     } else {
-      warnings.push(
-        'indexing is more than a minute behind: see whether the embedding endpoint answers and the machine is busy',
-      )
+      const late = [backlog.documents > 0 && 'documents', waitingVectors > 0 && 'vectors'].filter(Boolean).join(' and ')
+      warnings.push(`indexing of ${late} is more than a minute behind: see whether ${look}`)
     }
   }
   const work = { isRefilling, isFeeding, isMakingVectors, documentsPerSecond, vectorsPerSecond, trouble }

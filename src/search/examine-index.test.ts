@@ -32,7 +32,7 @@ async function said(found: InspectedIndex | null, more: Store = {}) {
 suite('what doctor says of the search index', () => {
   test('its size, and whether it is up to date', async () => {
     assert.deepEqual(await said(inspected), [
-      'ok: search index: 5 chunks, 3 MiB on disk and about as much in memory, up to date',
+      'ok: search index: 5 chunks, 3 MiB on disk (in memory: memory_bytes of GET /admin/v1/indexing), up to date',
     ])
     assert.deepEqual(await said(null), ['ok: no search index yet: tidemark serve makes it'])
     assert.match((await said(inspected, { backlog: { documents: 2 } })).join(), /^warning: .*2 documents and 0 vectors/)

@@ -21,7 +21,7 @@ export async function examineIndex(
   // After the chunks: where nothing is behind, none has come since the index was looked at.
   const backlog = await source.backlog(index?.position ?? 0)
   const gaps = await source.vectorGaps()
-  const memory = index?.isHeldInMemory ? ' and about as much in memory' : ''
+  const memory = index?.isHeldInMemory ? ' (in memory: memory_bytes of GET /admin/v1/indexing)' : ''
   const size = `${index?.chunks ?? 0} chunks, ${Math.round((index?.bytes ?? 0) / 2 ** 20)} MiB on disk${memory}`
   const behind = `${backlog.documents} documents and ${backlog.waitingVectors} vectors behind`
   const findings: Finding[] = []

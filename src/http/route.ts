@@ -56,7 +56,7 @@ declare module 'fastify' {
      * then what it may do now.
      */
     recheckCredential(): Promise<void>
-    /** The answer lacks something: counted by what it lacks, and logged with the cause. Once a cause and request. */
+    /** The answer lacks something: counted by what it lacks, and logged with the cause, unless that is null. Once a cause and request. */
     degraded(warning: Degradation, cause: unknown): void
   }
 }

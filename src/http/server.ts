@@ -95,6 +95,7 @@ export async function makeServer(parts: ServerParts): Promise<FastifyInstance> {
   app.setValidatorCompiler(({ schema, httpPart }) => validatorFor(schema as object, httpPart))
   app.decorateRequest('degraded', function (this: FastifyRequest, warning: Degradation, cause: unknown) {
     measures.answerDegraded(warning)
+    if (cause === null) return
     const line = { reqId: this.id, warning, err: cause }
     if (isUnavailability(cause)) this.log.warn(line, 'the answer lacks something')
     else this.log.error(line, 'the answer lacks something')

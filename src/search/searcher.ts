@@ -1,6 +1,6 @@
 import type { Scope } from '../access/scope.ts'
 import { knowsLanguage } from '../embedding/embedder.ts'
-import { isUnavailability, TidemarkError, UnavailableError } from '../errors.ts'
+import { isUnavailability, TidemarkError } from '../errors.ts'
 import { withDeadline } from '../outbound/with-deadline.ts'
 import { parseQuery } from '../text/parse-query.ts'
 import { queryLanguages } from '../text/query-languages.ts'
@@ -436,10 +436,7 @@ function explained({ best, keyword, near }: FoundCandidate, query: KeywordQuery)
   }
 }
 
-const rebuilding: Shortfall = {
-  what: 'search_index_rebuilding',
-  cause: new UnavailableError('the index does not have all documents yet'),
-}
+const rebuilding: Shortfall = { what: 'search_index_rebuilding', cause: null }
 
 function unavailable(cause: Error): TidemarkError {
   return new TidemarkError(

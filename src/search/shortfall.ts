@@ -15,6 +15,7 @@ export type Warning = Degradation | 'vectors_pending'
 export interface Shortfall {
   /** Where the cross-encoder is no help the order is the own reranker's, which is no warning to the caller. */
   readonly what: Degradation | 'rerank_unavailable'
+  /** Null for a state that is no failure, and that the log has where it begins and ends. */
   readonly cause: unknown
 }
 

@@ -7,6 +7,7 @@ import type { Embedder } from '../embedding/embedder.ts'
 import { UnavailableError } from '../errors.ts'
 import { newId } from '../ids.ts'
 import { silentIncidents } from '../incidents.ts'
+import type { Log } from '../log.ts'
 import { silentMeasures } from '../measures.ts'
 import type { ChunkRecord, IndexSource, SourceDocument } from '../search/index-source.ts'
 import { IndexingMeasures } from '../search/indexing-measures.ts'
@@ -144,6 +145,8 @@ class Fakes {
     },
   } as unknown as SearchIndex
 
+  logger: Log = quiet
+
   readonly embedder = {
     profileId: 'm',
     embed: async (texts: readonly string[]) => texts.map(() => Float32Array.of(1)),
@@ -160,7 +163,7 @@ class Fakes {
       elected: async () => true,
       measures: new IndexingMeasures(silentMeasures),
       incidents: silentIncidents,
-      logger: quiet,
+      logger: this.logger,
     })
   }
 
@@ -219,6 +222,26 @@ suite('indexing', () => {
     const again = await fakes.start()
     assert.equal(again.isRefilling, false)
     await again.stop()
+  })
+
+  test('an index that lacks documents is logged once when that begins and once when it ends', async () => {
+    const fakes = new Fakes()
+    const said: string[] = []
+    const note = (_: object, words: string) => said.push(words)
+    fakes.logger = { ...quiet, info: note, warn: note }
+    fakes.add(5)
+    const indexing = await fakes.start()
+    await fakes.settled()
+    await indexing.exchange(async () => {})
+    fakes.add(5)
+    indexing.wake()
+    await fakes.settled()
+    await indexing.stop()
+    await (await fakes.start()).stop()
+    assert.deepEqual(said, [
+      'the search index lacks documents of the store, and searches say so until it has them',
+      'the search index has all documents of the store',
+    ])
   })
 
   test('why it is not fed is told as long as that lasts; of a defect only that the log has it', async () => {

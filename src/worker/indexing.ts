@@ -72,6 +72,14 @@ export async function startIndexing(parts: IndexingParts): Promise<Indexing> {
   let wholeAt = 0
   /** Where the index has all that it was found to lack; 0 before it was looked at, null when it has all. */
   let refilledAt: number | null = 0
+  /** Searches say of themselves that documents are missing, each of them: here it is logged, once. */
+  const refill = (until: number | null): void => {
+    const wasRefilling = refilledAt !== null && refilledAt > 0
+    refilledAt = until
+    if (until !== null && !wasRefilling) {
+      logger.warn({ until }, 'the search index lacks documents of the store, and searches say so until it has them')
+    } else if (until === null && wasRefilling) logger.info({}, 'the search index has all documents of the store')
+  }
   /** More waits than a step takes. */
   let isBehind = false
   let isFeeding = fedBy === 'each'
@@ -148,7 +156,7 @@ export async function startIndexing(parts: IndexingParts): Promise<Indexing> {
       await index.clear()
     }
     const start = reason === null ? health.position : 0
-    if (refilledAt !== null || reason !== null) refilledAt = start < newest ? newest : null
+    if (refilledAt !== null || reason !== null) refill(start < newest ? newest : null)
     return start
   }
 
@@ -157,8 +165,8 @@ export async function startIndexing(parts: IndexingParts): Promise<Indexing> {
     const found = await index.position()
     if (refilledAt === 0 || (position !== null && found < position)) {
       const newest = await source.newestRevision()
-      refilledAt = found < newest ? newest : null
-    } else if (refilledAt !== null && found >= refilledAt) refilledAt = null
+      refill(found < newest ? newest : null)
+    } else if (refilledAt !== null && found >= refilledAt) refill(null)
     position = found
   }
 
@@ -179,7 +187,7 @@ export async function startIndexing(parts: IndexingParts): Promise<Indexing> {
       measures.fed(step.documents)
       position = step.position
       if (step.documents === 0) wholeAt = position
-      if (refilledAt !== null && (position >= refilledAt || step.documents === 0)) refilledAt = null
+      if (refilledAt !== null && (position >= refilledAt || step.documents === 0)) refill(null)
       for (const follower of followers) follower.fed(step)
       if (step.documents > 0) vectors.wake()
       return step.documents > 0

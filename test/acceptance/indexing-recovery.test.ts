@@ -207,6 +207,14 @@ test('while an index is made anew, searches find what is there and say that docu
   assert.ok(refused > 0, 'no values were asked for before the index was whole')
   assert.equal((await found()).total_chunks, count)
   assert.equal(await large.server.stop(), 0)
+  // A state that is expected is logged where it begins, not by each search that is answered meanwhile.
+  const { logs } = large.server
+  assert.deepEqual(
+    logs.filter(({ warning }) => warning === 'search_index_rebuilding'),
+    [],
+  )
+  const begun = logs.filter(({ msg }) => String(msg).startsWith('the search index lacks documents of the store'))
+  assert.equal(begun.length, 1)
 })
 
 /** Bytes that no index ever had, over a part of the file. */

@@ -41,6 +41,7 @@ suite('a step of the index along the store', () => {
     assert.deepEqual(await feedIndex(source, index, 8, 'each'), {
       position: 8,
       documents: 0,
+      erased: 0,
       chunkIds: [],
       vectors: [],
       isBehind: false,

@@ -22,6 +22,8 @@ const portionsAtOnce = { each: 16, one: 1 } as const
 export interface FeedStep {
   readonly position: number
   readonly documents: number
+  /** So many of them are no longer there. */
+  readonly erased: number
   /** Those that went in, and the vectors that came with them. */
   readonly chunkIds: readonly string[]
   readonly vectors: readonly PackedVector[]
@@ -61,7 +63,7 @@ export async function feedIndex(
   }
   const chunkIds: string[] = []
   const vectors: PackedVector[] = []
-  let step: FeedStep = { position, documents: 0, chunkIds, vectors, isBehind: false }
+  let step: FeedStep = { position, documents: 0, erased: 0, chunkIds, vectors, isBehind: false }
   let writing: Promise<void> | null = null
   let reading: Promise<PreparedPortion | null> | null = read(position, isBehind)
   try {
@@ -77,7 +79,8 @@ export async function feedIndex(
       for (const { chunkId } of portion.chunks) chunkIds.push(chunkId)
       for (const vector of portion.changes.vectors) vectors.push(vector)
       const documents = step.documents + portion.documents
-      step = { position: portion.position, documents, chunkIds, vectors, isBehind: portion.isFull }
+      const erased = step.erased + portion.erased
+      step = { position: portion.position, documents, erased, chunkIds, vectors, isBehind: portion.isFull }
     }
     await writing
     return step

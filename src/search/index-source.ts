@@ -84,6 +84,8 @@ export interface PreparedPortion {
   /** The revision of the last. */
   readonly position: number
   readonly documents: number
+  /** So many of them are no longer there. */
+  readonly erased: number
   readonly changes: PackedChanges
   readonly chunks: readonly ChunkRecord[]
   /** There may be more behind it. */

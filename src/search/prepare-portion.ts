@@ -36,5 +36,7 @@ export async function preparePortion(
   }
   // The store cuts by bytes, of which a character has up to three.
   const isFull = documents.length >= limits.documents || characters >= limits.characters / 3
-  return { position: last.revision, documents: documents.length, changes: packer.pack(changes), chunks, isFull }
+  const erased = documents.filter((one) => 'isErased' in one).length
+  const counts = { documents: documents.length, erased }
+  return { position: last.revision, ...counts, changes: packer.pack(changes), chunks, isFull }
 }

@@ -5,6 +5,7 @@ import type { IndexSource } from './index-source.ts'
 import type { SearchIndex } from './search-index.ts'
 
 export interface Rebuilt {
+  /** That the index has now of the store, without those that were erased. */
   readonly documents: number
   /** Where an earlier rebuild was stopped; 0 for one from the beginning. */
   readonly resumedAt: number
@@ -50,7 +51,7 @@ async function fill(
     isBehind = step.isBehind
     if (step.documents === 0) return { documents, resumedAt }
     position = step.position
-    documents += step.documents
+    documents += step.documents - step.erased
     report({ done: position, total: await source.newestRevision(), documents })
   }
 }

@@ -431,6 +431,24 @@ test('a command about an instance names the folder that has none, and makes noth
   }
 })
 
+test('reindex counts the documents that are there, not those that were erased', async () => {
+  const dataDir = freshFolder()
+  const line = (dataset: string, id: string) =>
+    JSON.stringify({ dataset_id: dataset, source_platform: 'rss', external_id: id, title: id, body: `Text of ${id}` })
+  const lines = [line('news', 'a'), line('forum', 'b'), line('news', 'c')]
+  for (const args of [
+    ['apply', file('two.yaml', 'datasets: [{dataset_id: news, name: News}, {dataset_id: forum, name: Forum}]')],
+    ['import', file('three.ndjson', `${lines.join('\n')}\n`)],
+    ['erase', 'dataset', 'forum'],
+  ]) {
+    const { code, stderr } = await tidemark(args, { dataDir })
+    assert.equal(code, 0, stderr)
+  }
+  const { code, stderr } = await tidemark(['reindex'], { dataDir })
+  assert.equal(code, 0, stderr)
+  assert.match(stderr, /\b2 documents, /)
+})
+
 test('an import that is stopped by Ctrl-C says that it can go on, and does', async (t) => {
   const total = 20_000
   const line = (i: number) =>

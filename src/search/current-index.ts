@@ -23,6 +23,10 @@ export class CurrentIndex implements SearchIndex {
     await old.index.close()
   }
 
+  get isSound(): boolean {
+    return this.#served.index.isSound
+  }
+
   apply: SearchIndex['apply'] = (batch) => this.#call((index) => index.apply(batch))
   keyword: SearchIndex['keyword'] = (request) => this.#call((index) => index.keyword(request))
   vector: SearchIndex['vector'] = (request) => this.#call((index) => index.vector(request))

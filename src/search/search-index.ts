@@ -19,6 +19,8 @@ import type { PackedChanges } from './packed-changes.ts'
  * - Nothing that fits these types makes a search throw. Time running out and an index that cannot answer are outcomes.
  */
 export interface SearchIndex {
+  /** False once it is known that it cannot be gone on from: `health` then says `needs_rebuild`. Costs nothing to ask. */
+  readonly isSound: boolean
   apply(batch: IndexBatch): Promise<ApplyOutcome>
   keyword(request: KeywordRequest): Promise<KeywordOutcome>
   vector(request: VectorRequest): Promise<VectorOutcome>

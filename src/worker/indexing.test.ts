@@ -102,6 +102,7 @@ class Fakes {
   } as unknown as IndexSource
 
   readonly index = {
+    isSound: true,
     withoutVector: async () => {
       const lacking = [...this.words].filter((chunkId) => !this.withVector.has(chunkId))
       const chunks = lacking.map((chunkId) => ({ chunkId, documentId: this.chunks.get(chunkId)!.documentId }))
@@ -202,6 +203,20 @@ suite('indexing', () => {
     await again.stop()
     assert.equal(fakes.cleared, 1)
     assert.equal(fakes.withVector.size, 5)
+  })
+
+  test('an index that is found to be damaged while it is served is emptied and fed again, though nothing new comes', async () => {
+    const fakes = new Fakes()
+    fakes.add(5)
+    const indexing = await fakes.start()
+    await fakes.settled()
+    fakes.state = 'needs_rebuild'
+    const index = fakes.index as { isSound: boolean }
+    index.isSound = false
+    await until('it is emptied', async () => fakes.cleared === 1)
+    index.isSound = true
+    await until('it is fed again', async () => fakes.withVector.size === 5)
+    await indexing.stop()
   })
 
   test('an index that lacks what the store has is refilling until it has it; what comes in later is no part of that', async () => {

@@ -177,6 +177,7 @@ export async function startIndexing(parts: IndexingParts): Promise<Indexing> {
       return false
     }
     try {
+      if (!index.isSound) forget()
       position ??= await startPosition()
       const beganAt = performance.now()
       const mayGoOn = (): boolean => waiting === 0 && !abort.signal.aborted

@@ -67,6 +67,7 @@ const b = 0.75
  * real adapters, and runs the contract suite itself, so that the suite asks for nothing that only one of them can do.
  */
 export class BruteForceIndex implements SearchIndex {
+  readonly isSound = true
   readonly #titleWeight: number
   #chunks: HeldChunk[] = []
   #position = 0

@@ -40,6 +40,7 @@ export interface InProcessOptions {
 
 /** The segments without their threads: the caller decides when background work is done, so a test can repeat itself. */
 export class InProcessSegments implements SearchIndex {
+  readonly isSound = true
   readonly #options: InProcessOptions
   readonly #scratch = new TermScratch()
   readonly #ports: MessagePort[] = []

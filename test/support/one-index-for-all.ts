@@ -62,6 +62,7 @@ export class OneIndexForAll {
     const process: Omit<Process, 'indexing'> = { batches: 0, vectors: 0, cleared: 0 }
     const { index } = this
     const counted = {
+      isSound: true,
       position: () => index.position(),
       health: () => index.health(),
       withoutVector: (request) => index.withoutVector(request),

@@ -6,6 +6,7 @@ import type { SearchIndex, Unavailable } from '../../search/search-index.ts'
  * why. Its place is taken as soon as the cluster is there (`openNewer`).
  */
 export class AbsentIndex implements SearchIndex {
+  readonly isSound = true
   readonly #reason: string
 
   constructor(reason: string) {

@@ -48,6 +48,7 @@ export interface OpenSearchIndexOptions {
 
 /** The port's adapter: what is searched is in the cluster, and this process keeps nothing that an answer is made of. */
 export class OpenSearchIndex implements SearchIndex {
+  readonly isSound = true
   readonly #cluster: Cluster
   readonly #alias: string
   readonly #comparedMax: number

@@ -3,13 +3,14 @@ import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from '
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { after, test } from 'node:test'
+import { after, suite, test } from 'node:test'
 import fc from 'fast-check'
 import { BruteForceIndex } from '../../../test/contracts/brute-force-index.ts'
 import { batchAt } from '../../../test/contracts/crash/batches.ts'
 import { crashRounds } from '../../../test/contracts/crash/crash-rounds.ts'
 import { InProcessSegments } from '../../../test/contracts/in-process-segments.ts'
 import { everything, put, queryOf } from '../../../test/contracts/index-under-test.ts'
+import { until } from '../../../test/support/until.ts'
 import { noFilters } from '../../search/search-index.ts'
 import { openSegmentsIndex } from './segments-index.ts'
 
@@ -146,4 +147,127 @@ test('terms made by other rules ask for a rebuild', async () => {
   await after.clear()
   assert.equal((await after.health()).position, 0)
   await after.close()
+})
+
+/** Several sealed segments, each chunk with a vector; closed. */
+async function withVectors(path: string): Promise<void> {
+  const index = await openSegmentsIndex({ path, readers: 1, sealChunks: 64 })
+  for (let position = 1; position <= 10; position++) {
+    const changes = Array.from({ length: 40 }, (_, i) => {
+      const n = position * 40 + i
+      return put(`d${n}`, [`word ${n}`], { vectors: [unitVector(n)] })
+    })
+    await index.apply({ position, changes })
+  }
+  await index.checkpoint()
+  await index.close()
+}
+
+const unitVector = (n: number): number[] => Array.from({ length: 64 }, (_, i) => Math.sin(n * 7 + i * (n % 13)))
+
+/** The pages of the file that rows of the table stand in. */
+function leafPages(path: string, table: string): { readonly number: number; readonly bytes: number }[] {
+  const bytes = readFileSync(path)
+  const size = bytes.readUInt16BE(16) === 1 ? 65_536 : bytes.readUInt16BE(16)
+  const db = new DatabaseSync(path, { readOnly: true })
+  const { rootpage } = db.prepare('select rootpage from sqlite_schema where name = ?').get(table) as {
+    rootpage: number
+  }
+  db.close()
+  const children = (number: number): number[] => {
+    const page = bytes.subarray((number - 1) * size, number * size)
+    // 5 is an inner page of a table: its cells begin with the number of a child, the last one stands in its head.
+    if (page[0] !== 5) return [number]
+    const cells = Array.from({ length: page.readUInt16BE(3) }, (_, i) =>
+      page.readUInt32BE(page.readUInt16BE(12 + i * 2)),
+    )
+    return [...cells, page.readUInt32BE(8)].flatMap(children)
+  }
+  return children(rootpage).map((number) => ({ number, bytes: size }))
+}
+
+const nearest = (n: number) => ({
+  profileId: 'p',
+  vector: unitVector(n),
+  scope: everything,
+  filters: noFilters,
+  topK: 20,
+  timeoutMs: 60_000,
+})
+
+suite('vectors of sealed segments, which are not read when the file is opened', () => {
+  const damages: Record<string, (path: string) => void> = {
+    'rows that are gone': (path) => {
+      const db = new DatabaseSync(path)
+      db.exec('delete from vector where id % 2 = 0')
+      db.close()
+    },
+    'rows that are not what was written': (path) => {
+      const db = new DatabaseSync(path)
+      db.exec('update vector set data = zeroblob(length(data)) where id % 2 = 0')
+      db.close()
+    },
+    'a page that cannot be read': (path) => {
+      const bytes = readFileSync(path)
+      for (const { number, bytes: size } of leafPages(path, 'vector')) bytes.fill(0, (number - 1) * size, number * size)
+      writeFileSync(path, bytes)
+    },
+  }
+  for (const [name, damage] of Object.entries(damages)) {
+    test(`${name}: a search that meets them finds out, and the index asks for a rebuild`, async () => {
+      const path = join(folder, `${name}.db`)
+      await withVectors(path)
+      damage(path)
+      const index = await openSegmentsIndex({ path, readers: 1 })
+      assert.equal((await index.health()).state, 'ready')
+      assert.equal((await index.vector(nearest(50))).outcome, 'found')
+      await until('the damage is known', async () => !index.isSound)
+      assert.equal((await index.vector(nearest(50))).outcome, 'unavailable')
+      const { state, reason, searchable } = await index.health()
+      assert.deepEqual({ state, searchable }, { state: 'needs_rebuild', searchable: false })
+      assert.match(reason, /missing or damaged|malformed/)
+      await index.clear()
+      assert.equal(index.isSound, true)
+      await index.apply({ position: 1, changes: [put('d1', ['word'], { vectors: [unitVector(1)] })] })
+      const found = await index.vector(nearest(1))
+      assert.ok(found.outcome === 'found' && found.hits.length === 1)
+      await index.close()
+    })
+  }
+
+  test('a batch that cannot be written for it is not taken, and the index asks for a rebuild', async () => {
+    const path = join(folder, 'unwritable page.db')
+    await withVectors(path)
+    damages['a page that cannot be read']!(path)
+    const index = await openSegmentsIndex({ path, readers: 1 })
+    const changes = Array.from({ length: 440 }, (_, n) => ({ kind: 'retire_document' as const, documentId: `d${n}` }))
+    await until('it is refused', async () => {
+      const { position } = await index.health()
+      return (await index.apply({ position: position + 1, changes })).outcome === 'unavailable' || !index.isSound
+    })
+    await until('the damage is known', async () => !index.isSound)
+    assert.equal((await index.health()).state, 'needs_rebuild')
+    await index.clear()
+    assert.equal((await index.apply({ position: 1, changes: [put('d1', ['word'])] })).outcome, 'applied')
+    await index.close()
+  })
+
+  test('of chunks that are gone since it is no damage', async () => {
+    const path = join(folder, 'gone.db')
+    await withVectors(path)
+    const index = await openSegmentsIndex({ path, readers: 1 })
+    let position = 10
+    for (let n = 40; n < 440; n += 10) {
+      const changes = Array.from({ length: 10 }, (_, i) => ({
+        kind: 'retire_document' as const,
+        documentId: `d${n + i}`,
+      }))
+      const searches = Array.from({ length: 4 }, (_, i) => index.vector(nearest(n + i)))
+      await Promise.all([index.apply({ position: ++position, changes }), ...searches])
+    }
+    await index.purge()
+    assert.equal(index.isSound, true)
+    assert.equal((await index.health()).state, 'ready')
+    await index.close()
+  })
 })

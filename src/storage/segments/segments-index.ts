@@ -31,12 +31,12 @@ import { Calls } from '../../threads/calls.ts'
 import { threadChannel } from '../../threads/channel.ts'
 import { errorFromSent } from '../../threads/frames.ts'
 import { Pool, type PoolWatch, silentPoolWatch } from '../../threads/pool.ts'
-import { isFullDiskError } from '../full-disk.ts'
+import { isDamage, isFullDiskError } from '../full-disk.ts'
 import { segmentChunksMax } from './format/segment-image.ts'
 import { Control, readersMax } from './memory/control.ts'
 import type { SharedBuffers } from './memory/published-list.ts'
 import { TermDictionary } from './memory/term-dictionary.ts'
-import type { ThreadNews } from './memory/thread-news.ts'
+import type { DoubtfulVectors, ThreadNews } from './memory/thread-news.ts'
 import type { ReaderCall, ReaderOptions } from './query/reader-calls.ts'
 import { SearchThreads } from './threads/search-threads.ts'
 import type { SegmentsHealth } from './write/report-health.ts'
@@ -98,7 +98,7 @@ interface Threads {
   readonly readers: Pool
 }
 
-function startWriter(options: SegmentsIndexOptions, shared: SharedBuffers): Calls {
+function startWriter(options: SegmentsIndexOptions, shared: SharedBuffers, damaged: Heard['damaged']): Calls {
   const segmentChunks = Math.min(segmentChunksMax, options.segmentChunks ?? segmentChunksMax)
   const workerData: Omit<WriterOptions, 'startMerge' | 'startHelper'> = {
     path: options.path,
@@ -115,15 +115,30 @@ function startWriter(options: SegmentsIndexOptions, shared: SharedBuffers): Call
     workerData,
     name: 'index writer',
   })
-  return new Calls(threadChannel(worker), { name: 'index writer', onNews: newsOf('index-upkeep', options) })
+  return new Calls(threadChannel(worker), {
+    name: 'index writer',
+    onNews: newsOf('index-upkeep', options, { damaged }),
+  })
+}
+
+interface Heard {
+  /** Of readers: whether it is damage knows the writer. */
+  readonly doubted: (vectors: DoubtfulVectors) => void
+  /** Background work of the writer found that the file is damaged. */
+  readonly damaged: (reason: string) => void
 }
 
 const newsOf =
-  (job: string, { incidents = silentIncidents, path }: SegmentsIndexOptions) =>
+  (job: string, { incidents = silentIncidents, path }: SegmentsIndexOptions, { doubted, damaged }: Partial<Heard>) =>
   (news: unknown): void => {
     const report = news as ThreadNews
     if ('worked' in report) incidents.worked(job)
-    else incidents.failed(job, fullOr(errorFromSent(report.failed), path))
+    else if ('doubtful' in report) doubted?.(report.doubtful)
+    else {
+      const error = errorFromSent(report.failed)
+      if (isDamage(error)) damaged?.(error.message)
+      incidents.failed(job, fullOr(error, path))
+    }
   }
 
 const fullOr = (error: unknown, path: string): unknown => (isFullDiskError(error, path) ? storageFull(error) : error)
@@ -132,7 +147,13 @@ const fullOr = (error: unknown, path: string): unknown => (isFullDiskError(error
 const searchSilenceMaxMs = 60_000
 
 /** A reader is ready when it runs and the writer has sent it the list of segments; before, it would search nothing. */
-function startReader(options: SegmentsIndexOptions, shared: SharedBuffers, reader: number, writer: Calls) {
+function startReader(
+  options: SegmentsIndexOptions,
+  shared: SharedBuffers,
+  reader: number,
+  writer: Calls,
+  doubted: Heard['doubted'],
+) {
   const list = new MessageChannel()
   const workerData: ReaderOptions = {
     path: options.path,
@@ -146,7 +167,7 @@ function startReader(options: SegmentsIndexOptions, shared: SharedBuffers, reade
   const worker = new Worker(file, { workerData, transferList: [list.port2], name: 'search thread' })
   const calls = new Calls(threadChannel(worker), {
     name: 'search thread',
-    onNews: newsOf('index-vectors', options),
+    onNews: newsOf('index-vectors', options, { doubted }),
     silenceMaxMs: searchSilenceMaxMs,
   })
   const admit: WriterCall = { call: 'admit', reader, port: list.port1 }
@@ -165,9 +186,16 @@ class SegmentsIndex implements SearchIndex {
   #threads!: Threads
   /** Why searches cannot be answered; empty when they can. */
   #damage = 'the index is being opened'
+  #isExamining = false
 
   constructor(options: SegmentsIndexOptions) {
     const watch = options.watch ?? silentPoolWatch
+    const heard: Heard = {
+      doubted: (vectors) => void this.#examine(vectors),
+      damaged: (reason) => {
+        this.#damage ||= reason
+      },
+    }
     this.#path = options.path
     this.#chunksComfortable = options.chunksComfortable ?? chunksComfortable
     this.#writers = new Pool({
@@ -179,7 +207,7 @@ class SegmentsIndex implements SearchIndex {
         const control = new Control()
         const dictionary = new TermDictionary()
         const shared = { control: control.buffer, dictionary: dictionary.buffers }
-        const writer = startWriter(options, shared)
+        const writer = startWriter(options, shared, heard.damaged)
         const readers = new Pool({
           name: 'search-threads',
           size: Math.min(readersMax, Math.max(1, options.readers ?? availableParallelism())),
@@ -187,7 +215,7 @@ class SegmentsIndex implements SearchIndex {
           kept: 1,
           callsPerMember: 1,
           watch,
-          start: (reader) => startReader(options, shared, reader, writer),
+          start: (reader) => startReader(options, shared, reader, writer, heard.doubted),
           free: (reader) => control.unpin(reader),
         })
         const splitFrom = options.splitFromChunks ?? 300_000
@@ -204,6 +232,23 @@ class SegmentsIndex implements SearchIndex {
     })
   }
 
+  get isSound(): boolean {
+    return this.#damage === '' || this.#writers.serving === 0
+  }
+
+  /** The writer knows whether a vector ought to be there. */
+  async #examine(vectors: DoubtfulVectors): Promise<void> {
+    if (this.#isExamining || !this.isSound) return
+    this.#isExamining = true
+    try {
+      this.#damage ||= (await this.#write({ call: 'doubt', vectors })) as string
+    } catch {
+      // The writer ended: with the index that is opened in its place somebody will doubt again.
+    } finally {
+      this.#isExamining = false
+    }
+  }
+
   async open(): Promise<void> {
     await this.#writers.open()
     await this.#threads.readers.open()
@@ -212,7 +257,9 @@ class SegmentsIndex implements SearchIndex {
   async apply(batch: IndexBatch): Promise<ApplyOutcome> {
     if (this.#writers.serving === 0) return this.#unavailable()
     const changes = isPacked(batch.changes) ? batch.changes : batch.changes.map(withOwnVectors)
-    return (await this.#write({ call: 'apply', batch: { ...batch, changes } })) as ApplyOutcome
+    const applied = (await this.#write({ call: 'apply', batch: { ...batch, changes } })) as ApplyOutcome
+    if (applied.outcome === 'unavailable') this.#damage ||= (await this.health()).reason
+    return applied
   }
 
   async position(): Promise<number> {

@@ -27,6 +27,7 @@ import {
   type WithoutVectorRequest,
 } from '../../../search/search-index.ts'
 import type { KeywordQuery } from '../../../text/types.ts'
+import { isDamage } from '../../full-disk.ts'
 import { VectorReader, vectorId } from '../file/durable-file.ts'
 import type { FilterClass } from '../format/filter-classes.ts'
 import type { SegmentImage } from '../format/segment-image.ts'
@@ -35,6 +36,7 @@ import { Control } from '../memory/control.ts'
 import type { ListUpdate, Profile } from '../memory/published-list.ts'
 import { openColumn, openSegment, type Place, type SearchView, type Segment } from '../memory/segment.ts'
 import { TermDictionary } from '../memory/term-dictionary.ts'
+import type { DoubtfulVectors } from '../memory/thread-news.ts'
 import { type BegunLists, BegunWords } from './begun-chunks.ts'
 import { type NumberedConditions, numberConditions } from './catalog-conditions.ts'
 import { type CompiledFilter, FilterCache } from './compile-filter.ts'
@@ -124,6 +126,9 @@ export class IndexReader {
 
   /** Hears whether vectors could be read from the file: null, or what it failed of. */
   onVectorFile: (error: unknown) => void = () => {}
+
+  /** Hears of vectors that the file does not have, or not whole: of chunks that are gone since, or it is damaged. */
+  onDoubt: (vectors: DoubtfulVectors) => void = () => {}
 
   /** `deadline` is on the clock of `performance.now()`. */
   answer(call: ReaderCall, deadline: number, part: IndexPart = wholeIndex): SearchReply {
@@ -531,11 +536,14 @@ export class IndexReader {
       this.#vectors ??= new VectorReader(this.#options.path)
       const read = this.#vectors.read(vectorKeys.map((key) => vectorId(profile, key)))
       this.onVectorFile(null)
+      const missing = vectorKeys.filter((_, i) => read[i] === null)
+      if (missing.length > 0) this.onDoubt({ profile, vectorKeys: missing })
       return read
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ERR_SQLITE_ERROR') throw error
       // A file that cannot be read costs the last step of precision, not the answer.
       this.onVectorFile(error)
+      if (isDamage(error)) this.onDoubt({ profile, vectorKeys })
       return []
     }
   }

@@ -25,6 +25,7 @@ reader.onVectorFile = (error) => {
   else if (fails) void tell({ worked: true } satisfies ThreadNews)
   fails = error !== null
 }
+reader.onDoubt = (doubtful) => void tell({ doubtful } satisfies ThreadNews)
 started()
 void keepUp()
 

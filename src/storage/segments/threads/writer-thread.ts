@@ -115,6 +115,8 @@ function run(message: Queued['message']): unknown {
       return writer.apply(message.batch)
     case 'admit':
       return writer.admit(message.reader, message.port)
+    case 'doubt':
+      return writer.doubt(message.vectors)
     case 'health':
       return writer.health()
     case 'checkpoint':

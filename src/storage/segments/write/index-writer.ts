@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs'
 import type { MessagePort } from 'node:worker_threads'
 import type { ApplyOutcome, ChunkVector, IndexBatch, IndexChange } from '../../../search/search-index.ts'
-import { isMachineTrouble } from '../../full-disk.ts'
+import { isDamage, isMachineTrouble } from '../../full-disk.ts'
 import { DamagedFile } from '../file/damage.ts'
 import { DurableFile, type SegmentRow, vectorId } from '../file/durable-file.ts'
 import { FilterClasses } from '../format/filter-classes.ts'
@@ -13,6 +13,7 @@ import { Control } from '../memory/control.ts'
 import type { Profile } from '../memory/published-list.ts'
 import { countVectorSet, neverDied } from '../memory/segment.ts'
 import { TermDictionary } from '../memory/term-dictionary.ts'
+import type { DoubtfulVectors } from '../memory/thread-news.ts'
 import { copyVectors, DocumentUnit, type UnitChunk } from './document-unit.ts'
 import { type EncodedField, encodeChanges } from './encode-changes.ts'
 import { loadIndex } from './load-index.ts'
@@ -24,6 +25,8 @@ import type { MergeDone, WriterOptions } from './writer-calls.ts'
 
 /** Vectors beyond this many components are refused. */
 const dimensionsMax = 8192
+
+const vectorDamage = 'a vector is missing or damaged'
 
 /** Chunk keys have 32 bits. */
 const keysMax = 2 ** 32 - 1
@@ -87,6 +90,14 @@ export class IndexWriter {
   }
 
   apply(batch: IndexBatch): ApplyOutcome {
+    try {
+      return this.#apply(batch)
+    } catch (error) {
+      return { outcome: 'unavailable', reason: this.#damageBy(error) }
+    }
+  }
+
+  #apply(batch: IndexBatch): ApplyOutcome {
     const file = this.#file
     if (file === null) return { outcome: 'unavailable', reason: this.#damage }
     if (batch.position !== null && batch.position <= file.state.position) return { outcome: 'applied' }
@@ -116,7 +127,43 @@ export class IndexWriter {
   /** One step of background work; false when there is none. Called between batches. Throws when the file cannot be written. */
   tidy(): boolean {
     if (this.#file === null) return false
-    return this.#maintenance.step(this.#file) || (this.#purge?.step(this.#file) ?? false)
+    try {
+      return this.#maintenance.step(this.#file) || (this.#purge?.step(this.#file) ?? false)
+    } catch (error) {
+      this.#damageBy(error)
+      throw error
+    }
+  }
+
+  /** The damage that these vectors are: empty where their chunks are gone, or they are whole by now. */
+  doubt({ profile, vectorKeys }: DoubtfulVectors): string {
+    const keys = new Set(vectorKeys)
+    try {
+      for (const { image, died, columns } of this.#published.list) {
+        const column = columns.get(profile)?.column
+        for (let chunk = 0; column !== undefined && chunk < image.chunks; chunk++) {
+          const key = image.vectorKey[chunk]!
+          if (!keys.has(key) || died[chunk] !== neverDied || !column.has(chunk)) continue
+          if (this.#file?.readVector(vectorId(profile, key)) === null) throw new DamagedFile(vectorDamage)
+        }
+      }
+    } catch (error) {
+      return this.#damageBy(error)
+    }
+    return this.#damage
+  }
+
+  /**
+   * What the file is found to say cannot be believed, and is not gone on with, as if it had been found at the start. What is in
+   * memory stays, for a merge may be reading it, until the index is cleared, and a purge ends with that. Throws what says
+   * nothing of the file.
+   */
+  #damageBy(error: unknown): string {
+    if (!(error instanceof DamagedFile || isDamage(error))) throw error
+    this.#damage = error instanceof Error ? error.message : String(error)
+    this.#file?.close()
+    this.#file = null
+    return this.#damage
   }
 
   /** Resolves when nothing is left of what was retired before. The work is done by `tidy`. */

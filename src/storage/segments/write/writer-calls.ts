@@ -3,6 +3,7 @@ import type { IndexBatch } from '../../../search/search-index.ts'
 import type { MergedSegment } from '../format/merge-segments.ts'
 import type { SharedBuffers } from '../memory/published-list.ts'
 import type { SegmentPlace } from '../memory/segment.ts'
+import type { DoubtfulVectors } from '../memory/thread-news.ts'
 import type { LoadOrder } from './load-together.ts'
 
 export interface WriterOptions {
@@ -30,6 +31,8 @@ export type WriterCall =
   | { readonly call: 'apply'; readonly batch: IndexBatch }
   /** A reader wants to hear of every change of the list, through `port`; answered when the whole list is sent. */
   | { readonly call: 'admit'; readonly reader: number; readonly port: MessagePort }
+  /** Vectors that a reader did not find whole. Answered with the damage that they are, empty for none. */
+  | { readonly call: 'doubt'; readonly vectors: DoubtfulVectors }
   | { readonly call: 'health' | 'checkpoint' | 'clear' | 'purge' }
 
 /** What a merge thread is started with, and what it sends back. */

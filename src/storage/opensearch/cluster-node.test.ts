@@ -112,9 +112,11 @@ test('a node may stand in a folder of its address, and its credentials go with e
   const host = new URL(address).host
   await ask(await ClusterNode.open(`http://me:hu%20sh@${host}/search/`, null), '/_search?a=b').answered
   await ask(await ClusterNode.open(`http://${host}`, 'a2V5')).answered
+  await ask(await ClusterNode.open(`http://me:100%sure@${host}`, null)).answered
   assert.match(parts[0]!, /^POST \/search\/_search\?a=b HTTP/)
   assert.match(parts[0]!, new RegExp(`authorization: Basic ${Buffer.from('me:hu sh').toString('base64')}\\r`))
   assert.match(parts[1]!, /authorization: ApiKey a2V5\r/)
+  assert.match(parts[2]!, new RegExp(`authorization: Basic ${Buffer.from('me:100%sure').toString('base64')}\\r`))
 })
 
 test('nothing that is sent can begin a line of its own', async () => {

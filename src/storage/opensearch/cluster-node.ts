@@ -22,6 +22,9 @@ export interface NodeExchange {
   abort(): void
 }
 
+/** What comes beyond waits for one of these. */
+const connectionsMax = 256
+
 /** A connection that nobody used for so long is closed by us, before somebody on the way forgets it. */
 const idleMs = 30_000
 
@@ -48,6 +51,7 @@ export class ClusterNode {
     const url = new URL(address)
     const pool = new Pool(url.origin, {
       allowH2: false,
+      connections: connectionsMax,
       keepAliveTimeout: idleMs,
       // Who asks has a time limit for all of it.
       headersTimeout: 0,
@@ -118,6 +122,14 @@ class Exchange implements NodeExchange, Dispatcher.DispatchHandler {
 
 function basicOf({ username, password }: URL): string | null {
   if (username === '' && password === '') return null
-  const [user, secret] = [decodeURIComponent(username), decodeURIComponent(password)]
-  return `Basic ${Buffer.from(`${user}:${secret}`).toString('base64')}`
+  return `Basic ${Buffer.from(`${unescaped(username)}:${unescaped(password)}`).toString('base64')}`
+}
+
+/** A sign of percent that escapes nothing is meant as it is. */
+function unescaped(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
 }

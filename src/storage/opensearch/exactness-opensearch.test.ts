@@ -44,7 +44,8 @@ test('whatever happened, answers are those of a scorer that looks at everything'
           )
         },
       ),
-      { numRuns: 10 },
+      // To make it smaller would take a cluster many minutes.
+      { numRuns: 10, endOnFailure: true },
     )
   } finally {
     await index.close()

@@ -4,6 +4,8 @@ import { isMachineTrouble } from '../../full-disk.ts'
 /** What is in the file does not add up: the writer reports it as "needs rebuild". */
 export class DamagedFile extends Error {}
 
+export const vectorDamage = 'a vector is missing or damaged'
+
 /** What reading failed of. A full disk and the like are no damage: those errors are given back as they are. */
 export function asDamage(error: unknown, path: string): unknown {
   if (error instanceof DamagedFile || isMachineTrouble(error, path)) return error

@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs'
 import type { MessagePort } from 'node:worker_threads'
 import type { ApplyOutcome, ChunkVector, IndexBatch, IndexChange } from '../../../search/search-index.ts'
 import { isDamage, isMachineTrouble } from '../../full-disk.ts'
-import { DamagedFile } from '../file/damage.ts'
+import { DamagedFile, vectorDamage } from '../file/damage.ts'
 import { DurableFile, type SegmentRow, vectorId } from '../file/durable-file.ts'
 import { FilterClasses } from '../format/filter-classes.ts'
 import type { MergedColumn } from '../format/merge-segments.ts'
@@ -25,8 +25,6 @@ import type { MergeDone, WriterOptions } from './writer-calls.ts'
 
 /** Vectors beyond this many components are refused. */
 const dimensionsMax = 8192
-
-const vectorDamage = 'a vector is missing or damaged'
 
 /** Chunk keys have 32 bits. */
 const keysMax = 2 ** 32 - 1

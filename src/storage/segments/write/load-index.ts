@@ -1,5 +1,5 @@
 import { BlobReader } from '../file/blob-reader.ts'
-import { DamagedFile } from '../file/damage.ts'
+import { DamagedFile, vectorDamage } from '../file/damage.ts'
 import { type DurableFile, type SegmentRow, vectorId } from '../file/durable-file.ts'
 import type { FilterClass, FilterClasses } from '../format/filter-classes.ts'
 import { type MergeSource, mergeSegments } from '../format/merge-segments.ts'
@@ -145,7 +145,7 @@ function loadLateVectors(
         const profile = profiles.find(({ number }) => number === Math.floor(id / 2 ** 32))
         if (profile === undefined || dead.has(key)) continue
         const floats = file.readVector(vectorId(profile.number, segment.image.vectorKey[chunk]!))
-        if (floats?.length !== profile.dimensions) throw new DamagedFile('a vector is missing or damaged')
+        if (floats?.length !== profile.dimensions) throw new DamagedFile(vectorDamage)
         if (!hasRow(segment, profile, chunk)) published.attachColumn(published.reserveColumn(segment, profile))
         segment.columns.get(profile.number)!.column.set(chunk, floats)
       }

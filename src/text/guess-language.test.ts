@@ -2,10 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { arbitraryText } from './arbitrary-text.ts'
-import { normaliseWord } from './fold-word.ts'
 import { guessLanguage, guessWithParts } from './guess-language.ts'
-import { scanRuns } from './scan-words.ts'
-import { languagesWithStopWord, mayBeStopWord } from './stop-words.ts'
 
 test('running text shows its language', () => {
   const texts = {
@@ -33,17 +30,6 @@ test('capital letters are no other language', () => {
     ru: 'СКОЛЬКО ОЧКОВ НАБРАЛА ЭТА КОМАНДА, КОГДА ОНА БЫЛА ТАМ?',
   }
   for (const [language, text] of Object.entries(texts)) assert.equal(guessLanguage(text), language, text)
-})
-
-test('no stop word is passed over, whatever stands around it', () => {
-  fc.assert(
-    fc.property(arbitraryText, (text) => {
-      scanRuns(text, (start, end) => {
-        const isStopWord = languagesWithStopWord(normaliseWord(text.slice(start, end))).length > 0
-        assert.ok(!isStopWord || mayBeStopWord(text, start, end), text.slice(start, end))
-      })
-    }),
-  )
 })
 
 test('names, lists and other scripts are left open', () => {

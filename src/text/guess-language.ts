@@ -1,7 +1,6 @@
 import { CharClass } from './char-class.ts'
-import { normaliseWord } from './fold-word.ts'
 import { scanRuns } from './scan-words.ts'
-import { languagesWithStopWord, mayBeStopWord } from './stop-words.ts'
+import { languagesWithStopWordAt, STOP_WORD_LANGUAGES } from './stop-words.ts'
 
 /** The start of a text is enough, and bounds the work. */
 const SAMPLE_LENGTH = 2000
@@ -12,11 +11,16 @@ const WEIGHT_PER_WORD_MIN = 0.05
 /** and this lead over the second language. */
 const LEAD_MIN = 1.25
 
-type LanguageWeights = { words: number; weights: { language: string; weight: number }[] }
+interface LanguageWeights {
+  readonly words: number
+  readonly best: string | null
+  readonly weight: number
+  readonly secondWeight: number
+}
 
-/** The languages whose function words the text holds, best first. A word counts for less the more languages share it. */
+/** The language most of whose function words the text holds. A word counts for less the more languages share it. */
 function weighLanguages(text: string): LanguageWeights {
-  const weights = new Map<string, number>()
+  const weights = new Float64Array(STOP_WORD_LANGUAGES.length)
   const sample = text.slice(0, SAMPLE_LENGTH)
   let words = 0
   scanRuns(sample, (start, end, charClass) => {
@@ -24,14 +28,21 @@ function weighLanguages(text: string): LanguageWeights {
     words += 1
     // Single Latin letters are initials, units and variables more often than words.
     if (end - start > 16 || (end - start === 1 && charClass === CharClass.latin)) return
-    if (!mayBeStopWord(sample, start, end)) return
-    const languages = languagesWithStopWord(normaliseWord(sample.slice(start, end)))
-    for (const language of languages) weights.set(language, (weights.get(language) ?? 0) + 1 / languages.length)
+    const languages = languagesWithStopWordAt(sample, start, end)
+    for (let i = 0; i < languages.length; i++) weights[languages[i]!]! += 1 / languages.length
   })
-  const sorted = [...weights]
-    .map(([language, weight]) => ({ language, weight }))
-    .sort((a, b) => b.weight - a.weight || (a.language < b.language ? -1 : 1))
-  return { words, weights: sorted }
+  let best: string | null = null
+  let weight = 0
+  let secondWeight = 0
+  for (let i = 0; i < weights.length; i++) {
+    const one = weights[i]!
+    if (one > weight) {
+      best = STOP_WORD_LANGUAGES[i]!
+      secondWeight = weight
+      weight = one
+    } else if (one > secondWeight) secondWeight = one
+  }
+  return { words, best, weight, secondWeight }
 }
 
 /** The ISO 639-1 code of the language a text is written in, told by its function words; null when that is not clear. */
@@ -45,13 +56,7 @@ export interface Guess {
 
 /** The same, with what it says of parts of the text: these need not be read for it again. */
 export function guessWithParts(text: string): Guess {
-  const { words, weights } = weighLanguages(text)
-  const [first, second] = weights
-  const weight = first?.weight ?? 0
-  const isClear =
-    weight >= Math.max(WEIGHT_MIN, words * WEIGHT_PER_WORD_MIN) && weight >= LEAD_MIN * (second?.weight ?? 0)
-  return {
-    language: isClear ? first!.language : null,
-    isNoneOfParts: weight < WEIGHT_MIN && text.length <= SAMPLE_LENGTH,
-  }
+  const { words, best, weight, secondWeight } = weighLanguages(text)
+  const isClear = weight >= Math.max(WEIGHT_MIN, words * WEIGHT_PER_WORD_MIN) && weight >= LEAD_MIN * secondWeight
+  return { language: isClear ? best : null, isNoneOfParts: weight < WEIGHT_MIN && text.length <= SAMPLE_LENGTH }
 }

@@ -1,4 +1,8 @@
-import { foldAccents } from './fold-word.ts'
+import { isDigit, isPlainLetter } from './char-class.ts'
+import { foldAccents, normaliseWord } from './fold-word.ts'
+
+/** What the two cases of a letter differ by. */
+const CASE_BIT = 0x20
 
 /**
  * Function words only: articles, pronouns, prepositions, conjunctions, auxiliaries and question words. Long published
@@ -107,45 +111,72 @@ export const STOP_WORDS: ReadonlyMap<string, readonly string[]> = new Map(
   Object.entries(WORDS).map(([language, words]) => [language, words.split(/\s+/u)]),
 )
 
-const LANGUAGES_BY_WORD = new Map<string, string[]>()
-for (const [language, words] of STOP_WORDS) {
-  for (const word of new Set(words)) {
+/** Numbered by their places here. */
+export const STOP_WORD_LANGUAGES: readonly string[] = [...STOP_WORDS.keys()]
+
+const LANGUAGES_BY_WORD = new Map<string, number[]>()
+for (const [number, language] of STOP_WORD_LANGUAGES.entries()) {
+  for (const word of new Set(STOP_WORDS.get(language))) {
     const languages = LANGUAGES_BY_WORD.get(word)
-    if (languages === undefined) LANGUAGES_BY_WORD.set(word, [language])
-    else languages.push(language)
+    if (languages === undefined) LANGUAGES_BY_WORD.set(word, [number])
+    else languages.push(number)
   }
 }
 
-/** Which hashes stop words of plain letters have. */
-const PLAIN_HASHES = new Uint8Array(1 << 14)
-for (const word of LANGUAGES_BY_WORD.keys()) {
-  const hash = plainHash(word, 0, word.length)
-  if (hash !== null) PLAIN_HASHES[hash] = 1
+/** Of plain letters alone: each stands where its hash says, or at the next free place after that; 0 is a free place. */
+const PLAIN_WORDS: readonly string[] = [...LANGUAGES_BY_WORD.keys()].filter((word) => /^[a-z]+$/u.test(word))
+const PLAIN_LANGUAGES = PLAIN_WORDS.map((word) => LANGUAGES_BY_WORD.get(word)!)
+const PLACE_BITS = 14
+const PLACES = new Uint16Array(1 << PLACE_BITS)
+for (const [i, word] of PLAIN_WORDS.entries()) {
+  let place = placeOf(plainHash(word, 0, word.length))
+  while (PLACES[place] !== 0) place = nextPlace(place)
+  PLACES[place] = i + 1
 }
 
-/** Whatever the case; null where there are other characters than the letters and digits of ASCII. */
-function plainHash(text: string, start: number, end: number): number | null {
+/** Whatever the case; -1 where there are other characters than the letters and digits of ASCII. */
+function plainHash(text: string, start: number, end: number): number {
   let hash = 0
   for (let i = start; i < end; i++) {
-    const lower = text.charCodeAt(i) | 0x20
-    if (!((lower >= 0x61 && lower <= 0x7a) || (lower >= 0x30 && lower <= 0x39))) return null
-    hash = (Math.imul(hash, 31) + lower) | 0
+    const code = text.charCodeAt(i)
+    if (!isPlainLetter(code) && !isDigit(code)) return -1
+    hash = Math.imul(hash ^ (code | CASE_BIT), 0x9e3779b1)
   }
-  return Math.imul(hash, 0x9e3779b1) >>> 18
+  return hash >>> 1
 }
 
-/**
- * True for every stop word of any language, false for most other words. It looks at the letters where they are: to cut a
- * word out and look it up, in a table that is not in the processor's cache, was most of what a guess of the language took.
- */
-export function mayBeStopWord(text: string, start: number, end: number): boolean {
+function placeOf(hash: number): number {
+  return hash >>> (31 - PLACE_BITS)
+}
+
+function nextPlace(place: number): number {
+  return (place + 1) & (PLACES.length - 1)
+}
+
+function stands(word: string, text: string, start: number): boolean {
+  for (let i = 0; i < word.length; i++) {
+    if (word.charCodeAt(i) !== (text.charCodeAt(start + i) | CASE_BIT)) return false
+  }
+  return true
+}
+
+const NO_LANGUAGES: readonly number[] = []
+
+/** The numbers of the languages that have it. Accents count here: folded, Vietnamese `thế` would be English `the`. */
+export function languagesWithStopWord(normalised: string): readonly number[] {
+  return LANGUAGES_BY_WORD.get(normalised) ?? NO_LANGUAGES
+}
+
+/** The same of a word in a text. One of plain letters is looked up where it stands: to cut it out took longer than all else. */
+export function languagesWithStopWordAt(text: string, start: number, end: number): readonly number[] {
   const hash = plainHash(text, start, end)
-  return hash === null || PLAIN_HASHES[hash] === 1
-}
-
-/** Accents count here: folded, Vietnamese `thế` would be English `the`. */
-export function languagesWithStopWord(normalised: string): readonly string[] {
-  return LANGUAGES_BY_WORD.get(normalised) ?? []
+  if (hash < 0) return languagesWithStopWord(normaliseWord(text.slice(start, end)))
+  for (let place = placeOf(hash); PLACES[place] !== 0; place = nextPlace(place)) {
+    const i = PLACES[place]! - 1
+    const word = PLAIN_WORDS[i]!
+    if (word.length === end - start && stands(word, text, start)) return PLAIN_LANGUAGES[i]!
+  }
+  return NO_LANGUAGES
 }
 
 /** Folded, so that a stop word is known with and without its accents; made for a language when it is asked for. */

@@ -1,7 +1,8 @@
+import type { SearchFilters } from '../../search/search-index.ts'
 import type { Clause, KeywordQuery } from '../../text/types.ts'
 import { encodeTerm } from './encode-terms.ts'
 import { ofChunk } from './mapping.ts'
-import { oneOf, type Query, type VisibleClass } from './scope-query.ts'
+import { filterQueries, oneOf, type Query, type VisibleClass } from './scope-query.ts'
 import {
   b,
   beginningQuery,
@@ -19,6 +20,30 @@ import {
  * searched. Lucene's own would count what the scope does not open, keeps lengths in one byte, and adds fields afterwards.
  */
 export function keywordQuery(
+  query: KeywordQuery,
+  classes: readonly VisibleClass[],
+  filters: SearchFilters,
+  statistics: ScopeStatistics,
+): Query {
+  const known = lastBuilt.get(statistics)
+  if (known?.query === query && known.classes === classes && known.filters === filters) return known.built
+  const built = buildQuery(query, classes, filterQueries(filters), statistics)
+  lastBuilt.set(statistics, { query, classes, filters, built })
+  return built
+}
+
+/** A hybrid search asks three times by the same one. */
+const lastBuilt = new WeakMap<
+  ScopeStatistics,
+  {
+    readonly query: KeywordQuery
+    readonly classes: readonly VisibleClass[]
+    readonly filters: SearchFilters
+    readonly built: Query
+  }
+>()
+
+function buildQuery(
   query: KeywordQuery,
   classes: readonly VisibleClass[],
   filters: readonly Query[],

@@ -72,7 +72,7 @@ export async function searchKeyword(
   counted.note(query, scope, statistics)
   const limit = Math.min(request.limit, pageMax)
   const othersMax = Math.max(0, Math.min(request.otherChunksMax, documentChunksMax - 1))
-  const scored = keywordQuery(query, classes, filters, statistics)
+  const scored = keywordQuery(query, classes, request.filters, statistics)
   // The language counts that is found; of current versions there is one in a document.
   const walked = (facet: Facet) => facet === 'language' && includeNonCurrent
   const areWalked = facets?.of.some(walked) ?? false
@@ -139,7 +139,7 @@ export function keywordScores(
   statistics: ScopeStatistics,
 ): Search<ReadonlyMap<string, ChunkScore>> {
   const { query, scope, documentIds, explain = false } = request
-  const scored = keywordQuery(query, visibleClasses(scope), filterQueries(request.filters), statistics)
+  const scored = keywordQuery(query, visibleClasses(scope), request.filters, statistics)
   const body = {
     size: documentIds.length,
     track_total_hits: false,

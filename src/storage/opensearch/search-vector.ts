@@ -75,16 +75,10 @@ export async function searchVector(
   const filter = [ofDatasets(request.scope), ...(among === null ? [] : [{ terms: { id: among } }])]
   const comparison = compare(near, chunks, filter, request.topK, request.topK, doTell)
   const { hits, words: told } = await withWords(calls, comparison, among, (ids) => wordsOf(request, ids, counted))
-  const nearest = nearestChunks(hits, request.topK)
-  return { outcome: 'found', hits: told === null ? nearest : nearest.map((hit) => telling(hit, told)), vectorsPending }
+  return { outcome: 'found', hits: nearestChunks(hits, request.topK, told), vectorsPending }
 }
 
 type WordScores = ReadonlyMap<string, ChunkScore>
-
-const telling = (hit: DocumentHit, told: WordScores): DocumentHit => ({
-  ...hit,
-  words: told.get(hit.documentId) ?? null,
-})
 
 /** What the words of the other branch of a hybrid search give to documents; null where that is not asked, or not known yet. */
 function wordsOf(
@@ -298,12 +292,15 @@ function compare(
   return documentSearch(body, (found) => found.map(hitOf), doTell ? toldColumns.ofDocuments : undefined)
 }
 
-/** The nearest chunks of all, put together by document again. */
-function nearestChunks(hits: readonly DocumentHit[], topK: number): DocumentHit[] {
+/** The nearest chunks of all, put together by document again, with what words give to each where that is told. */
+function nearestChunks(hits: readonly DocumentHit[], topK: number, told: WordScores | null): DocumentHit[] {
   // Documents are in their order, and so are the chunks of each: what is as near as the last one goes by that.
   const scores = hits.flatMap((hit) => [hit.score, ...hit.otherChunks.map(({ score }) => score)])
   const last = scores.toSorted((a, b) => b - a)[topK - 1] ?? Number.NEGATIVE_INFINITY
   let ties = topK - scores.filter((score) => score > last).length
   const isKept = ({ score }: ChunkScore): boolean => score > last || (score === last && ties-- > 0)
-  return hits.flatMap((hit) => (isKept(hit) ? [{ ...hit, otherChunks: hit.otherChunks.filter(isKept) }] : []))
+  const telling = (hit: DocumentHit) => told && { words: told.get(hit.documentId) ?? null }
+  return hits.flatMap((hit) =>
+    isKept(hit) ? [{ ...hit, otherChunks: hit.otherChunks.filter(isKept), ...telling(hit) }] : [],
+  )
 }

@@ -9,6 +9,7 @@ import { RoomForWrites } from '../full-disk.ts'
 import { type OpenStore, UnusableStoreError } from '../open-store.ts'
 import { isBeyond, migrate, newestMigration, readSchema, refuseBeyond, type Schema } from '../sql/migrate.ts'
 import { remoteStore } from '../sql/remote-store.ts'
+import { sqlSearchTexts } from '../sql/search-texts.ts'
 import { type Store, sqlStore } from '../sql/sql-store.ts'
 import { type NamedCall, nameOf } from '../sql/store-calls.ts'
 import { type Connection, Connections, plan, sendTogether } from './connections.ts'
@@ -146,8 +147,11 @@ export async function openPostgresStore(
     }
   }
 
+  const store = remoteStore(perform)
+  // Mostly one statement, and each tells all that is made of what it reads: no transaction has to hold them together.
+  const { rankLikely } = sqlSearchTexts(store.indexSource)
   return {
-    store: remoteStore(perform),
+    store: { ...store, searchTexts: { ...store.searchTexts, rankLikely } },
     migrated,
     condition: () => ({ ok: !schema.isBeyond, troubles: schema.isBeyond ? [upgradedByNewer] : [] }),
     load: () => ({ writer: under.writing.count, readers: under.reading.count }),

@@ -1,6 +1,7 @@
 import { catalogNumbersAt } from './catalog-numbers.ts'
 import { SegmentBuilder, type TermScratch } from './segment-builder.ts'
 import { compareDocumentIds, openImage, type SegmentImage } from './segment-image.ts'
+import { bodyTokensAt, titleTokensAt } from './segment-tokens.ts'
 import { columnLayout, VectorColumn } from './vector-column.ts'
 
 export interface MergeSource {
@@ -57,7 +58,7 @@ function addDocument(builder: SegmentBuilder, image: SegmentImage, document: num
     if (version === undefined) {
       version = builder.addVersion(
         image.versionIds.subarray(image.versionIdStart[from]!, image.versionIdStart[from + 1]!),
-        image.titleTokens.subarray(image.titleStart[from]!, image.titleStart[from + 1]!),
+        titleTokensAt(image, from),
         image.titleLength[from]!,
       )
       versions.set(from, version)
@@ -71,7 +72,7 @@ function addDocument(builder: SegmentBuilder, image: SegmentImage, document: num
       key: image.chunkKey[chunk]!,
       vectorKey: image.vectorKey[chunk]!,
       length: image.chunkLength[chunk]! - image.titleLength[from]!,
-      body: image.bodyTokens.subarray(image.bodyStart[chunk]!, image.bodyStart[chunk + 1]!),
+      body: bodyTokensAt(image, chunk),
     })
   }
 }

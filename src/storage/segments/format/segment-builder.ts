@@ -1,6 +1,7 @@
 import type { CatalogNumbers } from './catalog-numbers.ts'
 import { PairSieveBuilder } from './pair-sieve.ts'
 import { exceptionCode, writeImage } from './segment-image.ts'
+import { storeTokens } from './segment-tokens.ts'
 import { longStep, stepShift, termMask } from './token-stream.ts'
 
 /**
@@ -118,9 +119,7 @@ export class SegmentBuilder {
       tags: this.#tags.words.view(),
       classificationStart: this.#classifications.starts(),
       classifications: this.#classifications.words.view(),
-      ...this.#postings(),
-      bodyTokens: this.#bodyTokens.view(),
-      titleTokens: this.#titleTokens.view(),
+      ...this.#wordsAndPostings(),
       pairSlices: this.#pairSlices(),
     })
   }
@@ -142,7 +141,7 @@ export class SegmentBuilder {
   }
 
   /** Where memory runs out in the middle, the next build must not find the counts of this one. */
-  #postings() {
+  #wordsAndPostings() {
     try {
       return this.#countedPostings()
     } catch (error) {
@@ -151,7 +150,7 @@ export class SegmentBuilder {
     }
   }
 
-  /** Counts, lays the lists out, fills them: three passes over the token numbers. */
+  /** Counts, lays the lists out, fills them, and numbers the words by the list of terms: passes over the token numbers. */
   #countedPostings() {
     const body = this.#bodyTokens.array
     const title = this.#titleTokens.array
@@ -214,9 +213,12 @@ export class SegmentBuilder {
         if (code === exceptionCode) exceptions.push([posting, found])
       }
     }
+    for (let i = 0; i < term.length; i++) next[term[i]!] = i
+    const tokens = storeTokens(this.#bodyTokens.view(), this.#titleTokens.view(), next, term.length)
     for (let i = 0; i < term.length; i++) next[term[i]!] = 0
     exceptions.sort((a, b) => a[0] - b[0])
     return {
+      ...tokens,
       term,
       postingStart,
       postingChunk,

@@ -8,8 +8,10 @@
  * Layout: 16 bytes of head (magic, format, section count, total bytes), then offset and element count of every section
  * (two 32-bit numbers each), then the sections, each aligned to 8 bytes. Little-endian.
  */
-const formatVersion = 4
 const magic = 0x5445_5331
+/** By how many bytes a token has, see `segment-tokens.ts`. */
+const formatOf = { 3: 5, 4: 4 } as const
+export type TokenBytes = keyof typeof formatOf
 const headBytes = 16
 
 /** Chunk numbers fit 16 bits: three bytes a posting instead of five. */
@@ -71,8 +73,9 @@ const sections = {
   /** Ascending numbers of the postings that did not fit, and their frequencies: title << 16 | body. */
   exceptionPosting: 'u32',
   exceptionFrequency: 'u32',
-  bodyTokens: 'u32',
-  titleTokens: 'u32',
+  bodyTokens: 'token',
+  /** A kernel reads up to 13 bytes beyond: something has to follow. */
+  titleTokens: 'token',
   /** Which chunks may hold two terms side by side, see `pair-sieve.ts`. */
   pairSlices: 'u32',
 } as const
@@ -81,6 +84,8 @@ export type SectionName = keyof typeof sections
 const sectionNames = Object.keys(sections) as SectionName[]
 
 interface ElementArrays {
+  /** As bytes, of whatever width. */
+  token: Uint8Array<ArrayBufferLike>
   u8: Uint8Array<ArrayBufferLike>
   u16: Uint16Array<ArrayBufferLike>
   u32: Uint32Array<ArrayBufferLike>
@@ -92,6 +97,7 @@ export type SegmentSections = { readonly [Name in SectionName]: ElementArrays[(t
 
 export interface SegmentImage extends SegmentSections {
   readonly bytes: number
+  readonly tokenBytes: TokenBytes
   readonly chunks: number
   readonly documents: number
   readonly versions: number
@@ -99,6 +105,10 @@ export interface SegmentImage extends SegmentSections {
   /** Terms that were looked for last, by the remainder of their number, and where they stand; 0 is no term. */
   readonly lastTerms: Uint32Array
   readonly lastPlaces: Int32Array
+}
+
+function bytesOfElement(element: keyof ElementArrays, tokenBytes: TokenBytes): number {
+  return element === 'token' ? tokenBytes : elementBytes[element]
 }
 
 function alignedTo8(bytes: number): number {
@@ -112,18 +122,18 @@ type SegmentParts = {
     : ElementArrays[(typeof sections)[Name]]
 }
 
-export function writeImage(parts: SegmentParts): Uint8Array<ArrayBuffer> {
+export function writeImage(parts: SegmentParts & Pick<SegmentImage, 'tokenBytes'>): Uint8Array<ArrayBuffer> {
   const directoryBytes = sectionNames.length * 8
   let total = alignedTo8(headBytes + directoryBytes)
   for (const name of sectionNames) total += alignedTo8(parts[name].byteLength)
   const image = new Uint8Array(total)
   const head = new Uint32Array(image.buffer, 0, (headBytes + directoryBytes) / 4)
-  head.set([magic, formatVersion, sectionNames.length, total])
+  head.set([magic, formatOf[parts.tokenBytes], sectionNames.length, total])
   let at = alignedTo8(headBytes + directoryBytes)
   sectionNames.forEach((name, i) => {
     const part = parts[name]
     head[4 + i * 2] = at
-    head[5 + i * 2] = part.length
+    head[5 + i * 2] = part.byteLength / bytesOfElement(sections[name], parts.tokenBytes)
     image.set(new Uint8Array(part.buffer, part.byteOffset, part.byteLength), at)
     at += alignedTo8(part.byteLength)
   })
@@ -133,21 +143,23 @@ export function writeImage(parts: SegmentParts): Uint8Array<ArrayBuffer> {
 /** Opens views, copies nothing. Throws on bytes that are no image of this format; the caller takes that as damage. */
 export function openImage(bytes: Uint8Array<ArrayBufferLike>): SegmentImage {
   const head = new Uint32Array(bytes.buffer, bytes.byteOffset, 4 + sectionNames.length * 2)
-  if (head[0] !== magic || head[1] !== formatVersion || head[2] !== sectionNames.length || head[3] !== bytes.length) {
-    throw new Error('not a segment image of this format')
-  }
+  const tokenBytes = ([3, 4] as const).find((width) => formatOf[width] === head[1])
+  const isWhole = head[0] === magic && head[2] === sectionNames.length && head[3] === bytes.length
+  if (tokenBytes === undefined || !isWhole) throw new Error('not a segment image of this format')
   const parts: Partial<Record<SectionName, ElementArrays[keyof ElementArrays]>> = {}
   sectionNames.forEach((name, i) => {
     const offset = head[4 + i * 2]!
     const length = head[5 + i * 2]!
     const element = sections[name]
-    if (offset + length * elementBytes[element] > bytes.length) throw new Error(`section ${name} leaves its segment`)
-    parts[name] = viewOf(element, bytes, offset, length)
+    const sectionBytes = length * bytesOfElement(element, tokenBytes)
+    if (offset + sectionBytes > bytes.length) throw new Error(`section ${name} leaves its segment`)
+    parts[name] = viewOf(element, bytes, offset, element === 'token' ? sectionBytes : length)
   })
   const opened = parts as SegmentSections
   return {
     ...opened,
     bytes: bytes.length,
+    tokenBytes,
     chunks: opened.chunkClass.length,
     documents: opened.documentPublished.length,
     versions: opened.titleLength.length,
@@ -161,6 +173,7 @@ function viewOf(element: keyof ElementArrays, bytes: Uint8Array<ArrayBufferLike>
   const at = bytes.byteOffset + offset
   switch (element) {
     case 'u8':
+    case 'token':
       return new Uint8Array(bytes.buffer, at, length)
     case 'u16':
       return new Uint16Array(bytes.buffer, at, length)

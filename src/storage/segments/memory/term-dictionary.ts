@@ -1,4 +1,5 @@
-import { compareBytes } from '../format/segment-image.ts'
+import { compareBytes, type SegmentImage } from '../format/segment-image.ts'
+import { eachToken } from '../format/segment-tokens.ts'
 import { longStep, stepShift, termMask } from '../format/token-stream.ts'
 import { blockTerms, otherRole, TermShapes, termsMax, writtenRole } from './term-shapes.ts'
 
@@ -129,7 +130,11 @@ export class TermDictionary {
 
   /** Terms of a field that is indexed. */
   noteWords(tokens: Uint32Array<ArrayBufferLike>): void {
-    noteRoles(tokens, this.shapes.roles)
+    for (let i = 0; i < tokens.length; i++) {
+      const step = tokens[i]! >>> stepShift
+      noteRole(tokens[i]! & termMask, step, this.shapes.roles)
+      if (step === longStep) i++
+    }
   }
 
   /** What several threads noted, each for itself: in one array they would undo what another has just written. */
@@ -257,15 +262,15 @@ export class TermDictionary {
   }
 }
 
-/** What the terms of a field are in it: the first of a position is the word as it is written. Most are known already. */
-export function noteRoles(tokens: Uint32Array<ArrayBufferLike>, roles: Uint8Array<ArrayBufferLike>): void {
-  for (let i = 0; i < tokens.length; i++) {
-    const step = tokens[i]! >>> stepShift
-    const term = tokens[i]! & termMask
-    const role = step === 0 ? otherRole : writtenRole
-    if ((roles[term]! & role) === 0) roles[term]! |= role
-    if (step === longStep) i++
-  }
+/** What its terms are in the fields of a segment. */
+export function noteSegment(image: SegmentImage, roles: Uint8Array<ArrayBufferLike>): void {
+  eachToken(image, (term, step) => noteRole(term, step, roles))
+}
+
+/** The first of a position is the word as it is written. Most are known already. */
+function noteRole(term: number, step: number, roles: Uint8Array<ArrayBufferLike>): void {
+  const role = step === 0 ? otherRole : writtenRole
+  if ((roles[term]! & role) === 0) roles[term]! |= role
 }
 
 function bucketOf(bytes: Uint8Array, from: number, length: number): number {

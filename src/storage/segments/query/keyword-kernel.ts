@@ -1,4 +1,5 @@
 import { fieldsAt, findTerm, frequencyAt, type SegmentImage, segmentChunksMax } from '../format/segment-image.ts'
+import { bodyTokensAt, titleTokensAt } from '../format/segment-tokens.ts'
 import { longStep, stepShift, termMask } from '../format/token-stream.ts'
 import type { Segment } from '../memory/segment.ts'
 import { type BegunChunks, begunFrequency, gatherBegun } from './begun-chunks.ts'
@@ -121,14 +122,12 @@ export class KeywordKernel {
     masks: Uint8Array,
     count: number,
   ): number {
-    const { titleStart, titleTokens, bodyStart, bodyTokens, chunkVersion } = image
     let kept = 0
     for (let i = 0; i < count; i++) {
       const chunk = chunks[i]!
-      const version = chunkVersion[chunk]!
       const isWritten =
-        ((masks[i]! & bodyMask) !== 0 && isFirst(bodyTokens, bodyStart[chunk]!, bodyStart[chunk + 1]!, term)) ||
-        ((masks[i]! & titleMask) !== 0 && isFirst(titleTokens, titleStart[version]!, titleStart[version + 1]!, term))
+        ((masks[i]! & bodyMask) !== 0 && isFirst(bodyTokensAt(image, chunk), term)) ||
+        ((masks[i]! & titleMask) !== 0 && isFirst(titleTokensAt(image, image.chunkVersion[chunk]!), term))
       if (isWritten) chunks[kept++] = chunk
     }
     return kept
@@ -147,8 +146,8 @@ export class KeywordKernel {
   }
 }
 
-function isFirst(tokens: Uint32Array<ArrayBufferLike>, from: number, to: number, term: number): boolean {
-  for (let i = from; i < to; i++) {
+function isFirst(tokens: Uint32Array<ArrayBufferLike>, term: number): boolean {
+  for (let i = 0; i < tokens.length; i++) {
     const step = tokens[i]! >>> stepShift
     if (step !== 0 && (tokens[i]! & termMask) === term) return true
     if (step === longStep) i++

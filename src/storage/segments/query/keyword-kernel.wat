@@ -807,11 +807,25 @@
         (br $next)))
     (local.get $kept))
 
+  ;; Words of three bytes ($bytes) or four: three bits of step, then the number of the term, which callers give as it stands in
+  ;; them (`tokenNumber`). Shifted up by $drop, a word of three bytes begins with its step as one of four does. Four are looked
+  ;; at together, the last ones with what lies beyond them: the segment's pairs and its deaths, so never the end of memory.
+
+  ;; How the bytes of four words are spread.
+  (func $lanes (param $bytes i32) (result v128)
+    (select
+      (v128.const i8x16 16 0 1 2 16 3 4 5 16 6 7 8 16 9 10 11)
+      (v128.const i8x16 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15)
+      (i32.eq (local.get $bytes) (i32.const 3))))
+
+  (func $drop (param $bytes i32) (result i32)
+    (i32.shl (i32.sub (i32.const 4) (local.get $bytes)) (i32.const 3)))
+
   ;; Of $count chunks at $list, leaves those that have $term for a word as it is written in a field of their mask, a byte
   ;; each at $masks: 1 title, 2 body. Returns how many.
   (func (export "keep_written")
     (param $list i32) (param $masks i32) (param $count i32) (param $term i32) (param $versions i32)
-    (param $title_starts i32) (param $titles i32) (param $body_starts i32) (param $bodies i32)
+    (param $title_starts i32) (param $titles i32) (param $body_starts i32) (param $bodies i32) (param $bytes i32)
     (result i32)
     (local $i i32) (local $chunk i32) (local $mask i32) (local $is_written i32) (local $kept i32)
     (block $done
@@ -827,6 +841,7 @@
               (call $has_written
                 (i32.add (local.get $body_starts) (i32.shl (local.get $chunk) (i32.const 2)))
                 (local.get $bodies)
+                (local.get $bytes)
                 (local.get $term)))))
         (if (i32.and (i32.eqz (local.get $is_written)) (i32.and (local.get $mask) (i32.const 1)))
           (then
@@ -838,6 +853,7 @@
                     (i32.load16_u $arena (i32.add (local.get $versions) (i32.shl (local.get $chunk) (i32.const 1))))
                     (i32.const 2)))
                 (local.get $titles)
+                (local.get $bytes)
                 (local.get $term)))))
         (i32.store16 $scratch
           (i32.add (local.get $list) (i32.shl (local.get $kept) (i32.const 1)))
@@ -849,35 +865,29 @@
 
   ;; Whether a word between the two word numbers at $bounds is the term with a step: the first of its position. The word that
   ;; says how long a long step is has none.
-  (func $has_written (param $bounds i32) (param $tokens i32) (param $term i32) (result i32)
-    (local $at i32) (local $to i32) (local $terms v128) (local $word i32) (local $words v128)
-    (local.set $at (i32.add (local.get $tokens) (i32.shl (i32.load $arena (local.get $bounds)) (i32.const 2))))
+  (func $has_written (param $bounds i32) (param $tokens i32) (param $bytes i32) (param $term i32) (result i32)
+    (local $at i32) (local $to i32) (local $terms v128) (local $lanes v128) (local $words v128) (local $hits i32)
+    (local.set $at (i32.add (local.get $tokens) (i32.mul (i32.load $arena (local.get $bounds)) (local.get $bytes))))
     (local.set $to
-      (i32.add (local.get $tokens) (i32.shl (i32.load $arena offset=4 (local.get $bounds)) (i32.const 2))))
-    (local.set $term (i32.shl (local.get $term) (i32.const 3)))
-    (local.set $terms (i32x4.splat (local.get $term)))
-    (block $few
-      (loop $next
-        (br_if $few (i32.gt_u (i32.add (local.get $at) (i32.const 16)) (local.get $to)))
-        (local.set $words (v128.load $arena (local.get $at)))
-        (if
-          (v128.any_true
-            (v128.and
-              (i32x4.eq (i32x4.shl (local.get $words) (i32.const 3)) (local.get $terms))
-              (i32x4.gt_u (local.get $words) (v128.const i32x4 0x1fffffff 0x1fffffff 0x1fffffff 0x1fffffff))))
-          (then (return (i32.const 1))))
-        (local.set $at (i32.add (local.get $at) (i32.const 16)))
-        (br $next)))
+      (i32.add (local.get $tokens) (i32.mul (i32.load $arena offset=4 (local.get $bounds)) (local.get $bytes))))
+    (local.set $lanes (call $lanes (local.get $bytes)))
+    (local.set $terms (i32x4.splat (i32.shl (local.get $term) (i32.const 3))))
     (block $none
       (loop $next
         (br_if $none (i32.ge_u (local.get $at) (local.get $to)))
-        (local.set $word (i32.load $arena (local.get $at)))
-        (if
-          (i32.and
-            (i32.eq (i32.shl (local.get $word) (i32.const 3)) (local.get $term))
-            (i32.gt_u (local.get $word) (i32.const 0x1fffffff)))
-          (then (return (i32.const 1))))
-        (local.set $at (i32.add (local.get $at) (i32.const 4)))
+        (local.set $words (i8x16.swizzle (v128.load $arena (local.get $at)) (local.get $lanes)))
+        (local.set $hits
+          (i32x4.bitmask
+            (v128.and
+              (i32x4.eq (i32x4.shl (local.get $words) (i32.const 3)) (local.get $terms))
+              (i32x4.gt_u (local.get $words) (v128.const i32x4 0x1fffffff 0x1fffffff 0x1fffffff 0x1fffffff)))))
+        (if (local.get $hits)
+          (then
+            (return
+              (i32.lt_u
+                (i32.add (local.get $at) (i32.mul (i32.ctz (local.get $hits)) (local.get $bytes)))
+                (local.get $to)))))
+        (local.set $at (i32.add (local.get $at) (i32.shl (local.get $bytes) (i32.const 2))))
         (br $next)))
     (i32.const 0))
 
@@ -886,7 +896,7 @@
   (func (export "phrases")
     (param $list i32) (param $count i32) (param $versions i32)
     (param $title_starts i32) (param $titles i32) (param $body_starts i32) (param $bodies i32)
-    (param $phrase i32) (param $out i32)
+    (param $bytes i32) (param $phrase i32) (param $out i32)
     (local $i i32) (local $at i32)
     (block $done
       (br_if $done (i32.eqz (local.get $count)))
@@ -899,6 +909,7 @@
             (call $field
               (i32.add (local.get $body_starts) (i32.shl (local.get $at) (i32.const 2)))
               (local.get $bodies)
+              (local.get $bytes)
               (local.get $phrase))
             (i32.shl
               (call $field
@@ -908,19 +919,22 @@
                     (i32.load16_u $arena (i32.add (local.get $versions) (i32.shl (local.get $at) (i32.const 1))))
                     (i32.const 2)))
                 (local.get $titles)
+                (local.get $bytes)
                 (local.get $phrase))
               (i32.const 16))))
         (br_if $next
           (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 1))) (local.get $count))))))
 
   ;; How often the phrase stands between the two word numbers at $bounds.
-  (func $field (param $bounds i32) (param $tokens i32) (param $phrase i32) (result i32)
+  (func $field (param $bounds i32) (param $tokens i32) (param $bytes i32) (param $phrase i32) (result i32)
     (local $from i32) (local $to i32) (local $at i32) (local $hits i32) (local $lane i32)
     (local $count i32) (local $counted i32)
     (local $first_terms i32) (local $first_end i32) (local $term i32)
-    (local $words v128) (local $equal v128)
-    (local.set $from (i32.add (local.get $tokens) (i32.shl (i32.load $arena (local.get $bounds)) (i32.const 2))))
-    (local.set $to (i32.add (local.get $tokens) (i32.shl (i32.load $arena offset=4 (local.get $bounds)) (i32.const 2))))
+    (local $lanes v128) (local $words v128) (local $equal v128)
+    (local.set $from (i32.add (local.get $tokens) (i32.mul (i32.load $arena (local.get $bounds)) (local.get $bytes))))
+    (local.set $to
+      (i32.add (local.get $tokens) (i32.mul (i32.load $arena offset=4 (local.get $bounds)) (local.get $bytes))))
+    (local.set $lanes (call $lanes (local.get $bytes)))
     ;; The terms start after the number of groups and one more bound than there are groups.
     (local.set $first_terms
       (i32.add (local.get $phrase) (i32.shl (i32.add (i32.load $scratch (local.get $phrase)) (i32.const 2)) (i32.const 2))))
@@ -930,11 +944,10 @@
     (block $end
       (loop $four
         (br_if $end (i32.ge_u (local.get $at) (local.get $to)))
-        ;; The last words are loaded one at a time: beyond them another segment, or nothing, may lie.
-        (if (i32.le_u (i32.add (local.get $at) (i32.const 16)) (local.get $to))
-          (then (local.set $words (v128.load $arena (local.get $at))))
-          (else (local.set $words (v128.load32_zero $arena (local.get $at)))))
-        (local.set $words (v128.and (local.get $words) (v128.const i32x4 0x1fffffff 0x1fffffff 0x1fffffff 0x1fffffff)))
+        (local.set $words
+          (v128.and
+            (i8x16.swizzle (v128.load $arena (local.get $at)) (local.get $lanes))
+            (v128.const i32x4 0x1fffffff 0x1fffffff 0x1fffffff 0x1fffffff)))
         (local.set $equal (i32x4.eq (local.get $words) (v128.load32_splat $scratch (local.get $first_terms))))
         (local.set $term (i32.add (local.get $first_terms) (i32.const 4)))
         (block $compared
@@ -951,7 +964,7 @@
           (then
             (loop $hit
               (local.set $lane
-                (i32.add (local.get $at) (i32.shl (i32.ctz (local.get $hits)) (i32.const 2))))
+                (i32.add (local.get $at) (i32.mul (i32.ctz (local.get $hits)) (local.get $bytes))))
               (block $no
                 (br_if $no (i32.ge_u (local.get $lane) (local.get $to)))
                 ;; A word after a long step is the step, not a term.
@@ -959,36 +972,37 @@
                   (then
                     (br_if $no
                       (i32.eq
-                        (i32.shr_u (i32.load $arena (i32.sub (local.get $lane) (i32.const 4))) (i32.const 29))
+                        (call $step (i32.sub (local.get $lane) (local.get $bytes)) (local.get $bytes))
                         (i32.const 7)))))
                 (if (local.get $counted)
-                  (then (br_if $no (call $same_position (local.get $counted) (local.get $lane)))))
-                (br_if $no (i32.eqz (call $stands_at (local.get $lane) (local.get $to) (local.get $phrase))))
+                  (then (br_if $no (call $same_position (local.get $counted) (local.get $lane) (local.get $bytes)))))
+                (br_if $no
+                  (i32.eqz (call $stands_at (local.get $lane) (local.get $to) (local.get $bytes) (local.get $phrase))))
                 (local.set $count (i32.add (local.get $count) (i32.const 1)))
                 (local.set $counted (local.get $lane)))
               (br_if $hit
                 (local.tee $hits (i32.and (local.get $hits) (i32.sub (local.get $hits) (i32.const 1))))))))
-        (local.set $at
-          (i32.add
-            (local.get $at)
-            (select (i32.const 16) (i32.const 4)
-              (i32.le_u (i32.add (local.get $at) (i32.const 16)) (local.get $to)))))
+        (local.set $at (i32.add (local.get $at) (i32.shl (local.get $bytes) (i32.const 2))))
         (br $four)))
     (local.get $count))
 
+  (func $step (param $at i32) (param $bytes i32) (result i32)
+    (i32.shr_u (i32.shl (i32.load $arena (local.get $at)) (call $drop (local.get $bytes))) (i32.const 29)))
+
   ;; Whether no word after $before up to $after takes a step.
-  (func $same_position (param $before i32) (param $after i32) (result i32)
+  (func $same_position (param $before i32) (param $after i32) (param $bytes i32) (result i32)
     (loop $next
-      (local.set $before (i32.add (local.get $before) (i32.const 4)))
+      (local.set $before (i32.add (local.get $before) (local.get $bytes)))
       (if (i32.gt_u (local.get $before) (local.get $after)) (then (return (i32.const 1))))
-      (if (i32.shr_u (i32.load $arena (local.get $before)) (i32.const 29)) (then (return (i32.const 0))))
+      (if (call $step (local.get $before) (local.get $bytes)) (then (return (i32.const 0))))
       (br $next))
     (unreachable))
 
   ;; Whether the groups after the first follow the word at $at.
-  (func $stands_at (param $at i32) (param $to i32) (param $phrase i32) (result i32)
-    (local $groups i32) (local $distance i32) (local $seen i32) (local $wanted i32)
+  (func $stands_at (param $at i32) (param $to i32) (param $bytes i32) (param $phrase i32) (result i32)
+    (local $groups i32) (local $distance i32) (local $seen i32) (local $wanted i32) (local $drop i32)
     (local $word i32) (local $term i32) (local $term_end i32) (local $terms i32)
+    (local.set $drop (call $drop (local.get $bytes)))
     (local.set $groups (i32.load $scratch (local.get $phrase)))
     (local.set $wanted (i32.sub (i32.shl (i32.const 1) (local.get $groups)) (i32.const 2)))
     (local.set $terms
@@ -996,16 +1010,20 @@
     (local.set $at
       (i32.add
         (local.get $at)
-        (select (i32.const 8) (i32.const 4)
-          (i32.eq (i32.shr_u (i32.load $arena (local.get $at)) (i32.const 29)) (i32.const 7)))))
+        (i32.shl
+          (local.get $bytes)
+          (i32.eq (call $step (local.get $at) (local.get $bytes)) (i32.const 7)))))
     (loop $next
       (if (i32.ge_u (local.get $at) (local.get $to)) (then (return (i32.const 0))))
-      (local.set $word (i32.load $arena (local.get $at)))
-      (local.set $at (i32.add (local.get $at) (i32.const 4)))
+      (local.set $word (i32.shl (i32.load $arena (local.get $at)) (local.get $drop)))
+      (local.set $at (i32.add (local.get $at) (local.get $bytes)))
       (if (i32.eq (i32.shr_u (local.get $word) (i32.const 29)) (i32.const 7))
         (then
-          (local.set $distance (i32.add (local.get $distance) (i32.load $arena (local.get $at))))
-          (local.set $at (i32.add (local.get $at) (i32.const 4))))
+          (local.set $distance
+            (i32.add
+              (local.get $distance)
+              (i32.shr_u (i32.shl (i32.load $arena (local.get $at)) (local.get $drop)) (local.get $drop))))
+          (local.set $at (i32.add (local.get $at) (local.get $bytes))))
         (else
           (local.set $distance
             (i32.add (local.get $distance) (i32.shr_u (local.get $word) (i32.const 29))))))

@@ -1,4 +1,5 @@
 import type { SegmentImage } from '../format/segment-image.ts'
+import { bodyTokensAt, titleTokensAt } from '../format/segment-tokens.ts'
 import { longStep, stepShift, termMask } from '../format/token-stream.ts'
 
 /**
@@ -22,20 +23,18 @@ export class PhraseMatcher {
   /** Frequencies in a chunk, title << 16 | body. */
   frequency(image: SegmentImage, chunk: number): number {
     const version = image.chunkVersion[chunk]!
-    const inTitle = this.#count(image.titleTokens, image.titleStart[version]!, image.titleStart[version + 1]!)
-    const inBody = this.#count(image.bodyTokens, image.bodyStart[chunk]!, image.bodyStart[chunk + 1]!)
-    return (inTitle << 16) | inBody
+    return (this.#count(titleTokensAt(image, version)) << 16) | this.#count(bodyTokensAt(image, chunk))
   }
 
-  #count(tokens: Uint32Array<ArrayBufferLike>, from: number, to: number): number {
-    if (this.#first.length > 1) return this.#countAny(tokens, from, to)
+  #count(tokens: Uint32Array<ArrayBufferLike>): number {
+    if (this.#first.length > 1) return this.#countAny(tokens)
     const term = this.#first[0]!
     let count = 0
     let counted = -1
-    for (let i = from; i < to; i++) {
-      if ((tokens[i]! & termMask) !== term || isStep(tokens, from, i)) continue
+    for (let i = 0; i < tokens.length; i++) {
+      if ((tokens[i]! & termMask) !== term || isStep(tokens, i)) continue
       if (counted >= 0 && samePosition(tokens, counted, i)) continue
-      if (this.#standsAt(tokens, i, to)) {
+      if (this.#standsAt(tokens, i)) {
         count++
         counted = i
       }
@@ -43,13 +42,13 @@ export class PhraseMatcher {
     return count
   }
 
-  #countAny(tokens: Uint32Array<ArrayBufferLike>, from: number, to: number): number {
+  #countAny(tokens: Uint32Array<ArrayBufferLike>): number {
     let count = 0
     let counted = -1
-    for (let i = from; i < to; i++) {
+    for (let i = 0; i < tokens.length; i++) {
       const word = tokens[i]!
       if (this.#first.includes(word & termMask) && (counted < 0 || !samePosition(tokens, counted, i))) {
-        if (this.#standsAt(tokens, i, to)) {
+        if (this.#standsAt(tokens, i)) {
           count++
           counted = i
         }
@@ -60,12 +59,12 @@ export class PhraseMatcher {
   }
 
   /** Whether the groups after the first follow the word at `at`. */
-  #standsAt(tokens: Uint32Array<ArrayBufferLike>, at: number, to: number): boolean {
+  #standsAt(tokens: Uint32Array<ArrayBufferLike>, at: number): boolean {
     const groups = this.#groups
     const seen = this.#seen.fill(0)
     let missing = groups.length - 1
     let distance = 0
-    for (let i = tokens[at]! >>> stepShift === longStep ? at + 2 : at + 1; i < to && missing > 0; i++) {
+    for (let i = tokens[at]! >>> stepShift === longStep ? at + 2 : at + 1; i < tokens.length && missing > 0; i++) {
       const word = tokens[i]!
       const step = word >>> stepShift
       distance += step === longStep ? tokens[++i]! : step
@@ -80,8 +79,8 @@ export class PhraseMatcher {
 }
 
 /** Whether the word at `at` is no term but the length of a long step. */
-function isStep(tokens: Uint32Array<ArrayBufferLike>, from: number, at: number): boolean {
-  return at > from && tokens[at - 1]! >>> stepShift === longStep
+function isStep(tokens: Uint32Array<ArrayBufferLike>, at: number): boolean {
+  return at > 0 && tokens[at - 1]! >>> stepShift === longStep
 }
 
 function samePosition(tokens: Uint32Array<ArrayBufferLike>, before: number, after: number): boolean {

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { countBits } from '../format/count-bits.ts'
 import { exceptionCode, segmentChunksMax } from '../format/segment-image.ts'
+import { tokenNumber } from '../format/segment-tokens.ts'
 import { hasDeaths, type Segment } from '../memory/segment.ts'
 import type { BegunChunks } from './begun-chunks.ts'
 import { weighFrequency } from './chunk-scorer.ts'
@@ -310,9 +311,9 @@ export class SimdKeywordKernel extends KeywordKernel {
       start += group.length
       return start
     })
-    this.#phrase.set([groups.length, 0, ...starts, ...terms])
-    this.#list.set(list.subarray(0, count))
     const { image, arena } = walked
+    this.#phrase.set([groups.length, 0, ...starts, ...terms.map((term) => tokenNumber(image, term))])
+    this.#list.set(list.subarray(0, count))
     this.#kernelFor(arena).phrases(
       listAt,
       count,
@@ -321,6 +322,7 @@ export class SimdKeywordKernel extends KeywordKernel {
       image.titleTokens.byteOffset,
       image.bodyStart.byteOffset,
       image.bodyTokens.byteOffset,
+      image.tokenBytes,
       phraseAt,
       frequenciesAt,
     )
@@ -350,18 +352,21 @@ export class SimdKeywordKernel extends KeywordKernel {
     masks: Uint8Array,
     count: number,
   ): number {
+    const number = tokenNumber(image, term)
+    if (number < 0) return 0
     this.#list.set(chunks.subarray(0, count))
     this.#masks.set(masks.subarray(0, count))
     const kept = this.#kernelFor(arena).keep_written(
       listAt,
       masksAt,
       count,
-      term,
+      number,
       image.chunkVersion.byteOffset,
       image.titleStart.byteOffset,
       image.titleTokens.byteOffset,
       image.bodyStart.byteOffset,
       image.bodyTokens.byteOffset,
+      image.tokenBytes,
     )
     chunks.set(this.#list.subarray(0, kept))
     return kept

@@ -3,6 +3,7 @@ import { type CatalogNumbers, catalogNumbersAt, numberColumns } from '../format/
 import type { FilterClass, FilterClasses } from '../format/filter-classes.ts'
 import type { SegmentBuilder } from '../format/segment-builder.ts'
 import { chunkIdAt, compareBytes, segmentChunksMax, versionIdAt } from '../format/segment-image.ts'
+import { bodyTokensAt, titleTokensAt } from '../format/segment-tokens.ts'
 import type { VectorColumn } from '../format/vector-column.ts'
 import type { Segment } from '../memory/segment.ts'
 import type { TermDictionary } from '../memory/term-dictionary.ts'
@@ -188,7 +189,7 @@ export class DocumentUnit {
       if (version === undefined) {
         version = {
           id: encoder.encode(name),
-          title: image.titleTokens.subarray(image.titleStart[from]!, image.titleStart[from + 1]!),
+          title: titleTokensAt(image, from),
           titleLength: image.titleLength[from]!,
           chunks: [],
           language,
@@ -199,7 +200,7 @@ export class DocumentUnit {
       const taken = {
         id: encoder.encode(chunkIdAt(image, chunk)),
         vectorKey: image.vectorKey[chunk]!,
-        body: image.bodyTokens.subarray(image.bodyStart[chunk]!, image.bodyStart[chunk + 1]!),
+        body: bodyTokensAt(image, chunk),
         length: image.chunkLength[chunk]! - image.titleLength[from]!,
         chunk,
         vectors: new Map(),

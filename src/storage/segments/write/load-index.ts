@@ -6,7 +6,7 @@ import { type MergeSource, mergeSegments } from '../format/merge-segments.ts'
 import type { TermScratch } from '../format/segment-builder.ts'
 import { openImage } from '../format/segment-image.ts'
 import type { Profile } from '../memory/published-list.ts'
-import type { TermDictionary } from '../memory/term-dictionary.ts'
+import { noteSegment, type TermDictionary } from '../memory/term-dictionary.ts'
 import { checkImage } from './load-sealed.ts'
 import { LoadingTogether } from './load-together.ts'
 import { type Death, hasRow, type PublishedSegments, type WriterSegment } from './published-segments.ts'
@@ -116,8 +116,7 @@ function loadSmall(
     blobs.read(row.image, raw)
     const image = openImage(raw)
     checkImage(image, dictionary.size, classes.list.length)
-    dictionary.noteWords(image.titleTokens)
-    dictionary.noteWords(image.bodyTokens)
+    noteSegment(image, dictionary.shapes.roles)
     if (chunks + image.chunks > target.options.segmentChunks) flush()
     chunks += image.chunks
     sourceRows.push(row.id)

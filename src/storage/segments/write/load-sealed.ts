@@ -4,7 +4,7 @@ import type { SegmentRow } from '../file/durable-file.ts'
 import type { MergedColumn } from '../format/merge-segments.ts'
 import { openImage, type SegmentImage } from '../format/segment-image.ts'
 import { bytesOf } from '../memory/arena.ts'
-import { noteRoles } from '../memory/term-dictionary.ts'
+import { noteSegment } from '../memory/term-dictionary.ts'
 import type { PlacedSegment, SegmentRooms } from './segment-rooms.ts'
 
 /** Throws `DamagedFile` for an image that names a term or a class beyond those that there are. */
@@ -48,8 +48,7 @@ export class SealedLoader implements Disposable {
       const image = openImage(bytes)
       checkImage(image, this.#roles.length, this.#classes)
       if (image.chunks !== row.chunks) throw new DamagedFile('chunks do not add up')
-      noteRoles(image.titleTokens, this.#roles)
-      noteRoles(image.bodyTokens, this.#roles)
+      noteSegment(image, this.#roles)
     } catch (error) {
       rooms.release(room)
       throw error

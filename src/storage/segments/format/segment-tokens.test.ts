@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { noCatalog } from '../../../../test/support/plain-columns.ts'
+import { mergeSegments } from './merge-segments.ts'
+import { SegmentBuilder, TermScratch } from './segment-builder.ts'
+import { openImage, type SegmentImage } from './segment-image.ts'
+import { bodyTokensAt, eachToken, storeTokens, titleTokensAt } from './segment-tokens.ts'
+import { encodeTokens } from './token-stream.ts'
+
+interface Field {
+  readonly terms: number[]
+  readonly positions: number[]
+}
+
+const fieldOf = (step: fc.Arbitrary<number>): fc.Arbitrary<Field> =>
+  // Beyond what 21 bits hold too: a segment counts its own terms.
+  fc.array(fc.tuple(fc.integer({ min: 1, max: 2 ** 25 - 1 }), step), { maxLength: 12 }).map((words) => {
+    let position = -1
+    const positions = words.map(([, one]) => (position += one))
+    return { terms: words.map(([term]) => term), positions }
+  })
+
+const near = fc.constantFrom(0, 1, 1, 2, 6, 7, 8, 2 ** 21 - 1)
+const far = fc.constantFrom(1, 7, 2 ** 21, 2 ** 29 - 1)
+const chunksOf = (field: fc.Arbitrary<Field>) =>
+  fc.array(fc.record({ title: field, body: field }), { minLength: 1, maxLength: 8 })
+
+const encoded = ({ terms, positions }: Field): Uint32Array => encodeTokens(terms, positions, (term) => term)
+
+/** One document a chunk. */
+function imageOf(chunks: readonly { title: Field; body: Field }[], scratch: TermScratch): SegmentImage {
+  const builder = new SegmentBuilder(scratch)
+  chunks.forEach(({ title, body }, i) => {
+    const id = Uint8Array.of(i)
+    builder.addDocument(id, Number.NaN, noCatalog)
+    const version = builder.addVersion(id, encoded(title), 1)
+    const key = i + 1
+    builder.addChunk({ id, version, first: true, classNumber: 0, key, vectorKey: key, length: 1, body: encoded(body) })
+  })
+  return openImage(builder.finish())
+}
+
+/** Terms and the steps before them; a long one is told as 7, whatever its length. */
+const tokensIn = ({ terms, positions }: Field) =>
+  terms.map((term, i) => [term, Math.min(7, positions[i]! - (positions[i - 1] ?? -1))])
+
+const scratch = new TermScratch()
+
+for (const [name, steps] of Object.entries({ near, 'near and far': fc.oneof(near, far) })) {
+  test(`what words a segment is given it tells again, with steps ${name}, and so does what it is merged into`, () => {
+    fc.assert(
+      fc.property(chunksOf(fieldOf(steps)), (chunks) => {
+        const built = imageOf(chunks, scratch)
+        const source = { image: built, isAlive: () => true, columns: new Map() }
+        for (const image of [built, openImage(mergeSegments([source], scratch).image)]) {
+          chunks.forEach(({ title, body }, i) => {
+            assert.deepEqual([...titleTokensAt(image, i)], [...encoded(title)])
+            assert.deepEqual([...bodyTokensAt(image, i)], [...encoded(body)])
+          })
+          const seen: number[][] = []
+          eachToken(image, (term, step) => seen.push([term, step]))
+          assert.deepEqual(seen, [
+            ...chunks.flatMap(({ title }) => tokensIn(title)),
+            ...chunks.flatMap(({ body }) => tokensIn(body)),
+          ])
+          const isFar = [...chunks.map(({ title }) => title), ...chunks.map(({ body }) => body)].some(({ positions }) =>
+            positions.some((position, i) => position - (positions[i - 1] ?? -1) >= 2 ** 21),
+          )
+          assert.equal(image.tokenBytes, isFar ? 4 : 3)
+        }
+      }),
+    )
+  })
+}
+
+test('more terms than 21 bits can number take four bytes a word', () => {
+  const tokens = Uint32Array.of((1 << 29) | 5)
+  const places = new Uint32Array(6)
+  assert.deepEqual(
+    [2 ** 21, 2 ** 21 + 1].map((terms) => storeTokens(tokens, tokens, places, terms).tokenBytes),
+    [3, 4],
+  )
+})
+
+test('a segment with four bytes a word is what the format before this one was, and is told from others', () => {
+  const image = (position: number): Uint8Array<ArrayBuffer> => {
+    const builder = new SegmentBuilder(scratch)
+    const id = Uint8Array.of(1)
+    builder.addDocument(id, Number.NaN, noCatalog)
+    const version = builder.addVersion(id, Uint32Array.of(), 0)
+    const body = encoded({ terms: [3], positions: [position] })
+    builder.addChunk({ id, version, first: true, classNumber: 0, key: 1, vectorKey: 1, length: 1, body })
+    return builder.finish()
+  }
+  const formatOf = (bytes: Uint8Array<ArrayBuffer>) => new Uint32Array(bytes.buffer)[1]
+  assert.deepEqual([image(0), image(2 ** 21)].map(formatOf), [5, 4])
+  for (const format of [3, 6]) {
+    const other = image(0)
+    new Uint32Array(other.buffer)[1] = format
+    assert.throws(() => openImage(other), /not a segment image of this format/)
+  }
+})

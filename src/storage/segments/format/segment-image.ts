@@ -74,7 +74,6 @@ const sections = {
   exceptionPosting: 'u32',
   exceptionFrequency: 'u32',
   bodyTokens: 'token',
-  /** A kernel reads up to 13 bytes beyond: something has to follow. */
   titleTokens: 'token',
   /** Which chunks may hold two terms side by side, see `pair-sieve.ts`. */
   pairSlices: 'u32',

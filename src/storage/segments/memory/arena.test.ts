@@ -18,7 +18,8 @@ test('blocks in use never overlap, and everything freed can be used again', () =
         const ordered = used.toSorted((a, b) => a.arena - b.arena || a.offset - b.offset)
         ordered.forEach((block, i) => {
           const next = ordered[i + 1]
-          assert.ok(block.offset + block.bytes <= arena.memories[block.arena]!.buffer.byteLength)
+          // What is loaded at its last byte still lies in the memory.
+          assert.ok(block.offset + block.bytes + 16 <= arena.memories[block.arena]!.buffer.byteLength)
           if (next?.arena === block.arena) assert.ok(block.offset + block.bytes <= next.offset)
         })
       }
@@ -36,4 +37,10 @@ test('a block larger than a memory gets one of its own', () => {
   const arena = new Arena(65_536)
   const block = arena.allocate(1_000_000)
   assert.ok(arena.memories[block.arena]!.buffer.byteLength >= 1_000_000)
+})
+
+test('a block that fills a memory leaves room for what is loaded at its last byte', () => {
+  const arena = new Arena(65_536)
+  const block = arena.allocate(65_536)
+  assert.ok(arena.memories[block.arena]!.buffer.byteLength >= block.offset + block.bytes + 16)
 })

@@ -16,6 +16,8 @@ export interface Block {
 
 const wasmPageBytes = 65_536
 const alignmentBytes = 64
+/** At the end of each memory, nobody's: a kernel loads 16 bytes at once, at the last word of a block too. */
+const beyondBytes = alignmentBytes
 const aligned = (bytes: number): number => Math.ceil(bytes / alignmentBytes) * alignmentBytes
 
 interface Gap {
@@ -61,9 +63,9 @@ export class Arena {
       const offset = this.#take(arena, size)
       if (offset >= 0) return { arena, offset: offset + shift, bytes }
     }
-    const pages = Math.ceil(Math.max(this.#memoryBytes, size) / wasmPageBytes)
+    const pages = Math.ceil((Math.max(this.#memoryBytes, size) + beyondBytes) / wasmPageBytes)
     this.memories.push(new WebAssembly.Memory({ initial: pages, maximum: pages, shared: true }))
-    this.#gaps.push([{ offset: 0, bytes: pages * wasmPageBytes }])
+    this.#gaps.push([{ offset: 0, bytes: pages * wasmPageBytes - beyondBytes }])
     const arena = this.#gaps.length - 1
     return { arena, offset: this.#take(arena, size) + shift, bytes }
   }

@@ -809,7 +809,7 @@
 
   ;; Words of three bytes ($bytes) or four: three bits of step, then the number of the term, which callers give as it stands in
   ;; them (`tokenNumber`). Shifted up by $drop, a word of three bytes begins with its step as one of four does. Four are looked
-  ;; at together, the last ones with what lies beyond them: the segment's pairs and its deaths, so never the end of memory.
+  ;; at together, the last ones with what lies beyond them, which is never the end of memory (`arena.ts`).
 
   ;; How the bytes of four words are spread.
   (func $lanes (param $bytes i32) (result v128)

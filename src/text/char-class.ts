@@ -71,9 +71,12 @@ export function isAlphabetic(charClass: CharClass): boolean {
   return charClass >= CharClass.digit && charClass <= CharClass.letter
 }
 
+/** What the two cases of a plain letter differ by. */
+export const CASE_BIT = 0x20
+
 /** The letters a..z of either case. */
 export function isPlainLetter(code: number): boolean {
-  const lower = code | 0x20
+  const lower = code | CASE_BIT
   return lower >= 0x61 && lower <= 0x7a
 }
 

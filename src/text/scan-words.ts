@@ -1,4 +1,4 @@
-import { CharClass, charClassOf, isAlphabetic, isPlainLetter } from './char-class.ts'
+import { CASE_BIT, CharClass, charClassOf, isAlphabetic, isPlainLetter } from './char-class.ts'
 
 /**
  * Receives each run of text that the analysis treats as one: a word of an alphabetic script (`charClass` is that of
@@ -92,7 +92,7 @@ function endOfWord(text: string, start: number, afterFirst: number, charClass: C
 }
 
 function isPossessive(text: string, apostrophe: number): boolean {
-  const letter = text.charCodeAt(apostrophe + 1) | 0x20
+  const letter = text.charCodeAt(apostrophe + 1) | CASE_BIT
   if (letter !== 0x73) return false
   const after = classAt(text, apostrophe + 2)
   return !isAlphabetic(after) && after !== CharClass.extend

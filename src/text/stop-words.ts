@@ -1,8 +1,5 @@
-import { isDigit, isPlainLetter } from './char-class.ts'
+import { CASE_BIT, isDigit, isPlainLetter } from './char-class.ts'
 import { foldAccents, normaliseWord } from './fold-word.ts'
-
-/** What the two cases of a letter differ by. */
-const CASE_BIT = 0x20
 
 /**
  * Function words only: articles, pronouns, prepositions, conjunctions, auxiliaries and question words. Long published

@@ -1,4 +1,4 @@
-import { isBlank, isDigit, isPlainLetter } from './char-class.ts'
+import { CASE_BIT, isBlank, isDigit, isPlainLetter } from './char-class.ts'
 import { isMarkedWord, WORD_MARK } from './word-terms.ts'
 
 /**
@@ -25,8 +25,6 @@ const DIGIT_0 = 0x30
 const DIGIT_9 = 0x39
 const LETTER_A = 0x61
 const LETTER_Z = 0x7a
-/** What the two cases of a letter differ by. */
-const CASE_BIT = 0x20
 
 /** What a first character tells: 0 that no wanted term begins so, else that one may, whatever follows or by what does. */
 const ANY = 1

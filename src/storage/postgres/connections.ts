@@ -51,8 +51,8 @@ const types = {
 export interface Connection {
   readonly client: pg.PoolClient
   readonly db: Kysely<Tables>
-  /** What `db` has sent. */
-  readonly sent: { statements: number; last: string }
+  /** How many statements `db` has sent, and how many of them were no selects. */
+  readonly sent: { statements: number; others: number }
   /** As the server has been told. */
   planned: Planned
 }
@@ -100,7 +100,7 @@ export class Connections {
       client.release(true)
       throw error
     }
-    const sent = { statements: 0, last: '' }
+    const sent = { statements: 0, others: 0 }
     const connection: Connection = { client, db: queriesOn(client, sent), sent, planned: 'each time' }
     this.#known.set(client, connection)
     return connection
@@ -150,11 +150,11 @@ export const clientSettings = (url: string) => ({
 
 export function queriesOn(
   client: pg.ClientBase,
-  sent: Connection['sent'] = { statements: 0, last: '' },
+  sent: Connection['sent'] = { statements: 0, others: 0 },
 ): Kysely<Tables> {
   const query = (text: string, parameters: readonly unknown[]) => {
     sent.statements++
-    sent.last = text
+    if (!text.startsWith('select ')) sent.others++
     const name = statementName(text) ?? undefined
     return new Promise<pg.QueryResult>((resolve, reject) => {
       const callback = (error: Error | null, result: pg.QueryResult) => (error ? reject(error) : resolve(result))

@@ -9,7 +9,6 @@ import { RoomForWrites } from '../full-disk.ts'
 import { type OpenStore, UnusableStoreError } from '../open-store.ts'
 import { isBeyond, migrate, newestMigration, readSchema, refuseBeyond, type Schema } from '../sql/migrate.ts'
 import { remoteStore } from '../sql/remote-store.ts'
-import { sqlSearchTexts } from '../sql/search-texts.ts'
 import { type Store, sqlStore } from '../sql/sql-store.ts'
 import { type NamedCall, nameOf } from '../sql/store-calls.ts'
 import { type Connection, Connections, plan, sendTogether } from './connections.ts'
@@ -78,7 +77,8 @@ export async function openPostgresStore(
       const { client } = connection
       const work = () => methodOf(storeOn(connection), port, method)(...args)
       plan(connection, byId === null ? 'each time' : 'once')
-      if (byId?.statements === 'one') return await readingOnce(connection, work)
+      if (byId?.statements === 'one') return await withoutTransaction(connection, 1, work)
+      if (byId?.statements === 'apart') return await withoutTransaction(connection, Number.POSITIVE_INFINITY, work)
       if (write === null) return await reading(client, work)
       await client.query(beginWriting(write))
       const result = await work()
@@ -147,11 +147,8 @@ export async function openPostgresStore(
     }
   }
 
-  const store = remoteStore(perform)
-  // Mostly one statement, and each tells all that is made of what it reads: no transaction has to hold them together.
-  const { rankLikely } = sqlSearchTexts(store.indexSource)
   return {
-    store: { ...store, searchTexts: { ...store.searchTexts, rankLikely } },
+    store: remoteStore(perform),
     migrated,
     condition: () => ({ ok: !schema.isBeyond, troubles: schema.isBeyond ? [upgradedByNewer] : [] }),
     load: () => ({ writer: under.writing.count, readers: under.reading.count }),
@@ -238,13 +235,12 @@ async function reading<T>(client: pg.PoolClient, read: () => Promise<T>): Promis
   return answer.value
 }
 
-/** Without a transaction around it: so nothing keeps it from writing, or from a second snapshot, but this look at what it sent. */
-async function readingOnce<T>({ sent }: Connection, read: () => Promise<T>): Promise<T> {
-  const before = sent.statements
+/** So nothing keeps it from writing, or one statement's call from a second snapshot, but this look at what it sent. */
+async function withoutTransaction<T>({ sent }: Connection, statementsMax: number, read: () => Promise<T>): Promise<T> {
+  const before = { ...sent }
   const answer = await read()
-  const statements = sent.statements - before
-  if (statements > 1 || (statements === 1 && !sent.last.startsWith('select '))) {
-    throw new Error('a call that is said to read by one statement sent something else')
+  if (sent.statements - before.statements > statementsMax || sent.others > before.others) {
+    throw new Error('a call that is said to read without a transaction sent something else')
   }
   return answer
 }

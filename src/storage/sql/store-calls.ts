@@ -84,7 +84,7 @@ export const storeCalls = {
   searchTexts: {
     present: readsById,
     rank: { ...readsById, statements: 'several' },
-    rankLikely: { ...readsById, statements: 'several' },
+    rankLikely: { ...readsById, statements: 'apart' },
     rankAndPresent: { ...readsById, statements: 'several' },
   },
   live: {
@@ -166,13 +166,16 @@ export type StoreCalls = {
   readonly [Port in keyof Store]: { readonly [Method in keyof Store[Port]]: StoreCall }
 }
 
-/** A call that reads has one snapshot and cannot write: one that is declared so by mistake fails its first test. */
+/** A call that reads has one snapshot, unless its statements stand apart, and cannot write: one that is declared so by mistake fails its first test. */
 export type StoreCall = 'reads' | ReadsById | Write
 
-/** By ids alone: one plan does for any of them. What is one statement has a snapshot by itself, without a transaction. */
+/**
+ * By ids alone: one plan does for any of them. What is one statement has a snapshot by itself, without a transaction, and so has
+ * each of several where what one of them reads is not put together with what another does: they stand apart.
+ */
 export interface ReadsById {
   readonly byId: true
-  readonly statements: 'one' | 'several'
+  readonly statements: 'one' | 'apart' | 'several'
 }
 
 export interface Write {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { before, test } from 'node:test'
+import { afterEach, before, test } from 'node:test'
 import { until } from '../support/until.ts'
 import { documentOf, send } from './content.ts'
 import { expectError } from './expect-error.ts'
@@ -10,13 +10,22 @@ const live = { enabled: true, resource_kind: 'content' }
 const body = { query: 'harbour', datasets: ['news'], platforms: ['rss'], live }
 before(async () => {
   world = await startLiveWorld()
-  await send(world.server, world.collector, [documentOf('old', { title: 'The old harbour' })])
-  await until('the document is indexed', async () => {
+  // Two: a page of one has another behind it.
+  const titles = ['The old harbour', 'The harbour as it was']
+  await send(
+    world.server,
+    world.collector,
+    titles.map((title, i) => documentOf(`old-${i}`, { title })),
+  )
+  await until('the documents are indexed', async () => {
     const { body: found } = await world.server.consumer(world.key, 'POST', '/v1/search', { query: 'harbour' })
-    return found.total === 1
+    return found.total === titles.length
   })
+  // A collector is there once it has asked.
   await world.tasks()
 })
+/** What one test started and nobody collected is not handed out to the next. */
+afterEach(() => world.tasks())
 
 test('a search answers from the index and with the handle of its live query', async () => {
   for (const path of ['/v1/search', '/v1/contents/search']) {
@@ -50,7 +59,6 @@ test('the same key gives the same live query, on the next page too; another body
   assert.equal(next.body.live_query.id, first.body.live_query.id)
   const other = await world.ask({ ...body, limit: 2 }, key, world.key, '/v1/search')
   await expectError(world.server, other, 422, 'idempotency_key_reused')
-  await world.tasks()
 })
 
 test('a vector alone cannot be collected for', async () => {

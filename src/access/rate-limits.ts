@@ -85,6 +85,11 @@ export class RateLimits implements Rates {
   }
 }
 
+/** So near a whole number of tokens it is that number: who waited as long as `Retry-After` said has the token. */
+const rounding = 1e-6
+
 function tokensAt({ tokens, updatedMs }: Bucket, rate: Rate, nowMs: number): number {
-  return Math.min(rate.burst, tokens + (Math.max(0, nowMs - updatedMs) * rate.perSecond) / 1000)
+  const now = tokens + (Math.max(0, nowMs - updatedMs) * rate.perSecond) / 1000
+  const whole = Math.round(now)
+  return Math.min(rate.burst, Math.abs(now - whole) < rounding ? whole : now)
 }

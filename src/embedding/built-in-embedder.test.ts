@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import fc from 'fast-check'
+import { leftInHome } from '../../test/support/empty-home.ts'
 import { PoolEvents } from '../../test/support/pool-events.ts'
 import { until } from '../../test/support/until.ts'
 import { Callers } from '../turns/callers.ts'
@@ -58,6 +59,13 @@ function reachable(options: ConstructorParameters<typeof BuiltInEmbedder>[1] = {
   }
   return { embedder: new BuiltInEmbedder(english, { startProcess, ...options }), processes }
 }
+
+test('the runtime leaves nothing on this machine, and so has nothing to send to its maker', async () => {
+  const { embedder } = reachable()
+  const left = await leftInHome(() => embedder.embed(['Felines rest for most of the day.'], 'query'))
+  await embedder.close()
+  assert.deepEqual(left, [])
+})
 
 test('ranks passages by what they say, not by the words they share', async () => {
   const passages = [

@@ -17,6 +17,7 @@ import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { CallLost, Calls } from '../threads/calls.ts'
 import { processChannel } from '../threads/channel.ts'
+import { nativeProcessEnv } from '../threads/native-process-env.ts'
 import { Pool, type PoolWatch, silentPoolWatch } from '../threads/pool.ts'
 import { Callers } from '../turns/callers.ts'
 import type { BuiltInModel } from './built-in-models.ts'
@@ -50,11 +51,9 @@ export interface BuiltInEmbedderOptions {
  * it grew by another 95 MB. Young garbage is collected early, and what is no longer used is dropped.
  */
 export function startModelProcess(model: BuiltInModel, directory: URL, threads: number): ChildProcess {
-  // Nothing of the server's settings is handed on: the model needs none, and they hold keys.
-  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('TIDEMARK_')))
   const program = fileURLToPath(new URL('./built-in-process.ts', import.meta.url))
   return fork(program, [model.id, directory.href, String(threads)], {
-    env: { ...env, ...model.allocator },
+    env: { ...nativeProcessEnv(), ...model.allocator },
     // What gives memory back is called by `node:ffi`, which warns that it is new.
     execArgv: ['--max-semi-space-size=1', '--expose-gc', '--disable-warning=ExperimentalWarning'],
     serialization: 'advanced',

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { after, suite, test } from 'node:test'
 import { parquetMetadataAsync, parquetReadObjects } from 'hyparquet'
 import { compressors } from 'hyparquet-compressors'
+import { leftInHome } from '../../../test/support/empty-home.ts'
 import { bareDocument } from '../../../test/support/execute-here.ts'
 import { leftOutWithoutMount, MemoryDisk } from '../../../test/support/memory-disk.ts'
 import type { AnalysisType } from '../../access/analysis-types.ts'
@@ -89,6 +90,10 @@ function niceOfChildren(): number[] {
 }
 
 suite('the process of an algorithm, here of a neighbour graph', () => {
+  test('its runtime leaves nothing on this machine, and so has nothing to send to its maker', async () => {
+    assert.deepEqual(await leftInHome(() => compute(60).work), [])
+  })
+
   test('leaves the cores to others, with every thread', { skip: !existsSync('/proc/self/task') }, async () => {
     const seen: number[] = []
     await computeInProcess({

@@ -7,6 +7,7 @@ import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { CallLost, Calls } from '../../threads/calls.ts'
 import { processChannel } from '../../threads/channel.ts'
+import { nativeProcessEnv } from '../../threads/native-process-env.ts'
 import type { InputPortion } from '../algorithm.ts'
 import type { ComputeCall, Computed, ComputeJob } from './compute-process.ts'
 import { watchProcessorTime } from './watch-processor-time.ts'
@@ -29,9 +30,8 @@ export async function computeInProcess(
   limits = { stillMaxMs },
 ): Promise<Computed> {
   signal.throwIfAborted()
-  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('TIDEMARK_')))
   const child = fork(fileURLToPath(new URL('./compute-process.ts', import.meta.url)), [], {
-    env,
+    env: nativeProcessEnv(),
     execArgv: [],
     serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],

@@ -2,16 +2,17 @@ import { CASE_BIT, isBlank, isDigit, isPlainLetter } from './char-class.ts'
 import { isMarkedWord, WORD_MARK } from './word-terms.ts'
 
 /**
- * How many of a word's first letters its terms begin with, case and accents apart: in every other language two. Irish
+ * Which of a word's first letters its terms begin with, case and accents apart: in every other language two. Irish
  * and Indonesian take prefixes off, and Serbian is written in two alphabets. Finnish drops doubled letters, and Turkish
  * hardens the last letter of a stem, however short that is.
  */
-const LETTERS_KEPT: ReadonlyMap<string | null, 0 | 1> = new Map([
-  ['ga', 0],
-  ['id', 0],
-  ['sr', 0],
-  ['fi', 1],
-  ['tr', 1],
+type LettersKept = 'none' | 'one' | 'two' | 'two but the last'
+const LETTERS_KEPT: ReadonlyMap<string | null, LettersKept> = new Map([
+  ['ga', 'none'],
+  ['id', 'none'],
+  ['sr', 'none'],
+  ['fi', 'one'],
+  ['tr', 'two but the last'],
 ])
 
 /** The one exception in English: `dying` is `die`. */
@@ -37,8 +38,7 @@ const BY_SECOND = 2
 export class WantedTerms {
   readonly #terms: ReadonlySet<string>
   readonly #begun: readonly string[]
-  /** By how many letters are kept. */
-  readonly #beginnings: TermBeginnings[] = []
+  readonly #beginnings = new Map<LettersKept, TermBeginnings>()
 
   constructor(terms: Iterable<string>, begun: readonly string[] = []) {
     this.#terms = new Set(terms)
@@ -51,10 +51,14 @@ export class WantedTerms {
 
   /** How these terms can be told by the beginning of a word in a language; null where they cannot. */
   beginningsIn(language: string | null): TermBeginnings | null {
-    const kept = LETTERS_KEPT.get(language) ?? 2
-    if (kept === 0) return null
-    this.#beginnings[kept] ??= new TermBeginnings(this.#terms, this.#begun, kept)
-    return this.#beginnings[kept]
+    const kept = LETTERS_KEPT.get(language) ?? 'two'
+    if (kept === 'none') return null
+    let beginnings = this.#beginnings.get(kept)
+    if (beginnings === undefined) {
+      beginnings = new TermBeginnings(this.#terms, this.#begun, kept)
+      this.#beginnings.set(kept, beginnings)
+    }
+    return beginnings
   }
 }
 
@@ -73,7 +77,7 @@ export class TermBeginnings {
   /** By the first two letters of a word, 0 for its end: whether a wanted term may begin so. */
   readonly #pairs = new Uint8Array(1 << (2 * LETTER_BITS))
 
-  constructor(terms: ReadonlySet<string>, begun: readonly string[], kept: 1 | 2) {
+  constructor(terms: ReadonlySet<string>, begun: readonly string[], kept: LettersKept) {
     const unmarked = [...terms].map((term) => (isMarkedWord(term) ? term.slice(WORD_MARK.length) : term))
     for (const beginning of begun) {
       if (BEGINNING_OF_STEM_OF_YING.test(beginning)) unmarked.push(`${beginning[0]}ie`)
@@ -84,13 +88,14 @@ export class TermBeginnings {
       if (isDigit(first)) this.#firsts.fill(ANY, DIGIT_0, DIGIT_9 + 1)
       if (!isPlainLetter(first)) continue
       // Of a stem of one letter the last is the first: Turkish `dler` is `t`.
-      if (kept === 1 && term.length === 1) {
+      if (kept !== 'two' && term.length === 1) {
         for (let letter = LETTER_A; letter <= LETTER_Z; letter += 1) this.#addFirst(letter)
         this.#pairs.fill(1)
       }
       const row = (first & LETTER_MASK) << LETTER_BITS
       this.#addFirst(first)
-      if (kept === 1 || !isPlainLetter(second)) this.#pairs.fill(1, row, row + LETTER_MASK + 1)
+      const isSecondKept = kept === 'two' || (kept === 'two but the last' && term.length > 2)
+      if (!isSecondKept || !isPlainLetter(second)) this.#pairs.fill(1, row, row + LETTER_MASK + 1)
       else this.#pairs[row | (second & LETTER_MASK)] = 1
       if (STEM_OF_YING.test(term)) this.#pairs[row | ('y'.charCodeAt(0) & LETTER_MASK)] = 1
     }

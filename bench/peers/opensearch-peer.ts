@@ -125,7 +125,7 @@ export class OpenSearchPeer {
     const { mode, text, vector, datasets, highlights } = question
     const filter = datasets === null ? [] : [{ terms: { dataset_id: datasets } }]
     const words = { multi_match: { query: text, fields: ['title^3', 'body'] } }
-    const k = mode === 'hybrid' ? limits.hybridCandidatesMax : (question.k ?? limits.resultsDefault)
+    const k = mode === 'hybrid' ? limits.hybridCandidates : (question.k ?? limits.resultsDefault)
     const near = {
       knn: {
         vector: { vector, k, ...(filter.length === 0 ? {} : { filter: { bool: { filter } } }) },

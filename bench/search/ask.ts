@@ -45,22 +45,23 @@ export async function bareSearch(
 ): Promise<string[]> {
   const asked = { scope: everything, filters: noFilters, timeoutMs: 60_000 }
   const near = { profileId, vector }
-  const limit = mode === 'keyword' ? limits.resultsDefault : limits.hybridCandidatesMax
-  const forVector = limits.resultsDefault * limits.vectorCandidatesPerResult
-  const topK = mode === 'vector' ? forVector : limits.hybridCandidatesMax
+  const limit = mode === 'keyword' ? limits.resultsDefault : limits.hybridCandidates
+  const page = limits.resultsDefault
+  const forVector = { topK: page * limits.vectorCandidatesPerResult, enough: { chunks: 0, documents: page } }
+  const wanted = mode === 'vector' ? forVector : { topK: limits.hybridCandidates }
   const isHybrid = mode === 'hybrid'
   // What the words are worth is told by the parts of the best.
   const byVector = isHybrid ? { near: [{ ...near, filters: noFilters }], explainFirst: true } : {}
   const byWords = isHybrid ? { words: { query, filters: noFilters } } : {}
   const [words, nearest] = await Promise.all([
     mode === 'vector' ? null : index.keyword({ ...asked, query, limit, after: null, otherChunksMax: 0, ...byVector }),
-    mode === 'keyword' ? null : index.vector({ ...asked, ...near, topK, ...byWords }),
+    mode === 'keyword' ? null : index.vector({ ...asked, ...near, ...wanted, ...byWords }),
   ])
   const hits = [words, nearest].flatMap((page) => (page?.outcome === 'found' ? page.hits : []))
-  const page = [...new Set(hits.map(({ documentId }) => documentId))].slice(0, limits.resultsDefault)
-  if (words?.outcome !== 'found' || nearest?.outcome !== 'found') return page
+  const found = [...new Set(hits.map(({ documentId }) => documentId))].slice(0, page)
+  if (words?.outcome !== 'found' || nearest?.outcome !== 'found') return found
   // What hits do not tell is asked for.
-  const found = {
+  const scoring = {
     ...asked,
     request: { filters: noFilters, explain: false },
     query,
@@ -68,8 +69,8 @@ export async function bareSearch(
     statistics: words.statistics,
   }
   const vectors = [{ ...near, cosines: usualCosines, languages: null, isStandIn: false }]
-  await scoreCandidates(found, words.hits, nearest.hits, vectors, [])
-  return page
+  await scoreCandidates(scoring, words.hits, nearest.hits, vectors, [])
+  return found
 }
 
 /** Searches over HTTP, with the caller's own vectors. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { type CosineShape, usualCosines } from '../embedding/embedder.ts'
-import { type Candidate, defaultWeights, type FusionWeights, fuse } from './fuse.ts'
+import { type Candidate, defaultWeights, extremesOf, type FusionWeights, fusion } from './fuse.ts'
 
 const nowMs = Date.UTC(2026, 0, 1)
 const dayMs = 86_400_000
@@ -15,6 +15,9 @@ const plain: Candidate = {
   languageKnown: true,
   languages: 'same',
 }
+/** All of them, each measured by all. */
+const fuse = (candidates: readonly Candidate[], weights: FusionWeights, atMs: number, cosines?: CosineShape) =>
+  candidates.map(fusion(extremesOf(candidates), weights, atMs, cosines))
 const candidate = (fields: Partial<Candidate>): Candidate => ({ ...plain, ...fields })
 const scored = (...fields: Partial<Candidate>[]): number[] =>
   fuse(fields.map(candidate), defaultWeights, nowMs).map(({ score }) => score)

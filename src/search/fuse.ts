@@ -61,17 +61,6 @@ export interface Extremes {
   readonly cosineMin: number
 }
 
-/** The score of each candidate, in the order given. */
-export function fuse(
-  candidates: readonly Candidate[],
-  weights: FusionWeights,
-  nowMs: number,
-  cosines?: CosineShape,
-  evidence?: number,
-): Fused[] {
-  return candidates.map(fusion(extremesOf(candidates), weights, nowMs, cosines, evidence))
-}
-
 export function extremesOf(candidates: readonly Candidate[]): Extremes {
   let keywordMax = 0
   let cosineMax = Number.NEGATIVE_INFINITY

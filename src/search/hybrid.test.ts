@@ -14,7 +14,14 @@ import { searchLimits } from './limits.ts'
 import { presentResults } from './present-results.ts'
 import { rankAndPresent, rankCandidates, rankLikely } from './rank-candidates.ts'
 import { defaultRerankWeights } from './rerank.ts'
-import type { DocumentHit, DocumentScores, ScoreRequest, SearchIndex } from './search-index.ts'
+import type {
+  DocumentHit,
+  DocumentScores,
+  KeywordRequest,
+  ScoreRequest,
+  SearchIndex,
+  VectorRequest,
+} from './search-index.ts'
 import { checkSearch } from './search-request.ts'
 import type { SearchTexts } from './search-texts.ts'
 import { Searcher, type SearcherParts } from './searcher.ts'
@@ -62,15 +69,27 @@ function searcherOver(
       const more = tells ? told(one) : {}
       return value === undefined ? [] : [{ documentId: one.id, ...chunk(one.id, value), otherChunks: [], ...more }]
     })
+  const best = (count: number, found: DocumentHit[]) => found.sort((a, b) => b.score - a.score).slice(0, count)
   const byWords = ({ id, keyword }: Given) => (keyword === undefined ? null : chunk(id, keyword))
   const told = ({ cosine, parts = [] }: Given) => ({ cosines: [cosine ?? null], parts })
   const index = {
-    keyword: async () => ({ outcome: 'found', hits: hits(({ keyword }) => keyword, told), totalChunks: 0, next: null }),
-    vector: async () => ({
+    keyword: async ({ limit }: KeywordRequest) => ({
       outcome: 'found',
-      hits: hits(
-        ({ cosine }) => cosine,
-        (one) => ({ words: byWords(one) }),
+      hits: best(
+        limit,
+        hits(({ keyword }) => keyword, told),
+      ),
+      totalChunks: 0,
+      next: null,
+    }),
+    vector: async ({ topK }: VectorRequest) => ({
+      outcome: 'found',
+      hits: best(
+        topK,
+        hits(
+          ({ cosine }) => cosine,
+          (one) => ({ words: byWords(one) }),
+        ),
       ),
     }),
     score: async (request: ScoreRequest) => {

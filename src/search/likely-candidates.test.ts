@@ -9,6 +9,7 @@ import { dayMs } from '../time.ts'
 import { defaultWeights } from './fuse.ts'
 import type { IndexSource } from './index-source.ts'
 import { likelyCandidates } from './likely-candidates.ts'
+import { searchLimits as limits } from './limits.ts'
 import { rankAndPresent, rankLikely } from './rank-candidates.ts'
 import { defaultRerankWeights } from './rerank.ts'
 import type { FoundCandidate } from './score-candidates.ts'
@@ -69,6 +70,7 @@ const found = (given: readonly Given[]): FoundCandidate[] =>
     keyword,
     near: cosine === null ? null : { score: cosine },
     told: { language, publishedAt, titleLength: analyse(title ?? '', language).length },
+    isFurther: false,
   }))
 
 function storeOf(given: readonly Given[]) {
@@ -182,7 +184,7 @@ suite('candidates that can be among the best', () => {
     const likely = likelyCandidates(found(given), rankingOf('tidal power', 20), nowMs, scoredOf)
     const page = await rankLikely(source, likely!, shown, scope)
     assert.equal(page!.found[0]!.documentId, 'doc_190')
-    assert.ok(read.length >= 33 && read.length < 50, `${read.length} were read`)
+    assert.ok(read.length > limits.rerankMax && read.length < 1.5 * limits.rerankMax, `${read.length} were read`)
   })
 
   /** All but as near as each other, so that their quality decides. */
@@ -196,7 +198,7 @@ suite('candidates that can be among the best', () => {
     const likely = likelyCandidates(found(given), rankingOf('tidal power', 20), nowMs, scoredOf)!
     assert.equal(likely.candidates.length + likely.byQuality.length, 200)
     const page = await rankLikely(source, likely, shown, scope)
-    assert.equal(read.length, 33)
+    assert.equal(read.length, limits.rerankMax + 1)
     assert.ok(page!.found.length === 20 && read.includes('chk_60'))
   })
 
@@ -211,7 +213,7 @@ suite('candidates that can be among the best', () => {
     const likely = likelyCandidates(candidates, rankingOf('tidal power', 20), nowMs, scoredOf)!
     const changes: Partial<Given>[] = [{ language: 'de' }, { publishedAt: nowMs }]
     for (const change of changes) {
-      const { source } = storeOf(falling.with(3, { ...falling[3]!, ...change }))
+      const { source } = storeOf(falling.with(2, { ...falling[2]!, ...change }))
       assert.equal(await rankLikely(source, likely, shown, scope), null)
     }
     const { source } = storeOf(falling.slice(0, 20))

@@ -18,7 +18,7 @@ interface Told extends FoundCandidate {
  * The candidates that can be among the best: of what ranking goes by the index tells all but the quality, which is worth
  * little, and the texts, which are read of the best by the other scores and by words, and where the query is the title.
  * That can be only where the title is as long. Where many are likely, those are told apart that only their quality can
- * bring among the best. Null where the index does not tell.
+ * bring among the best. Null where the index does not tell, and for a page that is longer than what the branches found first.
  *
  * What the index tells may be a moment behind the store: where that says otherwise of one of these, all are ranked.
  */
@@ -28,7 +28,7 @@ export function likelyCandidates(
   nowMs: number,
   asScored: (candidate: FoundCandidate) => ScoredCandidate,
 ): LikelyToRank | null {
-  if (!candidates.every(isTold)) return null
+  if (!candidates.every(isTold) || candidates.some(({ isFurther }) => isFurther)) return null
   const { weights, model, evidence, limit } = ranking
   const asCandidate = candidatesBy(ranking)
   const fused = candidates.map(({ keyword, near, told }) => asCandidate(keyword, near?.score ?? null, told, null))

@@ -48,7 +48,7 @@ function indexOver(given: readonly Given[]): SearchIndex {
 }
 
 async function found(given: readonly Given[], vectors: readonly QueryVector[], topK = 10, filters = noFilters) {
-  const page = await findNearest(indexOver(given), vectors, { ...search, filters }, topK)
+  const page = await findNearest(indexOver(given), vectors, { ...search, filters }, { topK })
   assert.ok(page.outcome === 'found')
   assert.ok(page.vectorsPending)
   return page.hits.map(({ documentId, score, chunkId }) => `${documentId} ${score.toFixed(3)} ${chunkId}`)
@@ -65,6 +65,16 @@ suite('the nearest documents by several profiles', () => {
 
   test('one profile is what the index says', async () => {
     assert.deepEqual(await found(given, [main]), ['b 0.860 b-main', 'c 0.850 c-main', 'a 0.820 a-main'])
+  })
+
+  test('of one profile no more than is enough, whatever else the index tells', async () => {
+    const enough = async (chunks: number, documents: number) => {
+      const page = await findNearest(indexOver(given), [main], search, { topK: 10, enough: { chunks, documents } })
+      return page.outcome === 'found' ? page.hits.map(({ documentId }) => documentId) : null
+    }
+    assert.deepEqual(await enough(0, 2), ['b', 'c'])
+    assert.deepEqual(await enough(2, 1), ['b', 'c'])
+    assert.deepEqual(await enough(1, 9), ['b', 'c', 'a'])
   })
 
   test('the mean, in terms of the first profile; documents in other languages have the first alone', async () => {
@@ -106,7 +116,7 @@ suite('the nearest documents by several profiles', () => {
 
   test('what fails of one fails the whole', async () => {
     const index = { ...indexOver(given), score: async () => ({ outcome: 'timed_out' }) } as unknown as SearchIndex
-    assert.deepEqual(await findNearest(index, [main, english], search, 10), { outcome: 'timed_out' })
+    assert.deepEqual(await findNearest(index, [main, english], search, { topK: 10 }), { outcome: 'timed_out' })
     assert.deepEqual(await scoreNearest(index, [main, english], ['a'], search), { outcome: 'timed_out' })
   })
 })

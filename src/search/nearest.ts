@@ -3,6 +3,7 @@ import type {
   AskedIndex,
   ChunkScore,
   DocumentHit,
+  EnoughNear,
   NearQuery,
   ScoreRequest,
   SearchFilters,
@@ -10,7 +11,6 @@ import type {
   Unavailable,
   VectorPage,
   VectorRequest,
-  WordsQuery,
 } from './search-index.ts'
 
 /** The query as one embedding profile has it. */
@@ -37,7 +37,7 @@ export interface Near {
   readonly nearness?: readonly Nearness[]
 }
 export type NearChunk = ChunkScore & Near
-export type NearHit = DocumentHit & NearChunk
+export type NearHit = DocumentHit & NearChunk & { readonly isFurther?: boolean }
 
 export type NearestOutcome = (Omit<VectorPage, 'hits'> & { readonly hits: readonly NearHit[] }) | TimedOut | Unavailable
 
@@ -50,7 +50,11 @@ export type NearScoreOutcome =
   | TimedOut
   | Unavailable
 
-type Search = Omit<VectorRequest, 'profileId' | 'vector' | 'topK' | 'words'>
+export interface NearestWanted extends Pick<VectorRequest, 'topK' | 'enough' | 'words'> {
+  /** What is farther than this is marked, where it is told. */
+  readonly first?: EnoughNear | undefined
+}
+type Search = Omit<VectorRequest, 'profileId' | 'vector' | keyof NearestWanted>
 
 /** What a search by words asks with, so that its hits tell their cosines. */
 export const nearQueries = (vectors: readonly QueryVector[], filters: SearchFilters): readonly NearQuery[] =>
@@ -59,23 +63,27 @@ export const nearQueries = (vectors: readonly QueryVector[], filters: SearchFilt
 /**
  * The nearest documents by all the query's vectors together. Each document has the mean of its cosines, those of the other
  * profiles in terms of the first one's: what one profile did not find is scored by it afterwards, so the score of a
- * document does not depend on who found it. `vectorsPending` is of the first. Hits may tell what `words` give to them.
+ * document does not depend on who found it. `vectorsPending` is of the first.
  */
 export async function findNearest(
   index: AskedIndex,
   vectors: readonly QueryVector[],
   search: Search,
-  topK: number,
-  words?: WordsQuery,
+  wanted: NearestWanted,
 ): Promise<NearestOutcome> {
   const untilMs = Date.now() + search.timeoutMs
-  const asked = { ...search, topK, ...(words && { words }) }
+  const { first: within, ...asked } = wanted
   const pages = await Promise.all(
-    nearQueries(vectors, search.filters).map((query) => index.vector({ ...asked, ...query })),
+    nearQueries(vectors, search.filters).map(async (query) => {
+      const page = await nearestBy(index, { ...search, ...asked, ...query })
+      if (page.outcome !== 'found' || wanted.enough === undefined) return page
+      const hits = upTo(wanted.enough, page.hits)
+      return { ...page, hits: within === undefined ? hits : marked(within, hits) }
+    }),
   )
   const [first, ...others] = pages
   if (first === undefined || first.outcome !== 'found' || others.length === 0) return first!
-  const hits = new Map<string, (DocumentHit | undefined)[]>()
+  const hits = new Map<string, (NearHit | undefined)[]>()
   for (const [i, page] of pages.entries()) {
     if (page.outcome !== 'found') return page
     for (const hit of page.hits) {
@@ -93,10 +101,43 @@ export async function findNearest(
     if (best === null) return []
     const shown = known.find((hit) => hit?.chunkId === best.chunkId) ?? known.find((hit) => hit)!
     const otherChunks = shown.otherChunks.filter(({ chunkId }) => chunkId !== best.chunkId)
-    return { ...shown, ...best, documentId, otherChunks }
+    const isFurther = known.every((hit) => hit === undefined || hit.isFurther === true)
+    return { ...shown, ...best, documentId, otherChunks, isFurther }
   })
   merged.sort((a, b) => b.score - a.score || (a.documentId < b.documentId ? -1 : 1))
   return { ...first, hits: merged }
+}
+
+/** First by as many chunks alone as are enough: mostly those are of enough documents, and the search threads take a fifth less for half as many. */
+async function nearestBy(index: AskedIndex, request: VectorRequest): ReturnType<AskedIndex['vector']> {
+  const { enough, topK } = request
+  if (enough === undefined || enough.chunks === 0 || enough.chunks >= topK) return index.vector(request)
+  const untilMs = Date.now() + request.timeoutMs
+  const page = await index.vector({ ...request, topK: enough.chunks, enough: undefined })
+  if (page.outcome !== 'found' || page.hits.length >= enough.documents) return page
+  if (chunksOf(page.hits) < enough.chunks) return page
+  return index.vector({ ...request, timeoutMs: Math.max(1, untilMs - Date.now()) })
+}
+
+export const chunksOf = (hits: readonly DocumentHit[]): number =>
+  hits.reduce((sum, { otherChunks }) => sum + 1 + otherChunks.length, 0)
+
+/** Without what an index need not tell, and may. Of equally near chunks those of documents with lower ids come first. */
+function upTo({ chunks, documents }: EnoughNear, hits: readonly DocumentHit[]): readonly DocumentHit[] {
+  const nearest = hits
+    .flatMap((hit) => [hit, ...hit.otherChunks].map(({ score }) => ({ hit, score })))
+    .sort((a, b) => b.score - a.score || (a.hit.documentId < b.hit.documentId ? -1 : 1))
+  const kept = new Map<DocumentHit, number>()
+  for (const [i, { hit }] of nearest.entries()) {
+    if (i >= chunks && kept.size >= documents) break
+    kept.set(hit, (kept.get(hit) ?? 0) + 1)
+  }
+  return Array.from(kept, ([hit, count]) => ({ ...hit, otherChunks: hit.otherChunks.slice(0, count - 1) }))
+}
+
+function marked(within: EnoughNear, hits: readonly DocumentHit[]): readonly NearHit[] {
+  const near = new Set(upTo(within, hits).map(({ documentId }) => documentId))
+  return hits.map((hit) => (near.has(hit.documentId) ? hit : { ...hit, isFurther: true }))
 }
 
 /** What given documents have, as `findNearest` would have given it; null without a visible vector. */

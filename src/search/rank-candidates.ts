@@ -3,7 +3,7 @@ import { knowsLanguage } from '../embedding/embedder.ts'
 import type { LocatedText } from '../text/types.ts'
 import type { Parts } from './explain.ts'
 import type { FoundDocument } from './found-document.ts'
-import { type Candidate, type Fused, fuse, fusion, qualityMargin } from './fuse.ts'
+import { type Candidate, extremesOf, type Fused, fusion, qualityMargin } from './fuse.ts'
 import { IdMap } from './id-map.ts'
 import type { ChunkText, IndexSource, ResultDocument, ShownChunk } from './index-source.ts'
 import { searchLimits as limits } from './limits.ts'
@@ -173,9 +173,10 @@ function fusedCandidates(found: readonly FoundCandidate[], ranking: Ranking): Fu
   const candidates = found.map(({ candidate: { keyword, cosine }, document }) =>
     asCandidate(keyword, cosine, document, document.quality),
   )
-  const fused = fuse(candidates, weights, Date.now(), model.cosines, evidence)
+  const first = candidates.filter((_, i) => !found[i]!.candidate.isFurther)
+  const scoreOf = fusion(extremesOf(first), weights, Date.now(), model.cosines, evidence)
   return found
-    .map(({ candidate, document }, i) => fusedCandidate(candidate, document, document.title, fused[i]!))
+    .map(({ candidate, document }, i) => fusedCandidate(candidate, document, document.title, scoreOf(candidates[i]!)))
     .sort(byScore)
 }
 
@@ -273,11 +274,12 @@ async function reranked(
     return { fused, title, hasBody: readable?.has('body') ?? false }
   })
   const keywordOf = ({ fused }: (typeof opened)[number]) => fused.candidate.keyword
-  const byWords = opened.filter((one) => keywordOf(one) !== null).sort((a, b) => keywordOf(b)! - keywordOf(a)!)
+  const first = opened.filter(({ fused }) => !fused.candidate.isFurther)
+  const byWords = first.filter((one) => keywordOf(one) !== null).sort((a, b) => keywordOf(b)! - keywordOf(a)!)
   const asked = queryText.toLowerCase()
-  const sameTitle = opened.filter(({ title }) => title?.trim().toLowerCase() === asked)
+  const sameTitle = first.filter(({ title }) => title?.trim().toLowerCase() === asked)
   const head = new Set([
-    ...opened.slice(0, limits.rerankMax),
+    ...first.slice(0, limits.rerankMax),
     ...byWords.slice(0, limits.rerankByWordsMax),
     ...sameTitle.slice(0, limits.rerankByTitleMax),
   ])
@@ -292,8 +294,27 @@ async function reranked(
     const { score, parts, inBody } = rerank({ score: before, title, body, language: document.language })
     return { documentId, candidate, document, fusion, rerank: parts, title, body, inBody, score }
   })
-  return read.sort(byScore).slice(0, limit)
+  return furtherBehind(read.sort(byScore)).slice(0, limit)
 }
+
+/** More than the rounding of a score, and less than anybody sees. */
+const justBelow = 1e-9
+
+/** Those that only a long page has come after those of every page, with a score just below the last of them where it is higher. */
+function furtherBehind(ranked: ReadCandidate[]): ReadCandidate[] {
+  const last = ranked.findLast(({ candidate }) => !candidate.isFurther)
+  if (last === undefined || ranked.every(({ candidate }) => !candidate.isFurther)) return ranked
+  const most = Math.max(0, last.score - justBelow)
+  const behind = (one: ReadCandidate): ReadCandidate => {
+    if (!one.candidate.isFurther || one.score <= most) return one
+    const share = most / one.score
+    return { ...one, score: most, fusion: scaled(one.fusion, share), rerank: scaled(one.rerank, share) }
+  }
+  return ranked.map(behind).sort(byScore)
+}
+
+const scaled = (parts: Parts, share: number): Parts =>
+  Object.fromEntries(Object.entries(parts).map(([name, part]) => [name, part * share]))
 
 interface Scored {
   readonly documentId: string

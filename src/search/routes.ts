@@ -55,9 +55,12 @@ const Answer = named(
     total_documents: Type.Integer({ description: 'Documents on this page.' }),
     total_chunks: Type.Integer({
       description:
-        'Matching chunks; in vector mode of the candidates only, in hybrid mode those that match by words, or the candidates by vector where those are more.',
+        'Matching chunks; in vector mode of the nearest only, in hybrid mode those that match by words, or the candidates by vector where those are more.',
     }),
-    top_k: Type.Integer({ description: 'Candidates that were considered.' }),
+    top_k: Type.Integer({
+      description:
+        'Candidates that were considered; in hybrid mode of each branch; a page of more than 25 results goes on with the next ones.',
+    }),
     cursor: Type.Optional(Type.String({ description: 'Only when a next page exists (keyword mode).' })),
     corrections: Type.Optional(
       Type.Array(

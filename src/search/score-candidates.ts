@@ -29,6 +29,8 @@ export interface FoundCandidate {
   readonly near: Near | null
   /** Where the index tells. */
   readonly told: ToldColumns | undefined
+  /** Neither branch has it among its first: for a page that is longer than those. */
+  readonly isFurther: boolean
 }
 
 export interface ScoredCandidates {
@@ -37,17 +39,19 @@ export interface ScoredCandidates {
   readonly evidence: number
 }
 
+export type KeywordHit = DocumentHit & Pick<NearHit, 'isFurther'>
+
 /** A document as each branch has it. */
 interface Hits {
   readonly documentId: string
-  readonly keyword: DocumentHit | null
+  readonly keyword: KeywordHit | null
   vector: NearHit | null
 }
 
 /** Both branches' candidates with both scores: what one did not find, and the other does not tell, is scored by it afterwards. */
 export async function scoreCandidates(
   { request, scope, query, index, statistics }: Asked,
-  keywordHits: readonly DocumentHit[],
+  keywordHits: readonly KeywordHit[],
   vectorHits: readonly NearHit[],
   vectors: readonly QueryVector[],
   shortfalls: Shortfall[],
@@ -104,16 +108,20 @@ export async function scoreCandidates(
     const keyword = found?.score ?? null
     if (best === null || (isMarked && keyword === null)) continue
     const others = (hit.keyword ?? hit.vector)?.otherChunks.filter(({ chunkId }) => chunkId !== best.chunkId) ?? []
-    candidates.push({ documentId, best, others, keyword, near, told: toldBy(hit.keyword ?? hit.vector) })
+    const told = toldBy(hit.keyword ?? hit.vector)
+    candidates.push({ documentId, best, others, keyword, near, told, isFurther: isFurther(hit) })
   }
   return { candidates, evidence: wordEvidence(query, best) }
 }
+
+const isFurther = ({ keyword, vector }: Hits): boolean =>
+  (keyword === null || keyword.isFurther === true) && (vector === null || vector.isFurther === true)
 
 const toldBy = (hit: DocumentHit | null): ToldColumns | undefined =>
   hit?.titleLength === undefined ? undefined : (hit as ToldColumns)
 
 /** Those by words first; each document once. */
-function hitsOfBoth(keywordHits: readonly DocumentHit[], vectorHits: readonly NearHit[]): readonly Hits[] {
+function hitsOfBoth(keywordHits: readonly KeywordHit[], vectorHits: readonly NearHit[]): readonly Hits[] {
   const hits: Hits[] = keywordHits.map((hit) => ({ documentId: hit.documentId, keyword: hit, vector: null }))
   const byWords = new IdMap<Hits>()
   for (const hit of hits) byWords.add(hit.documentId, hit)

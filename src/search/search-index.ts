@@ -234,8 +234,15 @@ export interface VectorRequest extends Search {
   readonly vector: ArrayLike<number>
   /** Chunks, before they are put together by document. */
   readonly topK: number
+  /** What is farther than so many chunks of so many documents need not be told. */
+  readonly enough?: EnoughNear | undefined
   /** Hits may tell what these give to them. */
   readonly words?: WordsQuery
+}
+
+export interface EnoughNear {
+  readonly chunks: number
+  readonly documents: number
 }
 
 /** What documents that were found otherwise are compared with: each is asked with its own filters. */

@@ -109,6 +109,8 @@ export interface ScoredCandidate {
   readonly keyword: number | null
   /** Null where there is no vector. */
   readonly cosine: number | null
+  /** Only a long page has it: it is measured by the others, which are there for every page, comes after them, and is not read. */
+  readonly isFurther?: boolean
   /** Where they are to be shown. */
   readonly others?: readonly ChunkScore[]
   /** Of both, where that is to be shown; the ranking adds its own. */

@@ -18,11 +18,11 @@ import type { AskedSource, ResultDocument } from './index-source.ts'
 import type { PagePosition } from './keyword-cursors.ts'
 import { likelyCandidates } from './likely-candidates.ts'
 import { searchLimits as limits } from './limits.ts'
-import { findNearest, type NearestOutcome, nearQueries } from './nearest.ts'
+import { chunksOf, findNearest, type NearestOutcome, type NearestWanted, nearQueries } from './nearest.ts'
 import { type QueryEmbedders, type QueryVectors, queryVectors } from './query-vectors.ts'
 import type { RerankWeights } from './rerank.ts'
-import { type FoundCandidate, type ScoredCandidates, scoreCandidates } from './score-candidates.ts'
-import type { AskedIndex, ChunkScore, DocumentHit, KeywordOutcome, KeywordRequest, WordsQuery } from './search-index.ts'
+import { type FoundCandidate, type KeywordHit, type ScoredCandidates, scoreCandidates } from './score-candidates.ts'
+import type { AskedIndex, ChunkScore, DocumentHit, EnoughNear, KeywordOutcome, KeywordRequest } from './search-index.ts'
 import type { SearchRequest } from './search-request.ts'
 import { nothing, type SearchResult } from './search-result.ts'
 import type { CandidatesToRank, RankedCandidates, Ranking, ScoredCandidate, SearchTexts } from './search-texts.ts'
@@ -160,17 +160,18 @@ export class Searcher {
     const most = limits.vectorCandidatesMax
     // By several profiles the best can be what neither has among its first.
     const isSimple = !request.chunks && request.facets === null && asked.vectors.found.length === 1
+    const enough = isSimple ? { chunks: 0, documents: request.limit } : undefined
     let topK: number = isSimple ? Math.min(most, request.limit * limits.vectorCandidatesPerResult) : most
-    let outcome = await this.#vectorBranch(asked, topK)
+    let outcome = await this.#vectorBranch(asked, { topK, enough })
     // Too few documents among the nearest chunks, and there are further chunks: a long one has taken their places.
     if (
       topK < most &&
       outcome.outcome === 'found' &&
       outcome.hits.length < request.limit &&
-      chunksOf(outcome) === topK
+      chunksOf(outcome.hits) === topK
     ) {
       topK = most
-      outcome = await this.#vectorBranch(asked, topK)
+      outcome = await this.#vectorBranch(asked, { topK, enough })
     }
     caller.signal.throwIfAborted()
     if (outcome.outcome !== 'found') {
@@ -194,7 +195,7 @@ export class Searcher {
       page: null,
       query,
       corrections: [],
-      totalChunks: chunksOf(outcome),
+      totalChunks: chunksOf(outcome.hits),
       topK,
       next: null,
       facets,
@@ -219,7 +220,7 @@ export class Searcher {
       query,
       corrections: [],
       totalChunks,
-      topK: limits.hybridCandidatesMax,
+      topK: hybridCandidates(request),
       next: null,
       facets,
       facetsExact: false,
@@ -236,11 +237,16 @@ export class Searcher {
     const { filters, explain } = request
     const near = nearQueries(asked.vectors.found, filters)
     const [keyword, vector] = await Promise.all([
-      this.#keywordBranch({ ...asked, after: null }, limits.hybridCandidatesMax, {
+      this.#keywordBranch({ ...asked, after: null }, hybridCandidates(request), {
         near,
         explainFirst: !isOneWordEnough(query),
       }),
-      this.#vectorBranch(asked, limits.hybridCandidatesMax, { query, filters, explain }),
+      this.#vectorBranch(asked, {
+        topK: limits.hybridCandidatesMax,
+        enough: { chunks: hybridCandidates(request), documents: limits.hybridDocumentsMin },
+        first: isLong(request) ? firstNear : undefined,
+        words: { query, filters, explain },
+      }),
     ])
     asked.caller.signal.throwIfAborted()
     if (vector.outcome !== 'found') shortfalls.push({ what: 'vector_search_unavailable', cause: vector.cause })
@@ -250,7 +256,7 @@ export class Searcher {
       if (keyword.outcome === 'unavailable' || vector.outcome !== 'found') throw unavailable(cause)
       shortfalls.push({ what: 'keyword_search_timed_out', cause })
     }
-    const keywordHits = keyword.outcome === 'found' ? keyword.hits : []
+    const keywordHits: readonly KeywordHit[] = keyword.outcome === 'found' ? markedFrom(request, keyword.hits) : []
     const vectorHits = vector.outcome === 'found' ? vector.hits : []
     const vectors = vector.outcome === 'found' ? asked.vectors.found : []
     const statistics = keyword.outcome === 'found' ? keyword.statistics : undefined
@@ -270,7 +276,7 @@ export class Searcher {
       ...ranked,
       facets: await this.#countCandidates(asked, candidates),
       // How many both found is not known: no fewer than either did.
-      totalChunks: Math.max(keyword.outcome === 'found' ? keyword.totalChunks : 0, chunksOf({ hits: vectorHits })),
+      totalChunks: Math.max(keyword.outcome === 'found' ? keyword.totalChunks : 0, chunksOf(vectorHits)),
       vectorsPending: vector.outcome === 'found' && vector.vectorsPending,
     }
   }
@@ -314,7 +320,7 @@ export class Searcher {
     }
     const all = (): CandidatesToRank => ({
       ...ranking,
-      candidates: candidates.map(scored),
+      candidates: candidates.map((one) => (one.isFurther ? { ...scored(one), isFurther: true } : scored(one))),
       documents,
       textsOf: crossEncoder === null ? 0 : limits.crossEncoderMax,
     })
@@ -358,8 +364,7 @@ export class Searcher {
   /** Every trouble is one outcome, this branch is not there; a defect is not. */
   async #vectorBranch(
     { request, scope, vectors, vectorUntil, index }: Asked,
-    topK: number,
-    words?: WordsQuery,
+    wanted: NearestWanted,
   ): Promise<VectorBranch> {
     if (vectors.found.length === 0) {
       if (vectors.failed !== null) return { outcome: 'failed', cause: vectors.failed }
@@ -370,7 +375,7 @@ export class Searcher {
       const outcome: NearestOutcome =
         timeoutMs <= 0
           ? { outcome: 'timed_out' }
-          : await findNearest(index, vectors.found, { scope, filters: request.filters, timeoutMs }, topK, words)
+          : await findNearest(index, vectors.found, { scope, filters: request.filters, timeoutMs }, wanted)
       if (outcome.outcome === 'found') return outcome
       return { outcome: 'failed', cause: causeOf(outcome, limits.vectorWaitMs) }
     } catch (error) {
@@ -411,8 +416,18 @@ type VectorBranch =
 const partial = ({ vectors }: Asked): Shortfall[] =>
   vectors.failed === null ? [] : [{ what: 'vector_search_unavailable', cause: vectors.failed }]
 
-const chunksOf = ({ hits }: { readonly hits: readonly DocumentHit[] }): number =>
-  hits.reduce((sum, { otherChunks }) => sum + 1 + otherChunks.length, 0)
+/** Longer than what the branches of a hybrid search are sure to find first: it goes on with what follows there. */
+const isLong = ({ limit }: SearchRequest): boolean => limit > limits.hybridDocumentsMin
+
+const hybridCandidates = (request: SearchRequest): number =>
+  isLong(request) ? limits.hybridCandidatesMax : limits.hybridCandidates
+
+const firstNear: EnoughNear = { chunks: limits.hybridCandidates, documents: limits.hybridDocumentsMin }
+
+const markedFrom = (request: SearchRequest, hits: readonly DocumentHit[]): readonly KeywordHit[] =>
+  isLong(request)
+    ? hits.map((hit, place) => (place < limits.hybridCandidates ? hit : { ...hit, isFurther: true }))
+    : hits
 
 /** The chunks of a result that are shown, and no more of them than is. */
 const shownChunk = ({ chunkId, versionId, score }: ChunkScore): ChunkScore => ({ chunkId, versionId, score })

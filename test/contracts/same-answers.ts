@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { valuesFields } from '../../src/search/facets.ts'
 import {
+  type ChunkScore,
   type DocumentHit,
+  type EnoughNear,
   type KeywordRequest,
   noFilters,
   type ScoreRequest,
@@ -152,6 +154,11 @@ export async function assertSameAnswers(
     assert.ok(nearFound.outcome === 'found' && nearWanted.outcome === 'found')
     assertSameScores(nearFound.hits, nearWanted.hits)
     assert.equal(nearFound.vectorsPending, nearWanted.vectorsPending)
+    for (const enough of [1, 2, 4].flatMap((documents) => [0, 3].map((chunks) => ({ chunks, documents })))) {
+      const few = await actual.vector({ ...near, enough })
+      assert.ok(few.outcome === 'found')
+      assert.deepEqual(nearer(few.hits, enough), nearer(nearFound.hits, enough))
+    }
     // Asked again and again while the index changes: what was counted before must not be told for what is.
     const always = { ...near, scope: random.wholeScope, filters: noFilters }
     const [pending, wantedPending] = [await actual.vector(always), await expected.vector(always)]
@@ -187,6 +194,15 @@ export async function assertSameAnswers(
     await actual.count({ scope, filters, timeoutMs }),
     await expected.count({ scope, filters, timeoutMs }),
   )
+}
+
+/** All that is nearer than the last of so many chunks, or of so many documents if that is farther. */
+function nearer(hits: readonly DocumentHit[], { chunks, documents }: EnoughNear): DocumentHit[] {
+  const all = hits.flatMap(({ score, otherChunks }) => [score, ...otherChunks.map((chunk) => chunk.score)])
+  const lastChunk = chunks === 0 ? 1 : (all.sort((a, b) => b - a)[chunks - 1] ?? -1)
+  const farthest = Math.min(lastChunk, hits[documents - 1]?.score ?? -1)
+  const isNearer = ({ score }: ChunkScore): boolean => score > farthest
+  return hits.filter(isNearer).map((hit) => ({ ...hit, otherChunks: hit.otherChunks.filter(isNearer) }))
 }
 
 /** What hits tell of the other search is what `score` says of them, to the bit. Returns how many hits told. */

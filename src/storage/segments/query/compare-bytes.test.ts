@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import fc from 'fast-check'
 import { cosine } from '../../../../test/support/cosine.ts'
 import { columnLayout, firstBitsOf, groupRows, packQuery, type VectorColumn } from '../format/vector-column.ts'
 import { Arena, bytesOf } from '../memory/arena.ts'
-import { type OpenColumn, openColumn } from '../memory/segment.ts'
-import { nearestByBytes } from './compare-bytes.ts'
+import { type OpenColumn, openColumn, type Segment } from '../memory/segment.ts'
+import { BestChunks, BestDocuments, BestOfTwo, nearestByBytes } from './compare-bytes.ts'
 import { openKernel } from './vector-kernel.ts'
 
 const dimensions = 64
@@ -51,7 +52,7 @@ function searched(query: Float32Array, odd: readonly number[] = []): { found: nu
     return productsOf(column, list)
   }
   const candidates = nearestByBytes(
-    { kernel, topK, deadline: Infinity },
+    { kernel, best: new BestChunks(topK), deadline: Infinity },
     { columns: [{ segment: 0, open, ...near }], limit: packed.farthest },
     packed.scale,
   )
@@ -92,4 +93,53 @@ test('where some of the nearest are far by their signs, all rows are compared', 
   const { found, compared } = searched(query, odd)
   assert.equal(compared, rows)
   for (const row of nearest(query)) assert.ok(found.includes(row), `row ${row} is missing`)
+})
+
+test('of the best documents the last is known by its nearest chunk, in whatever order chunks come', () => {
+  const [classWidth, rounding] = [1 / 8192, 1e-12]
+  const chunkOf = fc.record({
+    segment: fc.nat(2),
+    chunk: fc.nat(19),
+    cosine: fc.double({ min: -1, max: 1, noNaN: true }),
+  })
+  // Three chunks a document but for the last.
+  const chunkDocument = Uint32Array.from({ length: 20 }, (_, chunk) => Math.floor(chunk / 3))
+  const segments = Array.from({ length: 3 }, () => ({ image: { chunkDocument } }) as unknown as Segment)
+  fc.assert(
+    fc.property(fc.array(chunkOf, { maxLength: 80 }), fc.integer({ min: 1, max: 12 }), (chunks, wanted) => {
+      const best = new BestDocuments(wanted, segments)
+      const nearest = new Map<string, number>()
+      for (const { segment, chunk, cosine } of chunks) {
+        best.add(cosine, segment, chunk)
+        const document = `${segment} ${chunkDocument[chunk]}`
+        nearest.set(document, Math.max(nearest.get(document) ?? -1, cosine))
+        const last = [...nearest.values()].sort((a, b) => b - a)[wanted - 1]
+        // In the lowest class nothing is left out.
+        const least = Math.max(best.least, -1 - classWidth)
+        if (last === undefined) assert.equal(best.least, -Infinity)
+        else assert.ok(least <= last + rounding && least >= last - 2 * classWidth, `${best.least} for ${last}`)
+      }
+    }),
+  )
+})
+
+test('of two the last is known that is farther, where both are, or the nearer, where one is', () => {
+  const segments = [{ image: { chunkDocument: Uint32Array.of(0, 0, 0, 1, 2) } } as unknown as Segment]
+  const cosines = [0.9, 0.8, 0.7, 0.6, 0.5]
+  const leastOf = (chunks: number, documents: number, which: 'farther' | 'nearer' = 'farther'): number => {
+    const best = new BestOfTwo(which, new BestChunks(chunks), new BestDocuments(documents, segments))
+    for (const [chunk, cosine] of cosines.entries()) best.add(cosine, 0, chunk)
+    return best.least
+  }
+  const near = (found: number, cosine: number) =>
+    assert.ok(Math.abs(found - cosine) < 1 / 4096, `${found} for ${cosine}`)
+  near(leastOf(2, 1), 0.8)
+  near(leastOf(2, 2), 0.6)
+  near(leastOf(4, 2), 0.6)
+  near(leastOf(5, 1), 0.5)
+  assert.equal(leastOf(6, 1), -Infinity)
+  assert.equal(leastOf(1, 4), -Infinity)
+  near(leastOf(2, 2, 'nearer'), 0.8)
+  near(leastOf(4, 4, 'nearer'), 0.6)
+  near(leastOf(6, 3, 'nearer'), 0.5)
 })

@@ -1,4 +1,5 @@
-import type { OpenColumn } from '../memory/segment.ts'
+import { segmentChunksMax } from '../format/segment-image.ts'
+import type { OpenColumn, Segment } from '../memory/segment.ts'
 import type { Products, VectorKernel } from './vector-kernel.ts'
 
 /**
@@ -20,6 +21,12 @@ export interface Candidate {
   readonly segment: number
   readonly chunk: number
   readonly score: number
+}
+
+interface BytesSearch {
+  readonly kernel: VectorKernel
+  readonly best: BestSoFar
+  readonly deadline: number
 }
 
 /** Rows of one segment's column, and their distances by signs. */
@@ -45,12 +52,12 @@ const widened = 1.15
 
 /** Those that may be among the nearest by what the bytes say; `null` when time ran out. */
 export function nearestByBytes(
-  { kernel, topK, deadline }: { readonly kernel: VectorKernel; readonly topK: number; readonly deadline: number },
+  { kernel, best, deadline }: BytesSearch,
   { columns, limit }: KeptBySigns,
   queryScale: number,
 ): Candidate[] | null {
   const nearest = distanceOfNearest(kernel.counts, limit)
-  const compared = new ComparedRows(kernel, topK, queryScale)
+  const compared = new ComparedRows(kernel, best, queryScale)
   const others: NearColumn[] = []
   const line = new Line()
   for (const column of columns) {
@@ -64,7 +71,7 @@ export function nearestByBytes(
     compared.add(column, rows)
     for (let i = 0; i < rows.length; i++) line.add(distances[i]!, compared.cosineOf(i))
   }
-  const likely = line.lastLikely(kernel.counts, nearest, limit, compared.least, missedShare * topK)
+  const likely = line.lastLikely(kernel.counts, nearest, limit, compared.least, missedShare * best.wanted)
   for (const column of likely > nearest ? others : []) {
     if (performance.now() > deadline) return null
     compared.add(column, othersWithin(column, likely))
@@ -142,10 +149,10 @@ class ComparedRows {
   readonly #candidates: (Candidate & { readonly most: number })[] = []
   #last: Products = { products: new Int32Array(0), scales: new Float32Array(0) }
 
-  constructor(kernel: VectorKernel, topK: number, queryScale: number) {
+  constructor(kernel: VectorKernel, surely: BestSoFar, queryScale: number) {
     this.#kernel = kernel
     this.#queryScale = queryScale
-    this.#surely = new BestSoFar(topK)
+    this.#surely = surely
   }
 
   /** What the last of the best has at least, of all that were compared. */
@@ -161,8 +168,9 @@ class ComparedRows {
       const error = coarseError(scales[i]!, this.#queryScale)
       const most = score + error
       if (most < this.#surely.least) continue
-      this.#surely.add(score - error)
-      this.#candidates.push({ segment, chunk: open.column.chunkOf(rows[i]!), score, most })
+      const chunk = open.column.chunkOf(rows[i]!)
+      this.#surely.add(score - error, segment, chunk)
+      this.#candidates.push({ segment, chunk, score, most })
     }
   }
 
@@ -221,28 +229,108 @@ class Line {
   }
 }
 
-/** Knows the last of the best so many cosines, or a little less than it: they are counted in narrow classes. */
-class BestSoFar {
+/** Knows the last of the best so many cosines, or a little less than it. */
+export interface BestSoFar {
+  readonly wanted: number
+  readonly least: number
+  add(cosine: number, segment: number, chunk: number): void
+}
+
+/** Of chunks: their cosines are counted in narrow classes. */
+export class BestChunks implements BestSoFar {
   static readonly #classesOfOne = 8192
   least = -Infinity
-  readonly #counts = new Uint32Array(2 * BestSoFar.#classesOfOne + 1)
-  readonly #wanted: number
+  readonly wanted: number
+  readonly #counts = new Uint32Array(2 * BestChunks.#classesOfOne + 1)
   /** The class of the last of the best, and how many are in it and above. */
   #last = 0
   #above = 0
 
   constructor(wanted: number) {
-    this.#wanted = wanted
+    this.wanted = wanted
   }
 
   add(cosine: number): void {
-    if (cosine < this.least) return
-    const place = Math.floor((cosine + 1) * BestSoFar.#classesOfOne)
-    this.#counts[Math.min(Math.max(this.#last, place), this.#counts.length - 1)]!++
+    if (cosine >= this.least) this.count(this.classOf(cosine))
+  }
+
+  /** Of a cosine that is not below the least. */
+  classOf(cosine: number): number {
+    const place = Math.floor((cosine + 1) * BestChunks.#classesOfOne)
+    return Math.min(Math.max(this.#last, place), this.#counts.length - 1)
+  }
+
+  count(place: number): void {
+    this.#counts[place]!++
     this.#above++
-    while (this.#above - this.#counts[this.#last]! >= this.#wanted) {
+    while (this.#above - this.#counts[this.#last]! >= this.wanted) {
       this.#above -= this.#counts[this.#last++]!
-      this.least = this.#last / BestSoFar.#classesOfOne - 1
+      this.least = this.#last / BestChunks.#classesOfOne - 1
     }
+  }
+
+  takeBack(place: number): void {
+    if (place < this.#last) return
+    this.#counts[place]!--
+    this.#above--
+  }
+}
+
+/** Of documents: each counts by its nearest chunk. */
+export class BestDocuments implements BestSoFar {
+  readonly #best: BestChunks
+  readonly #segments: readonly Segment[]
+  readonly #classes = new Map<number, number>()
+
+  constructor(wanted: number, segments: readonly Segment[]) {
+    this.#best = new BestChunks(wanted)
+    this.#segments = segments
+  }
+
+  get wanted(): number {
+    return this.#best.wanted
+  }
+
+  get least(): number {
+    return this.#best.least
+  }
+
+  add(cosine: number, segment: number, chunk: number): void {
+    if (cosine < this.#best.least) return
+    const document = segment * segmentChunksMax + this.#segments[segment]!.image.chunkDocument[chunk]!
+    const known = this.#classes.get(document) ?? -1
+    const place = this.#best.classOf(cosine)
+    if (place <= known) return
+    if (known >= 0) this.#best.takeBack(known)
+    this.#best.count(place)
+    this.#classes.set(document, place)
+  }
+}
+
+/** Of two that each know the last of theirs: the one that is farther, or the one that is nearer. */
+export class BestOfTwo implements BestSoFar {
+  readonly #one: BestSoFar
+  readonly #other: BestSoFar
+  readonly #isFarther: boolean
+
+  constructor(which: 'farther' | 'nearer', one: BestSoFar, other: BestSoFar) {
+    this.#one = one
+    this.#other = other
+    this.#isFarther = which === 'farther'
+  }
+
+  get wanted(): number {
+    const [one, other] = [this.#one.wanted, this.#other.wanted]
+    return this.#isFarther ? Math.max(one, other) : Math.min(one, other)
+  }
+
+  get least(): number {
+    const [one, other] = [this.#one.least, this.#other.least]
+    return this.#isFarther ? Math.min(one, other) : Math.max(one, other)
+  }
+
+  add(cosine: number, segment: number, chunk: number): void {
+    this.#one.add(cosine, segment, chunk)
+    this.#other.add(cosine, segment, chunk)
   }
 }

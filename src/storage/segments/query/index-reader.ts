@@ -334,6 +334,7 @@ export class IndexReader {
     if (searchable === null) return timedOut
     const view = partOf(opened.view, part)
     const topK = wholeNumber(request.topK)
+    const enough = request.enough ?? { chunks: topK, documents: 0 }
     const found = searchVector({
       view,
       filter,
@@ -341,13 +342,17 @@ export class IndexReader {
       profile: profile.number,
       vector,
       topK,
+      enough,
       among: searchable.chunks / part.of,
       kernel: this.#kernel,
       readFloats: this.#readFloats,
       deadline,
     })
     if (found === null) return timedOut
-    const likely = found.places.slice(0, likelyAmongBest(topK, view.segments, opened.view.segments))
+    const likely = found.places.slice(
+      0,
+      likelyAmongBest(Math.min(topK, Math.max(enough.chunks, enough.documents)), view.segments, opened.view.segments),
+    )
     const words = this.#toldByWords(request, opened, view, likely, deadline) ?? []
     const hits = found.hits.map((hit, i) =>
       i < words.length ? { ...hit, words: words[i]!, ...this.#told(request.filters, view, likely[i]!) } : hit,

@@ -1,8 +1,17 @@
-import type { ChunkScore, DocumentHit } from '../../../search/search-index.ts'
+import type { ChunkScore, DocumentHit, EnoughNear } from '../../../search/search-index.ts'
 import { compareDocumentIds, documentIdAt } from '../format/segment-image.ts'
 import { groupRows, packQuery, type VectorColumn } from '../format/vector-column.ts'
 import type { OpenColumn, Place, SearchView, Segment } from '../memory/segment.ts'
-import { type Candidate, type KeptBySigns, type NearColumn, nearestByBytes } from './compare-bytes.ts'
+import {
+  BestChunks,
+  BestDocuments,
+  BestOfTwo,
+  type BestSoFar,
+  type Candidate,
+  type KeptBySigns,
+  type NearColumn,
+  nearestByBytes,
+} from './compare-bytes.ts'
 import { bodyMask, type CompiledFilter } from './compile-filter.ts'
 import { chunkScore } from './search-keyword.ts'
 import type { VectorKernel } from './vector-kernel.ts'
@@ -31,6 +40,9 @@ const sampleStep = 61
 /** The limit is guessed so much too wide, because one that is too narrow costs a second scan. */
 const guessedTimes = 1.5
 const rowsAtOnce = 4096
+/** Where documents alone are wanted half as many again are told from the others, and so many however few are wanted. */
+const documentsMin = 30
+const documentsShare = 1.5
 
 export interface VectorSearch {
   readonly view: SearchView
@@ -40,6 +52,7 @@ export interface VectorSearch {
   readonly profile: number
   readonly vector: Float32Array
   readonly topK: number
+  readonly enough: EnoughNear
   /** About how many chunks the caller may search: among more of them, more look nearer than they are. */
   readonly among: number
   readonly kernel: VectorKernel
@@ -67,12 +80,28 @@ export function searchVector(search: VectorSearch): NearestDocuments | null {
   search.kernel.setQuery(query)
 
   const nearest = nearestBySigns(search, withVisible(search, columns), query.farthest)
-  const coarse = nearest && nearestByBytes(search, nearest, query.scale)
+  const coarse = nearest && nearestByBytes({ ...search, best: bestOf(search) }, nearest, query.scale)
   const cosines = coarse && exactCosines(search, coarse)
   if (coarse === null || cosines === null) return null
   const exact = coarse.map(({ segment, chunk }, i): Candidate => ({ segment, chunk, score: cosines[i]! }))
   exact.sort((a, b) => b.score - a.score || compareChunks(search.view, a, b))
-  return byDocument(search.view, exact.slice(0, search.topK))
+  return byDocument(search.view, exact.slice(0, search.topK), search.enough)
+}
+
+/**
+ * Of documents more than are wanted, unless chunks are too: the first ones say little of how far away rows can be left out, if
+ * vectors have a few large components and cosines are far from normal. Never more than the chunks that are wanted at most: where
+ * there are few documents, or long ones, all that is near would be compared to find one more.
+ */
+function bestOf({ topK, enough, view }: VectorSearch): BestSoFar {
+  const most = new BestChunks(topK)
+  if (enough.documents === 0) return enough.chunks === 0 ? most : new BestChunks(Math.min(topK, enough.chunks))
+  const bestDocuments = (count: number) => new BestDocuments(count, view.segments)
+  const wanted =
+    enough.chunks === 0
+      ? bestDocuments(Math.max(documentsMin, Math.ceil(documentsShare * enough.documents)))
+      : new BestOfTwo('farther', new BestChunks(enough.chunks), bestDocuments(enough.documents))
+  return new BestOfTwo('nearer', most, wanted)
 }
 
 interface OpenedColumn {
@@ -277,10 +306,12 @@ function compareChunks({ segments }: SearchView, a: Candidate, b: Candidate): nu
   return compareDocumentIds(imageA, imageA.chunkDocument[a.chunk]!, imageB, imageB.chunkDocument[b.chunk]!)
 }
 
-function byDocument({ segments }: SearchView, ranked: readonly Candidate[]): NearestDocuments {
+/** Up to where there is enough: whether all that is farther was looked at is not known. */
+function byDocument({ segments }: SearchView, ranked: readonly Candidate[], enough: EnoughNear): NearestDocuments {
   const hits = new Map<string, DocumentHit & { otherChunks: ChunkScore[] }>()
   const places: Place[] = []
-  for (const { segment, chunk, score } of ranked) {
+  for (const [i, { segment, chunk, score }] of ranked.entries()) {
+    if (i >= enough.chunks && hits.size >= enough.documents) break
     const { image } = segments[segment]!
     const document = image.chunkDocument[chunk]!
     const documentId = documentIdAt(image, document)

@@ -52,6 +52,8 @@ const aims: Record<Mode, { readonly p50Most: number; readonly perSecondLeast: nu
   hybrid: { p50Most: 0.8, perSecondLeast: 1 },
 }
 const recallQueries = 50
+/** Two callers of each, for each kind: what both compile for it takes them some thousand searches. */
+const warmMs = 8000
 const rounds = 4
 const widths = [16, 9, 12, 9]
 
@@ -101,7 +103,7 @@ async function compare(
   const server = await ServerProcess.start(folder, false)
   try {
     const peers: readonly [Peer, Peer] = [await tidemarkPeer(server), await openSearchPeer(opensearch)]
-    for (const { name, kind } of asked) await warm(name, kind, peers, cellMs)
+    for (const { name, kind } of asked) await warm(name, kind, peers)
     const heads = peers.map(({ name }) =>
       [`${name} p50`, 'p95', 'per s at 4', 'CPU ms'].map((head, i) => head.padStart(widths[i]!)).join(''),
     )
@@ -174,9 +176,9 @@ const asks = (kind: QuestionKind, peers: readonly Peer[], seed: number): TimedAs
   })
 
 /** What is searched by few first questions is several times slower than in a service that has been up for a minute. */
-async function warm(name: string, kind: QuestionKind, peers: readonly Peer[], forMs: number): Promise<void> {
+async function warm(name: string, kind: QuestionKind, peers: readonly Peer[]): Promise<void> {
   progress(`warming: ${name}`)
-  const until = performance.now() + forMs
+  const until = performance.now() + warmMs
   const caller = async (ask: TimedAsk): Promise<void> => {
     while (performance.now() < until) await ask()
   }

@@ -7,6 +7,7 @@ import { createServer } from 'node:http'
 import { type AddressInfo, connect, createServer as createTcpServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { DatabaseSync } from 'node:sqlite'
 import { after, before, test } from 'node:test'
 import { isDeepStrictEqual, promisify } from 'node:util'
@@ -53,6 +54,14 @@ async function runShell(code: string): Promise<Record<string, unknown>> {
   return answer
 }
 
+async function send(...documents: readonly object[]): Promise<string[]> {
+  const { body } = await server.call('POST', '/collector/v1/documents', {
+    headers: { authorization: `Bearer ${env.TIDEMARK_COLLECTOR_KEY}` },
+    body: { documents: documents.map((one) => ({ dataset_id: 'news', source_platform: 'rss', ...one })) },
+  })
+  return body.results.map((one: { document_id: string }) => one.document_id)
+}
+
 test('collectors, then first search', async () => {
   const [send] = await codeOf('collectors', 'sh')
   const { results } = (await runShell(send!)) as { results: { error?: object; outcome: string }[] }
@@ -66,20 +75,40 @@ test('collectors, then first search', async () => {
   assert.deepEqual(Object.keys(facets), ['platform', 'topics', 'published_at'])
 })
 
-test('backfill and follow', async () => {
+test('backfill and follow: what is there, what comes, and what goes', async () => {
   const [code] = await codeOf('backfill-and-follow', 'python')
   const use = `
-class Enough(Exception): pass
-def keep(cursor): raise Enough
-saved, followed = [], []
-backfill(datetime.datetime.now(datetime.timezone.utc) - datetime.timedelta(days=70), saved.append)
-try: follow(None, followed.append, keep)
-except Enough: pass
-print(json.dumps([[one["external_id"], one["content"]["title"]] for one in saved + followed]))
+import sys
+saved = {}
+def save(document): saved[document["id"]] = document["content"]["title"]
+def say(cursor): print(json.dumps(sorted(saved.values())), flush=True)
+cursor = backfill(save)
+say(cursor)
+follow(cursor, save, saved.pop, say)
 `
-  const { stdout } = await run('python3', ['-c', `${code}\n${use}`], { env })
-  const one = ['a-1', 'High water at noon']
-  assert.deepEqual(JSON.parse(stdout), [one, one])
+  const reader = spawn('python3', ['-c', `${code}\n${use}`], { env, stdio: ['ignore', 'pipe', 'inherit'] })
+  const told = createInterface({ input: reader.stdout })[Symbol.asyncIterator]()
+  const next = async () => JSON.parse(String((await told.next()).value)) as string[]
+  try {
+    const before = await next()
+    assert.ok(before.includes('High water at noon'), before.join())
+    let last = before
+    const becomes = async (expected: readonly string[]) => {
+      let now = last
+      // A page that was held until its time was over changes nothing.
+      while (isDeepStrictEqual(now, last)) now = await next()
+      assert.deepEqual(now, expected)
+      last = now
+    }
+    const [id] = await send({ external_id: 'followed', title: 'Followed' })
+    await becomes([...before, 'Followed'].sort())
+    await send({ external_id: 'followed', title: 'Followed further' })
+    await becomes([...before, 'Followed further'].sort())
+    await server.mustAdmin('DELETE', `/admin/v1/documents/${id}`)
+    await becomes(before)
+  } finally {
+    reader.kill('SIGKILL')
+  }
 })
 
 test('a whole consumer, as it stands: its copy is what batch-get says, though the server is killed on the way', async () => {
@@ -95,13 +124,6 @@ test('a whole consumer, as it stands: its copy is what batch-get says, though th
   let said = ''
   for (const output of [consumer.stdout, consumer.stderr]) output.on('data', (piece) => (said += piece))
   const ended = once(consumer, 'exit')
-  const send = async (...documents: readonly object[]): Promise<string[]> => {
-    const { body } = await server.call('POST', '/collector/v1/documents', {
-      headers: { authorization: `Bearer ${env.TIDEMARK_COLLECTOR_KEY}` },
-      body: { documents: documents.map((one) => ({ dataset_id: 'news', source_platform: 'rss', ...one })) },
-    })
-    return body.results.map((one: { document_id: string }) => one.document_id)
-  }
   const copied = (): object[] => {
     const path = join(folder, 'copy.sqlite')
     if (!existsSync(path)) return []

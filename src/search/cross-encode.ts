@@ -8,24 +8,24 @@ import type { RankedCandidates } from './search-texts.ts'
 import type { SearchTime } from './search-time.ts'
 import type { Shortfall } from './shortfall.ts'
 
-/** The best get the cross-encoder's scores, where it answers; the others stay below them. */
+/** Those with texts get the cross-encoder's scores, where it answers; the others stay below them, in their order. */
 export async function crossEncoded(
   crossEncoder: CrossEncoder,
   { found, texts }: RankedCandidates,
   { text, caller, time }: { readonly text: string; readonly caller: Caller; readonly time: SearchTime },
   shortfalls: Shortfall[],
 ): Promise<readonly FoundDocument[]> {
+  const asked = texts.filter((one) => one !== '')
+  if (asked.length === 0) return found
   try {
-    const given = await time.spend('rerank', () => crossEncoder.scores(text, texts, caller))
+    const given = await time.spend('rerank', () => crossEncoder.scores(text, asked, caller))
     const lowest = Math.min(...given)
-    return found
-      .map((one, i) => {
-        const better = given[i]
-        return better === undefined
-          ? rescored(one, one.score * lowest, (rerank) => scaled(rerank, lowest))
-          : rescored(one, better, () => ({ cross_encoder: better }))
-      })
-      .sort(byScore)
+    const scored = found.filter((_, i) => texts[i] !== '')
+    const others = found.filter((_, i) => texts[i] === '')
+    return [
+      ...scored.map((one, i) => rescored(one, given[i]!, () => ({ cross_encoder: given[i]! }))).sort(byScore),
+      ...others.map((one) => rescored(one, one.score * lowest, (rerank) => scaled(rerank, lowest))),
+    ]
   } catch (error) {
     if (!isUnavailability(error)) throw error
     shortfalls.push({ what: 'rerank_unavailable', cause: error })

@@ -373,10 +373,10 @@ test('a cross-encoder has the last word on the best, and the others stay below',
   }
   const own = ids(await search(searcherOver(many), 'tidal power', 100))
   const found = await search(searcherOver(many, { crossEncoder }), 'tidal power', 100)
-  const { crossEncoderMax } = searchLimits
-  assert.deepEqual(asked, [crossEncoderMax])
-  assert.deepEqual(ids(found), [...own.slice(0, crossEncoderMax).reverse(), ...own.slice(crossEncoderMax)])
-  assert.equal(found[0]!.rerankScore, crossEncoderMax / 100)
+  const { rerankMax } = searchLimits
+  assert.deepEqual(asked, [rerankMax])
+  assert.deepEqual(ids(found), [...own.slice(0, rerankMax).reverse(), ...own.slice(rerankMax)])
+  assert.equal(found[0]!.rerankScore, rerankMax / 100)
 })
 
 test('without an answer of the cross-encoder the own order stands', async () => {

@@ -40,7 +40,7 @@ export const searchLimits = {
   rerankMax: 24,
   rerankByWordsMax: 8,
   rerankByTitleMax: 8,
-  /** Of those, the best that a cross-encoder is asked about, where there is one: it runs a model for each. */
+  /** Of those that were read, the best, which a cross-encoder is asked about where there is one: it runs a model for each. */
   crossEncoderMax: 30,
   crossEncoderAnswerBytesMax: 1_048_576,
   facetValuesDefault: 10,

@@ -59,8 +59,17 @@ export async function rankCandidates(
   const fused = fusedCandidates(await documentsOf(source, ranking), ranking)
   const readTexts: ReadTexts = async (chunkIds) => byChunk(await source.chunkTexts(chunkIds))
   const ranked = await reranked(readTexts, fused, ranking, scope)
-  const texts = ranked.slice(0, ranking.textsOf).map(({ title, body }) => `${title}\n${body}`.trim())
-  return { found: ranked.map(foundOf), texts }
+  return { found: ranked.map(foundOf), texts: textsOfBest(ranked, ranking.textsOf) }
+}
+
+/** Of those that were read: what only a long page has is not, so that what the best are does not depend on the limit. */
+function textsOfBest(ranked: readonly ReadCandidate[], count: number): readonly string[] {
+  let left = count
+  return ranked.map(({ title, body }) => {
+    const text = left === 0 ? '' : `${title}\n${body}`.trim()
+    if (text !== '') left--
+    return text
+  })
 }
 
 /** The same, with their page: nearly all that it shows was read to rank them. */

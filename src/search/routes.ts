@@ -59,7 +59,7 @@ const Answer = named(
     }),
     top_k: Type.Integer({
       description:
-        'Candidates that were considered; in hybrid mode of each branch; a page of more than 25 results goes on with the next ones.',
+        'Candidates that were considered; in hybrid mode of each branch: 50, and 100 for more than 25 results, facets or chunks.',
     }),
     cursor: Type.Optional(Type.String({ description: 'Only when a next page exists (keyword mode).' })),
     corrections: Type.Optional(

@@ -52,7 +52,7 @@ export interface PresentedPage {
 
 export interface RankedCandidates {
   readonly found: readonly FoundDocument[]
-  /** By which the best of them were read. */
+  /** By which the best of them were read, in their order; empty for the others. */
   readonly texts: readonly string[]
 }
 
@@ -83,7 +83,7 @@ export interface CandidatesToRank extends Ranking {
   readonly candidates: readonly ScoredCandidate[]
   /** Theirs and of others, where they were read before. */
   readonly documents?: readonly ResultDocument[] | undefined
-  /** The texts of so many of the best are wanted too. */
+  /** The texts of so many of the best that are read are wanted too. */
   readonly textsOf: number
 }
 

@@ -416,8 +416,12 @@ type VectorBranch =
 const partial = ({ vectors }: Asked): Shortfall[] =>
   vectors.failed === null ? [] : [{ what: 'vector_search_unavailable', cause: vectors.failed }]
 
-/** Longer than what the branches of a hybrid search are sure to find first: it goes on with what follows there. */
-const isLong = ({ limit }: SearchRequest): boolean => limit > limits.hybridDocumentsMin
+/**
+ * It goes on with what follows what the branches of a hybrid search find first: where the page is longer than what those
+ * are sure to find, and where more than the page is told, which must not depend on its length.
+ */
+const isLong = ({ limit, facets, chunks }: SearchRequest): boolean =>
+  limit > limits.hybridDocumentsMin || facets !== null || chunks
 
 const hybridCandidates = (request: SearchRequest): number =>
   isLong(request) ? limits.hybridCandidatesMax : limits.hybridCandidates

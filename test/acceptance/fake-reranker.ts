@@ -41,7 +41,7 @@ export class FakeReranker {
 }
 
 /** Another text, another score: it follows from every letter, and from nothing else. */
-function byText({ documents }: Asked, response: ServerResponse): void {
+export function byText({ documents }: Asked, response: ServerResponse): void {
   const scoreOf = (text: string): number => {
     let hash = 2_166_136_261
     for (const character of text) hash = Math.imul(hash ^ character.codePointAt(0)!, 16_777_619)

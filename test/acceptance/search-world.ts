@@ -37,6 +37,7 @@ export interface Found {
   readonly top_k: number
   readonly cursor?: string
   readonly corrections?: { from: string; to: string }[]
+  readonly facets?: unknown
   readonly facets_exact?: boolean
   readonly degraded: boolean
   readonly warnings: { code: string; message: string }[]

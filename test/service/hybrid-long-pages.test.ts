@@ -8,6 +8,9 @@ const dataset = 'long-pages'
 const documentOf = documentsOf(dataset)
 let world: SearchWorld
 
+/** Of every fifth document. */
+const secondChunk = (i: number): string => (i % 5 === 0 ? `\n\n${`heron filler${i % 29} `.repeat(300)}` : '')
+
 /** More than both branches find at first, the best by words other ones than the nearest. */
 before(async () => {
   world = await sharedWorld([dataset, 'long-texts'])
@@ -15,7 +18,7 @@ before(async () => {
     const words = i < 120 ? `${'heron reeds '.repeat(1 + (i % 6))}frogs${i % 11} pond${i % 17}` : `heron mist${i % 13} `
     return documentOf(`long-${i}`, {
       title: `Page ${i}`,
-      body: `${words} ${Array.from({ length: 1 + (i % 9) }, (_, nth) => `filler${(i * 7 + nth) % 29}`).join(' ')}`,
+      body: `${words} ${Array.from({ length: 1 + (i % 9) }, (_, nth) => `filler${(i * 7 + nth) % 29}`).join(' ')}${secondChunk(i)}`,
       language: 'en',
       quality: (i % 10) / 10,
       published_at: new Date(Date.UTC(2026, 0, 1, i)).toISOString(),
@@ -25,10 +28,9 @@ before(async () => {
 })
 
 const vectors = { 'of its own text': undefined, 'of another': fakeVector('mist1 mist2 mist3 filler4 filler5') }
-const ask = async (limit: number, queryVector: number[] | undefined, more: object = {}): Promise<readonly Hit[]> => {
-  const asked = { query: 'heron reeds', mode: 'hybrid', limit, query_vector: queryVector, datasets: [dataset] }
-  return (await world.search({ ...asked, ...more })).results
-}
+const search = (limit: number, queryVector: number[] | undefined, more: object = {}) =>
+  world.search({ query: 'heron reeds', mode: 'hybrid', limit, query_vector: queryVector, datasets: [dataset], ...more })
+const ask = async (...asked: Parameters<typeof search>): Promise<readonly Hit[]> => (await search(...asked)).results
 
 /** Recency moves a score a little from one request to the next. */
 const rounded = (hits: readonly Hit[]) => hits.map(({ document_id, score }) => [document_id, score.toFixed(6)] as const)
@@ -46,6 +48,18 @@ for (const [what, vector] of Object.entries(vectors)) {
       const whole = rounded(await ask(100, vector))
       for (const limit of [1, 20, 25, 26, 50, 80]) {
         assert.deepEqual(rounded(await ask(limit, vector)), whole.slice(0, limit), `limit ${limit}`)
+      }
+    })
+
+    test('has the counts of every shorter one, and for each document the same chunks', async () => {
+      const more = { facets: ['language', 'dataset'], include_chunks: true }
+      const whole = await search(100, vector, more)
+      const chunksOf = (hits: readonly Hit[]) => hits.map(({ document_id, matched_chunks }) => [document_id, matched_chunks])
+      assert.ok(whole.results.some(({ matched_chunks }) => matched_chunks!.length > 1))
+      for (const limit of [1, 20, 25, 26, 80]) {
+        const { facets, results } = await search(limit, vector, more)
+        assert.deepEqual(facets, whole.facets, `limit ${limit}`)
+        assert.deepEqual(chunksOf(results), chunksOf(whole.results.slice(0, limit)), `limit ${limit}`)
       }
     })
 

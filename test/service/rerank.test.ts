@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { documentOf, send } from '../acceptance/content.ts'
-import { FakeReranker, lastIsBest } from '../acceptance/fake-reranker.ts'
+import { documentOf, documentsOf, send } from '../acceptance/content.ts'
+import { byText, FakeReranker, lastIsBest } from '../acceptance/fake-reranker.ts'
 import { startServer, type TestServer } from '../acceptance/harness.ts'
 import { until } from '../support/until.ts'
 
@@ -64,6 +64,43 @@ test('keyword and vector search do not ask it', async () => {
   await search('keyword')
   await search('vector')
   assert.equal(asked.length, before)
+})
+
+test('it is asked of the same texts whatever the limit, none of them empty, and long pages begin as short ones', async () => {
+  endpoint.answer = byText
+  await server.makeDataset('reeds')
+  const { key: collector } = await server.makeCollector({ datasets: ['reeds'] })
+  const titled = await server.makeApplication({ entitlements: [{ datasets: ['reeds'], fields: ['title'] }] })
+  const whole = await server.makeApplication({ entitlements: [{ datasets: ['reeds'], fields: ['title', 'body'] }] })
+  const fillers = ['mud', 'silt', 'gravel', 'clay', 'sand', 'moss', 'peat']
+  const documents = Array.from({ length: 160 }, (_, i) => {
+    const body = `${'heron '.repeat(1 + (i % 5))}${i % 2 === 0 ? 'reeds ' : ''}${fillers[i % 7]} and ${fillers[(i * 3) % 5]}`
+    return documentsOf('reeds')(`reeds-${i}`, { title: i % 4 === 0 ? '' : `Heron ${fillers[i % 3]} ${i}`, body })
+  })
+  await send(server, collector, documents)
+  await until('everything is indexed', async () => {
+    const state = await server.mustAdmin('GET', '/admin/v1/indexing')
+    return state.pending_chunks === 0 && state.indexed_documents === 3 + documents.length
+  })
+  for (const reader of [whole, titled]) {
+    const page = async (limit: number) => {
+      const before = asked.length
+      const query = { query: 'heron reeds', limit, datasets: ['reeds'] }
+      const reply = await server.consumer(reader.key, 'POST', '/v1/search/hybrid', query)
+      assert.equal(reply.status, 200, reply.text)
+      const results: { document_id: string; score: number }[] = reply.body.results
+      const shown = results.map(({ document_id, score }) => `${document_id} ${score.toFixed(6)}`)
+      return { shown, texts: asked.slice(before).flatMap(({ documents }) => documents) }
+    }
+    const longest = await page(100)
+    assert.equal(longest.shown.length, 100)
+    assert.ok(longest.texts.length > 10 && longest.texts.every((text) => text !== ''))
+    for (const limit of [5, 20, 25, 26, 60]) {
+      const { shown, texts } = await page(limit)
+      assert.deepEqual(texts, longest.texts, `limit ${limit}`)
+      assert.deepEqual(shown, longest.shown.slice(0, limit), `limit ${limit}`)
+    }
+  }
 })
 
 test('while it fails or hangs, the own order is given, soon, and without a warning', async () => {

@@ -62,6 +62,17 @@ test('after the seconds in Retry-After a request passes, and what is said to rem
   )
 })
 
+test('one token a day comes after a day, however often it is asked for', () => {
+  const limits = new RateLimits()
+  const slow: Rate = { perSecond: 1 / 86_400, burst: 1 }
+  assert.ok(limits.take('a', slow, 0).allowed)
+  const everyMs = 80
+  let now = 0
+  do now += everyMs
+  while (!limits.take('a', slow, now).allowed && now < 2 * 86_400_000)
+  assert.ok(Math.abs(now - 86_400_000) < 1000, `after ${now / 1000} s`)
+})
+
 test('applications do not share a bucket', () => {
   const limits = new RateLimits()
   const one = { perSecond: 1, burst: 1 }

@@ -85,11 +85,14 @@ export class RateLimits implements Rates {
   }
 }
 
-/** So near a whole number of tokens it is that number: who waited as long as `Retry-After` said has the token. */
+/**
+ * So little below a whole number of tokens it is that number: who waited as long as `Retry-After` said has the token. Never
+ * down: asked often enough, a slow bucket would not fill at all.
+ */
 const rounding = 1e-6
 
 function tokensAt({ tokens, updatedMs }: Bucket, rate: Rate, nowMs: number): number {
   const now = tokens + (Math.max(0, nowMs - updatedMs) * rate.perSecond) / 1000
-  const whole = Math.round(now)
-  return Math.min(rate.burst, Math.abs(now - whole) < rounding ? whole : now)
+  const whole = Math.ceil(now)
+  return Math.min(rate.burst, whole - now < rounding ? whole : now)
 }

@@ -54,7 +54,8 @@ for (const [what, vector] of Object.entries(vectors)) {
     test('has the counts of every shorter one, and for each document the same chunks', async () => {
       const more = { facets: ['language', 'dataset'], include_chunks: true }
       const whole = await search(100, vector, more)
-      const chunksOf = (hits: readonly Hit[]) => hits.map(({ document_id, matched_chunks }) => [document_id, matched_chunks])
+      const chunksOf = (hits: readonly Hit[]) =>
+        hits.map(({ document_id, matched_chunks }) => [document_id, matched_chunks])
       assert.ok(whole.results.some(({ matched_chunks }) => matched_chunks!.length > 1))
       for (const limit of [1, 20, 25, 26, 80]) {
         const { facets, results } = await search(limit, vector, more)

@@ -58,6 +58,3 @@ export function vectorParts({ score, nearness }: Near): Pick<Explanation, 'vecto
     cosines: Object.fromEntries(nearness.map(({ profileId, cosine }) => [profileId, cosine])),
   }
 }
-
-export const scaled = (parts: Parts, factor: number): Parts =>
-  Object.fromEntries(Object.entries(parts).map(([name, part]) => [name, part * factor]))

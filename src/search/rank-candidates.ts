@@ -1,7 +1,7 @@
 import { readableFields, type Scope } from '../access/scope.ts'
 import { knowsLanguage } from '../embedding/embedder.ts'
 import type { LocatedText } from '../text/types.ts'
-import { type Parts, scaled } from './explain.ts'
+import type { Parts } from './explain.ts'
 import type { FoundDocument } from './found-document.ts'
 import { type Candidate, extremesOf, type Fused, fusion, qualityMargin } from './fuse.ts'
 import { IdMap } from './id-map.ts'
@@ -321,6 +321,9 @@ function furtherBehind(ranked: ReadCandidate[]): ReadCandidate[] {
   }
   return ranked.map(behind).sort(byScore)
 }
+
+export const scaled = (parts: Parts, factor: number): Parts =>
+  Object.fromEntries(Object.entries(parts).map(([name, part]) => [name, part * factor]))
 
 interface Scored {
   readonly documentId: string

@@ -63,17 +63,46 @@ async function send(...documents: readonly object[]): Promise<string[]> {
 }
 
 test('collectors, then first search', async () => {
-  const [send] = await codeOf('collectors', 'sh')
-  const { results } = (await runShell(send!)) as { results: { error?: object; outcome: string }[] }
-  assert.deepEqual(
-    results.map(({ outcome }) => outcome),
-    ['created'],
-  )
+  const [least] = await codeOf('collectors', 'sh')
+  assert.equal(await outcomeOf(least!), 'created')
   const [search, count] = await codeOf('first-search', 'sh')
   assert.ok(Array.isArray((await runShell(search!)).results))
   const { facets } = (await runShell(count!)) as { facets: object }
   assert.deepEqual(Object.keys(facets), ['platform', 'topics', 'published_at'])
 })
+
+test('collectors: a document with every field, and a post that was deleted', async () => {
+  const [, every, deleted] = await codeOf('collectors', 'sh')
+  const inDocs = await codeIn('docs/collectors.md', 'sh')
+  assert.deepEqual(inDocs.slice(1, 3), [every, deleted], 'docs/collectors.md shows the same')
+
+  const described = (await server.call('GET', '/openapi.json')).body.components.schemas
+  const [sent] = JSON.parse(/-d '([\s\S]*)'/.exec(every!)![1]!).documents
+  assert.deepEqual(Object.keys(sent).sort(), Object.keys(described.DocumentInput.properties).sort())
+  assert.deepEqual(Object.keys(sent.author).sort(), Object.keys(described.AuthorInput.properties).sort())
+  const rows = (await readFile(new URL('../../docs/collectors.md', import.meta.url), 'utf8')).match(/^\| `.*?\|/gm)!
+  for (const field of Object.keys(sent)) assert.ok(rows.join().includes(`\`${field}\``), `a row for ${field}`)
+
+  assert.equal(await outcomeOf(every!), 'created')
+  const before = await found('/v1/documents/browse?query=post-4711&source_platforms=forum')
+  assert.equal(before.status, 'active')
+  assert.equal(await outcomeOf(every!), 'unchanged')
+  assert.equal(await outcomeOf(deleted!), 'updated')
+  const after = await found('/v1/documents/browse?query=post-4711&source_platforms=forum')
+  const { observed_at: _, ...kept } = before
+  assert.deepEqual({ ...after, observed_at: undefined }, { ...kept, status: 'unavailable', observed_at: undefined })
+})
+
+async function outcomeOf(code: string): Promise<string> {
+  const { results } = (await runShell(code)) as { results: { outcome: string }[] }
+  assert.equal(results.length, 1)
+  return results[0]!.outcome
+}
+
+async function found(path: string): Promise<Record<string, unknown>> {
+  const { body } = await server.consumer(env.TIDEMARK_KEY!, 'GET', path)
+  return body.documents[0].document
+}
 
 test('backfill and follow: what is there, what comes, and what goes', async () => {
   const [code] = await codeOf('backfill-and-follow', 'python')

@@ -14,6 +14,8 @@ import { isDeepStrictEqual, promisify } from 'node:util'
 import { adminToken, startServer, type TestServer } from '../acceptance/harness.ts'
 import { until } from '../support/until.ts'
 
+const analysisTypes = ['knn_graph', 'clustering', 'deduplication', 'feature_rollup']
+
 /** What the guides show is run as it stands, with this server's address and keys. */
 let server: TestServer
 let env: NodeJS.ProcessEnv
@@ -23,7 +25,7 @@ before(async () => {
   for (const id of ['news', 'community']) await server.admin('PUT', `/admin/v1/datasets/${id}`, { name: id })
   const { key } = await server.makeApplication({
     entitlements: [{ datasets: ['news'] }],
-    policy: { analysis_enabled: true, analysis: { types: ['feature_rollup'], scheduling: true } },
+    policy: { analysis_enabled: true, analysis: { types: analysisTypes, scheduling: true } },
   })
   const collector = await server.admin('POST', '/admin/v1/collectors', { name: 'Guide' })
   env = {
@@ -286,8 +288,42 @@ test('entitlements', async () => {
   assert.match(JSON.stringify(answer), /tmc_/)
 })
 
+test('docs/analysis.md: a run of each type, and its files', async () => {
+  const [account, ...code] = await codeIn('docs/analysis.md', 'sh')
+  const download = code[analysisTypes.length + 2]!
+  const [readRun, listFiles] = code.slice(analysisTypes.length)
+  const { embedding_profiles } = (await runShell(account!)) as { embedding_profiles: Profile[] }
+  const profile = embedding_profiles.find(({ is_default }) => is_default)!.id
+  const folder = await mkdtemp(join(tmpdir(), 'tidemark-analysis-'))
+  try {
+    for (const [i, type] of analysisTypes.entries()) {
+      const made = await runShell(code[i]!.replace('multilingual-e5-small-q4', profile))
+      assert.equal(made.analysis_type, type)
+      env = { ...env, RUN: String(made.run_id) }
+      let last = made
+      await until('it has ended', async () => {
+        last = await runShell(readRun!)
+        return last.completed_at !== null
+      })
+      assert.equal(last.status, 'succeeded', JSON.stringify(last))
+      for (const { artifact_id } of (await runShell(listFiles!)).artifacts as { artifact_id: string }[]) {
+        env = { ...env, ARTIFACT: artifact_id }
+        await run('sh', ['-c', download], { env, cwd: folder })
+        assert.match((await readFile(join(folder, 'edges.parquet'))).toString('latin1'), /^PAR1.*PAR1$/s)
+      }
+    }
+  } finally {
+    await rm(folder, { recursive: true })
+  }
+})
+
+interface Profile {
+  readonly id: string
+  readonly is_default: boolean
+}
+
 test('docs/analysis.md: a subscription and its runs', async () => {
-  const [create, read, readOn] = await codeIn('docs/analysis.md', 'sh')
+  const [create, read, readOn] = (await codeIn('docs/analysis.md', 'sh')).slice(-3)
   const { subscription_id, status } = (await runShell(create!)) as Record<string, string>
   assert.equal(status, 'active')
   env = { ...env, SUBSCRIPTION: subscription_id }

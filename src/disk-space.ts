@@ -23,7 +23,7 @@ export const roomAwaitedSeconds = 30
 export function storageFull(cause: unknown): TidemarkError {
   return new TidemarkError(
     'storage_full',
-    'the disk is full: nothing can be stored until there is room again; reading goes on',
+    'the disk is full: nothing can be stored until there is space again; reads still work',
     { retryAfterSeconds: roomAwaitedSeconds, cause },
   )
 }

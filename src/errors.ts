@@ -12,251 +12,249 @@ export const errorTable = {
   entitlement_denied: {
     status: 403,
     retryable: false,
-    remedy: 'Ask within the entitlements (`GET /v1/account` lists them), or have the operator widen them.',
+    remedy: 'Stay within your entitlements (`GET /v1/account` lists them), or ask the operator to extend them.',
   },
   analysis_forbidden: {
     status: 403,
     retryable: false,
     remedy:
-      'Ask within the entitlements (`GET /v1/account`), or have the operator widen them, or enable analysis in the policy.',
+      'Stay within your entitlements (`GET /v1/account`), or ask the operator to extend them or to enable analysis in the policy.',
   },
   role_denied: {
     status: 403,
     retryable: false,
-    remedy: 'Use an admin token with the role that the message names, or have an owner make one.',
+    remedy: 'Use an admin token with the role named in `message`, or ask an owner to create one.',
   },
   dataset_forbidden: {
     status: 403,
     retryable: false,
-    remedy: 'Send to a dataset that the collector is bound to, or have the operator bind it to this one.',
+    remedy: 'Send to a dataset that the collector is allowed to write to, or ask the operator to add this one.',
   },
   not_found: {
     status: 404,
     retryable: false,
-    remedy: 'Check the path and the id in it: `/docs` lists every route.',
+    remedy: 'Check the path and the ID in it: `/docs` lists every route.',
   },
   document_not_found: {
     status: 404,
     retryable: false,
-    remedy: 'Check the id. A document outside the entitlements is not found either.',
+    remedy: 'Check the ID. A document outside your entitlements is not found either.',
   },
   version_not_found: {
     status: 404,
     retryable: false,
-    remedy: 'Take an id from the versions of the document.',
+    remedy: 'Use a `version_id` from the versions of the document.',
   },
   user_not_found: {
     status: 404,
     retryable: false,
     remedy:
-      'Check platform and author id, and name a longer window by `created_from`: without one it is the last 24 hours.',
+      'Check platform and author ID, and extend the window with `created_from`: by default it is the last 24 hours.',
   },
   live_query_not_found: {
     status: 404,
     retryable: false,
-    remedy:
-      'Take the id from the answer that made the live query: it belongs to the application that made it, and is kept for a time only.',
+    remedy: 'Check the ID: a live query belongs to the application that created it, and is kept for 30 days.',
   },
   task_not_found: {
     status: 404,
     retryable: false,
-    remedy: 'Take the id from a lease, and use the key that leased it.',
+    remedy: 'Use a `task_id` from a lease, and the key that leased it.',
   },
   analysis_not_found: {
     status: 404,
     retryable: false,
     remedy:
-      'Check the id: runs and subscriptions belong to the application that made them, and expired runs are removed.',
+      'Check the ID: runs and subscriptions belong to the application that created them, and expired runs are removed.',
   },
   analysis_artifact_not_found: {
     status: 404,
     retryable: false,
-    remedy: 'List the artifacts of the run. They are gone once the run has expired.',
+    remedy: 'List the artifacts of the run. They are deleted when the run expires.',
   },
   method_not_allowed: {
     status: 405,
     retryable: false,
-    remedy: 'Use a method that the header `Allow` names.',
+    remedy: 'Use a method listed in the `Allow` header.',
   },
   conflict: {
     status: 409,
     retryable: false,
-    remedy: 'Read what is there now, and decide anew: the message says what is in the way.',
+    remedy: 'Read the current state and decide again: `message` says what is in the way.',
   },
   in_use: {
     status: 409,
     retryable: false,
-    remedy: 'Remove first what `details` counts, or repeat with `force=true`.',
+    remedy: 'First remove what `details` lists, or repeat with `force=true`.',
   },
   live_query_results_not_ready: {
     status: 409,
     retryable: true,
-    remedy: 'Ask for the live query until it has finished, then for its results.',
+    remedy: 'Poll the live query until it has finished, then read its results.',
   },
   task_closed: {
     status: 409,
     retryable: false,
-    remedy: 'Drop the task: it is complete, or its deadline has passed.',
+    remedy: 'Drop the task: it is completed, or its deadline has passed.',
   },
   task_lease_lost: {
     status: 409,
     retryable: false,
-    remedy: 'Drop the task: its lease ran out, and another may have it. Send heartbeats earlier.',
+    remedy: 'Drop the task: its lease ran out, and another collector may have it. Send heartbeats earlier.',
   },
   analysis_run_finished: {
     status: 409,
     retryable: false,
-    remedy: 'Nothing is left to cancel: read the run.',
+    remedy: 'The run has already finished: read it.',
   },
   cursor_expired: {
     status: 410,
     retryable: false,
     remedy:
-      'Begin again: read all documents anew (`GET /v1/export`), then the feed from the `changes_cursor` of that export.',
+      'Start over: export everything (`GET /v1/export`), then read the feed from the `changes_cursor` of that export.',
   },
   precondition_failed: {
     status: 412,
     retryable: false,
-    remedy: 'Read what stands now, bring your change into it, and send it with the `ETag` of that answer.',
+    remedy: 'Read the current state, apply your change to it, and send it with the `ETag` of that answer.',
   },
   payload_too_large: {
     status: 413,
     retryable: false,
-    remedy: 'Send less at once: smaller batches, or lines (NDJSON) where they are taken.',
+    remedy: 'Send smaller batches, or NDJSON where it is accepted.',
   },
   unsupported_media_type: {
     status: 415,
     retryable: false,
     remedy:
-      'Send `Content-Type: application/json`, or `application/x-ndjson` where lines are taken, in an encoding that the message names.',
+      'Send `Content-Type: application/json`, or `application/x-ndjson` where it is accepted, in an encoding named in `message`.',
   },
   range_not_satisfiable: {
     status: 416,
     retryable: false,
-    remedy: 'Ask for bytes that the file has: `Content-Range` says how many there are.',
+    remedy: 'Request bytes within the file: `Content-Range` says how many there are.',
   },
   expectation_failed: {
     status: 417,
     retryable: false,
-    remedy: 'Leave out the header `Expect`, or send `100-continue`.',
+    remedy: 'Remove the `Expect` header, or send `100-continue`.',
   },
   idempotency_key_reused: {
     status: 422,
     retryable: false,
-    remedy: 'Use a new `Idempotency-Key` for another request; the same key is for the same body.',
+    remedy: 'Use a new `Idempotency-Key` for a different request.',
   },
   /** For logs and metrics: nobody is there to read it. */
   client_closed_request: {
     status: 499,
     retryable: true,
-    remedy: 'For logs and metrics: the client went away before it was answered.',
+    remedy: 'Only in logs and metrics: the client disconnected before it got an answer.',
   },
   headers_too_large: {
     status: 431,
     retryable: false,
-    remedy: 'Send smaller headers: 16 KiB together are taken.',
+    remedy: 'Send smaller headers: at most 16 KiB in total.',
   },
   request_timeout: {
     status: 408,
     retryable: true,
-    remedy: 'Send the request again, headers and body without long pauses.',
+    remedy: 'Send the request again, without long pauses in headers and body.',
   },
   invalid_request: {
     status: 400,
     retryable: false,
-    remedy: 'Put right what `message` and `details` name.',
+    remedy: 'Fix what `message` and `details` point out.',
   },
   invalid_query: {
     status: 400,
     retryable: false,
-    remedy: 'Put right what `message` and `details` name in the search or live query.',
+    remedy: 'Fix what `message` and `details` point out in the search or live query.',
   },
   invalid_document_query: {
     status: 400,
     retryable: false,
-    remedy:
-      'Put right the parameter that the message names; a cursor goes with the same parameters as the page before.',
+    remedy: 'Fix the parameter named in `message`; a cursor needs the same parameters as the page before.',
   },
   invalid_classification_query: {
     status: 400,
     retryable: false,
-    remedy: 'Put right the parameter that the message names.',
+    remedy: 'Fix the parameter named in `message`.',
   },
   invalid_changes_query: {
     status: 400,
     retryable: false,
-    remedy: 'Put right the parameter that the message names.',
+    remedy: 'Fix the parameter named in `message`.',
   },
   invalid_analysis_request: {
     status: 400,
     retryable: false,
-    remedy: 'Put right what `message` and `details` name in the run.',
+    remedy: 'Fix what `message` and `details` point out in the run.',
   },
   invalid_analysis_subscription: {
     status: 400,
     retryable: false,
-    remedy: 'Put right what `message` and `details` name in the subscription.',
+    remedy: 'Fix what `message` and `details` point out in the subscription.',
   },
   analysis_request_failed: {
     status: 400,
     retryable: false,
-    remedy: 'Put right what the message names, such as an embedding profile that is not active.',
+    remedy: 'Fix what `message` names, such as an embedding profile that is not active.',
   },
   invalid_cursor: {
     status: 400,
     retryable: false,
-    remedy: 'Send the cursor as it was given, by the same application and with the same parameters.',
+    remedy: 'Send the cursor unchanged, as the same application and with the same parameters.',
   },
   rate_limit_exceeded: {
     status: 429,
     retryable: true,
-    remedy: 'Wait for the seconds in `Retry-After`, then go on more slowly: `RateLimit` says how much is left.',
+    remedy: 'Wait for the seconds in `Retry-After`, then continue more slowly: `RateLimit` says how much is left.',
   },
   quota_exceeded: {
     status: 429,
     retryable: true,
-    remedy: 'Wait for the seconds in `Retry-After` (the quota is daily), or have the operator raise it.',
+    remedy: 'Wait for the seconds in `Retry-After` (the quota is daily), or ask the operator to raise it.',
   },
   internal: {
     status: 500,
     retryable: true,
-    remedy: 'Try again with growing pauses; if it stays, give the operator the `request_id`.',
+    remedy: 'Try again with growing pauses; if it persists, give the operator the `request_id`.',
   },
   live_query_unavailable: {
     status: 503,
     retryable: true,
     remedy:
-      'Try again after `Retry-After`. If it stays: live is off for the application, or no collector serves the platform.',
+      'Try again after `Retry-After`. If it persists, live collection is off for the application, or no collector serves the platform.',
   },
   search_backend_unavailable: {
     status: 503,
     retryable: true,
-    remedy: 'Try again after `Retry-After`, with growing pauses; operators look at `/readyz`.',
+    remedy: 'Try again after `Retry-After`, with growing pauses; operators check `/readyz`.',
   },
   overloaded: {
     status: 503,
     retryable: true,
-    remedy: 'Try again after `Retry-After`, with growing pauses and fewer requests at once.',
+    remedy: 'Try again after `Retry-After`, with growing pauses and fewer concurrent requests.',
   },
   storage_full: {
     status: 503,
     retryable: true,
-    remedy: 'Try again later: the operator has to make room. Reading goes on.',
+    remedy: 'Try again later: the operator has to free disk space. Reads still work.',
   },
   store_unavailable: {
     status: 503,
     retryable: true,
-    remedy: 'Try again after `Retry-After`, with growing pauses; operators look at `/readyz`.',
+    remedy: 'Try again after `Retry-After`, with growing pauses; operators check `/readyz`.',
   },
   catalog_unavailable: {
     status: 503,
     retryable: true,
-    remedy: 'Try again after `Retry-After`; a narrower window or fewer filters take less time.',
+    remedy: 'Try again after `Retry-After`; a narrower window or fewer filters make it faster.',
   },
   changes_unavailable: {
     status: 503,
     retryable: true,
-    remedy: 'Try again after `Retry-After` with the same cursor: nothing is missed.',
+    remedy: 'Try again after `Retry-After` with the same cursor: nothing is lost.',
   },
 } as const satisfies Record<string, { status: number; retryable: boolean; remedy: string }>
 

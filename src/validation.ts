@@ -155,12 +155,17 @@ export const dateTime = Type.String({ format: 'date-time' })
 
 /** An id that is only looked up: whether it is one is for the store to say. */
 export const idOf = (what: string) =>
-  Type.String({ minLength: 1, maxLength: 128, description: `The id of the ${what}.` })
+  Type.String({ minLength: 1, maxLength: 128, description: `The ID of the ${what}.` })
 
 /** How long a page of a list is. */
 export const pageSize = (most: number, fallback: number) =>
   Type.Optional(
-    Type.Integer({ minimum: 1, maximum: most, default: fallback, description: 'So many on a page at most.' }),
+    Type.Integer({
+      minimum: 1,
+      maximum: most,
+      default: fallback,
+      description: 'The maximum number of items per page.',
+    }),
   )
 
 /**
@@ -204,7 +209,7 @@ const storedLanguagePattern = '^[a-z]{2,3}$'
 
 export const storedLanguage = Type.String({
   pattern: storedLanguagePattern,
-  description: 'an ISO 639-1 language code, two small letters',
+  description: 'an ISO 639-1 language code, two lowercase letters',
 })
 
 /** Languages that a request names. */
@@ -212,7 +217,7 @@ export const Languages = Type.Array(Type.String({ pattern: languagePattern }), {
   minItems: 1,
   maxItems: 200,
   uniqueItems: true,
-  description: 'ISO 639-1 codes: two small letters each.',
+  description: 'ISO 639-1 codes, two lowercase letters each.',
 })
 
 /** In texts that are read and not compared, U+FFFD stands for them. */
@@ -280,7 +285,7 @@ function detailOf(error: ErrorObject): ErrorDetail {
   const params = error.params as Record<string, unknown>
   switch (error.keyword) {
     case 'additionalProperties':
-      return { path: below(String(params.additionalProperty)), message: 'is not known here' }
+      return { path: below(String(params.additionalProperty)), message: unknownField }
     case 'required':
       return { path: below(String(params.missingProperty)), message: 'is required' }
     case 'enum':
@@ -289,8 +294,8 @@ function detailOf(error: ErrorObject): ErrorDetail {
       return { path, message: `must be ${JSON.stringify(params.allowedValue)}` }
     case 'format':
       if (spaceForPlus.test(String(error.data)))
-        return { path, message: 'has a space where + was meant: in an address + is written %2B' }
-      return { path, message: `must be ${formats[String(params.format)] ?? 'of the right form'}` }
+        return { path, message: 'has a space instead of +: encode + as %2B in a URL' }
+      return { path, message: `must be ${formats[String(params.format)] ?? 'in the right format'}` }
     case laterThan:
       return { path, message: `must be later than ${params.other}` }
     case exactWithin:
@@ -304,7 +309,7 @@ function detailOf(error: ErrorObject): ErrorDetail {
     case 'maxProperties':
       return { path, message: `must have at most ${counted(error)}` }
     case 'uniqueItems':
-      return { path, message: 'must not have the same item twice' }
+      return { path, message: 'must not contain duplicates' }
     case 'minimum':
       return { path, message: `must be at least ${params.limit}` }
     case 'maximum':
@@ -324,6 +329,9 @@ function detailOf(error: ErrorObject): ErrorDetail {
       return { path, message: error.message ?? 'is not valid' }
   }
 }
+
+/** Written before the name of the field, where others stand behind it. */
+const unknownField = 'unknown field'
 
 const oneOf = (values: readonly unknown[]): string =>
   values.length > 1 ? `one of ${values.join(', ')}` : `${values[0]}`
@@ -361,20 +369,21 @@ const formats: Record<string, string> = {
 }
 
 const patterns: Record<string, string> = {
-  [exactPattern]: 'must not contain NUL or half of a surrogate pair',
-  [oneLinePattern]: 'must not contain control characters or half of a surrogate pair',
-  [codePattern]: 'must not contain commas, spaces, control characters or half of a surrogate pair',
-  [printablePattern]: 'must not contain control characters or half of a surrogate pair',
-  [personPattern]: 'must be letters that can be seen: no control characters, no marks of direction, not only spaces',
-  [languagePattern]: 'must be an ISO 639-1 code, two small letters such as en',
+  [exactPattern]: 'must not contain NUL or an unpaired surrogate',
+  [oneLinePattern]: 'must not contain control characters or an unpaired surrogate',
+  [codePattern]: 'must not contain commas, spaces, control characters or an unpaired surrogate',
+  [printablePattern]: 'must not contain control characters or an unpaired surrogate',
+  [personPattern]: 'must contain visible characters, and no control or text-direction characters',
+  [languagePattern]: 'must be an ISO 639-1 code, two lowercase letters such as en',
   [languageTagPattern]: 'must be a language code such as en or en-GB',
-  [storedLanguagePattern]: 'must be a language code, two small letters such as en, or three where there are no two',
+  [storedLanguagePattern]:
+    'must be a language code: two lowercase letters such as en, or three if there is no two-letter code',
 }
 
 const words: Record<string, string> = {
   integer: 'a whole number',
   number: 'a number',
-  string: 'a text (one value)',
+  string: 'a string',
   boolean: 'true or false',
   array: 'a list',
   object: 'an object',
@@ -385,12 +394,15 @@ const wordFor = (type: string): string =>
     .map((one) => words[one] ?? one)
     .join(' or ')
 
+function sentenceOf({ path, message }: ErrorDetail): string {
+  if (message === unknownField) return `${unknownField} "${path}"`
+  return path === '' ? `the body ${message}` : `${path} ${message}`
+}
+
 /** The sentence of the whole answer: the first faults, by name. */
 export function messageOf(details: readonly ErrorDetail[]): string {
   if (details.length === 0) return 'the request is not valid'
-  const shown = details
-    .slice(0, 3)
-    .map(({ path, message }) => (path === '' ? `the body ${message}` : `${path} ${message}`))
+  const shown = details.slice(0, 3).map(sentenceOf)
   const more = details.length > 3 ? `, and ${details.length - 3} more` : ''
   return shown.join('; ') + more
 }

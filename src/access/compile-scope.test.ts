@@ -37,7 +37,7 @@ test('a refusal names what is missing, and blames nothing else', () => {
     return access.allowed ? null : [access.reason, access.path]
   }
   assert.deepEqual(refusal([titles], { datasets: ['news'], needs: [['facts']] }), [
-    'this needs the field permission facts, which this application does not have for the datasets it names',
+    'this needs the field permission facts, which this application does not have for the datasets named in the request',
     null,
   ])
   assert.deepEqual(refusal([titles], { needs: [['author', 'metadata']] }), [
@@ -49,7 +49,7 @@ test('a refusal names what is missing, and blames nothing else', () => {
     'datasets',
   ])
   assert.deepEqual(refusal([titles, facts], { datasets: ['forum'], platforms: ['rss'] }), [
-    'no single entitlement of this application allows the datasets and the platforms it names',
+    'no single entitlement of this application allows the datasets and the platforms named in the request together',
     null,
   ])
   assert.deepEqual(refusal([titles, { ...facts, fields: ['facts'] }], { needs: [['facts'], ['title']] }), [
@@ -77,7 +77,7 @@ test('what is only wanted takes no entry away, and is refused where none that ta
     return refused.allowed ? null : refused.reason
   }
   assert.match(reason([plain], {})!, /needs the field permission author or metadata, which this application does not/)
-  assert.match(reason([plain, rich], { datasets: ['news'] })!, /does not have for the datasets it names/)
+  assert.match(reason([plain, rich], { datasets: ['news'] })!, /does not have for the datasets named in the request/)
   const elsewhere: ScopeEntry = { ...rich, fields: ['metadata'] }
   assert.match(reason([plain, elsewhere], { needs: [['title']] })!, /permissions title, author or metadata together/)
 })

@@ -125,8 +125,9 @@ function refusalOf(
   }
   const open = withNamed(named)
   const together = named.map((dimension) => `the ${dimension}`).join(' and ')
-  if (open.length === 0) return refused(`no single entitlement of this application allows ${together} it names`)
-  const there = named.length === 0 ? '' : ` for ${together} it names`
+  if (open.length === 0)
+    return refused(`no single entitlement of this application allows ${together} named in the request together`)
+  const there = named.length === 0 ? '' : ` for ${together} named in the request`
   const missing = needs.find((group) => !open.some((entry) => grants(entry, group)))
   if (missing !== undefined) {
     const reason = `this needs the field permission ${missing.join(' or ')}, which this application does not have${there}`

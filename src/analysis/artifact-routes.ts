@@ -98,7 +98,10 @@ export function analysisArtifactRoutes(app: TypedApp, runs: AnalysisRuns): void 
       )
       if (range.kind === 'unsatisfiable') {
         reply.header('content-range', `bytes */${artifact.bytes}`)
-        throw new TidemarkError('range_not_satisfiable', `the file has ${artifact.bytes} bytes: ask for some of those`)
+        throw new TidemarkError(
+          'range_not_satisfiable',
+          `the file has ${artifact.bytes} bytes: request a range within them`,
+        )
       }
       // What is asked for by range comes from here: another server has other tags.
       const address = request.method === 'GET' && range.kind === 'whole' ? await runs.address(artifact) : null

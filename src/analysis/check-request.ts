@@ -34,7 +34,7 @@ export async function checkRequest(
   if (embeddingProfileId !== null) {
     const profile = await store.profile(embeddingProfileId)
     if (profile === null || !profile.active) {
-      const message = profile === null ? 'is not the id of an embedding profile' : 'is a profile that is not active'
+      const message = profile === null ? 'is not a known embedding profile' : 'is not active'
       throw invalidField('analysis_request_failed', path, `${message}: ${await activeProfiles(store)}`)
     }
   }
@@ -50,9 +50,9 @@ export async function checkRequest(
 
 async function activeProfiles(store: AnalysisStore): Promise<string> {
   const ids = await store.activeProfileIds()
-  return ids.length === 0 ? 'no profile is active' : `active is ${ids.join(', ')}`
+  return ids.length === 0 ? 'no profile is active' : `active profiles: ${ids.join(', ')}`
 }
 
 /** One that is missing, or another application's: one answer, so that ids cannot be probed. */
 export const notFound = (what: 'run' | 'subscription'): TidemarkError =>
-  new TidemarkError('analysis_not_found', `this application has no such ${what}`)
+  new TidemarkError('analysis_not_found', `no such ${what} in this application`)

@@ -49,7 +49,7 @@ export async function executeRun(execution: Execution, parts: ExecutionParts): P
   const application = await store.application(run.applicationId)
   const algorithm = executedAlgorithm(run, application)
   if (algorithm === null) {
-    const message = `${run.analysisType} can be created but is not executed for this application: analysis.types of its policy does not name it`
+    const message = `${run.analysisType} runs are not executed for this application: its policy does not list the type in analysis.types`
     await fail({ code: 'analysis_type_not_executed', message })
     return null
   }
@@ -112,7 +112,7 @@ async function selectInput(
       ? stillOpen(run.scope, application.entitlements.map(scopeEntryOf), algorithm.needs(run.parameters!))
       : null
   if (application === null || today === null) {
-    const message = 'nothing of this input is entitled any more: see GET /v1/account, then create another run'
+    const message = 'the application may no longer read any of this input: check GET /v1/account, then create a new run'
     return { code: 'entitlement_changed', message }
   }
   const scopes = [run.scope, today]
@@ -140,7 +140,7 @@ async function selectInput(
       afterDocument = page.nextAfter
       if (rows.length > chunksMax) {
         const what = algorithm.needsVectors ? 'chunks' : 'documents'
-        const message = `the input has more than ${chunksMax} ${what}, the most of this application: narrow input_scope`
+        const message = `the input has more than ${chunksMax} ${what}, the limit for this application: narrow input_scope`
         return { code: 'input_too_large', message }
       }
     } while (afterDocument !== null)

@@ -40,7 +40,7 @@ suite('the parameters of a run', () => {
       [{ k: 1.5 }, 'parameters.k must be a whole number'],
       [{ k: '5' }, 'parameters.k must be a whole number'],
       [{ min_similarity: null }, 'parameters.min_similarity must be a number'],
-      [{ neighbours: 3 }, 'parameters.neighbours is not known here'],
+      [{ neighbours: 3 }, 'parameters.neighbours unknown field'],
       [{ k: 0, min_similarity: 2 }, 'parameters.k must be at least 1', 'parameters.min_similarity must be at most 1'],
     ] as const) {
       assert.deepEqual(refused('knn_graph', given), faults)
@@ -51,7 +51,7 @@ suite('the parameters of a run', () => {
     for (const [type] of algorithmEntries) {
       assert.equal(checkParameters(type, { k: 1 }, false), null)
       assert.deepEqual(refused(type, { k: 0 }, false), ['parameters.k must be at least 1'])
-      assert.deepEqual(refused(type, { threshold: 0.9 }, false), ['parameters.threshold is not known here'])
+      assert.deepEqual(refused(type, { threshold: 0.9 }, false), ['parameters.threshold unknown field'])
     }
   })
 
@@ -64,7 +64,7 @@ suite('the parameters of a run', () => {
       [{ by: ['tag', 'tag'] }, /^parameters\.by /],
       [{ by: ['dataset', 'platform', 'language', 'region', 'tag'] }, /^parameters\.by must .*4/],
       [{ by: ['tag'], bucket: 'year' }, /^parameters\.bucket must be one of day, week, month/],
-      [{ by: ['tag'], k: 3 }, 'parameters.k is not known here'],
+      [{ by: ['tag'], k: 3 }, 'parameters.k unknown field'],
     ] as const) {
       const said = refused('feature_rollup', given)
       for (const [i, fault] of faults.entries()) {
@@ -93,7 +93,7 @@ suite('the parameters of a run', () => {
       [{ min_cluster_size: 2.5 }, 'min_cluster_size must be a whole number'],
       [{ resolution: 0 }, 'resolution must be at least 0.01'],
       [{ resolution: 101 }, 'resolution must be at most 100'],
-      [{ threshold: 1 }, 'threshold is not known here'],
+      [{ threshold: 1 }, 'threshold unknown field'],
     ] as const) {
       assert.deepEqual(refused('clustering', given), [`parameters.${fault}`])
     }

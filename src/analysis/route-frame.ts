@@ -98,6 +98,6 @@ export async function openCursor(
   if (given.cursor === undefined) return null
   const opened = await cursors.open<string>(given.cursor, binding)
   if (opened.ok) return opened.position
-  const message = 'is not a cursor of this request: send next_cursor unchanged, with the same parameters'
+  const message = 'does not belong to this request: send next_cursor unchanged, with the same parameters'
   throw invalidField(invalid, given.path, message)
 }

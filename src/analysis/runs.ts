@@ -67,7 +67,7 @@ export class AnalysisRuns {
     }
     const concurrentMax = consumer.policy.analysis?.max_concurrent_runs ?? null
     if (!(await store.addRun(run, concurrentMax, claimFor(claim, run.runId)))) {
-      const message = `this application may have ${concurrentMax} unfinished runs at once: wait for one to finish, or cancel one`
+      const message = `this application can have ${concurrentMax} unfinished runs: wait for one to finish, or cancel one`
       throw new TidemarkError('rate_limit_exceeded', message, { retryAfterSeconds })
     }
     this.#parts.added()
@@ -111,7 +111,7 @@ export class AnalysisRuns {
     const run = found === null ? null : runAt(found, now)
     if (run === null) throw notFound('run')
     if (run.status !== 'cancelled') {
-      throw new TidemarkError('analysis_run_finished', `this run has finished (${run.status}): it cannot be cancelled`)
+      throw new TidemarkError('analysis_run_finished', `this run has already finished (${run.status})`)
     }
     this.#parts.cancelled(runId)
     return run
@@ -163,6 +163,6 @@ const artifactNotFound = () =>
 const artifactLost = ({ artifactId, bytes }: Artifact) =>
   new TidemarkError(
     'internal',
-    'the file of this artifact is lost or damaged here: create the run again, or have the operator restore the file',
+    'the file of this artifact is lost or damaged: create the run again, or ask the operator to restore the file',
     { cause: new Error(`artifact ${artifactId}: there is no file of ${bytes} bytes among the artifacts`) },
   )

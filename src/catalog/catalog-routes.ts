@@ -214,7 +214,7 @@ export function catalogRoutes(app: TypedApp, parts: CatalogParts): void {
         const [from, to] = [window.from!, window.to!].map(formatTime)
         throw new TidemarkError(
           'user_not_found',
-          `no document of this user that the application may read came in from ${from} to ${to}: created_from and created_to name another window, of 31 days at most`,
+          `no readable document of this user was ingested from ${from} to ${to}: set created_from and created_to to another window of at most 31 days`,
         )
       }
       return {
@@ -259,10 +259,7 @@ async function list(
     // The first page fixed the window, "now" included: measured anew it would grow beyond 31 days while it is paged.
     const opened = await cursors.open<{ before: string } & IngestWindow>(parameters.cursor, binding)
     if (!opened.ok) {
-      throw invalid(
-        'cursor',
-        'does not belong to this request: repeat the parameters and the limit it came from, unchanged',
-      )
+      throw invalid('cursor', 'does not belong to this request: repeat it with unchanged parameters and limit')
     }
     before = opened.position.before
     window = { from: opened.position.from, to: opened.position.to }

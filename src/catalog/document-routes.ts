@@ -295,10 +295,7 @@ export function documentRoutes(app: TypedApp, store: CatalogStore, cursors: Curs
 
 /** Not there and not entitled are the same answer, so that ids cannot be probed. */
 function documentNotFound(): TidemarkError {
-  return new TidemarkError(
-    'document_not_found',
-    'there is no such document within the entitlements of this application',
-  )
+  return new TidemarkError('document_not_found', 'no such document within the entitlements of this application')
 }
 
 /** What may be read of a version that the scope opens. */

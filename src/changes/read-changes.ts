@@ -69,8 +69,8 @@ export async function positionOfCursor(
   if (!opened.ok) {
     const message =
       opened.reason === 'other'
-        ? 'this cursor belongs to another application or to other filters: repeat the request it came from, or start without a cursor'
-        : 'this is not a cursor of this service: send next_cursor exactly as it was returned'
+        ? 'this cursor belongs to another application or to other filters: repeat the original request with it, or start without a cursor'
+        : 'this cursor was not issued by this service: send next_cursor exactly as returned'
     throw new TidemarkError('invalid_cursor', message, { details: [{ path: 'cursor', message: 'is not valid here' }] })
   }
   if (Date.now() - opened.issuedAt > retentionMs || opened.position < (await feed.removedThrough())) throw expired()
@@ -119,8 +119,8 @@ export class KnownFeed {
 export const expired = (): TidemarkError =>
   new TidemarkError(
     'cursor_expired',
-    `events are kept for ${retentionDays} days and some after this cursor are gone: read everything anew by GET /v1/export, then follow the feed from its changes_cursor`,
-    { details: [{ path: 'cursor', message: 'is too old: begin with GET /v1/export' }] },
+    `events are kept for ${retentionDays} days, and some after this cursor are gone: export everything again with GET /v1/export, then follow the feed from its changes_cursor`,
+    { details: [{ path: 'cursor', message: 'is too old: start over with GET /v1/export' }] },
   )
 
 async function readPage(log: Pick<ChangeLog, 'read'>, request: ChangesRequest, start: number | null) {

@@ -294,8 +294,8 @@ function currentScope(
 const entitledOtherwise = (): TidemarkError =>
   new TidemarkError(
     'cursor_expired',
-    'the application is entitled to something else than when this export began: begin anew by GET /v1/export without a cursor, and replace what came before',
-    { details: [{ path: 'cursor', message: 'is of other entitlements: begin without it' }] },
+    'the entitlements of the application have changed since this export began: start over with GET /v1/export without a cursor, and replace what you have',
+    { details: [{ path: 'cursor', message: 'was issued under other entitlements: start over without it' }] },
   )
 
 const sorted = (values: readonly string[] | null) => values && [...values].sort()

@@ -29,7 +29,7 @@ const wrong: [object, RegExp][] = [
   [{ feeds: [] }, /feeds/],
   [{ feeds: ['https://a.org/', 'https://a.org/'] }, /twice/],
   [{ allow_private_addresses: ['here'] }, /allow_private_addresses/],
-  [{ else: 1 }, /else is not known/],
+  [{ else: 1 }, /unknown field "else"/],
 ]
 for (const [fields, message] of wrong) {
   test(`a wrong file is told in words: ${JSON.stringify(fields)}`, () => {

@@ -175,8 +175,8 @@ const overloaded = (): TidemarkError =>
   new TidemarkError('overloaded', 'the service is busy: try again in a moment', { retryAfterSeconds: 1 })
 
 function tooManyAtOnce({ inFlightMax, setting }: Limits): TidemarkError {
-  const most = `as many as may be at once${setting === null ? '' : ` (${setting})`}`
-  const message = `${inFlightMax} requests of yours are not answered yet, which is ${most}: wait for answers`
+  const most = `the maximum${setting === null ? '' : ` (${setting})`}`
+  const message = `${inFlightMax} of your requests are still in flight, ${most}: wait for responses`
   return new TidemarkError('rate_limit_exceeded', message, { retryAfterSeconds: 1 })
 }
 
@@ -208,6 +208,6 @@ function tellRate(rate: Rate, state: RateState, reply: FastifyReply): TidemarkEr
   )
   reply.header('ratelimit', `"requests";r=${state.remaining};t=${state.resetSeconds}`)
   if (state.allowed) return null
-  const message = `more than ${rate.perSecond} requests a second: wait and try again`
+  const message = `more than ${rate.perSecond} requests per second: wait and try again`
   return new TidemarkError('rate_limit_exceeded', message, { retryAfterSeconds: state.retryAfterSeconds })
 }

@@ -119,7 +119,8 @@ export function consoleRoutes(app: TypedApp, codes: SignInCodes): void {
     async (request, reply) => {
       const key = codes.redeem(request.body.code)
       if (key === null) {
-        const message = 'this address has been used, or is too old: sign in with a key, or start again for a new one'
+        const message =
+          'this sign-in link has been used or has expired: sign in with a key, or restart the server for a new link'
         throw new TidemarkError('unauthorized', message)
       }
       return reply.header('cache-control', 'no-store').send({ api_key: key })

@@ -29,7 +29,7 @@ export function errorFrom(
     return new TidemarkError(unavailable, message, { retryAfterSeconds, cause: error })
   }
   if (error instanceof UnavailableError) {
-    const message = 'this is not available at the moment: try again later, with growing pauses'
+    const message = 'temporarily unavailable: try again later, with growing pauses'
     return new TidemarkError(unavailable, message, { retryAfterSeconds: 1, cause: error })
   }
   const known = error as { code?: string; statusCode?: number; validation?: ErrorObject[] }
@@ -53,7 +53,7 @@ export function errorFrom(
   }
   return new TidemarkError(
     'internal',
-    'something went wrong here, not in your request; the request id finds it in the log',
+    'something went wrong on the server, not in your request: find it in the log by the request ID',
     {
       cause: error,
     },

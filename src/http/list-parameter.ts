@@ -22,7 +22,7 @@ export function splitList(text: string | undefined, path: string, invalid: Error
   if (text === undefined) return null
   const values = text.split(',')
   const fault = values.includes('')
-    ? 'has an empty element: give values separated by single commas'
+    ? 'has an empty element: separate values with single commas'
     : values.length > valuesMax
       ? `has more than ${valuesMax} values`
       : null

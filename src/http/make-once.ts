@@ -64,7 +64,7 @@ export function takeIdempotencyKeys(app: FastifyInstance, store: Pick<AccessStor
 /** For what shows a secret when it is made: that is kept nowhere, and cannot be shown again. `ifLost` says how to get another. */
 export function shownOnce(what: string, ifLost: string): (id: string) => Promise<never> {
   return async (id) => {
-    const message = `this Idempotency-Key has made ${what} ${id}, whose secret was shown then and is not kept: if it is lost, ${ifLost}`
+    const message = `this Idempotency-Key has already created ${what} ${id}; its secret was shown once and is not stored: if it is lost, ${ifLost}`
     throw new TidemarkError('conflict', message, { details: [{ path: 'made', message: id }] })
   }
 }
@@ -88,14 +88,14 @@ async function again<Made>(
   if (kept.requestHash !== claim.requestHash) {
     throw new TidemarkError(
       'idempotency_key_reused',
-      'this Idempotency-Key was used with another request: send a new key, or the same request',
+      'this Idempotency-Key was used with a different request: send a new key, or the same request',
     )
   }
   try {
     return await read(kept.madeId)
   } catch (error) {
     if (!(error instanceof TidemarkError) || error.status !== 404) throw error
-    const message = `what this Idempotency-Key made (${kept.madeId}) is gone since: send a new key to make another`
+    const message = `what this Idempotency-Key created (${kept.madeId}) no longer exists: send a new key to create another`
     throw new TidemarkError('conflict', message, { cause: error })
   }
 }

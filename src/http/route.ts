@@ -66,7 +66,7 @@ export const consumerOf = (request: FastifyRequest): Consumer => principalOf(req
 /** Whom the credential of that kind belongs to; every route below its paths has one. */
 export function principalOf<Kind extends CredentialKind>({ principal }: FastifyRequest, kind: Kind): PrincipalOf<Kind> {
   if (principal?.kind === kind) return principal as PrincipalOf<Kind>
-  throw new TidemarkError('unauthorized', `${credentialKinds[kind].name} is needed`)
+  throw new TidemarkError('unauthorized', `${credentialKinds[kind].name} is required`)
 }
 
 /** What a request calls what is asked for, where it does otherwise; by `author or metadata` what needs one of the two. */

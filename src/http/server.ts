@@ -163,7 +163,7 @@ export async function makeServer(parts: ServerParts): Promise<FastifyInstance> {
     if (methods.length === 0)
       return new TidemarkError('not_found', 'there is nothing at this path: /docs lists every route')
     reply.header('allow', methods.join(', '))
-    const message = `${request.method} is not possible here: use ${methods.join(' or ')}`
+    const message = `${request.method} is not allowed here: use ${methods.join(' or ')}`
     return new TidemarkError('method_not_allowed', message)
   }
   // Before the framework looks at a body that is for nobody.

@@ -23,8 +23,8 @@ export async function takeQuota(
     const { limit, retryAfterSeconds } = quota
     const name = quotaOperations[operation as keyof typeof quotaOperations]
     const until = formatTime(nextUtcDayAt(nowMs))
-    const message = `the daily quota ${name} (${limit} a UTC day) is used up: it is new at ${until}`
-    const details = [{ path: `policy.daily_quotas.${name}`, message: `${limit} a UTC day, new at ${until}` }]
+    const message = `the daily quota ${name} (${limit} per UTC day) is used up: it resets at ${until}`
+    const details = [{ path: `policy.daily_quotas.${name}`, message: `${limit} per UTC day, reset at ${until}` }]
     throw new TidemarkError('quota_exceeded', message, { retryAfterSeconds, details })
   }
 }

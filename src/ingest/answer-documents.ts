@@ -199,7 +199,7 @@ class Tally {
 const hopeless = `more than ${ingestLimits.refusedLinesMax} lines were refused, and more than were taken: mend what you send`
 
 const defect =
-  'something went wrong here, not in your document; the request id finds it in the log: send it again later'
+  'something went wrong on the server, not in your document: send it again later, or find it in the log by the request ID'
 
 /** By a mark: importing the class of node:http would load fetch too, a twentieth of a server's start. */
 const isRequest = (body: Readable): body is IncomingMessage => 'httpVersion' in body

@@ -166,7 +166,7 @@ export function checkDocument(input: unknown): CheckedDocument {
   const deep = tooDeep(sent)
   if (deep !== null) return refused(deep, `must not be nested deeper than ${limits.nestingMax} levels`)
   const odd = oddCode(sent)
-  if (odd !== null) return refused(odd, 'must not contain NUL or half of a surrogate pair')
+  if (odd !== null) return refused(odd, 'must not contain NUL or an unpaired surrogate')
   const document: Record<keyof IncomingDocument, unknown> = {
     datasetId: sent.dataset_id,
     platform: sent.source_platform,

@@ -75,7 +75,7 @@ export async function answerDocuments(
     return undefined as never
   }
   if (body == null) {
-    throw new TidemarkError('invalid_request', `the body is missing: send {"documents": […]} or lines of NDJSON`)
+    throw new TidemarkError('invalid_request', `the body is missing: send {"documents": […]} or NDJSON`)
   }
   const { documents } = body as { documents: unknown[] }
   return { results: await answerBatch(documents, whileAuthorized(request, intakes.batch), measures) }
@@ -105,7 +105,7 @@ function intakeOf({ datasets }: Collector, ingest: Ingest): Intake {
         : {
             refusal: {
               code: 'dataset_forbidden',
-              message: `this collector may not write to dataset ${JSON.stringify(datasetId)}`,
+              message: `this collector is not allowed to write to dataset ${JSON.stringify(datasetId)}`,
               details: [{ path: 'dataset_id', message: `must be one of ${datasets.join(', ')}` }],
             },
           },

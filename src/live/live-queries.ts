@@ -40,7 +40,7 @@ export class LiveQueries {
   /** Over a limit or with a used key it throws. */
   async start(consumer: Consumer, request: LiveRequest): Promise<StartedLiveQuery | LiveQueryNotStarted> {
     const { live } = consumer.policy
-    if (live?.enabled !== true) return notStarted('live collection is off in the policy of the application')
+    if (live?.enabled !== true) return notStarted('live collection is not enabled in the policy of this application')
     const creation = await this.store
       .create(
         {
@@ -72,24 +72,24 @@ export class LiveQueries {
       case 'key_reused':
         throw new TidemarkError(
           'idempotency_key_reused',
-          'this Idempotency-Key was used with another request: send a new key, or the same request',
+          'this Idempotency-Key was used with a different request: send a new key, or the same request',
         )
       case 'too_many':
         throw new TidemarkError(
           'rate_limit_exceeded',
-          `${live.max_concurrent} live queries may be under way at once: wait for one to end`,
+          `this application can have ${live.max_concurrent} live queries in progress: wait for one to finish`,
           { retryAfterSeconds: creation.retryAfterSeconds },
         )
       case 'too_fast':
         throw new TidemarkError(
           'rate_limit_exceeded',
-          `${live.requests_per_minute} live queries may be started a minute: wait and try again`,
+          `this application can start ${live.requests_per_minute} live queries per minute: wait and try again`,
           { retryAfterSeconds: creation.retryAfterSeconds },
         )
       case 'failed':
         return creation
       default:
-        return notStarted('no collector has asked for tasks of every platform named')
+        return notStarted(`no collector has asked for tasks of platform "${creation.platform}" in the last 5 minutes`)
     }
   }
 

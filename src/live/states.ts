@@ -61,7 +61,7 @@ export function stateAt(
 /** The error of a run that is `timed_out`. */
 export const deadlineExceeded = {
   code: 'deadline_exceeded',
-  message: 'The deadline came before the collection was complete.',
+  message: 'The deadline passed before the collection was complete.',
 } as const
 
 export const queryStates = ['pending', 'running', 'completed', 'partial', 'failed'] as const

@@ -4,11 +4,11 @@ import type { IncomingDocument, IngestResult } from '../ingest/content-store.ts'
 import type { HeldTask, IfHeld, LeaseClaim, LiveStore } from './live-store.ts'
 
 const refusals = {
-  not_found: { code: 'task_not_found', message: 'there is no such task' },
-  closed: { code: 'task_closed', message: 'this task is over, or its deadline is: ask for another one' },
+  not_found: { code: 'task_not_found', message: 'no such task' },
+  closed: { code: 'task_closed', message: 'this task is completed, or its deadline has passed: lease another one' },
   lease_lost: {
     code: 'task_lease_lost',
-    message: 'this task is not leased to you, or no longer: ask for tasks again, and send heartbeats while you work',
+    message: 'this task is not leased to you, or no longer is: lease tasks again, and send heartbeats while you work',
   },
 } as const
 
@@ -66,6 +66,6 @@ function elsewhere(
         ? ['source_platform', task.platform]
         : [null, '']
   if (path === null) return null
-  const message = `must be ${JSON.stringify(expected)}, as the task says, or left out`
+  const message = `must be ${JSON.stringify(expected)}, as in the task, or left out`
   return { refusal: { code: 'invalid_document', message: `${path} ${message}`, details: [{ path, message }] } }
 }

@@ -42,9 +42,9 @@ const backwards = { published_from: '2026-02-01T00:00:00Z', published_to: '2026-
 const wrong: [string, unknown, RegExp][] = [
   ['a list', ['a'], /^the file must be an object/],
   ['a text', 'datasets', /^the file must be an object/],
-  ['an unknown part', { tables: [] }, /^tables is not known/],
-  ['an unknown field', { datasets: [{ ...half, title: 'x' }] }, /^datasets\.0\.title is not known/],
-  ['a wrong type', { datasets: [{ dataset_id: 'a', name: 5 }] }, /^datasets\.0\.name must be a text/],
+  ['an unknown part', { tables: [] }, /^unknown field "tables"/],
+  ['an unknown field', { datasets: [{ ...half, title: 'x' }] }, /^unknown field "datasets\.0\.title"/],
+  ['a wrong type', { datasets: [{ dataset_id: 'a', name: 5 }] }, /^datasets\.0\.name must be a string/],
   ['a bad id', { datasets: [{ dataset_id: 'a b', name: 'x' }] }, /^datasets\.0\.dataset_id must/],
   ['a bad policy', { applications: [{ name: 'x', policy: { burst: 0 } }] }, /^applications\.0\.policy\.burst must/],
   ['a bad entitlement', { applications: [{ name: 'x', entitlements: [{}] }] }, /entitlements\.0\.datasets is required/],

@@ -36,7 +36,7 @@ export class KeywordCursors {
     }
     if (!opened.ok) {
       const message =
-        'does not belong to this request: repeat it unchanged, with the same limit, or start from the first page'
+        'does not belong to this request: repeat the request unchanged, with the same limit, or start from the first page'
       throw invalid('cursor', message)
     }
     const { key, documentId, statistics } = opened.position

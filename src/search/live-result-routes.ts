@@ -73,7 +73,7 @@ export function liveResultRoutes(
       if (!isReady(statusOf(liveQuery))) {
         throw new TidemarkError(
           'live_query_results_not_ready',
-          `the live query is ${statusOf(liveQuery)}: ask for its status until it is completed, partial or failed`,
+          `the live query is ${statusOf(liveQuery)}: poll it until its status is completed, partial or failed`,
         )
       }
       const page = await readLiveResults(live.store, liveQuery, scope, after, limit)

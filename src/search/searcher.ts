@@ -460,7 +460,7 @@ const rebuilding: Shortfall = { what: 'search_index_rebuilding', cause: null }
 function unavailable(cause: Error): TidemarkError {
   return new TidemarkError(
     'search_backend_unavailable',
-    'search is not available: try again later, with growing pauses',
+    'search is unavailable: try again later, with growing pauses',
     {
       retryAfterSeconds: 1,
       cause,

@@ -66,7 +66,7 @@ export function valuesRoutes(app: TypedApp, { cursors, ...parts }: ValuesRoutePa
       const binding = ['values', consumer.applicationId, field, prefix, datasetId, limit]
       const opened = cursor === undefined ? null : await cursors.open<{ after: string }>(cursor, binding)
       if (opened?.ok === false) {
-        const message = 'does not belong to this request: repeat the parameters and the limit it came from, unchanged'
+        const message = 'does not belong to this request: repeat it with unchanged parameters and limit'
         throw invalidField('invalid_document_query', 'cursor', message)
       }
       const needs = needsOf({

@@ -94,7 +94,10 @@ export function startAnalysis(
   const giveUp = (run: TakenRun): Promise<boolean> =>
     parts.store.endRun(run.runId, workerId, {
       at: parts.now(),
-      error: { code: 'internal', message: 'the computation failed several times here: try again later, or with less' },
+      error: {
+        code: 'internal',
+        message: 'the computation failed several times: try again later, or with a smaller input',
+      },
     })
 
   const failed = async (run: TakenRun, error: unknown): Promise<void> => {

@@ -66,7 +66,7 @@ suite('users', () => {
       const answer = await catalog.get(path, parameters, key)
       expectError(catalog.server, answer, 404, 'user_not_found')
       // Whoever came in before the window is not there either: it is said, and how to name another.
-      assert.match(answer.body.message, /came in from \S+Z to \S+Z: created_from and created_to name another window/)
+      assert.match(answer.body.message, /ingested from \S+Z to \S+Z: set created_from and created_to to another window/)
     }
     await missing(pathOf('nobody'))
     await missing(pathOf('u1', 'mastodon'))

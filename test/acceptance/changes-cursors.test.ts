@@ -108,7 +108,7 @@ describe('cursors over time', () => {
       assert.equal(answer.status, 410)
       assert.equal(answer.body.code, 'cursor_expired')
       assert.match(answer.body.message, /GET \/v1\/export/)
-      assert.deepEqual(answer.body.details, [{ path: 'cursor', message: 'is too old: begin with GET /v1/export' }])
+      assert.deepEqual(answer.body.details, [{ path: 'cursor', message: 'is too old: start over with GET /v1/export' }])
     }
     const { earliest_ingested_at, feed_retained_from } = usedBefore
     const keptDays = (Date.parse(feed_retained_from) - Date.parse(earliest_ingested_at)) / 86_400_000

@@ -413,7 +413,7 @@ test('NUL and half of a surrogate pair in what is compared: 400 that names the f
         body.details.map((detail: { path: string }) => detail.path),
         [path],
       )
-      assert.match(body.message, /surrogate pair/)
+      assert.match(body.message, /unpaired surrogate/)
     }
   }
 })

@@ -286,7 +286,7 @@ describe('a batch of documents', () => {
       documentOf('unknown-2'),
     ])
     assert.equal(results[0]!.error!.code, 'unknown_dataset')
-    assert.deepEqual(results[0]!.error!.details, [{ path: 'dataset_id', message: 'is not known' }])
+    assert.deepEqual(results[0]!.error!.details, [{ path: 'dataset_id', message: 'does not exist' }])
     assert.equal(results[1]!.outcome, 'created')
   })
 

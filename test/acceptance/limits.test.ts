@@ -152,12 +152,12 @@ test('a daily quota: as many as it says however many race, then 429 until midnig
   assert.ok(Math.abs(Number(refused.headers.get('retry-after')) - toMidnight) <= 30)
   assert.match(
     refused.body.message,
-    /^the daily quota changes \(7 a UTC day\) is used up: it is new at \S+T00:00:00.000Z$/,
+    /^the daily quota changes \(7 per UTC day\) is used up: it resets at \S+T00:00:00.000Z$/,
   )
-  const [, newAt] = / new at (.*)$/.exec(refused.body.message)!
+  const [, newAt] = / resets at (.*)$/.exec(refused.body.message)!
   assert.ok(Date.parse(newAt!) > Date.now() && Date.parse(newAt!) <= Date.now() + 86_400_000)
   assert.deepEqual(refused.body.details, [
-    { path: 'policy.daily_quotas.changes', message: `7 a UTC day, new at ${newAt}` },
+    { path: 'policy.daily_quotas.changes', message: `7 per UTC day, reset at ${newAt}` },
   ])
   assert.equal((await account(key)).body.usage.operations['changes.read'], 7)
 })

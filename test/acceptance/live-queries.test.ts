@@ -15,7 +15,7 @@ suite('before any collector has asked', () => {
   test('a live query is 503, a search is degraded', async () => {
     const alone = await world.ask(liveBody, freshKey())
     await expectError(world.server, alone, 503, 'live_query_unavailable')
-    assert.match(alone.body.message, /no collector has asked for tasks/)
+    assert.match(alone.body.message, /no collector has asked for tasks of platform "rss"/)
     const { query, datasets, platforms } = liveBody
     const search = { query, datasets, platforms, live: { enabled: true, resource_kind: 'content' } }
     for (const path of ['/v1/search', '/v1/contents/search']) {
@@ -267,7 +267,7 @@ suite('who may ask', () => {
     const { key } = await world.application({ enabled: false })
     const off = await world.ask(liveBody, freshKey(), key)
     await expectError(world.server, off, 503, 'live_query_unavailable')
-    assert.match(off.body.message, /is off in the policy of the application/)
+    assert.match(off.body.message, /is not enabled in the policy of this application/)
   })
 
   test('over the limits it is 429 with Retry-After, and the first one counts', async () => {

@@ -346,7 +346,7 @@ test('what is deleted since is not made again; a day later a key is as new', asy
   await server.admin('DELETE', `/admin/v1/applications/${application_id}`)
   const answer = await make()
   await expectError(server, answer, 409, 'conflict')
-  assert.match(answer.body.message, new RegExp(`${application_id}.* is gone since`))
+  assert.match(answer.body.message, new RegExp(`${application_id}.* no longer exists`))
   await operate(server, `update live_key set created_at = created_at - 86400001 where idempotency_key = '${key}'`)
   const again = await make()
   assert.equal(again.status, 201, again.text)

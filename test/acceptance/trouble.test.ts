@@ -100,7 +100,7 @@ suite('a defect is never called unavailability: 500, logged once with its cause,
     assert.equal(lost.length, 600)
     for (const { error } of lost) {
       assert.equal(error!.code, 'not_stored')
-      assert.match(error!.message, /not in your document.*request id/)
+      assert.match(error!.message, /not in your document.*request ID/)
     }
     await expectToldOnce(stream, error, noTable)
     assert.equal(await counted(metric), 1)

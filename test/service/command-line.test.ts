@@ -133,7 +133,7 @@ test('apply: a file with anything wrong in it changes nothing at all', async () 
   const good = '  - {dataset_id: half, name: Half}\n'
   const cases: Record<string, [string, RegExp]> = {
     'broken.yaml': ['datasets: [', /not valid YAML.*line 1/],
-    'field.yaml': [`datasets:\n${good}  - {dataset_id: a, name: A, title: A}\n`, /datasets\.1\.title is not known/],
+    'field.yaml': [`datasets:\n${good}  - {dataset_id: a, name: A, title: A}\n`, /unknown field "datasets\.1\.title"/],
     // Found only while writing, after the dataset: all or nothing.
     'dimensions.yaml': [
       `datasets:\n${good}embedding_profiles: [{id: acme, provider: http, model: m, dimensions: 5, status: active}]\n`,

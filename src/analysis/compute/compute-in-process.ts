@@ -56,7 +56,7 @@ export async function computeInProcess(
     stillMaxMs: limits.stillMaxMs,
     isExpected: () => asked > 0,
     still: () => {
-      const message = `the process of ${job.type} hung: it had no processor time for ${limits.stillMaxMs / 1000} s`
+      const message = `the ${job.type} process hung: it used no CPU for ${limits.stillMaxMs / 1000} s`
       hung = new CallLost(message, true, null)
       kill()
     },

@@ -176,7 +176,7 @@ function noSuchResult({ status }: Run, artifacts: readonly Artifact[]): Refusal 
   const message =
     artifacts.length > 0
       ? `must be one of ${artifacts.map(({ name }) => name).join(', ')}`
-      : `is not there: the run is ${status}, and only one that has succeeded has results`
+      : `does not exist: the run is ${status}, and only a run that succeeded has results`
   const details = [{ path: 'artifact', message }]
   return new Refusal(
     { status: 404, retryAfterSeconds: null },
@@ -185,6 +185,6 @@ function noSuchResult({ status }: Run, artifacts: readonly Artifact[]): Refusal 
 }
 
 function tooLarge(path: string, { artifact_id, bytes }: Artifact): Refusal {
-  const message = `the file has ${bytes} bytes, too many to be read here: download it from ${path}/artifacts/${artifact_id}/file with the same key`
+  const message = `the file has ${bytes} bytes, too many to read here: download it from ${path}/artifacts/${artifact_id}/file with the same key`
   return new Refusal({ status: 413, retryAfterSeconds: null }, { code: 'payload_too_large', message })
 }

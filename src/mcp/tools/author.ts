@@ -25,7 +25,7 @@ export const author = tool(
     quotes: true,
     fields: {
       platform: Type.String({ minLength: 1, maxLength: 128, description: 'The code of the platform.' }),
-      external_author_id: Type.String({ minLength: 1, maxLength: 512, description: 'The id of the author there.' }),
+      external_author_id: Type.String({ minLength: 1, maxLength: 512, description: 'The ID of the author there.' }),
       dataset_id: Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: 'One dataset.' })),
       created_from: time('Documents that came in then or later.'),
       created_to: time('Documents that came in before.'),

@@ -74,15 +74,15 @@ export const counts = tool(
       return told((answer.facets[by] ?? []).slice(0, limit), { documents, exact: answer.facets_exact })
     }
     const unusable = Object.keys(narrowing).filter((name) => narrowing[name as keyof typeof narrowing] !== undefined)
-    if (!(listable as readonly string[]).includes(by)) throw needsQuery('by', `${by} can be counted with a query alone`)
-    if (unusable.length > 0) throw needsQuery(unusable[0]!, 'narrows what a query finds: give a query, or leave it out')
-    if ((datasets?.length ?? 0) > 1) throw needsQuery('datasets', 'must be one without a query')
+    if (!(listable as readonly string[]).includes(by)) throw needsQuery('by', `${by} can only be counted with a query`)
+    if (unusable.length > 0) throw needsQuery(unusable[0]!, 'needs a query: add one, or leave this out')
+    if ((datasets?.length ?? 0) > 1) throw needsQuery('datasets', 'must name a single dataset if there is no query')
     const dataset_id = datasets?.[0]
     const answer = await api.get<Values>(`/v1/values/${by}`, { dataset_id, prefix, limit })
     const hasMore = answer.next_cursor !== undefined
     return told(answer.values, {
       documents: await documentsIn(api, dataset_id),
-      more: hasMore ? 'there are further values: give a prefix or a larger limit' : undefined,
+      more: hasMore ? 'there are more values: use a prefix or a larger limit' : undefined,
     })
   },
 )

@@ -55,9 +55,9 @@ export function sqlContentStore(db: Kysely<Tables>): ContentStore {
 
       for (const incoming of documents) {
         if (!datasets.has(incoming.datasetId)) {
-          const message = `dataset ${JSON.stringify(incoming.datasetId)} does not exist: an operator makes it first`
+          const message = `dataset ${JSON.stringify(incoming.datasetId)} does not exist: an operator has to create it`
           results.push({
-            refusal: { code: 'unknown_dataset', message, details: [{ path: 'dataset_id', message: 'is not known' }] },
+            refusal: { code: 'unknown_dataset', message, details: [{ path: 'dataset_id', message: 'does not exist' }] },
           })
           continue
         }
